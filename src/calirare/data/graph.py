@@ -1,0 +1,225 @@
+"""A graph in which one class of nodes is rare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from calirare.errors import DataError, InputError, LabelError
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+UNKNOWN = -1
+"""The label of a node whose class nobody has told us."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Which nodes train, validate and test: int64 node indices, pairwise disjoint."""
+
+    train: np.ndarray
+    val: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    test: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        parts = {}
+        for name in ("train", "val", "test"):
+            nodes = np.asarray(getattr(self, name))
+            if nodes.dtype == bool:
+                nodes = np.flatnonzero(nodes)
+            if nodes.ndim != 1 or (nodes.size and not np.issubdtype(nodes.dtype, np.integer)):
+                raise InputError(f"Split.{name} must be a one-dimensional array of node indices; got {nodes.dtype} of shape {nodes.shape}.")
+            parts[name] = nodes.astype(np.int64)
+            object.__setattr__(self, name, parts[name])
+        merged = np.concatenate(list(parts.values()))
+        if merged.size and merged.min() < 0:
+            raise InputError(f"Split indices must be non-negative; got {int(merged.min())}.")
+        values, counts = np.unique(merged, return_counts=True)
+        if (counts > 1).any():
+            shown = values[counts > 1][:5].tolist()
+            raise InputError(f"Split parts must be disjoint and free of repeats; node {shown} appears more than once.")
+
+    @property
+    def labelled(self) -> np.ndarray:
+        """Train and validation nodes together, sorted: every label a method may read."""
+        return np.sort(np.concatenate([self.train, self.val]))
+
+
+@dataclass(frozen=True)
+class RareGraph:
+    """An undirected attributed graph with one rare class.
+
+    Args:
+        x: Node features, `(N, F)`; a float array or a SciPy CSR matrix. Sparse features stay sparse.
+        edge_index: `(2, E)` int64, both directions of every edge. Direction, duplicates and self-loops are
+            merged when the graph is made, so any list of edges will do.
+        y: `(N,)` class of each node, `UNKNOWN` (-1) where it is not known.
+        rare_class: The class looked for, an index into `class_names`.
+        edge_weight: `(E,)` positive weights, or None.
+        class_names: One name per class.
+        node_ids: `(N,)` the user's names for the nodes; default 0…N-1.
+        feature_names: One name per feature.
+        original_y: `(N,)` classes before they were merged into rare against rest; splits draw from these.
+        public_split: The split that came with a benchmark.
+        true_probability: `(N,)` P(rare) of each node where a generator knows it.
+        schema: How tables became features, as plain data (see `calirare.data.tables`).
+        name: What to call the graph in tables.
+
+    >>> graph = RareGraph(x=np.eye(3), edge_index=np.array([[0, 1, 1], [1, 0, 2]]), y=np.array([0, 1, -1]))
+    >>> graph.num_nodes, graph.num_edges, graph.edge_index.shape
+    (3, 2, (2, 4))
+    """
+
+    x: np.ndarray | sp.csr_array
+    edge_index: np.ndarray
+    y: np.ndarray
+    rare_class: int = 1
+    edge_weight: np.ndarray | None = None
+    class_names: tuple[str, ...] = ("normal", "rare")
+    node_ids: np.ndarray | None = None
+    feature_names: tuple[str, ...] | None = None
+    original_y: np.ndarray | None = None
+    public_split: Split | None = None
+    true_probability: np.ndarray | None = None
+    schema: dict[str, Any] | None = None
+    name: str = "graph"
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "x", _clean_features(self.x))
+        num_nodes = self.x.shape[0]
+        y = np.asarray(self.y)
+        if y.shape != (num_nodes,) or not np.issubdtype(y.dtype, np.integer):
+            raise InputError(f"y must hold one integer per node, shape ({num_nodes},); got {y.dtype} of shape {y.shape}.")
+        put(self, "y", y.astype(np.int64))
+        put(self, "class_names", tuple(str(name) for name in self.class_names))
+        if len(self.class_names) < 2:
+            raise LabelError(f"class_names must name at least two classes; got {self.class_names}.")
+        if y.size and (y.min() < UNKNOWN or y.max() >= len(self.class_names)):
+            raise InputError(f"y must lie in -1…{len(self.class_names) - 1} (-1: unknown); got {int(y.min())}…{int(y.max())}.")
+        if not 0 <= self.rare_class < len(self.class_names):
+            raise InputError(f"rare_class must be one of 0…{len(self.class_names) - 1}; got {self.rare_class}.")
+        if self.node_ids is not None and len(self.node_ids) != num_nodes:
+            raise InputError(f"node_ids must name all {num_nodes} nodes; got {len(self.node_ids)}.")
+        if self.feature_names is not None and len(self.feature_names) != self.x.shape[1]:
+            raise InputError(f"feature_names must name all {self.x.shape[1]} features; got {len(self.feature_names)}.")
+        edge_index, edge_weight = merge_edges(np.asarray(self.edge_index), self.edge_weight, num_nodes)
+        put(self, "edge_index", edge_index)
+        put(self, "edge_weight", edge_weight)
+
+    @property
+    def num_nodes(self) -> int:
+        return int(self.x.shape[0])
+
+    @property
+    def num_edges(self) -> int:
+        """Undirected edges, each counted once."""
+        return int(self.edge_index.shape[1] // 2)
+
+    @property
+    def num_features(self) -> int:
+        return int(self.x.shape[1])
+
+    @property
+    def num_classes(self) -> int:
+        return len(self.class_names)
+
+    @property
+    def known(self) -> np.ndarray:
+        """Nodes with a label, ascending."""
+        return np.flatnonzero(self.y != UNKNOWN)
+
+    @property
+    def ids(self) -> np.ndarray:
+        """The users' names for the nodes, or their indices."""
+        return np.arange(self.num_nodes) if self.node_ids is None else np.asarray(self.node_ids)
+
+    @property
+    def rare_share(self) -> float:
+        """Share of the rare class among the known labels."""
+        known = self.y[self.known]
+        return float((known == self.rare_class).mean()) if known.size else float("nan")
+
+    def with_labels(self, y: np.ndarray) -> RareGraph:
+        """The same graph with other labels."""
+        return replace(self, y=y)
+
+    def adjacency(self) -> sp.csr_array:
+        """Weights of the edges as a symmetric CSR matrix, `(N, N)`."""
+        weight = np.ones(self.edge_index.shape[1], dtype=np.float32) if self.edge_weight is None else self.edge_weight
+        shape = (self.num_nodes, self.num_nodes)
+        return sp.csr_array((weight, (self.edge_index[0], self.edge_index[1])), shape=shape)
+
+    def to_pyg(self) -> Data:
+        """A PyG `Data`; sparse features become a torch CSR tensor."""
+        from calirare.data.pyg import to_pyg
+
+        return to_pyg(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the graph as a portable `.npz` without pickles."""
+        from calirare.data.portable import save_graph
+
+        save_graph(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> RareGraph:
+        """Read a graph written by `save`."""
+        from calirare.data.portable import load_graph
+
+        return load_graph(Path(path))
+
+
+def _clean_features(x: Any) -> np.ndarray | sp.csr_array:
+    if sp.issparse(x):
+        matrix = sp.csr_array(x, dtype=np.float32)
+        matrix.sum_duplicates()
+        values = matrix.data
+    else:
+        matrix = np.ascontiguousarray(x, dtype=np.float32)
+        if matrix.ndim != 2:
+            raise InputError(f"x must have two dimensions, nodes and features; got shape {matrix.shape}.")
+        values = matrix
+    if not np.isfinite(values).all():
+        bad = int((~np.isfinite(values)).sum())
+        raise InputError(f"x must be finite; {bad} values are NaN or infinite. Impute or drop them, or use read_tables, which imputes.")
+    return matrix
+
+
+def merge_edges(
+    edge_index: np.ndarray, edge_weight: np.ndarray | None, num_nodes: int
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Both directions of every edge once, sorted by source and target, self-loops dropped.
+
+    An edge given in both directions is one edge. A repeated edge keeps the sum of its weights over the
+    repeats of one direction, or the larger of both directions' sums.
+    """
+    if edge_index.ndim != 2 or edge_index.shape[0] != 2:
+        raise InputError(f"edge_index must have shape (2, E); got {edge_index.shape}.")
+    if edge_index.size and (edge_index.min() < 0 or edge_index.max() >= num_nodes):
+        raise InputError(f"edge_index must name nodes 0…{num_nodes - 1}; got {int(edge_index.min())}…{int(edge_index.max())}.")
+    source, target = edge_index.astype(np.int64)
+    if edge_weight is not None:
+        edge_weight = np.asarray(edge_weight, dtype=np.float32)
+        if edge_weight.shape != source.shape:
+            raise InputError(f"edge_weight must hold one weight per edge, shape {source.shape}; got {edge_weight.shape}.")
+        if not np.isfinite(edge_weight).all() or (edge_weight < 0).any():
+            raise InputError("edge_weight must be finite and not negative.")
+    shape = (num_nodes, num_nodes)
+    values = np.ones(source.size, dtype=np.float32) if edge_weight is None else edge_weight
+    keep = source != target
+    directed = sp.csr_array((values[keep], (source[keep], target[keep])), shape=shape)
+    directed.sum_duplicates()
+    both = directed.maximum(directed.T).tocsr()
+    both.sort_indices()
+    both = both.tocoo()
+    index = np.vstack([both.row, both.col]).astype(np.int64)
+    return index, None if edge_weight is None else both.data.astype(np.float32)
+
+
+__all__ = ["UNKNOWN", "DataError", "RareGraph", "Split", "merge_edges"]

@@ -1,0 +1,65 @@
+"""The exceptions that users meet.
+
+Every one also inherits the built-in type a caller would expect, so `except ValueError` keeps working.
+A message names the argument, the rule, what came, and the way out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
+
+
+class CalirareError(Exception):
+    """Base of every error that calirare raises on purpose."""
+
+
+class InputError(CalirareError, ValueError):
+    """An argument or a table breaks a stated rule."""
+
+
+class ColumnError(InputError):
+    """A column that was asked for is not in the table."""
+
+
+class LabelError(InputError):
+    """The labels do not allow what was asked: none, too few, or a single class."""
+
+
+class DataError(CalirareError, OSError):
+    """A file is missing, truncated, altered, or not what its name says."""
+
+
+class ModelFormatError(DataError):
+    """A model folder cannot be trusted or read."""
+
+
+class NumericalError(CalirareError, ArithmeticError):
+    """A computation left the range where its answer means something."""
+
+
+class NotFittedError(CalirareError, _SklearnNotFittedError):
+    """A result was asked of an object that has not been fitted."""
+
+
+class MissingDependencyError(CalirareError, ImportError):
+    """An optional library is not installed; the message gives the line that installs it."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        super().__init__(f"This needs {library}, which is not installed. Run: pip install 'calirare[{extra}]'")
+
+
+def nearest(word: str, choices: Iterable[object]) -> str:
+    """Say which of the choices look like `word`, for the end of an error message.
+
+    >>> nearest("is_frod", ["age", "is_fraud"])
+    "did you mean 'is_fraud'?"
+    """
+    names = [str(choice) for choice in choices]
+    close = get_close_matches(word, names, n=3, cutoff=0.5)
+    if close:
+        return "did you mean " + " or ".join(repr(name) for name in close) + "?"
+    shown = ", ".join(repr(name) for name in names[:12])
+    return f"choices: {shown}" + (", …" if len(names) > 12 else "")

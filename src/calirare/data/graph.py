@@ -18,7 +18,7 @@ UNKNOWN = -1
 """The label of a node whose class nobody has told us."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Split:
     """Which nodes train, validate and test: int64 node indices, pairwise disjoint."""
 
@@ -33,7 +33,10 @@ class Split:
             if nodes.dtype == bool:
                 nodes = np.flatnonzero(nodes)
             if nodes.ndim != 1 or (nodes.size and not np.issubdtype(nodes.dtype, np.integer)):
-                raise InputError(f"Split.{name} must be a one-dimensional array of node indices; got {nodes.dtype} of shape {nodes.shape}.")
+                raise InputError(
+                    f"Split.{name} must be a one-dimensional array of node indices; "
+                    f"got {nodes.dtype} of shape {nodes.shape}."
+                )
             parts[name] = nodes.astype(np.int64)
             object.__setattr__(self, name, parts[name])
         merged = np.concatenate(list(parts.values()))
@@ -50,7 +53,7 @@ class Split:
         return np.sort(np.concatenate([self.train, self.val]))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # arrays have no single truth value: a generated == would raise
 class RareGraph:
     """An undirected attributed graph with one rare class.
 
@@ -95,22 +98,46 @@ class RareGraph:
         num_nodes = self.x.shape[0]
         y = np.asarray(self.y)
         if y.shape != (num_nodes,) or not np.issubdtype(y.dtype, np.integer):
-            raise InputError(f"y must hold one integer per node, shape ({num_nodes},); got {y.dtype} of shape {y.shape}.")
+            raise InputError(
+                f"y must hold one integer per node, shape ({num_nodes},); got {y.dtype} of shape {y.shape}."
+            )
         put(self, "y", y.astype(np.int64))
         put(self, "class_names", tuple(str(name) for name in self.class_names))
         if len(self.class_names) < 2:
             raise LabelError(f"class_names must name at least two classes; got {self.class_names}.")
         if y.size and (y.min() < UNKNOWN or y.max() >= len(self.class_names)):
-            raise InputError(f"y must lie in -1…{len(self.class_names) - 1} (-1: unknown); got {int(y.min())}…{int(y.max())}.")
+            raise InputError(
+                f"y must lie in -1…{len(self.class_names) - 1} (-1: unknown); got {int(y.min())}…{int(y.max())}."
+            )
         if not 0 <= self.rare_class < len(self.class_names):
             raise InputError(f"rare_class must be one of 0…{len(self.class_names) - 1}; got {self.rare_class}.")
         if self.node_ids is not None and len(self.node_ids) != num_nodes:
             raise InputError(f"node_ids must name all {num_nodes} nodes; got {len(self.node_ids)}.")
         if self.feature_names is not None and len(self.feature_names) != self.x.shape[1]:
             raise InputError(f"feature_names must name all {self.x.shape[1]} features; got {len(self.feature_names)}.")
+        self._check_optional(num_nodes)
         edge_index, edge_weight = merge_edges(np.asarray(self.edge_index), self.edge_weight, num_nodes)
         put(self, "edge_index", edge_index)
         put(self, "edge_weight", edge_weight)
+
+    def _check_optional(self, num_nodes: int) -> None:
+        for name in ("original_y", "true_probability"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            value = np.asarray(value)
+            if value.shape != (num_nodes,):
+                raise InputError(f"{name} must hold one value per node, shape ({num_nodes},); got {value.shape}.")
+            object.__setattr__(self, name, value)
+        if (
+            self.true_probability is not None
+            and not ((self.true_probability >= 0) & (self.true_probability <= 1)).all()
+        ):
+            raise InputError("true_probability must lie between 0 and 1.")
+        if self.public_split is not None:
+            parts = np.concatenate([self.public_split.train, self.public_split.val, self.public_split.test])
+            if parts.size and parts.max() >= num_nodes:
+                raise InputError(f"public_split must name nodes 0…{num_nodes - 1}; got {int(parts.max())}.")
 
     @property
     def num_nodes(self) -> int:
@@ -187,7 +214,10 @@ def _clean_features(x: Any) -> np.ndarray | sp.csr_array:
         values = matrix
     if not np.isfinite(values).all():
         bad = int((~np.isfinite(values)).sum())
-        raise InputError(f"x must be finite; {bad} values are NaN or infinite. Impute or drop them, or use read_tables, which imputes.")
+        raise InputError(
+            f"x must be finite; {bad} values are NaN or infinite. "
+            "Impute or drop them, or use read_tables, which imputes."
+        )
     return matrix
 
 
@@ -202,12 +232,16 @@ def merge_edges(
     if edge_index.ndim != 2 or edge_index.shape[0] != 2:
         raise InputError(f"edge_index must have shape (2, E); got {edge_index.shape}.")
     if edge_index.size and (edge_index.min() < 0 or edge_index.max() >= num_nodes):
-        raise InputError(f"edge_index must name nodes 0…{num_nodes - 1}; got {int(edge_index.min())}…{int(edge_index.max())}.")
+        raise InputError(
+            f"edge_index must name nodes 0…{num_nodes - 1}; got {int(edge_index.min())}…{int(edge_index.max())}."
+        )
     source, target = edge_index.astype(np.int64)
     if edge_weight is not None:
         edge_weight = np.asarray(edge_weight, dtype=np.float32)
         if edge_weight.shape != source.shape:
-            raise InputError(f"edge_weight must hold one weight per edge, shape {source.shape}; got {edge_weight.shape}.")
+            raise InputError(
+                f"edge_weight must hold one weight per edge, shape {source.shape}; got {edge_weight.shape}."
+            )
         if not np.isfinite(edge_weight).all() or (edge_weight < 0).any():
             raise InputError("edge_weight must be finite and not negative.")
     shape = (num_nodes, num_nodes)

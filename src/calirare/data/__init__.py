@@ -1,0 +1,6 @@
+"""Graphs with a rare class: from tables, from PyG, from the benchmarks, or generated."""
+
+from calirare.data.graph import UNKNOWN, RareGraph, Split
+from calirare.data.splits import split_labels
+
+__all__ = ["UNKNOWN", "RareGraph", "Split", "split_labels"]

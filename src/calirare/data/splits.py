@@ -1,0 +1,159 @@
+"""Choose which labels train, validate and test."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calirare.data.graph import UNKNOWN, RareGraph, Split
+from calirare.errors import InputError, LabelError
+
+
+def split_labels(
+    graph: RareGraph,
+    labels_per_class: int = 20,
+    *,
+    num_val: int = 500,
+    num_test: int = 1000,
+    seed: int = 0,
+    train_fraction: float | None = None,
+    val_fraction: float | None = None,
+    test_fraction: float | None = None,
+) -> Split:
+    """Disjoint train, validation and test nodes, the same ones for the same seed.
+
+    Three ways, in this order:
+
+    * With any `*_fraction`: every original class is cut in these proportions. `train_fraction` is needed,
+      `val_fraction` defaults to 0 and `test_fraction` to what is left.
+    * Where the graph came with a public split, that split. With 20 labels per class, 500 and 1000 it is returned as
+      it is; further nodes are drawn from those in none of its parts, and smaller parts are drawn from its own.
+    * Else `labels_per_class` nodes of every original class at random, then `num_val` and `num_test` from the other
+      labelled nodes, so that validation and test keep the natural shares of the classes.
+
+    Only nodes with a known label are drawn.
+
+    Args:
+        graph: Classes are read from `graph.original_y` where it exists, else from `graph.y`.
+        labels_per_class: Training nodes of every original class.
+        num_val: Validation nodes.
+        num_test: Test nodes.
+        seed: Which nodes are drawn.
+        train_fraction: Share of every class that trains.
+        val_fraction: Share of every class that validates.
+        test_fraction: Share of every class that tests.
+
+    Raises:
+        LabelError: A class has too few labelled nodes, or too few are left for validation and test.
+
+    >>> y = np.arange(60) % 3 == 0
+    >>> graph = RareGraph(x=np.eye(60), edge_index=np.zeros((2, 0), dtype=int), y=y.astype(int))
+    >>> split = split_labels(graph, labels_per_class=5, num_val=10, num_test=20)
+    >>> split.train.size, split.val.size, split.test.size
+    (10, 10, 20)
+    """
+    _check_counts(labels_per_class, num_val, num_test, seed)
+    rng = np.random.default_rng(seed)
+    classes = _classes(graph)
+    if not (train_fraction is None and val_fraction is None and test_fraction is None):
+        return _by_fractions(graph, classes, rng, _check_fractions(train_fraction, val_fraction, test_fraction))
+    if graph.public_split is None:
+        public = Split(train=np.empty(0, dtype=np.int64))
+    else:
+        public = graph.public_split
+    return _by_counts(graph, classes, rng, public, labels_per_class, num_val, num_test)
+
+
+def _classes(graph: RareGraph) -> np.ndarray:
+    """Original classes of the nodes, UNKNOWN where the graph does not tell the label."""
+    classes = graph.y if graph.original_y is None else np.asarray(graph.original_y)
+    classes = np.where(graph.y == UNKNOWN, UNKNOWN, classes)
+    if (classes != UNKNOWN).any():
+        return classes
+    raise LabelError("split_labels needs nodes with a known label; this graph has none.")
+
+
+def _by_counts(
+    graph: RareGraph,
+    classes: np.ndarray,
+    rng: np.random.Generator,
+    public: Split,
+    labels_per_class: int,
+    num_val: int,
+    num_test: int,
+) -> Split:
+    free = classes != UNKNOWN
+    free[np.concatenate([public.train, public.val, public.test])] = False
+    train = []
+    for c in np.unique(classes[classes != UNKNOWN]):
+        own, pool = public.train[classes[public.train] == c], np.flatnonzero(free & (classes == c))
+        if labels_per_class > own.size + pool.size:
+            raise LabelError(
+                f"labels_per_class={labels_per_class} needs that many labelled nodes in every class; "
+                f"class {_class_name(graph, int(c))} has {own.size + pool.size} to draw from. "
+                "Lower labels_per_class, or cut by shares with train_fraction."
+            )
+        train.append(_draw(own, pool, labels_per_class, rng))
+    nodes = np.sort(np.concatenate(train))
+    free[nodes] = False
+    parts = []
+    for name, own, size in (("num_val", public.val, num_val), ("num_test", public.test, num_test)):
+        pool = np.flatnonzero(free)
+        if size > own.size + pool.size:
+            raise LabelError(
+                f"{name}={size} needs that many labelled nodes beside the other parts; {own.size + pool.size} are "
+                f"left. Lower {name} or labels_per_class, or cut by shares with train_fraction."
+            )
+        parts.append(_draw(own, pool, size, rng))
+        free[parts[-1]] = False
+    return Split(train=nodes, val=parts[0], test=parts[1])
+
+
+def _draw(own: np.ndarray, pool: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    """`size` nodes, sorted: all of `own` and some of `pool`, or some of `own` when it is larger."""
+    if own.size > size:
+        return np.sort(rng.choice(own, size=size, replace=False))
+    return np.sort(np.concatenate([own, rng.choice(pool, size=size - own.size, replace=False)]))
+
+
+def _by_fractions(
+    graph: RareGraph, classes: np.ndarray, rng: np.random.Generator, fractions: tuple[float, float, float]
+) -> Split:
+    # Cutting at rounded running totals keeps every part within one node of its share.
+    shares = np.cumsum(fractions)
+    parts: list[list[np.ndarray]] = [[], [], []]
+    for c in np.unique(classes[classes != UNKNOWN]):
+        nodes = rng.permutation(np.flatnonzero(classes == c))
+        ends = np.floor(shares * nodes.size + 0.5 + 1e-9).astype(np.int64)
+        if ends[0] == 0:
+            raise LabelError(
+                f"train_fraction={fractions[0]:g} leaves no training node of class {_class_name(graph, int(c))}, "
+                f"which has {nodes.size} labelled. Raise train_fraction."
+            )
+        for part, start, end in zip(parts, [0, *ends[:2]], ends, strict=True):
+            part.append(nodes[start:end])
+    train, val, test = (np.sort(np.concatenate(part)) for part in parts)
+    return Split(train=train, val=val, test=test)
+
+
+def _class_name(graph: RareGraph, c: int) -> str:
+    return str(c) if graph.original_y is not None else f"{c} ({graph.class_names[c]!r})"
+
+
+def _check_counts(labels_per_class: int, num_val: int, num_test: int, seed: int) -> None:
+    rules = {"labels_per_class": (labels_per_class, 1), "num_val": (num_val, 0), "num_test": (num_test, 0)}
+    for name, (value, least) in {**rules, "seed": (seed, 0)}.items():
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+            raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+
+
+def _check_fractions(train: float | None, val: float | None, test: float | None) -> tuple[float, float, float]:
+    if train is None:
+        raise InputError("train_fraction must be given together with val_fraction and test_fraction; got None.")
+    val = 0.0 if val is None else val
+    test = max(0.0, 1.0 - train - val) if test is None else test
+    for name, value in (("train_fraction", train), ("val_fraction", val), ("test_fraction", test)):
+        if not 0.0 <= value <= 1.0:
+            raise InputError(f"{name} must lie between 0 and 1; got {value!r}.")
+    if train + val + test > 1.0 + 1e-9:
+        raise InputError(f"The fractions must add up to at most 1; got {train:g} + {val:g} + {test:g}.")
+    return train, val, test

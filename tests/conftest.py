@@ -1,0 +1,66 @@
+"""What every test shares: one thread per worker, and skips for what this machine lacks."""
+
+from __future__ import annotations
+
+import os
+
+# Set before torch is imported: test processes run side by side, and tiny tensors gain nothing from threads.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = ("cora", "citeseer", "pubmed", "dblp", "facebook")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def find_data_folder() -> Path | None:
+    """The folder with the five benchmark graphs, or None."""
+    named = os.environ.get("CALIRARE_DATA")
+    folder = Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "data"
+    return folder if all((folder / f"{name}.npz").exists() for name in BENCHMARKS) else None
+
+
+def find_browser() -> str | None:
+    """The path of an installed Chromium, or None."""
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
+def why_skip(item: pytest.Item) -> str | None:
+    """The reason why this machine cannot run a marked test, or None."""
+    if item.get_closest_marker("datasets") and find_data_folder() is None:
+        return "the benchmark graphs are neither in CALIRARE_DATA nor in ../shared/data"
+    if item.get_closest_marker("browser") and find_browser() is None:
+        return "no Chromium on this machine"
+    if item.get_closest_marker("gpu"):
+        import torch
+
+        if not torch.cuda.is_available():
+            return "no CUDA device on this machine"
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if reason := why_skip(item):
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder with the five benchmark graphs."""
+    folder = find_data_folder()
+    if folder is None:
+        pytest.skip("the benchmark graphs are neither in CALIRARE_DATA nor in ../shared/data")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def browser_path() -> str:
+    """The path of an installed Chromium."""
+    path = find_browser()
+    if path is None:
+        pytest.skip("no Chromium on this machine")
+    return path

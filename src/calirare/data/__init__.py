@@ -1,6 +1,7 @@
 """Graphs with a rare class: from tables, from PyG, from the benchmarks, or generated."""
 
+from calirare.data.benchmarks import list_benchmarks, load_benchmark
 from calirare.data.graph import UNKNOWN, RareGraph, Split
 from calirare.data.splits import split_labels
 
-__all__ = ["UNKNOWN", "RareGraph", "Split", "split_labels"]
+__all__ = ["UNKNOWN", "RareGraph", "Split", "list_benchmarks", "load_benchmark", "split_labels"]

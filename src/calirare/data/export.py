@@ -1,0 +1,79 @@
+"""Write results as tables that other programs open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from calirare.data.archive import write_atomically
+from calirare.errors import InputError, MissingDependencyError
+
+FORMATS = (".parquet", ".csv")
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def check_export_path(path: str | Path) -> Path:
+    """The path, if its ending says how to write it. Call it before long work, so that a typo costs nothing.
+
+    >>> check_export_path("scores.csv").name
+    'scores.csv'
+    """
+    path = Path(path)
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f"the output file must end in {' or '.join(FORMATS)}; got {path.name!r}.")
+    if path.is_dir():
+        raise InputError(f"the output must be a file; {path} is a folder.")
+    return path
+
+
+def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
+    """Write columns of equal length as Parquet or CSV, by the file's ending, whole or not at all.
+
+    In a CSV, text that a spreadsheet would run as a formula gets an apostrophe in front (see `escape_formula`);
+    Parquet keeps every value as it is.
+    """
+    path = check_export_path(path)
+    with write_atomically(path) as stream:
+        if path.suffix.lower() == ".parquet":
+            _frame(columns).write_parquet(stream)
+        else:
+            write_csv(columns, stream)
+
+
+def write_csv(columns: Mapping[str, Any], stream: IO[bytes]) -> None:
+    """Write columns as CSV into an open stream, safe to open in a spreadsheet."""
+    safe = {
+        escape_formula(name): [escape_formula(cell) for cell in values] if _holds_text(values) else values
+        for name, values in columns.items()
+    }
+    _frame(safe).write_csv(stream)
+
+
+def escape_formula(cell: Any) -> Any:
+    """The cell with an apostrophe in front if it is text that a spreadsheet would take for a formula.
+
+    >>> escape_formula("=1+1"), escape_formula("account 7"), escape_formula(-3)
+    ("'=1+1", 'account 7', -3)
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS) else cell
+
+
+def _holds_text(values: Any) -> bool:
+    return np.asarray(values).dtype.kind in "OUT"
+
+
+def _frame(columns: Mapping[str, Any]) -> Any:
+    try:
+        import polars as pl
+    except ModuleNotFoundError:
+        raise MissingDependencyError("polars", "tables") from None
+    return pl.DataFrame({name: pl.Series(name, _plain(values)) for name, values in columns.items()})
+
+
+def _plain(values: Any) -> Any:
+    """Text and mixed values as a list, which polars types by itself; numbers stay arrays."""
+    return list(np.asarray(values).tolist()) if _holds_text(values) else values

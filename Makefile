@@ -44,7 +44,7 @@ clean:
 $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "Installing into .venv (once; a few minutes)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all,dev]'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps \
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[all,dev]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt --no-deps \
 		curvlinops-for-pytorch backpack-for-pytorch unfoldNd einconv einops
 	@touch $@

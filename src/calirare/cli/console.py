@@ -1,0 +1,109 @@
+"""How the program speaks: tables and JSON on stdout, progress and errors on stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from calirare.errors import CalirareError
+
+Step = Callable[[int, int, float], None]
+"""What `fit` calls after every epoch: epoch, epochs, loss."""
+
+
+def show(*parts: Any) -> None:
+    """Print to stdout, tables included."""
+    Console(highlight=False, soft_wrap=True).print(*parts, markup=False)
+
+
+def show_table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[int] = ()) -> None:
+    """Print a table; the columns in `right` are aligned to the right."""
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    for position, name in enumerate(header):
+        table.add_column(name, justify="right" if position in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(_plain(cell) for cell in row))
+    Console(highlight=False).print(table)
+
+
+def show_json(value: Any) -> None:
+    """Print one JSON object to stdout. What is not a number is null: JSON has no NaN."""
+    sys.stdout.write(json.dumps(_jsonable(value), indent=2, ensure_ascii=False) + "\n")
+
+
+def fail(message: str) -> None:
+    """Print an error to stderr, in one line."""
+    sys.stderr.write(f"Error: {' '.join(message.split())}\n")
+
+
+def describe(error: BaseException) -> str | None:
+    """The line to print for an error that users can do something about; None for our own bugs."""
+    if isinstance(error, CalirareError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+    if isinstance(error, MemoryError):
+        return "the graph does not fit into memory."
+    if hasattr(error, "format_message"):  # a mistake on the command line, found by typer
+        context = getattr(error, "ctx", None)
+        return f"{error.format_message()} Try: {context.command_path if context else 'calirare'} --help"
+    return None
+
+
+@contextmanager
+def epochs(description: str) -> Iterator[Step]:
+    """A progress bar over the epochs of a fit, on stderr; gives the function to call after each."""
+    with _bar() as progress:
+        task = progress.add_task(description, total=None, loss="")
+
+        def step(epoch: int, total: int, loss: float) -> None:
+            progress.update(task, completed=epoch, total=total, loss=f"loss {loss:.3f}")
+
+        yield step
+
+
+@contextmanager
+def working(description: str) -> Iterator[None]:
+    """A moving bar on stderr while a step of unknown length runs."""
+    with _bar() as progress:
+        progress.add_task(description, total=None, loss="")
+        yield
+
+
+def _bar() -> Progress:
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[loss]}"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),  # a log file has no use for a moving bar
+    )
+
+
+def _plain(cell: object) -> str:
+    from rich.markup import escape
+
+    return escape(f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell))
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_jsonable(item) for item in value]
+    if hasattr(value, "tolist"):  # NumPy
+        return _jsonable(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

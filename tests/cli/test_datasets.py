@@ -1,0 +1,51 @@
+"""`calirare datasets`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+from typer.testing import CliRunner
+
+from calirare.cli.main import app
+
+run = CliRunner().invoke
+
+
+def test_list_says_what_is_cached(tmp_path):
+    answer = run(app, ["datasets", "list", "--json"], env={"CALIRARE_DATA": str(tmp_path)})
+    listed = json.loads(answer.stdout)
+    assert listed["folder"] == str(tmp_path)
+    assert {row["name"]: row["cached"] for row in listed["datasets"]} == dict.fromkeys(
+        ["cora", "citeseer", "pubmed", "dblp", "facebook"], False
+    )
+
+
+def test_list_prints_a_table(tmp_path):
+    answer = run(app, ["datasets", "list"], env={"CALIRARE_DATA": str(tmp_path)})
+    assert answer.exit_code == 0
+    assert "2,708" in answer.stdout and "12.96%" in answer.stdout
+
+
+def test_verify_of_a_missing_graph_gives_the_way_out(tmp_path):
+    answer = run(app, ["datasets", "verify", "cora"], env={"CALIRARE_DATA": str(tmp_path)})
+    assert answer.exit_code == 2
+    assert "calirare datasets fetch cora" in answer.stderr
+
+
+def test_fetch_without_network_gives_one_line(tmp_path):
+    answer = run(
+        app, ["datasets", "fetch", "cora", "--mirror", "http://127.0.0.1:9"], env={"CALIRARE_DATA": str(tmp_path)}
+    )
+    assert answer.exit_code == 2
+    assert answer.stderr.count("\n") == 1 and "ind.cora.x" in answer.stderr
+
+
+@pytest.mark.datasets
+def test_verify_accepts_the_graph_and_refuses_another_under_its_name(data_folder, tmp_path):
+    good = run(app, ["datasets", "verify", "cora", "--json"], env={"CALIRARE_DATA": str(data_folder)})
+    assert good.exit_code == 0 and json.loads(good.stdout)[0]["passed"]
+    shutil.copy(data_folder / "citeseer.npz", tmp_path / "cora.npz")
+    bad = run(app, ["datasets", "verify", "cora"], env={"CALIRARE_DATA": str(tmp_path)})
+    assert bad.exit_code == 1 and "DIFFERS" in bad.stdout and "REFUSED" in bad.stdout

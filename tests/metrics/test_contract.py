@@ -1,0 +1,137 @@
+"""What holds for every metric: a plain float, inputs left alone, bad inputs refused in one line."""
+
+import inspect
+
+import numpy as np
+import pytest
+from metric_cases import cases
+
+from calirare import metrics
+from calirare.errors import InputError
+
+CASES = cases()
+# How each metric is called on (y, probabilities); a new metric must be added here or to NOT_METRICS.
+CALLS = {
+    "expected_calibration_error": lambda f, y, p: f(y, p),
+    "adaptive_calibration_error": lambda f, y, p: f(y, p),
+    "classwise_ace": lambda f, y, p: f(y, p),
+    "true_class_ace": lambda f, y, p: f(y, p, 1),
+    "macro_true_class_ace": lambda f, y, p: f(y, p),
+    "negative_log_likelihood": lambda f, y, p: f(y, p),
+    "brier_score": lambda f, y, p: f(y, p),
+    "smooth_ece": lambda f, y, p: f(y == 1, p[:, 1]),
+    "average_precision": lambda f, y, p: f(y == 1, p[:, 1]),
+    "roc_auc": lambda f, y, p: f(y == 1, p[:, 1]),
+    "recall_at_budget": lambda f, y, p: f(y == 1, p[:, 1], 5),
+    "recall": lambda f, y, p: f(y, p.argmax(axis=1)),
+    "precision": lambda f, y, p: f(y, p.argmax(axis=1)),
+    "macro_f1": lambda f, y, p: f(y, p.argmax(axis=1)),
+    "accuracy": lambda f, y, p: f(y, p.argmax(axis=1)),
+}
+TAKE_PROBABILITIES = list(CALLS)[:7]
+TAKE_SCORES = list(CALLS)[7:11]
+TAKE_DECISIONS = list(CALLS)[11:]
+NOT_METRICS = {
+    "bootstrap_interval",
+    "bootstrap_intervals",
+    "equal_count_bins",
+    "equal_width_bins",
+    "reliability_bins",
+    "summary",
+    # These speak of jackknife intervals, not of labels; their own tests hold them.
+    "individual_calibration_error",
+    "expected_individual_calibration_error",
+}
+
+
+def test_every_public_function_is_covered():
+    public = {name for name in metrics.__all__ if inspect.isfunction(getattr(metrics, name))}
+    assert public - NOT_METRICS == set(CALLS)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_plain_float_and_untouched_inputs(name):
+    for case in CASES.values():
+        y, probabilities = (array.copy() for array in case)
+        value = CALLS[name](getattr(metrics, name), y, probabilities)
+        assert type(value) is float
+        np.testing.assert_array_equal(y, case[0])
+        np.testing.assert_array_equal(probabilities, case[1])
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_lower_precision_gives_nearly_the_same(name):
+    y, probabilities = CASES["random-90x2"]
+    exact = CALLS[name](getattr(metrics, name), y, probabilities)
+    rough = CALLS[name](getattr(metrics, name), y.astype(np.int32), probabilities.astype(np.float32))
+    assert rough == pytest.approx(exact, abs=1e-5)
+
+
+def _rest(name):
+    return (1,) if name in ("true_class_ace", "recall_at_budget") else ()
+
+
+def _refusal(name, y, second):
+    with pytest.raises(InputError) as caught:
+        getattr(metrics, name)(y, second, *_rest(name))
+    message = str(caught.value)
+    assert "\n" not in message and message.endswith(".")
+    return message
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        ([], "integer classes; got float64 of shape (0,)"),
+        (np.empty(0, dtype=int), "at least one node"),
+        ([0, -1], "Drop nodes whose label is unknown"),
+        ([0.0, 1.0], "integer classes"),
+        ([[0, 1]], "one-dimensional"),
+        ([0, 1, 1], "got"),
+    ],
+)
+def test_bad_labels(name, y, words):
+    second = np.eye(2) if name in TAKE_PROBABILITIES else [0, 1]
+    assert words in _refusal(name, y, second)
+
+
+@pytest.mark.parametrize("name", TAKE_PROBABILITIES)
+@pytest.mark.parametrize(
+    ("probabilities", "words"),
+    [
+        ([[0.5, 0.6], [0.5, 0.5]], "must sum to one; the worst is off by 0.1"),
+        ([[2.0, -1.0], [0.5, 0.5]], "must lie in [0, 1]; got -1 to 2. Apply softmax"),
+        ([[np.nan, 0.5], [0.5, 0.5]], "must be finite; 1 values"),
+        ([0.5, 0.5], "two or more classes; got shape (2,)"),
+        ([[1.0], [1.0]], "two or more classes; got shape (2, 1)"),
+        ([["a", "b"], ["c", "d"]], "array of numbers; got list"),
+        ([[1.0, 0.0]], "2 labels and 1 rows"),
+    ],
+)
+def test_bad_probabilities(name, probabilities, words):
+    assert words in _refusal(name, [0, 1], probabilities)
+
+
+@pytest.mark.parametrize("name", TAKE_PROBABILITIES)
+def test_labels_beyond_the_columns(name):
+    assert "y must lie in 0…1, the columns of probabilities; got 2" in _refusal(name, [0, 2], np.eye(2))
+
+
+@pytest.mark.parametrize("name", TAKE_SCORES)
+@pytest.mark.parametrize(
+    ("scores", "words"),
+    [([0.1], "one number per node"), ([np.inf, 0.1], "must be finite"), ([[0.1], [0.2]], "one number per node")],
+)
+def test_bad_scores(name, scores, words):
+    assert words in _refusal(name, [0, 1], scores)
+
+
+def test_smooth_ece_wants_probabilities_where_rankings_take_any_score():
+    assert "scores must lie in [0, 1]" in _refusal("smooth_ece", [0, 1], [-3.0, 3.0])
+    assert metrics.roc_auc([0, 1], [-3.0, 3.0]) == 1.0
+
+
+@pytest.mark.parametrize("name", TAKE_DECISIONS)
+def test_bad_decisions(name):
+    assert "predicted must be a one-dimensional array of integer classes" in _refusal(name, [0, 1], [0.2, 0.8])

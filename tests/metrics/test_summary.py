@@ -1,0 +1,55 @@
+import math
+
+import numpy as np
+import pytest
+from metric_cases import cases
+
+from calirare import metrics
+from calirare.errors import InputError
+
+CASES = cases()
+Y, PROBABILITIES = CASES["random-90x2"]
+
+
+def test_values_are_those_of_the_metrics():
+    found = metrics.summary(Y, PROBABILITIES, 1, num_resamples=0, budget=10)
+    values = {name: estimate.value for name, estimate in found.items()}
+    predicted, rare, scores = PROBABILITIES.argmax(axis=1), Y == 1, PROBABILITIES[:, 1]
+    assert values == {
+        "recall": metrics.recall(Y, predicted),
+        "precision": metrics.precision(Y, predicted),
+        "macro_f1": metrics.macro_f1(Y, predicted),
+        "accuracy": metrics.accuracy(Y, predicted),
+        "average_precision": metrics.average_precision(rare, scores),
+        "roc_auc": metrics.roc_auc(rare, scores),
+        "negative_log_likelihood": metrics.negative_log_likelihood(Y, PROBABILITIES),
+        "negative_log_likelihood_rare": metrics.negative_log_likelihood(Y, PROBABILITIES, of_class=1),
+        "brier_score": metrics.brier_score(Y, PROBABILITIES),
+        "brier_score_rare": metrics.brier_score(Y, PROBABILITIES, of_class=1),
+        "expected_calibration_error": metrics.expected_calibration_error(Y, PROBABILITIES),
+        "adaptive_calibration_error": metrics.adaptive_calibration_error(Y, PROBABILITIES),
+        "classwise_ace": metrics.classwise_ace(Y, PROBABILITIES),
+        "smooth_ece": metrics.smooth_ece(rare, scores),
+        "true_class_ace": metrics.true_class_ace(Y, PROBABILITIES, 1),
+        "macro_true_class_ace": metrics.macro_true_class_ace(Y, PROBABILITIES),
+        "recall_at_budget": metrics.recall_at_budget(rare, scores, 10),
+    }
+
+
+def test_decisions_may_differ_from_the_largest_probability():
+    found = metrics.summary(Y, PROBABILITIES, 1, predicted=np.ones_like(Y), num_resamples=0)
+    assert found["recall"].value == 1.0
+    assert found["precision"].value == (Y == 1).mean()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_interval_holds_its_value(case):
+    for estimate in metrics.summary(*CASES[case], 1, num_resamples=5).values():
+        assert math.isnan(estimate.lower) or estimate.lower <= estimate.value <= estimate.upper
+
+
+def test_the_rare_class_and_the_decisions_are_checked():
+    with pytest.raises(InputError, match="rare_class must be one of the classes 0…1; got 2"):
+        metrics.summary(Y, PROBABILITIES, 2)
+    with pytest.raises(InputError, match="predicted must hold one class per node"):
+        metrics.summary(Y, PROBABILITIES, 1, predicted=[0, 1])

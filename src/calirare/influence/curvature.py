@@ -1,0 +1,285 @@
+"""Three ways to solve with the Gauss-Newton matrix H = Σ_i J_iᵀ Λ_i J_i + λ I of the training loss.
+
+All three answer the same questions: how far each label's removal moves its own node's contrasts (`own_change`), which
+way it moves the parameters (`directions`), and what it does to the other labelled nodes (`changes_among_labelled`).
+They differ in what they factorise:
+
+* `DualCurvature`: Q = (Sᵀ K S + λ I)⁻¹ over the labelled nodes, with Λ_i = S_i S_iᵀ and K = J Jᵀ;
+* `PrimalCurvature`: H itself, over the parameters;
+* `IterativeCurvature`: nothing; conjugate gradients on the dual system, where neither would fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from calirare.errors import NumericalError
+from calirare.influence.jacobian import Jacobian, contrast_basis
+
+Step = Literal["newton", "influence"]
+_SATURATION_FLOOR = 1e-12
+"""Added to p(1-p) in the curvature only. It keeps S invertible where the softmax is saturated; the gradient stays
+exact, so the answer tends to its true limit instead of 0/0."""
+_SMALL_LEVERAGE = 1e-4
+
+
+@dataclass(frozen=True)
+class LabelTerms:
+    """What each labelled node adds to the loss, in contrasts: Λ_i = S_i S_iᵀ as `factor`, ρ_i as `residual`."""
+
+    factor: Tensor
+    residual: Tensor
+
+    @property
+    def curvature(self) -> Tensor:
+        return self.factor @ self.factor.mT
+
+    @property
+    def whitened(self) -> Tensor:
+        """S_i⁻¹ ρ_i, `(n, parts)`."""
+        solved: Tensor = torch.linalg.solve_triangular(self.factor, self.residual[..., None], upper=False)
+        return solved[..., 0]
+
+
+def label_terms(logits: Tensor, y: Tensor, weights: Tensor) -> LabelTerms:
+    """Λ_i = w_i Bᵀ(diag p_i - p_i p_iᵀ)B and ρ_i = w_i Bᵀ(p_i - y_i) for logits `(n, C)`, in float64."""
+    logits, weights = logits.double(), weights.double()
+    basis = contrast_basis(logits.shape[1]).to(logits)
+    p = logits.softmax(dim=1)
+    # B has columns that sum to zero, so one class can be subtracted: 1 - p is then never formed by cancellation.
+    spread = torch.einsum("nc,cd,ce->nde", p, basis, basis)
+    mean = p @ basis
+    curvature = spread - mean[:, :, None] * mean[:, None, :]
+    if logits.shape[1] == 2:
+        curvature = 2.0 * (p[:, :1] * p[:, 1:])[..., None]
+    floor = _SATURATION_FLOOR * torch.eye(basis.shape[1]).to(logits)
+    target = torch.nn.functional.one_hot(y, logits.shape[1]).to(logits)
+    factor = torch.linalg.cholesky(weights[:, None, None] * (curvature.clamp(min=-1) + floor))
+    return LabelTerms(factor, weights[:, None] * ((p - target) @ basis))
+
+
+class Curvature(Protocol):
+    """The solved training problem, ready to leave labels out. `step` chooses Newton or the paper's plain influence."""
+
+    leverage: Tensor
+
+    def own_change(self, step: Step) -> Tensor:
+        """`(n, parts)`: z̃_i(θ₋ᵢ) - z̃_i(θ) of each labelled node."""
+
+    def directions(self, rows: np.ndarray, step: Step) -> Tensor:
+        """`(len(rows), P)`: θ₋ᵢ - θ for these labelled nodes."""
+
+    def changes_among_labelled(self, step: Step) -> Tensor:
+        """`(n, parts, n)`: the change at each labelled node by the removal of each label."""
+
+
+def _newton_or_plain(left_over: Tensor, whitened: Tensor, step: Step) -> Tensor:
+    """(I - SᵀMS)⁻¹ S⁻¹ρ for Newton, S⁻¹ρ for plain influence; `left_over` is I - SᵀMS."""
+    if step == "influence":
+        return whitened
+    solved: Tensor = torch.linalg.solve(left_over, whitened[..., None])
+    return solved[..., 0]
+
+
+def _block_diagonal(blocks: Tensor, matrix: Tensor) -> Tensor:
+    """The block-diagonal matrix of `blocks` `(n, parts, parts)` times `matrix` `(n·parts, columns)`."""
+    n, parts = blocks.shape[:2]
+    return (blocks @ matrix.reshape(n, parts, -1)).reshape(n * parts, -1)
+
+
+class DualCurvature:
+    """Everything in the n·parts × n·parts dual; the choice when labels are fewer than parameters.
+
+    The leverage is SᵀMS = I - λ Q_ii. Where it is small that difference loses digits and K Sᵀ Q, which does not,
+    is used instead.
+    """
+
+    def __init__(self, jacobian: Jacobian, nodes: np.ndarray, terms: LabelTerms, damping: float) -> None:
+        self.jacobian, self.nodes, self.terms, self.damping = jacobian, nodes, terms, damping
+        self.kernel = jacobian.gram(nodes)
+        n, parts = terms.residual.shape
+        half = _block_diagonal(terms.factor.mT, self.kernel)
+        whitened = _block_diagonal(terms.factor.mT, half.T)
+        whitened.diagonal().add_(damping)
+        factor, info = torch.linalg.cholesky_ex(whitened)
+        if int(info):
+            raise NumericalError(
+                f"the curvature is not positive definite with damping {damping:g}; train with a larger weight_decay."
+            )
+        self.inverse = torch.cholesky_inverse(factor)
+        blocks = self.inverse.reshape(n, parts, n, parts)
+        rows = torch.arange(n, device=self.inverse.device)
+        self.left_over = damping * blocks[rows, :, rows]
+        self.leverage = torch.eye(parts).to(self.left_over) - self.left_over
+
+    def _coefficients(self, rows: np.ndarray, step: Step) -> Tensor:
+        """a_i with θ₋ᵢ - θ = Jᵀ a_i: `(n·parts, len(rows))`."""
+        n, parts = self.terms.residual.shape
+        index = torch.from_numpy(rows).to(self.inverse.device)
+        steps = _newton_or_plain(self.left_over[index], self.terms.whitened[index], step)
+        columns = self.inverse.reshape(n * parts, n, parts)[:, index]
+        return _block_diagonal(self.terms.factor, torch.einsum("mip,ip->mi", columns, steps))
+
+    def own_change(self, step: Step) -> Tensor:
+        n, parts = self.terms.residual.shape
+        steps = _newton_or_plain(self.left_over, self.terms.whitened, step)
+        scaled = (self.leverage @ steps[..., None])
+        by_leverage = torch.linalg.solve_triangular(self.terms.factor.mT, scaled, upper=True)[..., 0]
+        small = self.leverage.diagonal(dim1=1, dim2=2).amin(dim=1) < _SMALL_LEVERAGE
+        if small.any():
+            rows = small.nonzero()[:, 0]
+            coefficients = self._coefficients(rows.cpu().numpy(), step)
+            own = self.kernel.reshape(n, parts, -1)[rows]
+            by_leverage[rows] = torch.einsum("ipm,mi->ip", own, coefficients)
+        return by_leverage
+
+    def directions(self, rows: np.ndarray, step: Step) -> Tensor:
+        n, parts = self.terms.residual.shape
+        return self.jacobian.pull(self.nodes, self._coefficients(rows, step).reshape(n, parts, -1))
+
+    def changes_among_labelled(self, step: Step) -> Tensor:
+        n, parts = self.terms.residual.shape
+        return (self.kernel @ self._coefficients(np.arange(n), step)).reshape(n, parts, n)
+
+
+class PrimalCurvature:
+    """H over the parameters; the choice when they are fewer than the labels. J passes by in blocks."""
+
+    def __init__(self, jacobian: Jacobian, nodes: np.ndarray, terms: LabelTerms, damping: float) -> None:
+        self.jacobian, self.nodes, self.terms = jacobian, nodes, terms
+        size = jacobian.num_parameters
+        matrix = damping * torch.eye(size, dtype=torch.float64, device=terms.residual.device)
+        for rows, block in self._blocks():
+            scaled = terms.factor[rows].mT @ block
+            flat = scaled.reshape(-1, size)
+            matrix += flat.T @ flat
+        factor, info = torch.linalg.cholesky_ex(matrix)
+        if int(info):
+            raise NumericalError(
+                f"the curvature is not positive definite with damping {damping:g}; train with a larger weight_decay."
+            )
+        self.factor = factor
+        inverses = [block @ self._solve(block) for _, block in self._blocks()]
+        self.inverse_blocks = torch.cat(inverses)
+        self.leverage = terms.factor.mT @ self.inverse_blocks @ terms.factor
+
+    def _blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, Tensor]]:
+        start = 0
+        for block in self.jacobian.rows(self.nodes if rows is None else self.nodes[rows]):
+            yield slice(start, start + len(block)), block.double()
+            start += len(block)
+
+    def _solve(self, block: Tensor) -> Tensor:
+        """H⁻¹ J_iᵀ for a block of rows: `(b, P, parts)`."""
+        b, parts, size = block.shape
+        solved = torch.cholesky_solve(block.reshape(-1, size).T, self.factor)
+        return solved.reshape(size, b, parts).permute(1, 0, 2)
+
+    def _steps(self, step: Step) -> Tensor:
+        """(I - Λ_i M_i)⁻¹ ρ_i, or ρ_i: `(n, parts)`."""
+        identity = torch.eye(self.leverage.shape[1]).to(self.leverage)
+        whitened = _newton_or_plain(identity - self.leverage, self.terms.whitened, step)
+        return (self.terms.factor @ whitened[..., None])[..., 0]
+
+    def own_change(self, step: Step) -> Tensor:
+        return (self.inverse_blocks @ self._steps(step)[..., None])[..., 0]
+
+    def directions(self, rows: np.ndarray, step: Step) -> Tensor:
+        steps = self._steps(step)[torch.from_numpy(rows).to(self.leverage.device)]
+        found = [(self._solve(block) @ steps[where][..., None])[..., 0] for where, block in self._blocks(rows)]
+        return torch.cat(found)
+
+    def changes_among_labelled(self, step: Step) -> Tensor:
+        directions = self.directions(np.arange(len(self.nodes)), step)
+        return torch.cat([block @ directions.T for _, block in self._blocks()])
+
+
+class IterativeCurvature:
+    """Conjugate gradients on (SᵀKS + λI) q = e, several columns at a time; memory for a few vectors only.
+
+    The choice when both labels and parameters are many. It costs a push and a pull through the model per iteration
+    and block of labels, so leaving *all* labels out takes long; leaving out a chosen few does not.
+    """
+
+    def __init__(
+        self,
+        jacobian: Jacobian,
+        nodes: np.ndarray,
+        terms: LabelTerms,
+        damping: float,
+        *,
+        tolerance: float = 1e-10,
+        max_iterations: int = 1_000,
+        block: int = 16,
+    ) -> None:
+        self.jacobian, self.nodes, self.terms, self.damping = jacobian, nodes, terms, damping
+        self.tolerance, self.max_iterations, self.block = tolerance, max_iterations, block
+        self.index = torch.from_numpy(nodes).to(terms.residual.device)
+        n, parts = terms.residual.shape
+        left_over = torch.empty(n, parts, parts, dtype=torch.float64, device=terms.residual.device)
+        for rows in self._row_blocks():
+            columns = self._inverse_columns(rows).reshape(n, parts, len(rows), parts)
+            picks = torch.arange(len(rows), device=left_over.device)
+            left_over[rows] = damping * columns[torch.from_numpy(rows).to(picks), :, picks]
+        self.left_over = left_over
+        self.leverage = torch.eye(parts).to(left_over) - left_over
+
+    def _row_blocks(self) -> Iterator[np.ndarray]:
+        for start in range(0, len(self.nodes), self.block):
+            yield np.arange(start, min(start + self.block, len(self.nodes)))
+
+    def _multiply(self, vectors: Tensor) -> Tensor:
+        """(SᵀKS + λI) times `(n, parts, columns)`."""
+        directions = self.jacobian.pull(self.nodes, self.terms.factor @ vectors)
+        pushed = self.jacobian.push(directions)[self.index].double()
+        return self.terms.factor.mT @ pushed + self.damping * vectors
+
+    def _inverse_columns(self, rows: np.ndarray) -> Tensor:
+        """Columns of Q for these labelled nodes: `(n, parts, len(rows)·parts)`."""
+        n, parts = self.terms.residual.shape
+        right = torch.zeros(n, parts, len(rows), parts, dtype=torch.float64, device=self.index.device)
+        for position, row in enumerate(rows):
+            right[int(row), :, position] = torch.eye(parts).to(right)
+        residual = right.reshape(n, parts, -1)
+        solution, search = torch.zeros_like(residual), residual.clone()
+        squared = residual.square().sum(dim=(0, 1))
+        for _ in range(self.max_iterations):
+            if float(squared.max().sqrt()) < self.tolerance:
+                return solution
+            product = self._multiply(search)
+            stride = squared / (search * product).sum(dim=(0, 1)).clamp(min=1e-300)
+            solution = solution + stride * search
+            residual = residual - stride * product
+            updated = residual.square().sum(dim=(0, 1))
+            search = residual + updated / squared.clamp(min=1e-300) * search
+            squared = updated
+        raise NumericalError(
+            f"conjugate gradients did not reach {self.tolerance:g} in {self.max_iterations} steps; "
+            "train with a larger weight_decay or choose solver='dual'."
+        )
+
+    def _coefficients(self, rows: np.ndarray, step: Step) -> Tensor:
+        n, parts = self.terms.residual.shape
+        index = torch.from_numpy(rows).to(self.index.device)
+        steps = _newton_or_plain(self.left_over[index], self.terms.whitened[index], step)
+        columns = self._inverse_columns(rows).reshape(n, parts, len(rows), parts)
+        return self.terms.factor @ torch.einsum("nqip,ip->nqi", columns, steps)
+
+    def own_change(self, step: Step) -> Tensor:
+        steps = _newton_or_plain(self.left_over, self.terms.whitened, step)
+        scaled = self.leverage @ steps[..., None]
+        solved: Tensor = torch.linalg.solve_triangular(self.terms.factor.mT, scaled, upper=True)
+        return solved[..., 0]
+
+    def directions(self, rows: np.ndarray, step: Step) -> Tensor:
+        return self.jacobian.pull(self.nodes, self._coefficients(rows, step))
+
+    def changes_among_labelled(self, step: Step) -> Tensor:
+        parts = [self.jacobian.push(self.directions(rows, step))[self.index].double() for rows in self._row_blocks()]
+        return torch.cat(parts, dim=2)

@@ -1,0 +1,174 @@
+"""The Jacobian of the two-layer GCN in closed form: no autograd, no dense features, no n × P array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from calirare.influence.jacobian import contrast_basis
+from calirare.models import GCN, GraphInputs, SparseMatrix
+
+_BLOCK_BYTES = 64 * 2**20
+
+
+class GCNJacobian:
+    """J for Z = Â relu(A₁) W₂ᵀ + b₂, A₁ = Â X W₁ᵀ + b₁, with m the 0/1 mask of A₁ > 0 and s = Â X.
+
+    For contrast c of node v, with W̃ = Bᵀ W₂ `(parts, hidden)`:
+
+        ∂z̃_vc/∂W₁[k, :] = W̃[c, k] Σ_u Â_vu m_uk s_u        ∂z̃_vc/∂b₁[k] = W̃[c, k] Σ_u Â_vu m_uk
+        ∂z̃_vc/∂W₂[j, :] = B[j, c] Σ_u Â_vu relu(A₁)_u        ∂z̃_vc/∂b₂[j] = B[j, c]
+
+    so that K = J Jᵀ needs only products over the labelled nodes' neighbourhoods. Everything runs in float64 for the
+    labelled nodes; `push`, which touches every node, runs in the model's own precision.
+    """
+
+    def __init__(self, model: GCN, inputs: GraphInputs) -> None:
+        self.inputs = inputs
+        self.basis = contrast_basis(model.output.out_features).to(inputs.device)
+        self.parts = self.basis.shape[1]
+        self.num_parameters = sum(value.numel() for value in model.parameters())
+        self.names = [name for name, _ in model.named_parameters()]
+        self.shapes = [value.shape for value in model.parameters()]
+        with torch.no_grad():
+            hidden = model.hidden_input(inputs)
+            self.active = hidden > 0
+            self.relu = hidden.clamp(min=0)
+            self.weight = self.basis.T @ model.output.weight.double()
+        self.hidden = self.active.shape[1]
+
+    def _neighbourhood(self, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray, np.ndarray | sp.csr_array]:
+        """Rows of Â for `nodes` over their neighbours only, the neighbours, and s = Â X of the neighbours."""
+        rows = self.inputs.normalized.take_rows(nodes)
+        neighbours, compact = np.unique(rows.indices, return_inverse=True)
+        local = sp.csr_array((rows.data, compact, rows.indptr), shape=(len(nodes), len(neighbours)))
+        if isinstance(self.inputs.x, SparseMatrix):
+            features = self.inputs.normalized.take_rows(neighbours) @ self.inputs.x.csr.astype(np.float64)
+        else:
+            index = torch.from_numpy(neighbours).to(self.inputs.device)
+            features = self.inputs.propagated_x[index].double().cpu().numpy()
+        return local, neighbours, features
+
+    def _on_cpu(self, tensor: Tensor, nodes: np.ndarray) -> np.ndarray:
+        index = torch.from_numpy(nodes).to(tensor.device)
+        array: np.ndarray = tensor[index].double().cpu().numpy()
+        return array
+
+    def gram(self, nodes: np.ndarray) -> Tensor:
+        local, neighbours, features = self._neighbourhood(nodes)
+        active = self._on_cpu(self.active, neighbours)
+        weight = self.weight.cpu().numpy()
+        n = len(nodes)
+        kernel = np.zeros((n, self.parts, n, self.parts))
+        cheaper_by_pairs = len(neighbours) <= 2.0 * n * self.hidden**0.5 / self.parts
+        add = self._add_input_by_pairs if cheaper_by_pairs else self._add_input_by_unit
+        add(kernel, local, features, active, weight)
+        propagated = local @ self._on_cpu(self.relu, neighbours)
+        output = propagated @ propagated.T + 1.0
+        for part in range(self.parts):
+            kernel[:, part, :, part] += output
+        return torch.from_numpy(kernel.reshape(n * self.parts, -1)).to(self.inputs.device)
+
+    def _add_input_by_pairs(
+        self,
+        kernel: np.ndarray,
+        local: sp.csr_array,
+        features: np.ndarray | sp.csr_array,
+        active: np.ndarray,
+        weight: np.ndarray,
+    ) -> None:
+        """Â ((S Sᵀ + 1) ∘ Φ) Âᵀ with Φ_uu' = Σ_k W̃[c, k] W̃[c', k] m_uk m_u'k: best where neighbourhoods overlap."""
+        size = features.shape[0]
+        block = max(1, _BLOCK_BYTES // (8 * size))
+        columns = local.T.tocsr()
+        for start in range(0, size, block):
+            stop = min(start + block, size)
+            pairs = features[start:stop] @ features.T
+            pairs = (pairs.toarray() if sp.issparse(pairs) else pairs) + 1.0
+            left = local[:, start:stop]
+            for c in range(self.parts):
+                scaled = active[start:stop] * weight[c]
+                for d in range(c, self.parts):
+                    part = left @ ((pairs * (scaled @ (active * weight[d]).T)) @ columns)
+                    kernel[:, c, :, d] += part
+                    if d > c:
+                        kernel[:, d, :, c] += part.T
+
+    def _add_input_by_unit(
+        self,
+        kernel: np.ndarray,
+        local: sp.csr_array,
+        features: np.ndarray | sp.csr_array,
+        active: np.ndarray,
+        weight: np.ndarray,
+    ) -> None:
+        """Σ_k W̃[c, k] W̃[c', k] R_k R_kᵀ, one hidden unit at a time: best where neighbourhoods are large."""
+        for k in range(self.hidden):
+            masked = local * active[:, k]
+            rows = masked @ features
+            rows = rows.toarray() if sp.issparse(rows) else rows
+            bias = masked.sum(axis=1)
+            unit = rows @ rows.T + np.outer(bias, bias)
+            kernel += weight[None, :, None, None, k] * weight[None, None, None, :, k] * unit[:, None, :, None]
+
+    def rows(self, nodes: np.ndarray) -> Iterator[Tensor]:
+        block = max(1, _BLOCK_BYTES // (8 * self.num_parameters * self.parts))
+        for start in range(0, len(nodes), block):
+            yield self._block_of_rows(nodes[start : start + block])
+
+    def _block_of_rows(self, nodes: np.ndarray) -> Tensor:
+        local, neighbours, features = self._neighbourhood(nodes)
+        active = self._on_cpu(self.active, neighbours)
+        weight, basis = self.weight.cpu().numpy(), self.basis.cpu().numpy()
+        n = len(nodes)
+        unit = np.empty((n, self.hidden, self.inputs.num_features))
+        for k in range(self.hidden):
+            product = (local * active[:, k]) @ features
+            unit[:, k] = product.toarray() if sp.issparse(product) else product
+        propagated = local @ self._on_cpu(self.relu, neighbours)
+        pieces = {
+            "input.weight": weight[None, :, :, None] * unit[:, None],
+            "input_bias": weight[None] * (local @ active)[:, None],
+            "output.weight": basis.T[None, :, :, None] * propagated[:, None, None],
+            "output.bias": np.broadcast_to(basis.T[None], (n, self.parts, basis.shape[0])),
+        }
+        flat = np.concatenate([pieces[name].reshape(n, self.parts, -1) for name in self.names], axis=2)
+        return torch.from_numpy(flat).to(self.inputs.device)
+
+    def pull(self, nodes: np.ndarray, coefficients: Tensor) -> Tensor:
+        local, neighbours, features = self._neighbourhood(nodes)
+        columns = coefficients.shape[2]
+        active = self._on_cpu(self.active, neighbours)
+        array = coefficients.double().cpu().numpy()
+        spread = (local.T @ array.reshape(len(nodes), -1)).reshape(len(neighbours), self.parts, columns)
+        hidden = active[:, :, None] * np.einsum("ck,ucb->ukb", self.weight.cpu().numpy(), spread)
+        relu = self._on_cpu(self.relu, neighbours)
+        basis = self.basis.cpu().numpy()
+        first = features.T @ hidden.reshape(len(neighbours), -1)
+        pieces = {
+            "input.weight": first.reshape(-1, self.hidden, columns).transpose(2, 1, 0),
+            "input_bias": hidden.sum(axis=0).T,
+            "output.weight": np.einsum("jc,uk,ucb->bjk", basis, relu, spread, optimize=True),
+            "output.bias": (basis @ array.sum(axis=0)).T,
+        }
+        flat = np.concatenate([pieces[name].reshape(columns, -1) for name in self.names], axis=1)
+        return torch.from_numpy(flat).to(self.inputs.device)
+
+    def push(self, directions: Tensor) -> Tensor:
+        inputs, columns = self.inputs, len(directions)
+        pieces = directions.to(self.relu.dtype).split([shape.numel() for shape in self.shapes], dim=1)
+        by_name = {name: piece.reshape(columns, *shape) for name, piece, shape in zip(self.names, pieces, self.shapes, strict=True)}
+        basis, weight = self.basis.to(self.relu), self.weight.to(self.relu)
+        stacked = by_name["input.weight"].reshape(columns * self.hidden, -1).T
+        sparse = isinstance(inputs.x, SparseMatrix)
+        first = inputs.normalized @ (inputs.x @ stacked) if sparse else inputs.propagated_x @ stacked
+        first = first.reshape(-1, columns, self.hidden) + by_name["input_bias"]
+        first *= self.active[:, None]
+        inner = torch.einsum("nbk,ck->ncb", first, weight)
+        inner += torch.einsum("nk,bjk,jc->ncb", self.relu, by_name["output.weight"], basis)
+        pushed = inputs.normalized @ inner.reshape(inputs.num_nodes, -1)
+        return pushed.reshape(inputs.num_nodes, self.parts, columns) + torch.einsum("bj,jc->cb", by_name["output.bias"], basis)

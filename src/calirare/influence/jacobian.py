@@ -1,0 +1,142 @@
+"""How the logits move with the parameters, for any module, through autograd.
+
+Softmax does not see a constant added to all logits of a node, so everything here lives in the C - 1 *contrasts*
+z̃ = Bᵀ z, where the columns of B are orthonormal and orthogonal to the vector of ones. `parts` below is C - 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from calirare.models import GraphInputs, evaluating
+
+_BLOCK_BYTES = 64 * 2**20
+"""Size of the largest dense block of Jacobian rows kept at a time."""
+
+
+def contrast_basis(num_classes: int) -> Tensor:
+    """Helmert contrasts: `(C, C - 1)`, orthonormal columns that each sum to zero.
+
+    >>> basis = contrast_basis(3)
+    >>> torch.allclose(basis.T @ basis, torch.eye(2, dtype=torch.float64)), basis.sum(0).abs().max().item() < 1e-15
+    (True, True)
+    """
+    basis = torch.zeros(num_classes, num_classes - 1, dtype=torch.float64)
+    for k in range(1, num_classes):
+        basis[:k, k - 1] = -1.0
+        basis[k, k - 1] = float(k)
+        basis[:, k - 1] /= (k + k * k) ** 0.5
+    return basis
+
+
+class Jacobian(Protocol):
+    """J = ∂z̃/∂θ of a model on a graph, never held as a whole.
+
+    `rows` gives it block by block; `gram` gives J Jᵀ of some nodes; `pull` gives Jᵀ a; `push` gives J d.
+    """
+
+    num_parameters: int
+    parts: int
+
+    def rows(self, nodes: np.ndarray) -> Iterator[Tensor]:
+        """Blocks `(b, parts, P)` of the rows of `nodes`, in order."""
+
+    def gram(self, nodes: np.ndarray) -> Tensor:
+        """`(n·parts, n·parts)` float64: J Jᵀ."""
+
+    def pull(self, nodes: np.ndarray, coefficients: Tensor) -> Tensor:
+        """`(columns, P)`: Jᵀ a for each column a of `coefficients` `(n, parts, columns)`."""
+
+    def push(self, directions: Tensor) -> Tensor:
+        """`(N, parts, columns)`: J d at every node of the graph, for each row d of `directions` `(columns, P)`."""
+
+
+class AutogradJacobian:
+    """The Jacobian of any module: one backward pass per row, one forward-mode pass per direction."""
+
+    def __init__(self, model: nn.Module, inputs: GraphInputs) -> None:
+        self.model, self.inputs = model, inputs
+        self.parameters = {name: value.detach() for name, value in model.named_parameters()}
+        self.num_parameters = sum(value.numel() for value in self.parameters.values())
+        first = next(iter(self.parameters.values()))
+        with evaluating(model), torch.no_grad():
+            num_classes = int(model(inputs).shape[1])
+        self.basis = contrast_basis(num_classes).to(first)
+        self.parts = num_classes - 1
+
+    def _contrasts(self, parameters: dict[str, Tensor]) -> Tensor:
+        logits: Tensor = functional_call(self.model, parameters, (self.inputs,))
+        return logits @ self.basis
+
+    def _backward(self) -> Callable[[Tensor], Tensor]:
+        """From a cotangent `(N, parts)` to the flat gradient, over one recorded forward pass."""
+        leaves = {name: value.clone().requires_grad_() for name, value in self.parameters.items()}
+        contrasts = self._contrasts(leaves)
+
+        def pull_one(cotangent: Tensor) -> Tensor:
+            gradients = torch.autograd.grad(
+                contrasts, list(leaves.values()), cotangent, retain_graph=True, materialize_grads=True
+            )
+            return torch.cat([gradient.reshape(-1) for gradient in gradients])
+
+        return pull_one
+
+    def rows(self, nodes: np.ndarray) -> Iterator[Tensor]:
+        block = max(1, _BLOCK_BYTES // (8 * self.num_parameters * self.parts))
+        with evaluating(self.model):
+            backward = self._backward()
+            for start in range(0, len(nodes), block):
+                chunk = nodes[start : start + block]
+                result = self.basis.new_zeros(len(chunk), self.parts, self.num_parameters)
+                for row, node in enumerate(chunk):
+                    for part in range(self.parts):
+                        cotangent = self.basis.new_zeros(self.inputs.num_nodes, self.parts)
+                        cotangent[int(node), part] = 1.0
+                        result[row, part] = backward(cotangent)
+                yield result
+
+    def gram(self, nodes: np.ndarray) -> Tensor:
+        size = len(nodes) * self.parts
+        result = torch.empty(size, size, dtype=torch.float64, device=self.basis.device)
+        top = 0
+        for upper in self.rows(nodes):
+            flat = upper.reshape(-1, self.num_parameters).double()
+            left = 0
+            # Rows are made again for each pair of blocks: time is paid so that memory stays at two blocks.
+            others = [upper] if len(flat) == size else self.rows(nodes[: top // self.parts + len(upper)])
+            for other in others:
+                product = flat @ other.reshape(-1, self.num_parameters).double().T
+                result[top : top + len(flat), left : left + product.shape[1]] = product
+                result[left : left + product.shape[1], top : top + len(flat)] = product.T
+                left += product.shape[1]
+            top += len(flat)
+        return result
+
+    def pull(self, nodes: np.ndarray, coefficients: Tensor) -> Tensor:
+        columns = coefficients.shape[2]
+        result = self.basis.new_empty(columns, self.num_parameters)
+        index = torch.from_numpy(nodes).to(self.basis.device)
+        with evaluating(self.model):
+            backward = self._backward()
+            for column in range(columns):
+                cotangent = self.basis.new_zeros(self.inputs.num_nodes, self.parts)
+                cotangent.index_add_(0, index, coefficients[:, :, column].to(self.basis))
+                result[column] = backward(cotangent)
+        return result
+
+    def push(self, directions: Tensor) -> Tensor:
+        shapes = {name: value.shape for name, value in self.parameters.items()}
+        sizes = [value.numel() for value in self.parameters.values()]
+        pushed = []
+        with evaluating(self.model):
+            for direction in directions.to(self.basis):
+                pieces = zip(shapes.items(), direction.split(sizes), strict=True)
+                tangent = {name: piece.reshape(shape) for (name, shape), piece in pieces}
+                pushed.append(torch.func.jvp(self._contrasts, (self.parameters,), (tangent,))[1])
+        return torch.stack(pushed, dim=-1)

@@ -1,0 +1,142 @@
+"""What the model would say without each label, from one Newton step instead of a retraining.
+
+Removing a *label* takes the node's term out of the loss; the node and its edges stay in the graph. That is the
+question asked here. Removing the *node* would also change the graph and is another question.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from calirare.errors import InputError
+from calirare.influence.curvature import (
+    Curvature,
+    DualCurvature,
+    IterativeCurvature,
+    PrimalCurvature,
+    Step,
+    label_terms,
+)
+from calirare.influence.gcn_jacobian import GCNJacobian
+from calirare.influence.jacobian import AutogradJacobian, Jacobian, contrast_basis
+from calirare.models import GCN, GraphInputs, predict_logits
+
+logger = logging.getLogger(__name__)
+Solver = Literal["auto", "dual", "primal", "iterative"]
+_SOLVERS: dict[str, type[DualCurvature] | type[PrimalCurvature] | type[IterativeCurvature]] = {
+    "dual": DualCurvature,
+    "primal": PrimalCurvature,
+    "iterative": IterativeCurvature,
+}
+_LARGEST_DENSE = 8_192
+"""Side of the largest matrix that is factorised (0.5 GB in float64)."""
+_SMALLEST_DAMPING = 1e-6
+_PUSH_BYTES = 128 * 2**20
+
+
+def choose_solver(num_labels: int, parts: int, num_parameters: int) -> Literal["dual", "primal", "iterative"]:
+    """The smaller dense system that fits, else conjugate gradients.
+
+    >>> choose_solver(640, 1, 23_000), choose_solver(20_000, 1, 600), choose_solver(20_000, 1, 75_000)
+    ('dual', 'primal', 'iterative')
+    """
+    dual, primal = num_labels * parts, num_parameters
+    if min(dual, primal) > _LARGEST_DENSE:
+        return "iterative"
+    return "dual" if dual <= primal else "primal"
+
+
+def make_jacobian(model: nn.Module, inputs: GraphInputs) -> Jacobian:
+    """The closed form where the model has one, autograd elsewhere."""
+    return GCNJacobian(model, inputs) if type(model) is GCN else AutogradJacobian(model, inputs)
+
+
+class LeaveOneOut:
+    """Left-out logits of the labelled nodes, and the effect of each removal anywhere.
+
+    With J_i = ∂z_i/∂θ, Λ_i and ρ_i the curvature and gradient of node i's loss term and M_i = J_i H⁻¹ J_iᵀ,
+
+        z_v(θ₋ᵢ) ≈ z_v + J_v H⁻¹ J_iᵀ (I - Λ_i M_i)⁻¹ ρ_i ,
+
+    logits being meant up to a constant per node, which softmax does not see. `step="influence"` leaves the inverse
+    out, as the paper does.
+
+    Args:
+        model: A trained model; read in eval mode.
+        inputs: The graph it was trained on.
+        nodes: `(n,)` the nodes whose labels trained it.
+        y: `(n,)` their classes.
+        weights: `(n,)` their weights in the loss, which sum to one.
+        weight_decay: λ as trained. Below 1e-6 the curvature says too little and 1e-6 is used, with a log line.
+        step: `"newton"` or `"influence"`.
+        solver: `"auto"`, `"dual"`, `"primal"` or `"iterative"`.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        inputs: GraphInputs,
+        nodes: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray,
+        weight_decay: float,
+        *,
+        step: Step = "newton",
+        solver: Solver = "auto",
+    ) -> None:
+        if step not in ("newton", "influence"):
+            raise InputError(f"step must be 'newton' or 'influence'; got {step!r}.")
+        if solver != "auto" and solver not in _SOLVERS:
+            raise InputError(f"solver must be 'auto' or one of {sorted(_SOLVERS)}; got {solver!r}.")
+        self.nodes, self.y, self.step = np.asarray(nodes, dtype=np.int64), np.asarray(y), step
+        self.damping = max(float(weight_decay), _SMALLEST_DAMPING)
+        if self.damping > weight_decay:
+            logger.warning("weight_decay %g is too small for leave-one-out; %g is used.", weight_decay, self.damping)
+        device = inputs.device
+        self.logits = predict_logits(model, inputs).double()
+        self.basis = contrast_basis(self.logits.shape[1]).to(device)
+        self.index = torch.from_numpy(self.nodes).to(device)
+        terms = label_terms(
+            self.logits[self.index],
+            torch.from_numpy(np.asarray(y, dtype=np.int64)).to(device),
+            torch.from_numpy(np.asarray(weights, dtype=np.float64)).to(device),
+        )
+        self.jacobian = make_jacobian(model, inputs)
+        self.solver = solver if solver != "auto" else choose_solver(
+            len(self.nodes), self.jacobian.parts, self.jacobian.num_parameters
+        )
+        if solver == "auto" and self.solver == "iterative":
+            logger.warning("%d labels and %d parameters: solving by iteration.", len(nodes), self.jacobian.num_parameters)
+        self.curvature: Curvature = _SOLVERS[self.solver](self.jacobian, self.nodes, terms, self.damping)
+
+    @property
+    def left_out_logits(self) -> Tensor:
+        """`(n, C)` float64: the logits of each labelled node by the model that never saw its label."""
+        return self.logits[self.index] + self.curvature.own_change(self.step) @ self.basis.T
+
+    def changes_among_labelled(self) -> Tensor:
+        """`(n, n, C)`: change of labelled node v's logits (first axis) by the removal of label i (second axis)."""
+        changes = self.curvature.changes_among_labelled(self.step)
+        return torch.einsum("vpi,cp->vic", changes, self.basis)
+
+    def changes(self, rows: np.ndarray | None = None, targets: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, Tensor]]:
+        """For blocks of labelled `rows`, the change of the logits of `targets` (default: all nodes).
+
+        Yields `(rows, (targets, len(rows), C))`; a block is sized so that the work arrays stay near 128 MB.
+        """
+        rows = np.arange(len(self.nodes)) if rows is None else np.asarray(rows)
+        width = getattr(self.jacobian, "hidden", 1) + 2 * self.jacobian.parts
+        block = max(1, min(len(rows), _PUSH_BYTES // (8 * self.logits.shape[0] * width) or 1))
+        index = None if targets is None else torch.from_numpy(np.asarray(targets)).to(self.index.device)
+        for start in range(0, len(rows), block):
+            chunk = rows[start : start + block]
+            pushed = self.jacobian.push(self.curvature.directions(chunk, self.step))
+            if index is not None:
+                pushed = pushed[index]
+            yield chunk, torch.einsum("vpi,cp->vic", pushed, self.basis.to(pushed))

@@ -1,0 +1,73 @@
+"""From a backbone's name, or a user's module, to a model that takes `GraphInputs`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from calirare.errors import InputError, nearest
+from calirare.models.gat import GAT
+from calirare.models.gcn import GCN
+from calirare.models.gin import GIN
+from calirare.models.inputs import GraphInputs
+from calirare.models.sage import GraphSAGE
+
+BACKBONES: dict[str, Callable[..., nn.Module]] = {"gcn": GCN, "gat": GAT, "gin": GIN, "sage": GraphSAGE}
+
+
+class ModuleBackbone(nn.Module):
+    """A user's `module(x, edge_index, edge_weight)` that returns logits, called with `GraphInputs`.
+
+    A module whose forward takes no edge weight is called without it when the graph has none.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, inputs: GraphInputs) -> Tensor:
+        if inputs.edge_weight is None:
+            logits: Tensor = self.module(inputs.torch_x, inputs.edge_index)
+        else:
+            logits = self.module(inputs.torch_x, inputs.edge_index, inputs.edge_weight)
+        if logits.dim() != 2 or logits.shape[0] != inputs.num_nodes:
+            raise InputError(
+                f"backbone must return logits of shape ({inputs.num_nodes}, classes); got {tuple(logits.shape)}."
+            )
+        return logits
+
+
+def make_backbone(
+    backbone: str | nn.Module, num_features: int, num_classes: int, *, hidden: int, dropout: float
+) -> nn.Module:
+    """A fresh model. A user's module is copied, so that fitting leaves the original untouched."""
+    if isinstance(backbone, nn.Module):
+        return ModuleBackbone(copy.deepcopy(backbone))
+    if backbone not in BACKBONES:
+        raise InputError(
+            f"backbone must be one of {sorted(BACKBONES)} or a torch.nn.Module; got {backbone!r}: "
+            + nearest(str(backbone), BACKBONES)
+        )
+    return BACKBONES[backbone](num_features, num_classes, hidden=hidden, dropout=dropout)
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[nn.Module]:
+    """The model in eval mode inside the block, in its earlier mode after it."""
+    was_training = model.training
+    model.eval()
+    try:
+        yield model
+    finally:
+        model.train(was_training)
+
+
+def predict_logits(model: nn.Module, inputs: GraphInputs) -> Tensor:
+    """Logits of every node in eval mode, without gradients."""
+    with evaluating(model), torch.no_grad():
+        logits: Tensor = model(inputs)
+    return logits

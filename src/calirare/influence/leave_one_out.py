@@ -26,6 +26,7 @@ from calirare.influence.curvature import (
 from calirare.influence.gcn_jacobian import GCNJacobian
 from calirare.influence.jacobian import AutogradJacobian, Jacobian, contrast_basis
 from calirare.models import GCN, GraphInputs, predict_logits
+from calirare.training.task import Task
 
 logger = logging.getLogger(__name__)
 Solver = Literal["auto", "dual", "primal", "iterative"]
@@ -140,3 +141,16 @@ class LeaveOneOut:
             if index is not None:
                 pushed = pushed[index]
             yield chunk, torch.einsum("vpi,cp->vic", pushed, self.basis.to(pushed))
+
+
+def left_out_changes(task: Task) -> Tensor:
+    """`(n, n, C)` for a model in training: what removing each of the task's labels does to the others' logits."""
+    engine = LeaveOneOut(
+        task.model,
+        task.inputs,
+        task.nodes.cpu().numpy(),
+        task.y.cpu().numpy(),
+        task.weights.double().cpu().numpy(),
+        task.weight_decay,
+    )
+    return engine.changes_among_labelled().to(task.inputs.dtype)

@@ -47,6 +47,11 @@ class GraphInputs:
         return SparseMatrix((scale @ looped @ scale).tocsr(), self.device, symmetric=True)
 
     @cached_property
+    def self_weight(self) -> Tensor:
+        """Â_ii of every node, `(N,)`."""
+        return torch.from_numpy(self.normalized.csr.diagonal()).to(self.device, self.dtype)
+
+    @cached_property
     def neighbour_sum(self) -> SparseMatrix:
         looped = self.adjacency.astype(np.float64) + sp.eye_array(self.num_nodes, format="csr")
         return SparseMatrix(looped.tocsr(), self.device, symmetric=True)

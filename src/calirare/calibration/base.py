@@ -1,0 +1,139 @@
+"""What a calibrator is: logits in, calibrated probabilities out."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import log_softmax
+from sklearn.base import BaseEstimator
+
+from calirare.errors import InputError, LabelError, NotFittedError
+from calirare.models import GraphInputs
+
+_SMALLEST_PROBABILITY = 1e-12
+
+
+class Calibrator(BaseEstimator):  # type: ignore[misc]
+    """Maps logits `(N, C)` to probabilities `(N, C)`.
+
+    A member implements `_fit(logits, y, weights)` on the calibration rows and `_predict(logits)`. One that looks at
+    the graph (`needs_graph = True`) implements `_fit_on_graph` and `_predict_on_graph` instead.
+    """
+
+    needs_graph = False
+
+    def fit(
+        self,
+        logits: np.ndarray,
+        y: np.ndarray,
+        *,
+        weights: np.ndarray | None = None,
+        nodes: np.ndarray | None = None,
+        graph: GraphInputs | None = None,
+    ) -> Self:
+        """Fit on logits whose labels did not make them.
+
+        Args:
+            logits: `(n, C)`, or `(N, C)` for the whole graph together with `nodes`.
+            y: `(n,)` classes of the calibration nodes.
+            weights: `(n,)` weights of the calibration nodes; default: all alike.
+            nodes: `(n,)` the rows of `logits` to calibrate on; default: all of them.
+            graph: The graph, for the calibrators that look at it.
+        """
+        logits = check_logits(logits)
+        y = np.asarray(y)
+        rows = np.arange(len(logits)) if nodes is None else np.asarray(nodes)
+        if y.shape != rows.shape:
+            raise InputError(f"y must hold one class per calibration node, {len(rows)} in all; got shape {y.shape}.")
+        if len(np.unique(y)) < 2:
+            raise LabelError(
+                "the calibration labels hold a single class, which says nothing about the other; "
+                "give more labels, or use method='jackknife', which needs no held-out labels."
+            )
+        weights = np.full(len(y), 1.0 / len(y)) if weights is None else np.asarray(weights) / np.sum(weights)
+        self.num_classes_ = logits.shape[1]
+        if self.needs_graph:
+            self._fit_on_graph(logits, y, weights, rows, self._graph(graph))
+        else:
+            self._fit(logits[rows], y, weights)
+        return self
+
+    def predict_proba(self, logits: np.ndarray, *, graph: GraphInputs | None = None) -> np.ndarray:
+        """Calibrated probabilities, float64, rows summing to one."""
+        if not hasattr(self, "num_classes_"):
+            raise NotFittedError(f"{type(self).__name__} is not fitted; call fit first.")
+        logits = check_logits(logits)
+        if logits.shape[1] != self.num_classes_:
+            raise InputError(f"logits must have {self.num_classes_} columns as at fit; got {logits.shape[1]}.")
+        return self._predict_on_graph(logits, self._graph(graph)) if self.needs_graph else self._predict(logits)
+
+    def _graph(self, graph: GraphInputs | None) -> GraphInputs:
+        if graph is None:
+            raise InputError(f"{type(self).__name__} looks at the graph; pass graph=.")
+        return graph
+
+    def _fit(self, logits: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
+        raise NotImplementedError
+
+    def _predict(self, logits: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _fit_on_graph(
+        self, logits: np.ndarray, y: np.ndarray, weights: np.ndarray, nodes: np.ndarray, graph: GraphInputs
+    ) -> None:
+        raise NotImplementedError
+
+    def _predict_on_graph(self, logits: np.ndarray, graph: GraphInputs) -> np.ndarray:
+        raise NotImplementedError
+
+    def state(self) -> dict[str, Any]:
+        """What `fit` learned, as arrays and numbers."""
+        return {name: value for name, value in vars(self).items() if name.endswith("_")}
+
+    def restore(self, state: dict[str, Any]) -> Self:
+        """Take over what `state` gave."""
+        for name, value in state.items():
+            setattr(self, name, value)
+        return self
+
+
+def check_logits(logits: np.ndarray) -> np.ndarray:
+    """A finite float64 `(n, C)` array, or an error."""
+    array = np.asarray(logits, dtype=np.float64)
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise InputError(f"logits must have shape (nodes, classes) with at least two classes; got {array.shape}.")
+    if not np.isfinite(array).all():
+        raise InputError("logits must be finite; some are NaN or infinite.")
+    return array
+
+
+def logits_from_probabilities(probabilities: np.ndarray) -> np.ndarray:
+    """Logits of which softmax gives these probabilities, for calibrating a model that only gives those.
+
+    >>> logits_from_probabilities(np.array([[0.25, 0.75]])).round(3)
+    array([[-1.386, -0.288]])
+    """
+    array = np.asarray(probabilities, dtype=np.float64)
+    if array.ndim != 2 or not np.isfinite(array).all() or (array < 0).any() or not np.allclose(array.sum(1), 1, atol=1e-4):
+        raise InputError("probabilities must have shape (nodes, classes), lie in [0, 1], and have rows that sum to one.")
+    return np.asarray(log_softmax(np.log(np.clip(array, _SMALLEST_PROBABILITY, None)), axis=1))
+
+
+def target_shares(y: np.ndarray, num_classes: int) -> np.ndarray:
+    """Share of each class among labels."""
+    return np.bincount(y, minlength=num_classes) / max(1, len(y))
+
+
+def share_weights(y: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Weights under which the labels have the given class shares: w_i ∝ share[y_i] / count[y_i], summing to one.
+
+    >>> share_weights(np.array([0, 0, 0, 1]), np.array([0.5, 0.5]))
+    array([0.16666667, 0.16666667, 0.16666667, 0.5       ])
+    """
+    counts = np.bincount(y, minlength=len(shares))
+    weights = (shares / np.maximum(counts, 1))[y]
+    total = weights.sum()
+    if not total > 0:
+        raise LabelError(f"the wanted class shares {shares.round(6).tolist()} give every calibration label weight zero.")
+    return np.asarray(weights / total)

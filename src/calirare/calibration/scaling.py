@@ -1,0 +1,120 @@
+"""Maps that scale and shift logits: temperature, Platt, vector, matrix.
+
+All four are one model, z'_c = Σ_p θ_p φ_cp(z), linear in its parameters, so that the likelihood is convex. They differ
+in their features φ alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import log_softmax, softmax
+
+from calirare.calibration.base import Calibrator
+from calirare.errors import NumericalError
+
+_RIDGE = 1e-6
+"""Keeps the answer finite where the labels are separable; on standardised logits it moves nothing else."""
+
+
+class ScalingCalibrator(Calibrator):
+    """Maximum likelihood for θ on centred, standardised logits, by Newton's method with a line search."""
+
+    ridge = _RIDGE
+
+    def _features(self, logits: np.ndarray) -> np.ndarray:
+        """φ, `(n, C, parameters)`."""
+        raise NotImplementedError
+
+    def _standardise(self, logits: np.ndarray) -> np.ndarray:
+        return (logits - logits.mean(axis=1, keepdims=True)) / self.scale_
+
+    def _fit(self, logits: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
+        centred = logits - logits.mean(axis=1, keepdims=True)
+        self.scale_ = float(np.sqrt((centred**2).mean())) or 1.0
+        self.parameters_ = fit_conditional_logit(self._features(self._standardise(logits)), y, weights, self.ridge)
+
+    def _predict(self, logits: np.ndarray) -> np.ndarray:
+        return np.asarray(softmax(self._features(self._standardise(logits)) @ self.parameters_, axis=1))
+
+
+class TemperatureScaling(ScalingCalibrator):
+    """z' = z / T. Source: key `guo2017`."""
+
+    def _features(self, logits: np.ndarray) -> np.ndarray:
+        return logits[:, :, None]
+
+    @property
+    def temperature_(self) -> float:
+        """T; infinite where the logits say nothing about the labels."""
+        sharpness = float(self.parameters_[0]) / self.scale_
+        return float("inf") if sharpness == 0 else 1.0 / sharpness
+
+
+class PlattScaling(ScalingCalibrator):
+    """z' = a z + b with one scale and a shift per class; for two classes this is Platt's. Source: key `platt1999`."""
+
+    def _features(self, logits: np.ndarray) -> np.ndarray:
+        return np.concatenate([logits[:, :, None], _shifts(logits)], axis=2)
+
+
+class VectorScaling(ScalingCalibrator):
+    """z'_c = a_c z_c + b_c. Source: key `guo2017`."""
+
+    def _features(self, logits: np.ndarray) -> np.ndarray:
+        return np.concatenate([logits[:, :, None] * np.eye(logits.shape[1]), _shifts(logits)], axis=2)
+
+
+class MatrixScaling(ScalingCalibrator):
+    """z' = W z + b. Source: key `guo2017`."""
+
+    def _features(self, logits: np.ndarray) -> np.ndarray:
+        n, num_classes = logits.shape
+        scales = np.einsum("nj,ck->nckj", logits, np.eye(num_classes)).reshape(n, num_classes, -1)
+        return np.concatenate([scales, _shifts(logits)], axis=2)
+
+
+def _shifts(logits: np.ndarray) -> np.ndarray:
+    n, num_classes = logits.shape
+    return np.broadcast_to(np.eye(num_classes), (n, num_classes, num_classes))
+
+
+def fit_conditional_logit(
+    features: np.ndarray, y: np.ndarray, weights: np.ndarray, ridge: float, max_steps: int = 200
+) -> np.ndarray:
+    """argmin_θ of -Σ_i w_i log softmax(φ_i θ)[y_i] + (ridge/2)‖θ‖², by damped Newton steps.
+
+    Args:
+        features: φ, `(n, C, parameters)`.
+        y: `(n,)` classes.
+        weights: `(n,)`, summing to one.
+        ridge: Small and positive, so that the minimum exists and is unique.
+    """
+    rows = np.arange(len(y))
+
+    def loss(theta: np.ndarray) -> float:
+        return float(-(weights * log_softmax(features @ theta, axis=1)[rows, y]).sum() + 0.5 * ridge * theta @ theta)
+
+    theta = np.zeros(features.shape[2])
+    value = loss(theta)
+    for _ in range(max_steps):
+        p = softmax(features @ theta, axis=1)
+        residual = p.copy()
+        residual[rows, y] -= 1.0
+        gradient = np.einsum("n,nc,ncp->p", weights, residual, features) + ridge * theta
+        mean = np.einsum("nc,ncp->np", p, features)
+        hessian = np.einsum("n,nc,ncp,ncq->pq", weights, p, features, features, optimize=True)
+        hessian += ridge * np.eye(len(theta)) - (weights[:, None] * mean).T @ mean
+        step = np.linalg.solve(hessian + 1e-12 * np.eye(len(theta)), gradient)
+        decrease = float(gradient @ step)
+        if decrease < 1e-14:
+            return theta
+        size = 1.0
+        while loss(theta - size * step) > value - 0.25 * size * decrease:
+            size /= 2
+            if size < 1e-10:
+                return theta
+        theta = theta - size * step
+        value = loss(theta)
+    if not np.isfinite(theta).all():
+        raise NumericalError("the calibration map did not converge; the logits may be constant.")
+    return theta

@@ -1,0 +1,90 @@
+"""The only fit loop."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+
+from calirare.errors import NumericalError
+from calirare.models import evaluating
+from calirare.training.objectives.base import Objective
+from calirare.training.objectives.cross_entropy import weighted_cross_entropy
+from calirare.training.task import Task
+
+Progress = Callable[[int, int, float], None]
+"""Called after every epoch with the epoch (from 1), their number, and the loss."""
+
+
+@dataclass
+class History:
+    """Loss by epoch; `validation` is filled when early stopping watches it."""
+
+    loss: list[float] = field(default_factory=list)
+    validation: list[float] = field(default_factory=list)
+    best_epoch: int | None = None
+
+
+@contextmanager
+def seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """Torch's random state set by `seed` inside the block and restored after it.
+
+    Users' modules draw their dropout from torch's global state, so a generator of our own would not reach them.
+    """
+    devices = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
+        yield
+
+
+def train(
+    task: Task,
+    objective: Objective,
+    *,
+    epochs: int,
+    lr: float,
+    seed: int,
+    validation: Task | None = None,
+    patience: int | None = None,
+    progress: Progress | None = None,
+) -> History:
+    """Fit `task.model` in place with Adam and L2 weight decay.
+
+    With `validation` and `patience`, training stops when the validation loss has not fallen for `patience` epochs
+    and the best parameters are restored.
+    """
+    history = History()
+    optimizer = torch.optim.Adam(task.model.parameters(), lr=lr, weight_decay=task.weight_decay)
+    best, best_loss = None, math.inf
+    task.model.train()
+    with seeded(seed, task.inputs.device):
+        for epoch in range(epochs):
+            optimizer.zero_grad()
+            loss = objective.loss(task, epoch)
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            history.loss.append(float(loss.detach()))
+            if not math.isfinite(history.loss[-1]):
+                raise NumericalError(f"the loss became {history.loss[-1]} in epoch {epoch + 1}; lower lr or scale the features.")
+            if progress is not None:
+                progress(epoch + 1, epochs, history.loss[-1])
+            if validation is not None and patience is not None:
+                history.validation.append(_validation_loss(validation))
+                if history.validation[-1] < best_loss:
+                    best_loss, history.best_epoch = history.validation[-1], epoch
+                    best = copy.deepcopy(task.model.state_dict())
+                elif epoch - (history.best_epoch or 0) >= patience:
+                    break
+    if best is not None:
+        task.model.load_state_dict(best)
+    task.model.eval()
+    return history
+
+
+def _validation_loss(task: Task) -> float:
+    with evaluating(task.model), torch.no_grad():
+        return float(weighted_cross_entropy(task, task.model(task.inputs)[task.nodes]))

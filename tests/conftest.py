@@ -12,6 +12,11 @@ from pathlib import Path
 
 import pytest
 
+# Tests that start a second Python find the package of this checkout, installed or not.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [str(Path(__file__).resolve().parents[1] / "src"), os.environ.get("PYTHONPATH")])
+)
+
 BENCHMARKS = ("cora", "citeseer", "pubmed", "dblp", "facebook")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 

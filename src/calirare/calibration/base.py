@@ -22,6 +22,8 @@ class Calibrator(BaseEstimator):  # type: ignore[misc]
     """
 
     needs_graph = False
+    keeps_decision = False
+    """Whether the map leaves every node's largest logit the largest, whatever it is fitted on."""
 
     def fit(
         self,

@@ -40,6 +40,8 @@ class ScalingCalibrator(Calibrator):
 class TemperatureScaling(ScalingCalibrator):
     """z' = z / T. Source: key `guo2017`."""
 
+    keeps_decision = True
+
     def _features(self, logits: np.ndarray) -> np.ndarray:
         return logits[:, :, None]
 

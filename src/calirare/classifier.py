@@ -1,0 +1,352 @@
+"""The estimator that ties training, calibration and uncertainty together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from torch import nn
+
+from calirare.calibration.base import Calibrator, share_weights
+from calirare.calibration.cross_fit import out_of_fold_evidence
+from calirare.calibration.jackknife import left_out_evidence
+from calirare.data.graph import RareGraph, Split
+from calirare.errors import InputError, NotFittedError
+from calirare.fitting import FitSettings, ReadLabels, TrainedBackbone, choose_device, fit_backbone
+from calirare.influence import LeaveOneOut
+from calirare.methods import Method, get_method
+from calirare.models import GraphInputs, ModuleBackbone, predict_logits
+from calirare.training import Progress, class_totals, node_weights
+from calirare.training.weights import ClassCosts
+from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds
+from calirare.uncertainty.explanation import Explanation, explain_node
+from calirare.uncertainty.jackknife import Intervals, LeftOut, bounds_of_class, jackknife_deviation
+
+
+class RareCategoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Finds the rare nodes of a graph and says how far each call can be trusted.
+
+    Args:
+        backbone: `"gcn"`, `"gat"`, `"gin"`, `"sage"`, or a `torch.nn.Module` with
+            `forward(x, edge_index, edge_weight)` that returns logits.
+        method: A name from `calirare.methods()`.
+        prior: `"natural"`: probabilities at the population's class shares. `"balanced"`: as if every class were as
+            frequent as the others, so that the largest probability is the cost-sensitive decision.
+        rare_share: The rare class's share of the population; default: that of the validation labels, else of all labels.
+        hidden: Hidden units.
+        dropout: Dropout of the hidden layer.
+        epochs: Training epochs.
+        lr: Adam's learning rate.
+        weight_decay: λ of the L2 penalty.
+        seed: Same seed, same machine: same result.
+        device: `"auto"`, `"cpu"` or `"cuda"`.
+        class_costs: `"inverse_frequency"`, one cost per class, or None.
+        patience: Stop when the validation loss has not fallen for this many epochs; only for methods that train on
+            the training labels alone and read validation labels.
+
+    >>> import calirare as cr
+    >>> graph = cr.make_transactions(num_nodes=600, seed=0)
+    >>> clf = cr.RareCategoryClassifier(epochs=20).fit(graph)
+    >>> clf.predict_proba(graph).shape
+    (600, 2)
+    """
+
+    def __init__(
+        self,
+        backbone: str | nn.Module = "gcn",
+        method: str = "jackknife",
+        prior: str = "natural",
+        rare_share: float | None = None,
+        hidden: int = 16,
+        dropout: float = 0.5,
+        epochs: int = 200,
+        lr: float = 0.01,
+        weight_decay: float = 5e-4,
+        seed: int = 0,
+        device: str = "auto",
+        class_costs: ClassCosts = "inverse_frequency",
+        patience: int | None = None,
+    ) -> None:
+        self.backbone = backbone
+        self.method = method
+        self.prior = prior
+        self.rare_share = rare_share
+        self.hidden = hidden
+        self.dropout = dropout
+        self.epochs = epochs
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.seed = seed
+        self.device = device
+        self.class_costs = class_costs
+        self.patience = patience
+
+    # Fitting
+
+    def fit(self, graph: RareGraph, split: Split | None = None, *, progress: Progress | None = None) -> Self:
+        """Train on the labels the method declares, then calibrate.
+
+        Args:
+            graph: The graph; not changed.
+            split: Which labels train and validate. Without it every known label is used.
+            progress: Called with (epoch, epochs, loss) after each epoch.
+        """
+        return self.calibrate(self.train_backbone(graph, split, progress=progress), graph, split)
+
+    def train_backbone(
+        self,
+        graph: RareGraph,
+        split: Split | None = None,
+        *,
+        inputs: GraphInputs | None = None,
+        progress: Progress | None = None,
+    ) -> TrainedBackbone:
+        """The first half of `fit`. Methods with the same objective and training labels can share its result."""
+        method = get_method(self.method)
+        settings = FitSettings(**{name: getattr(self, name) for name in FitSettings.__dataclass_fields__})
+        labels = ReadLabels.of(method, graph, split, self.seed)
+        inputs = inputs or GraphInputs(graph, choose_device(self.device))
+        return fit_backbone(settings, method, inputs, labels, graph.num_classes, progress)
+
+    def calibrate(self, trained: TrainedBackbone, graph: RareGraph, split: Split | None = None) -> Self:
+        """The second half of `fit`: calibrate a trained backbone on the labels the method declares."""
+        method = get_method(self.method)
+        if self.prior not in ("natural", "balanced"):
+            raise InputError(f"prior must be 'natural' or 'balanced'; got {self.prior!r}.")
+        labels = ReadLabels.of(method, graph, split, self.seed)
+        self._adopt(trained, graph, labels)
+        self.split_ = split
+        totals = class_totals(trained.labels.train_y, trained.weights, graph.num_classes)
+        natural = labels.shares(graph, self.rare_share)
+        self.shares_ = natural if self.prior == "natural" else np.full(graph.num_classes, 1 / graph.num_classes)
+        self.calibrator_, self.decision_ = None, None
+        if method.calibrator is not None:
+            evidence = self._evidence(method, trained, labels)
+            self.calibrator_ = self._fit_calibrator(method, trained, evidence, self.shares_)
+            if not self.calibrator_.keeps_decision:
+                self.decision_ = self._fit_calibrator(method, trained, evidence, totals)
+        return self
+
+    def _adopt(self, trained: TrainedBackbone, graph: RareGraph, labels: ReadLabels) -> None:
+        """Write the fitted state that does not depend on calibration."""
+        self.classes_ = np.arange(graph.num_classes)
+        self.class_names_ = graph.class_names
+        self.rare_class_ = graph.rare_class
+        self.n_features_in_ = graph.num_features
+        self.feature_names_ = graph.feature_names
+        self.schema_ = graph.schema
+        self.model_ = trained.model
+        self.history_ = trained.history
+        self.labelled_nodes_ = labels.train_nodes
+        self.labelled_y_ = labels.train_y
+        self._trained: TrainedBackbone | None = trained
+        self._graph: RareGraph | None = graph
+        self._leave_one_out: LeaveOneOut | None = None
+        self._left_out: LeftOut | None = None
+
+    def _evidence(
+        self, method: Method, trained: TrainedBackbone, labels: ReadLabels
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """(logits, y, nodes) to calibrate on."""
+        if method.evidence == "val":
+            return trained.logits, labels.val_y, labels.val_nodes
+        nodes, y = labels.train_nodes, labels.train_y
+        if method.evidence == "cross_fit":
+            logits = out_of_fold_evidence(
+                lambda rows, fold: trained.retrain(method, rows, fold), nodes, y, seed=self.seed
+            )
+            return logits, y, None
+        return self._left_out_logits(), y, None
+
+    def _fit_calibrator(
+        self,
+        method: Method,
+        trained: TrainedBackbone,
+        evidence: tuple[np.ndarray, np.ndarray, np.ndarray | None],
+        shares: np.ndarray,
+    ) -> Calibrator:
+        logits, y, nodes = evidence
+        calibrator = method.calibrator()  # type: ignore[misc]
+        if hasattr(calibrator, "train_nodes"):
+            calibrator.train_nodes = trained.labels.train_nodes
+        return calibrator.fit(logits, y, weights=share_weights(y, shares), nodes=nodes, graph=trained.inputs)
+
+    @classmethod
+    def from_trained(
+        cls,
+        module: nn.Module,
+        graph: RareGraph,
+        split: Split | None = None,
+        method: str = "jackknife",
+        *,
+        class_costs: ClassCosts = None,
+        **arguments: Any,
+    ) -> Self:
+        """Calibrate a PyG module that is already trained, without held-out labels and without touching its weights.
+
+        Args:
+            module: Trained; `forward(x, edge_index)` or `forward(x, edge_index, edge_weight)` gives logits.
+            graph: The graph it was trained on.
+            split: `split.train`: the nodes whose labels trained it; default: every known label.
+            method: A method that calibrates, for instance `"jackknife"` or `"temperature"`.
+            class_costs: The class weights it was trained with; None: none.
+            arguments: Other arguments of the estimator; give `weight_decay` as trained.
+        """
+        self = cls(backbone=module, method=method, class_costs=class_costs, **arguments)
+        chosen = get_method(method)
+        labels = ReadLabels.of(chosen, graph, split, self.seed)
+        if split is not None and chosen.trains_on == "train+val":
+            labels = ReadLabels(split.train, graph.y[split.train], split.val[:0], graph.y[split.val[:0]])
+        if chosen.evidence == "cross_fit":
+            raise InputError("method 'cross_fit' retrains; from_trained leaves the module as it is. Use 'jackknife'.")
+        settings = FitSettings(**{name: getattr(self, name) for name in FitSettings.__dataclass_fields__})
+        inputs = GraphInputs(graph, choose_device(self.device))
+        weights = node_weights(labels.train_y, graph.num_classes, class_costs)
+        model = ModuleBackbone(module).to(inputs.device)
+        trained = TrainedBackbone(model, inputs, labels, weights, settings, graph.num_classes)
+        only_train = None if split is None else Split(train=labels.train_nodes, val=labels.val_nodes)
+        return self.calibrate(trained, graph, only_train)
+
+    # Predicting
+
+    def predict_proba(self, graph: RareGraph) -> np.ndarray:
+        """`(N, C)` float64 probabilities; columns are `classes_`."""
+        inputs = self._inputs(graph)
+        return self._to_probabilities(predict_logits(self.model_, inputs).double().cpu().numpy(), inputs)
+
+    def predict(self, graph: RareGraph) -> np.ndarray:
+        """The cost-sensitive decision under the training weights, `(N,)`, whatever the prior."""
+        inputs = self._inputs(graph)
+        logits = predict_logits(self.model_, inputs).double().cpu().numpy()
+        scores = logits if self.decision_ is None else self.decision_.predict_proba(logits, graph=inputs)
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def predict_left_out(self) -> np.ndarray:
+        """`(n, C)`: what the model says of each of `labelled_nodes_` without its label."""
+        self._require_fitted()
+        if self.calibrator_ is not None and self.calibrator_.needs_graph:
+            inputs = self._training_inputs()
+            logits = predict_logits(self.model_, inputs).double().cpu().numpy()
+            logits[self.labelled_nodes_] = self._left_out_logits()
+            return self._to_probabilities(logits, inputs)[self.labelled_nodes_]
+        return self._to_probabilities(self._left_out_logits(), None)
+
+    def predict_interval(self, graph: RareGraph, coverage: float = 0.9) -> Intervals:
+        """Jackknife interval of P(rare) for every node, within [0, 1]."""
+        rows, table = self.left_out_table(graph)
+        residuals = self.left_out_.residuals(self.predict_left_out(), rows, self.rare_class_)
+        return Intervals(*bounds_of_class(table, residuals, coverage=coverage, clip=True))
+
+    def predict_deviation(self, graph: RareGraph) -> np.ndarray:
+        """Jackknife standard error of P(rare), `(N,)`: how much each call hangs on single labels."""
+        _, table = self.left_out_table(graph)
+        return jackknife_deviation(table, self.predict_proba(graph)[:, self.rare_class_], len(self.labelled_nodes_))
+
+    def predict_set(self, graph: RareGraph, coverage: float = 0.9) -> np.ndarray:
+        """`(N, C)` bool: class-conditional conformal sets; a node's true class is inside with the coverage, per class."""
+        thresholds = conformal_thresholds(self.predict_left_out(), self.labelled_y_, coverage)
+        return conformal_sets(self.predict_proba(graph), thresholds)
+
+    def individual_calibration_error(self, graph: RareGraph, coverage: float = 0.9, *, clip: bool = False) -> np.ndarray:
+        """ICE of every node, `(N,)`; its mean is EICE. See `calirare.metrics.individual` for what it does not see."""
+        probabilities = self.predict_proba(graph)
+        own = self.predict_left_out()
+        predicted = probabilities.argmax(axis=1)
+        result = np.empty(graph.num_nodes)
+        for c in np.unique(predicted):
+            nodes = predicted == c
+            rows, table = self.left_out_table(graph, int(c))
+            residuals = self.left_out_.residuals(own, rows, int(c))
+            lower, upper = bounds_of_class(table[nodes], residuals, coverage=coverage, clip=clip)
+            result[nodes] = np.abs((lower + upper) / 2 - probabilities[nodes, c])
+        return result
+
+    def explain(self, graph: RareGraph, node: int) -> Explanation:
+        """The labelled nodes that pull this node's P(rare), with sign and size, strongest first."""
+        inputs = self._inputs(graph)
+        if not 0 <= node < graph.num_nodes:
+            raise InputError(f"node must be one of 0…{graph.num_nodes - 1}; got {node}.")
+        return explain_node(
+            self.model_,
+            inputs,
+            self.left_out_,
+            lambda logits: self._to_probabilities(logits, inputs),
+            node,
+            self.rare_class_,
+            node_by_node=self.calibrator_ is not None and self.calibrator_.needs_graph,
+        )
+
+    def left_out_table(self, graph: RareGraph, of_class: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """(rows of `labelled_nodes_`, `(N, m)` P(class) of every node by the model without each of these labels)."""
+        inputs = self._inputs(graph)
+        chosen = self.rare_class_ if of_class is None else of_class
+        return self.left_out_.probabilities(
+            self.model_, inputs, lambda logits: self._to_probabilities(logits, inputs), chosen
+        )
+
+    # Keeping
+
+    def save(self, path: str | Path, graph: RareGraph | None = None) -> None:
+        """Write the fitted model to a folder that is safe to load; with `graph`, the graph beside it."""
+        from calirare.persistence import save
+
+        save(self, path, graph)
+
+    # Inside
+
+    @property
+    def left_out_(self) -> LeftOut:
+        """The left-out models; computed at the first question that needs them."""
+        self._require_fitted()
+        if self._left_out is None:
+            engine = self._engine()
+            self._left_out = LeftOut.from_engine(engine, left_out_evidence(engine), self.seed)
+            self._leave_one_out = None
+        return self._left_out
+
+    def _left_out_logits(self) -> np.ndarray:
+        return left_out_evidence(self._engine()) if self._left_out is None else self._left_out.logits
+
+    def _engine(self) -> LeaveOneOut:
+        trained = self._trained
+        if trained is None:
+            raise NotFittedError("this model was loaded without its left-out models; fit it again.")
+        if self._leave_one_out is None:
+            self._leave_one_out = LeaveOneOut(
+                trained.model,
+                trained.inputs,
+                trained.labels.train_nodes,
+                trained.labels.train_y,
+                trained.weights,
+                trained.settings.weight_decay,
+            )
+        return self._leave_one_out
+
+    def _to_probabilities(self, logits: np.ndarray, inputs: GraphInputs | None) -> np.ndarray:
+        if self.calibrator_ is None:
+            return np.asarray(softmax(logits, axis=1))
+        return self.calibrator_.predict_proba(logits, graph=inputs)
+
+    def _training_inputs(self) -> GraphInputs:
+        if self._trained is None:
+            raise NotFittedError("this method looks at the training graph; fit it again or pass the graph.")
+        return self._trained.inputs
+
+    def _inputs(self, graph: RareGraph) -> GraphInputs:
+        self._require_fitted()
+        if graph.num_features != self.n_features_in_:
+            raise InputError(f"the graph has {graph.num_features} features; the model was fitted on {self.n_features_in_}.")
+        if self.feature_names_ is not None and graph.feature_names is not None and graph.feature_names != self.feature_names_:
+            pairs = zip(self.feature_names_, graph.feature_names, strict=True)
+            at_fit, now = next(pair for pair in pairs if pair[0] != pair[1])
+            raise InputError(f"features differ from those at fit: expected {at_fit!r}, got {now!r}. Read the tables with the model's schema.")
+        if self._trained is not None and graph is self._graph:
+            return self._trained.inputs
+        return GraphInputs(graph, choose_device(self.device))
+
+    def _require_fitted(self) -> None:
+        if not hasattr(self, "model_"):
+            raise NotFittedError("RareCategoryClassifier is not fitted; call fit(graph, split) first.")

@@ -1,0 +1,203 @@
+"""The first half of a fit: which labels a method reads, and the backbone trained on them.
+
+The second half, calibration, starts from a `TrainedBackbone`, so that one trained model can serve many calibrators.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import nn
+
+from calirare.data.graph import UNKNOWN, RareGraph, Split
+from calirare.data.splits import split_labels
+from calirare.errors import InputError, LabelError
+from calirare.methods import Method
+from calirare.models import GraphInputs, make_backbone, predict_logits
+from calirare.training import History, Progress, Task, node_weights, seeded, train
+from calirare.training.weights import ClassCosts
+
+_HELD_OUT_SHARE = 0.25
+"""Share of the known labels set aside for a method that calibrates on held-out labels when no split is given."""
+
+
+@dataclass(frozen=True)
+class ReadLabels:
+    """The labels a method reads, and no others: nodes and classes for training and for calibration on held-out ones."""
+
+    train_nodes: np.ndarray
+    train_y: np.ndarray
+    val_nodes: np.ndarray
+    val_y: np.ndarray
+
+    @classmethod
+    def of(cls, method: Method, graph: RareGraph, split: Split | None, seed: int) -> ReadLabels:
+        """Pick them by the method's declaration. Without a split every known label is used."""
+        if split is None:
+            split = _split_of_known(method, graph, seed)
+        train_nodes = split.labelled if method.trains_on == "train+val" else split.train
+        val_nodes = split.val if method.reads_validation else np.empty(0, dtype=np.int64)
+        for part, nodes in (("train", train_nodes), ("val", val_nodes)):
+            if nodes.size and nodes.max() >= graph.num_nodes:
+                raise InputError(f"split.{part} names node {int(nodes.max())}; the graph has nodes 0…{graph.num_nodes - 1}.")
+            unknown = nodes[graph.y[nodes] == UNKNOWN]
+            if unknown.size:
+                raise LabelError(f"split.{part} holds {unknown.size} nodes without a label, first {unknown[:5].tolist()}; leave them out.")
+        labels = cls(train_nodes, graph.y[train_nodes], val_nodes, graph.y[val_nodes])
+        labels._check(method, graph)
+        return labels
+
+    def _check(self, method: Method, graph: RareGraph) -> None:
+        missing = np.setdiff1d(np.arange(graph.num_classes), self.train_y)
+        if missing.size:
+            names = [graph.class_names[c] for c in missing]
+            raise LabelError(f"training needs at least one label of every class; none of {names} is labelled.")
+        if method.evidence == "val" and len(np.unique(self.val_y)) < 2:
+            raise LabelError(
+                f"method {method.name!r} calibrates on validation labels of at least two classes; "
+                f"the split has {len(self.val_y)} validation labels of {len(np.unique(self.val_y))} class(es). "
+                "Give more, or use method='jackknife', which needs no held-out labels."
+            )
+
+    def shares(self, graph: RareGraph, rare_share: float | None) -> np.ndarray:
+        """Class shares of the population: `rare_share` if given, else the validation labels', else the labels' own."""
+        y = self.val_y if self.val_y.size else self.train_y
+        counts = np.bincount(y, minlength=graph.num_classes).astype(np.float64)
+        if (counts == 0).any():
+            counts = np.bincount(self.train_y, minlength=graph.num_classes).astype(np.float64)
+        shares = counts / counts.sum()
+        if rare_share is None:
+            return shares
+        if not 0 < rare_share < 1:
+            raise InputError(f"rare_share must lie between 0 and 1; got {rare_share}.")
+        others = shares.copy()
+        others[graph.rare_class] = 0.0
+        shares = (1 - rare_share) * others / others.sum()
+        shares[graph.rare_class] = rare_share
+        return shares
+
+
+def _split_of_known(method: Method, graph: RareGraph, seed: int) -> Split:
+    known = graph.known
+    if not known.size:
+        raise LabelError("the graph has no known label; give labels to some nodes of each class.")
+    if method.evidence != "val" and method.refinement is None:
+        return Split(train=known)
+    return split_labels(
+        graph, train_fraction=1 - _HELD_OUT_SHARE, val_fraction=_HELD_OUT_SHARE, test_fraction=0.0, seed=seed
+    )
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """The estimator's arguments that shape training."""
+
+    backbone: str | nn.Module = "gcn"
+    hidden: int = 16
+    dropout: float = 0.5
+    epochs: int = 200
+    lr: float = 0.01
+    weight_decay: float = 5e-4
+    seed: int = 0
+    class_costs: ClassCosts = "inverse_frequency"
+    patience: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("hidden", 1), ("epochs", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < least:
+                raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+        if not 0 <= self.dropout < 1:
+            raise InputError(f"dropout must lie in [0, 1); got {self.dropout!r}.")
+        if not self.lr > 0 or not np.isfinite(self.lr):
+            raise InputError(f"lr must be positive; got {self.lr!r}.")
+        if not self.weight_decay >= 0 or not np.isfinite(self.weight_decay):
+            raise InputError(f"weight_decay must not be negative; got {self.weight_decay!r}.")
+
+
+@dataclass
+class TrainedBackbone:
+    """A trained model with everything calibration may want to know about how it came to be."""
+
+    model: nn.Module
+    inputs: GraphInputs
+    labels: ReadLabels
+    weights: np.ndarray
+    settings: FitSettings
+    num_classes: int
+    history: History = field(default_factory=History)
+
+    @property
+    def logits(self) -> np.ndarray:
+        """`(N, C)` float64, in eval mode."""
+        return predict_logits(self.model, self.inputs).double().cpu().numpy()
+
+    def retrain(self, method: Method, rows: np.ndarray, fold: int) -> np.ndarray:
+        """Logits `(N, C)` of a fresh model trained on some rows of the training labels."""
+        labels = ReadLabels(
+            self.labels.train_nodes[rows], self.labels.train_y[rows], self.labels.val_nodes[:0], self.labels.val_y[:0]
+        )
+        again = fit_backbone(self.settings, method, self.inputs, labels, self.num_classes)
+        return again.logits
+
+
+def fit_backbone(
+    settings: FitSettings,
+    method: Method,
+    inputs: GraphInputs,
+    labels: ReadLabels,
+    num_classes: int,
+    progress: Progress | None = None,
+) -> TrainedBackbone:
+    """Train a fresh backbone as the method says."""
+    with seeded(settings.seed, inputs.device):
+        model = make_backbone(
+            settings.backbone, inputs.num_features, num_classes, hidden=settings.hidden, dropout=settings.dropout
+        ).to(inputs.device, inputs.dtype)
+    weights = node_weights(labels.train_y, num_classes, settings.class_costs)
+    arguments = {"num_classes": num_classes, "weight_decay": settings.weight_decay}
+    task = Task.make(model, inputs, labels.train_nodes, labels.train_y, weights, **arguments)
+    validation = None
+    if labels.val_nodes.size:
+        val_weights = node_weights(labels.val_y, num_classes, settings.class_costs)
+        validation = Task.make(model, inputs, labels.val_nodes, labels.val_y, val_weights, **arguments)
+    refinement = method.refinement
+    total = settings.epochs + (refinement.epochs if refinement else 0)
+    history = train(
+        task,
+        method.objective(),
+        epochs=settings.epochs,
+        lr=settings.lr,
+        seed=settings.seed,
+        validation=validation if method.trains_on == "train" else None,
+        patience=settings.patience,
+        progress=None if progress is None else lambda epoch, _, loss: progress(epoch, total, loss),
+    )
+    if refinement is not None:
+        if validation is None:
+            raise LabelError(f"method {method.name!r} fine-tunes on validation labels; the split has none.")
+        more = train(
+            validation,
+            refinement.objective(),
+            epochs=refinement.epochs,
+            lr=refinement.lr,
+            seed=settings.seed,
+            progress=None if progress is None else lambda epoch, _, loss: progress(settings.epochs + epoch, total, loss),
+        )
+        history.loss.extend(more.loss)
+    return TrainedBackbone(model, inputs, labels, weights, settings, num_classes, history)
+
+
+def choose_device(device: str | torch.device) -> torch.device:
+    """`"auto"` is a GPU where there is one, else the CPU."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        chosen = torch.device(device)
+    except RuntimeError as error:
+        raise InputError(f"device must be 'auto', 'cpu' or 'cuda'; got {device!r}.") from error
+    if chosen.type == "cuda" and not torch.cuda.is_available():
+        raise InputError(f"device {device!r} was asked for, but torch sees no GPU; use device='auto'.")
+    return chosen

@@ -1,0 +1,1 @@
+"""How sure the answer for a node is: jackknife intervals, conformal sets, explanations."""

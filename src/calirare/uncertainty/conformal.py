@@ -1,0 +1,96 @@
+"""Sets of classes that hold the true one as often as promised, for each class on its own.
+
+Class-conditional (Mondrian) conformal prediction: a class belongs to a node's set unless the node looks stranger, as a
+member of that class, than nearly all labelled members. "Looks" means by models that never saw the label: the scores
+of the labelled nodes are the left-out ones, so no labels are set aside.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import Any
+
+import numpy as np
+
+from calirare.errors import InputError
+from calirare.metrics.inputs import check_probabilities
+
+logger = logging.getLogger(__name__)
+_ROUNDING = 1e-9
+"""(n + 1)·coverage that is a whole number but for rounding counts as that number."""
+
+
+def conformal_thresholds(left_out_probabilities: Any, y: Any, coverage: float = 0.9) -> np.ndarray:
+    """Largest nonconformity `(C,)` with which a node still belongs to each class.
+
+    With nonconformity s_i = 1 - p_i[y_i] of the n_c labelled nodes of class c, the threshold is their k-th smallest,
+    k = ⌈(n_c + 1)·coverage⌉. Where k > n_c the labels are too few to promise that coverage: the threshold is
+    infinite, the class is in every set, and a log line says so. A 90% set needs 9 labels of a class.
+
+    Args:
+        left_out_probabilities: `(n, C)`: the labelled nodes by the models that never saw their labels.
+        y: `(n,)` their classes.
+        coverage: Share of a class's nodes whose set must hold it.
+
+    >>> p = np.array([0.9, 0.8, 0.7, 0.6, 0.1, 0.2])
+    >>> conformal_thresholds(np.column_stack([p, 1 - p]), [0, 0, 0, 0, 1, 1], coverage=0.6).round(2)
+    array([0.3, 0.2])
+    """
+    classes, probabilities = check_probabilities(y, left_out_probabilities)
+    if not 0 < coverage < 1:
+        raise InputError(f"coverage must lie between 0 and 1; got {coverage}.")
+    thresholds = np.full(probabilities.shape[1], np.inf)
+    for c in range(len(thresholds)):
+        scores = np.sort(1.0 - probabilities[classes == c, c])
+        rank = math.ceil((len(scores) + 1) * coverage - _ROUNDING)
+        if rank <= len(scores):
+            thresholds[c] = scores[rank - 1]
+        else:
+            logger.warning(
+                "class %d has %d labels, too few for sets of coverage %g (needs %d); it is put into every set.",
+                c, len(scores), coverage, math.ceil(coverage / (1 - coverage) - _ROUNDING),
+            )  # fmt: skip
+    return thresholds
+
+
+def conformal_sets(probabilities: Any, thresholds: Any) -> np.ndarray:
+    """`(N, C)` bool: the classes whose nonconformity 1 - p is within the threshold. A set may be empty.
+
+    >>> conformal_sets([[0.9, 0.1], [0.75, 0.25], [0.5, 0.5]], [0.3, 0.8])
+    array([[ True, False],
+           [ True,  True],
+           [False,  True]])
+    """
+    table = _check_table(probabilities)
+    limits = np.asarray(thresholds, dtype=np.float64)
+    if limits.shape != (table.shape[1],):
+        raise InputError(f"thresholds must hold one number per class, {table.shape[1]} in all; got shape {limits.shape}.")
+    return np.asarray(1.0 - table <= limits)
+
+
+def conformal_p_values(left_out_probabilities: Any, y: Any, probabilities: Any) -> np.ndarray:
+    """`(N, C)`: how usual each node would be as a member of each class, 1/(n_c + 1) … 1.
+
+    (1 + number of labelled nodes of class c with nonconformity at least the node's) / (n_c + 1). A set of coverage q
+    holds the classes with a p-value above 1 - q.
+
+    >>> p = np.array([0.9, 0.8, 0.7, 0.6, 0.1, 0.2])
+    >>> conformal_p_values(np.column_stack([p, 1 - p]), [0, 0, 0, 0, 1, 1], [[0.75, 0.25]]).round(3)
+    array([[0.6  , 0.333]])
+    """
+    classes, labelled = check_probabilities(y, left_out_probabilities)
+    table = _check_table(probabilities)
+    if table.shape[1] != labelled.shape[1]:
+        raise InputError(f"probabilities must have {labelled.shape[1]} columns as the left-out ones; got {table.shape[1]}.")
+    result = np.empty(table.shape)
+    for c in range(table.shape[1]):
+        scores = np.sort(1.0 - labelled[classes == c, c])
+        stranger = len(scores) - np.searchsorted(scores, 1.0 - table[:, c], side="left")
+        result[:, c] = (1 + stranger) / (len(scores) + 1)
+    return result
+
+
+def _check_table(probabilities: Any) -> np.ndarray:
+    rows = np.asarray(probabilities)
+    return check_probabilities(np.zeros(rows.shape[:1], dtype=np.int64), rows)[1]

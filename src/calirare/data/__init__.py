@@ -2,7 +2,17 @@
 
 from calirare.data.benchmarks import list_benchmarks, load_benchmark
 from calirare.data.graph import UNKNOWN, RareGraph, Split
+from calirare.data.pyg import from_pyg
 from calirare.data.splits import split_labels
 from calirare.data.synthetic import make_transactions
 
-__all__ = ["UNKNOWN", "RareGraph", "Split", "list_benchmarks", "load_benchmark", "make_transactions", "split_labels"]
+__all__ = [
+    "UNKNOWN",
+    "RareGraph",
+    "Split",
+    "from_pyg",
+    "list_benchmarks",
+    "load_benchmark",
+    "make_transactions",
+    "split_labels",
+]

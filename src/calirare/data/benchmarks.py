@@ -13,6 +13,7 @@ from calirare.data.catalogue import BENCHMARKS, Benchmark, find_benchmark
 from calirare.data.convert import convert
 from calirare.data.download import data_folder, download_upstream
 from calirare.data.graph import UNKNOWN, RareGraph, Split
+from calirare.data.portable import features_from_arrays
 from calirare.errors import DataError, InputError
 
 PROTOCOLS = ("default", "paper")
@@ -179,8 +180,7 @@ def _read(benchmark: Benchmark, path: Path) -> dict[str, np.ndarray]:
 
 
 def _to_graph(benchmark: Benchmark, arrays: dict[str, np.ndarray], protocol: str) -> RareGraph:
-    parts = (arrays["x_data"], arrays["x_indices"], arrays["x_indptr"])
-    x = normalise_rows(sp.csr_array(parts, shape=tuple(arrays["x_shape"])))
+    x = normalise_rows(features_from_arrays(arrays))
     original_y = arrays["y"].copy()
     if "unlabelled_mask" in arrays:
         original_y[arrays["unlabelled_mask"]] = benchmark.rare_class if protocol == "paper" else UNKNOWN

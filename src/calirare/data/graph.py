@@ -176,6 +176,26 @@ class RareGraph:
         """The same graph with other labels."""
         return replace(self, y=y)
 
+    def against_rest(self) -> RareGraph:
+        """The rare class against all others: `y` is 1 for rare, 0 for the rest; `original_y` keeps the classes.
+
+        >>> graph = RareGraph(
+        ...     x=np.eye(3), edge_index=np.zeros((2, 0), int), y=np.arange(3), rare_class=2, class_names=("a", "b", "c")
+        ... )
+        >>> binary = graph.against_rest()
+        >>> binary.y.tolist(), binary.class_names, binary.original_y.tolist()
+        ([0, 0, 1], ('not c', 'c'), [0, 1, 2])
+        """
+        rare = self.class_names[self.rare_class]
+        rest = [name for name in self.class_names if name != rare]
+        return replace(
+            self,
+            y=np.where(self.y == UNKNOWN, UNKNOWN, (self.y == self.rare_class).astype(np.int64)),
+            rare_class=1,
+            class_names=(rest[0] if len(rest) == 1 else f"not {rare}", rare),
+            original_y=self.y if self.original_y is None else self.original_y,
+        )
+
     def adjacency(self) -> sp.csr_array:
         """Weights of the edges as a symmetric CSR matrix, `(N, N)`."""
         weight = np.ones(self.edge_index.shape[1], dtype=np.float32) if self.edge_weight is None else self.edge_weight

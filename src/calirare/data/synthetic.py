@@ -89,7 +89,7 @@ def make_transactions(
         num_nodes: Accounts, up to tens of millions.
         rare_share: Expected share of fraudulent accounts, above 0 and up to 0.5.
         num_features: Columns, at least 8. After the twelve named ones come weekly volumes, which carry no risk.
-        average_degree: Edges per account, on average.
+        average_degree: Edges per account, on average; a little fewer in a network so small that it is full.
         labelled_share: Share of the accounts, drawn at random, whose label is known. The labels of the others are
             kept in `original_y` only, for judging; no method reads them there.
         seed: Same seed, same network.
@@ -263,8 +263,5 @@ def _check(
         raise InputError(f"rare_share must lie above 0 and up to 0.5; got {rare_share!r}.")
     if not 0.0 < labelled_share <= 1.0:
         raise InputError(f"labelled_share must lie above 0 and up to 1; got {labelled_share!r}.")
-    if not 0.0 <= average_degree <= (num_nodes - 1) / 2:
-        raise InputError(
-            f"average_degree must lie between 0 and half the number of accounts; got {average_degree!r} "
-            f"for {num_nodes} accounts."
-        )
+    if not 0.0 <= average_degree < num_nodes:
+        raise InputError(f"average_degree must lie between 0 and num_nodes={num_nodes}; got {average_degree!r}.")

@@ -1,0 +1,115 @@
+"""Graphs as portable `.npz` files: plain arrays, no pickles, so a file from a stranger is safe to open.
+
+A file holds `edge_index`, `y` and the features, dense (`x`) or as CSR (`x_indptr`, `x_indices`, `x_data`, `x_shape`).
+All else is optional: `edge_weight`, `original_y`, `true_probability`, `node_ids`, `feature_names`, `class_names`,
+`rare_class`, `name`, `schema` (JSON), and the masks `train_mask`, `val_mask`, `test_mask`, `unlabelled_mask`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from calirare.data.archive import MAX_BYTES, read_arrays, write_arrays
+from calirare.data.convert import features_to_arrays
+from calirare.data.graph import UNKNOWN, RareGraph, Split
+from calirare.errors import CalirareError, DataError, LabelError
+
+FORMAT = 1
+_OPTIONAL = ("edge_weight", "original_y", "true_probability")
+
+
+def save_graph(graph: RareGraph, path: Path) -> None:
+    """Write a graph whole or not at all; the same graph gives the same bytes."""
+    arrays = {"format": np.array(FORMAT), "edge_index": graph.edge_index, "y": graph.y}
+    arrays |= features_to_arrays(graph.x) if sp.issparse(graph.x) else {"x": graph.x}
+    arrays |= {name: getattr(graph, name) for name in _OPTIONAL if getattr(graph, name) is not None}
+    arrays["rare_class"] = np.array(graph.rare_class)
+    arrays["class_names"] = np.array(graph.class_names, dtype=str)
+    arrays["name"] = np.array(graph.name, dtype=str)
+    if graph.node_ids is not None:
+        ids = np.asarray(graph.node_ids)
+        arrays["node_ids"] = ids.astype(str) if ids.dtype.hasobject else ids
+    if graph.feature_names is not None:
+        arrays["feature_names"] = np.array(graph.feature_names, dtype=str)
+    if graph.schema is not None:
+        arrays["schema"] = np.frombuffer(json.dumps(graph.schema).encode(), dtype=np.uint8)
+    if graph.public_split is not None:
+        for part in ("train", "val", "test"):
+            mask = np.zeros(graph.num_nodes, dtype=bool)
+            mask[getattr(graph.public_split, part)] = True
+            arrays[f"{part}_mask"] = mask
+    write_arrays(path, arrays)
+
+
+def load_graph(path: Path, *, rare_class: int | None = None, max_bytes: int = MAX_BYTES) -> RareGraph:
+    """Read a graph from a portable file.
+
+    Args:
+        path: The file.
+        rare_class: The class looked for; default: the one the file names, else the class with the fewest nodes.
+        max_bytes: Most bytes that the unpacked arrays may take.
+
+    Raises:
+        DataError: The file is missing, truncated or altered, too large when unpacked, or holds Python objects.
+    """
+    path = Path(path)
+    arrays = read_arrays(path, max_bytes)
+    version = int(arrays["format"]) if arrays.get("format", np.array("?")).dtype.kind in "iu" else FORMAT
+    if version > FORMAT:
+        raise DataError(f"{path} is of format {version}; this calirare reads up to {FORMAT}. Install a newer one.")
+    try:
+        return _to_graph(arrays, rare_class, path.stem)
+    except (CalirareError, ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError) as error:
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise DataError(f"{path} holds no graph that can be used: {reason}") from error
+
+
+def _to_graph(arrays: dict[str, np.ndarray], rare_class: int | None, stem: str) -> RareGraph:
+    y = arrays["y"]
+    if "unlabelled_mask" in arrays:
+        y = np.where(arrays["unlabelled_mask"], UNKNOWN, y)
+    if rare_class is None:
+        rare_class = int(arrays["rare_class"]) if "rare_class" in arrays else _rarest(y)
+    if "class_names" in arrays:
+        class_names = tuple(arrays["class_names"].tolist())
+    else:
+        class_names = tuple(str(c) for c in range(max(2, int(y.max()) + 1)))
+    options: dict[str, Any] = {name: arrays[name] for name in _OPTIONAL if name in arrays}
+    if "schema" in arrays:
+        options["schema"] = json.loads(arrays["schema"].astype(np.uint8).tobytes().decode())
+    if "feature_names" in arrays:
+        options["feature_names"] = tuple(arrays["feature_names"].tolist())
+    if "train_mask" in arrays:
+        masks = {part: arrays[f"{part}_mask"].astype(bool) for part in ("train", "val", "test")}
+        options["public_split"] = Split(**masks)
+    return RareGraph(
+        x=arrays["x"] if "x" in arrays else features_from_arrays(arrays),
+        edge_index=arrays["edge_index"],
+        y=y,
+        rare_class=rare_class,
+        class_names=class_names,
+        node_ids=arrays.get("node_ids"),
+        name=str(arrays["name"]) if "name" in arrays else stem,
+        **options,
+    )
+
+
+def features_from_arrays(arrays: dict[str, np.ndarray]) -> sp.csr_array:
+    """The CSR matrix stored under the names of the portable format, its indices checked."""
+    rows, columns = (int(size) for size in arrays["x_shape"])
+    x = sp.csr_array((arrays["x_data"], arrays["x_indices"], arrays["x_indptr"]), shape=(rows, columns))
+    x.check_format(full_check=True)
+    return x
+
+
+def _rarest(y: np.ndarray) -> int:
+    known = y[y != UNKNOWN]
+    if not known.size:
+        raise LabelError("no node has a label; pass rare_class.")
+    classes, counts = np.unique(known, return_counts=True)
+    return int(classes[counts.argmin()])

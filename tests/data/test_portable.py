@@ -1,0 +1,194 @@
+"""Portable files: what goes in comes out, and files from strangers are refused before anything runs."""
+
+import io
+import os
+import pickle
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from calirare.data import RareGraph, Split, make_transactions
+from calirare.data.archive import read_arrays, write_arrays
+from calirare.data.portable import load_graph
+from calirare.errors import DataError
+
+FOLDER = Path(os.environ.get("CALIRARE_DATA") or Path(__file__).parents[2].parent / "shared" / "data")
+
+
+def same(a, b):
+    if a is None or b is None:
+        return a is b
+    if sp.issparse(a):
+        return sp.issparse(b) and a.shape == b.shape and (a != b).nnz == 0
+    return np.array_equal(np.asarray(a), np.asarray(b))
+
+
+def small_graph(**options):
+    defaults = {
+        "x": sp.csr_array(np.array([[1.0, 0.0], [0.0, 2.0], [0.0, 0.0]])),
+        "edge_index": np.array([[0, 1], [1, 2]]),
+        "y": np.array([2, 0, -1]),
+        "rare_class": 2,
+        "class_names": ("x", "y", "zé"),
+        "edge_weight": np.array([0.5, 2.0]),
+        "node_ids": np.array(["a", "ü", "長い名前"], dtype=object),
+        "feature_names": ("f", "g"),
+        "original_y": np.array([5, 3, 3]),
+        "public_split": Split(train=np.array([0]), val=np.array([1])),
+        "schema": {"format": 1, "columns": [{"name": "é", "mean": 0.1}]},
+        "name": "small",
+    }
+    return RareGraph(**(defaults | options))
+
+
+@pytest.mark.parametrize("graph", [small_graph(), make_transactions(50, seed=0), small_graph(x=np.eye(3)[:, :2])])
+def test_everything_survives_the_round_trip(graph, tmp_path):
+    graph.save(tmp_path / "graph.npz")
+    again = RareGraph.load(tmp_path / "graph.npz")
+    for name in ("x", "edge_index", "y", "edge_weight", "node_ids", "original_y", "true_probability"):
+        assert same(getattr(graph, name), getattr(again, name)), name
+    for name in ("rare_class", "class_names", "feature_names", "schema", "name"):
+        assert getattr(graph, name) == getattr(again, name), name
+    if graph.public_split is not None:
+        for part in ("train", "val", "test"):
+            assert same(getattr(graph.public_split, part), getattr(again.public_split, part))
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_the_same_graph_gives_the_same_bytes(tmp_path):
+    for name in ("a.npz", "b.npz"):
+        small_graph().save(tmp_path / name)
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+@pytest.mark.datasets
+@pytest.mark.skipif(
+    not (FOLDER / "citeseer.npz").exists(), reason="no benchmark graphs in CALIRARE_DATA or ../shared/data"
+)
+def test_the_plain_layout_is_read():
+    graph = load_graph(FOLDER / "citeseer.npz")
+    assert (graph.num_nodes, graph.num_classes, graph.known.size, graph.rare_class) == (3327, 6, 3312, 0)
+    assert load_graph(FOLDER / "citeseer.npz", rare_class=5).rare_class == 5
+    assert graph.public_split.test.size == 1000 and sp.issparse(graph.x)
+
+
+class Trap:
+    """Unpickling this leaves a file behind."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (str(self.path), "w"))
+
+
+@pytest.mark.parametrize("key", ["y", "node_ids", "extra"])
+def test_a_planted_pickle_is_refused_and_not_run(key, tmp_path):
+    small_graph().save(tmp_path / "graph.npz")
+    arrays = read_arrays(tmp_path / "graph.npz")
+    arrays[key] = np.array([Trap(tmp_path / "sprung")] * 3, dtype=object)
+    np.savez(tmp_path / "graph.npz", **arrays)
+    with pytest.raises(DataError, match="pickle"):
+        RareGraph.load(tmp_path / "graph.npz")
+    (tmp_path / "plain.npz").write_bytes(pickle.dumps(Trap(tmp_path / "sprung")))
+    with pytest.raises(DataError, match="not an .npz"):
+        RareGraph.load(tmp_path / "plain.npz")
+    assert not (tmp_path / "sprung").exists()
+
+
+def member(content, dtype="<f4", shape=(4,)):
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(head, {"descr": dtype, "fortran_order": False, "shape": shape})
+    return head.getvalue() + content
+
+
+def write_zip(path, members, compression=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def test_bombs_are_refused_before_memory_is_taken(tmp_path):
+    path = tmp_path / "bomb.npz"
+    write_zip(path, {"x.npy": member(bytes(2**22), shape=(2**20,))})
+    with pytest.raises(DataError, match=r"would take 4,194,\d+ bytes"):
+        load_graph(path, max_bytes=2**20)
+    write_zip(path, {"x.npy": member(b"abcd", shape=(2**50,))})  # a header that claims a petabyte
+    with pytest.raises(DataError, match="truncated or altered"):
+        load_graph(path)
+    write_zip(path, {"x.npy": member(bytes(16))}, zipfile.ZIP_LZMA)
+    with pytest.raises(DataError, match="unusual compression"):
+        load_graph(path)
+    write_zip(path, {f"a{k}.npy": member(bytes(16)) for k in range(300)})
+    with pytest.raises(DataError, match="300 arrays"):
+        load_graph(path)
+
+
+@pytest.mark.parametrize("name", ["../x.npy", "/etc/x.npy", "a\\..\\x.npy", "x.txt", "x.pkl"])
+def test_foreign_paths_and_members_are_refused(name, tmp_path):
+    write_zip(tmp_path / "graph.npz", {name: member(bytes(16))})
+    with pytest.raises(DataError, match="only arrays"):
+        load_graph(tmp_path / "graph.npz")
+
+
+def test_what_is_no_graph_is_said(tmp_path):
+    path = tmp_path / "graph.npz"
+    with pytest.raises(DataError, match="does not exist"):
+        load_graph(path)
+    with pytest.raises(DataError, match="cannot be read"):
+        load_graph(tmp_path)
+    small_graph().save(path)
+    good = read_arrays(path)
+    changes = {
+        "lacks 'y'": {"y": None},
+        "edge_index must name nodes": {"edge_index": np.array([[0], [9]])},
+        "y must hold one integer": {"y": np.zeros(3)},
+        "indices must be < 2": {"x_indices": np.array([0, 7], dtype=np.int32)},
+        "newer": {"format": np.array(99)},
+        "Expecting": {"schema": np.frombuffer(b"{oops", dtype=np.uint8)},
+        "disjoint": {"val_mask": np.ones(3, dtype=bool)},
+        "finite": {"x_data": np.array([1, np.nan], dtype=np.float32)},
+    }
+    for message, change in changes.items():
+        write_arrays(path, {name: array for name, array in (good | change).items() if array is not None})
+        with pytest.raises(DataError, match=message):
+            load_graph(path)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_damaged_files_give_a_graph_or_our_error(data, tmp_path):
+    path = tmp_path / "graph.npz"
+    small_graph().save(path)
+    content = bytearray(path.read_bytes())
+    if data.draw(st.booleans()):
+        content = content[: data.draw(st.integers(0, len(content) - 1))]
+    for _ in range(data.draw(st.integers(0, 4))):
+        if content:
+            content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(bytes(content))
+    try:
+        graph = load_graph(path)
+    except DataError:
+        return
+    assert isinstance(graph, RareGraph)
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "graph.npz"
+    small_graph().save(path)
+    before = path.read_bytes()
+
+    def fail(stream, **arrays):
+        stream.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez_compressed", fail)
+    with pytest.raises(DataError, match="cannot be written: No space left"):
+        make_transactions(20).save(path)
+    assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["graph.npz"]

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 import calirare
-from calirare.cli import console, datasets
+from calirare.cli import console, datasets, methods
 
 
 class OneLineErrors(TyperGroup):
@@ -69,3 +69,4 @@ def root(
 
 
 app.add_typer(datasets.app, name="datasets")
+app.command(epilog="Example: calirare methods")(methods.methods)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.integrate import trapezoid
 
 
 def _most_probable(row):
@@ -174,4 +175,4 @@ def smooth_ece_at(y, scores, width, num_points=401):
             for centre in (2 * image + score, 2 * image - score):
                 bump = np.exp(-((mesh - centre) ** 2) / (2 * width**2)) / (width * math.sqrt(2 * math.pi))
                 smoothed += (score - float(label)) * bump / len(scores)
-    return float(np.trapezoid(np.abs(smoothed), mesh))
+    return float(trapezoid(np.abs(smoothed), mesh))

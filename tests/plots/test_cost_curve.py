@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calirare.errors import InputError
+from calirare.plots import cost_curve
+
+
+def test_frame_equals_loops(labels_and_probabilities):
+    y, p = labels_and_probabilities[0], labels_and_probabilities[1][:, 1]
+    table = cost_curve.frame(y, p, cost_miss=7, cost_alarm=2, num_thresholds=11)
+    for k, threshold in enumerate(np.linspace(0, 1, 11)):
+        observed, expected = [], []
+        for label, score in zip(y, p, strict=True):
+            alert = score >= threshold
+            observed.append(2.0 * (label == 0) if alert else 7.0 * (label == 1))
+            expected.append(2 * (1 - score) if alert else 7 * score)
+        assert table["observed"][k] == pytest.approx(np.mean(observed))
+        assert table["expected"][k] == pytest.approx(np.mean(expected))
+        half = 1.959964 * np.std(observed) / np.sqrt(len(observed))
+        assert table["upper"][k] == pytest.approx(np.mean(observed) + half)
+        assert table["lower"][k] == pytest.approx(max(np.mean(observed) - half, 0))
+
+
+@given(cost_miss=st.floats(0.1, 100), cost_alarm=st.floats(0.1, 100))
+def test_no_threshold_beats_the_best_one_by_the_probabilities(cost_miss, cost_alarm):
+    p = np.linspace(0, 1, 101)
+    best = cost_curve.best_threshold(cost_miss, cost_alarm)
+    cost = np.where(p >= best, (1 - p) * cost_alarm, p * cost_miss).mean()
+    table = cost_curve.frame(None, p, cost_miss=cost_miss, cost_alarm=cost_alarm)
+    assert cost <= table["expected"].min() + 1e-9
+
+
+def test_the_picture_is_the_frame(labels_and_probabilities):
+    y, p = labels_and_probabilities[0], labels_and_probabilities[1][:, 1]
+    table = cost_curve.frame(y, p, cost_miss=9, cost_alarm=1)
+    (ax,) = cost_curve.plot(y, p, cost_miss=9, cost_alarm=1).axes
+    observed, expected, mark = ax.get_lines()
+    np.testing.assert_allclose(observed.get_ydata(), table["observed"])
+    np.testing.assert_allclose(expected.get_ydata(), table["expected"])
+    assert mark.get_xdata()[0] == pytest.approx(0.1)
+    heights = ax.collections[0].get_paths()[0].vertices[:, 1]
+    assert heights.max() == pytest.approx(table["upper"].max())
+
+
+def test_without_labels_only_the_foretold_cost_is_drawn():
+    table = cost_curve.frame(None, [0.2, 0.7], cost_miss=9, cost_alarm=1)
+    assert np.isnan(table["observed"]).all() and np.isfinite(table["expected"]).all()
+    (ax,) = cost_curve.plot(None, [0.2, 0.7], cost_miss=9, cost_alarm=1, thresholds={"alert": 0.3}).axes
+    assert [line.get_label() for line in ax.get_lines()] == ["foretold by the probabilities", "alert: 0.3"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"cost_miss": 0}, "cost_miss must be a positive number; got 0"),
+        ({"cost_alarm": float("nan")}, "cost_alarm must be a positive number; got nan"),
+        ({"num_thresholds": 1}, "num_thresholds must be a whole number, 2 or more"),
+        ({"coverage": 1}, "coverage must lie between 0 and 1"),
+    ],
+)
+def test_bad_settings_are_refused(changes, message):
+    with pytest.raises(InputError, match=message):
+        cost_curve.frame([0, 1], [0.1, 0.9], **{"cost_miss": 2, "cost_alarm": 1, **changes})

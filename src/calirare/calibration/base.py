@@ -14,7 +14,7 @@ from calirare.models import GraphInputs
 _SMALLEST_PROBABILITY = 1e-12
 
 
-class Calibrator(BaseEstimator):  # type: ignore[misc]
+class Calibrator(BaseEstimator):
     """Maps logits `(N, C)` to probabilities `(N, C)`.
 
     A member implements `_fit(logits, y, weights)` on the calibration rows and `_predict(logits)`. One that looks at
@@ -48,15 +48,19 @@ class Calibrator(BaseEstimator):  # type: ignore[misc]
         rows = np.arange(len(logits)) if nodes is None else np.asarray(nodes)
         if y.shape != rows.shape:
             raise InputError(f"y must hold one class per calibration node, {len(rows)} in all; got shape {y.shape}.")
+        if not np.issubdtype(y.dtype, np.integer) or y.size and not (0 <= y.min() and y.max() < logits.shape[1]):
+            raise InputError(
+                f"y must hold classes 0…{logits.shape[1] - 1}, the columns of logits; got {np.unique(y)[:5]}."
+            )
         if len(np.unique(y)) < 2:
             raise LabelError(
                 "the calibration labels hold a single class, which says nothing about the other; "
                 "give more labels, or use method='jackknife', which needs no held-out labels."
             )
-        weights = np.full(len(y), 1.0 / len(y)) if weights is None else np.asarray(weights) / np.sum(weights)
+        weights = _shares(weights, len(y))
         self.num_classes_ = logits.shape[1]
         if self.needs_graph:
-            self._fit_on_graph(logits, y, weights, rows, self._graph(graph))
+            self._fit_on_graph(logits, y, weights, rows, self._graph(graph, len(logits)))
         else:
             self._fit(logits[rows], y, weights)
         return self
@@ -68,11 +72,17 @@ class Calibrator(BaseEstimator):  # type: ignore[misc]
         logits = check_logits(logits)
         if logits.shape[1] != self.num_classes_:
             raise InputError(f"logits must have {self.num_classes_} columns as at fit; got {logits.shape[1]}.")
-        return self._predict_on_graph(logits, self._graph(graph)) if self.needs_graph else self._predict(logits)
+        if self.needs_graph:
+            return self._predict_on_graph(logits, self._graph(graph, len(logits)))
+        return self._predict(logits)
 
-    def _graph(self, graph: GraphInputs | None) -> GraphInputs:
+    def _graph(self, graph: GraphInputs | None, num_rows: int) -> GraphInputs:
         if graph is None:
             raise InputError(f"{type(self).__name__} looks at the graph; pass graph=.")
+        if graph.num_nodes != num_rows:
+            raise InputError(
+                f"logits must have a row for each of the {graph.num_nodes} nodes of graph; got {num_rows}."
+            )
         return graph
 
     def _fit(self, logits: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
@@ -100,6 +110,14 @@ class Calibrator(BaseEstimator):  # type: ignore[misc]
         return self
 
 
+def _shares(weights: np.ndarray | None, size: int) -> np.ndarray:
+    """The weights divided by their sum, all alike where none are given."""
+    array = np.ones(size) if weights is None else np.asarray(weights, dtype=np.float64)
+    if array.shape != (size,) or not np.isfinite(array).all() or (array < 0).any() or not array.sum() > 0:
+        raise InputError(f"weights must hold {size} numbers, none negative and not all zero; got shape {array.shape}.")
+    return np.asarray(array / array.sum())
+
+
 def check_logits(logits: np.ndarray) -> np.ndarray:
     """A finite float64 `(n, C)` array, or an error."""
     array = np.asarray(logits, dtype=np.float64)
@@ -117,8 +135,15 @@ def logits_from_probabilities(probabilities: np.ndarray) -> np.ndarray:
     array([[-1.386, -0.288]])
     """
     array = np.asarray(probabilities, dtype=np.float64)
-    if array.ndim != 2 or not np.isfinite(array).all() or (array < 0).any() or not np.allclose(array.sum(1), 1, atol=1e-4):
-        raise InputError("probabilities must have shape (nodes, classes), lie in [0, 1], and have rows that sum to one.")
+    if (
+        array.ndim != 2
+        or not np.isfinite(array).all()
+        or (array < 0).any()
+        or not np.allclose(array.sum(1), 1, atol=1e-4)
+    ):
+        raise InputError(
+            "probabilities must have shape (nodes, classes), lie in [0, 1], and have rows that sum to one."
+        )
     return np.asarray(log_softmax(np.log(np.clip(array, _SMALLEST_PROBABILITY, None)), axis=1))
 
 
@@ -137,5 +162,7 @@ def share_weights(y: np.ndarray, shares: np.ndarray) -> np.ndarray:
     weights = (shares / np.maximum(counts, 1))[y]
     total = weights.sum()
     if not total > 0:
-        raise LabelError(f"the wanted class shares {shares.round(6).tolist()} give every calibration label weight zero.")
+        raise LabelError(
+            f"the wanted class shares {shares.round(6).tolist()} give every calibration label weight zero."
+        )
     return np.asarray(weights / total)

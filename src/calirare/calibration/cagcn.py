@@ -65,7 +65,11 @@ class CaGCN(Calibrator):
         neighbours, columns = np.unique(rows.indices, return_inverse=True)
         local = SparseMatrix(sp.csr_array((rows.data, columns, rows.indptr), shape=(len(nodes), len(neighbours))))
         smoothed = torch.from_numpy(graph.normalized.csr[neighbours] @ logits)
-        own, classes, share = torch.from_numpy(logits[nodes]), torch.from_numpy(y.astype(np.int64)), torch.from_numpy(weights)
+        own, classes, share = (
+            torch.from_numpy(logits[nodes]),
+            torch.from_numpy(y.astype(np.int64)),
+            torch.from_numpy(weights),
+        )
         with seeded(self.seed, _CPU):
             parameters = self._first_parameters(logits.shape[1])
             optimizer = torch.optim.Adam(parameters, lr=self.lr, weight_decay=self.weight_decay)

@@ -73,7 +73,11 @@ class GATS(Calibrator):
         if places.size and not (0 <= self.train_nodes_.min() and self.train_nodes_.max() < graph.num_nodes):
             raise InputError(f"train_nodes must lie in 0…{graph.num_nodes - 1}, the nodes of the graph.")
         around = self._neighbourhoods(logits, graph, nodes)
-        own, classes, share = torch.from_numpy(logits[nodes]), torch.from_numpy(y.astype(np.int64)), torch.from_numpy(weights)
+        own, classes, share = (
+            torch.from_numpy(logits[nodes]),
+            torch.from_numpy(y.astype(np.int64)),
+            torch.from_numpy(weights),
+        )
         with seeded(self.seed, _CPU):
             projection = torch.nn.init.xavier_uniform_(torch.empty(logits.shape[1], self.heads, dtype=torch.float64))
         slope = torch.zeros((), dtype=torch.float64)

@@ -26,11 +26,11 @@ class ScalingCalibrator(Calibrator):
         raise NotImplementedError
 
     def _standardise(self, logits: np.ndarray) -> np.ndarray:
-        return (logits - logits.mean(axis=1, keepdims=True)) / self.scale_
+        return np.asarray((logits - logits.mean(axis=1, keepdims=True)) / self.scale_)
 
     def _fit(self, logits: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         centred = logits - logits.mean(axis=1, keepdims=True)
-        self.scale_ = float(np.sqrt((centred**2).mean())) or 1.0
+        self.scale_ = float(np.sqrt(weights @ (centred**2).mean(axis=1))) or 1.0
         self.parameters_ = fit_conditional_logit(self._features(self._standardise(logits)), y, weights, self.ridge)
 
     def _predict(self, logits: np.ndarray) -> np.ndarray:

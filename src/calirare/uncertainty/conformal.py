@@ -65,7 +65,9 @@ def conformal_sets(probabilities: Any, thresholds: Any) -> np.ndarray:
     table = _check_table(probabilities)
     limits = np.asarray(thresholds, dtype=np.float64)
     if limits.shape != (table.shape[1],):
-        raise InputError(f"thresholds must hold one number per class, {table.shape[1]} in all; got shape {limits.shape}.")
+        raise InputError(
+            f"thresholds must hold one number per class, {table.shape[1]} in all; got shape {limits.shape}."
+        )
     return np.asarray(1.0 - table <= limits)
 
 
@@ -82,7 +84,9 @@ def conformal_p_values(left_out_probabilities: Any, y: Any, probabilities: Any) 
     classes, labelled = check_probabilities(y, left_out_probabilities)
     table = _check_table(probabilities)
     if table.shape[1] != labelled.shape[1]:
-        raise InputError(f"probabilities must have {labelled.shape[1]} columns as the left-out ones; got {table.shape[1]}.")
+        raise InputError(
+            f"probabilities must have {labelled.shape[1]} columns as the left-out ones; got {table.shape[1]}."
+        )
     result = np.empty(table.shape)
     for c in range(table.shape[1]):
         scores = np.sort(1.0 - labelled[classes == c, c])

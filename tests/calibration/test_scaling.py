@@ -1,0 +1,146 @@
+"""The scaling maps find a known answer, agree with an independent solver, and never leave the range of numbers."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
+from sklearn.linear_model import LogisticRegression
+from slow_calibrators import sample_classes
+
+from calirare.calibration import (
+    MatrixScaling,
+    PlattScaling,
+    TemperatureScaling,
+    VectorScaling,
+    logits_from_probabilities,
+    share_weights,
+    target_shares,
+)
+from calirare.errors import InputError, LabelError
+
+SCALINGS = [TemperatureScaling, PlattScaling, VectorScaling, MatrixScaling]
+
+
+def _case(num_nodes, num_classes, true_map, seed=0):
+    """Logits, classes drawn from softmax(true_map(logits)), and those probabilities.
+
+    Each row has mean zero: the maps see only what softmax sees.
+    """
+    generator = np.random.default_rng(seed)
+    logits = generator.normal(0, 1.5, (num_nodes, num_classes))
+    logits -= logits.mean(axis=1, keepdims=True)
+    truth = softmax(true_map(logits), axis=1)
+    return logits, sample_classes(generator, truth), truth
+
+
+@pytest.mark.parametrize("temperature", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("num_classes", [2, 5])
+def test_temperature_is_found(temperature, num_classes):
+    logits, y, _ = _case(40_000, num_classes, lambda z: z)
+    fitted = TemperatureScaling().fit(logits * temperature, y)
+    assert fitted.temperature_ == pytest.approx(temperature, rel=0.03)
+
+
+def test_temperature_is_the_minimum_of_the_likelihood():
+    logits, y, _ = _case(300, 3, lambda z: 0.6 * z)
+    weights = np.random.default_rng(1).uniform(0.1, 1, 300)
+
+    def loss(sharpness):
+        return -(weights * log_softmax(sharpness * logits, axis=1)[np.arange(300), y]).sum()
+
+    best = minimize_scalar(loss, bounds=(0.01, 10), method="bounded", options={"xatol": 1e-10}).x
+    assert 1 / TemperatureScaling().fit(logits, y, weights=weights).temperature_ == pytest.approx(best, rel=1e-4)
+
+
+KNOWN_MAPS = {
+    PlattScaling: lambda z: 0.4 * z + np.array([1.0, -0.5, 0.0]),
+    VectorScaling: lambda z: z * np.array([0.3, 1.5, 0.8]) + np.array([0.5, 0.0, -1.0]),
+    MatrixScaling: lambda z: z @ np.array([[0.8, -0.4, 0.1], [0.0, 0.5, 0.9], [0.3, 0.0, -0.2]]) + [0.2, -0.7, 0.5],
+}
+
+
+@pytest.mark.parametrize("scaling", KNOWN_MAPS)
+def test_a_known_map_is_found(scaling):
+    logits, y, _ = _case(20_000, 3, KNOWN_MAPS[scaling])
+    fresh, _, truth = _case(500, 3, KNOWN_MAPS[scaling], seed=1)
+    np.testing.assert_allclose(scaling().fit(logits, y).predict_proba(fresh), truth, atol=0.04)
+
+
+def test_two_class_platt_is_logistic_regression_on_the_difference():
+    logits, y, _ = _case(400, 2, lambda z: 0.5 * z + [0.0, 1.0])
+    difference = (logits[:, 1] - logits[:, 0])[:, None]
+    weights = np.where(y == 1, 3.0, 1.0)
+    judge = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(difference, y, sample_weight=weights)
+    ours = PlattScaling().fit(logits, y, weights=weights).predict_proba(logits)
+    np.testing.assert_allclose(ours, judge.predict_proba(difference), atol=1e-5)
+
+
+def test_matrix_is_multinomial_regression_on_the_logits():
+    logits, y, _ = _case(400, 4, lambda z: 0.5 * z)
+    judge = LogisticRegression(C=np.inf, tol=1e-10, max_iter=5000).fit(logits, y)
+    ours = MatrixScaling().fit(logits, y).predict_proba(logits)
+    np.testing.assert_allclose(ours, judge.predict_proba(logits), atol=1e-4)
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+@pytest.mark.parametrize("factor", [1e-12, 1e-5, 1e8])
+def test_the_size_of_the_logits_does_not_matter(scaling, factor):
+    """Strong weight decay makes logits tiny; an optimiser on raw logits diverged there."""
+    logits, y, _ = _case(200, 2, lambda z: z)
+    expected = scaling().fit(logits, y).predict_proba(logits)
+    np.testing.assert_allclose(scaling().fit(logits * factor, y).predict_proba(logits * factor), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("scaling", [PlattScaling, VectorScaling, MatrixScaling])
+def test_logits_that_say_nothing_give_the_base_rate(scaling):
+    generator = np.random.default_rng(0)
+    y = (generator.random(5_000) < 0.1).astype(int)
+    near_chance = scaling().fit(generator.normal(size=(5_000, 2)), y)
+    assert near_chance.predict_proba(generator.normal(size=(200, 2)))[:, 1] == pytest.approx(y.mean(), abs=0.03)
+    constant = scaling().fit(np.zeros((5_000, 2)), y)
+    assert constant.predict_proba(np.zeros((1, 2)))[0, 1] == pytest.approx(y.mean(), abs=1e-5)
+
+
+def test_temperature_on_logits_that_say_nothing_is_undecided():
+    y = np.array([0, 0, 0, 1])
+    fitted = TemperatureScaling().fit(np.zeros((4, 2)), y)
+    assert fitted.temperature_ == np.inf
+    np.testing.assert_array_equal(fitted.predict_proba(np.zeros((1, 2))), [[0.5, 0.5]])
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_separable_labels_give_finite_answers(scaling):
+    logits = np.array([[3.0, 0.0], [2.0, 0.0], [0.0, 1.0], [0.0, 5.0]])
+    fitted = scaling().fit(logits, np.array([0, 0, 1, 1]))
+    assert np.isfinite(fitted.parameters_).all()
+    probabilities = fitted.predict_proba(logits)
+    np.testing.assert_array_equal(probabilities.argmax(axis=1), [0, 0, 1, 1])
+    assert probabilities.max(axis=1).min() > 0.95
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_a_constant_added_to_all_logits_of_a_node_changes_nothing(scaling):
+    logits, y, _ = _case(200, 3, lambda z: z)
+    shift = np.random.default_rng(3).normal(0, 5, (200, 1))
+    expected = scaling().fit(logits, y).predict_proba(logits)
+    np.testing.assert_allclose(scaling().fit(logits + shift, y).predict_proba(logits + shift), expected, atol=1e-9)
+
+
+def test_logits_from_probabilities_undo_softmax():
+    probabilities = np.random.default_rng(0).dirichlet(np.ones(4), 50)
+    np.testing.assert_allclose(softmax(logits_from_probabilities(probabilities), axis=1), probabilities, atol=1e-12)
+    certain = logits_from_probabilities(np.array([[0.0, 1.0]]))
+    assert np.isfinite(certain).all()
+    for bad in ([[0.5, 0.6]], [[-0.1, 1.1]], [[np.nan, 1.0]], [0.5, 0.5]):
+        with pytest.raises(InputError, match="probabilities must"):
+            logits_from_probabilities(np.array(bad))
+
+
+def test_share_weights_give_the_classes_the_wanted_shares():
+    y = np.array([0, 0, 0, 1, 2, 2])
+    shares = np.array([0.7, 0.1, 0.2])
+    weights = share_weights(y, shares)
+    np.testing.assert_allclose(np.bincount(y, weights=weights), shares)
+    np.testing.assert_allclose(share_weights(y, target_shares(y, 3)), np.full(6, 1 / 6))
+    with pytest.raises(LabelError, match="weight zero"):
+        share_weights(np.array([0, 0]), np.array([0.0, 1.0]))

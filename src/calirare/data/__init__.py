@@ -5,6 +5,7 @@ from calirare.data.graph import UNKNOWN, RareGraph, Split
 from calirare.data.pyg import from_pyg
 from calirare.data.splits import split_labels
 from calirare.data.synthetic import make_transactions
+from calirare.data.tables import read_tables
 
 __all__ = [
     "UNKNOWN",
@@ -14,5 +15,6 @@ __all__ = [
     "list_benchmarks",
     "load_benchmark",
     "make_transactions",
+    "read_tables",
     "split_labels",
 ]

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calirare.errors import InputError
@@ -23,6 +23,12 @@ def test_frame_equals_loops(labels_and_probabilities):
         assert table["lower"][k] == pytest.approx(max(np.mean(observed) - half, 0))
 
 
+def test_a_score_at_the_threshold_is_alerted():
+    table = cost_curve.frame([1], [0.5], cost_miss=3, cost_alarm=1, num_thresholds=3)
+    assert table["observed"].tolist() == [0, 0, 3]
+
+
+@settings(max_examples=50, deadline=None)
 @given(cost_miss=st.floats(0.1, 100), cost_alarm=st.floats(0.1, 100))
 def test_no_threshold_beats_the_best_one_by_the_probabilities(cost_miss, cost_alarm):
     p = np.linspace(0, 1, 101)

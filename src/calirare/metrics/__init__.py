@@ -23,6 +23,7 @@ from calirare.metrics.detection import (
     recall_at_budget,
     roc_auc,
 )
+from calirare.metrics.individual import expected_individual_calibration_error, individual_calibration_error
 from calirare.metrics.scoring import brier_score, negative_log_likelihood
 from calirare.metrics.smooth import smooth_ece
 from calirare.metrics.summary import summary
@@ -40,6 +41,8 @@ __all__ = [
     "equal_count_bins",
     "equal_width_bins",
     "expected_calibration_error",
+    "expected_individual_calibration_error",
+    "individual_calibration_error",
     "macro_f1",
     "macro_true_class_ace",
     "negative_log_likelihood",

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from calirare.data.graph import RareGraph
-from calirare.models.sparse import SparseMatrix
+from calirare.models.sparse import SparseMatrix, as_torch_csr
 
 Features = Tensor | SparseMatrix
 
@@ -25,7 +25,9 @@ class GraphInputs:
     * `neighbour_mean`: D⁻¹ A, GraphSAGE's.
     """
 
-    def __init__(self, graph: RareGraph, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> None:
+    def __init__(
+        self, graph: RareGraph, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
+    ) -> None:
         self.device = torch.device(device)
         self.dtype = dtype
         self.num_nodes = graph.num_nodes
@@ -74,11 +76,4 @@ class GraphInputs:
         """Features as a torch tensor: dense, or sparse CSR where they are sparse."""
         if not isinstance(self.x, SparseMatrix):
             return self.x
-        csr = self.x.csr
-        return torch.sparse_csr_tensor(
-            torch.from_numpy(csr.indptr.astype(np.int64)),
-            torch.from_numpy(csr.indices.astype(np.int64)),
-            torch.from_numpy(csr.data).to(self.dtype),
-            size=csr.shape,
-            device=self.device,
-        )
+        return as_torch_csr(self.x.csr, self.dtype, self.device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
@@ -61,7 +62,7 @@ class SparseMatrix:
         key = (dense.dtype, transpose and not self.symmetric)
         if key not in self._products:
             matrix = self.transposed() if key[1] else self.csr
-            prepare = _as_row_blocks if self.device.type == "cpu" else _as_torch_csr
+            prepare = _as_row_blocks if self.device.type == "cpu" else as_torch_csr
             self._products[key] = prepare(matrix, dense.dtype, self.device)
         if self.device.type == "cpu":
             return _multiply_blocks(self._products[key], dense)
@@ -114,17 +115,22 @@ def _as_row_blocks(matrix: sp.csr_array, dtype: torch.dtype, device: torch.devic
 def _multiply_blocks(blocks: list[sp.csr_array], dense: Tensor) -> Tensor:
     array = dense.detach().contiguous().numpy()
     whole, *parts = blocks
-    if not parts or whole.nnz * array.shape[1] < _MIN_PARALLEL_WORK:
+    if not parts or whole.nnz * (array.size // max(1, len(array))) < _MIN_PARALLEL_WORK:
         return torch.from_numpy(whole @ array)
     products = _pool(len(parts)).map(lambda part: part @ array, parts)
     return torch.from_numpy(np.concatenate(list(products)))
 
 
-def _as_torch_csr(matrix: sp.csr_array, dtype: torch.dtype, device: torch.device) -> Tensor:
-    return torch.sparse_csr_tensor(
-        torch.from_numpy(matrix.indptr.astype(np.int64)),
-        torch.from_numpy(matrix.indices.astype(np.int64)),
-        torch.from_numpy(matrix.data).to(dtype),
-        size=matrix.shape,
-        device=device,
-    )
+def as_torch_csr(matrix: sp.csr_array, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """A SciPy matrix as a torch CSR tensor."""
+    with warnings.catch_warnings():
+        # torch says once per process that its CSR tensors are in beta; what we ask of them is tested.
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state", UserWarning)
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(matrix.indptr.astype(np.int64)),
+            torch.from_numpy(matrix.indices.astype(np.int64)),
+            torch.from_numpy(matrix.data).to(dtype),
+            size=matrix.shape,
+            device=device,
+            check_invariants=False,  # SciPy's matrix already meets them
+        )

@@ -308,7 +308,15 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return self._left_out
 
     def _left_out_logits(self) -> np.ndarray:
-        return left_out_evidence(self._engine()) if self._left_out is None else self._left_out.logits
+        if self._left_out is not None:
+            return self._left_out.logits
+        trained = self._trained
+        if trained is None or trained.left_out_logits is None:
+            logits = left_out_evidence(self._engine())
+            if trained is None:
+                return logits
+            trained.left_out_logits = logits
+        return trained.left_out_logits
 
     def _engine(self) -> LeaveOneOut:
         trained = self._trained

@@ -128,6 +128,8 @@ class TrainedBackbone:
     settings: FitSettings
     num_classes: int
     history: History = field(default_factory=History)
+    left_out_logits: np.ndarray | None = field(default=None, repr=False)
+    """Left-out logits of the training labels, kept by the first calibration that asks for them."""
 
     @property
     def logits(self) -> np.ndarray:

@@ -6,7 +6,8 @@ The command line, the benchmark and the report read this registry and nothing el
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -94,6 +95,27 @@ def register(method: Method) -> Method:
     """Add a method under its name, so that the estimator, the command line and the benchmark know it."""
     _REGISTRY[method.name] = method
     return method
+
+
+@contextmanager
+def temporarily(method: Method) -> Iterator[Method]:
+    """The method in the registry while the block runs; what stood under its name stands there again after it.
+
+    >>> with temporarily(Method("mine", "an experiment")):
+    ...     "mine" in methods()
+    True
+    >>> "mine" in methods()
+    False
+    """
+    before = _REGISTRY.get(method.name)
+    register(method)
+    try:
+        yield method
+    finally:
+        if before is None:
+            del _REGISTRY[method.name]
+        else:
+            _REGISTRY[method.name] = before
 
 
 for _method in (

@@ -30,7 +30,7 @@ types: $(READY)
 	@$(BIN)/mypy src
 
 docs: $(READY)
-	@$(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
 
 bench: $(READY)

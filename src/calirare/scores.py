@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from calirare.errors import InputError
 
 if TYPE_CHECKING:
     from calirare.classifier import RareCategoryClassifier
     from calirare.data.graph import RareGraph
 
 
-def score_table(classifier: RareCategoryClassifier, graph: RareGraph, *, coverage: float = 0.9) -> dict[str, np.ndarray]:
+def score_table(
+    classifier: RareCategoryClassifier, graph: RareGraph, *, coverage: float = 0.9
+) -> dict[str, np.ndarray]:
     """One row per node, as columns.
 
     Args:
@@ -50,3 +54,30 @@ def name_sets(member: np.ndarray, names: np.ndarray) -> np.ndarray:
     kinds, row = np.unique(member, axis=0, return_inverse=True)
     words = np.array([" or ".join(names[kind]) or "none" for kind in kinds], dtype=object)
     return words[row.ravel()]
+
+
+def read_for(
+    classifier: RareCategoryClassifier,
+    nodes: Any,
+    edges: Any,
+    *,
+    id: str | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+) -> RareGraph:
+    """New tables as the model wants them: columns, means and categories as they were at fit.
+
+    Args:
+        classifier: Fitted on tables.
+        nodes: As in `read_tables`.
+        edges: As in `read_tables`.
+        id, source, target, weight: Columns, where the new tables name them otherwise.
+    """
+    from calirare.data.tables import read_tables
+
+    if classifier.schema_ is None:
+        raise InputError(
+            "this model was not fitted on tables, so it cannot read any; score a graph with predict_proba."
+        )
+    return read_tables(nodes, edges, schema=classifier.schema_, id=id, source=source, target=target, weight=weight)

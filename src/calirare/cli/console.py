@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from calirare.errors import CalirareError
 
@@ -26,12 +28,12 @@ def show(*parts: Any) -> None:
 
 def show_table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[int] = ()) -> None:
     """Print a table; the columns in `right` are aligned to the right."""
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    table = Table(header_style="bold")
     for position, name in enumerate(header):
         table.add_column(name, justify="right" if position in right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(_plain(cell) for cell in row))
-    Console(highlight=False).print(table)
+    Console(highlight=False).print(Text(title, style="bold"), table)  # a title inside would be as narrow as the table
 
 
 def show_json(value: Any) -> None:
@@ -92,8 +94,6 @@ def _bar() -> Progress:
 
 
 def _plain(cell: object) -> str:
-    from rich.markup import escape
-
     return escape(f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell))
 
 

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 import calirare
-from calirare.cli import console, datasets, methods
+from calirare.cli import console, datasets, demo, fit, methods, score, triage
 
 
 class OneLineErrors(TyperGroup):
@@ -68,5 +68,9 @@ def root(
     """Find the few nodes that matter in a graph, and know how far to trust each call."""
 
 
+app.command(epilog=demo.EXAMPLE)(demo.demo)
+app.command(epilog=fit.EXAMPLE)(fit.fit)
+app.command(epilog=score.EXAMPLE)(score.score)
+app.command(epilog=triage.EXAMPLE)(triage.triage)
+app.command(epilog=methods.EXAMPLE)(methods.methods)
 app.add_typer(datasets.app, name="datasets")
-app.command(epilog="Example: calirare methods")(methods.methods)

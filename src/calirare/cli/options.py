@@ -8,7 +8,13 @@ from typing import Annotated
 import typer
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
-Nodes = Annotated[Path, typer.Argument(help="Table of nodes: .csv or .parquet.", show_default=False)]
-Edges = Annotated[Path, typer.Argument(help="Table of edges: .csv or .parquet.", show_default=False)]
+Coverage = Annotated[float, typer.Option(help="How often the intervals and sets shall hold the truth.")]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+Edges = Annotated[Path, typer.Argument(help="Table of edges: .csv, .parquet or .arrow.", show_default=False)]
+IdColumn = Annotated[str | None, typer.Option("--id", help="Id column of the nodes; default: guessed.")]
 Model = Annotated[Path, typer.Argument(help="Folder that `calirare fit` wrote.", show_default=False)]
+Nodes = Annotated[Path, typer.Argument(help="Table of nodes: .csv, .parquet or .arrow.", show_default=False)]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
+SourceColumn = Annotated[str | None, typer.Option("--source", help="Column of one end of the edges; default: guessed.")]
+TargetColumn = Annotated[str | None, typer.Option("--target", help="Column of the other end; default: guessed.")]
+WeightColumn = Annotated[str | None, typer.Option("--weight", help="Column of edge weights; default: none.")]

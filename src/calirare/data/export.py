@@ -9,7 +9,8 @@ from typing import IO, Any
 import numpy as np
 
 from calirare.data.archive import write_atomically
-from calirare.errors import InputError, MissingDependencyError
+from calirare.data.columns import import_polars
+from calirare.errors import InputError
 
 FORMATS = (".parquet", ".csv")
 
@@ -39,7 +40,7 @@ def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
     path = check_export_path(path)
     with write_atomically(path) as stream:
         if path.suffix.lower() == ".parquet":
-            _frame(columns).write_parquet(stream)
+            write_parquet(columns, stream)
         else:
             write_csv(columns, stream)
 
@@ -51,6 +52,11 @@ def write_csv(columns: Mapping[str, Any], stream: IO[bytes]) -> None:
         for name, values in columns.items()
     }
     _frame(safe).write_csv(stream)
+
+
+def write_parquet(columns: Mapping[str, Any], stream: IO[bytes]) -> None:
+    """Write columns as Parquet into an open stream, every value as it is."""
+    _frame(columns).write_parquet(stream)
 
 
 def escape_formula(cell: Any) -> Any:
@@ -67,10 +73,7 @@ def _holds_text(values: Any) -> bool:
 
 
 def _frame(columns: Mapping[str, Any]) -> Any:
-    try:
-        import polars as pl
-    except ModuleNotFoundError:
-        raise MissingDependencyError("polars", "tables") from None
+    pl = import_polars()
     return pl.DataFrame({name: pl.Series(name, _plain(values)) for name, values in columns.items()})
 
 

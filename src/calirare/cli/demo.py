@@ -1,0 +1,157 @@
+"""`calirare demo`: the whole story on a generated transaction network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calirare.cli import console
+from calirare.cli.options import AsJson, Seed
+from calirare.cli.score import show_top
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from calirare.classifier import RareCategoryClassifier
+    from calirare.data.graph import RareGraph
+    from calirare.metrics import Estimate
+
+EXAMPLE = "Example: calirare demo --out demo"
+LABELLED_SHARE = 0.2
+REVIEWED_SHARE = 0.05
+DETECTION = ("recall", "precision", "average_precision", "roc_auc", "recall_at_budget")
+CALIBRATION = ("negative_log_likelihood", "brier_score", "expected_calibration_error", "smooth_ece")
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for tables, model and scores.")] = Path("demo"),
+    nodes: Annotated[int, typer.Option(help="Accounts in the network.")] = 5_000,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Generate a transaction network, fit, calibrate, score, and compare with the truth."""
+    from calirare.data.export import write_table
+    from calirare.data.synthetic import make_transactions
+    from calirare.data.table_files import write_tables
+    from calirare.data.tables import read_tables
+    from calirare.scores import score_table
+
+    with console.working("Generating a transaction network"):
+        truth = make_transactions(nodes, labelled_share=LABELLED_SHARE, seed=seed)
+        tables = write_tables(truth, out)
+        graph = read_tables(*tables, label="is_fraud", rare="yes")
+    calibrated, plain = _fit(graph, seed)
+    with console.working("Scoring"):
+        calibrated.save(out / "model", graph)
+        scores = score_table(calibrated, graph)
+        for name in ("scores.parquet", "scores.csv"):
+            write_table(scores, out / name)
+    with console.working("Comparing with the truth"):
+        found = {"calibrated": _judge(calibrated, graph, truth), "uncalibrated": _judge(plain, graph, truth)}
+    if as_json:
+        console.show_json({"folder": out, **_facts(graph), **_as_numbers(found), "open": out / "scores.csv"})
+        return
+    _show(graph, found)
+    show_top(scores)
+    console.show(f"Tables, model and scores are in {out}. Open:\n{out / 'scores.csv'}")
+
+
+def _fit(graph: RareGraph, seed: int) -> tuple[RareCategoryClassifier, RareCategoryClassifier]:
+    """The same trained network, with and without calibration."""
+    from calirare.classifier import RareCategoryClassifier
+
+    calibrated = RareCategoryClassifier(method="jackknife", seed=seed)
+    with console.epochs("Training") as step:
+        trained = calibrated.train_backbone(graph, progress=step)
+    with console.working("Calibrating"):
+        calibrated.calibrate(trained, graph)
+        plain = RareCategoryClassifier(method="uncalibrated", seed=seed).calibrate(trained, graph)
+    return calibrated, plain
+
+
+def _judge(classifier: RareCategoryClassifier, graph: RareGraph, truth: RareGraph) -> dict[str, Estimate]:
+    """The metrics on the accounts whose label the model has not seen, with 95% intervals."""
+    import numpy as np
+
+    from calirare.metrics import Estimate, summary
+
+    unseen = np.setdiff1d(np.arange(graph.num_nodes), graph.known)
+    probabilities = classifier.predict_proba(graph)[unseen]
+    y, exact = _answers(truth)
+    found = summary(
+        y[unseen],
+        probabilities,
+        graph.rare_class,
+        predicted=classifier.predict(graph)[unseen],
+        budget=round(REVIEWED_SHARE * unseen.size),
+        num_resamples=200,
+    )
+    distance = float(np.abs(probabilities[:, graph.rare_class] - exact[unseen]).mean())
+    return {**found, "distance_from_truth": Estimate(distance, float("nan"), float("nan"))}
+
+
+def _answers(truth: RareGraph) -> tuple[np.ndarray, np.ndarray]:
+    """Class and exact P(rare) of every account, which only a generator knows."""
+    if truth.original_y is None or truth.true_probability is None:
+        raise TypeError("the generator gives the truth of every account")
+    return truth.original_y, truth.true_probability
+
+
+def _facts(graph: RareGraph) -> dict[str, int]:
+    return {
+        "accounts": graph.num_nodes,
+        "payments": graph.num_edges,
+        "attributes": graph.num_features,
+        "labelled": int(graph.known.size),
+        "labelled_fraud": int((graph.y == graph.rare_class).sum()),
+    }
+
+
+def _as_numbers(found: dict[str, dict[str, Estimate]]) -> dict[str, Any]:
+    return {
+        name: {metric: [value.value, value.lower, value.upper] for metric, value in metrics.items()}
+        for name, metrics in found.items()
+    }
+
+
+def _show(graph: RareGraph, found: dict[str, dict[str, Estimate]]) -> None:
+    calibrated, plain = found["calibrated"], found["uncalibrated"]
+    facts = [(name.replace("_", " "), count) for name, count in _facts(graph).items()]
+    console.show_table("A generated transaction network", ["", "count"], facts, right=(1,))
+    console.show_table(
+        f"Finding fraud among the {graph.num_nodes - graph.known.size:,} accounts without a label",
+        ["", "value", "95% interval"],
+        [(_words(name), *_cells(calibrated[name])) for name in DETECTION],
+        right=(1,),
+    )
+    rows = [(_words(name), *_cells(calibrated[name]), *_cells(plain[name])) for name in CALIBRATION]
+    name = "distance_from_truth"
+    rows.append((_words(name), f"{calibrated[name].value:.3f}", "", f"{plain[name].value:.3f}", ""))
+    console.show_table(
+        "Can the probabilities be trusted? (lower is better)",
+        ["", "calibrated", "95% interval", "as trained", "95% interval"],
+        rows,
+        right=(1, 3),
+    )
+
+
+_WORDS = {
+    "average_precision": "average precision",
+    "roc_auc": "ROC-AUC",
+    "recall_at_budget": f"recall when {REVIEWED_SHARE:.0%} are reviewed",
+    "negative_log_likelihood": "negative log-likelihood",
+    "brier_score": "Brier score",
+    "expected_calibration_error": "expected calibration error",
+    "smooth_ece": "smooth calibration error",
+    "distance_from_truth": "mean distance from the true P(fraud)",
+}
+
+
+def _words(name: str) -> str:
+    return _WORDS.get(name, name)
+
+
+def _cells(estimate: Estimate) -> tuple[str, str]:
+    return f"{estimate.value:.3f}", f"{estimate.lower:.3f} – {estimate.upper:.3f}"

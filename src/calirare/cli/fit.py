@@ -1,0 +1,124 @@
+"""`calirare fit`: from two tables to a model folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calirare.cli import console
+from calirare.cli.options import AsJson, Device, Edges, IdColumn, Nodes, Seed, SourceColumn, TargetColumn, WeightColumn
+from calirare.errors import InputError
+
+if TYPE_CHECKING:
+    from calirare.classifier import RareCategoryClassifier
+    from calirare.data.graph import RareGraph
+
+EXAMPLE = "Example: calirare fit nodes.csv edges.csv --label is_fraud --rare yes --out model"
+
+
+def fit(
+    nodes: Nodes,
+    edges: Edges,
+    label: Annotated[str, typer.Option(help="Label column of the nodes; empty cells mean unknown.")],
+    rare: Annotated[str, typer.Option(help="The label looked for; all others together are the other class.")],
+    out: Annotated[Path, typer.Option(help="Folder for the model.")],
+    method: Annotated[str, typer.Option(help="One of `calirare methods`.")] = "jackknife",
+    prior: Annotated[str, typer.Option(help="natural (true frequencies) or balanced.")] = "natural",
+    rare_share: Annotated[
+        float | None, typer.Option(help="Share of rare nodes in the population, where the labels are no random sample.")
+    ] = None,
+    backbone: Annotated[str, typer.Option(help="gcn, gat, gin or sage.")] = "gcn",
+    hidden: Annotated[int, typer.Option(help="Hidden units.")] = 16,
+    epochs: Annotated[int, typer.Option(help="Passes over the labels.")] = 200,
+    weight_decay: Annotated[float, typer.Option(help="Strength of the L2 penalty.")] = 5e-4,
+    val_share: Annotated[
+        float | None, typer.Option(help="Share of the labels set aside for methods that calibrate on such.")
+    ] = None,
+    seed: Seed = 0,
+    device: Device = "auto",
+    id_column: IdColumn = None,
+    source: SourceColumn = None,
+    target: TargetColumn = None,
+    weight: WeightColumn = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option("--type", help="COLUMN=numeric, categorical or ignore, where the guess is wrong; repeatable."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train and calibrate a model on your tables."""
+    from calirare.classifier import RareCategoryClassifier
+    from calirare.data.splits import split_labels
+    from calirare.data.tables import read_tables
+
+    with console.working("Reading the tables"):
+        graph = read_tables(
+            nodes,
+            edges,
+            label=label,
+            rare=rare,
+            id=id_column,
+            source=source,
+            target=target,
+            weight=weight,
+            types=_parse_types(types),
+        )
+    split = None
+    if val_share is not None:
+        split = split_labels(graph, train_fraction=1 - val_share, val_fraction=val_share, test_fraction=0.0, seed=seed)
+    classifier = RareCategoryClassifier(
+        backbone=backbone,
+        method=method,
+        prior=prior,
+        rare_share=rare_share,
+        hidden=hidden,
+        epochs=epochs,
+        weight_decay=weight_decay,
+        seed=seed,
+        device=device,
+    )
+    with console.epochs("Training") as step:
+        classifier.fit(graph, split, progress=step)
+    with console.working("Saving"):
+        classifier.save(out, graph)
+    _show(classifier, graph, out, as_json)
+
+
+def _parse_types(types: list[str] | None) -> dict[str, str]:
+    pairs = {}
+    for text in types or ():
+        column, equals, kind = text.rpartition("=")
+        if not equals:
+            raise InputError(
+                f"--type must look like COLUMN=numeric, COLUMN=categorical or COLUMN=ignore; got {text!r}."
+            )
+        pairs[column] = kind
+    return pairs
+
+
+def _show(classifier: RareCategoryClassifier, graph: RareGraph, out: Path, as_json: bool) -> None:
+    from calirare.data.schema import describe_schema
+
+    columns = describe_schema(graph.schema or {"columns": []})
+    facts: dict[str, Any] = {
+        "nodes": graph.num_nodes,
+        "edges": graph.num_edges,
+        "features": graph.num_features,
+        "labelled": int(graph.known.size),
+        "rare": int((graph.y == graph.rare_class).sum()),
+        "trained_on": int(classifier.labelled_nodes_.size),
+        "read": (graph.schema or {}).get("read", {}),
+    }
+    if as_json:
+        console.show_json({"model": out, "method": classifier.method, **facts, "columns": columns})
+        return
+    console.show_table("Columns", ["column", "type", "treatment"], [tuple(row.values()) for row in columns])
+    read = facts.pop("read").get("edges", {})
+    shown = facts | {f"{name} dropped".replace("_", " "): count for name, count in read.items() if name in _DROPPED}
+    console.show_table("Data", ["", "count"], [(name.replace("_", " "), n) for name, n in shown.items()], right=(1,))
+    console.show(f"Model: {out}\nNext:  calirare score {out} NODES EDGES --out scores.parquet")
+
+
+_DROPPED = ("duplicates", "self_loops", "zero_weights")

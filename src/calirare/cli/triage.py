@@ -1,0 +1,97 @@
+"""`calirare triage`: alert, review or clear every node at the least expected cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from calirare.cli import console
+from calirare.cli.options import (
+    AsJson,
+    Coverage,
+    Edges,
+    IdColumn,
+    Model,
+    Nodes,
+    SourceColumn,
+    TargetColumn,
+    WeightColumn,
+)
+
+if TYPE_CHECKING:
+    from calirare.metrics import Estimate
+    from calirare.triage import Triage
+
+EXAMPLE = (
+    "Example: calirare triage model nodes.csv edges.csv --cost-miss 50 --cost-review 1 --budget 200 --out queue.csv"
+)
+
+
+def triage(
+    model: Model,
+    nodes: Nodes,
+    edges: Edges,
+    out: Annotated[Path, typer.Option(help="Table of decisions to write: .parquet or .csv.")],
+    cost_miss: Annotated[float, typer.Option(help="Cost of a rare node that is cleared.")] = 50.0,
+    cost_alarm: Annotated[float, typer.Option(help="Cost of an alert on a node that is not rare.")] = 5.0,
+    cost_review: Annotated[float, typer.Option(help="Cost of a human look at one node.")] = 1.0,
+    budget: Annotated[int | None, typer.Option(help="Most looks; default: wherever one pays.")] = None,
+    review_error: Annotated[float, typer.Option(help="Share of looks that end in the wrong call.")] = 0.0,
+    coverage: Coverage = 0.9,
+    id_column: IdColumn = None,
+    source: SourceColumn = None,
+    target: TargetColumn = None,
+    weight: WeightColumn = None,
+    as_json: AsJson = False,
+) -> None:
+    """Decide every node whose label is not known: alert, review by a person, or clear, with the reason."""
+    from calirare.data.export import check_export_path, write_table
+    from calirare.persistence import load
+    from calirare.scores import read_for
+    from calirare.triage import triage as decide
+
+    check_export_path(out)
+    with console.working("Reading model and tables"):
+        classifier = load(model)
+        graph = read_for(classifier, nodes, edges, id=id_column, source=source, target=target, weight=weight)
+    with console.working("Deciding"):
+        queue = decide(
+            classifier,
+            graph,
+            cost_miss,
+            cost_alarm,
+            cost_review,
+            budget,
+            review_error=review_error,
+            coverage=coverage,
+        )
+        write_table(queue.frame(), out)
+    if as_json:
+        groups = queue.groups_frame()
+        rows = [dict(zip(groups, row, strict=True)) for row in zip(*groups.values(), strict=True)]
+        console.show_json({"queue": out, "nodes": len(queue), "groups": rows})
+        return
+    show_queue(queue)
+    console.show(out)
+
+
+def show_queue(queue: Triage, rows: int = 8) -> None:
+    """Print the forecast and the head of the queue."""
+    console.show_table(
+        f"What {len(queue):,} nodes will cost ({queue.coverage:.0%} intervals)",
+        ["action", "nodes", f"of them {queue.wording.rare}", "expected cost"],
+        [(group.action, group.num_nodes, _span(group.rare), _span(group.cost)) for group in queue.groups.values()],
+        right=(1,),
+    )
+    first = queue.take(slice(rows))
+    console.show_table(
+        "Head of the queue",
+        ["id", "action", "reason"],
+        list(zip(first.id, first.action, first.reason, strict=True)),
+    )
+
+
+def _span(estimate: Estimate) -> str:
+    return f"{estimate.value:,.1f} ({estimate.lower:,.1f} – {estimate.upper:,.1f})"

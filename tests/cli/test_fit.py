@@ -1,0 +1,120 @@
+"""`calirare fit`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import calirare as cr
+from calirare.cli.main import app
+
+run = CliRunner().invoke
+QUICK = ["--epochs", "5"]
+
+
+def fit_words(tables, out, *more):
+    return ["fit", *tables, "--label", "is_fraud", "--rare", "yes", "--out", str(out), *QUICK, *more]
+
+
+def test_the_model_is_the_one_that_python_fits(tables, tmp_path):
+    out = tmp_path / "model"
+    more = ["--method", "uncalibrated", "--hidden", "8", "--seed", "3", "--weight-decay", "0.001", "--backbone", "sage"]
+    assert run(app, fit_words(tables, out, *more)).exit_code == 0
+    graph = cr.read_tables(*tables, label="is_fraud", rare="yes")
+    own = cr.RareCategoryClassifier(
+        backbone="sage", method="uncalibrated", hidden=8, epochs=5, weight_decay=0.001, seed=3
+    ).fit(graph)
+    np.testing.assert_array_equal(cr.load(out).predict_proba(graph), own.predict_proba(graph))
+
+
+def test_it_shows_how_the_columns_were_read(tables, tmp_path):
+    answer = run(app, fit_words(tables, tmp_path / "model"), env={"COLUMNS": "160"})
+    assert answer.exit_code == 0
+    assert "account_age_days" in answer.stdout and "numeric" in answer.stdout
+    assert str(tmp_path / "model") in answer.stdout
+
+
+def test_json(tables, tmp_path, network):
+    answer = run(app, fit_words(tables, tmp_path / "model", "--json", "--type", "country_risk=ignore"))
+    facts = json.loads(answer.stdout)
+    assert facts["nodes"] == 600 and facts["edges"] == network.num_edges
+    assert facts["labelled"] == facts["trained_on"] == network.known.size
+    assert facts["features"] == network.num_features - 1
+    assert {row["column"]: row["type"] for row in facts["columns"]}["country_risk"] == "ignore"
+
+
+def test_val_share_sets_labels_aside(tables, tmp_path, network):
+    words = fit_words(tables, tmp_path / "model", "--json", "--method", "temperature", "--val-share", "0.4")
+    facts = json.loads(run(app, words).stdout)
+    assert abs(facts["trained_on"] - 0.6 * network.known.size) <= 2
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"--label": "is_frod"}, "did you mean 'is_fraud'"),
+        ({"--rare": "maybe"}, "rare must be one of the values in column 'is_fraud': ['no', 'yes']; got 'maybe'"),
+        ({"--method": "magic"}, "method must be one of"),
+        ({"--backbone": "gnc"}, "gcn"),
+        ({"--prior": "flat"}, "prior must be"),
+        ({"--epochs": "0"}, "epochs must be"),
+        ({"--epochs": "many"}, "Invalid value for '--epochs'"),
+        ({"--type": "country_risk"}, "--type must look like"),
+        ({"--type": "country_risk=word"}, "must be one of ['numeric', 'categorical', 'ignore']"),
+        ({"--source": "payer"}, "payer"),
+        ({"--val-share": "2"}, "fraction"),
+    ],
+)
+def test_mistakes_get_one_line_and_no_output(tables, tmp_path, change, says):
+    words = fit_words(tables, tmp_path / "model")
+    for option, value in change.items():
+        words += [option, value]
+    answer = run(app, words)
+    assert answer.exit_code == 2, answer.output
+    assert says in answer.stderr and answer.stderr.count("\n") == 1
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_missing_table_is_named(tmp_path):
+    answer = run(app, fit_words([str(tmp_path / "no.csv"), str(tmp_path / "no.csv")], tmp_path / "model"))
+    assert answer.exit_code == 2 and "no.csv does not exist" in answer.stderr
+
+
+def test_a_model_path_that_is_a_file_is_refused(tables, tmp_path):
+    (tmp_path / "model").write_text("mine")
+    answer = run(app, fit_words(tables, tmp_path / "model"))
+    assert answer.exit_code == 2
+    assert (tmp_path / "model").read_text() == "mine"
+
+
+WAITING = """
+import sys, time
+from calirare.classifier import RareCategoryClassifier
+from calirare.cli import run
+
+def wait(*arguments, **named):
+    print("training", flush=True)
+    time.sleep(60)
+
+RareCategoryClassifier.fit = wait
+sys.argv = ["calirare", *sys.argv[1:]]
+run()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_an_interrupt_exits_with_130_and_leaves_nothing(tables, tmp_path):
+    words = [sys.executable, "-c", WAITING, *fit_words(tables, tmp_path / "model")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout.readline() == "training\n"
+        running.send_signal(signal.SIGINT)
+        _, stderr = running.communicate(timeout=30)
+    assert (running.returncode, stderr) == (130, "")
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,86 @@
+"""`calirare score`."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import calirare as cr
+from calirare.cli.main import app
+from calirare.scores import read_for
+
+run = CliRunner().invoke
+COLUMNS = ["id", "probability", "lower", "upper", "prediction", "set"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_scores_are_the_model_s(model, tables, tmp_path, ending):
+    out = tmp_path / f"scores.{ending}"
+    answer = run(app, ["score", str(model), *tables, "--out", str(out), "--coverage", "0.8"])
+    assert answer.exit_code == 0, answer.output
+    assert answer.stdout.splitlines()[-1] == str(out)
+    table = pl.read_csv(out) if ending == "csv" else pl.read_parquet(out)
+    assert table.columns == COLUMNS
+    classifier = cr.load(model)
+    graph = read_for(classifier, *tables)
+    assert table["id"].to_list() == graph.ids.tolist()
+    np.testing.assert_allclose(table["probability"], classifier.predict_proba(graph)[:, 1], rtol=1e-12)
+    np.testing.assert_allclose(table["upper"], classifier.predict_interval(graph, coverage=0.8).upper, rtol=1e-12)
+    assert table["prediction"].to_list() == [classifier.class_names_[k] for k in classifier.predict(graph)]
+    inside = classifier.predict_set(graph, coverage=0.8)
+    assert [("yes" in words.split(" or ")) for words in table["set"]] == inside[:, 1].tolist()
+
+
+def test_new_nodes_without_labels_are_scored(model, tables, tmp_path):
+    nodes = pl.read_csv(tables[0]).drop("is_fraud")
+    new = nodes.head(1).with_columns(pl.lit("NEW").alias("id"))
+    pl.concat([nodes, new]).write_csv(tmp_path / "nodes.csv")
+    edges = pl.concat([pl.read_csv(tables[1]), pl.DataFrame({"source": ["NEW"], "target": [nodes["id"][5]]})])
+    edges.write_csv(tmp_path / "edges.csv")
+    words = ["score", str(model), str(tmp_path / "nodes.csv"), str(tmp_path / "edges.csv")]
+    answer = run(app, [*words, "--out", str(tmp_path / "s.csv"), "--json"])
+    assert json.loads(answer.stdout)["nodes"] == 601
+    assert pl.read_csv(tmp_path / "s.csv")["id"][-1] == "NEW"
+
+
+def test_ids_that_look_like_formulas_are_escaped_in_csv_alone(model, tables, tmp_path):
+    nodes, edges = pl.read_csv(tables[0]), pl.read_csv(tables[1])
+    first = nodes["id"][0]
+    evil = "=HYPERLINK(1)"
+    nodes.with_columns(pl.col("id").replace(first, evil)).write_csv(tmp_path / "nodes.csv")
+    edges.with_columns(pl.all().replace(first, evil)).write_csv(tmp_path / "edges.csv")
+    for name in ("s.csv", "s.parquet"):
+        words = ["score", str(model), str(tmp_path / "nodes.csv"), str(tmp_path / "edges.csv"), "--out"]
+        assert run(app, [*words, str(tmp_path / name)]).exit_code == 0
+    assert pl.read_csv(tmp_path / "s.csv")["id"][0] == "'" + evil
+    assert pl.read_parquet(tmp_path / "s.parquet")["id"][0] == evil
+
+
+def test_mistakes_get_one_line_and_no_output(model, tables, tmp_path):
+    out = tmp_path / "out" / "scores.csv"
+    pl.read_csv(tables[0]).drop("night_share").write_csv(tmp_path / "few.csv")
+    for words, says in [
+        (["score", str(tmp_path), *tables, "--out", str(out)], "model.json"),
+        (["score", str(model), *tables, "--out", str(out) + ".xlsx"], ".parquet or .csv"),
+        (["score", str(model), str(tmp_path / "few.csv"), tables[1], "--out", str(out)], "night_share"),
+        (["score", str(model), *tables, "--out", str(out), "--coverage", "1.5"], "coverage"),
+        (["score", str(model), *tables], "--out"),
+    ]:
+        answer = run(app, words)
+        assert answer.exit_code == 2, answer.output
+        assert says in answer.stderr and answer.stderr.count("\n") == 1
+    assert os.listdir(tmp_path) == ["few.csv"]
+
+
+def test_a_model_that_was_not_fitted_on_tables_says_so(tables, tmp_path, network):
+    from dataclasses import replace
+
+    graph = replace(network, schema=None)
+    cr.RareCategoryClassifier(epochs=2, method="uncalibrated").fit(graph).save(tmp_path / "model")
+    answer = run(app, ["score", str(tmp_path / "model"), *tables, "--out", str(tmp_path / "s.csv")])
+    assert answer.exit_code == 2 and "not fitted on tables" in answer.stderr

@@ -30,6 +30,8 @@ def check_ids(ids: pl.Series) -> None:
         raise InputError(f"column {ids.name!r} must hold one id per node; it holds {ids.dtype}.")
     if ids.null_count():
         raise InputError(f"column {ids.name!r} must name every node; {ids.null_count()} ids are missing.")
+    if ids.dtype == import_polars().String and ids.str.contains("\0", literal=True).any():
+        raise InputError(f"column {ids.name!r} must hold readable ids; some hold a NUL character.")
     repeated = ids.filter(ids.is_duplicated())
     if repeated.len():
         distinct = repeated.unique(maintain_order=True)
@@ -86,7 +88,7 @@ def _positions(ids: pl.Series, source: pl.Series, target: pl.Series) -> tuple[np
     found = [
         pl.DataFrame({"id": end}).join(places, on="id", how="left", maintain_order="left")["place"] for end in ends
     ]
-    lost = pl.concat([end.filter(place.is_null()) for end, place in zip((source, target), found, strict=True)])
+    lost = pl.concat([end.filter(place.is_null()) for end, place in zip(ends, found, strict=True)])
     if lost.len():
         rows = int((found[0].is_null() | found[1].is_null()).sum())
         names = lost.unique(maintain_order=True)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calirare.data.archive import MAX_BYTES
 from calirare.data.columns import guess_csv_types, import_polars
-from calirare.errors import ColumnError, DataError, InputError, nearest
+from calirare.errors import ColumnError, DataError, InputError, MissingDependencyError, nearest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,8 +40,17 @@ def to_frame(table: Any, what: str) -> pl.DataFrame:
         frame = _convert(table, what)
     if frame.width == 0:
         raise InputError(f"{what} must have columns; the table is empty.")
-    plain = [pl.col(name).cast(pl.String) for name, kind in frame.schema.items() if kind in (pl.Categorical, pl.Enum)]
+    plain = [_plain(frame[name]) for name, kind in frame.schema.items() if kind in (pl.Categorical, pl.Enum, pl.Object)]
     return frame.with_columns(plain)
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    """Text instead of polars' encoded categories and of mixed Python values."""
+    pl = import_polars()
+    if column.dtype == pl.Object:
+        values = [None if value is None else str(value) for value in column.to_list()]
+        return pl.Series(column.name, values, dtype=pl.String)  # type: ignore[no-any-return]
+    return column.cast(pl.String)
 
 
 def _read_file(path: Path, what: str) -> pl.DataFrame:
@@ -47,31 +60,79 @@ def _read_file(path: Path, what: str) -> pl.DataFrame:
         raise DataError(f"{what}: {path} does not exist.")
     if not path.is_file():
         raise DataError(f"{what}: {path} is not a file.")
+    if not name.endswith((*_CSV, *_PARQUET, *_ARROW)):
+        raise InputError(f"{what}: {path} must end in one of {[*_CSV, *_PARQUET, *_ARROW]}.")
     if path.stat().st_size == 0:
         raise DataError(f"{what}: {path} is empty.")
     try:
-        if name.endswith(_CSV):
-            # Everything as text first: the types of a CSV are a guess, and a guess from its first rows can fail later.
-            frame = pl.read_csv(path, separator=_separator(path), infer_schema=False, glob=False)
-            return guess_csv_types(frame)
-        if name.endswith(_PARQUET):
-            return pl.read_parquet(path, glob=False)  # type: ignore[no-any-return]
-        if name.endswith(_ARROW):
-            return pl.read_ipc(path, memory_map=False)  # type: ignore[no-any-return]
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        return _read_csv(path) if name.endswith(_CSV) else _read_arrow(path, is_parquet=name.endswith(_PARQUET))
+    except DataError:
+        raise
+    except (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        OSError,
+        ValueError,
+        EOFError,
+        zlib.error,
+    ) as error:
         raise DataError(
-            f"{what}: {path} cannot be read as its name says; it is truncated, altered, or not in UTF-8 ({_first(error)})."
+            f"{what}: {path} cannot be read as its name says; it is truncated, altered, or not in UTF-8 "
+            f"({_first(error)})."
         ) from error
-    raise InputError(f"{what}: {path} must end in one of {[*_CSV, *_PARQUET, *_ARROW]}.")
 
 
-def _separator(path: Path) -> str:
-    """The separator that the first line holds most often; a comma if none."""
+def _read_csv(path: Path) -> pl.DataFrame:
+    pl = import_polars()
     if path.name.lower().endswith(".gz"):
-        return "\t" if ".tsv" in path.name.lower() else ","
-    with path.open("rb") as stream:
-        head = stream.readline(1 << 20).decode("utf-8", errors="replace")
-    return max((",", ";", "\t", "|"), key=head.count)
+        with gzip.open(path) as stream:
+            content = stream.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise DataError(
+                f"{path} would take more than {MAX_BYTES:,} bytes when unpacked. Unpack it yourself if you trust it."
+            )
+        source: Any = io.BytesIO(content)
+        head = content[: 1 << 20]
+    else:
+        source = path
+        with path.open("rb") as stream:
+            head = stream.readline(1 << 20)
+    first_line = head.split(b"\n", 1)[0].decode("utf-8", errors="replace")
+    separator = max((",", ";", "\t", "|"), key=first_line.count)
+    # Everything as text first: the types of a CSV are a guess, and a guess from its first rows can fail later.
+    frame = pl.read_csv(source, separator=separator, infer_schema=False, glob=False)
+    # A blank line is read as a row of gaps; nobody means a node by it.
+    return guess_csv_types(frame.filter(~pl.all_horizontal(pl.all().is_null())))
+
+
+def _read_arrow(path: Path, is_parquet: bool) -> pl.DataFrame:
+    """Read by Arrow's own library: given a damaged file it raises, where polars 2.1 can end the process."""
+    pl = import_polars()
+    try:
+        import pyarrow as pa
+        import pyarrow.feather
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingDependencyError("pyarrow", "tables") from error
+    try:
+        if is_parquet:
+            with pyarrow.parquet.ParquetFile(path) as file:
+                _check_size(path, file.metadata)
+                table = file.read()
+        else:
+            table = pyarrow.feather.read_table(path, memory_map=False)
+        table.validate(full=True)
+        return pl.from_arrow(pa.table(table))  # type: ignore[no-any-return]
+    except (pa.ArrowException, MemoryError) as error:  # of many built-in kinds
+        raise OSError(_first(error)) from error
+
+
+def _check_size(path: Path, metadata: Any) -> None:
+    """A small Parquet file can claim any size, in bytes or in repeats of one value."""
+    groups = (metadata.row_group(k) for k in range(metadata.num_row_groups))
+    claimed = max(sum(group.total_byte_size for group in groups), 4 * metadata.num_rows * metadata.num_columns)
+    if claimed > 4 * MAX_BYTES:
+        raise DataError(f"{path} would take {claimed:,} bytes when unpacked; at most {4 * MAX_BYTES:,} are read.")
 
 
 def _convert(table: Any, what: str) -> pl.DataFrame:

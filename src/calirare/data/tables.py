@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calirare.data.columns import to_categories
+from calirare.data.columns import import_polars
 from calirare.data.edges import as_whole, check_ids, read_edges
 from calirare.data.frames import pick_column, to_frame
 from calirare.data.graph import RareGraph
@@ -71,15 +71,31 @@ def read_tables(
     >>> graph.schema["read"]["edges"]
     {'rows': 3, 'edges': 1, 'duplicates': 1, 'self_loops': 1, 'zero_weights': 0}
     """
-    node_frame, edge_frame = to_frame(nodes, "nodes"), to_frame(edges, "edges")
+    pl = import_polars()
+    names = {"id": id, "source": source, "target": target, "weight": weight, "label": label}
+    try:
+        return _read(to_frame(nodes, "nodes"), to_frame(edges, "edges"), names, rare, types, schema)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        # What is wrong in a usual way has its own message; this is for what nobody thought of.
+        raise InputError(f"the tables hold values that cannot be understood: {error}") from error
+
+
+def _read(
+    node_frame: pl.DataFrame,
+    edge_frame: pl.DataFrame,
+    given: Mapping[str, str | None],
+    rare: Any,
+    types: Mapping[str, str] | None,
+    schema: Mapping[str, Any] | None,
+) -> RareGraph:
     if schema is not None:
         check_schema(schema)
-        wanted = _names_of(schema, id, source, target, weight, label)
+        wanted = _names_of(schema, given)
     else:
-        if label is None:
+        if given["label"] is None:
             raise InputError("label must name the column of the nodes table that tells the rare nodes; got None.")
-        wanted = {"id": id, "source": source, "target": target, "weight": weight, "label": label}
-    names = _find_columns(node_frame, edge_frame, wanted, optional_label=schema is not None and label is None)
+        wanted = dict(given)
+    names = _find_columns(node_frame, edge_frame, wanted, optional_label=given["label"] is None)
     if node_frame.height == 0:
         raise InputError("nodes must have at least one row; the table has none.")
     ids = node_frame[names["id"]]
@@ -124,11 +140,10 @@ def _read_labels(frame: pl.DataFrame, label: str | None, rare: Any, schema: Mapp
     return apply_labels(frame[label], schema["label"])
 
 
-def _names_of(schema: Mapping[str, Any], *given: str | None) -> dict[str, str | None]:
+def _names_of(schema: Mapping[str, Any], given: Mapping[str, str | None]) -> dict[str, str | None]:
     """Column names as given, else as at fit."""
     at_fit = {"id": schema["id"], **schema["edges"], "label": (schema["label"] or {}).get("column")}
-    keys = ("id", "source", "target", "weight", "label")
-    return {key: at_fit[key] if name is None else name for key, name in zip(keys, given, strict=True)}
+    return {key: at_fit[key] if name is None else name for key, name in given.items()}
 
 
 def _find_columns(
@@ -170,4 +185,4 @@ def _id_array(ids: pl.Series) -> np.ndarray:
     whole = as_whole(ids)
     if whole is not None:
         return np.array(whole.to_numpy(), dtype=np.int64)
-    return np.array(to_categories(ids).to_list(), dtype=str)
+    return np.array(ids.cast(import_polars().String).to_list(), dtype=str)

@@ -2,6 +2,7 @@
 
 import http.server
 import os
+import sys
 import threading
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from calirare.data.archive import read_arrays
 from calirare.data.benchmarks import fetch_benchmark, list_benchmarks, normalise_rows, verify_benchmark
 from calirare.data.catalogue import BENCHMARKS
 from calirare.data.download import data_folder
-from calirare.errors import DataError, InputError
+from calirare.errors import DataError, InputError, MissingDependencyError
 
 FOLDER = Path(os.environ.get("CALIRARE_DATA") or Path(__file__).parents[2].parent / "shared" / "data")
 RAW = FOLDER / "raw"
@@ -193,3 +194,12 @@ def test_rows_are_divided_by_their_sums_without_touching_the_input():
     x = sp.csr_array(np.array([[2.0, 0.0, 6.0], [0.0, 0.0, 0.0]], dtype=np.float32))
     assert np.array_equal(normalise_rows(x).toarray(), [[0.25, 0, 0.75], [0, 0, 0]])
     assert x.toarray()[0, 2] == 6.0
+
+
+def test_without_pooch_the_install_line_is_given_but_cached_graphs_load(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(MissingDependencyError, match=r"calirare\[data\]"):
+        fetch_benchmark("cora", cache_dir=tmp_path)
+    if (FOLDER / "cora.npz").exists():
+        assert load_benchmark("cora", cache_dir=FOLDER).num_nodes == 2708
+        assert fetch_benchmark("cora", cache_dir=FOLDER) == FOLDER / "cora.npz"

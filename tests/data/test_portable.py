@@ -192,3 +192,17 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
     with pytest.raises(DataError, match="cannot be written: No space left"):
         make_transactions(20).save(path)
     assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["graph.npz"]
+
+
+def test_what_cannot_be_stored_or_guessed_is_said(tmp_path):
+    with pytest.raises(DataError, match="holds Python objects"):
+        write_arrays(tmp_path / "a.npz", {"a": np.array([object()])})
+    write_arrays(tmp_path / "b.npz", {"x": np.eye(2), "y": np.full(2, -1), "edge_index": np.zeros((2, 0), dtype=int)})
+    with pytest.raises(DataError, match="no node has a label; pass rare_class"):
+        load_graph(tmp_path / "b.npz")
+    assert load_graph(tmp_path / "b.npz", rare_class=1).known.size == 0
+    with pytest.warns(UserWarning, match="Duplicate name"), zipfile.ZipFile(tmp_path / "c.npz", "w") as archive:
+        archive.writestr("y.npy", member(bytes(16)))
+        archive.writestr("y.npy", member(bytes(16)))
+    with pytest.raises(DataError, match="two arrays of the same name"):
+        load_graph(tmp_path / "c.npz")

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -10,10 +11,10 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
-from calirare.data import make_transactions, read_tables
+from calirare.data import RareGraph, make_transactions, read_tables
 from calirare.data.schema import describe_schema
 from calirare.data.table_files import write_tables
-from calirare.errors import CalirareError, ColumnError, DataError, InputError, LabelError
+from calirare.errors import CalirareError, ColumnError, DataError, InputError, LabelError, MissingDependencyError
 
 NODES = {
     "id": ["a", "b", "c", "d"],
@@ -345,3 +346,48 @@ def test_columns_of_the_same_name_in_pandas_are_refused():
     frame = pd.DataFrame([[1, 2, 0], [2, 3, 1]], columns=["id", "x", "x"])
     with pytest.raises(InputError, match="appear twice"):
         read_tables(frame, EDGES, label="x", rare=1)
+
+
+def test_times_and_encoded_categories_are_understood():
+    columns = {
+        "wait": [datetime.timedelta(days=k) for k in (1, 2, 3, 4)],
+        "hour": [datetime.time(k) for k in (0, 6, 12, 18)],
+        "seen": [datetime.datetime(2020, 1, k, 12) for k in (1, 2, 3, 4)],
+        "kind": pl.Series(["x", "y", "x", None], dtype=pl.Enum(["x", "y"])),
+    }
+    graph = read(columns)
+    steps = np.arange(4) - 1.5
+    for name in ("wait", "hour", "seen"):
+        assert np.allclose(graph.x[:, graph.feature_names.index(name)], steps / steps.std(), atol=1e-6), name
+    medians = {column["name"]: column.get("median") for column in graph.schema["columns"]}
+    assert (medians["wait"], medians["hour"], medians["seen"]) == (2.5, 0.375, 18264.0)
+    assert {"kind = x", "kind = y", "kind is missing"} <= set(graph.feature_names)
+
+
+def test_tables_that_claim_too_much_are_refused(tmp_path, monkeypatch):
+    import gzip
+
+    monkeypatch.setattr("calirare.data.frames.MAX_BYTES", 1000)
+    bomb = tmp_path / "nodes.csv.gz"
+    bomb.write_bytes(gzip.compress(b"id,x,y\n" + b"0" * 100_000))
+    with pytest.raises(DataError, match="more than 1,000 bytes"):
+        read_tables(bomb, EDGES, label="y", rare=1)
+    repeats = tmp_path / "nodes.parquet"
+    pl.DataFrame({"id": np.zeros(100_000, dtype=int)}).write_parquet(repeats)
+    with pytest.raises(DataError, match="would take"):
+        read_tables(repeats, EDGES, label="y", rare=1)
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_a_missing_library_is_named_with_the_line_that_installs_it(library, tmp_path, monkeypatch):
+    pl.DataFrame(NODES).write_parquet(tmp_path / "nodes.parquet")
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingDependencyError, match=rf"needs {library}, .* pip install 'calirare\[tables\]'"):
+        read_tables(tmp_path / "nodes.parquet", EDGES, label="is_fraud", rare="yes")
+
+
+def test_weighted_graphs_keep_their_weights_as_tables(tmp_path):
+    graph = RareGraph(x=np.eye(2), edge_index=np.array([[0], [1]]), y=np.array([0, 1]), edge_weight=np.array([2.5]))
+    nodes, edges = write_tables(graph, tmp_path)
+    again = read_tables(nodes, edges, label="is_fraud", rare="yes", weight="weight")
+    assert again.edge_weight.tolist() == [2.5, 2.5] and again.feature_names == ("feature_0", "feature_1")

@@ -19,6 +19,7 @@ def test_it_ends_with_the_path_of_what_to_open(tmp_path):
     assert answer.exit_code == 0, answer.output
     assert answer.stdout.splitlines()[-1] == str(out / "scores.csv")
     assert pl.read_csv(out / "scores.csv").height == pl.read_parquet(out / "scores.parquet").height == 800
+    assert set(pl.read_csv(out / "queue.csv")["action"]) <= {"alert", "review", "clear"}
     assert cr.load(out / "model").class_names_ == ("no", "yes")
 
 

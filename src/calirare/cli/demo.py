@@ -9,7 +9,7 @@ import typer
 
 from calirare.cli import console
 from calirare.cli.options import AsJson, Seed
-from calirare.cli.score import show_top
+from calirare.cli.triage import show_queue
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,17 +26,18 @@ CALIBRATION = ("negative_log_likelihood", "brier_score", "expected_calibration_e
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for tables, model and scores.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Folder for tables, model, scores and queue.")] = Path("demo"),
     nodes: Annotated[int, typer.Option(help="Accounts in the network.")] = 5_000,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Generate a transaction network, fit, calibrate, score, and compare with the truth."""
+    """Generate a transaction network, fit, calibrate, score, decide, and compare with the truth."""
     from calirare.data.export import write_table
     from calirare.data.synthetic import make_transactions
     from calirare.data.table_files import write_tables
     from calirare.data.tables import read_tables
     from calirare.scores import score_table
+    from calirare.triage import triage
 
     with console.working("Generating a transaction network"):
         truth = make_transactions(nodes, labelled_share=LABELLED_SHARE, seed=seed)
@@ -48,14 +49,17 @@ def demo(
         scores = score_table(calibrated, graph)
         for name in ("scores.parquet", "scores.csv"):
             write_table(scores, out / name)
+    with console.working("Deciding"):
+        queue = triage(calibrated, graph, budget=_reviews(graph))
+        write_table(queue.frame(), out / "queue.csv")
     with console.working("Comparing with the truth"):
         found = {"calibrated": _judge(calibrated, graph, truth), "uncalibrated": _judge(plain, graph, truth)}
     if as_json:
         console.show_json({"folder": out, **_facts(graph), **_as_numbers(found), "open": out / "scores.csv"})
         return
     _show(graph, found)
-    show_top(scores)
-    console.show(f"Tables, model and scores are in {out}. Open:\n{out / 'scores.csv'}")
+    show_queue(queue)
+    console.show(f"Tables, model, scores and queue are in {out}. Open:\n{out / 'scores.csv'}")
 
 
 def _fit(graph: RareGraph, seed: int) -> tuple[RareCategoryClassifier, RareCategoryClassifier]:
@@ -85,11 +89,16 @@ def _judge(classifier: RareCategoryClassifier, graph: RareGraph, truth: RareGrap
         probabilities,
         graph.rare_class,
         predicted=classifier.predict(graph)[unseen],
-        budget=round(REVIEWED_SHARE * unseen.size),
+        budget=_reviews(graph),
         num_resamples=200,
     )
     distance = float(np.abs(probabilities[:, graph.rare_class] - exact[unseen]).mean())
     return {**found, "distance_from_truth": Estimate(distance, float("nan"), float("nan"))}
+
+
+def _reviews(graph: RareGraph) -> int:
+    """How many accounts without a label the demo's reviewers can look at."""
+    return round(REVIEWED_SHARE * (graph.num_nodes - graph.known.size))
 
 
 def _answers(truth: RareGraph) -> tuple[np.ndarray, np.ndarray]:

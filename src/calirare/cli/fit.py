@@ -13,7 +13,7 @@ from calirare.errors import InputError
 
 if TYPE_CHECKING:
     from calirare.classifier import RareCategoryClassifier
-    from calirare.data.graph import RareGraph
+    from calirare.data.graph import RareGraph, Split
 
 EXAMPLE = "Example: calirare fit nodes.csv edges.csv --label is_fraud --rare yes --out model"
 
@@ -35,6 +35,10 @@ def fit(
     weight_decay: Annotated[float, typer.Option(help="Strength of the L2 penalty.")] = 5e-4,
     val_share: Annotated[
         float | None, typer.Option(help="Share of the labels set aside for methods that calibrate on such.")
+    ] = None,
+    decisions: Annotated[
+        str | None,
+        typer.Option(help="Reviewers' decisions as further labels: a model folder, an SQLite file or a database URL."),
     ] = None,
     seed: Seed = 0,
     device: Device = "auto",
@@ -79,11 +83,28 @@ def fit(
         seed=seed,
         device=device,
     )
-    with console.epochs("Training") as step:
-        classifier.fit(graph, split, progress=step)
-    with console.working("Saving"):
-        classifier.save(out, graph)
+    if decisions is not None:
+        classifier, graph = _fit_with_decisions(classifier, graph, split, decisions, out)
+    else:
+        with console.epochs("Training") as step:
+            classifier.fit(graph, split, progress=step)
+        with console.working("Saving"):
+            classifier.save(out, graph)
     _show(classifier, graph, out, as_json)
+
+
+def _fit_with_decisions(
+    classifier: RareCategoryClassifier, graph: RareGraph, split: Split | None, decisions: str, out: Path
+) -> tuple[RareCategoryClassifier, RareGraph]:
+    from calirare.review.refit import fit_from_store
+    from calirare.review.versions import Base, install
+
+    with console.epochs("Training") as step:
+        fitted, labelled, used = fit_from_store(classifier, graph, split, decisions, progress=step)
+    with console.working("Saving"):
+        install(fitted, labelled, Base(graph.y, split), out)
+    console.note(f"{used.nodes.size} decisions joined the labels; {used.unsure} were unsure, {used.unknown} of other nodes.")
+    return fitted, labelled
 
 
 def _parse_types(types: list[str] | None) -> dict[str, str]:

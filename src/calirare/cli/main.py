@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 import calirare
-from calirare.cli import console, datasets, demo, fit, methods, score, triage
+from calirare.cli import benchmark, console, datasets, demo, figures, fit, methods, score, triage
 
 
 class OneLineErrors(TyperGroup):
@@ -73,4 +73,6 @@ app.command(epilog=fit.EXAMPLE)(fit.fit)
 app.command(epilog=score.EXAMPLE)(score.score)
 app.command(epilog=triage.EXAMPLE)(triage.triage)
 app.command(epilog=methods.EXAMPLE)(methods.methods)
+app.command(epilog=benchmark.EXAMPLE)(benchmark.benchmark)
+app.command(epilog=figures.EXAMPLE)(figures.figures)
 app.add_typer(datasets.app, name="datasets")

@@ -1,0 +1,43 @@
+"""A bar for long runs that knows how much is left."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+
+@contextmanager
+def share_done(description: str) -> Iterator[Callable[[float, str], None]]:
+    """A bar on stderr with the time left; gives the function to call with the share done and what was done last.
+
+    Into a file or a pipe it writes one line for every tenth of the work instead.
+    """
+    moving = sys.stderr.isatty()
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        TextColumn("{task.fields[last]}"),
+        console=Console(stderr=True),
+        disable=not moving,
+        transient=True,
+        speed_estimate_period=600,  # tasks are few and long
+    )
+    with bar:
+        task = bar.add_task(description, total=1.0, last="")
+        tenth = 0
+
+        def step(share: float, last: str) -> None:
+            nonlocal tenth
+            bar.update(task, completed=share, last=last)
+            if not moving and int(share * 10) > tenth:
+                tenth = int(share * 10)
+                sys.stderr.write(f"{description}: {tenth}0%\n")
+
+        yield step

@@ -1,0 +1,66 @@
+"""`calirare review`: the web app in which people decide the cases."""
+
+from __future__ import annotations
+
+import getpass
+import logging
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from calirare.cli import console
+from calirare.cli.options import AsJson, Model
+
+
+def review(
+    model: Model,
+    db: Annotated[
+        str | None,
+        typer.Option(help="Database of decisions: postgresql://… or sqlite:///…; default: decisions.sqlite in MODEL."),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs --token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0: a free one.")] = 8050,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="CALIRARE_TOKEN",
+            help="What reviewers must know to log in, 16 characters or more. In the environment it stays out of `ps`.",
+        ),
+    ] = None,
+    reviewer: Annotated[
+        str | None, typer.Option(help="Name beside the decisions where nobody logs in; default: your user name.")
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="Host name by which browsers reach the desk, as behind a proxy; repeatable."),
+    ] = None,
+    open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Open the review desk on a model folder: queue, cases, decisions, refit. Stops with Ctrl-C."""
+    from calirare.review.app import DeskServer, open_desk
+    from calirare.review.security import Access
+
+    access = Access(host, port, token, reviewer or _user(), tuple(allow_host or ()))
+    access.check()
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    with console.working("Scoring every node"):
+        desk = open_desk(model, db)
+    server = DeskServer(desk, access)
+    if as_json:
+        console.show_json({"url": server.url, "model": desk.snapshot.version, "decisions": desk.store.name})
+    else:
+        console.show(f"The review desk is open at {server.url} (decisions in {desk.store.name}). Ctrl-C closes it.")
+    sys.stdout.flush()  # whoever started us and reads our output waits for this line
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager's stop is as orderly as Ctrl-C
+    server.run(open_browser)
+    raise typer.Exit(130)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # no name for this user id, as in some containers
+        return "reviewer"

@@ -1,0 +1,89 @@
+"""Where tasks run: in this process, in processes of this machine, or on a Ray cluster."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from calirare.errors import DataError, InputError, MissingDependencyError
+
+BACKENDS = ("loky", "ray")
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@contextmanager
+def mapping(
+    backend: str = "loky", jobs: int = -1, address: str | None = None
+) -> Iterator[Callable[[Callable[[T], R], Sequence[T]], Iterator[R]]]:
+    """A `map` that gives results as they finish.
+
+    Args:
+        backend: `"loky"`: processes on this machine. `"ray"`: a Ray cluster, through joblib.
+        jobs: Processes; -1: one for each core. With one, everything runs in this process.
+        address: Of a running Ray cluster; without it a local one is started and stopped.
+    """
+    if backend not in BACKENDS:
+        raise InputError(f"backend must be one of {list(BACKENDS)}; got {backend!r}.")
+    if jobs == 0 or jobs < -1:
+        raise InputError(f"jobs must be a positive number, or -1 for all cores; got {jobs}.")
+    if address is not None and backend != "ray":
+        raise InputError("address is that of a Ray cluster; add --backend ray.")
+    joblib = _import("joblib", "benchmark")
+    with _ray(joblib, jobs, address) if backend == "ray" else joblib.parallel_config("loky", inner_max_num_threads=1):
+        # Tasks take seconds to minutes: one at a time, so that none waits behind a long one.
+        options = {"batch_size": 1, "pre_dispatch": "2*n_jobs", "return_as": "generator_unordered"}
+
+        def run(function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+            results: Iterator[R] = joblib.Parallel(n_jobs=jobs, **options)(
+                joblib.delayed(function)(one) for one in items
+            )
+            return results
+
+        yield run
+
+
+@contextmanager
+def _ray(joblib: Any, jobs: int, address: str | None) -> Iterator[None]:
+    ray = _import("ray", "ray")
+    from ray.util.joblib import ray_backend
+
+    class StreamingRay(ray_backend.RayBackend):
+        """Ray's joblib backend; results are handed on as they come, which its base class forbids for forked pools."""
+
+        supports_return_generator = True
+
+    mine = not ray.is_initialized()
+    if mine:
+        _start(ray, jobs, address)
+    joblib.register_parallel_backend("calirare-ray", StreamingRay)
+    try:
+        with joblib.parallel_config("calirare-ray"):
+            yield
+    finally:
+        if mine:
+            ray.shutdown()
+
+
+def _start(ray: Any, jobs: int, address: str | None) -> None:
+    arguments: dict[str, Any] = {"address": address} if address else {"num_cpus": None if jobs == -1 else jobs}
+    # Workers import what this process can import, a researcher's own module included.
+    path = os.pathsep.join(os.path.abspath(folder) for folder in sys.path)
+    try:
+        ray.init(
+            **arguments, runtime_env={"env_vars": {"PYTHONPATH": path}}, include_dashboard=None, log_to_driver=False
+        )
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise DataError(f"no Ray cluster answers at {address or 'this machine'}: {error}") from error
+
+
+def _import(name: str, extra: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        raise MissingDependencyError(name, extra) from None

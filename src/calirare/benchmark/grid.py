@@ -1,0 +1,223 @@
+"""The grid of a benchmark: which methods run on which graphs, and what must be computed together."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from calirare.benchmark.provenance import code_digest, versions
+from calirare.benchmark.sources import DatasetSource, MethodSource
+from calirare.errors import InputError, nearest
+from calirare.methods import Method, get_method, methods, temporarily
+from calirare.models import BACKBONES
+
+PRIORS = ("natural", "balanced")
+_ENTRY = re.compile(r"(?P<method>[\w.-]+)(?::(?P<prior>\w+))?(?:@(?P<backbone>\w+))?")
+
+
+@dataclass(frozen=True, order=True)
+class Entry:
+    """One line of a table: a method with its prior, its backbone, and changed options of its objective.
+
+    >>> Entry.parse("jackknife:balanced"), Entry.parse("uncalibrated@gin").key
+    (Entry(method='jackknife', prior='balanced', backbone='gcn', options=()), 'uncalibrated@gin')
+    """
+
+    method: str
+    prior: str = "natural"
+    backbone: str = "gcn"
+    options: tuple[tuple[str, float], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Entry:
+        """From `method[:prior][@backbone]`."""
+        found = _ENTRY.fullmatch(text.strip())
+        if found is None:
+            raise InputError(f"a method is written method[:prior][@backbone]; got {text!r}.")
+        entry = cls(found["method"], found["prior"] or "natural", found["backbone"] or "gcn")
+        if entry.prior not in PRIORS:
+            raise InputError(f"prior must be one of {list(PRIORS)}; got {entry.prior!r} in {text!r}.")
+        if entry.backbone not in BACKBONES:
+            raise InputError(
+                f"backbone must be one of {list(BACKBONES)}; got {entry.backbone!r}: "
+                + nearest(entry.backbone, BACKBONES)
+            )
+        return entry
+
+    @property
+    def key(self) -> str:
+        """The entry in one word; `parse` reads it back where there are no options."""
+        prior = "" if self.prior == "natural" else f":{self.prior}"
+        backbone = "" if self.backbone == "gcn" else f"@{self.backbone}"
+        return f"{self.name}{prior}{backbone}"
+
+    @property
+    def name(self) -> str:
+        """The method's name, with the options that differ from its own."""
+        options = ",".join(f"{name}={value:g}" for name, value in self.options)
+        return f"{self.method}[{options}]" if options else self.method
+
+    def resolve(self) -> Method:
+        """The method with the options of this entry."""
+        method = get_method(self.method)
+        if not self.options:
+            return method
+        options: dict[str, Any] = dict(self.options)
+        return replace(method, name=self.name, objective=lambda: replace(method.objective(), **options))  # type: ignore[type-var]
+
+    @property
+    def training(self) -> tuple[object, ...]:
+        """Entries with equal values share one trained backbone."""
+        method = get_method(self.method)
+        return self.backbone, self.options, method.objective, method.trains_on, method.refinement
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How every model of the grid is split and trained; the defaults are the paper's."""
+
+    num_val: int = 500
+    num_test: int = 1000
+    hidden: int = 16
+    dropout: float = 0.5
+    epochs: int = 200
+    lr: float = 0.01
+    weight_decay: float = 5e-4
+    device: str = "cpu"
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """The arguments for the estimator."""
+        return {name: value for name, value in asdict(self).items() if not name.startswith("num_")}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One backbone to train, and the entries that share it: the unit of work."""
+
+    dataset: DatasetSource
+    labels_per_class: int
+    seed: int
+    entries: tuple[Entry, ...]
+    settings: Settings
+    fingerprint: str
+    own_methods: tuple[MethodSource, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """For the file of its rows: what it is, and a digest of everything that shapes them."""
+        what = json.dumps([self.fingerprint, [entry.key for entry in self.entries]])
+        digest = hashlib.sha256(what.encode()).hexdigest()[:12]
+        return f"{self.dataset.name}-{self.labels_per_class}-seed{self.seed}-{self.entries[0].method}-{digest}"
+
+    def row_key(self, entry: Entry) -> RowKey:
+        return (self.dataset.name, self.labels_per_class, self.seed, entry.key, self.fingerprint)
+
+
+RowKey = tuple[str, int, int, str, str]
+"""Dataset, labels per class, seed, entry, fingerprint."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Everything that a benchmark computes.
+
+    Args:
+        datasets: The graphs.
+        entries: The lines of the tables.
+        labels: Labels per class.
+        seeds: Runs with seeds 0…seeds-1; a seed draws the split and starts the training.
+        settings: See `Settings`.
+        own_methods: Methods from outside, known to every worker before it starts.
+    """
+
+    datasets: tuple[DatasetSource, ...]
+    entries: tuple[Entry, ...]
+    labels: tuple[int, ...] = (20, 30, 40)
+    seeds: int = 5
+    settings: Settings = field(default_factory=Settings)
+    own_methods: tuple[MethodSource, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.datasets or not self.entries or not self.labels:
+            raise InputError("a benchmark needs at least one dataset, one method and one number of labels per class.")
+        if self.seeds < 1 or min(self.labels) < 1:
+            raise InputError(
+                f"seeds and labels must be at least 1; got seeds {self.seeds}, labels {list(self.labels)}."
+            )
+        names = [source.name for source in self.datasets]
+        if len(set(names)) < len(names):
+            raise InputError(f"two datasets have the same name; rename one of them: {sorted(names)}.")
+        with known_methods(self.own_methods):
+            for entry in self.entries:
+                get_method(entry.method)
+
+    def fingerprint(self, dataset: DatasetSource) -> str:
+        """Changes when rows of this dataset would: graph, protocol, settings, code, libraries, own methods."""
+        own = [source.fingerprint for source in self.own_methods]
+        parts = [dataset.fingerprint, dataset.protocol, asdict(self.settings), code_digest(), versions(), own]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+    def tasks(self) -> list[Task]:
+        """The whole grid, entries grouped by the backbone they share."""
+        with known_methods(self.own_methods):
+            groups = [
+                tuple(group)
+                for _, group in itertools.groupby(
+                    sorted(self.entries, key=lambda entry: self._place(entry)), key=lambda entry: entry.training
+                )
+            ]
+        return [
+            Task(dataset, labels, seed, group, self.settings, self.fingerprint(dataset), self.own_methods)
+            for dataset in self.datasets
+            for labels in self.labels
+            for seed in range(self.seeds)
+            for group in groups
+        ]
+
+    def _place(self, entry: Entry) -> int:
+        """Where the entry's backbone first appears."""
+        return next(place for place, other in enumerate(self.entries) if other.training == entry.training)
+
+
+def without(tasks: Iterable[Task], done: set[RowKey]) -> list[Task]:
+    """The tasks less the rows that are done."""
+    left = (
+        replace(task, entries=tuple(entry for entry in task.entries if task.row_key(entry) not in done))
+        for task in tasks
+    )
+    return [task for task in left if task.entries]
+
+
+@contextmanager
+def known_methods(sources: Sequence[MethodSource]) -> Iterator[None]:
+    """The researcher's own methods in the registry while the block runs."""
+    with ExitStack() as stack:
+        for source in sources:
+            method = source.load()
+            if method.name in methods() and methods()[method.name] != method:
+                raise InputError(f"method {source.where} is called {method.name!r}, which is taken; rename it.")
+            stack.enter_context(temporarily(method))
+        yield
+
+
+def calibration_entries() -> tuple[Entry, ...]:
+    """The paper's Table 2: every method; `jackknife` once for each prior."""
+    entries = []
+    for name, method in methods().items():
+        entries.append(Entry(name))
+        if method.evidence == "left_out":
+            entries.append(Entry(name, prior="balanced"))
+    return tuple(entries)
+
+
+def classification_entries() -> tuple[Entry, ...]:
+    """The paper's Table 3: three cost-sensitive backbones, the paper's method, and ours."""
+    words = ("uncalibrated@gin", "uncalibrated@gat", "uncalibrated", "calirare", "calirare_code", "jackknife:balanced")
+    return tuple(Entry.parse(word) for word in words)

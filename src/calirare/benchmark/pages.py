@@ -1,0 +1,199 @@
+"""Everything a run gives to read: Markdown, LaTeX, CSV, one HTML page."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from calirare.benchmark.comparison import comparison_overview, comparison_table, pairs
+from calirare.benchmark.formats import Table, to_csv, to_html, to_latex, to_markdown
+from calirare.benchmark.grid import Entry
+from calirare.benchmark.measures import MEASURES
+from calirare.benchmark.paper import TableName
+from calirare.benchmark.provenance import versions
+from calirare.benchmark.ranking import ScoreBook, collect
+from calirare.benchmark.runner import Results
+from calirare.benchmark.tables import (
+    CALIBRATION_MEASURES,
+    CLASSIFICATION_MEASURES,
+    RANK_NOTE,
+    budgets_of,
+    cell_table,
+    overview_table,
+    statistics_table,
+)
+from calirare.benchmark.work import Row
+from calirare.data.archive import write_atomically
+
+_TITLES: dict[TableName, str] = {
+    "calibration": "Confidence calibration (the paper's Table 2)",
+    "classification": "Finding the rare class (the paper's Table 3)",
+}
+_MEASURES: dict[TableName, tuple[str, ...]] = {
+    "calibration": CALIBRATION_MEASURES,
+    "classification": CLASSIFICATION_MEASURES,
+}
+_CSV_HEADER = (
+    "dataset labels_per_class entry trains_on calibrates_on measure mean spread num_seeds best tied "
+    "paper_method published difference"
+).split()
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the paper's tables: its scores and its tables of text."""
+
+    name: TableName
+    book: ScoreBook
+    tables: tuple[Table, ...]
+    csv: str
+
+
+def make_part(results: Results, name: TableName, entries: Sequence[Entry]) -> Part:
+    """The tables of one of the paper's tables, from all rows."""
+    keys = [entry.key for entry in entries]
+    measures = _MEASURES[name]
+    book = collect(results.rows, keys, measures)
+    budgets = budgets_of(results.rows)
+    tables = [overview_table(book, measures, "Over all graphs", name)]
+    overview = comparison_overview(book, name, results.grid.datasets)
+    tables += [overview] if overview else []
+    for source in results.grid.datasets:
+        for labels in results.grid.labels:
+            if (source.name, labels) in book.cells:
+                title = f"{source.title}, {labels} labels per class"
+                tables.append(cell_table(book, (source.name, labels), title, measures, budgets, name))
+        beside = comparison_table(book, name, source)
+        tables += [beside] if beside else []
+    return Part(name, book, tuple(tables), _csv(results, book, name, measures))
+
+
+def _csv(results: Results, book: ScoreBook, name: TableName, measures: Sequence[str]) -> str:
+    budgets = budgets_of(results.rows)
+    published = {
+        (pair.cell, pair.entry, pair.measure): pair
+        for pair in pairs(book, name, [source.name for source in results.grid.datasets])
+    }
+    rows = []
+    for cell in book.cells:
+        for entry in book.entries:
+            for measure in measures:
+                score = book.get(cell, entry, measure)
+                if score is None:
+                    continue
+                scale = MEASURES[measure].scale
+                pair = published.get((cell, entry, measure))
+                beside = (pair.paper_method, pair.published, pair.difference) if pair else (None, None, None)
+                numbers = (score.mean * scale, score.spread * scale, score.num_seeds, int(score.best), int(score.tied))
+                rows.append((*cell, entry, *budgets[entry], measure, *numbers, *beside))
+    return to_csv(_CSV_HEADER, rows)
+
+
+def write_pages(
+    results: Results, folder: str | Path, parts: Sequence[Part], command: str, *, docs: str | Path | None = None
+) -> list[Path]:
+    """Write every table under `folder`, and the Markdown page to `docs` as well; gives the paths.
+
+    The bytes depend on the rows' measures alone, not on when, how fast or in how many goes they were computed;
+    `costs.csv`, which holds seconds and memory, is the exception.
+    """
+    folder = Path(folder)
+    statistics = statistics_table(results.grid.datasets)
+    page = markdown_page(results, statistics, parts, command)
+    contents = {
+        folder / "results.md": page,
+        folder / "index.html": html_page(results, statistics, parts, command),
+        folder / "statistics.tex": to_latex(statistics),
+        folder / "statistics.csv": to_csv(statistics.header, [[cell.text for cell in row] for row in statistics.rows]),
+    }
+    for part in parts:
+        contents[folder / f"{part.name}.tex"] = "\n".join(to_latex(table) for table in part.tables)
+        contents[folder / f"{part.name}.csv"] = part.csv
+    if docs is not None:
+        contents[Path(docs)] = page
+    contents[folder / "costs.csv"] = _costs(results)
+    for path, text in contents.items():
+        with write_atomically(path) as stream:
+            stream.write(text.encode())
+    return list(contents)
+
+
+def _costs(results: Results) -> str:
+    """Mean seconds and largest memory of each entry on each graph. A shared backbone counts for each that shares it."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in results.rows:
+        found.setdefault((row["dataset"], row["entry"]), []).append(row)
+    table = [
+        (
+            *key,
+            sum(row["train_seconds"] for row in rows) / len(rows),
+            sum(row["calibrate_seconds"] for row in rows) / len(rows),
+            max(row["peak_memory_mb"] for row in rows),
+            len(rows),
+        )
+        for key, rows in found.items()
+    ]
+    return to_csv(("dataset", "entry", "train_seconds", "calibrate_seconds", "peak_memory_mb", "num_runs"), table)
+
+
+def _facts(results: Results) -> list[str]:
+    grid = results.grid
+    labels = ", ".join(str(count) for count in grid.labels)
+    protocols = sorted({source.protocol for source in grid.datasets})
+    libraries = ", ".join(f"{name} {version}" for name, version in versions().items())
+    facts = [
+        f"Graphs: {', '.join(source.title for source in grid.datasets)}. Labels per class: {labels}. "
+        f"Seeds: 0…{grid.seeds - 1}; a seed draws the labels and starts the training. "
+        f"Protocol: {', '.join(protocols)}.",
+        "Everything is measured on the test nodes, which no method reads.",
+        RANK_NOTE,
+        f"Computed with {libraries}.",
+    ]
+    missing = sum(len(task.entries) for task in grid.tasks()) - len(results.rows)
+    if missing:
+        facts.append(f"{missing} runs are missing: they failed, and their cells show fewer seeds or a dash.")
+    return facts
+
+
+def markdown_page(results: Results, statistics: Table, parts: Sequence[Part], command: str) -> str:
+    """The page for the documentation."""
+    lines = ["# Results", "", "Made by one command, which also goes on with a run that was interrupted:", ""]
+    lines += ["```sh", command, "```", "", *(f"{fact}\n" for fact in _facts(results))]
+    lines += [to_markdown(statistics, level=2)]
+    for part in parts:
+        lines += [f"## {_TITLES[part.name]}", "", *(to_markdown(table) for table in part.tables)]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+_STYLE = """
+:root{color-scheme:light dark}
+body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;padding:0 1rem;max-width:100rem}
+table{border-collapse:collapse;font-variant-numeric:tabular-nums;white-space:nowrap}
+th,td{padding:.25rem .6rem;border-bottom:1px solid #8884;text-align:left}
+td.number{text-align:right}
+thead th{position:sticky;top:0;background:Canvas;border-bottom:2px solid #888}
+tbody th{position:sticky;left:0;background:Canvas;font-weight:600}
+tbody tr:hover td,tbody tr:hover th{background:color-mix(in srgb,Canvas 92%,CanvasText)}
+.scroll{overflow-x:auto}
+pre{overflow-x:auto;padding:.6rem;border:1px solid #8886}
+nav a{margin-right:1rem}
+"""
+
+
+def html_page(results: Results, statistics: Table, parts: Sequence[Part], command: str) -> str:
+    """One page that needs nothing else."""
+    facts = "".join(f"<p>{html.escape(fact)}</p>" for fact in _facts(results))
+    links = [(statistics.name, statistics.title), *((part.name, _TITLES[part.name]) for part in parts)]
+    nav = "".join(f'<a href="#{name}">{html.escape(title)}</a>' for name, title in links)
+    body = [to_html(statistics)]
+    for part in parts:
+        inner = "".join(to_html(table) for table in part.tables)
+        body.append(f'<section id="{part.name}"><h2>{html.escape(_TITLES[part.name])}</h2>\n{inner}</section>\n')
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1"><title>calirare: results</title>'
+        f"<style>{_STYLE}</style></head><body>\n<h1>Results</h1>\n<nav>{nav}</nav>\n"
+        f"<pre>{html.escape(command)}</pre>\n{facts}\n{''.join(body)}</body></html>\n"
+    )

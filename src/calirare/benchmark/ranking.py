@@ -1,0 +1,130 @@
+"""Rows over seeds become scores: mean, spread, the best of a cell, and what a paired test cannot tell from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student_t
+
+from calirare.benchmark.measures import MEASURES, Measure
+from calirare.benchmark.work import Row
+
+SIGNIFICANCE = 0.05
+CellKey = tuple[str, int]
+"""Dataset and labels per class: the methods are compared within it."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """One number of a table.
+
+    Args:
+        mean: Over seeds.
+        spread: Standard deviation over seeds; NaN for a single one.
+        num_seeds: How many.
+        best: Whether it has the best mean of its cell.
+        tied: Whether a paired t-test over the seeds cannot tell it from the best (5%).
+    """
+
+    mean: float
+    spread: float
+    num_seeds: int
+    best: bool = False
+    tied: bool = False
+
+
+@dataclass(frozen=True)
+class ScoreBook:
+    """Every score of a set of rows, by cell, entry and measure."""
+
+    scores: dict[tuple[CellKey, str, str], Score]
+    cells: tuple[CellKey, ...]
+    entries: tuple[str, ...]
+
+    def get(self, cell: CellKey, entry: str, measure: str) -> Score | None:
+        return self.scores.get((cell, entry, measure))
+
+    def has(self, cell: CellKey, entry: str) -> bool:
+        return (cell, entry, "recall") in self.scores
+
+
+def collect(rows: Iterable[Row], entries: Sequence[str], measures: Sequence[str] = tuple(MEASURES)) -> ScoreBook:
+    """Scores of the given entries, ranked among themselves in every cell.
+
+    Args:
+        rows: One for each dataset, labels per class, entry and seed.
+        entries: The lines of the table, in its order.
+        measures: Its columns.
+    """
+    values: dict[CellKey, dict[str, dict[int, Row]]] = {}
+    for row in rows:
+        if row["entry"] in entries:
+            in_cell = values.setdefault((row["dataset"], row["labels_per_class"]), {})
+            in_cell.setdefault(row["entry"], {})[row["seed"]] = row
+    scores = {}
+    for cell, found in values.items():
+        for name in measures:
+            series = {
+                entry: {seed: float(row[name]) for seed, row in sorted(found[entry].items())}
+                for entry in entries
+                if entry in found
+            }
+            scores.update({(cell, entry, name): score for entry, score in _rank(series, MEASURES[name]).items()})
+    return ScoreBook(scores, tuple(values), tuple(entries))
+
+
+def _rank(series: dict[str, dict[int, float]], measure: Measure) -> dict[str, Score]:
+    """Scores of one measure in one cell. Only entries with all seeds compete."""
+    result = {
+        entry: Score(float(np.mean(list(by_seed.values()))), _spread(list(by_seed.values())), len(by_seed))
+        for entry, by_seed in series.items()
+    }
+    seeds = max(score.num_seeds for score in result.values())
+    rivals = [entry for entry, score in result.items() if score.num_seeds == seeds and math.isfinite(score.mean)]
+    if not measure.ranks or not rivals:
+        return result
+    sign = -1.0 if measure.higher_is_better else 1.0
+    best = min(rivals, key=lambda entry: sign * result[entry].mean)
+    for entry in rivals:
+        score = result[entry]
+        is_best = score.mean == result[best].mean
+        tied = not is_best and paired_p_value(series[entry], series[best]) > SIGNIFICANCE
+        result[entry] = Score(score.mean, score.spread, score.num_seeds, is_best, tied)
+    return result
+
+
+def _spread(values: list[float]) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+
+
+def paired_p_value(first: dict[int, float], second: dict[int, float]) -> float:
+    """Two-sided p-value of a paired t-test over the shared seeds; 0 where a single seed allows no test.
+
+    >>> round(paired_p_value({0: 1.0, 1: 2.0, 2: 3.0}, {0: 1.1, 1: 2.3, 2: 3.2}), 4)
+    0.0742
+    """
+    differences = np.array([first[seed] - second[seed] for seed in sorted(first.keys() & second.keys())])
+    if not differences.any() and differences.size:
+        return 1.0
+    if differences.size < 2:
+        return 0.0
+    deviation = differences.std(ddof=1)
+    if deviation == 0:
+        return 0.0
+    statistic = abs(differences.mean()) / (deviation / math.sqrt(differences.size))
+    return float(2 * student_t.sf(statistic, differences.size - 1))
+
+
+def mean_over_cells(book: ScoreBook, entry: str, measure: str) -> float:
+    """Mean of an entry over all cells; NaN where it lacks one."""
+    scores = [book.get(cell, entry, measure) for cell in book.cells]
+    return float(np.mean([score.mean if score else math.nan for score in scores])) if scores else math.nan
+
+
+def times_best(book: ScoreBook, entry: str, measure: str) -> int:
+    """In how many cells the entry is the best or tied with it."""
+    scores = [book.get(cell, entry, measure) for cell in book.cells]
+    return sum(score is not None and (score.best or score.tied) for score in scores)

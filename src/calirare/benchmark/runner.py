@@ -1,0 +1,101 @@
+"""Run a grid: what is done is skipped, what finishes is stored at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from calirare.benchmark.backends import mapping
+from calirare.benchmark.grid import Grid, RowKey, Task, without
+from calirare.benchmark.store import RowStore, key_of
+from calirare.benchmark.work import Failure, Row, run_task
+from calirare.methods import methods
+
+Progress = Callable[[float, str], None]
+"""Called with the share of the work that is done, and what was done last."""
+
+_FOLDS = 5
+_USUAL_SIZE = {"cora": 0.3, "citeseer": 0.35, "pubmed": 1.0, "dblp": 1.0, "facebook": 1.3}
+"""Rough seconds by graph, relative to each other, for the bar and for what to start first."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """The rows of a grid, in its order, and what could not be computed."""
+
+    grid: Grid
+    rows: list[Row]
+    failures: list[Failure]
+    num_reused: int
+    num_computed: int
+
+
+def run_grid(
+    grid: Grid,
+    folder: str | Path,
+    *,
+    backend: str = "loky",
+    jobs: int = -1,
+    address: str | None = None,
+    progress: Progress | None = None,
+) -> Results:
+    """Compute every row of the grid that `folder` does not hold yet.
+
+    Killed at any moment and started again, it goes on where it was; the rows come out the same, and so do the tables
+    made of them.
+
+    Args:
+        grid: What to compute.
+        folder: Where rows are kept.
+        backend: `"loky"` or `"ray"`, see `calirare.benchmark.backends`.
+        jobs: Processes; -1: all cores.
+        address: Of a Ray cluster.
+        progress: Called after each task.
+    """
+    store = RowStore(folder)
+    tasks = grid.tasks()
+    wanted = [task.row_key(entry) for task in tasks for entry in task.entries]
+    before = {key_of(row) for row in store.read()}
+    left = sorted(without(tasks, before), key=expected_cost, reverse=True)
+    failures: list[Failure] = []
+    total = sum(expected_cost(task) for task in tasks) or 1.0
+    done = total - sum(expected_cost(task) for task in left)
+    if progress is not None:
+        progress(done / total, "")
+    if left:
+        with mapping(backend, jobs, address) as run:
+            for outcome in run(run_task, left):
+                store.add(outcome.task, outcome.rows)
+                failures.extend(outcome.failures)
+                done += expected_cost(outcome.task)
+                if progress is not None:
+                    progress(done / total, outcome.task.name.rpartition("-")[0])
+    rows = {key_of(row): row for row in store.read()}
+    found = [rows[key] for key in _in_order(grid, wanted) if key in rows]
+    if found:
+        store.merge(found)
+    reused = sum(key in before for key in wanted)
+    return Results(grid, found, failures, reused, len(found) - reused)
+
+
+def _in_order(grid: Grid, keys: list[RowKey]) -> list[RowKey]:
+    """By dataset, labels per class, method as listed, seed."""
+    datasets = {source.name: place for place, source in enumerate(grid.datasets)}
+    entries = {entry.key: place for place, entry in enumerate(grid.entries)}
+    return sorted(keys, key=lambda key: (datasets[key[0]], key[1], entries[key[3]], key[2]))
+
+
+def expected_cost(task: Task) -> float:
+    """Rough cost of a task in units of one training on PubMed; only orders the work and moves the bar."""
+    size = _USUAL_SIZE.get(task.dataset.name, 1.0)
+    trainings = 1.0
+    for entry in task.entries:
+        method = methods().get(entry.method)  # a researcher's own method is not in this process's registry
+        trainings += _FOLDS * (method is not None and method.evidence == "cross_fit")
+        trainings += method is not None and method.refinement is not None
+    if task.entries[0].method == "calirare":
+        trainings += 2
+    if task.entries[0].backbone == "gat":
+        trainings *= 10
+    return size * trainings

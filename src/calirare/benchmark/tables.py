@@ -1,0 +1,160 @@
+"""The tables of the benchmark, from scores to text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from calirare.benchmark.formats import Cell, Table
+from calirare.benchmark.grid import Entry
+from calirare.benchmark.measures import CONDITIONAL_NOTE, MEASURES, SHORT_NOTE, Measure
+from calirare.benchmark.paper import STATISTICS
+from calirare.benchmark.ranking import CellKey, Score, ScoreBook, mean_over_cells, times_best
+from calirare.benchmark.sources import DatasetSource
+from calirare.benchmark.work import Row
+
+CALIBRATION_MEASURES = (
+    "recall",
+    "macro_f1",
+    "ace",
+    "macro_ace",
+    "accuracy",
+    "negative_log_likelihood",
+    "brier_score",
+    "classwise_ace",
+    "expected_calibration_error",
+    "average_precision",
+    "roc_auc",
+    "negative_log_likelihood_rare",
+)
+CLASSIFICATION_MEASURES = ("accuracy", "recall", "macro_f1", "rare_f1", "precision", "average_precision", "roc_auc")
+RANK_NOTE = (
+    "Mean ± standard deviation over the seeds. Bold: the best mean of its column; ⁼: a paired t-test over the seeds "
+    "(5%, not corrected for the number of comparisons) cannot tell it from the best."
+)
+MISSING = "–"
+
+
+def display_names(entries: Sequence[str]) -> dict[str, str]:
+    """What to call each entry among the others: prior and backbone are named where they tell entries apart.
+
+    >>> display_names(["jackknife", "jackknife:balanced", "uncalibrated@gin"])
+    {'jackknife': 'jackknife (natural)', 'jackknife:balanced': 'jackknife (balanced)', 'uncalibrated@gin': 'uncalibrated, GIN'}
+    """
+    parsed = {key: _split_key(key) for key in entries}
+    names = {}
+    for key, (method, prior, backbone) in parsed.items():
+        peers = [other for other in parsed.values() if other[0] == method]
+        name = method
+        if prior != "natural" or len({other[1] for other in peers}) > 1:
+            name += f" ({prior})"
+        if backbone != "gcn" or len({other[2] for other in peers}) > 1:
+            name += f", {backbone.upper()}"
+        names[key] = name
+    return names
+
+
+def _split_key(key: str) -> tuple[str, str, str]:
+    head, _, options = key.partition("[")
+    if options:
+        name, _, rest = key.rpartition("]")
+        tail = Entry.parse(f"x{rest}")
+        return f"{name}]", tail.prior, tail.backbone
+    entry = Entry.parse(head)
+    return entry.method, entry.prior, entry.backbone
+
+
+def show(score: Score | None, measure: Measure) -> Cell:
+    """Mean ± spread in the measure's units."""
+    if score is None or not math.isfinite(score.mean):
+        return Cell(MISSING)
+    text = f"{score.mean * measure.scale:.{measure.decimals}f}"
+    if math.isfinite(score.spread):
+        text += f" ± {score.spread * measure.scale:.{measure.decimals}f}"
+    return Cell(text, "best" if score.best else "tied" if score.tied else "")
+
+
+def statistics_table(sources: Sequence[DatasetSource]) -> Table:
+    """The paper's Table 1: what we loaded, and in brackets what the paper says where that differs."""
+    rows = []
+    for source in sources:
+        graph = source.load()
+        ours = (graph.num_nodes, graph.edge_index.shape[1], graph.num_features)
+        paper = STATISTICS.get(source.name)
+        theirs = (None, None, None) if paper is None else (paper.nodes, paper.edges, paper.features)
+        cells = [Cell(_beside(f"{a:,}", None if b is None else f"{b:,}")) for a, b in zip(ours, theirs, strict=True)]
+        share = Cell(_beside(f"{graph.rare_share:.2%}", None if paper is None else f"{paper.rare_share:.2%}"))
+        rows.append((Cell(source.title), *cells, share, Cell(f"{graph.known.size:,}")))
+    return Table(
+        "statistics",
+        "The graphs",
+        ("graph", "nodes", "edges", "features", "rare class", "labelled"),
+        tuple(rows),
+        ("Edges are counted in both directions, as the paper does. In brackets: the paper's number where it differs.",),
+    )
+
+
+def _beside(ours: str, paper: str | None) -> str:
+    return ours if paper is None or paper == ours else f"{ours} ({paper})"
+
+
+def overview_table(book: ScoreBook, measures: Sequence[str], title: str, name: str) -> Table:
+    """Each entry's mean over all cells, and how often it is the best or tied with the best."""
+    names = display_names(book.entries)
+    columns = [_overview_column(book, measure) for measure in measures]
+    rows = tuple((Cell(names[entry]), *(column[entry] for column in columns)) for entry in book.entries)
+    note = (
+        f"Mean over the cells (graph × labels per class), {len(book.cells)} in all; in brackets, in how many of them "
+        "the method is the best or tied with the best."
+    )
+    header = ("method", *(MEASURES[measure].title for measure in measures))
+    return Table(f"{name}-overview", title, header, rows, (note, *_dagger_note(measures, CONDITIONAL_NOTE)))
+
+
+def _overview_column(book: ScoreBook, name: str) -> dict[str, Cell]:
+    measure = MEASURES[name]
+    means = {entry: mean_over_cells(book, entry, name) for entry in book.entries}
+    shown = {entry: show(Score(mean, math.nan, 0), measure).text for entry, mean in means.items()}
+    finite = [mean for mean in means.values() if math.isfinite(mean)]
+    if not measure.ranks or not finite:
+        return {entry: Cell(text) for entry, text in shown.items()}
+    best = max(finite) if measure.higher_is_better else min(finite)
+    return {
+        entry: Cell(
+            shown[entry] + (f" ({times_best(book, entry, name)})" if math.isfinite(mean) else ""),
+            "best" if mean == best else "",
+        )
+        for entry, mean in means.items()
+    }
+
+
+def cell_table(
+    book: ScoreBook,
+    cell: CellKey,
+    title: str,
+    measures: Sequence[str],
+    budgets: Mapping[str, tuple[str, str]],
+    name: str,
+) -> Table:
+    """All methods on one graph at one number of labels."""
+    names = display_names(book.entries)
+    rows = tuple(
+        (
+            Cell(names[entry]),
+            *(Cell(words) for words in budgets[entry]),
+            *(show(book.get(cell, entry, measure), MEASURES[measure]) for measure in measures),
+        )
+        for entry in book.entries
+        if book.has(cell, entry)
+    )
+    header = ("method", "trains on", "calibrates on", *(MEASURES[measure].title for measure in measures))
+    return Table(f"{name}-{cell[0]}-{cell[1]}", title, header, rows, _dagger_note(measures, SHORT_NOTE), 3)
+
+
+def _dagger_note(measures: Sequence[str], note: str) -> tuple[str, ...]:
+    return (note,) if any("†" in MEASURES[measure].title for measure in measures) else ()
+
+
+def budgets_of(rows: Sequence[Row]) -> dict[str, tuple[str, str]]:
+    """The labels each entry trains on and calibrates on."""
+    return {row["entry"]: (row["trains_on"], row["calibrates_on"]) for row in rows}

@@ -31,11 +31,11 @@ def exact_inputs(graph):
     return GraphInputs(graph, dtype=torch.float64)
 
 
-def random_weights(model, seed=1):
+def random_weights(model, seed=1, scale=0.3):
     """The model in float64 with random parameters, biases too, in eval mode."""
     generator = torch.Generator().manual_seed(seed)
     model = model.double()
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.copy_(0.6 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
+            parameter.copy_(scale * torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
     return model.eval()

@@ -129,7 +129,7 @@ class DualCurvature:
     def own_change(self, step: Step) -> Tensor:
         n, parts = self.terms.residual.shape
         steps = _newton_or_plain(self.left_over, self.terms.whitened, step)
-        scaled = (self.leverage @ steps[..., None])
+        scaled = self.leverage @ steps[..., None]
         by_leverage = torch.linalg.solve_triangular(self.terms.factor.mT, scaled, upper=True)[..., 0]
         small = self.leverage.diagonal(dim1=1, dim2=2).amin(dim=1) < _SMALL_LEVERAGE
         if small.any():
@@ -274,8 +274,13 @@ class IterativeCurvature:
     def own_change(self, step: Step) -> Tensor:
         steps = _newton_or_plain(self.left_over, self.terms.whitened, step)
         scaled = self.leverage @ steps[..., None]
-        solved: Tensor = torch.linalg.solve_triangular(self.terms.factor.mT, scaled, upper=True)
-        return solved[..., 0]
+        by_leverage: Tensor = torch.linalg.solve_triangular(self.terms.factor.mT, scaled, upper=True)[..., 0]
+        # As in the dual: where the leverage is small, the difference it comes from has lost its digits.
+        small = self.leverage.diagonal(dim1=1, dim2=2).amin(dim=1) < _SMALL_LEVERAGE
+        for rows in small.nonzero()[:, 0].split(self.block) if small.any() else ():
+            pushed = self.jacobian.push(self.directions(rows.cpu().numpy(), step))[self.index[rows]]
+            by_leverage[rows] = pushed.diagonal(dim1=0, dim2=2).T.double()
+        return by_leverage
 
     def directions(self, rows: np.ndarray, step: Step) -> Tensor:
         return self.jacobian.pull(self.nodes, self._coefficients(rows, step))

@@ -58,7 +58,7 @@ class Jacobian(Protocol):
 
 
 class AutogradJacobian:
-    """The Jacobian of any module: one backward pass per row, one forward-mode pass per direction."""
+    """The Jacobian of any module: one backward pass per row, and one per direction."""
 
     def __init__(self, model: nn.Module, inputs: GraphInputs) -> None:
         self.model, self.inputs = model, inputs
@@ -131,12 +131,19 @@ class AutogradJacobian:
         return result
 
     def push(self, directions: Tensor) -> Tensor:
-        shapes = {name: value.shape for name, value in self.parameters.items()}
-        sizes = [value.numel() for value in self.parameters.values()]
+        # Jᵀu is linear in u, so its derivative in u along d is J d: one backward pass through the recorded backward
+        # pass. Forward mode would run the model anew for each direction, which took two to five times as long.
+        leaves = {name: value.clone().requires_grad_() for name, value in self.parameters.items()}
+        sizes = [value.numel() for value in leaves.values()]
         pushed = []
         with evaluating(self.model):
+            contrasts = self._contrasts(leaves)
+            cotangent = torch.zeros_like(contrasts, requires_grad=True)
+            pulled = torch.autograd.grad(
+                contrasts, list(leaves.values()), cotangent, create_graph=True, materialize_grads=True
+            )
             for direction in directions.to(self.basis):
-                pieces = zip(shapes.items(), direction.split(sizes), strict=True)
-                tangent = {name: piece.reshape(shape) for (name, shape), piece in pieces}
-                pushed.append(torch.func.jvp(self._contrasts, (self.parameters,), (tangent,))[1])
+                pieces = zip(direction.split(sizes), leaves.values(), strict=True)
+                tangents = [piece.reshape(value.shape) for piece, value in pieces]
+                pushed.append(torch.autograd.grad(pulled, cotangent, tangents, retain_graph=True)[0])
         return torch.stack(pushed, dim=-1)

@@ -1,0 +1,98 @@
+"""The closed form of the GCN's Jacobian and the autograd one, both against torch's whole Jacobian."""
+
+import numpy as np
+import pytest
+import torch
+from graph_cases import exact_inputs, random_weights, small_graph
+from leave_one_out import jacobian
+
+from calirare.influence import make_jacobian
+from calirare.influence.gcn_jacobian import GCNJacobian
+from calirare.influence.jacobian import AutogradJacobian, contrast_basis
+from calirare.models import GAT, GCN
+
+NODES = np.array([4, 29, 0, 13, 21, 8])
+
+
+def _case(num_classes, *, sparse=True, weighted=False):
+    graph = small_graph(num_classes, sparse=sparse, weighted=weighted)
+    return random_weights(GCN(7, num_classes, hidden=5)), exact_inputs(graph)
+
+
+def _whole(model, inputs):
+    """∂z̃/∂θ of every node, `(N, parts, P)`."""
+    full, logits = jacobian(model, inputs)
+    return torch.einsum("ncp,cd->ndp", full, contrast_basis(logits.shape[1]))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("num_classes", [2, 4])
+@pytest.mark.parametrize("kind", [GCNJacobian, AutogradJacobian])
+def test_rows_gram_pull_and_push(kind, num_classes, sparse, weighted):
+    model, inputs = _case(num_classes, sparse=sparse, weighted=weighted)
+    whole, found = _whole(model, inputs), kind(model, inputs)
+    assert found.num_parameters == whole.shape[2] and found.parts == num_classes - 1
+    some = whole[NODES]
+    torch.testing.assert_close(torch.cat(list(found.rows(NODES))), some, atol=1e-10, rtol=0)
+    flat = some.reshape(-1, whole.shape[2])
+    torch.testing.assert_close(found.gram(NODES), flat @ flat.T, atol=1e-10, rtol=0)
+    generator = torch.Generator().manual_seed(0)
+    coefficients = torch.randn(len(NODES), found.parts, 3, generator=generator, dtype=torch.float64)
+    expected = torch.einsum("ndp,ndb->bp", some, coefficients)
+    torch.testing.assert_close(found.pull(NODES, coefficients), expected, atol=1e-10, rtol=0)
+    directions = torch.randn(3, whole.shape[2], generator=generator, dtype=torch.float64)
+    expected = torch.einsum("ndp,bp->ndb", whole, directions)
+    torch.testing.assert_close(found.push(directions), expected, atol=1e-10, rtol=0)
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("num_classes", [2, 4])
+@pytest.mark.parametrize("route", ["_add_input_by_pairs", "_add_input_by_unit"])
+def test_both_routes_to_the_gram_matrix(monkeypatch, route, num_classes, sparse):
+    model, inputs = _case(num_classes, sparse=sparse)
+    chosen = getattr(GCNJacobian, route)
+    used = []
+
+    def watch(self, *arguments):
+        used.append(route)
+        return chosen(self, *arguments)
+
+    for name in ("_add_input_by_pairs", "_add_input_by_unit"):
+        monkeypatch.setattr(GCNJacobian, name, watch)
+    flat = _whole(model, inputs)[NODES].reshape(len(NODES) * (num_classes - 1), -1)
+    torch.testing.assert_close(GCNJacobian(model, inputs).gram(NODES), flat @ flat.T, atol=1e-10, rtol=0)
+    assert used == [route]
+
+
+@pytest.mark.parametrize("module", ["gcn_jacobian", "jacobian"])
+def test_blocks_of_one_node(monkeypatch, module):
+    model, inputs = _case(3)
+    kind = GCNJacobian if module == "gcn_jacobian" else AutogradJacobian
+    monkeypatch.setattr(f"calirare.influence.{module}._BLOCK_BYTES", 1)
+    some = _whole(model, inputs)[NODES]
+    blocks = list(kind(model, inputs).rows(NODES))
+    assert len(blocks) == len(NODES)
+    torch.testing.assert_close(torch.cat(blocks), some, atol=1e-10, rtol=0)
+    flat = some.reshape(-1, some.shape[2])
+    torch.testing.assert_close(kind(model, inputs).gram(NODES), flat @ flat.T, atol=1e-10, rtol=0)
+
+
+def test_a_node_given_twice_counts_twice():
+    model, inputs = _case(3)
+    nodes = np.array([4, 4, 7])
+    coefficients = torch.ones(3, 2, 1, dtype=torch.float64)
+    expected = torch.einsum("ndp,ndb->bp", _whole(model, inputs)[nodes], coefficients)
+    for kind in (GCNJacobian, AutogradJacobian):
+        torch.testing.assert_close(kind(model, inputs).pull(nodes, coefficients), expected, atol=1e-10, rtol=0)
+
+
+def test_the_closed_form_is_used_for_the_gcn_alone():
+    model, inputs = _case(2)
+
+    class Changed(GCN):
+        """A subclass may compute anything."""
+
+    assert isinstance(make_jacobian(model, inputs), GCNJacobian)
+    assert isinstance(make_jacobian(random_weights(GAT(7, 2)), inputs), AutogradJacobian)
+    assert isinstance(make_jacobian(random_weights(Changed(7, 2)), inputs), AutogradJacobian)

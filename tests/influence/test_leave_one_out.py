@@ -1,0 +1,246 @@
+"""Left-out logits: three solvers against brute force, against real retraining, and at the edges."""
+
+import logging
+
+import numpy as np
+import pytest
+import torch
+from graph_cases import exact_inputs, random_weights, small_graph
+from leave_one_out import centred, changes, jacobian, parameter_steps, retrain_without
+from torch import nn
+
+from calirare.errors import InputError
+from calirare.influence import LeaveOneOut, choose_solver, left_out_changes
+from calirare.models import GAT, GCN, GIN, GraphSAGE, ModuleBackbone
+from calirare.training import Task
+
+NODES = np.array([3, 0, 7, 11, 29, 5, 20, 14, 2, 9, 17, 25])
+SOLVERS = ["dual", "primal", "iterative"]
+
+
+class _Own(nn.Module):
+    """A user's module: dense layers around one mean over neighbours, and a buffer."""
+
+    def __init__(self, num_classes):
+        super().__init__()
+        self.first, self.second = nn.Linear(7, 4), nn.Linear(4, num_classes)
+        self.register_buffer("scale", torch.tensor(2.0, dtype=torch.float64))
+
+    def forward(self, x, edge_index):
+        hidden = torch.tanh(self.first(x)) * self.scale
+        total = torch.zeros_like(hidden).index_add(0, edge_index[1], hidden[edge_index[0]])
+        return self.second(nn.functional.dropout(hidden + total, 0.5, self.training))
+
+
+MODELS = {
+    "gcn": lambda c: GCN(7, c, hidden=5),
+    "gat": lambda c: GAT(7, c, hidden=3, heads=2),
+    "gin": lambda c: GIN(7, c, hidden=4),
+    "sage": lambda c: GraphSAGE(7, c, hidden=4),
+    "own": lambda c: ModuleBackbone(_Own(c)),
+}
+
+
+def _case(name, num_classes, *, nodes=NODES, sparse=True, weighted=False):
+    graph = small_graph(num_classes, sparse=sparse and name != "own", weighted=weighted)
+    weights = np.random.default_rng(2).uniform(0.5, 1.5, len(nodes))
+    return (
+        random_weights(MODELS[name](num_classes)),
+        exact_inputs(graph),
+        nodes,
+        graph.y[nodes],
+        weights / weights.sum(),
+    )
+
+
+def _own(engine):
+    """Change of each labelled node's logits by the removal of its own label."""
+    return centred(engine.left_out_logits - engine.logits[engine.nodes])
+
+
+@pytest.mark.parametrize("step", ["newton", "influence"])
+@pytest.mark.parametrize("num_classes", [2, 4])
+@pytest.mark.parametrize("name", MODELS)
+def test_dual_and_primal_equal_brute_force(name, num_classes, step):
+    case = _case(name, num_classes)
+    expected, rows = centred(changes(*case, 1e-2, step=step)), np.arange(len(NODES))
+    directions = parameter_steps(*case, 1e-2, step=step)
+    for solver in ("dual", "primal"):
+        engine = LeaveOneOut(*case, 1e-2, step=step, solver=solver)
+        torch.testing.assert_close(_own(engine), expected[NODES, rows], atol=1e-8, rtol=0)
+        torch.testing.assert_close(centred(engine.changes_among_labelled()), expected[NODES], atol=1e-8, rtol=0)
+        everywhere = torch.cat([block for _, block in engine.changes()], dim=1)
+        torch.testing.assert_close(centred(everywhere), expected, atol=1e-8, rtol=0)
+        torch.testing.assert_close(engine.curvature.directions(rows, step), directions, atol=1e-8, rtol=0)
+
+
+@pytest.mark.parametrize("num_classes", [2, 4])
+@pytest.mark.parametrize("name", MODELS)
+def test_iteration_equals_brute_force(name, num_classes):
+    nodes = NODES if name == "gcn" else NODES[:3]  # each iteration goes through the model once per label and class
+    case = _case(name, num_classes, nodes=nodes)
+    engine = LeaveOneOut(*case, 1e-2, solver="iterative")
+    expected, rows = centred(changes(*case, 1e-2)), np.arange(len(nodes))
+    torch.testing.assert_close(_own(engine), expected[nodes, rows], atol=1e-8, rtol=1e-9)
+    everywhere = torch.cat([block for _, block in engine.changes()], dim=1)
+    torch.testing.assert_close(centred(everywhere), expected, atol=1e-8, rtol=1e-9)
+    plain = centred(changes(*case, 1e-2, step="influence"))[nodes, rows]
+    found = engine.curvature.own_change("influence") @ engine.basis.T
+    torch.testing.assert_close(found, plain, atol=1e-8, rtol=1e-9)
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_edge_weights_and_dense_features(sparse, solver):
+    case = _case("gcn", 3, sparse=sparse, weighted=True)
+    expected = centred(changes(*case, 1e-3))
+    engine = LeaveOneOut(*case, 1e-3, solver=solver)
+    torch.testing.assert_close(centred(engine.changes_among_labelled()), expected[NODES], atol=1e-8, rtol=0)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_some_rows_and_some_targets(solver):
+    engine = LeaveOneOut(*_case("gcn", 3), 1e-2, solver=solver)
+    (_, whole), rows, targets = next(engine.changes()), np.array([5, 1, 8]), np.array([2, 29])
+    found_rows, found = zip(*engine.changes(rows, targets), strict=True)
+    np.testing.assert_array_equal(np.concatenate(found_rows), rows)
+    torch.testing.assert_close(torch.cat(found, dim=1), whole[targets][:, rows], atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["gcn", "sage"])
+def test_blocks_do_not_change_the_answer(monkeypatch, name):
+    monkeypatch.setattr("calirare.influence.leave_one_out._PUSH_BYTES", 1)
+    monkeypatch.setattr("calirare.influence.gcn_jacobian._BLOCK_BYTES", 1)
+    monkeypatch.setattr("calirare.influence.jacobian._BLOCK_BYTES", 1)
+    case = _case(name, 3)
+    expected = centred(changes(*case, 1e-2))
+    for solver in SOLVERS if name == "gcn" else SOLVERS[:2]:
+        blocks = list(LeaveOneOut(*case, 1e-2, solver=solver).changes())
+        assert len(blocks) == len(NODES)
+        torch.testing.assert_close(torch.cat([b for _, b in blocks], dim=1), expected, atol=1e-8, rtol=0)
+
+
+def test_the_model_is_left_as_it_was():
+    model, *rest = _case("gat", 2)
+    model.train()
+    before = [value.detach().clone() for value in model.parameters()]
+    engine = LeaveOneOut(model, *rest, 1e-2)
+    engine.left_out_logits, list(engine.changes())
+    assert model.training
+    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+    assert all(value.grad is None for value in model.parameters())
+
+
+@pytest.mark.parametrize("damping", [1.0, 1e-3])
+@pytest.mark.parametrize("num_classes", [2, 4])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_saturated_everywhere(solver, num_classes, damping):
+    """Softmax without curvature: Λ = 0, H = λI, and a removal moves its node by J_i J_iᵀ ρ_i / λ exactly."""
+    model, inputs, nodes, _, weights = _case("gcn", num_classes)
+    with torch.no_grad():
+        model.output.bias[0] += 90.0
+    y = np.arange(len(nodes)) % 2
+    engine = LeaveOneOut(model, inputs, nodes, y, weights, damping, solver=solver)
+    full, logits = jacobian(model, inputs)
+    residual = logits[nodes].softmax(1) - torch.eye(num_classes, dtype=torch.float64)[y]
+    own = full[nodes]
+    limit = torch.einsum("icp,idp,id,i->ic", own, own, residual, torch.from_numpy(weights)) / damping
+    torch.testing.assert_close(_own(engine), centred(limit), rtol=1e-6, atol=1e-9)
+    assert _own(engine)[y == 0].abs().max() < 1e-9 < 1e-2 < _own(engine)[y == 1].abs().min()
+    among = engine.changes_among_labelled()[np.arange(len(y)), np.arange(len(y))]
+    torch.testing.assert_close(centred(among), centred(limit), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("num_classes", [2, 4])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_saturated_in_places(solver, num_classes):
+    model, inputs, nodes, _, weights = _case("gcn", num_classes)
+    with torch.no_grad():
+        model.output.weight *= {2: 150.0, 4: 400.0}[num_classes]
+    logits = model(inputs).detach()[nodes]
+    first, second = logits.topk(2, dim=1).values.T
+    assert (first - second).max() > 38 and (first - second).min() < 20, (
+        "some nodes saturated to the last digit, some not"
+    )
+    y = logits.argmax(dim=1).numpy()
+    y[::2] = (y[::2] + 1) % num_classes
+    engine = LeaveOneOut(model, inputs, nodes, y, weights, 1.0, solver=solver)
+    expected = centred(changes(model, inputs, nodes, y, weights, 1.0))[nodes, np.arange(len(nodes))]
+    torch.testing.assert_close(_own(engine), expected, rtol=1e-5, atol=1e-5)
+
+
+class _Logistic(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(7, 2)
+
+    def forward(self, x, edge_index):
+        return self.linear(x)
+
+
+def test_newton_follows_real_retraining_better_than_plain_influence():
+    """Logistic regression with as few labels as one may have: every label matters, and the truth can be had."""
+    graph = small_graph(2, sparse=False, num_nodes=60)
+    inputs, nodes = exact_inputs(graph), np.arange(24)
+    y, weights, decay = graph.y[nodes], np.full(24, 1 / 24), 1e-2
+    model = ModuleBackbone(_Logistic()).double()
+    trained, theta = retrain_without(model, inputs, nodes, y, weights, decay, row=None)
+    with torch.no_grad():
+        nn.utils.vector_to_parameters(theta, model.parameters())
+    real = torch.stack(
+        [retrain_without(model, inputs, nodes, y, weights, decay, row)[0] - trained for row in range(24)], 1
+    )
+    real = centred(real)
+    relative = {}
+    for step in ("newton", "influence"):
+        engine = LeaveOneOut(model, inputs, nodes, y, weights, decay, step=step)
+        own = _own(engine)[:, 1]
+        truth = real[nodes, np.arange(24), 1]
+        everywhere = centred(torch.cat([block for _, block in engine.changes()], dim=1))
+        correlations = [
+            float(torch.corrcoef(torch.stack(pair))[0, 1])
+            for pair in ((own, truth), (everywhere[..., 1].flatten(), real[..., 1].flatten()))
+        ]
+        relative[step] = float((own - truth).norm() / truth.norm())
+        if step == "newton":
+            assert min(correlations) > 0.99
+            assert relative[step] < 0.1
+    assert relative["newton"] < 0.5 * relative["influence"]
+
+
+def test_removing_a_label_moves_its_node_away_from_it():
+    """The paper's text has the sign of the step reversed."""
+    for solver in SOLVERS:
+        engine = LeaveOneOut(*_case("gcn", 3), 1e-2, solver=solver)
+        change = _own(engine)
+        y = torch.from_numpy(engine.y)
+        assert (change[torch.arange(len(y)), y] < 0).all()
+
+
+def test_left_out_changes_of_a_task_are_the_engines():
+    model, inputs, nodes, y, weights = _case("gcn", 3)
+    task = Task.make(model, inputs, nodes, y, weights, num_classes=3, weight_decay=1e-2)
+    expected = LeaveOneOut(model, inputs, nodes, y, weights, 1e-2).changes_among_labelled()
+    torch.testing.assert_close(left_out_changes(task), expected, atol=0, rtol=0)
+
+
+def test_little_weight_decay_is_raised_and_said(caplog):
+    with caplog.at_level(logging.WARNING):
+        engine = LeaveOneOut(*_case("gcn", 2), 0.0)
+    assert engine.damping == 1e-6 and "too small for leave-one-out" in caplog.text
+    assert torch.isfinite(engine.left_out_logits).all()
+
+
+def test_solver_is_chosen_by_size(monkeypatch, caplog):
+    assert LeaveOneOut(*_case("gcn", 2), 1e-2).solver == "dual"
+    assert choose_solver(100, 1, 60) == "primal"
+    monkeypatch.setattr("calirare.influence.leave_one_out._LARGEST_DENSE", 5)
+    with caplog.at_level(logging.WARNING):
+        assert LeaveOneOut(*_case("gcn", 2), 1e-2).solver == "iterative"
+    assert "solving by iteration" in caplog.text
+
+
+@pytest.mark.parametrize(("argument", "words"), [("step", "'newton' or 'influence'"), ("solver", "'dual'")])
+def test_unknown_choices_are_refused(argument, words):
+    with pytest.raises(InputError, match=words):
+        LeaveOneOut(*_case("gcn", 2), 1e-2, **{argument: "exact"})

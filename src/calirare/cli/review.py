@@ -13,6 +13,8 @@ import typer
 from calirare.cli import console
 from calirare.cli.options import AsJson, Model
 
+EXAMPLE = "Example: calirare review model"
+
 
 def review(
     model: Model,

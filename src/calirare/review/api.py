@@ -1,0 +1,153 @@
+"""What the page's scripts and other programs call: decisions, undo, files, login. Answers JSON, never a traceback."""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+from typing import Any
+
+from flask import Flask, Response, jsonify, redirect, request, session
+from werkzeug.exceptions import HTTPException
+
+from calirare.errors import CalirareError, DataError, InputError
+from calirare.review.desk import Desk
+from calirare.review.exports import FORMATS, export_decisions, export_queue
+from calirare.review.pages.login import login_page
+from calirare.review.security import Access, LoginLimit, current_reviewer, log_in
+from calirare.review.store import LONGEST_NAME, ConflictError
+from calirare.review.view import View
+
+logger = logging.getLogger(__name__)
+
+
+def add_routes(server: Flask, desk: Desk, access: Access) -> None:
+    """Register every route that is not a Dash page."""
+    _add_decisions(server, desk, access)
+    _add_exports(server, desk)
+    _add_login(server, access)
+    _add_errors(server)
+
+
+def _add_decisions(server: Flask, desk: Desk, access: Access) -> None:
+    @server.post("/api/decide")
+    def decide() -> Any:
+        data = _json_object()
+        node_id = _text(data, "node")
+        if desk.snapshot.find(node_id) is None:
+            raise InputError("node must be one of this graph.")
+        row = desk.decide(
+            node_id,
+            _text(data, "decision"),
+            note=_text(data, "note", ""),
+            reviewer=current_reviewer(access) or "",
+            seen=_number(data, "seen"),
+            action_key=_text(data, "key"),
+        )
+        return jsonify(ok=True, decision=row.as_dict())
+
+    @server.post("/api/undo")
+    def undo() -> Any:
+        data = _json_object()
+        row = desk.undo(
+            _number(data, "decision"),
+            reviewer=current_reviewer(access) or "",
+            action_key=_text(data, "key"),
+        )
+        return jsonify(ok=True, decision=row.as_dict())
+
+
+def _add_exports(server: Flask, desk: Desk) -> None:
+    @server.get("/export/<what>.<kind>")
+    def export(what: str, kind: str) -> Any:
+        if what not in ("queue", "decisions") or kind not in FORMATS:
+            return _answer(404, "There is no such file.")
+        if what == "queue":
+            asked = json.loads(request.args.get("view") or "{}")
+            asked = asked if isinstance(asked, dict) else {}
+            view = View.parse(asked, asked.get("sort"), asked.get("filter"))
+            content = export_queue(desk.queue, view, kind)
+        else:
+            content = export_decisions(desk.store, kind)
+        headers = {"Content-Disposition": f'attachment; filename="{what}.{kind}"'}
+        return Response(content, mimetype=FORMATS[kind], headers=headers)
+
+
+def _add_login(server: Flask, access: Access) -> None:
+    limit = LoginLimit()
+
+    @server.get("/login")
+    def login_form() -> Any:
+        return redirect("/") if current_reviewer(access) is not None else login_page()
+
+    @server.post("/login")
+    def login() -> Any:
+        address = request.remote_addr or ""
+        wait = limit.wait(address)
+        if wait > 0:
+            page = login_page("Too many attempts. Wait a minute, then try again.", 429)
+            page.headers["Retry-After"] = str(int(wait) + 1)
+            return page
+        name = " ".join(request.form.get("reviewer", "").split())[:LONGEST_NAME]
+        if not log_in(access, request.form.get("token", ""), name):
+            limit.fail(address)
+            return login_page("That is not the token.", 401, name)
+        if not name:
+            session.clear()
+            return login_page("Give your name: it is written beside your decisions.", 400)
+        limit.succeed(address)
+        return redirect("/", 303)
+
+    @server.post("/logout")
+    def logout() -> Any:
+        session.clear()
+        return redirect("/login" if access.token else "/", 303)
+
+
+def _add_errors(server: Flask) -> None:
+    @server.errorhandler(ConflictError)
+    def conflict(error: ConflictError) -> Any:
+        current = None if error.current is None else error.current.as_dict()
+        return jsonify(ok=False, error=str(error), current=current), 409
+
+    @server.errorhandler(CalirareError)
+    def ours(error: CalirareError) -> Any:
+        if isinstance(error, DataError):
+            logger.error("%s", error)
+            return jsonify(ok=False, error="The decision database did not answer; nothing was stored. Try again."), 503
+        return jsonify(ok=False, error=str(error)), 400
+
+    @server.errorhandler(HTTPException)
+    def http(error: HTTPException) -> Any:
+        return _answer(error.code or 500, error.name)
+
+    @server.errorhandler(Exception)
+    def unexpected(error: Exception) -> Any:
+        number = secrets.token_hex(4)
+        logger.exception("error %s at %s", number, request.path)
+        return _answer(500, f"Something went wrong here. The desk's log has it under {number}.")
+
+
+def _answer(code: int, message: str) -> Any:
+    return jsonify(ok=False, error=message), code
+
+
+def _json_object() -> dict[str, Any]:
+    data = request.get_json(silent=True) if request.is_json else None
+    if not isinstance(data, dict):
+        raise InputError("the request must carry a JSON object.")
+    return data
+
+
+def _text(data: dict[str, Any], name: str, default: str | None = None) -> str:
+    value = data.get(name, default)
+    if not isinstance(value, str):
+        raise InputError(f"{name} must be text.")
+    return value
+
+
+def _number(data: dict[str, Any], name: str) -> int:
+    value = data.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**62:
+        raise InputError(f"{name} must be a whole number that the desk has given.")
+    return value

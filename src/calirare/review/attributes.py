@@ -1,0 +1,156 @@
+"""A node's attributes beside those of normal nodes, in the units of the user's table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from calirare.data.graph import UNKNOWN
+from calirare.review.snapshot import Snapshot
+
+_FEWEST_NORMAL = 20
+_MOST_COMPARED = 20_000
+"""Normal nodes that a value is compared with; more of them change no digit that is shown."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute of a node.
+
+    Args:
+        name: The column's name.
+        value: The node's value, in the table's units.
+        usual: What normal nodes have: their median, or their most frequent category.
+        percentile: Share of normal nodes with a smaller value, counting half of the equal ones; None for words.
+        share: Share of normal nodes with the same value, for words and for marks that a node has or lacks.
+        surprise: 0 for what is usual to 1 for what no normal node has.
+    """
+
+    name: str
+    value: str
+    usual: str
+    percentile: float | None
+    share: float | None
+    surprise: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The attributes, most unusual first, and the nodes they are compared with, in words."""
+
+    attributes: list[Attribute]
+    against: str
+    left_out: int
+
+
+def compare(snapshot: Snapshot, node: int, *, most: int = 12) -> Comparison:
+    """The node's attributes against those of normal nodes."""
+    graph = snapshot.graph
+    reference, against = _reference(snapshot)
+    others = graph.x[reference]
+    own = graph.x[[node]]
+    if graph.schema is not None and isinstance(graph.schema.get("columns"), list):
+        found = _by_schema(graph.schema["columns"], own, others)
+    else:
+        names = graph.feature_names or tuple(f"feature {k}" for k in range(graph.num_features))
+        found = _by_feature(names, own, others)
+    found.sort(key=lambda one: -one.surprise)
+    return Comparison(found[:most], against, max(len(found) - most, 0))
+
+
+def _reference(snapshot: Snapshot) -> tuple[np.ndarray, str]:
+    label, rare = snapshot.label, snapshot.graph.rare_class
+    normal = np.flatnonzero((label != UNKNOWN) & (label != rare))
+    words = "labelled normal nodes"
+    if normal.size < _FEWEST_NORMAL:
+        likely = snapshot.scores.probability <= np.median(snapshot.scores.probability)
+        normal = np.flatnonzero(likely & (label != rare))
+        words = "nodes with a low P(rare), for too few normal ones are labelled"
+    count = normal.size
+    if count > _MOST_COMPARED:
+        normal = np.sort(np.random.default_rng(0).choice(normal, _MOST_COMPARED, replace=False))
+    return normal, f"{count:,} {words}"
+
+
+def _by_schema(columns: list[dict[str, Any]], own: Any, others: Any) -> list[Attribute]:
+    found, place = [], 0
+    for column in columns:
+        kind, indicator = column["type"], bool(column.get("indicator"))
+        width = {"numeric": 1, "categorical": len(column.get("categories", ()))}.get(kind, 0)
+        mine, theirs = _dense(own[:, place : place + width])[0], _dense(others[:, place : place + width])
+        gap_place = place + width
+        missing = indicator and bool(_dense(own[:, [gap_place]])[0, 0])
+        place = gap_place + indicator
+        if kind == "numeric":
+            known = ~(_dense(others[:, [gap_place]])[:, 0] > 0) if indicator else np.ones(len(theirs), dtype=bool)
+            found.append(_numeric(column, mine[0], theirs[known, 0], missing))
+        elif kind == "categorical":
+            found.append(_categorical(column, mine, theirs, missing))
+    return found
+
+
+def _numeric(column: dict[str, Any], value: float, others: np.ndarray, missing: bool) -> Attribute:
+    def units(x: float) -> str:
+        return say_number(x * column["scale"] + column["mean"])
+
+    usual = units(float(np.median(others))) if others.size else "–"
+    if missing or not others.size:
+        return Attribute(column["name"], "missing" if missing else units(value), usual, None, None, 0.0)
+    rank = float((others < value).mean() + (others == value).mean() / 2)
+    return Attribute(column["name"], units(value), usual, rank, None, abs(2 * rank - 1))
+
+
+def _categorical(column: dict[str, Any], own: np.ndarray, others: np.ndarray, missing: bool) -> Attribute:
+    names = [*column["categories"], "missing" if missing else "another word"]
+    mine = int(own.argmax()) if own.size and own.max() > 0 else len(names) - 1
+    theirs = (
+        np.where(others.max(axis=1, initial=0) > 0, others.argmax(axis=1), len(names) - 1) if own.size else np.zeros(0)
+    )
+    counts = np.bincount(theirs.astype(np.int64), minlength=len(names))
+    share = float(counts[mine] / max(counts.sum(), 1))
+    return Attribute(column["name"], str(names[mine]), str(names[int(counts.argmax())]), None, share, 1 - share)
+
+
+def _by_feature(names: tuple[str, ...], own: Any, others: Any) -> list[Attribute]:
+    """Without a schema: marks that the node has if most are zero, else plain numbers."""
+    mine = _dense(own)[0]
+    if sp.issparse(others):
+        return _marks(names, mine, np.asarray((others > 0).mean(axis=0)).ravel())
+    if set(np.unique(others[:500])) <= {0.0, 1.0}:
+        return _marks(names, mine, np.asarray((others > 0).mean(axis=0)))
+    plain = {"scale": 1.0, "mean": 0.0}
+    return [_numeric({"name": name, **plain}, mine[k], others[:, k], False) for k, name in enumerate(names)]
+
+
+def _marks(names: tuple[str, ...], own: np.ndarray, share: np.ndarray) -> list[Attribute]:
+    return [
+        Attribute(
+            names[k],
+            say_number(float(own[k])),
+            "has it" if share[k] > 0.5 else "lacks it",
+            None,
+            float(share[k]),
+            1 - float(share[k]),
+        )
+        for k in np.flatnonzero(own)
+    ]
+
+
+def say_number(x: float) -> str:
+    """A number as a person would write it.
+
+    >>> say_number(1234567.0), say_number(0.12345), say_number(3.0), say_number(1e-7)
+    ('1,234,567', '0.123', '3', '1e-07')
+    """
+    if x == 0 or (abs(x) >= 1 and abs(x - round(x)) < 1e-6 * abs(x) and abs(x) < 1e15):
+        return f"{round(x):,}"
+    if abs(x) >= 1e6 or abs(x) < 1e-3:
+        return f"{x:.3g}"
+    return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.3g}"
+
+
+def _dense(block: Any) -> np.ndarray:
+    return block.toarray() if sp.issparse(block) else np.asarray(block)

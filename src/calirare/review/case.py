@@ -1,0 +1,106 @@
+"""All that the case page shows of one node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calirare.data.graph import UNKNOWN
+from calirare.decision import Thresholds
+from calirare.errors import CalirareError
+from calirare.review.queue import Queue
+from calirare.review.view import View
+from calirare.scores import name_sets
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One node under one view.
+
+    Args:
+        node: Index in the graph.
+        node_id: Its name.
+        probability, lower, upper: P(rare) and its interval.
+        set: The classes that the coverage does not rule out, in words.
+        label: The label that the model has read, or None.
+        without_label: P(rare) by the model that never saw that label, or None.
+        action: What the costs ask for, or None for a node whose label came with the data.
+        reason: Why, in a sentence; empty without an action.
+        thresholds: Where the action changes.
+        place: Its place in the queue, from 0, or None.
+        before, after: Names of the nodes before and after it in the queue.
+        total: Nodes in the queue.
+    """
+
+    node: int
+    node_id: str
+    probability: float
+    lower: float
+    upper: float
+    set: str
+    label: str | None
+    without_label: float | None
+    action: str | None
+    reason: str
+    thresholds: Thresholds
+    place: int | None
+    before: str | None
+    after: str | None
+    total: int
+
+
+@dataclass(frozen=True)
+class Pull:
+    """A labelled node and how far it moves the P(rare) of another."""
+
+    node_id: str
+    label: str
+    is_rare: bool
+    pull: float
+
+
+def describe_case(queue: Queue, view: View, node: int) -> Case:
+    """The numbers and words of a case; cheap."""
+    snapshot, scores = queue.snapshot, queue.snapshot.scores
+    place, before, after, total = queue.position(view, node)
+    action = queue.action_of(view, node)
+    label = int(snapshot.label[node])
+    names = np.array(snapshot.graph.class_names, dtype=object)
+    return Case(
+        node=node,
+        node_id=snapshot.ids[node],
+        probability=float(scores.probability[node]),
+        lower=float(scores.lower[node]),
+        upper=float(scores.upper[node]),
+        set=name_sets(scores.member[[node]], names)[0],
+        label=None if label == UNKNOWN else str(names[label]),
+        without_label=_without_label(queue, node),
+        action=action,
+        reason="" if action is None else queue.columns(np.array([node]), view)["reason"][0],
+        thresholds=view.costs.thresholds(),
+        place=place,
+        before=None if before is None else snapshot.ids[before],
+        after=None if after is None else snapshot.ids[after],
+        total=total,
+    )
+
+
+def strongest_pulls(queue: Queue, node: int, most: int = 7) -> list[Pull]:
+    """The labelled nodes that pull this call; asks the model, so it may take a moment on a large graph."""
+    snapshot = queue.snapshot
+    found = snapshot.clf.explain(snapshot.graph, node)
+    names, rare = snapshot.graph.class_names, snapshot.clf.rare_class_
+    return [
+        Pull(snapshot.ids[labelled], names[label], label == rare, pull)
+        for labelled, label, pull in zip(
+            found.labelled_node[:most].tolist(), found.label[:most].tolist(), found.pull[:most].tolist(), strict=True
+        )
+    ]
+
+
+def _without_label(queue: Queue, node: int) -> float | None:
+    try:
+        return queue.snapshot.without_own_label.get(node)
+    except CalirareError:  # a calibrator that wants the training graph, in a model that was loaded without it
+        return None

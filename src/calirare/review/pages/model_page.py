@@ -1,0 +1,235 @@
+"""The model: fit it again with the decisions, see what that changed, go back to an earlier one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, no_update
+
+from calirare.decision import ACTIONS
+from calirare.review.desk import Desk, Outcome
+from calirare.review.jobs import Status
+from calirare.review.pages.widgets import card, case_link, pill, say_estimate
+from calirare.review.quality import METRICS
+from calirare.review.queue import Queue
+from calirare.review.security import Access, current_reviewer
+from calirare.review.versions import list_versions
+from calirare.review.view import View
+
+_POLL_MILLISECONDS = 500
+_MOST_CHANGED = 12
+
+
+def layout() -> Any:
+    return html.Div(
+        [
+            html.H1("The model and what reviewers taught it"),
+            html.Div(
+                [
+                    card(
+                        "Refit with decisions",
+                        html.Div(id="refit-about"),
+                        html.Button("Refit with decisions", id="refit", className="button primary"),
+                        html.Div(id="refit-status", role="status"),
+                    ),
+                    html.Div(id="versions"),
+                ],
+                className="two",
+            ),
+            html.Div(id="outcome"),
+            dcc.Interval(id="refit-poll", interval=_POLL_MILLISECONDS, disabled=True),
+            dcc.Store(id="refit-number", data=0),
+        ],
+        className="narrow",
+    )
+
+
+def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
+    @app.callback(
+        Output("refit-status", "children"),
+        Output("refit", "disabled"),
+        Output("refit-poll", "disabled"),
+        Output("refit-number", "data"),
+        Input("refit", "n_clicks"),
+        Input("refit-poll", "n_intervals"),
+        Input("url", "pathname"),
+        State("refit-number", "data"),
+    )
+    def run_refit(clicks: Any, polled: Any, path: str, seen: Any) -> Any:
+        if ctx.triggered_id == "refit" and clicks:
+            desk.job.start(current_reviewer(access) or "")
+        status = desk.job.status
+        running = status.state == "running"
+        finished = seen if running else status.number
+        return _status(status), running, not running, finished if finished != seen else no_update
+
+    @app.callback(
+        Output("refit-about", "children"),
+        Output("versions", "children"),
+        Output("outcome", "children"),
+        Input("url", "pathname"),
+        Input("stamp", "data"),
+        Input("refit-number", "data"),
+        State("view", "data"),
+    )
+    def show_model(path: str, stamp: Any, number: Any, data: Any) -> Any:
+        if path != "/model":
+            return [no_update] * 3
+        return (
+            _about(desk),
+            _versions(desk),
+            None if desk.outcome is None else _outcome(desk, desk.outcome, View.parse(data)),
+        )
+
+    @app.callback(
+        Output("stamp", "data", allow_duplicate=True),
+        Output("message", "data", allow_duplicate=True),
+        Input({"kind": "go-back", "version": ALL}, "n_clicks"),
+        State("stamp", "data"),
+        prevent_initial_call=True,
+    )
+    def go_back(clicks: list[Any], stamp: Any) -> Any:
+        if not any(clicks) or not isinstance(ctx.triggered_id, dict):
+            return no_update, no_update
+        if desk.job.status.state == "running":
+            return no_update, {"text": "A refit is running; wait until it is done.", "kind": "bad"}
+        desk.go_back_to(str(ctx.triggered_id["version"]))
+        version = desk.snapshot.version
+        return {"decisions": desk.book.stamp, "model": version}, {
+            "text": f"Model {version} is in use again.",
+            "kind": "good",
+        }
+
+
+def _status(status: Status) -> Any:
+    if status.state == "idle":
+        return None
+    if status.state == "running":
+        return [
+            html.Div(
+                html.Div(className="bar", style={"width": f"{100 * status.share:.0f}%"}), className="bar-track wide"
+            ),
+            html.P(f"{status.doing}. Started by {status.by}; you can go on reviewing.", className="hint"),
+        ]
+    kind = "good" if status.state == "done" else "bad"
+    words = "Done. The queue shows the new model." if status.state == "done" else status.doing
+    return html.P(words, className=f"note-{kind}", id=f"refit-{status.state}")
+
+
+def _about(desk: Desk) -> Any:
+    counts = np.bincount(desk.queue.book.codes, minlength=4)
+    return [
+        html.P(
+            [pill("rare"), f" {counts[1]:,}  ", pill("normal"), f" {counts[2]:,}  ", pill("unsure"), f" {counts[3]:,}"],
+            className="counts",
+        ),
+        html.P(
+            "Decisions “rare” and “normal” join the labels; “unsure” does not. The population's share of rare nodes stays "
+            "as it was, as reviewed cases are no random draw. The old model is kept.",
+            className="hint",
+        ),
+    ]
+
+
+def _versions(desk: Desk) -> Any:
+    kept = list_versions(desk.model)
+    current = desk.snapshot.version
+    rows = [
+        html.Li(
+            [
+                html.Code(one.version),
+                html.Span(f"{one.time:%Y-%m-%d %H:%M} UTC", className="when"),
+                html.Span("in use", className="pill pill-clear")
+                if one.version == current
+                else html.Button(
+                    "Use again", id={"kind": "go-back", "version": one.version}, className="button quiet small"
+                ),
+            ]
+        )
+        for one in kept
+    ]
+    if not kept:
+        rows = [html.Li([html.Code(current), html.Span("in use", className="pill pill-clear")])]
+    return card(
+        "Models",
+        html.Ul(rows, className="versions"),
+        html.P("Earlier models stay in the folder versions/ beside the current one.", className="hint"),
+    )
+
+
+def _outcome(desk: Desk, outcome: Outcome, view: View) -> Any:
+    change = outcome.change
+    before = Queue(outcome.before, desk.book).judge(view.costs, view.budget).action
+    after = desk.queue.judge(view.costs, view.budget).action
+    both = (before >= 0) & (after >= 0)
+    moved = np.flatnonzero(both & (before != after))
+    return card(
+        "What the last refit changed",
+        html.P(
+            f"{change.num_decisions:,} decisions; {change.labels_before:,} labels before, {change.labels_after:,} now. "
+            f"{moved.size:,} of {int(both.sum()):,} nodes have another action.",
+            id="outcome-said",
+        ),
+        html.Div([_moves(before[both], after[both]), _metrics(outcome)], className="two"),
+        html.H3("Nodes whose action changed, the largest change first") if moved.size else None,
+        _changed(outcome, before, after, moved),
+    )
+
+
+def _moves(before: np.ndarray, after: np.ndarray) -> Any:
+    table = np.zeros((3, 3), dtype=np.int64)
+    np.add.at(table, (before, after), 1)
+    head = html.Tr([html.Th("before ↓  now →"), *(html.Th(pill(name)) for name in ACTIONS)])
+    rows = [
+        html.Tr(
+            [
+                html.Td(pill(name)),
+                *(html.Td(f"{count:,}", className="same" if i == j else "") for j, count in enumerate(table[i])),
+            ]
+        )
+        for i, name in enumerate(ACTIONS)
+    ]
+    return html.Table([html.Thead(head), html.Tbody(rows)], className="figures moves")
+
+
+def _metrics(outcome: Outcome) -> Any:
+    change = outcome.change
+    rows = [
+        html.Tr(
+            [
+                html.Td(METRICS[name]),
+                html.Td(say_estimate(change.before[name])),
+                html.Td(say_estimate(change.after[name])),
+            ]
+        )
+        for name in change.before
+    ]
+    return html.Div(
+        [
+            html.Table(
+                [html.Thead(html.Tr([html.Th(""), html.Th("before"), html.Th("now")])), html.Tbody(rows)],
+                className="figures",
+            ),
+            html.P(
+                f"On the {change.compared:,} labels of the new model, each judged by a model that never saw it; 95% intervals.",
+                className="hint",
+            ),
+        ]
+    )
+
+
+def _changed(outcome: Outcome, before: np.ndarray, after: np.ndarray, moved: np.ndarray) -> Any:
+    old, new = outcome.before.scores.probability, outcome.after.scores.probability
+    largest = moved[np.argsort(-np.abs(new[moved] - old[moved]), kind="stable")[:_MOST_CHANGED]]
+    rows = [
+        html.Tr(
+            [
+                html.Td(case_link(outcome.after.ids[node])),
+                html.Td([pill(ACTIONS[before[node]]), " → ", pill(ACTIONS[after[node]])]),
+                html.Td(f"{old[node]:.3f} → {new[node]:.3f}", className="number"),
+            ]
+        )
+        for node in largest.tolist()
+    ]
+    return html.Table(html.Tbody(rows), className="figures changed") if rows else None

@@ -1,0 +1,134 @@
+"""The frame around the pages: header, what the browser remembers, which page is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+
+from calirare.review.desk import Desk
+from calirare.review.pages import case_page, model_page, quality_page, queue_page
+from calirare.review.pages.widgets import aria, key
+from calirare.review.security import Access, current_reviewer
+from calirare.review.view import View
+
+PAGES = {"queue": "Queue", "case": "Case", "reliability": "Reliability", "model": "Model"}
+_POLL_MILLISECONDS = 5_000
+_KEYS = (
+    ("r n u", "decide rare, normal, unsure"),
+    ("z", "take your last decision back"),
+    ("j k", "next, previous case"),
+    ("m", "write a note (Esc to leave it)"),
+    ("q", "back to the queue"),
+    ("/", "search by node id"),
+    ("?", "show or hide this list"),
+)
+
+
+def layout(desk: Desk, access: Access) -> Any:
+    """The whole app; pages stay in place and are shown one at a time, so that the queue keeps where it was."""
+    return html.Div(
+        [
+            dcc.Location(id="url", refresh=False),
+            dcc.Store(id="view", storage_type="session"),
+            dcc.Store(id="grid-model", storage_type="session"),
+            dcc.Store(id="undo-stack", storage_type="session", data=[]),
+            dcc.Store(id="acted"),
+            dcc.Store(id="stamp"),
+            dcc.Store(id="case"),
+            dcc.Store(id="seen"),
+            dcc.Store(id="message"),
+            dcc.Interval(id="poll", interval=_POLL_MILLISECONDS),
+            _header(desk, access),
+            html.Main(
+                [
+                    html.Div(queue_page.layout(desk), id="page-queue", className="page"),
+                    html.Div(case_page.layout(), id="page-case", className="page hidden"),
+                    html.Div(quality_page.layout(), id="page-reliability", className="page hidden"),
+                    html.Div(model_page.layout(), id="page-model", className="page hidden"),
+                ]
+            ),
+            _shortcuts(),
+        ],
+        id="desk",
+    )
+
+
+def _header(desk: Desk, access: Access) -> Any:
+    who: list[Any] = [html.Span(current_reviewer(access) or "", className="who", title="Written beside your decisions")]
+    if access.token is not None:
+        who.append(html.Form(html.Button("Log out", className="link"), method="post", action="/logout"))
+    links = [("queue", "/"), ("reliability", "/reliability"), ("model", "/model")]
+    return html.Header(
+        [
+            html.Div(
+                [html.Span(className="mark"), "calirare ", html.Span("review desk", className="brand-second")],
+                className="brand",
+            ),
+            html.Nav(
+                [dcc.Link(PAGES[name], href=href, id=f"nav-{name}", className="nav-link") for name, href in links]
+            ),
+            html.Div(id="progress", className="progress-box"),
+            html.Div(who, className="who-box"),
+            html.Button(
+                "?",
+                id="keys-toggle",
+                className="round",
+                title="Keyboard shortcuts",
+                **aria("Keyboard shortcuts"),
+            ),
+        ],
+        className="top",
+    )
+
+
+def _shortcuts() -> Any:
+    rows = [
+        html.Tr([html.Td([key(letter) for letter in letters.split()]), html.Td(meaning)]) for letters, meaning in _KEYS
+    ]
+    return html.Aside(
+        [html.H2("Keyboard"), html.Table(html.Tbody(rows))],
+        id="keys",
+        className="keys hidden",
+        **aria("Keyboard shortcuts"),
+    )
+
+
+def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
+    app.clientside_callback(
+        ClientsideFunction("desk", "showPage"),
+        *(Output(f"page-{name}", "className") for name in PAGES),
+        *(Output(f"nav-{name}", "className") for name in ("queue", "reliability", "model")),
+        Input("url", "pathname"),
+    )
+    app.clientside_callback(
+        ClientsideFunction("desk", "showMessage"), Output("message", "id"), Input("message", "data")
+    )
+    app.clientside_callback(
+        ClientsideFunction("desk", "toggleKeys"),
+        Output("keys", "className"),
+        Input("keys-toggle", "n_clicks"),
+        State("keys", "className"),
+        prevent_initial_call=True,
+    )
+
+    @app.callback(
+        Output("progress", "children"),
+        Output("stamp", "data"),
+        Input("view", "data"),
+        Input("acted", "data"),
+        Input("poll", "n_intervals"),
+        State("stamp", "data"),
+    )
+    def show_progress(view: Any, acted: Any, polled: Any, stamp: Any) -> Any:
+        """Progress, and a mark that changes when the decisions or the model do, so that tables know to read again."""
+        queue = desk.queue
+        progress = queue.progress(View.parse(view))
+        share = progress.done / progress.total if progress.total else 0.0
+        words = f"{progress.done:,} of {progress.total:,} to review decided"
+        children = [
+            html.Div(html.Div(className="bar", style={"width": f"{100 * share:.1f}%"}), className="bar-track"),
+            html.Span(words, title=f"{progress.decided:,} nodes decided in all", id="progress-words"),
+        ]
+        mark = {"decisions": desk.book.stamp, "model": queue.snapshot.version}
+        return children, no_update if mark == stamp else mark

@@ -1,0 +1,103 @@
+"""Small pieces that several pages draw. Text goes in as children, which the browser shows as text whatever it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from dash import dcc, html
+
+from calirare.decision import Thresholds
+from calirare.metrics import Estimate
+
+
+def case_href(node_id: str) -> str:
+    """Address of a case.
+
+    >>> case_href("A 7/é&")
+    '/case?id=A%207%2F%C3%A9%26'
+    """
+    return f"/case?id={quote(node_id, safe='', errors='replace')}"
+
+
+def case_link(node_id: str, class_name: str = "node-link") -> Any:
+    return dcc.Link(node_id, href=case_href(node_id), className=class_name, title=node_id)
+
+
+def pill(kind: str, text: str | None = None) -> Any:
+    """A small coloured word: an action, a decision or a label."""
+    return html.Span(text or kind, className=f"pill pill-{kind}")
+
+
+def key(letter: str) -> Any:
+    """A key of the keyboard."""
+    return html.Kbd(letter)
+
+
+def card(title: Any, *children: Any, id: str | None = None, class_name: str = "") -> Any:
+    given: dict[str, Any] = {} if id is None else {"id": id}
+    return html.Section([html.H2(title), *children], className=f"card {class_name}".strip(), **given)
+
+
+def aria(label: str) -> dict[str, Any]:
+    """What a screen reader says of an element."""
+    return {"aria-label": label}
+
+
+def percent(x: float) -> str:
+    """For CSS.
+
+    >>> percent(0.12345)
+    '12.35%'
+    """
+    return f"{100 * min(max(x, 0.0), 1.0):.2f}%"
+
+
+def interval_track(probability: float, lower: float, upper: float, thresholds: Thresholds) -> Any:
+    """P(rare) as a dot on a line from 0 to 1, its interval as a bar, the thresholds as ticks."""
+    ticks = [("alert", thresholds.alert if thresholds.review_pays else thresholds.alone)]
+    if thresholds.review_pays:
+        ticks.insert(0, ("review", thresholds.review))
+    zones = _zones(thresholds)
+    return html.Div(
+        [
+            html.Div(
+                [
+                    *(
+                        html.Div(className=f"zone zone-{name}", style={"left": percent(a), "width": percent(b - a)})
+                        for name, a, b in zones
+                    ),
+                    html.Div(className="range", style={"left": percent(lower), "width": percent(upper - lower)}),
+                    html.Div(className="dot", style={"left": percent(probability)}),
+                    *(html.Div(className=f"tick tick-{name}", style={"left": percent(at)}) for name, at in ticks),
+                ],
+                className="track",
+            ),
+            html.Div([html.Span("0"), html.Span("0.5"), html.Span("1")], className="scale"),
+        ],
+        className="interval",
+        role="img",
+        **aria(f"P(rare) {probability:.3f}, interval {lower:.2f} to {upper:.2f}"),
+    )
+
+
+def _zones(thresholds: Thresholds) -> Sequence[tuple[str, float, float]]:
+    if not thresholds.review_pays:
+        return (("clear", 0.0, thresholds.alone), ("alert", thresholds.alone, 1.0))
+    review, alert = min(thresholds.review, 1.0), min(thresholds.alert, 1.0)
+    return (("clear", 0.0, review), ("review", review, alert), ("alert", alert, 1.0))
+
+
+def say_estimate(estimate: Estimate, digits: int = 3) -> str:
+    """A number with its interval, in one line."""
+    return f"{estimate.value:,.{digits}f} ({estimate.lower:,.{digits}f} to {estimate.upper:,.{digits}f})"
+
+
+def say_amount(x: float) -> str:
+    """A count or a cost, with as many digits as help.
+
+    >>> say_amount(12345.6), say_amount(12.34), say_amount(0.5)
+    ('12,346', '12.3', '0.50')
+    """
+    return f"{x:,.0f}" if abs(x) >= 100 else f"{x:.1f}" if abs(x) >= 10 else f"{x:.2f}"

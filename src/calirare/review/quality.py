@@ -1,0 +1,86 @@
+"""How far the model's probabilities can be trusted: before and after calibration, on nodes it has not learned from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import softmax
+
+from calirare.data.graph import UNKNOWN
+from calirare.metrics import (
+    Estimate,
+    average_precision,
+    bootstrap_intervals,
+    brier_score,
+    negative_log_likelihood,
+    smooth_ece,
+)
+from calirare.models import GraphInputs, predict_logits
+from calirare.review.snapshot import Snapshot
+
+METRICS = {
+    "negative_log_likelihood": "Log loss",
+    "brier_score": "Brier score",
+    "smooth_ece": "Calibration error (smooth)",
+    "average_precision": "Average precision",
+}
+LOWER_IS_BETTER = ("negative_log_likelihood", "brier_score", "smooth_ece")
+_FUNCTIONS = {
+    "negative_log_likelihood": lambda y, p: negative_log_likelihood(y, np.column_stack([1 - p, p])),
+    "brier_score": lambda y, p: brier_score(y, np.column_stack([1 - p, p])),
+    "smooth_ece": smooth_ece,
+    "average_precision": average_precision,
+}
+_FEWEST_TEST = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Quality:
+    """Predictions to judge a model by.
+
+    Args:
+        y_rare: `(n,)` 1 for rare.
+        before: `(n,)` P(rare) as the backbone says it.
+        after: `(n,)` P(rare) as calibrated.
+        said: Which nodes these are, in words.
+        metrics: By name: (before, after).
+    """
+
+    y_rare: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    said: str
+    metrics: dict[str, tuple[Estimate, Estimate]]
+
+
+def measure(snapshot: Snapshot) -> Quality:
+    """On the test nodes of the split where there are enough, else on the labelled nodes, each without its label."""
+    clf, graph = snapshot.clf, snapshot.graph
+    rare = clf.rare_class_
+    test = np.empty(0, dtype=np.int64) if clf.split_ is None else clf.split_.test
+    test = test[graph.y[test] != UNKNOWN] if test.size else test
+    if test.size >= _FEWEST_TEST and len(np.unique(graph.y[test] == rare)) == 2:
+        inputs = GraphInputs(graph, next(clf.model_.parameters()).device)
+        logits = predict_logits(clf.model_, inputs).double().cpu().numpy()[test]
+        after, y = snapshot.scores.probability[test], graph.y[test]
+        said = f"{test.size:,} test nodes, whose labels the model has never read"
+    else:
+        logits, y = clf.left_out_.logits, clf.labelled_y_
+        after = clf.predict_left_out()[:, rare]
+        said = f"{y.size:,} labelled nodes, each judged by the model that never saw its label"
+    before = softmax(logits, axis=1)[:, rare]
+    y_rare = (y == rare).astype(np.int64)
+    both = [judge(y_rare, p) for p in (before, after)]
+    return Quality(y_rare, before, after, said, {name: (both[0][name], both[1][name]) for name in METRICS})
+
+
+def judge(y_rare: np.ndarray, probability: np.ndarray, *, num_resamples: int = 200) -> dict[str, Estimate]:
+    """The metrics of P(rare) with 95% intervals.
+
+    >>> found = judge(np.array([0, 0, 1, 0]), np.array([0.1, 0.2, 0.9, 0.1]), num_resamples=20)
+    >>> round(found["brier_score"].value, 4)
+    0.0175
+    """
+    bounds = {"negative_log_likelihood": (0.0, np.inf)}
+    return bootstrap_intervals(_FUNCTIONS, y_rare, probability, num_resamples=num_resamples, bounds=bounds)

@@ -1,0 +1,179 @@
+"""Fit again with the reviewers' decisions as labels, and say what that changed.
+
+A decision "rare" or "normal" is a label, stronger than one that came with the data; "unsure" and what was taken back are
+none. Decided nodes join the training labels and leave validation and test. Reviewed cases are no random draw, so they
+must not move the population's share of rare nodes: it stays that of the labels before any decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import clone
+
+from calirare.classifier import RareCategoryClassifier
+from calirare.data.graph import RareGraph, Split
+from calirare.errors import LabelError
+from calirare.fitting import ReadLabels
+from calirare.methods import get_method
+from calirare.metrics import Estimate
+from calirare.review.quality import judge
+from calirare.review.snapshot import Snapshot
+from calirare.review.store import Decision, DecisionStore, stored_text
+from calirare.review.versions import Base
+from calirare.training import Progress
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Decisions as labels: `(k,)` nodes, ascending, and whether each is rare; how many were of no use, and why."""
+
+    nodes: np.ndarray
+    rare: np.ndarray
+    unsure: int
+    unknown: int
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a refit changed.
+
+    Args:
+        num_decisions: Decisions used as labels.
+        labels_before, labels_after: How many labels trained each model.
+        compared: Labelled nodes on which both models are judged, each by what it says without the node's label.
+        before, after: Metrics on them.
+    """
+
+    num_decisions: int
+    labels_before: int
+    labels_after: int
+    compared: int
+    before: dict[str, Estimate]
+    after: dict[str, Estimate]
+
+
+def read_decisions(where: str | Path) -> list[Decision]:
+    """The current decisions of a database, a model folder or an SQLite file."""
+    store = DecisionStore.open(where, create=False)
+    try:
+        return list(store.current().values())
+    finally:
+        store.close()
+
+
+def as_labels(decisions: Iterable[Decision], index: dict[str, int]) -> Decided:
+    """The decisions that say something about nodes of this graph; `index` gives the node by its stored name."""
+    found: dict[int, bool] = {}
+    unsure = unknown = 0
+    for decision in decisions:
+        node = index.get(decision.node_id)
+        if decision.decision not in ("rare", "normal"):
+            unsure += 1
+        elif node is None:
+            unknown += 1
+        else:
+            found[node] = decision.decision == "rare"
+    nodes = np.array(sorted(found), dtype=np.int64)
+    return Decided(nodes, np.array([found[node] for node in nodes.tolist()], dtype=bool), unsure, unknown)
+
+
+def index_of(graph: RareGraph) -> dict[str, int]:
+    """Node by its name as the database stores it."""
+    return {stored_text(str(name)): node for node, name in enumerate(graph.ids.tolist())}
+
+
+def fit_with_decisions(
+    clf: RareCategoryClassifier,
+    graph: RareGraph,
+    base: Base,
+    decided: Decided,
+    *,
+    other_class: np.ndarray | None = None,
+    progress: Progress | None = None,
+) -> tuple[RareCategoryClassifier, RareGraph]:
+    """(a fresh model fitted with the decisions, the graph with them as labels). Nothing given is changed.
+
+    Args:
+        clf: Its arguments are used again; it need not be fitted.
+        graph: The graph; its labels do not matter, those of `base` do.
+        base: Labels and split before any decision.
+        decided: From `as_labels`.
+        other_class: `(N,)` the class that "normal" means for each node, where there are more than two.
+        progress: See `RareCategoryClassifier.fit`.
+    """
+    if not decided.nodes.size:
+        raise LabelError("there is no decision “rare” or “normal” to fit with; decide some cases first.")
+    before = graph.with_labels(base.y)
+    y = base.y.copy()
+    if other_class is None:
+        normal = next(c for c in range(graph.num_classes) if c != graph.rare_class)
+        other_class = np.full(graph.num_nodes, normal)
+    y[decided.nodes] = np.where(decided.rare, graph.rare_class, other_class[decided.nodes])
+    labelled = graph.with_labels(y)
+    fresh = clone(clf)
+    if fresh.rare_share is None and (base.split is None or not base.split.val.size):
+        read = ReadLabels.of(get_method(clf.method), before, base.split, clf.seed)
+        fresh.set_params(rare_share=float(read.shares(before, None)[graph.rare_class]))
+    return fresh.fit(labelled, _extended(base.split, decided.nodes), progress=progress), labelled
+
+
+def fit_from_store(
+    clf: RareCategoryClassifier,
+    graph: RareGraph,
+    split: Split | None,
+    where: str | Path,
+    *,
+    progress: Progress | None = None,
+) -> tuple[RareCategoryClassifier, RareGraph, Decided]:
+    """(fitted model, graph with the decisions as labels, the decisions used), for a graph fresh from its tables."""
+    decided = as_labels(read_decisions(where), index_of(graph))
+    fitted, labelled = fit_with_decisions(clf, graph, Base(graph.y, split), decided, progress=progress)
+    return fitted, labelled, decided
+
+
+def refit(
+    snapshot: Snapshot, decided: Decided, progress: Progress | None = None
+) -> tuple[RareCategoryClassifier, RareGraph]:
+    """`fit_with_decisions` for a snapshot: "normal" is the class that its model finds most probable but rare."""
+    other = None
+    if snapshot.graph.num_classes > 2:
+        probabilities = snapshot.clf.predict_proba(snapshot.graph)
+        probabilities[:, snapshot.graph.rare_class] = -1
+        other = probabilities.argmax(axis=1)
+    return fit_with_decisions(
+        snapshot.clf, snapshot.graph, snapshot.base, decided, other_class=other, progress=progress
+    )
+
+
+def _extended(split: Split | None, nodes: np.ndarray) -> Split | None:
+    if split is None:
+        return None
+    return Split(
+        train=np.union1d(split.train, nodes),
+        val=np.setdiff1d(split.val, nodes),
+        test=np.setdiff1d(split.test, nodes),
+    )
+
+
+def compare_models(before: Snapshot, after: Snapshot, num_decisions: int) -> Change:
+    """Both models on the labels of the newer one, each by predictions that never saw the label."""
+    nodes, y = after.clf.labelled_nodes_, after.clf.labelled_y_
+    rare = (y == after.clf.rare_class_).astype(np.int64)
+    return Change(
+        num_decisions=num_decisions,
+        labels_before=len(before.clf.labelled_nodes_),
+        labels_after=len(nodes),
+        compared=len(nodes),
+        before=judge(rare, _honest(before, nodes)),
+        after=judge(rare, _honest(after, nodes)),
+    )
+
+
+def _honest(snapshot: Snapshot, nodes: np.ndarray) -> np.ndarray:
+    own = snapshot.without_own_label
+    plain = snapshot.scores.probability
+    return np.array([own.get(node, plain[node]) for node in nodes.tolist()])

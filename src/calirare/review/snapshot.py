@@ -1,0 +1,177 @@
+"""A model, its graph, and what it says of every node: all that the pages show, unchanging until the next refit."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from calirare.classifier import RareCategoryClassifier
+from calirare.data.archive import read_arrays, write_arrays
+from calirare.data.graph import UNKNOWN, RareGraph
+from calirare.errors import DataError, InputError
+from calirare.fitting import ReadLabels
+from calirare.methods import get_method
+from calirare.persistence import load, load_graph, model_version
+from calirare.reasons import Wording
+from calirare.review.store import stored_text
+from calirare.review.versions import Base, load_base
+from calirare.triage import read_nodes, triage
+
+logger = logging.getLogger(__name__)
+COVERAGE = 0.9
+_SCORES_KEPT = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What the model says of each node.
+
+    Args:
+        probability: `(N,)` P(rare).
+        lower, upper: `(N,)` its jackknife interval.
+        member: `(N, C)` bool: the classes in its conformal set.
+        draws: What the labels leave open of the calibration; see `calirare.outlook`.
+    """
+
+    probability: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    member: np.ndarray
+    draws: np.ndarray
+
+    @classmethod
+    def of(cls, clf: RareCategoryClassifier, graph: RareGraph) -> Self:
+        table = triage(clf, graph, coverage=COVERAGE, nodes=np.arange(graph.num_nodes), num_drivers=0)
+        order = np.argsort(table.node)
+        columns = {name: getattr(table, name)[order] for name in ("probability", "lower", "upper", "member")}
+        return cls(**columns, draws=table.draws)
+
+    def fits(self, graph: RareGraph) -> bool:
+        """Whether these can be the scores of this graph's nodes; a file may hold anything."""
+        n = graph.num_nodes
+        columns = (self.probability, self.lower, self.upper)
+        return (
+            all(column.shape == (n,) and column.dtype == np.float64 for column in columns)
+            and all(((column >= 0) & (column <= 1)).all() for column in columns)
+            and self.member.shape == (n, graph.num_classes)
+            and self.member.dtype == bool
+            and self.draws.ndim == 2
+            and self.draws.shape[1] == 2
+            and bool(np.isfinite(self.draws).all())
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """One model with everything the desk asks of it.
+
+    Args:
+        version: Short name of exactly this model.
+        clf: The model.
+        graph: Its graph, the labels as the model read them.
+        base: Labels and split before any decision.
+        scores: What it says of each node.
+    """
+
+    version: str
+    clf: RareCategoryClassifier
+    graph: RareGraph
+    base: Base
+    scores: Scores
+
+    @classmethod
+    def load(cls, model: Path) -> Self:
+        """Read a model folder with its graph; scores come from the file of an earlier start, or are computed."""
+        clf, graph, version = load(model), load_graph(model), model_version(model)
+        return cls(version, clf, graph, load_base(model, clf, graph), load_scores(model, clf, graph))
+
+    @cached_property
+    def ids(self) -> np.ndarray:
+        """`(N,)` the nodes' names as text."""
+        return np.array([str(one) for one in self.graph.ids.tolist()], dtype=object)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Node by name."""
+        return {stored_text(name): node for node, name in enumerate(self.ids)}
+
+    def find(self, node_id: str) -> int | None:
+        """The node of this name, or None."""
+        return self.index.get(stored_text(node_id))
+
+    @cached_property
+    def adjacency(self) -> sp.csr_array:
+        return self.graph.adjacency()
+
+    @cached_property
+    def label(self) -> np.ndarray:
+        """`(N,)` the labels that the model has read, `UNKNOWN` elsewhere: a label kept for testing is not shown."""
+        read = read_nodes(self.clf, self.graph)
+        shown = np.full(self.graph.num_nodes, UNKNOWN)
+        nodes = self.graph.known if read is None else read
+        shown[nodes] = self.graph.y[nodes]
+        return shown
+
+    @cached_property
+    def listed(self) -> np.ndarray:
+        """Nodes of the queue, ascending: those without a label before the first decision; all if every one had one."""
+        graph = self.graph
+        if not np.array_equal(self.base.y, graph.y):
+            graph = graph.with_labels(self.base.y)
+        try:
+            read = ReadLabels.of(get_method(self.clf.method), graph, self.base.split, self.clf.seed)
+            known = np.union1d(read.train_nodes, read.val_nodes)
+        except InputError:
+            known = graph.known
+        open_nodes = np.setdiff1d(np.arange(graph.num_nodes), known)
+        return open_nodes if open_nodes.size else np.arange(graph.num_nodes)
+
+    @cached_property
+    def wording(self) -> Wording:
+        return Wording(self.graph.class_names, self.graph.rare_class, COVERAGE, self.ids)
+
+    @cached_property
+    def without_own_label(self) -> dict[int, float]:
+        """P(rare) of each labelled node by the model that never saw its label."""
+        left_out = self.clf.predict_left_out()[:, self.clf.rare_class_]
+        return dict(zip(self.clf.labelled_nodes_.tolist(), left_out.tolist(), strict=True))
+
+
+def load_scores(model: Path, clf: RareCategoryClassifier, graph: RareGraph) -> Scores:
+    """The scores from the file beside the model if they are of exactly this model and graph, else new ones."""
+    file = _scores_file(model)
+    try:
+        scores = Scores(**{name: array for name, array in read_arrays(file).items() if name in Scores.__annotations__})
+        if scores.fits(graph):
+            return scores
+        logger.warning("%s does not fit this model; the nodes are scored again.", file)
+    except (DataError, TypeError):
+        pass  # not there yet, or not ours
+    scores = Scores.of(clf, graph)
+    keep_scores(model, scores)
+    return scores
+
+
+def keep_scores(model: Path, scores: Scores) -> None:
+    """Write the current model's scores beside it, so that the next start is quick; those of a few others stay."""
+    try:
+        write_arrays(_scores_file(model), {name: getattr(scores, name) for name in Scores.__annotations__})
+        newest_first = sorted(model.glob("scores-*.npz"), key=lambda file: file.stat().st_mtime, reverse=True)
+        for old in newest_first[_SCORES_KEPT:]:
+            old.unlink(missing_ok=True)
+    except OSError as error:  # a read-only folder, a full disk: the desk works without
+        logger.warning("the scores could not be kept for the next start: %s", error)
+
+
+def _scores_file(model: Path) -> Path:
+    """The name tells one pair of model and graph from another."""
+    header = json.loads((model / "model.json").read_bytes())
+    parts = [str(header[part]["sha256"])[:12] for part in ("arrays", "graph")]
+    return model / f"scores-{'-'.join(parts)}.npz"

@@ -1,0 +1,175 @@
+"""Earlier models kept beside the current one.
+
+    MODEL/                       the current model: what every command reads
+    MODEL/versions/VERSION/      each model that was current once, whole, with its graph; loads like any model folder
+    MODEL/versions/VERSION/base.npz   the labels and the split before decisions were added, for a refitted model
+
+A model is written whole under a temporary name and renamed; `model.json` of MODEL is replaced last and in one step.
+A crash at any moment leaves the model that was current.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calirare.data.archive import read_arrays, write_arrays
+from calirare.data.graph import RareGraph, Split
+from calirare.errors import DataError, InputError
+from calirare.persistence import model_version, replace_file
+
+if TYPE_CHECKING:
+    from calirare.classifier import RareCategoryClassifier
+
+FOLDER = "versions"
+_BASE = "base.npz"
+_DAY = 86_400
+_PARTS = ("train", "val", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """What was known before any decision: labels `(N,)`, and the split of the first fit."""
+
+    y: np.ndarray
+    split: Split | None
+
+
+@dataclass(frozen=True)
+class Version:
+    """A model that can be gone back to."""
+
+    version: str
+    time: datetime
+    is_current: bool
+
+
+def load_base(model: Path, clf: RareCategoryClassifier, graph: RareGraph) -> Base:
+    """The base of the current model; for one that was never refitted, its own labels and split."""
+    file = model / FOLDER / model_version(model) / _BASE
+    if not file.is_file():
+        return Base(graph.y, clf.split_)
+    arrays = read_arrays(file)
+    y = arrays.get("y")
+    if y is None or y.shape != graph.y.shape or not np.issubdtype(y.dtype, np.integer):
+        raise DataError(f"{file} does not belong to this model; remove the folder {file.parent} to go on without it.")
+    parts = {name: arrays[name] for name in _PARTS if name in arrays}
+    return Base(y.astype(np.int64), Split(**parts) if parts else None)
+
+
+def install(clf: RareCategoryClassifier, graph: RareGraph, base: Base, model: Path) -> str:
+    """Make a model fitted with decisions the current one, keep the one before it, and give the new version."""
+    if (model / "model.json").is_file():
+        archive_current(model)
+    (model / FOLDER).mkdir(parents=True, exist_ok=True)
+    remove_leftovers(model)
+    staging = Path(tempfile.mkdtemp(dir=model / FOLDER, prefix=".new-"))
+    try:
+        clf.save(staging, graph=graph)
+        write_arrays(staging / _BASE, _base_arrays(base))
+        version = model_version(staging)
+        _rename_folder(staging, model / FOLDER / version)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    make_current(model, version)
+    return version
+
+
+def archive_current(model: Path) -> str:
+    """Keep a whole copy of the current model under its version; files are linked where the disk allows it."""
+    version = model_version(model)
+    target = model / FOLDER / version
+    if (target / "model.json").is_file():
+        return version
+    (model / FOLDER).mkdir(exist_ok=True)
+    staging = Path(tempfile.mkdtemp(dir=model / FOLDER, prefix=".new-"))
+    try:
+        _link_model(model, staging)
+        _rename_folder(staging, target)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return version
+
+
+def make_current(model: Path, version: str) -> None:
+    """Put a kept model in place; the one that was current stays in `versions`."""
+    chosen = model / FOLDER / version
+    if Path(version).name != version or not (chosen / "model.json").is_file():
+        raise InputError(f"version must be one of {[one.version for one in list_versions(model)]}; got {version!r}.")
+    before: set[str] = set()
+    if (model / "model.json").is_file():
+        archive_current(model)
+        before = _files_of(model)
+    for name in _files_of(chosen):
+        if not (model / name).exists():
+            _link(chosen / name, model / name)
+    replace_file(model / "model.json", (chosen / "model.json").read_bytes())
+    for name in before - _files_of(model):
+        (model / name).unlink(missing_ok=True)
+
+
+def remove_leftovers(model: Path) -> None:
+    """Remove what a crash left half-written a day or longer ago."""
+    for folder in (model / FOLDER).glob(".new-*"):
+        if time.time() - folder.stat().st_mtime > _DAY:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def list_versions(model: Path) -> list[Version]:
+    """The kept models, newest first."""
+    current = model_version(model)
+    found = []
+    for folder in (model / FOLDER).glob("[!.]*"):
+        file = folder / "model.json"
+        if file.is_file():
+            made = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+            found.append(Version(folder.name, made, folder.name == current))
+    return sorted(found, key=lambda one: one.time, reverse=True)
+
+
+def _base_arrays(base: Base) -> dict[str, np.ndarray]:
+    arrays = {"y": base.y}
+    if base.split is not None:
+        arrays |= {name: getattr(base.split, name) for name in _PARTS}
+    return arrays
+
+
+def _files_of(folder: Path) -> set[str]:
+    """The files that `model.json` names."""
+    header = json.loads((folder / "model.json").read_bytes())
+    names = {str(header[part]["file"]) for part in ("arrays", "graph") if part in header}
+    if any(Path(name).name != name for name in names):
+        raise DataError(f"{folder / 'model.json'} names a file outside its folder.")
+    return names
+
+
+def _link_model(source: Path, target: Path) -> None:
+    for name in _files_of(source):
+        _link(source / name, target / name)
+    # Its time says when the model was made, so it is kept.
+    shutil.copy2(source / "model.json", target / "model.json")
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        replace_file(target, source.read_bytes())
+
+
+def _rename_folder(source: Path, target: Path) -> None:
+    os.chmod(source, 0o755)
+    try:
+        source.rename(target)
+    except OSError:
+        if not (target / "model.json").is_file():  # else the very same model was kept before
+            raise

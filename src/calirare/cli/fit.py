@@ -83,19 +83,21 @@ def fit(
         seed=seed,
         device=device,
     )
+    used = None
     if decisions is not None:
-        classifier, graph = _fit_with_decisions(classifier, graph, split, decisions, out)
+        classifier, graph, used = _fit_with_decisions(classifier, graph, split, decisions, out)
     else:
         with console.epochs("Training") as step:
             classifier.fit(graph, split, progress=step)
         with console.working("Saving"):
             classifier.save(out, graph)
-    _show(classifier, graph, out, as_json)
+    _show(classifier, graph, out, as_json, used)
 
 
 def _fit_with_decisions(
     classifier: RareCategoryClassifier, graph: RareGraph, split: Split | None, decisions: str, out: Path
-) -> tuple[RareCategoryClassifier, RareGraph]:
+) -> tuple[RareCategoryClassifier, RareGraph, int]:
+    """As `fit` and `save`, with the decisions among the labels; a model that is there already is kept."""
     from calirare.review.refit import fit_from_store
     from calirare.review.versions import Base, install
 
@@ -103,8 +105,7 @@ def _fit_with_decisions(
         fitted, labelled, used = fit_from_store(classifier, graph, split, decisions, progress=step)
     with console.working("Saving"):
         install(fitted, labelled, Base(graph.y, split), out)
-    console.note(f"{used.nodes.size} decisions joined the labels; {used.unsure} were unsure, {used.unknown} of other nodes.")
-    return fitted, labelled
+    return fitted, labelled, int(used.nodes.size)
 
 
 def _parse_types(types: list[str] | None) -> dict[str, str]:
@@ -119,7 +120,9 @@ def _parse_types(types: list[str] | None) -> dict[str, str]:
     return pairs
 
 
-def _show(classifier: RareCategoryClassifier, graph: RareGraph, out: Path, as_json: bool) -> None:
+def _show(
+    classifier: RareCategoryClassifier, graph: RareGraph, out: Path, as_json: bool, decisions: int | None
+) -> None:
     from calirare.data.schema import describe_schema
 
     columns = describe_schema(graph.schema or {"columns": []})
@@ -130,6 +133,7 @@ def _show(classifier: RareCategoryClassifier, graph: RareGraph, out: Path, as_js
         "labelled": int(graph.known.size),
         "rare": int((graph.y == graph.rare_class).sum()),
         "trained_on": int(classifier.labelled_nodes_.size),
+        **({} if decisions is None else {"decisions": decisions}),
         "read": (graph.schema or {}).get("read", {}),
     }
     if as_json:

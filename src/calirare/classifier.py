@@ -26,7 +26,7 @@ from calirare.uncertainty.explanation import Explanation, explain_node
 from calirare.uncertainty.jackknife import Intervals, LeftOut, bounds_of_class, jackknife_deviation
 
 
-class RareCategoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
     """Finds the rare nodes of a graph and says how far each call can be trusted.
 
     Args:
@@ -144,7 +144,6 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self.labelled_y_ = labels.train_y
         self._trained: TrainedBackbone | None = trained
         self._graph: RareGraph | None = graph
-        self._leave_one_out: LeaveOneOut | None = None
         self._left_out: LeftOut | None = None
 
     def _evidence(
@@ -227,17 +226,12 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def predict_left_out(self) -> np.ndarray:
         """`(n, C)`: what the model says of each of `labelled_nodes_` without its label."""
         self._require_fitted()
-        if self.calibrator_ is not None and self.calibrator_.needs_graph:
-            inputs = self._training_inputs()
-            logits = predict_logits(self.model_, inputs).double().cpu().numpy()
-            logits[self.labelled_nodes_] = self._left_out_logits()
-            return self._to_probabilities(logits, inputs)[self.labelled_nodes_]
-        return self._to_probabilities(self._left_out_logits(), None)
+        return self._left_out_probabilities() if self._left_out is None else self._left_out.probabilities
 
     def predict_interval(self, graph: RareGraph, coverage: float = 0.9) -> Intervals:
         """Jackknife interval of P(rare) for every node, within [0, 1]."""
         rows, table = self.left_out_table(graph)
-        residuals = self.left_out_.residuals(self.predict_left_out(), rows, self.rare_class_)
+        residuals = self.left_out_.residuals(rows, self.rare_class_)
         return Intervals(*bounds_of_class(table, residuals, coverage=coverage, clip=True))
 
     def predict_deviation(self, graph: RareGraph) -> np.ndarray:
@@ -250,16 +244,17 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         thresholds = conformal_thresholds(self.predict_left_out(), self.labelled_y_, coverage)
         return conformal_sets(self.predict_proba(graph), thresholds)
 
-    def individual_calibration_error(self, graph: RareGraph, coverage: float = 0.9, *, clip: bool = False) -> np.ndarray:
+    def individual_calibration_error(
+        self, graph: RareGraph, coverage: float = 0.9, *, clip: bool = False
+    ) -> np.ndarray:
         """ICE of every node, `(N,)`; its mean is EICE. See `calirare.metrics.individual` for what it does not see."""
         probabilities = self.predict_proba(graph)
-        own = self.predict_left_out()
         predicted = probabilities.argmax(axis=1)
         result = np.empty(graph.num_nodes)
         for c in np.unique(predicted):
             nodes = predicted == c
             rows, table = self.left_out_table(graph, int(c))
-            residuals = self.left_out_.residuals(own, rows, int(c))
+            residuals = self.left_out_.residuals(rows, int(c))
             lower, upper = bounds_of_class(table[nodes], residuals, coverage=coverage, clip=clip)
             result[nodes] = np.abs((lower + upper) / 2 - probabilities[nodes, c])
         return result
@@ -283,9 +278,7 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """(rows of `labelled_nodes_`, `(N, m)` P(class) of every node by the model without each of these labels)."""
         inputs = self._inputs(graph)
         chosen = self.rare_class_ if of_class is None else of_class
-        return self.left_out_.probabilities(
-            self.model_, inputs, lambda logits: self._to_probabilities(logits, inputs), chosen
-        )
+        return self.left_out_.table(self.model_, inputs, lambda logits: self._to_probabilities(logits, inputs), chosen)
 
     # Keeping
 
@@ -303,54 +296,48 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self._require_fitted()
         if self._left_out is None:
             engine = self._engine()
-            self._left_out = LeftOut.from_engine(engine, left_out_evidence(engine), self.seed)
-            self._leave_one_out = None
+            self._left_out = LeftOut.from_engine(
+                engine, left_out_evidence(engine), self._left_out_probabilities(), self.seed
+            )
         return self._left_out
 
     def _left_out_logits(self) -> np.ndarray:
-        if self._left_out is not None:
-            return self._left_out.logits
-        trained = self._trained
-        if trained is None or trained.left_out_logits is None:
-            logits = left_out_evidence(self._engine())
-            if trained is None:
-                return logits
-            trained.left_out_logits = logits
-        return trained.left_out_logits
+        return left_out_evidence(self._engine()) if self._left_out is None else self._left_out.logits
+
+    def _left_out_probabilities(self) -> np.ndarray:
+        logits = self._left_out_logits()
+        if self.calibrator_ is None or not self.calibrator_.needs_graph or self._trained is None:
+            return self._to_probabilities(logits, None)
+        whole = self._trained.logits
+        whole[self.labelled_nodes_] = logits
+        return np.asarray(self._to_probabilities(whole, self._trained.inputs)[self.labelled_nodes_])
 
     def _engine(self) -> LeaveOneOut:
-        trained = self._trained
-        if trained is None:
+        if self._trained is None:
             raise NotFittedError("this model was loaded without its left-out models; fit it again.")
-        if self._leave_one_out is None:
-            self._leave_one_out = LeaveOneOut(
-                trained.model,
-                trained.inputs,
-                trained.labels.train_nodes,
-                trained.labels.train_y,
-                trained.weights,
-                trained.settings.weight_decay,
-            )
-        return self._leave_one_out
+        return self._trained.leave_one_out()
 
     def _to_probabilities(self, logits: np.ndarray, inputs: GraphInputs | None) -> np.ndarray:
         if self.calibrator_ is None:
             return np.asarray(softmax(logits, axis=1))
         return self.calibrator_.predict_proba(logits, graph=inputs)
 
-    def _training_inputs(self) -> GraphInputs:
-        if self._trained is None:
-            raise NotFittedError("this method looks at the training graph; fit it again or pass the graph.")
-        return self._trained.inputs
-
     def _inputs(self, graph: RareGraph) -> GraphInputs:
         self._require_fitted()
         if graph.num_features != self.n_features_in_:
-            raise InputError(f"the graph has {graph.num_features} features; the model was fitted on {self.n_features_in_}.")
-        if self.feature_names_ is not None and graph.feature_names is not None and graph.feature_names != self.feature_names_:
+            raise InputError(
+                f"the graph has {graph.num_features} features; the model was fitted on {self.n_features_in_}."
+            )
+        if (
+            self.feature_names_ is not None
+            and graph.feature_names is not None
+            and graph.feature_names != self.feature_names_
+        ):
             pairs = zip(self.feature_names_, graph.feature_names, strict=True)
             at_fit, now = next(pair for pair in pairs if pair[0] != pair[1])
-            raise InputError(f"features differ from those at fit: expected {at_fit!r}, got {now!r}. Read the tables with the model's schema.")
+            raise InputError(
+                f"features differ from those at fit: expected {at_fit!r}, got {now!r}. Read the tables with the model's schema."
+            )
         if self._trained is not None and graph is self._graph:
             return self._trained.inputs
         return GraphInputs(graph, choose_device(self.device))

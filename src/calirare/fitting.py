@@ -14,6 +14,7 @@ from torch import nn
 from calirare.data.graph import UNKNOWN, RareGraph, Split
 from calirare.data.splits import split_labels
 from calirare.errors import InputError, LabelError
+from calirare.influence import LeaveOneOut
 from calirare.methods import Method
 from calirare.models import GraphInputs, make_backbone, predict_logits
 from calirare.training import History, Progress, Task, node_weights, seeded, train
@@ -41,10 +42,14 @@ class ReadLabels:
         val_nodes = split.val if method.reads_validation else np.empty(0, dtype=np.int64)
         for part, nodes in (("train", train_nodes), ("val", val_nodes)):
             if nodes.size and nodes.max() >= graph.num_nodes:
-                raise InputError(f"split.{part} names node {int(nodes.max())}; the graph has nodes 0…{graph.num_nodes - 1}.")
+                raise InputError(
+                    f"split.{part} names node {int(nodes.max())}; the graph has nodes 0…{graph.num_nodes - 1}."
+                )
             unknown = nodes[graph.y[nodes] == UNKNOWN]
             if unknown.size:
-                raise LabelError(f"split.{part} holds {unknown.size} nodes without a label, first {unknown[:5].tolist()}; leave them out.")
+                raise LabelError(
+                    f"split.{part} holds {unknown.size} nodes without a label, first {unknown[:5].tolist()}; leave them out."
+                )
         labels = cls(train_nodes, graph.y[train_nodes], val_nodes, graph.y[val_nodes])
         labels._check(method, graph)
         return labels
@@ -67,7 +72,7 @@ class ReadLabels:
         counts = np.bincount(y, minlength=graph.num_classes).astype(np.float64)
         if (counts == 0).any():
             counts = np.bincount(self.train_y, minlength=graph.num_classes).astype(np.float64)
-        shares = counts / counts.sum()
+        shares: np.ndarray = counts / counts.sum()
         if rare_share is None:
             return shares
         if not 0 < rare_share < 1:
@@ -128,13 +133,25 @@ class TrainedBackbone:
     settings: FitSettings
     num_classes: int
     history: History = field(default_factory=History)
-    left_out_logits: np.ndarray | None = field(default=None, repr=False)
-    """Left-out logits of the training labels, kept by the first calibration that asks for them."""
+    _leave_one_out: LeaveOneOut | None = field(default=None, repr=False)
 
     @property
     def logits(self) -> np.ndarray:
         """`(N, C)` float64, in eval mode."""
         return predict_logits(self.model, self.inputs).double().cpu().numpy()
+
+    def leave_one_out(self) -> LeaveOneOut:
+        """The leave-one-out engine of the training labels, made once for every calibration that asks."""
+        if self._leave_one_out is None:
+            self._leave_one_out = LeaveOneOut(
+                self.model,
+                self.inputs,
+                self.labels.train_nodes,
+                self.labels.train_y,
+                self.weights,
+                self.settings.weight_decay,
+            )
+        return self._leave_one_out
 
     def retrain(self, method: Method, rows: np.ndarray, fold: int) -> np.ndarray:
         """Logits `(N, C)` of a fresh model trained on some rows of the training labels."""
@@ -159,12 +176,14 @@ def fit_backbone(
             settings.backbone, inputs.num_features, num_classes, hidden=settings.hidden, dropout=settings.dropout
         ).to(inputs.device, inputs.dtype)
     weights = node_weights(labels.train_y, num_classes, settings.class_costs)
-    arguments = {"num_classes": num_classes, "weight_decay": settings.weight_decay}
-    task = Task.make(model, inputs, labels.train_nodes, labels.train_y, weights, **arguments)
-    validation = None
+
+    def task_of(nodes: np.ndarray, y: np.ndarray, weights: np.ndarray) -> Task:
+        return Task.make(model, inputs, nodes, y, weights, num_classes=num_classes, weight_decay=settings.weight_decay)
+
+    task, validation = task_of(labels.train_nodes, labels.train_y, weights), None
     if labels.val_nodes.size:
         val_weights = node_weights(labels.val_y, num_classes, settings.class_costs)
-        validation = Task.make(model, inputs, labels.val_nodes, labels.val_y, val_weights, **arguments)
+        validation = task_of(labels.val_nodes, labels.val_y, val_weights)
     refinement = method.refinement
     total = settings.epochs + (refinement.epochs if refinement else 0)
     history = train(
@@ -186,7 +205,9 @@ def fit_backbone(
             epochs=refinement.epochs,
             lr=refinement.lr,
             seed=settings.seed,
-            progress=None if progress is None else lambda epoch, _, loss: progress(settings.epochs + epoch, total, loss),
+            progress=None
+            if progress is None
+            else lambda epoch, _, loss: progress(settings.epochs + epoch, total, loss),
         )
         history.loss.extend(more.loss)
     return TrainedBackbone(model, inputs, labels, weights, settings, num_classes, history)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from calirare.calibration import (
+    GATS,
     CaGCN,
     Calibrator,
-    GATS,
     IsotonicCalibration,
     MatrixScaling,
     PlattScaling,
@@ -124,7 +124,9 @@ for _method in (
     Method("vector", "a scale and a shift per class", calibrator=VectorScaling, evidence="val", source="guo2017"),
     Method("matrix", "a linear map of the logits", calibrator=MatrixScaling, evidence="val", source="guo2017"),
     Method("platt", "one scale, a shift per class", calibrator=PlattScaling, evidence="val", source="platt1999"),
-    Method("isotonic", "a monotone step function", calibrator=IsotonicCalibration, evidence="val", source="zadrozny2002"),
+    Method(
+        "isotonic", "a monotone step function", calibrator=IsotonicCalibration, evidence="val", source="zadrozny2002"
+    ),
     Method("label_smoothing", "smoothed labels", objective=SmoothedCrossEntropy, source="szegedy2016"),
     Method("mixup", "two-branch graph MixUp", objective=MixUp, source="wang2021mixup"),
     Method("cagcn", "a temperature per node by a GCN", calibrator=CaGCN, evidence="val", source="wang2021"),

@@ -67,7 +67,9 @@ def load(path: str | Path, backbone: torch.nn.Module | None = None) -> RareCateg
     try:
         return _rebuild(header, arrays, backbone)
     except (KeyError, TypeError, IndexError, AttributeError, RuntimeError) as error:
-        raise ModelFormatError(f"{folder} is not a complete calirare model ({type(error).__name__}: {error}); save it again.") from error
+        raise ModelFormatError(
+            f"{folder} is not a complete calirare model ({type(error).__name__}: {error}); save it again."
+        ) from error
 
 
 def load_graph(path: str | Path) -> RareGraph:
@@ -124,7 +126,7 @@ def _describe(classifier: RareCategoryClassifier) -> tuple[dict[str, np.ndarray]
 
     left_out = classifier.left_out_
     arrays = {f"model/{name}": value.detach().cpu().numpy() for name, value in classifier.model_.state_dict().items()}
-    for name in ("nodes", "y", "logits", "rows", "directions"):
+    for name in ("nodes", "y", "logits", "probabilities", "rows", "directions"):
         arrays[f"left_out/{name}"] = getattr(left_out, name)
     arguments = classifier.get_params(deep=False)
     if isinstance(arguments["backbone"], torch.nn.Module):
@@ -166,13 +168,17 @@ def _describe_calibrator(calibrator: Calibrator, role: str, arrays: dict[str, np
 def _read_header(folder: Path) -> dict[str, Any]:
     file = folder / "model.json"
     if not file.is_file():
-        raise ModelFormatError(f"{folder} is not a calirare model: it has no model.json. Give the folder that `save` or `calirare fit --out` wrote.")
+        raise ModelFormatError(
+            f"{folder} is not a calirare model: it has no model.json. Give the folder that `save` or `calirare fit --out` wrote."
+        )
     if file.stat().st_size > _LARGEST_JSON:
         raise ModelFormatError(f"{file} is larger than {_LARGEST_JSON >> 20} MiB and is not read.")
     try:
         header = json.loads(file.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise ModelFormatError(f"{file} is not valid JSON ({error}); it was truncated or edited. Save the model again.") from error
+        raise ModelFormatError(
+            f"{file} is not valid JSON ({error}); it was truncated or edited. Save the model again."
+        ) from error
     if not isinstance(header, dict) or header.get("format") != "calirare model":
         raise ModelFormatError(f"{file} does not describe a calirare model.")
     if header.get("format_version") != FORMAT_VERSION:
@@ -191,7 +197,9 @@ def _checked_file(folder: Path, entry: Any) -> Path:
     if not file.is_file() or file.is_symlink():
         raise ModelFormatError(f"{folder} lacks {name}; the model is incomplete. Save it again.")
     if _sha256(file) != digest:
-        raise ModelFormatError(f"{file} was truncated or edited: its sha256 differs from the one in model.json. Save the model again.")
+        raise ModelFormatError(
+            f"{file} was truncated or edited: its sha256 differs from the one in model.json. Save the model again."
+        )
     return file
 
 
@@ -215,7 +223,9 @@ def _rebuild(
     arguments = dict(header["arguments"])
     if arguments["backbone"] == _MODULE:
         if backbone is None:
-            raise ModelFormatError("this model's backbone is a module of your own; pass it: cr.load(path, backbone=module).")
+            raise ModelFormatError(
+                "this model's backbone is a module of your own; pass it: cr.load(path, backbone=module)."
+            )
         arguments["backbone"] = backbone
     classifier = RareCategoryClassifier(**arguments)
     num_classes = len(header["class_names"])
@@ -244,7 +254,7 @@ def _rebuild(
     left_out = LeftOut(**_group(arrays, "left_out/"))
     classifier._left_out = left_out
     classifier.labelled_nodes_, classifier.labelled_y_ = left_out.nodes, left_out.y
-    classifier._trained, classifier._graph, classifier._leave_one_out = None, None, None
+    classifier._trained, classifier._graph = None, None
     parts = _group(arrays, "split/")
     classifier.split_ = Split(**parts) if parts else None
     for role in ("calibrator_", "decision_"):

@@ -188,7 +188,7 @@ def triage(
     probability = clf.predict_proba(graph)[:, clf.rare_class_]
     rows, table = clf.left_out_table(graph)
     own = clf.predict_left_out()
-    residuals = clf.left_out_.residuals(own, rows, clf.rare_class_)
+    residuals = clf.left_out_.residuals(rows, clf.rare_class_)
     lower, upper = bounds_of_class(table[chosen], residuals, coverage=coverage, clip=True)
     drivers = strongest_pulls(
         table[chosen], probability[chosen], clf.labelled_nodes_[rows], clf.labelled_y_[rows], num_drivers

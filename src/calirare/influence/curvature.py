@@ -130,7 +130,7 @@ class DualCurvature:
         n, parts = self.terms.residual.shape
         steps = _newton_or_plain(self.left_over, self.terms.whitened, step)
         scaled = self.leverage @ steps[..., None]
-        by_leverage = torch.linalg.solve_triangular(self.terms.factor.mT, scaled, upper=True)[..., 0]
+        by_leverage: Tensor = torch.linalg.solve_triangular(self.terms.factor.mT, scaled, upper=True)[..., 0]
         small = self.leverage.diagonal(dim1=1, dim2=2).amin(dim=1) < _SMALL_LEVERAGE
         if small.any():
             rows = small.nonzero()[:, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -68,7 +69,7 @@ class GCNJacobian:
         n = len(nodes)
         kernel = np.zeros((n, self.parts, n, self.parts))
         size, width = features.shape
-        entries = _SPARSE_COST * features.nnz if sp.issparse(features) else size * width
+        entries = size * width if isinstance(features, np.ndarray) else _SPARSE_COST * features.nnz
         by_pairs, by_unit = entries * size + self.parts**2 * size**2 * self.hidden, self.hidden * n**2 * width / 2
         add = self._add_input_by_pairs if by_pairs < by_unit else self._add_input_by_unit
         add(kernel, local, features, active, weight)
@@ -92,8 +93,7 @@ class GCNJacobian:
         columns = local.T.tocsr()
         for start in range(0, size, block):
             stop = min(start + block, size)
-            chosen = features[start:stop]
-            pairs = (features @ (chosen.toarray() if sp.issparse(chosen) else chosen).T).T + 1.0
+            pairs = (features @ _as_dense(features[start:stop]).T).T + 1.0
             left = local[:, start:stop]
             for c in range(self.parts):
                 scaled = active[start:stop] * weight[c]
@@ -114,8 +114,7 @@ class GCNJacobian:
         """Σ_k W̃[c, k] W̃[c', k] R_k R_kᵀ, one hidden unit at a time: best where neighbourhoods are large."""
         for k in range(self.hidden):
             masked = (local * active[:, k]).tocsr()
-            rows = masked @ features
-            rows = rows.toarray() if sp.issparse(rows) else rows
+            rows = _as_dense(masked @ features)
             bias = masked.sum(axis=1)
             # The BLAS routine for R Rᵀ computes one triangle: half the work of a general product.
             upper = np.triu(dsyrk(1.0, rows.T, trans=1))
@@ -134,8 +133,7 @@ class GCNJacobian:
         n = len(nodes)
         unit = np.empty((n, self.hidden, self.inputs.num_features))
         for k in range(self.hidden):
-            product = (local * active[:, k]) @ features
-            unit[:, k] = product.toarray() if sp.issparse(product) else product
+            unit[:, k] = _as_dense((local * active[:, k]) @ features)
         propagated = local @ self._on_cpu(self.relu, neighbours)
         pieces = {
             "input.weight": weight[None, :, :, None] * unit[:, None],
@@ -168,7 +166,10 @@ class GCNJacobian:
     def push(self, directions: Tensor) -> Tensor:
         inputs, columns = self.inputs, len(directions)
         pieces = directions.to(self.relu.dtype).split([shape.numel() for shape in self.shapes], dim=1)
-        by_name = {name: piece.reshape(columns, *shape) for name, piece, shape in zip(self.names, pieces, self.shapes, strict=True)}
+        by_name = {
+            name: piece.reshape(columns, *shape)
+            for name, piece, shape in zip(self.names, pieces, self.shapes, strict=True)
+        }
         basis, weight = self.basis.to(self.relu), self.weight.to(self.relu)
         stacked = by_name["input.weight"].reshape(columns * self.hidden, -1).T
         sparse = isinstance(inputs.x, SparseMatrix)
@@ -178,4 +179,11 @@ class GCNJacobian:
         inner = torch.einsum("nbk,ck->ncb", first, weight)
         inner += torch.einsum("nk,bjk,jc->ncb", self.relu, by_name["output.weight"], basis)
         pushed = inputs.normalized @ inner.reshape(inputs.num_nodes, -1)
-        return pushed.reshape(inputs.num_nodes, self.parts, columns) + torch.einsum("bj,jc->cb", by_name["output.bias"], basis)
+        return pushed.reshape(inputs.num_nodes, self.parts, columns) + torch.einsum(
+            "bj,jc->cb", by_name["output.bias"], basis
+        )
+
+
+def _as_dense(block: Any) -> np.ndarray:
+    """A block of rows as an array; only ever called on blocks of bounded size."""
+    return block if isinstance(block, np.ndarray) else np.asarray(block.toarray())

@@ -109,11 +109,15 @@ class LeaveOneOut:
             torch.from_numpy(np.asarray(weights, dtype=np.float64)).to(device),
         )
         self.jacobian = make_jacobian(model, inputs)
-        self.solver = solver if solver != "auto" else choose_solver(
-            len(self.nodes), self.jacobian.parts, self.jacobian.num_parameters
+        self.solver = (
+            solver
+            if solver != "auto"
+            else choose_solver(len(self.nodes), self.jacobian.parts, self.jacobian.num_parameters)
         )
         if solver == "auto" and self.solver == "iterative":
-            logger.warning("%d labels and %d parameters: solving by iteration.", len(nodes), self.jacobian.num_parameters)
+            logger.warning(
+                "%d labels and %d parameters: solving by iteration.", len(nodes), self.jacobian.num_parameters
+            )
         self.curvature: Curvature = _SOLVERS[self.solver](self.jacobian, self.nodes, terms, self.damping)
 
     @property
@@ -126,7 +130,9 @@ class LeaveOneOut:
         changes = self.curvature.changes_among_labelled(self.step)
         return torch.einsum("vpi,cp->vic", changes, self.basis)
 
-    def changes(self, rows: np.ndarray | None = None, targets: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, Tensor]]:
+    def changes(
+        self, rows: np.ndarray | None = None, targets: np.ndarray | None = None
+    ) -> Iterator[tuple[np.ndarray, Tensor]]:
         """For blocks of labelled `rows`, the change of the logits of `targets` (default: all nodes).
 
         Yields `(rows, (targets, len(rows), C))`; a block is sized so that the work arrays stay near 128 MB.

@@ -96,6 +96,4 @@ def expected_individual_calibration_error(
     clip: bool = False,
 ) -> Tensor:
     """EICE: the mean of ICE over the nodes given."""
-    return individual_calibration_error(
-        probabilities, left_out, own_left_out, y, coverage=coverage, clip=clip
-    ).mean()
+    return individual_calibration_error(probabilities, left_out, own_left_out, y, coverage=coverage, clip=clip).mean()

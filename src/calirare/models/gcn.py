@@ -27,9 +27,9 @@ class GCN(nn.Module):
 
     def hidden_input(self, inputs: GraphInputs) -> Tensor:
         """Â X W₁ + b₁, before the relu."""
-        if isinstance(inputs.x, SparseMatrix):
-            return inputs.normalized @ self.input(inputs.x) + self.input_bias
-        return self.input(inputs.propagated_x) + self.input_bias
+        sparse = isinstance(inputs.x, SparseMatrix)
+        product: Tensor = inputs.normalized @ self.input(inputs.x) if sparse else self.input(inputs.propagated_x)
+        return product + self.input_bias
 
     def forward(self, inputs: GraphInputs) -> Tensor:
         hidden = F.dropout(torch.relu(self.hidden_input(inputs)), self.dropout, self.training)

@@ -45,7 +45,7 @@ class SparseMatrix:
         return int(self.csr.nnz)
 
     def __matmul__(self, dense: Tensor) -> Tensor:
-        result: Tensor = _Multiply.apply(dense, self, False)
+        result: Tensor = _Multiply.apply(dense, self, False)  # type: ignore[no-untyped-call]
         return result
 
     def take_rows(self, rows: np.ndarray) -> sp.csr_array:
@@ -83,17 +83,17 @@ class _Multiply(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        return _Multiply.apply(gradients[0], ctx.matrix, not ctx.transpose), None, None
+        return _Multiply.apply(gradients[0], ctx.matrix, not ctx.transpose), None, None  # type: ignore[no-untyped-call]
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Tensor:
-        result: Tensor = _Multiply.apply(tangents[0], ctx.matrix, ctx.transpose)
+        result: Tensor = _Multiply.apply(tangents[0], ctx.matrix, ctx.transpose)  # type: ignore[no-untyped-call]
         return result
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], dense: Tensor, matrix: SparseMatrix, transpose: bool) -> Any:
         batch = dense.movedim(in_dims[0] or 0, -1)
-        flat = _Multiply.apply(batch.reshape(batch.shape[0], -1), matrix, transpose)
+        flat = _Multiply.apply(batch.reshape(batch.shape[0], -1), matrix, transpose)  # type: ignore[no-untyped-call]
         return flat.reshape(-1, *batch.shape[1:]), batch.dim() - 1
 
 

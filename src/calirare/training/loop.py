@@ -65,11 +65,13 @@ def train(
         for epoch in range(epochs):
             optimizer.zero_grad()
             loss = objective.loss(task, epoch)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimizer.step()
             history.loss.append(float(loss.detach()))
             if not math.isfinite(history.loss[-1]):
-                raise NumericalError(f"the loss became {history.loss[-1]} in epoch {epoch + 1}; lower lr or scale the features.")
+                raise NumericalError(
+                    f"the loss became {history.loss[-1]} in epoch {epoch + 1}; lower lr or scale the features."
+                )
             if progress is not None:
                 progress(epoch + 1, epochs, history.loss[-1])
             if validation is not None and patience is not None:

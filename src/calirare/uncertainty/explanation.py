@@ -75,4 +75,4 @@ def _replaced(logits: np.ndarray, node: int, changed: np.ndarray, to_probabiliti
     """Probabilities `(C,)` of the node once its logits are replaced."""
     logits = logits.copy()
     logits[node] = changed
-    return to_probabilities(logits)[node]
+    return np.asarray(to_probabilities(logits)[node])

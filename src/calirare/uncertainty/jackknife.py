@@ -36,7 +36,7 @@ class Intervals:
 
     @property
     def width(self) -> np.ndarray:
-        return self.upper - self.lower
+        return np.asarray(self.upper - self.lower)
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class LeftOut:
         nodes: `(n,)` the labelled nodes.
         y: `(n,)` their classes.
         logits: `(n, C)` left-out logits of all of them.
+        probabilities: `(n, C)` the same, calibrated.
         rows: `(m,)` the rows of `nodes` whose shifts are kept, in random order; all of them unless memory forbids.
         directions: `(m, P)` float32: θ₋ᵢ - θ.
     """
@@ -54,11 +55,12 @@ class LeftOut:
     nodes: np.ndarray
     y: np.ndarray
     logits: np.ndarray
+    probabilities: np.ndarray
     rows: np.ndarray
     directions: np.ndarray
 
     @classmethod
-    def from_engine(cls, engine: LeaveOneOut, logits: np.ndarray, seed: int) -> LeftOut:
+    def from_engine(cls, engine: LeaveOneOut, logits: np.ndarray, probabilities: np.ndarray, seed: int) -> LeftOut:
         """Keep what intervals need; `logits` are the engine's left-out logits as evidence."""
         n, size = len(engine.nodes), engine.jacobian.num_parameters
         kept = min(n, _MOST_LEFT_OUT, max(64, _LARGEST_DIRECTIONS // size))
@@ -68,7 +70,7 @@ class LeftOut:
         for start in range(0, kept, block):
             found = engine.curvature.directions(rows[start : start + block], engine.step)
             directions[start : start + block] = found.float().cpu().numpy()
-        return cls(engine.nodes, engine.y, logits, rows, directions)
+        return cls(engine.nodes, engine.y, logits, probabilities, rows, directions)
 
     def shifted_logits(self, model: nn.Module, inputs: GraphInputs) -> Iterator[tuple[np.ndarray, Tensor]]:
         """Blocks `(rows, (N, b, C))`: every node's logits by some of the left-out models."""
@@ -85,7 +87,7 @@ class LeftOut:
             changes = torch.einsum("vpi,cp->vic", jacobian.push(directions), basis)
             yield self.rows[start:stop], logits[:, None] + changes
 
-    def probabilities(
+    def table(
         self, model: nn.Module, inputs: GraphInputs, to_probabilities: ToProbabilities, of_class: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """(rows used, `(N, m)` float32 calibrated P(class) of every node by each left-out model)."""
@@ -97,10 +99,10 @@ class LeftOut:
             used.append(rows)
         return np.concatenate(used), np.concatenate(tables, axis=1)
 
-    def residuals(self, probabilities: np.ndarray, rows: np.ndarray, of_class: int) -> np.ndarray:
-        """r_i = |1[y_i = c] - p_i(θ₋ᵢ)| from the calibrated left-out probabilities `(n, C)`."""
+    def residuals(self, rows: np.ndarray, of_class: int) -> np.ndarray:
+        """r_i = |1[y_i = c] - p_i(θ₋ᵢ)| of these rows, from the calibrated left-out probabilities."""
         target = (self.y[rows] == of_class).astype(np.float64)
-        return np.asarray(np.abs(target - probabilities[rows, of_class]))
+        return np.asarray(np.abs(target - self.probabilities[rows, of_class]))
 
 
 def bounds_of_class(
@@ -108,9 +110,7 @@ def bounds_of_class(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The jackknife bounds of `calirare.metrics.individual` for arrays."""
     left_out = torch.from_numpy(np.ascontiguousarray(table))
-    lower, upper = jackknife_bounds(
-        left_out, torch.from_numpy(residuals).to(left_out), coverage=coverage, clip=clip
-    )
+    lower, upper = jackknife_bounds(left_out, torch.from_numpy(residuals).to(left_out), coverage=coverage, clip=clip)
     return lower.double().numpy(), upper.double().numpy()
 
 

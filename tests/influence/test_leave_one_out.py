@@ -62,13 +62,14 @@ def _own(engine):
 @pytest.mark.parametrize("num_classes", [2, 4])
 @pytest.mark.parametrize("name", MODELS)
 def test_dual_and_primal_equal_brute_force(name, num_classes, step):
-    case = _case(name, num_classes)
-    expected, rows = centred(changes(*case, 1e-2, step=step)), np.arange(len(NODES))
+    nodes = NODES if name == "gcn" else NODES[:6]
+    case = _case(name, num_classes, nodes=nodes)
+    expected, rows = centred(changes(*case, 1e-2, step=step)), np.arange(len(nodes))
     directions = parameter_steps(*case, 1e-2, step=step)
     for solver in ("dual", "primal"):
         engine = LeaveOneOut(*case, 1e-2, step=step, solver=solver)
-        torch.testing.assert_close(_own(engine), expected[NODES, rows], atol=1e-8, rtol=0)
-        torch.testing.assert_close(centred(engine.changes_among_labelled()), expected[NODES], atol=1e-8, rtol=0)
+        torch.testing.assert_close(_own(engine), expected[nodes, rows], atol=1e-8, rtol=0)
+        torch.testing.assert_close(centred(engine.changes_among_labelled()), expected[nodes], atol=1e-8, rtol=0)
         everywhere = torch.cat([block for _, block in engine.changes()], dim=1)
         torch.testing.assert_close(centred(everywhere), expected, atol=1e-8, rtol=0)
         torch.testing.assert_close(engine.curvature.directions(rows, step), directions, atol=1e-8, rtol=0)
@@ -187,19 +188,17 @@ def test_newton_follows_real_retraining_better_than_plain_influence():
     trained, theta = retrain_without(model, inputs, nodes, y, weights, decay, row=None)
     with torch.no_grad():
         nn.utils.vector_to_parameters(theta, model.parameters())
-    real = torch.stack(
-        [retrain_without(model, inputs, nodes, y, weights, decay, row)[0] - trained for row in range(24)], 1
-    )
-    real = centred(real)
+    left = np.arange(0, 24, 2)
+    without = [retrain_without(model, inputs, nodes, y, weights, decay, row)[0] for row in left]
+    real = centred(torch.stack(without, dim=1) - trained[:, None])[..., 1]
     relative = {}
     for step in ("newton", "influence"):
         engine = LeaveOneOut(model, inputs, nodes, y, weights, decay, step=step)
-        own = _own(engine)[:, 1]
-        truth = real[nodes, np.arange(24), 1]
-        everywhere = centred(torch.cat([block for _, block in engine.changes()], dim=1))
+        own, truth = _own(engine)[left, 1], real[nodes[left], np.arange(len(left))]
+        everywhere = centred(torch.cat([block for _, block in engine.changes(left)], dim=1))[..., 1]
         correlations = [
             float(torch.corrcoef(torch.stack(pair))[0, 1])
-            for pair in ((own, truth), (everywhere[..., 1].flatten(), real[..., 1].flatten()))
+            for pair in ((own, truth), (everywhere.flatten(), real.flatten()))
         ]
         relative[step] = float((own - truth).norm() / truth.norm())
         if step == "newton":

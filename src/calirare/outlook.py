@@ -6,8 +6,13 @@ fifth, in the same direction for every node, so no averaging over nodes helps. B
 
 Calibration is drawn by a Bayesian bootstrap over the left-out predictions of the labelled nodes: each label gets a random
 weight, within its class; the population's share of the rare class is drawn as the labels leave it open (and kept where
-the user gave it); and logit P' = a + b · logit P is fitted by weighted likelihood. Where the model was calibrated on the
-same left-out predictions the fit is (0, 1) on average; the spread of (a, b) is how far other labels could have moved it.
+the user gave it); and, with u = logit P,
+
+    logit P' = a + b · u + c₁ · max(u − k₁, 0) + c₂ · max(u − k₂, 0)
+
+is fitted by weighted likelihood, with knots k at the rare share and at one half. The bends c let a calibration map that
+is too simple for the data (a line, in Platt's case) show; a normal prior of width 1/2 keeps them small where the labels
+say nothing. The spread of the fits is how far other labels could have moved the probabilities.
 
 Note:
     Given its probability, each node is an own coin. Where rare nodes come in clusters that the probabilities do not
@@ -30,7 +35,8 @@ from calirare.metrics.bootstrap import Estimate
 _SMALLEST_PROBABILITY = 1e-9
 _MOST_BINS = 256
 """Nodes of nearly the same probability are drawn together; a finer grid changes no digit that is shown."""
-_NEWTON_STEPS = 30
+_NEWTON_STEPS = 40
+_BEND_WIDTH = 0.5
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,26 @@ class Group:
     cost: Estimate
 
 
+@dataclass(frozen=True, eq=False)
+class CalibrationDraws:
+    """Calibration maps that the labels leave open.
+
+    Args:
+        parameters: `(draws, 2 + knots)`: a, b and the bends.
+        knots: Where the map may bend, in logits.
+    """
+
+    parameters: np.ndarray
+    knots: tuple[float, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.parameters)
+
+    def probabilities(self, z: np.ndarray) -> np.ndarray:
+        """`(draws, n)`: what each draw makes of logits `(n,)`."""
+        return np.asarray(expit(self.parameters @ _basis(z, self.knots).T))
+
+
 def calibration_draws(
     left_out_probability: Any,
     y_rare: Any,
@@ -58,8 +84,8 @@ def calibration_draws(
     num_share_labels: float | None,
     num_draws: int = 1000,
     seed: int = 0,
-) -> np.ndarray:
-    """`(num_draws, 2)`: a and b of logit P' = a + b · logit P that the labelled nodes leave open.
+) -> CalibrationDraws:
+    """The calibration maps that the labelled nodes leave open; see the top of this module.
 
     Args:
         left_out_probability: `(n,)` P(rare) of the labelled nodes by models that never saw their labels.
@@ -70,9 +96,10 @@ def calibration_draws(
         seed: Of the draws.
 
     >>> rng = np.random.default_rng(0)
-    >>> p = rng.random(2_000); y = rng.random(2_000) < p
-    >>> draws = calibration_draws(p, y, rare_share=0.5, num_share_labels=2_000)
-    >>> bool(np.abs(draws.mean(axis=0) - [0, 1]).max() < 0.2), bool((draws.std(axis=0) < 0.1).all())
+    >>> p = rng.random(4_000); y = rng.random(4_000) < p
+    >>> draws = calibration_draws(p, y, rare_share=0.5, num_share_labels=4_000)
+    >>> drawn = draws.probabilities(np.zeros(1))  # at logit 0, which is P = 0.5
+    >>> bool(abs(drawn.mean() - 0.5) < 0.03), bool(drawn.std() < 0.03)
     (True, True)
     """
     p, rare = np.asarray(left_out_probability, dtype=np.float64), np.asarray(y_rare, dtype=bool)
@@ -96,36 +123,37 @@ def calibration_draws(
         weight.append(drawn / drawn.sum(axis=1, keepdims=True) * part[:, None])
         z.append(centre)
         target.append(np.full(centre.size, float(flag)))
-    return _fit_lines(np.concatenate(z), np.concatenate(target), np.concatenate(weight, axis=1), 1 / p.size)
+    knots = tuple(sorted({float(logit(rare_share)), 0.0}))
+    features = _basis(np.concatenate(z), knots)
+    # A prior of width 1 around the line a = 0, b = 1, so that separable labels have a finite fit too.
+    widths = np.array([1.0, 1.0, *(_BEND_WIDTH for _ in knots)])
+    start = np.array([0.0, 1.0, *(0.0 for _ in knots)])
+    fitted = _fit_maps(features, np.concatenate(target), np.concatenate(weight, axis=1), start, widths**-2 / p.size)
+    return CalibrationDraws(fitted, knots)
 
 
-def _fit_lines(z: np.ndarray, target: np.ndarray, weight: np.ndarray, ridge: float) -> np.ndarray:
-    """Weighted logistic regressions on one column, a row of `weight` each, by Newton's method from (0, 1).
-
-    `ridge` pulls (a, b) to (0, 1) with the strength of one label, so that separable labels have a finite fit.
-    """
-    line = np.tile([0.0, 1.0], (len(weight), 1))
+def _fit_maps(
+    features: np.ndarray, target: np.ndarray, weight: np.ndarray, start: np.ndarray, ridge: np.ndarray
+) -> np.ndarray:
+    """Weighted logistic regressions, one for each row of `weight`, by Newton's method; `ridge` pulls to `start`."""
+    theta = np.tile(start, (len(weight), 1))
     for _ in range(_NEWTON_STEPS):
-        p = expit(line[:, :1] + line[:, 1:] * z)
-        slope, curve = weight * (p - target), weight * p * (1 - p)
-        g_a = slope.sum(axis=1) + ridge * line[:, 0]
-        g_b = slope @ z + ridge * (line[:, 1] - 1)
-        h_aa, h_ab, h_bb = curve.sum(axis=1) + ridge, curve @ z, curve @ z**2 + ridge
-        determinant = h_aa * h_bb - h_ab**2
-        step = np.column_stack([h_bb * g_a - h_ab * g_b, h_aa * g_b - h_ab * g_a]) / determinant[:, None]
+        p = expit(theta @ features.T)
+        gradient = (weight * (p - target)) @ features + ridge * (theta - start)
+        hessian = np.einsum("bn,nk,nl->bkl", weight * p * (1 - p), features, features, optimize=True) + np.diag(ridge)
+        step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
         # Far from the minimum a whole Newton step may overshoot.
-        step /= np.maximum(1.0, np.abs(step).max(axis=1, keepdims=True))
-        line = line - step
+        theta = theta - step / np.maximum(1.0, np.abs(step).max(axis=1, keepdims=True))
         if np.abs(step).max() < 1e-8:
             break
-    return line
+    return theta
 
 
 def forecast(
     probability: Any,
     action: Any,
     costs: Costs,
-    draws: np.ndarray,
+    draws: CalibrationDraws,
     *,
     coverage: float = 0.9,
     seed: int = 0,
@@ -140,7 +168,7 @@ def forecast(
         coverage: Of the intervals.
         seed: Of the coins.
 
-    >>> certain = np.tile([0.0, 1.0], (400, 1))
+    >>> certain = CalibrationDraws(np.tile([0.0, 1.0], (400, 1)))
     >>> groups = forecast([0.9, 0.9, 0.01], ["alert", "alert", "clear"], Costs(50, 5, 1), certain)
     >>> groups["alert"].rare.value, groups["clear"].cost.value, groups["all"].num_nodes
     (1.8, 0.5, 3)
@@ -181,12 +209,12 @@ def groups_frame(groups: Mapping[str, Group]) -> dict[str, np.ndarray]:
     }
 
 
-def _draw_counts(probability: np.ndarray, draws: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _draw_counts(probability: np.ndarray, draws: CalibrationDraws, rng: np.random.Generator) -> np.ndarray:
     """Number of rare nodes in each draw, `(draws,)`."""
     if not probability.size:
         return np.zeros(len(draws))
     z, count = _bins(_logit(probability))
-    return np.asarray(rng.binomial(count, expit(draws[:, :1] + draws[:, 1:] * z)).sum(axis=1), dtype=np.float64)
+    return np.asarray(rng.binomial(count, draws.probabilities(z)).sum(axis=1), dtype=np.float64)
 
 
 def _cost_of(action: str, costs: Costs, num_rare: Any, num_nodes: int) -> Any:
@@ -199,6 +227,11 @@ def _estimate(value: float, drawn: np.ndarray, coverage: float) -> Estimate:
     lower = float(np.quantile(drawn, (1 - coverage) / 2, method="lower"))
     upper = float(np.quantile(drawn, (1 + coverage) / 2, method="higher"))
     return Estimate(float(value), min(lower, float(value)), max(upper, float(value)))
+
+
+def _basis(z: np.ndarray, knots: tuple[float, ...]) -> np.ndarray:
+    """`(n, 2 + knots)`: one, z, and what z is above each knot."""
+    return np.column_stack([np.ones_like(z), z, *(np.maximum(z - knot, 0.0) for knot in knots)])
 
 
 def _logit(probability: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from calirare.errors import InputError, MissingDependencyError
 from calirare.fitting import ReadLabels
 from calirare.methods import get_method
 from calirare.metrics.inputs import check_count
-from calirare.outlook import Group, calibration_draws, forecast, groups_frame
+from calirare.outlook import CalibrationDraws, Group, calibration_draws, forecast, groups_frame
 from calirare.reasons import Wording, write_drivers, write_reasons
 from calirare.scores import name_sets
 from calirare.uncertainty.drivers import Drivers, strongest_pulls
@@ -63,7 +63,7 @@ class Triage:
     coverage: float
     groups: dict[str, Group]
     wording: Wording
-    draws: np.ndarray = field(repr=False)
+    draws: CalibrationDraws = field(repr=False)
 
     @property
     def action(self) -> np.ndarray:

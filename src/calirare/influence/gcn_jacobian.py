@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import torch
-from scipy.linalg.blas import dsyrk
+from scipy.linalg.blas import dsyrk, ssyrk
 from torch import Tensor
 
 from calirare.influence.jacobian import contrast_basis
@@ -27,8 +27,9 @@ class GCNJacobian:
         ∂z̃_vc/∂W₁[k, :] = W̃[c, k] Σ_u Â_vu m_uk s_u        ∂z̃_vc/∂b₁[k] = W̃[c, k] Σ_u Â_vu m_uk
         ∂z̃_vc/∂W₂[j, :] = B[j, c] Σ_u Â_vu relu(A₁)_u        ∂z̃_vc/∂b₂[j] = B[j, c]
 
-    so that K = J Jᵀ needs only products over the labelled nodes' neighbourhoods. Everything runs in float64 for the
-    labelled nodes; `push`, which touches every node, runs in the model's own precision.
+    so that K = J Jᵀ needs only products over the labelled nodes' neighbourhoods. Sums over features, which are long and
+    have no cancellation, and `push`, which touches every node, run in the model's own precision; the rest, and every
+    solve with K, in float64.
     """
 
     def __init__(self, model: GCN, inputs: GraphInputs) -> None:
@@ -44,6 +45,7 @@ class GCNJacobian:
             self.relu = hidden.clamp(min=0)
             self.weight = self.basis.T @ model.output.weight.double()
         self.hidden = self.active.shape[1]
+        self.precision = np.float64 if self.relu.dtype == torch.float64 else np.float32
 
     def _neighbourhood(self, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray, np.ndarray | sp.csr_array]:
         """Rows of Â for `nodes` over their neighbours only, the neighbours, and s = Â X of the neighbours."""
@@ -51,10 +53,11 @@ class GCNJacobian:
         neighbours, compact = np.unique(rows.indices, return_inverse=True)
         local = sp.csr_array((rows.data, compact, rows.indptr), shape=(len(nodes), len(neighbours)))
         if isinstance(self.inputs.x, SparseMatrix):
-            features = self.inputs.normalized.take_rows(neighbours) @ self.inputs.x.csr.astype(np.float64)
+            spread = self.inputs.normalized.take_rows(neighbours).astype(self.precision)
+            features = spread @ self.inputs.x.csr.astype(self.precision)
         else:
             index = torch.from_numpy(neighbours).to(self.inputs.device)
-            features = self.inputs.propagated_x[index].double().cpu().numpy()
+            features = self.inputs.propagated_x[index].cpu().numpy().astype(self.precision)
         return local, neighbours, features
 
     def _on_cpu(self, tensor: Tensor, nodes: np.ndarray) -> np.ndarray:
@@ -90,7 +93,8 @@ class GCNJacobian:
         """Â ((S Sᵀ + 1) ∘ Φ) Âᵀ with Φ_uu' = Σ_k W̃[c, k] W̃[c', k] m_uk m_u'k: best where neighbourhoods overlap."""
         size = features.shape[0]
         block = max(1, _BLOCK_BYTES // (8 * size))
-        columns = local.T.tocsr()
+        local = local.astype(self.precision)
+        columns, active, weight = local.T.tocsr(), active.astype(self.precision), weight.astype(self.precision)
         for start in range(0, size, block):
             stop = min(start + block, size)
             pairs = (features @ _as_dense(features[start:stop]).T).T + 1.0
@@ -112,12 +116,14 @@ class GCNJacobian:
         weight: np.ndarray,
     ) -> None:
         """Σ_k W̃[c, k] W̃[c', k] R_k R_kᵀ, one hidden unit at a time: best where neighbourhoods are large."""
+        local, active = local.astype(self.precision), active.astype(self.precision)
+        # The BLAS routine for R Rᵀ computes one triangle: half the work of a general product.
+        multiply = dsyrk if self.precision == np.float64 else ssyrk
         for k in range(self.hidden):
             masked = (local * active[:, k]).tocsr()
             rows = _as_dense(masked @ features)
             bias = masked.sum(axis=1)
-            # The BLAS routine for R Rᵀ computes one triangle: half the work of a general product.
-            upper = np.triu(dsyrk(1.0, rows.T, trans=1))
+            upper = np.triu(multiply(1.0, rows.T, trans=1))
             unit = upper + np.triu(upper, 1).T + np.outer(bias, bias)
             kernel += weight[None, :, None, None, k] * weight[None, None, None, :, k] * unit[:, None, :, None]
 

@@ -20,12 +20,13 @@ from calirare.benchmark.work import one_thread, split_for
 from calirare.classifier import RareCategoryClassifier
 from calirare.data.archive import write_atomically
 from calirare.data.synthetic import make_transactions
-from calirare.errors import DataError
+from calirare.errors import DataError, InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Frame = dict[str, np.ndarray]
+FORMATS = ("png", "pdf", "svg")
 COVERAGES = (0.7, 0.75, 0.8, 0.85, 0.9)
 TRADE_OFFS = (0.1, 0.2, 0.3, 0.4)
 
@@ -132,8 +133,11 @@ FIGURES: dict[str, Callable[[Request], tuple[Figure, Frame]]] = {
 """Every figure by name."""
 
 
-def draw(name: str, request: Request, formats: Sequence[str] = ("png", "pdf", "svg")) -> list[Path]:
+def draw(name: str, request: Request, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Write a figure in every format, and its numbers as CSV; gives the paths."""
+    for one in formats:  # before the minutes that a figure may take
+        if one not in FORMATS:
+            raise InputError(f"formats must list one or more of {list(FORMATS)}; got {one!r}.")
     figure, frame = FIGURES[name](request)
     paths = plots.save(figure, request.folder / name, formats)
     numbers = request.folder / f"{name}.csv"

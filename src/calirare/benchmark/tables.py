@@ -85,13 +85,16 @@ def statistics_table(sources: Sequence[DatasetSource]) -> Table:
         cells = [Cell(_beside(f"{a:,}", None if b is None else f"{b:,}")) for a, b in zip(ours, theirs, strict=True)]
         share = Cell(_beside(f"{graph.rare_share:.2%}", None if paper is None else f"{paper.rare_share:.2%}"))
         rows.append((Cell(source.title), *cells, share, Cell(f"{graph.known.size:,}")))
-    return Table(
-        "statistics",
-        "The graphs",
-        ("graph", "nodes", "edges", "features", "rare class", "labelled"),
-        tuple(rows),
-        ("Edges are counted in both directions, as the paper does. In brackets: the paper's number where it differs.",),
-    )
+    notes = [
+        "Edges are counted in both directions, as the paper does. In brackets: the paper's number where it differs."
+    ]
+    if any(source.where == "facebook" for source in sources):
+        notes.append(
+            "Facebook: the 128 reduced features that the paper used can no longer be had; these are the words they "
+            "were made from, so numbers on this graph are not comparable one to one."
+        )
+    header = ("graph", "nodes", "edges", "features", "rare class", "labelled")
+    return Table("statistics", "The graphs", header, tuple(rows), tuple(notes))
 
 
 def _beside(ours: str, paper: str | None) -> str:

@@ -1,0 +1,29 @@
+"""A graph that trains in a blink, and a grid on it."""
+
+from __future__ import annotations
+
+import pytest
+
+from calirare.benchmark import DatasetSource, Entry, Grid, Settings
+from calirare.data.synthetic import make_transactions
+
+FAST = Settings(epochs=40, num_val=100, num_test=150)
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory):
+    """The path of a small graph."""
+    path = tmp_path_factory.mktemp("graphs") / "tiny.npz"
+    make_transactions(num_nodes=400, rare_share=0.15, seed=0).save(path)
+    return path
+
+
+@pytest.fixture
+def make_grid(tiny):
+    """A grid of the given entries on that graph."""
+
+    def make(*words, **options):
+        arguments = {"labels": (10,), "seeds": 2, "settings": FAST} | options
+        return Grid((DatasetSource.parse(str(tiny)),), tuple(Entry.parse(word) for word in words), **arguments)
+
+    return make

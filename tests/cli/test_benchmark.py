@@ -1,0 +1,131 @@
+"""`calirare benchmark` and `calirare figures`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shlex
+
+import pytest
+from typer.testing import CliRunner
+
+from calirare.cli.main import app
+from calirare.data.synthetic import make_transactions
+
+run = CliRunner().invoke
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    path = tmp_path_factory.mktemp("graphs") / "tiny.npz"
+    make_transactions(num_nodes=400, rare_share=0.15, seed=0).save(path)
+    return path
+
+
+@pytest.fixture
+def words(tiny):
+    """A benchmark of seconds."""
+    options = "--datasets none --table calibration --methods uncalibrated,jackknife,jackknife:balanced --labels 10,20"
+    return ["benchmark", *options.split(), "--dataset", str(tiny), "--seeds", "2", "--epochs", "30", "--jobs", "1"]
+
+
+def test_tables_in_every_format_and_a_page_for_the_docs(words, tmp_path):
+    out, docs = tmp_path / "results", tmp_path / "docs" / "results.md"
+    answer = run(app, [*words, "--out", str(out), "--docs", str(docs), "--json"])
+    assert answer.exit_code == 0, answer.output
+    told = json.loads(answer.stdout)
+    assert (told["rows"], told["computed"], told["reused"], told["failures"]) == (12, 12, 0, [])
+    assert {path.rpartition("/")[2] for path in told["files"]} == {
+        "results.md",
+        "index.html",
+        "statistics.tex",
+        "statistics.csv",
+        "calibration.tex",
+        "calibration.csv",
+        "costs.csv",
+    }
+    page = docs.read_text()
+    assert page == (out / "results.md").read_text()
+    assert "jackknife (natural)" in page and "jackknife (balanced)" in page
+    assert "conditions on the true label" in page
+    with (out / "calibration.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert {(row["labels_per_class"], row["num_seeds"]) for row in rows} == {("10", "2"), ("20", "2")}
+
+    again = run(app, [*words, "--out", str(out), "--json"])
+    assert json.loads(again.stdout)["computed"] == 0
+
+    line = page[page.index("```sh\n") + 6 :].partition("\n```")[0]
+    assert shlex.split(line)[:2] == ["calirare", "benchmark"]
+    repeated = run(app, [*shlex.split(line)[1:], "--json"])
+    assert json.loads(repeated.stdout)["reused"] == 12
+    assert docs.read_text() == page
+
+
+def test_a_run_that_fails_says_where_and_exits_with_1(words, tmp_path):
+    words[words.index("--methods") + 1] = "uncalibrated,mixup@gin"
+    answer = run(app, [*words, "--out", str(tmp_path)])
+    assert answer.exit_code == 1
+    assert "tiny, 10 labels, seed 0, mixup@gin" in answer.stderr
+    assert "2 runs" not in answer.stderr and "4 runs computed" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--table", "calibratoin"], "--table must be one of"),
+        (["--datasets", "coraa"], "did you mean 'cora'"),
+        (["--methods", "jacknife"], "did you mean 'jackknife'"),
+        (["--methods", "jackknife:flat"], "prior must be"),
+        (["--labels", "many"], "labels must be whole numbers"),
+        (["--dataset", "missing.npz"], "no such file"),
+        (["--method", "nowhere:Class"], "no module 'nowhere'"),
+        (["--backend", "dask"], "backend must be one of"),
+        (["--protocol", "papr"], "protocol must be one of"),
+    ],
+)
+def test_mistakes_get_one_line(words, tmp_path, more, says):
+    kept = [word for i, word in enumerate(words) if not {more[0]} & {word, words[i - 1]} or more[0] == "--dataset"]
+    answer = run(app, [*kept, *more, "--out", str(tmp_path)])
+    assert answer.exit_code == 2
+    assert answer.stderr.count("\n") == 1 and says in answer.stderr
+
+
+def test_figures(words, tiny, tmp_path):
+    results = tmp_path / "results"
+    assert run(app, [*words, "--out", str(results)]).exit_code == 0
+    answer = run(
+        app,
+        ["figures", "--out", str(tmp_path / "figures"), "--dataset", str(tiny), "--results", str(results)]
+        + [
+            "--figure",
+            "reliability_rare",
+            "--figure",
+            "label_curve",
+            "--formats",
+            "png,svg",
+            "--labels",
+            "10",
+            "--json",
+        ],
+    )
+    assert answer.exit_code == 0, answer.output
+    files = json.loads(answer.stdout)["files"]
+    names = [path.rpartition("/")[2] for path in files]
+    assert names == [f"{name}.{kind}" for name in ("reliability_rare", "label_curve") for kind in ("png", "svg", "csv")]
+    with open(files[-1]) as stream:
+        assert {row["labels_per_class"] for row in csv.DictReader(stream)} == {"10", "20"}
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--figure", "reliabilty"], "did you mean 'reliability'"),
+        (["--figure", "label_curve", "--results", "nowhere"], "calirare benchmark --out nowhere"),
+        (["--figure", "network", "--formats", "gif2"], "formats must list"),
+    ],
+)
+def test_mistakes_about_figures_get_one_line(tmp_path, more, says):
+    answer = run(app, ["figures", "--out", str(tmp_path), *more])
+    assert answer.exit_code == 2
+    assert answer.stderr.count("\n") == 1 and says in answer.stderr

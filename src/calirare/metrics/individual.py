@@ -16,6 +16,8 @@ _LARGEST_QUANTILE = 8_000_000
 
 
 def _quantile(values: Tensor, level: float) -> Tensor:
+    if not len(values):
+        return values.new_empty(0)
     rows = max(1, _LARGEST_QUANTILE // max(1, values.shape[1]))
     return torch.cat([torch.quantile(block, level, dim=1) for block in values.split(rows)])
 

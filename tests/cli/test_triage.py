@@ -38,3 +38,22 @@ def test_json(model, tables, tmp_path):
 def test_a_negative_cost_is_refused(model, tables, tmp_path):
     answer = run(app, ["triage", str(model), *tables, "--out", str(tmp_path / "q.csv"), "--cost-miss", "-1"])
     assert answer.exit_code == 2 and "cost_miss" in answer.stderr
+
+
+def test_a_spreadsheet_does_not_run_the_ids(network, tmp_path):
+    from dataclasses import replace
+
+    import numpy as np
+
+    from calirare.data.table_files import write_tables
+
+    ids = np.array([f"=1+{i}" for i in range(network.num_nodes)], dtype=object)
+    nodes, edges = write_tables(replace(network, node_ids=ids), tmp_path, format="parquet")
+    words = [str(nodes), str(edges), "--label", "is_fraud", "--rare", "yes", "--epochs", "5"]
+    assert run(app, ["fit", *words, "--out", str(tmp_path / "model")]).exit_code == 0
+    out = tmp_path / "queue.csv"
+    answer = run(app, ["triage", str(tmp_path / "model"), str(nodes), str(edges), "--out", str(out)])
+    assert answer.exit_code == 0, answer.output
+    table = pl.read_csv(out)
+    assert table["id"].str.starts_with("'=1+").all()
+    assert not table["drivers"].str.starts_with("=").any()

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 import calirare
-from calirare.cli import benchmark, console, datasets, demo, figures, fit, methods, score, triage
+from calirare.cli import benchmark, console, datasets, demo, figures, fit, methods, report, review, score, triage
 
 
 class OneLineErrors(TyperGroup):
@@ -72,6 +72,8 @@ app.command(epilog=demo.EXAMPLE)(demo.demo)
 app.command(epilog=fit.EXAMPLE)(fit.fit)
 app.command(epilog=score.EXAMPLE)(score.score)
 app.command(epilog=triage.EXAMPLE)(triage.triage)
+app.command(epilog=report.EXAMPLE)(report.report)
+app.command(epilog=review.EXAMPLE)(review.review)
 app.command(epilog=methods.EXAMPLE)(methods.methods)
 app.command(epilog=benchmark.EXAMPLE)(benchmark.benchmark)
 app.command(epilog=figures.EXAMPLE)(figures.figures)

@@ -1,0 +1,233 @@
+"""Everything that stands in a report, as plain data."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import calirare
+from calirare.data.graph import RareGraph
+from calirare.data.schema import describe_schema
+from calirare.decision import Costs
+from calirare.errors import InputError, NotFittedError
+from calirare.methods import get_method
+from calirare.metrics import Estimate
+from calirare.plots import cost_curve, reliability, scores
+from calirare.plots.tables import Frame
+from calirare.report.evaluation import Evaluation, evaluation_of
+from calirare.triage import Triage, read_nodes, triage
+
+if TYPE_CHECKING:
+    from calirare.classifier import RareCategoryClassifier
+
+LIBRARIES = ("torch", "torch_geometric", "numpy", "scipy", "scikit-learn")
+NUM_BINS = 10
+_MOST_COLUMNS = 60
+"""Columns of the node table that the report lists; a bag of words has thousands."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """What a report says.
+
+    Args:
+        title: Of the page.
+        date: When it was made.
+        names: The class names; `rare` is the one looked for.
+        data: What the graph holds, by name.
+        columns: The node table's columns and what was done with them; empty where the graph came without a table.
+        num_columns: How many columns there are in all.
+        labels: What was read for what, by name.
+        evaluation: The nodes that judge the model.
+        metrics: `"before"` and `"after"`, each metric with its interval.
+        individual_error: EICE over all nodes, or None where it cannot be had.
+        reliability, scores, costs: The numbers of the figures.
+        queue: The decisions, or None where the probabilities are not natural; `queue_note` then says so.
+        settings: The estimator's arguments.
+        versions: Of the libraries.
+        coverage: Of interval, sets and forecast; the metrics' intervals have 0.95.
+    """
+
+    title: str
+    date: datetime
+    names: tuple[str, ...]
+    rare: str
+    data: dict[str, str]
+    columns: list[dict[str, str]]
+    num_columns: int
+    labels: dict[str, str]
+    evaluation: Evaluation
+    metrics: dict[str, dict[str, Estimate]]
+    individual_error: float | None
+    reliability: Frame
+    scores: Frame
+    costs: Frame
+    queue: Triage | None
+    queue_note: str
+    prices: Costs
+    settings: dict[str, str]
+    versions: dict[str, str]
+    coverage: float
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether before and after differ."""
+        return not np.array_equal(self.evaluation.before, self.evaluation.after)
+
+
+def gather(
+    clf: RareCategoryClassifier,
+    graph: RareGraph,
+    *,
+    cost_miss: float = 50,
+    cost_alarm: float = 5,
+    cost_review: float = 1,
+    budget: int | None = None,
+    coverage: float = 0.9,
+    num_resamples: int = 200,
+    title: str | None = None,
+    date: datetime | None = None,
+    model_version: str | None = None,
+) -> Contents:
+    """Ask the model everything that the report tells; see `calirare.report.write_report` for the arguments."""
+    prices = Costs(cost_miss, cost_alarm, cost_review)
+    evaluation = evaluation_of(clf, graph)
+    rare_class = clf.rare_class_
+    is_rare = evaluation.y == rare_class
+    size = len(evaluation.y)
+    metrics = evaluation.summaries(
+        rare_class,
+        budget=None if budget is None else min(budget, size),
+        coverage=0.95,
+        num_resamples=num_resamples,
+        seed=clf.seed,
+    )
+    queue, note = None, ""
+    try:
+        queue = triage(clf, graph, cost_miss, cost_alarm, cost_review, budget, coverage=coverage)
+    except InputError as error:
+        if clf.prior == "natural":
+            raise
+        note = str(error)
+    after = evaluation.after[:, rare_class]
+    tables = {"before": evaluation.before, "after": evaluation.after}
+    return Contents(
+        title=title or f"Rare nodes in {graph.name}",
+        date=date or datetime.now(UTC),
+        names=tuple(clf.class_names_),
+        rare=clf.class_names_[rare_class],
+        data=_data(clf, graph),
+        columns=describe_schema(graph.schema)[:_MOST_COLUMNS] if graph.schema else [],
+        num_columns=len(graph.schema["columns"]) if graph.schema else 0,
+        labels=_labels(clf, graph, evaluation),
+        evaluation=evaluation,
+        metrics=metrics,
+        individual_error=_individual_error(clf, graph),
+        reliability=reliability.frame(
+            evaluation.y,
+            tables,
+            rare_class=rare_class,
+            groups=("rare", "majority"),
+            num_bins=NUM_BINS,
+            class_probability=True,
+        ),
+        scores=scores.frame(is_rare, after, num_bins=40),
+        costs=cost_curve.frame(is_rare, after, cost_miss=cost_miss, cost_alarm=cost_alarm, num_thresholds=501),
+        queue=queue,
+        queue_note=note,
+        prices=prices,
+        settings=_settings(clf, model_version),
+        versions=_versions(),
+        coverage=coverage,
+    )
+
+
+def _data(clf: RareCategoryClassifier, graph: RareGraph) -> dict[str, str]:
+    labels = graph.y[graph.known]
+    degree = np.bincount(graph.edge_index[0], minlength=graph.num_nodes)
+    num_rare = int((labels == graph.rare_class).sum())
+    facts = {
+        "Nodes": f"{graph.num_nodes:,}",
+        "Edges": f"{graph.num_edges:,}" + ("" if graph.edge_weight is None else ", weighted"),
+        "Neighbours of a node": f"{degree.mean():.1f} on average, {degree.max(initial=0):,} at most; {int((degree == 0).sum()):,} nodes have none",
+        "Features": f"{graph.num_features:,}",
+        "Known labels": f"{labels.size:,} ({labels.size / max(graph.num_nodes, 1):.1%} of the nodes)",
+        f"Labelled {graph.class_names[graph.rare_class]}": f"{num_rare:,} ({graph.rare_share:.2%} of the labels)",
+        "Rare share the probabilities are calibrated to": f"{clf.shares_[clf.rare_class_]:.2%}"
+        + (
+            " (given)"
+            if clf.rare_share is not None
+            else " (counted on labels)"
+            if clf.prior == "natural"
+            else " (balanced prior)"
+        ),
+    }
+    read = (graph.schema or {}).get("read") or {}
+    for name, value in _flat(read):
+        facts[f"At reading: {name}"] = f"{value:,}"
+    return facts
+
+
+def _flat(counts: Any, prefix: str = "") -> list[tuple[str, int]]:
+    """Nested counts as (words, count), without those that are zero."""
+    found: list[tuple[str, int]] = []
+    for name, value in counts.items():
+        words = f"{prefix}{str(name).replace('_', ' ')}"
+        if isinstance(value, dict):
+            found += _flat(value, f"{words}, ")
+        elif isinstance(value, int) and value:
+            found.append((words, value))
+    return found
+
+
+def _labels(clf: RareCategoryClassifier, graph: RareGraph, evaluation: Evaluation) -> dict[str, str]:
+    method = get_method(clf.method)
+    trains, calibrates = method.label_budget
+    num_rare = int((clf.labelled_y_ == clf.rare_class_).sum())
+    read = read_nodes(clf, graph)
+    judged = {
+        "test": "labels of test nodes, which neither training nor calibration has read",
+        "left_out": "the training labels, each judged by the model without it (one Newton step, no retraining)",
+    }[evaluation.source]
+    rare = int((evaluation.y == clf.rare_class_).sum())
+    return {
+        "Method": f"{method.name}: {method.summary}",
+        "Trained on": f"{trains}: {clf.labelled_nodes_.size:,} labels, {num_rare:,} of them {clf.class_names_[clf.rare_class_]}",
+        "Calibrated on": "nothing: probabilities as trained" if method.calibrator is None else calibrates,
+        "Labels read in all": "the model was fitted on another graph" if read is None else f"{read.size:,}",
+        "Judged on": f"{judged}: {evaluation.y.size:,} nodes, {rare:,} of them {clf.class_names_[clf.rare_class_]}",
+    }
+
+
+def _individual_error(clf: RareCategoryClassifier, graph: RareGraph) -> float | None:
+    try:
+        return float(clf.individual_calibration_error(graph).mean())
+    except NotFittedError:  # a loaded calibrator that wants the training graph
+        return None
+
+
+def _settings(clf: RareCategoryClassifier, model_version: str | None) -> dict[str, str]:
+    settings = {name.replace("_", " "): _plain(value) for name, value in clf.get_params(deep=False).items()}
+    if model_version is not None:
+        settings["model version"] = model_version
+    settings["epochs trained"] = str(len(clf.history_.loss))
+    return settings
+
+
+def _plain(value: Any) -> str:
+    return type(value).__name__ if hasattr(value, "forward") else "default" if value is None else str(value)
+
+
+def _versions() -> dict[str, str]:
+    found = {"calirare": calirare.__version__, "Python": platform.python_version()}
+    for library in LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            found[library] = "unknown"
+    return found

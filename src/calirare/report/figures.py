@@ -1,0 +1,275 @@
+"""The report's figures as plotly's own JSON: `{"data": …, "layout": …}`.
+
+Names come from users, and plotly reads some HTML in text, so every name is escaped on its way in.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from calirare.plots.style import BLUE, FAINT, GUIDE, NORMAL, ORANGE, RARE
+from calirare.plots.tables import Frame
+from calirare.report.contents import Contents
+
+Figure = dict[str, Any]
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+BEFORE, AFTER = "#8A8F98", BLUE
+_AXIS = {
+    "gridcolor": FAINT,
+    "linecolor": GUIDE,
+    "zeroline": False,
+    "ticks": "outside",
+    "tickcolor": FAINT,
+    "automargin": True,
+}
+
+
+def reliability_figure(contents: Contents) -> Figure:
+    """One panel per class, before and after over each other; below each the number of nodes in every bin."""
+    table, titles = contents.reliability, {"rare": contents.rare, "majority": _other(contents)}
+    models = (
+        (("before", BEFORE, "diamond"), ("after", AFTER, "circle"))
+        if contents.calibrates
+        else (("after", AFTER, "circle"),)
+    )
+    data: list[Figure] = []
+    layout = _layout(height=480)
+    for panel, group in enumerate(("rare", "majority")):
+        x, top, bottom = (_name("x", panel), _name("y", 2 * panel), _name("y", 2 * panel + 1))
+        low, high = (0.0, 0.46) if panel == 0 else (0.54, 1.0)
+        layout[_axis("xaxis", panel)] = _AXIS | {
+            "domain": [low, high],
+            "range": [-0.02, 1.02],
+            "anchor": bottom,
+            "title": _title(f"P({escape(titles[group])}) as predicted"),
+        }
+        layout[_axis("yaxis", 2 * panel)] = _AXIS | {
+            "domain": [0.28, 1.0],
+            "range": [-0.03, 1.03],
+            "anchor": x,
+            "title": _title("share that came true"),
+        }
+        layout[_axis("yaxis", 2 * panel + 1)] = _AXIS | {
+            "domain": [0.0, 0.19],
+            "type": "log",
+            "anchor": x,
+            "title": _title("nodes"),
+            "dtick": 1,
+            "exponentformat": "none",
+        }
+        data.append(
+            _line([0, 1], [0, 1], "perfect", GUIDE, x, top, dash="dot", width=1)
+            | {"hoverinfo": "skip", "showlegend": False}
+        )
+        for model, colour, symbol in models:
+            picked = (table["model"] == model) & (table["group"] == group) & (table["count"] > 0)
+            data += _reliability_traces(
+                {name: column[picked] for name, column in table.items()},
+                model,
+                colour,
+                symbol,
+                x,
+                top,
+                bottom,
+                panel == 0,
+            )
+    layout |= {"barmode": "group", "bargap": 0.15}
+    return {"data": data, "layout": layout}
+
+
+def _reliability_traces(
+    part: Frame, model: str, colour: str, symbol: str, x: str, top: str, bottom: str, first: bool
+) -> list[Figure]:
+    named = {"before": "before calibration (softmax)", "after": "after calibration"}[model]
+    points = {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": named,
+        "legendgroup": model,
+        "showlegend": first,
+        "x": _round(part["confidence"]),
+        "y": _round(part["accuracy"]),
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": _round(part["upper"] - part["accuracy"]),
+            "arrayminus": _round(part["accuracy"] - part["lower"]),
+            "color": colour,
+            "thickness": 1.2,
+            "width": 3,
+        },
+        "customdata": [
+            list(row) for row in zip(_round(part["lower"]), _round(part["upper"]), part["count"].tolist(), strict=True)
+        ],
+        "hovertemplate": "predicted %{x:.3f}<br>came true %{y:.3f} (95% interval %{customdata[0]:.3f} to %{customdata[1]:.3f})<br>%{customdata[2]:,} nodes<extra>"
+        + named
+        + "</extra>",
+        "marker": {"color": colour, "size": 8, "symbol": symbol},
+        "line": {"color": colour, "width": 1.4},
+        "xaxis": x,
+        "yaxis": top,
+    }
+    bars = {
+        "type": "bar",
+        "legendgroup": model,
+        "showlegend": False,
+        "name": named,
+        "x": _round((part["left"] + part["right"]) / 2),
+        "y": part["count"].tolist(),
+        "marker": {"color": colour, "opacity": 0.75},
+        "hovertemplate": "%{y:,} nodes<extra>" + named + "</extra>",
+        "xaxis": x,
+        "yaxis": bottom,
+    }
+    return [points, bars]
+
+
+def score_figure(contents: Contents) -> Figure:
+    """How P(rare) is spread over rare and other nodes, each as shares of its own class, with the thresholds."""
+    table = contents.scores
+    data = []
+    for kind, colour, name in (("normal", NORMAL, _other(contents)), ("rare", RARE, contents.rare)):
+        part = {key: column[table["kind"] == kind] for key, column in table.items()}
+        share = np.nan_to_num(part["share"])
+        bounds = zip(_round(part["left"]), _round(part["right"]), part["count"].tolist(), strict=True)
+        data.append(
+            {
+                "type": "bar",
+                "name": f"{escape(name)} ({int(part['count'].sum()):,} nodes)",
+                "x": _round((part["left"] + part["right"]) / 2),
+                "y": _round(share),
+                "customdata": [list(row) for row in bounds],
+                "hovertemplate": "P from %{customdata[0]:.3f} to %{customdata[1]:.3f}"
+                "<br>%{customdata[2]:,} nodes, %{y:.1%} of the class<extra></extra>",
+                "marker": {"color": colour, "opacity": 0.85},
+            }
+        )
+    layout = _layout(height=360, top=84) | {"barmode": "group", "bargap": 0.12, "bargroupgap": 0}
+    layout["xaxis"] = _AXIS | {"range": [0, 1], "title": _title(f"P({escape(contents.rare)})")}
+    layout["yaxis"] = _AXIS | {
+        "type": "log",
+        "tickformat": ".1~%",
+        "dtick": 1,
+        "title": _title("share of the class (log scale)"),
+    }
+    _mark_thresholds(layout, contents)
+    return {"data": data, "layout": layout}
+
+
+def cost_figure(contents: Contents) -> Figure:
+    """Cost per node of alerting above a threshold: observed with its interval, and foretold by the probabilities."""
+    table = contents.costs
+    x = _round(table["threshold"])
+    band = {"type": "scatter", "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "x": x}
+    data = [
+        band | {"y": _round(table["upper"])},
+        band | {"y": _round(table["lower"]), "fill": "tonexty", "fillcolor": "rgba(0,114,178,0.14)"},
+        _line(x, _round(table["observed"]), "observed, with 95% interval", BLUE, "x", "y"),
+        _line(x, _round(table["expected"]), "foretold by the probabilities", ORANGE, "x", "y", dash="dash"),
+    ]
+    for trace in data[2:]:
+        trace["hovertemplate"] = "alert from %{x:.3f} on: %{y:.3f} per node<extra></extra>"
+    layout = _layout(height=360, top=84) | {"hovermode": "x"}
+    layout["xaxis"] = _AXIS | {"range": [0, 1], "title": _title(f"alert when P({escape(contents.rare)}) is at least")}
+    layout["yaxis"] = _AXIS | {"rangemode": "tozero", "title": _title("cost per node")}
+    _mark_thresholds(layout, contents)
+    return {"data": data, "layout": layout}
+
+
+def _mark_thresholds(layout: Figure, contents: Contents) -> None:
+    limits = contents.prices.thresholds()
+    marks = [("alert without a look", limits.alone)]
+    if limits.review_pays:
+        marks = [("look", limits.review), *marks, ("alert", limits.alert)]
+    layout["shapes"] = [
+        {
+            "type": "line",
+            "x0": at,
+            "x1": at,
+            "xref": "x",
+            "y0": 0,
+            "y1": 1,
+            "yref": "paper",
+            "line": {"color": GUIDE, "width": 1.2, "dash": "dot"},
+        }
+        for _, at in marks
+    ]
+    # On two levels, for the lower thresholds often lie side by side.
+    layout["annotations"] = [
+        {
+            "x": at,
+            "xref": "x",
+            "y": 1,
+            "yref": "paper",
+            "yshift": 16 if level % 2 else 2,
+            "yanchor": "bottom",
+            "xanchor": "left",
+            "showarrow": False,
+            "text": f"{words} from {at:.2g}",
+            "font": {"size": 11.5, "color": GUIDE},
+        }
+        for level, (words, at) in enumerate(marks)
+    ]
+
+
+def _layout(*, height: int, top: int = 40) -> Figure:
+    """`top`: pixels above the plot, for the legend and what else stands there."""
+    return {
+        "height": height,
+        "autosize": True,
+        "margin": {"l": 62, "r": 16, "t": top, "b": 56},
+        "font": {"family": FONT, "size": 13, "color": "#22262B"},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "showlegend": True,
+        "legend": {"orientation": "h", "x": 0, "y": 1, "yref": "container", "yanchor": "top", "traceorder": "normal"},
+        "hoverlabel": {"font": {"family": FONT}},
+    }
+
+
+def _title(text: str) -> Figure:
+    return {"text": text, "font": {"size": 13}, "standoff": 10}
+
+
+def _line(
+    x: list[float],
+    y: list[float],
+    name: str,
+    colour: str,
+    xaxis: str,
+    yaxis: str,
+    dash: str = "solid",
+    width: float = 2,
+) -> Figure:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": x,
+        "y": y,
+        "name": name,
+        "line": {"color": colour, "dash": dash, "width": width},
+        "xaxis": xaxis,
+        "yaxis": yaxis,
+    }
+
+
+def _other(contents: Contents) -> str:
+    """What to call the nodes that are not rare."""
+    if len(contents.names) > 2:
+        return f"not {contents.rare}"
+    return next(name for name in contents.names if name != contents.rare)
+
+
+def _name(axis: str, index: int) -> str:
+    return axis if index == 0 else f"{axis}{index + 1}"
+
+
+def _axis(axis: str, index: int) -> str:
+    return axis if index == 0 else f"{axis}{index + 1}"
+
+
+def _round(values: np.ndarray) -> list[float]:
+    return np.round(np.asarray(values, dtype=np.float64), 5).tolist()

@@ -1,0 +1,173 @@
+"""From the contents to one HTML file."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calirare.data.archive import write_atomically
+from calirare.data.graph import RareGraph
+from calirare.errors import InputError, MissingDependencyError
+from calirare.metrics import Estimate
+from calirare.report.contents import Contents, gather
+from calirare.report.evaluation import CALIBRATION, DETECTION
+from calirare.report.figures import cost_figure, reliability_figure, score_figure
+
+if TYPE_CHECKING:
+    from calirare.classifier import RareCategoryClassifier
+
+
+def write_report(
+    clf: RareCategoryClassifier,
+    graph: RareGraph,
+    path: str | Path,
+    *,
+    cost_miss: float = 50,
+    cost_alarm: float = 5,
+    cost_review: float = 1,
+    budget: int | None = None,
+    coverage: float = 0.9,
+    rows: int = 200,
+    num_resamples: int = 200,
+    title: str | None = None,
+    date: datetime | None = None,
+    model_version: str | None = None,
+) -> Path:
+    """Write the report as one HTML file that opens offline, whole or not at all; returns its path.
+
+    Args:
+        clf: Fitted.
+        graph: The graph it was fitted on, or another one with the same features.
+        path: Ends in `.html`.
+        cost_miss: Of a rare node that is cleared.
+        cost_alarm: Of an alert on a node that is not rare.
+        cost_review: Of a look at one node.
+        budget: Most looks.
+        coverage: Of the nodes' intervals and sets and of the forecast.
+        rows: How many nodes of the queue to list.
+        num_resamples: For the metrics' bootstrap intervals.
+        title: Of the page; default: with the graph's name.
+        date: Printed on it; default: now.
+        model_version: Printed on it; see `calirare.persistence.model_version`.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"the report must end in .html; got {path.name!r}.")
+    if path.is_dir():
+        raise InputError(f"the report must be a file; {path} is a folder.")
+    script = _plotly_script()
+    contents = gather(
+        clf,
+        graph,
+        cost_miss=cost_miss,
+        cost_alarm=cost_alarm,
+        cost_review=cost_review,
+        budget=budget,
+        coverage=coverage,
+        num_resamples=num_resamples,
+        title=title,
+        date=date,
+        model_version=model_version,
+    )
+    with write_atomically(path) as stream:
+        stream.write(render(contents, rows=rows, plotly=script).encode())
+    return path
+
+
+def render(contents: Contents, *, rows: int, plotly: str) -> str:
+    """The page. Jinja escapes every value; scripts and styles are ours, and JSON is made safe for a script tag."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        raise MissingDependencyError("jinja2", "report") from None
+    environment = Environment(
+        loader=PackageLoader("calirare.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"estimate": _estimate, "number": _number, "count": _count, "percent": _percent}
+    figures = {
+        "reliability": reliability_figure(contents),
+        "scores": score_figure(contents),
+        "costs": cost_figure(contents),
+    }
+    return environment.get_template("report.html").render(
+        c=contents,
+        queue=_queue_rows(contents, rows),
+        detection=DETECTION,
+        calibration=CALIBRATION,
+        figures=_script_json(figures),
+        bins=_bin_rows(contents),
+        style=_ours("style.css"),
+        script=_ours("page.js"),
+        plotly=plotly,
+    )
+
+
+def _plotly_script() -> str:
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        raise MissingDependencyError("plotly", "report") from None
+    return str(get_plotlyjs())
+
+
+def _ours(name: str) -> str:
+    return files("calirare.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _script_json(value: Any) -> str:
+    """JSON that cannot end the script tag it stands in.
+
+    >>> _script_json({"a": "</script>"})
+    '{"a":"\\\\u003c/script>"}'
+    """
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def _queue_rows(contents: Contents, rows: int) -> list[dict[str, Any]]:
+    return [] if contents.queue is None else list(contents.queue.take(slice(max(rows, 0))))
+
+
+def _bin_rows(contents: Contents) -> list[dict[str, Any]]:
+    """The filled bins of the reliability diagrams of the rare class, for the table below them."""
+    table = contents.reliability
+    picked = (table["group"] == "rare") & (table["count"] > 0)
+    if not contents.calibrates:
+        picked &= table["model"] == "after"
+    columns = {name: column[picked].tolist() for name, column in table.items()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _estimate(estimate: Estimate, digits: int = 3, interval: bool = True) -> str:
+    """`0.912 (0.880 to 0.940)`; a dash where there is no number."""
+    if not np.isfinite(estimate.value):
+        return "–"
+    text = f"{estimate.value:,.{digits}f}"
+    if interval and np.isfinite(estimate.lower):
+        text += f" ({estimate.lower:,.{digits}f} to {estimate.upper:,.{digits}f})"
+    return text
+
+
+def _count(estimate: Estimate) -> str:
+    """`107.8 (91 to 128)`: an expected number, and the counts it may turn out to be."""
+    if estimate.lower == estimate.upper:
+        return f"{estimate.value:,.0f}"
+    return f"{estimate.value:,.1f} ({estimate.lower:,.0f} to {estimate.upper:,.0f})"
+
+
+def _percent(estimate: Estimate) -> str:
+    if not np.isfinite(estimate.value):
+        return "–"
+    return f"{estimate.value:.0%} ({estimate.lower:.0%} to {estimate.upper:.0%})"
+
+
+def _number(value: float, digits: int = 0) -> str:
+    return f"{value:,.{digits}f}"

@@ -1,0 +1,130 @@
+"""The page as text: whole, escaped, and self-contained."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+
+import pytest
+
+import calirare as cr
+from calirare.errors import InputError, MissingDependencyError
+from calirare.report import gather, write_report
+from calirare.report.page import _script_json, render
+
+DATE = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+EXTERNAL = {("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"), ("a", "href"), ("source", "src")}
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, and the text outside scripts and styles."""
+
+    def __init__(self, source):
+        super().__init__()
+        self.tags, self.text, self.scripts, self._inside = [], [], [], ""
+        self.feed(source)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self._inside = tag
+
+    def handle_endtag(self, tag):
+        self._inside = ""
+
+    def handle_data(self, data):
+        (self.scripts if self._inside in ("script", "style") else self.text).append(data)
+
+    @property
+    def words(self):
+        return " ".join(" ".join(self.text).split())
+
+
+@pytest.fixture(scope="module")
+def contents(clf, graph):
+    return gather(clf, graph, budget=20, num_resamples=20, date=DATE, model_version="abc123")
+
+
+@pytest.fixture(scope="module")
+def page(contents):
+    return Page(render(contents, rows=30, plotly="/* plotly */"))
+
+
+def test_nothing_is_loaded_from_elsewhere(page):
+    for tag, attributes in page.tags:
+        for name, value in attributes.items():
+            assert (tag, name) not in EXTERNAL or value.startswith("#"), (tag, value)
+    assert "@import" not in "".join(page.scripts) and "url(" not in "".join(page.scripts)
+
+
+def test_names_from_users_stay_text(page, graph):
+    assert [tag for tag, _ in page.tags].count("script") == 3  # figures, plotly, ours
+    assert not any(tag == "img" for tag, _ in page.tags)
+    assert "<script>window.hacked = 1</script>" in page.words
+    assert f"P({graph.class_names[1]})" in page.words
+
+
+def test_figures_are_json_that_cannot_end_their_tag(page, contents):
+    figures = json.loads(page.scripts[1])
+    assert set(figures) == {"reliability", "scores", "costs"}
+    names = [trace["name"] for trace in figures["scores"]["data"]]
+    assert names[1].startswith("&lt;img") and "<" not in names[1]
+    assert _script_json({"a": "</script><!--"}).count("<") == 0
+
+
+def test_it_says_what_was_found(page, contents):
+    groups = contents.queue.groups
+    assert f"{groups['alert'].num_nodes} are alerted, {groups['review'].num_nodes} go to a person" in page.words
+    assert f"{contents.metrics['after']['average_precision'].value:.3f} (" in page.words
+    for words in ("2 January 2026, 03:04 UTC", "abc123", "train + val: 200 labels", "neither training nor calibration"):
+        assert words in page.words
+    assert f"torch {contents.versions['torch']}" in page.words
+    assert sum(tag == "tr" for tag, _ in page.tags) > 30
+
+
+def test_the_queue_is_cut_to_the_rows_asked_for(contents):
+    rows = [attributes for tag, attributes in Page(render(contents, rows=5, plotly="")).tags if tag == "td"]
+    assert sum(attributes.get("class") == "id" for attributes in rows) == 5
+
+
+def test_without_test_labels_the_left_out_ones_judge(graph, split):
+    blind = cr.RareCategoryClassifier(epochs=20).fit(graph, cr.Split(train=split.train))
+    contents = gather(blind, graph, num_resamples=10)
+    assert contents.evaluation.source == "left_out" and contents.evaluation.y.size == split.train.size
+    words = Page(render(contents, rows=3, plotly="")).words
+    assert "There is no test set" in words and "one Newton step, no retraining" in words
+
+
+def test_balanced_probabilities_are_reported_without_decisions(graph, split):
+    balanced = cr.RareCategoryClassifier(prior="balanced", epochs=20).fit(graph, split)
+    contents = gather(balanced, graph, num_resamples=10)
+    assert contents.queue is None
+    words = Page(render(contents, rows=3, plotly="")).words
+    assert "fitted with prior='balanced'" in words and "Labels that pull it most" not in words
+
+
+def test_a_method_without_calibration_has_no_before(graph, split):
+    plain = cr.RareCategoryClassifier(method="uncalibrated", epochs=20).fit(graph, split)
+    contents = gather(plain, graph, num_resamples=10)
+    page = Page(render(contents, rows=3, plotly=""))
+    assert not contents.calibrates
+    assert "before calibration" not in page.words and "before calibration" not in page.scripts[1]
+
+
+def test_the_file_is_whole_or_absent(clf, graph, tmp_path, monkeypatch):
+    with pytest.raises(InputError, match="must end in .html"):
+        write_report(clf, graph, tmp_path / "report.pdf")
+    (tmp_path / "folder.html").mkdir()
+    with pytest.raises(InputError, match="is a folder"):
+        write_report(clf, graph, tmp_path / "folder.html")
+    monkeypatch.setattr("calirare.report.page.render", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_report(clf, graph, tmp_path / "report.html", num_resamples=2)
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.html"]
+
+
+def test_a_missing_library_gives_the_install_line(clf, graph, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    with pytest.raises(MissingDependencyError, match="calirare\\[report\\]"):
+        write_report(clf, graph, tmp_path / "report.html")

@@ -9,6 +9,9 @@ import numpy as np
 from calirare.decision import Costs, Decisions
 from calirare.uncertainty.drivers import Drivers
 
+_BARE = {"yes", "no", "y", "n", "true", "false", "t", "f"}
+"""Class names that say nothing without the column they stand in."""
+
 
 @dataclass(frozen=True, eq=False)
 class Wording:
@@ -19,16 +22,24 @@ class Wording:
         rare_class: The one looked for.
         coverage: Of the intervals.
         ids: `(N,)` the users' names for the nodes of the graph that trained the model, or None where it is not at hand.
+        label_column: The column that the labels came from, for a rare class that is called "yes" or "1".
+
+    >>> Wording(("no", "yes"), 1, 0.9, label_column="is_fraud").rare, Wording(("ok", "fraud"), 1, 0.9).rare
+    ('is_fraud = yes', 'fraud')
     """
 
     class_names: tuple[str, ...]
     rare_class: int
     coverage: float
     ids: np.ndarray | None = None
+    label_column: str | None = None
 
     @property
     def rare(self) -> str:
-        return self.class_names[self.rare_class]
+        """What to call the rare class."""
+        name = self.class_names[self.rare_class]
+        bare = name.casefold() in _BARE or name.replace(".", "", 1).isdigit()
+        return f"{self.label_column} = {name}" if bare and self.label_column else name
 
 
 def write_reasons(

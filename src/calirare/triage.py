@@ -215,7 +215,7 @@ def triage(
             budget=budget,
             coverage=coverage,
             groups={},
-            wording=Wording(tuple(clf.class_names_), clf.rare_class_, coverage, known_ids),
+            wording=wording_of(clf, coverage, known_ids),
             draws=draws,
         )
     )
@@ -234,6 +234,12 @@ def read_nodes(clf: RareCategoryClassifier, graph: RareGraph) -> np.ndarray | No
     except InputError:  # other labels of this graph are gone: it can only be told which ones trained the model
         return np.sort(labelled)
     return np.union1d(np.union1d(read.train_nodes, read.val_nodes), labelled)
+
+
+def wording_of(clf: RareCategoryClassifier, coverage: float, ids: np.ndarray | None = None) -> Wording:
+    """The names that sentences about this model use."""
+    label = (clf.schema_ or {}).get("label") or {}
+    return Wording(tuple(clf.class_names_), clf.rare_class_, coverage, ids, label.get("column"))
 
 
 def _judged(table: Triage) -> Triage:
@@ -281,4 +287,4 @@ def _num_share_labels(clf: RareCategoryClassifier) -> int | None:
     return held_out or len(clf.labelled_nodes_)
 
 
-__all__ = ["Costs", "Group", "Triage", "read_nodes", "triage"]
+__all__ = ["Costs", "Group", "Triage", "read_nodes", "triage", "wording_of"]

@@ -26,16 +26,17 @@ CALIBRATION = ("negative_log_likelihood", "brier_score", "expected_calibration_e
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for tables, model, scores and queue.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Folder for tables, model, scores, queue and report.")] = Path("demo"),
     nodes: Annotated[int, typer.Option(help="Accounts in the network.")] = 5_000,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Generate a transaction network, fit, calibrate, score, decide, and compare with the truth."""
+    """Generate a transaction network, fit, calibrate, score, decide, report, and compare with the truth."""
     from calirare.data.export import write_table
     from calirare.data.synthetic import make_transactions
     from calirare.data.table_files import write_tables
     from calirare.data.tables import read_tables
+    from calirare.report import write_report
     from calirare.scores import score_table
     from calirare.triage import triage
 
@@ -52,14 +53,17 @@ def demo(
     with console.working("Deciding"):
         queue = triage(calibrated, graph, budget=_reviews(graph))
         write_table(queue.frame(), out / "queue.csv")
+    with console.working("Writing the report"):
+        title = "Fraud in a generated transaction network"
+        page = write_report(calibrated, graph, out / "report.html", budget=_reviews(graph), title=title)
     with console.working("Comparing with the truth"):
         found = {"calibrated": _judge(calibrated, graph, truth), "uncalibrated": _judge(plain, graph, truth)}
     if as_json:
-        console.show_json({"folder": out, **_facts(graph), **_as_numbers(found), "open": out / "scores.csv"})
+        console.show_json({"folder": out, **_facts(graph), **_as_numbers(found), "open": page})
         return
     _show(graph, found)
     show_queue(queue)
-    console.show(f"Tables, model, scores and queue are in {out}. Open:\n{out / 'scores.csv'}")
+    console.show(f"Tables, model, scores, queue and report are in {out}. Open:\n{page}")
 
 
 def _fit(graph: RareGraph, seed: int) -> tuple[RareCategoryClassifier, RareCategoryClassifier]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,9 @@ from calirare.methods import get_method
 from calirare.metrics import Estimate
 from calirare.plots import cost_curve, reliability, scores
 from calirare.plots.tables import Frame
+from calirare.reasons import Wording
 from calirare.report.evaluation import Evaluation, evaluation_of
-from calirare.triage import Triage, read_nodes, triage
+from calirare.triage import Triage, read_nodes, triage, wording_of
 
 if TYPE_CHECKING:
     from calirare.classifier import RareCategoryClassifier
@@ -38,7 +39,7 @@ class Contents:
     Args:
         title: Of the page.
         date: When it was made.
-        names: The class names; `rare` is the one looked for.
+        rare, other: What to call the class looked for, and the rest.
         data: What the graph holds, by name.
         columns: The node table's columns and what was done with them; empty where the graph came without a table.
         num_columns: How many columns there are in all.
@@ -55,8 +56,8 @@ class Contents:
 
     title: str
     date: datetime
-    names: tuple[str, ...]
     rare: str
+    other: str
     data: dict[str, str]
     columns: list[dict[str, str]]
     num_columns: int
@@ -115,16 +116,18 @@ def gather(
             raise
         note = str(error)
     after = evaluation.after[:, rare_class]
+    wording = wording_of(clf, coverage)
+    rare = wording.rare
     tables = {"before": evaluation.before, "after": evaluation.after}
     return Contents(
-        title=title or f"Rare nodes in {graph.name}",
+        title=title or f"Rare nodes: {rare}" + ("" if graph.name == RareGraph.name else f" in {graph.name}"),
         date=date or datetime.now(UTC),
-        names=tuple(clf.class_names_),
-        rare=clf.class_names_[rare_class],
-        data=_data(clf, graph),
+        rare=rare,
+        other=_other(wording),
+        data=_data(clf, graph, rare),
         columns=describe_schema(graph.schema)[:_MOST_COLUMNS] if graph.schema else [],
         num_columns=len(graph.schema["columns"]) if graph.schema else 0,
-        labels=_labels(clf, graph, evaluation),
+        labels=_labels(clf, graph, evaluation, rare),
         evaluation=evaluation,
         metrics=metrics,
         individual_error=_individual_error(clf, graph),
@@ -147,7 +150,12 @@ def gather(
     )
 
 
-def _data(clf: RareCategoryClassifier, graph: RareGraph) -> dict[str, str]:
+def _other(wording: Wording) -> str:
+    rest = [c for c in range(len(wording.class_names)) if c != wording.rare_class]
+    return replace(wording, rare_class=rest[0]).rare if len(rest) == 1 else f"not {wording.rare}"
+
+
+def _data(clf: RareCategoryClassifier, graph: RareGraph, rare: str) -> dict[str, str]:
     labels = graph.y[graph.known]
     degree = np.bincount(graph.edge_index[0], minlength=graph.num_nodes)
     num_rare = int((labels == graph.rare_class).sum())
@@ -157,7 +165,7 @@ def _data(clf: RareCategoryClassifier, graph: RareGraph) -> dict[str, str]:
         "Neighbours of a node": f"{degree.mean():.1f} on average, {degree.max(initial=0):,} at most; {int((degree == 0).sum()):,} nodes have none",
         "Features": f"{graph.num_features:,}",
         "Known labels": f"{labels.size:,} ({labels.size / max(graph.num_nodes, 1):.1%} of the nodes)",
-        f"Labelled {graph.class_names[graph.rare_class]}": f"{num_rare:,} ({graph.rare_share:.2%} of the labels)",
+        f"Labelled {rare}": f"{num_rare:,} ({graph.rare_share:.2%} of the labels)",
         "Rare share the probabilities are calibrated to": f"{clf.shares_[clf.rare_class_]:.2%}"
         + (
             " (given)"
@@ -185,7 +193,7 @@ def _flat(counts: Any, prefix: str = "") -> list[tuple[str, int]]:
     return found
 
 
-def _labels(clf: RareCategoryClassifier, graph: RareGraph, evaluation: Evaluation) -> dict[str, str]:
+def _labels(clf: RareCategoryClassifier, graph: RareGraph, evaluation: Evaluation, rare: str) -> dict[str, str]:
     method = get_method(clf.method)
     trains, calibrates = method.label_budget
     num_rare = int((clf.labelled_y_ == clf.rare_class_).sum())
@@ -194,13 +202,13 @@ def _labels(clf: RareCategoryClassifier, graph: RareGraph, evaluation: Evaluatio
         "test": "labels of test nodes, which neither training nor calibration has read",
         "left_out": "the training labels, each judged by the model without it (one Newton step, no retraining)",
     }[evaluation.source]
-    rare = int((evaluation.y == clf.rare_class_).sum())
+    judged_rare = int((evaluation.y == clf.rare_class_).sum())
     return {
         "Method": f"{method.name}: {method.summary}",
-        "Trained on": f"{trains}: {clf.labelled_nodes_.size:,} labels, {num_rare:,} of them {clf.class_names_[clf.rare_class_]}",
+        "Trained on": f"{trains}: {clf.labelled_nodes_.size:,} labels, {num_rare:,} of them {rare}",
         "Calibrated on": "nothing: probabilities as trained" if method.calibrator is None else calibrates,
         "Labels read in all": "the model was fitted on another graph" if read is None else f"{read.size:,}",
-        "Judged on": f"{judged}: {evaluation.y.size:,} nodes, {rare:,} of them {clf.class_names_[clf.rare_class_]}",
+        "Judged on": f"{judged}: {evaluation.y.size:,} nodes, {judged_rare:,} of them {rare}",
     }
 
 

@@ -29,7 +29,7 @@ _AXIS = {
 
 def reliability_figure(contents: Contents) -> Figure:
     """One panel per class, before and after over each other; below each the number of nodes in every bin."""
-    table, titles = contents.reliability, {"rare": contents.rare, "majority": _other(contents)}
+    table, titles = contents.reliability, {"rare": contents.rare, "majority": contents.other}
     models = (
         (("before", BEFORE, "diamond"), ("after", AFTER, "circle"))
         if contents.calibrates
@@ -39,7 +39,7 @@ def reliability_figure(contents: Contents) -> Figure:
     layout = _layout(height=480)
     for panel, group in enumerate(("rare", "majority")):
         x, top, bottom = (_name("x", panel), _name("y", 2 * panel), _name("y", 2 * panel + 1))
-        low, high = (0.0, 0.46) if panel == 0 else (0.54, 1.0)
+        low, high = (0.0, 0.44) if panel == 0 else (0.56, 1.0)
         layout[_axis("xaxis", panel)] = _AXIS | {
             "domain": [low, high],
             "range": [-0.02, 1.02],
@@ -131,7 +131,7 @@ def score_figure(contents: Contents) -> Figure:
     """How P(rare) is spread over rare and other nodes, each as shares of its own class, with the thresholds."""
     table = contents.scores
     data = []
-    for kind, colour, name in (("normal", NORMAL, _other(contents)), ("rare", RARE, contents.rare)):
+    for kind, colour, name in (("normal", NORMAL, contents.other), ("rare", RARE, contents.rare)):
         part = {key: column[table["kind"] == kind] for key, column in table.items()}
         share = np.nan_to_num(part["share"])
         bounds = zip(_round(part["left"]), _round(part["right"]), part["count"].tolist(), strict=True)
@@ -256,13 +256,6 @@ def _line(
     }
 
 
-def _other(contents: Contents) -> str:
-    """What to call the nodes that are not rare."""
-    if len(contents.names) > 2:
-        return f"not {contents.rare}"
-    return next(name for name in contents.names if name != contents.rare)
-
-
 def _name(axis: str, index: int) -> str:
     return axis if index == 0 else f"{axis}{index + 1}"
 
@@ -272,4 +265,4 @@ def _axis(axis: str, index: int) -> str:
 
 
 def _round(values: np.ndarray) -> list[float]:
-    return np.round(np.asarray(values, dtype=np.float64), 5).tolist()
+    return [round(float(value), 5) for value in values]

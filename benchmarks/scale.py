@@ -19,27 +19,35 @@ from pathlib import Path
 
 import numpy as np
 
+import calirare as cr
+
 STEPS = ("read", "fit and calibrate", "intervals and triage", "write", "plain PyG training")
 
 
-def write_case(num_nodes: int, folder: Path) -> None:
-    import calirare as cr
-    from calirare.data.table_files import write_tables
-
+def make_graph(num_nodes: int) -> cr.RareGraph:
     share = min(0.1, 10_000 / num_nodes)
-    graph = cr.make_transactions(
+    return cr.make_transactions(
         num_nodes=num_nodes, num_features=32, average_degree=20.0, labelled_share=share, rare_share=0.05, seed=0
     )
-    write_tables(graph, folder)
 
 
-def run_ours(folder: Path, epochs: int, device: str) -> dict[str, float]:
-    import calirare as cr
-    from calirare.data.export import write_table
+def write_case(num_nodes: int, folder: Path) -> None:
+    from calirare.data.table_files import write_tables
 
+    write_tables(make_graph(num_nodes), folder)
+
+
+def read_case(num_nodes: int, folder: Path) -> cr.RareGraph:
+    """The graph from its tables, or made anew where there are none (`--in-memory`)."""
+    if not (folder / "nodes.parquet").exists():
+        return make_graph(num_nodes)
+    return cr.read_tables(folder / "nodes.parquet", folder / "edges.parquet", label="is_fraud", rare="yes")
+
+
+def run_ours(num_nodes: int, folder: Path, epochs: int, device: str) -> dict[str, float]:
     seconds: dict[str, float] = {}
     began = time.perf_counter()
-    graph = cr.read_tables(folder / "nodes.parquet", folder / "edges.parquet", label="is_fraud", rare="yes")
+    graph = read_case(num_nodes, folder)
     seconds["read"] = time.perf_counter() - began
     began = time.perf_counter()
     clf = cr.RareCategoryClassifier(epochs=epochs, device=device).fit(graph)
@@ -48,18 +56,19 @@ def run_ours(folder: Path, epochs: int, device: str) -> dict[str, float]:
     table = cr.triage(clf, graph, cost_miss=50, cost_alarm=5, cost_review=1, budget=1_000)
     seconds["intervals and triage"] = time.perf_counter() - began
     began = time.perf_counter()
-    write_table(table.frame(), folder / "queue.parquet")
+    if (folder / "nodes.parquet").exists():
+        from calirare.data.export import write_table
+
+        write_table(table.frame(), folder / "queue.parquet")
     seconds["write"] = time.perf_counter() - began
     return seconds | {"edges": graph.num_edges}
 
 
-def run_plain(folder: Path, epochs: int, device: str) -> dict[str, float]:
-    import calirare as cr
-
+def run_plain(num_nodes: int, folder: Path, epochs: int, device: str) -> dict[str, float]:
     sys.path.insert(0, str(Path(__file__).parent))
     from speed import plain_training, synchronised
 
-    graph = cr.read_tables(folder / "nodes.parquet", folder / "edges.parquet", label="is_fraud", rare="yes")
+    graph = read_case(num_nodes, folder)
     train = plain_training(graph, graph.known, epochs, device)
     return {"plain PyG training": synchronised(train, device)}
 
@@ -69,6 +78,7 @@ def main() -> None:
     parser.add_argument("--nodes", default="10000,100000,1000000")
     parser.add_argument("--epochs", type=int, default=50)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--in-memory", action="store_true", help="no tables: make the graph where it is used")
     parser.add_argument("--case", nargs=3, metavar=("KIND", "NODES", "FOLDER"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.case:
@@ -76,7 +86,7 @@ def main() -> None:
         if kind == "write":
             write_case(num_nodes, folder)
             return
-        result = (run_ours if kind == "ours" else run_plain)(folder, arguments.epochs, arguments.device)
+        result = (run_ours if kind == "ours" else run_plain)(num_nodes, folder, arguments.epochs, arguments.device)
         result["memory GB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(json.dumps(result))
         return
@@ -91,6 +101,8 @@ def main() -> None:
             ours: dict[str, float] = {}
             plain: dict[str, float] = {}
             for kind, target in (("write", None), ("ours", ours), ("plain", plain)):
+                if kind == "write" and arguments.in_memory:
+                    continue
                 command = [sys.executable, __file__, "--epochs", str(arguments.epochs), "--device", arguments.device]
                 output = subprocess.run(
                     [*command, "--case", kind, str(num_nodes), folder], check=True, capture_output=True, text=True

@@ -42,17 +42,17 @@ class RowStore:
         return path
 
     def _write(self, rows: list[Row], path: Path) -> None:
-        polars = _polars()
+        arrow, parquet = _pyarrow()
         with write_atomically(path) as stream:
-            polars.DataFrame(rows, infer_schema_length=None).write_parquet(stream)
+            parquet.write_table(arrow.Table.from_pylist(rows), stream)
 
 
 def read_rows(path: Path) -> list[Row]:
     """The rows of one Parquet file."""
-    polars = _polars()
+    arrow, parquet = _pyarrow()
     try:
-        rows: list[Row] = polars.read_parquet(path).to_dicts()
-    except Exception as error:  # polars has an exception of its own for every way a file can be broken
+        rows: list[Row] = parquet.read_table(path).to_pylist()
+    except (arrow.ArrowException, OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read ({error}); delete it and run again.") from error
     return rows
 
@@ -62,9 +62,10 @@ def key_of(row: Row) -> RowKey:
     return (row["dataset"], row["labels_per_class"], row["seed"], row["entry"], row["fingerprint"])
 
 
-def _polars() -> Any:
+def _pyarrow() -> tuple[Any, Any]:
     try:
-        import polars
+        import pyarrow
+        import pyarrow.parquet
     except ModuleNotFoundError:
-        raise MissingDependencyError("polars", "tables") from None
-    return polars
+        raise MissingDependencyError("pyarrow", "tables") from None
+    return pyarrow, pyarrow.parquet

@@ -13,7 +13,7 @@ from calirare.benchmark.planning import choose_entries, make_grid
 from calirare.errors import InputError
 from calirare.methods import methods
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "own_dataset_and_method.py"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "07_new_method.py"
 
 MODULE = '''
 import calirare as cr
@@ -93,7 +93,7 @@ def test_an_objective_from_outside_runs_in_other_processes(module, tiny, tmp_pat
 
 
 def test_the_example_runs(tmp_path, capsys):
-    spec = importlib.util.spec_from_file_location("own_dataset_and_method", EXAMPLE)
+    spec = importlib.util.spec_from_file_location("new_method", EXAMPLE)
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
     example.main(tmp_path, epochs=40, seeds=1, jobs=1)

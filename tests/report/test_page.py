@@ -62,7 +62,7 @@ def test_names_from_users_stay_text(page, graph):
     assert [tag for tag, _ in page.tags].count("script") == 3  # figures, plotly, ours
     assert not any(tag == "img" for tag, _ in page.tags)
     assert "<script>window.hacked = 1</script>" in page.words
-    assert f"P({graph.class_names[1]})" in page.words
+    assert f"rare means {graph.class_names[1]}" in page.words
 
 
 def test_figures_are_json_that_cannot_end_their_tag(page, contents):

@@ -127,7 +127,7 @@ def gather(
         data=_data(clf, graph, rare),
         columns=describe_schema(graph.schema)[:_MOST_COLUMNS] if graph.schema else [],
         num_columns=len(graph.schema["columns"]) if graph.schema else 0,
-        labels=_labels(clf, graph, evaluation, rare),
+        labels=_labels(clf, graph, evaluation),
         evaluation=evaluation,
         metrics=metrics,
         individual_error=_individual_error(clf, graph),
@@ -182,18 +182,18 @@ def _data(clf: RareCategoryClassifier, graph: RareGraph, rare: str) -> dict[str,
 
 
 def _flat(counts: Any, prefix: str = "") -> list[tuple[str, int]]:
-    """Nested counts as (words, count), without those that are zero."""
+    """Nested counts as (words, count), without those that are zero or told elsewhere."""
     found: list[tuple[str, int]] = []
     for name, value in counts.items():
         words = f"{prefix}{str(name).replace('_', ' ')}"
         if isinstance(value, dict):
             found += _flat(value, f"{words}, ")
-        elif isinstance(value, int) and value:
+        elif isinstance(value, int) and value and name not in ("rows", "edges"):
             found.append((words, value))
     return found
 
 
-def _labels(clf: RareCategoryClassifier, graph: RareGraph, evaluation: Evaluation, rare: str) -> dict[str, str]:
+def _labels(clf: RareCategoryClassifier, graph: RareGraph, evaluation: Evaluation) -> dict[str, str]:
     method = get_method(clf.method)
     trains, calibrates = method.label_budget
     num_rare = int((clf.labelled_y_ == clf.rare_class_).sum())
@@ -205,10 +205,10 @@ def _labels(clf: RareCategoryClassifier, graph: RareGraph, evaluation: Evaluatio
     judged_rare = int((evaluation.y == clf.rare_class_).sum())
     return {
         "Method": f"{method.name}: {method.summary}",
-        "Trained on": f"{trains}: {clf.labelled_nodes_.size:,} labels, {num_rare:,} of them {rare}",
+        "Trained on": f"{trains}: {clf.labelled_nodes_.size:,} labels, {num_rare:,} of them rare",
         "Calibrated on": "nothing: probabilities as trained" if method.calibrator is None else calibrates,
         "Labels read in all": "the model was fitted on another graph" if read is None else f"{read.size:,}",
-        "Judged on": f"{judged}: {evaluation.y.size:,} nodes, {judged_rare:,} of them {rare}",
+        "Judged on": f"{judged}: {evaluation.y.size:,} nodes, {judged_rare:,} of them rare",
     }
 
 

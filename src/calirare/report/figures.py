@@ -36,7 +36,8 @@ def reliability_figure(contents: Contents) -> Figure:
         else (("after", AFTER, "circle"),)
     )
     data: list[Figure] = []
-    layout = _layout(height=480)
+    layout = _layout(height=500, top=70)
+    layout["annotations"] = []
     for panel, group in enumerate(("rare", "majority")):
         x, top, bottom = (_name("x", panel), _name("y", 2 * panel), _name("y", 2 * panel + 1))
         low, high = (0.0, 0.44) if panel == 0 else (0.56, 1.0)
@@ -44,7 +45,7 @@ def reliability_figure(contents: Contents) -> Figure:
             "domain": [low, high],
             "range": [-0.02, 1.02],
             "anchor": bottom,
-            "title": _title(f"P({escape(titles[group])}) as predicted"),
+            "title": _title("predicted"),
         }
         layout[_axis("yaxis", 2 * panel)] = _AXIS | {
             "domain": [0.28, 1.0],
@@ -60,6 +61,7 @@ def reliability_figure(contents: Contents) -> Figure:
             "dtick": 1,
             "exponentformat": "none",
         }
+        layout["annotations"].append(_note(f"<b>P({escape(titles[group])})</b>", low, 6, xref="paper"))
         data.append(
             _line([0, 1], [0, 1], "perfect", GUIDE, x, top, dash="dot", width=1)
             | {"hoverinfo": "skip", "showlegend": False}
@@ -148,7 +150,7 @@ def score_figure(contents: Contents) -> Figure:
             }
         )
     layout = _layout(height=360, top=84) | {"barmode": "group", "bargap": 0.12, "bargroupgap": 0}
-    layout["xaxis"] = _AXIS | {"range": [0, 1], "title": _title(f"P({escape(contents.rare)})")}
+    layout["xaxis"] = _AXIS | {"range": [0, 1], "title": _title("P(rare)")}
     layout["yaxis"] = _AXIS | {
         "type": "log",
         "tickformat": ".1~%",
@@ -173,7 +175,7 @@ def cost_figure(contents: Contents) -> Figure:
     for trace in data[2:]:
         trace["hovertemplate"] = "alert from %{x:.3f} on: %{y:.3f} per node<extra></extra>"
     layout = _layout(height=360, top=84) | {"hovermode": "x"}
-    layout["xaxis"] = _AXIS | {"range": [0, 1], "title": _title(f"alert when P({escape(contents.rare)}) is at least")}
+    layout["xaxis"] = _AXIS | {"range": [0, 1], "title": _title("alert when P(rare) is at least")}
     layout["yaxis"] = _AXIS | {"rangemode": "tozero", "title": _title("cost per node")}
     _mark_thresholds(layout, contents)
     return {"data": data, "layout": layout}
@@ -199,20 +201,24 @@ def _mark_thresholds(layout: Figure, contents: Contents) -> None:
     ]
     # On two levels, for the lower thresholds often lie side by side.
     layout["annotations"] = [
-        {
-            "x": at,
-            "xref": "x",
-            "y": 1,
-            "yref": "paper",
-            "yshift": 16 if level % 2 else 2,
-            "yanchor": "bottom",
-            "xanchor": "left",
-            "showarrow": False,
-            "text": f"{words} from {at:.2g}",
-            "font": {"size": 11.5, "color": GUIDE},
-        }
-        for level, (words, at) in enumerate(marks)
+        _note(f"{words} from {at:.2g}", at, 16 if level % 2 else 2) for level, (words, at) in enumerate(marks)
     ]
+
+
+def _note(text: str, x: float, above: int, xref: str = "x") -> Figure:
+    """Words above the plot, so many pixels from its edge."""
+    return {
+        "x": x,
+        "xref": xref,
+        "y": 1,
+        "yref": "paper",
+        "yshift": above,
+        "yanchor": "bottom",
+        "xanchor": "left",
+        "showarrow": False,
+        "text": text,
+        "font": {"size": 12, "color": GUIDE},
+    }
 
 
 def _layout(*, height: int, top: int = 40) -> Figure:

@@ -63,10 +63,7 @@ def _add_exports(server: Flask, desk: Desk) -> None:
         if what not in ("queue", "decisions") or kind not in FORMATS:
             return _answer(404, "There is no such file.")
         if what == "queue":
-            asked = json.loads(request.args.get("view") or "{}")
-            asked = asked if isinstance(asked, dict) else {}
-            view = View.parse(asked, asked.get("sort"), asked.get("filter"))
-            content = export_queue(desk.queue, view, kind)
+            content = export_queue(desk.queue, _asked_view(), kind)
         else:
             content = export_decisions(desk.store, kind)
         headers = {"Content-Disposition": f'attachment; filename="{what}.{kind}"'}
@@ -126,6 +123,15 @@ def _add_errors(server: Flask) -> None:
         number = secrets.token_hex(4)
         logger.exception("error %s at %s", number, request.path)
         return _answer(500, f"Something went wrong here. The desk's log has it under {number}.")
+
+
+def _asked_view() -> View:
+    try:
+        asked = json.loads(request.args.get("view") or "{}")
+    except (ValueError, RecursionError):
+        raise InputError("view must be a JSON object.") from None
+    asked = asked if isinstance(asked, dict) else {}
+    return View.parse(asked, asked.get("sort"), asked.get("filter"))
 
 
 def _answer(code: int, message: str) -> Any:

@@ -32,6 +32,7 @@ _FUNCTIONS = {
     "smooth_ece": smooth_ece,
     "average_precision": average_precision,
 }
+NUM_RESAMPLES = 100
 _FEWEST_TEST = 50
 
 
@@ -75,12 +76,12 @@ def measure(snapshot: Snapshot) -> Quality:
     return Quality(y_rare, before, after, said, {name: (both[0][name], both[1][name]) for name in METRICS})
 
 
-def judge(y_rare: np.ndarray, probability: np.ndarray, *, num_resamples: int = 200) -> dict[str, Estimate]:
+def judge(y_rare: np.ndarray, probability: np.ndarray) -> dict[str, Estimate]:
     """The metrics of P(rare) with 95% intervals.
 
-    >>> found = judge(np.array([0, 0, 1, 0]), np.array([0.1, 0.2, 0.9, 0.1]), num_resamples=20)
+    >>> found = judge(np.array([0, 0, 1, 0]), np.array([0.1, 0.2, 0.9, 0.1]))
     >>> round(found["brier_score"].value, 4)
     0.0175
     """
     bounds = {"negative_log_likelihood": (0.0, np.inf)}
-    return bootstrap_intervals(_FUNCTIONS, y_rare, probability, num_resamples=num_resamples, bounds=bounds)
+    return bootstrap_intervals(_FUNCTIONS, y_rare, probability, num_resamples=NUM_RESAMPLES, bounds=bounds)

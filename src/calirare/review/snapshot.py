@@ -18,6 +18,7 @@ from calirare.data.graph import UNKNOWN, RareGraph
 from calirare.errors import DataError, InputError
 from calirare.fitting import ReadLabels
 from calirare.methods import get_method
+from calirare.outlook import CalibrationDraws
 from calirare.persistence import load, load_graph, model_version
 from calirare.reasons import Wording
 from calirare.review.store import stored_text
@@ -27,6 +28,7 @@ from calirare.triage import read_nodes, triage
 logger = logging.getLogger(__name__)
 COVERAGE = 0.9
 _SCORES_KEPT = 4
+_COLUMNS = ("probability", "lower", "upper", "member")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +46,13 @@ class Scores:
     lower: np.ndarray
     upper: np.ndarray
     member: np.ndarray
-    draws: np.ndarray
+    draws: CalibrationDraws
 
     @classmethod
     def of(cls, clf: RareCategoryClassifier, graph: RareGraph) -> Self:
         table = triage(clf, graph, coverage=COVERAGE, nodes=np.arange(graph.num_nodes), num_drivers=0)
         order = np.argsort(table.node)
-        columns = {name: getattr(table, name)[order] for name in ("probability", "lower", "upper", "member")}
+        columns = {name: getattr(table, name)[order] for name in _COLUMNS}
         return cls(**columns, draws=table.draws)
 
     def fits(self, graph: RareGraph) -> bool:
@@ -62,10 +64,21 @@ class Scores:
             and all(((column >= 0) & (column <= 1)).all() for column in columns)
             and self.member.shape == (n, graph.num_classes)
             and self.member.dtype == bool
-            and self.draws.ndim == 2
-            and self.draws.shape[1] == 2
-            and bool(np.isfinite(self.draws).all())
+            and self.draws.parameters.ndim == 2
+            and self.draws.parameters.shape[1] == 2 + len(self.draws.knots)
+            and bool(np.isfinite(self.draws.parameters).all() and np.isfinite(self.draws.knots).all())
         )
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """For a file."""
+        arrays = {name: getattr(self, name) for name in _COLUMNS}
+        return arrays | {"draws": self.draws.parameters, "knots": np.array(self.draws.knots, dtype=np.float64)}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
+        """From a file, which may hold anything; see `fits`."""
+        draws = CalibrationDraws(arrays["draws"], tuple(arrays["knots"].ravel().tolist()))
+        return cls(**{name: arrays[name] for name in _COLUMNS}, draws=draws)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,11 +161,11 @@ def load_scores(model: Path, clf: RareCategoryClassifier, graph: RareGraph) -> S
     """The scores from the file beside the model if they are of exactly this model and graph, else new ones."""
     file = _scores_file(model)
     try:
-        scores = Scores(**{name: array for name, array in read_arrays(file).items() if name in Scores.__annotations__})
+        scores = Scores.from_arrays(read_arrays(file))
         if scores.fits(graph):
             return scores
         logger.warning("%s does not fit this model; the nodes are scored again.", file)
-    except (DataError, TypeError):
+    except (DataError, KeyError):
         pass  # not there yet, or not ours
     scores = Scores.of(clf, graph)
     keep_scores(model, scores)
@@ -162,7 +175,7 @@ def load_scores(model: Path, clf: RareCategoryClassifier, graph: RareGraph) -> S
 def keep_scores(model: Path, scores: Scores) -> None:
     """Write the current model's scores beside it, so that the next start is quick; those of a few others stay."""
     try:
-        write_arrays(_scores_file(model), {name: getattr(scores, name) for name in Scores.__annotations__})
+        write_arrays(_scores_file(model), scores.to_arrays())
         newest_first = sorted(model.glob("scores-*.npz"), key=lambda file: file.stat().st_mtime, reverse=True)
         for old in newest_first[_SCORES_KEPT:]:
             old.unlink(missing_ok=True)

@@ -83,6 +83,12 @@
     }
   }
 
+  function isShown(seen) {
+    const wanted = new URLSearchParams(window.location.search).get("id");
+    const title = document.getElementById("case-id");
+    return Boolean(seen && window.location.pathname === "/case" && seen.id === wanted && title && title.textContent === wanted);
+  }
+
   function report(result, node, words) {
     const good = result.data.ok === true;
     if (good) {
@@ -96,7 +102,9 @@
   }
 
   async function decide(choice, seen, note, stack, advance) {
-    if (!seen) {
+    // Nobody decides a case that is not yet on the page: a quick "j, n" must not hit the case before.
+    if (!isShown(seen)) {
+      say("The case is still being opened; nothing was decided.", "");
       return [noUpdate(), noUpdate()];
     }
     const body = { node: seen.id, decision: choice, note: note || "", seen: seen.seen, key: randomKey() };
@@ -201,6 +209,10 @@
           go(link.getAttribute("href"));
         }
         return noUpdate();
+      },
+
+      markWaiting: function (search, path, seen) {
+        return isShown(seen) ? "card" : "card waiting";
       },
 
       openTapped: function (data) {

@@ -68,7 +68,8 @@ def _decision_card() -> Any:
             className="undo-row",
         ),
         html.Div(id="history"),
-        class_name="decision-card",
+        id="decision-card",
+        class_name="waiting",
     )
 
 
@@ -155,6 +156,13 @@ def _add_acts(app: Dash) -> None:
         State("undo-stack", "data"),
         State("advance", "value"),
         prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("desk", "markWaiting"),
+        Output("decision-card", "className"),
+        Input("url", "search"),
+        Input("url", "pathname"),
+        Input("seen", "data"),
     )
     app.clientside_callback(
         ClientsideFunction("desk", "openTapped"),

@@ -1,0 +1,150 @@
+"""What the page's scripts call, and the files that leave the desk."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from calirare.review.store import DecisionStore
+from calirare.review.view import View
+
+
+@pytest.fixture
+def node(desk):
+    return str(desk.snapshot.ids[desk.snapshot.listed[0]])
+
+
+def decide(client, node, decision="rare", seen=0, key="k1", **more):
+    return client.post("/api/decide", json={"node": node, "decision": decision, "seen": seen, "key": key, **more})
+
+
+def test_decide_and_undo(client, desk, node):
+    answer = decide(client, node, note="seen")
+    assert answer.status_code == 200
+    row = answer.json["decision"]
+    assert (row["decision"], row["note"], row["reviewer"]) == ("rare", "seen", "ada")
+    assert row["model_version"] == desk.snapshot.version
+    assert decide(client, node, note="seen").json["decision"]["id"] == row["id"]
+    back = client.post("/api/undo", json={"decision": row["id"], "key": "k2"})
+    assert back.json["decision"]["decision"] == "open"
+    assert len(desk.store.since()) == 2
+
+
+def test_a_conflict_shows_the_other_decision(client, desk, node):
+    desk.store.record(node, "normal", reviewer="bob", model_version="m", seen=0, action_key="b")
+    answer = decide(client, node)
+    assert answer.status_code == 409
+    assert answer.json["current"]["reviewer"] == "bob" and "bob decided “normal”" in answer.json["error"]
+    assert len(desk.store.since()) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        [],
+        {"node": "no such node", "decision": "rare", "seen": 0, "key": "k"},
+        {"decision": "maybe"},
+        {"decision": "open"},
+        {"seen": -1},
+        {"seen": "0"},
+        {"seen": True},
+        {"seen": 2**70},
+        {"key": ""},
+        {"key": None},
+        {"note": 5},
+        {"note": "x" * 5000},
+    ],
+)
+def test_bad_requests_get_a_reason_and_store_nothing(client, desk, node, body):
+    good = {"node": node, "decision": "rare", "seen": 0, "key": "k"}
+    answer = client.post("/api/decide", json=body if body in ({}, []) else good | body)
+    assert answer.status_code == 400 and answer.json["ok"] is False and answer.json["error"]
+    assert desk.store.since() == []
+
+
+def test_a_form_of_another_kind_is_no_decision(client, desk, node):
+    body = json.dumps({"node": node, "decision": "rare", "seen": 0, "key": "k"})
+    assert client.post("/api/decide", data=body, content_type="text/plain").status_code == 400
+    assert b'"ok":true' not in client.get("/api/decide").data
+    assert desk.store.since() == []
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=30),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(st.dictionaries(st.sampled_from(["node", "decision", "seen", "key", "note"]), json_values))
+def test_whatever_is_sent_the_answer_is_json(client, body):
+    for path in ("/api/decide", "/api/undo"):
+        answer = client.post(path, json=body)
+        assert answer.status_code in (200, 400, 409) and isinstance(answer.json, dict)
+
+
+def test_when_the_database_is_gone_nothing_is_said_to_be_stored(client, desk, node, tmp_path, monkeypatch):
+    broken = DecisionStore.open(tmp_path / "other.sqlite")
+    with sqlite3.connect(tmp_path / "other.sqlite") as raw:
+        raw.execute("DROP TABLE calirare_decisions")
+    raw.close()
+    monkeypatch.setattr(desk, "store", broken)
+    answer = decide(client, node)
+    assert answer.status_code == 503 and "nothing was stored" in answer.json["error"]
+    assert str(tmp_path) not in answer.json["error"]
+    broken.close()
+
+
+def read_csv(answer):
+    return list(csv.DictReader(io.StringIO(answer.get_data(as_text=True))))
+
+
+def test_the_queue_as_csv_is_safe_in_a_spreadsheet(client, desk):
+    view = {"miss": 50, "alarm": 5, "review": 1, "sort": [{"colId": "id", "sort": "asc"}]}
+    answer = client.get("/export/queue.csv", query_string={"view": json.dumps(view)})
+    rows = read_csv(answer)
+    expected = desk.queue.columns(desk.queue.order(View(sort=(("id", False),))), View())["id"]
+    assert [row["id"].removeprefix("'") for row in rows] == expected
+    assert '\'=HYPERLINK("http://evil")' in [row["id"] for row in rows]
+    assert not any(cell.startswith(("=", "+", "@")) for row in rows for cell in row.values())
+    assert "attachment" in answer.headers["Content-Disposition"]
+    assert {row["model_version"] for row in rows} == {desk.snapshot.version}
+
+
+def test_the_queue_as_parquet_keeps_names_as_they_are(client, desk):
+    frame = pl.read_parquet(io.BytesIO(client.get("/export/queue.parquet").data))
+    assert frame.height == desk.snapshot.listed.size
+    assert '=HYPERLINK("http://evil")' in frame["id"].to_list()
+    assert frame["probability"].dtype == pl.Float64
+
+
+def test_decisions_in_both_forms(client, desk, node):
+    decide(client, node, note="=cmd|'/C calc'!A0")
+    [row] = read_csv(client.get("/export/decisions.csv"))
+    assert row["note"] == "'=cmd|'/C calc'!A0" and row["node_id"] == node and row["time"].endswith("+00:00")
+    frame = pl.read_parquet(io.BytesIO(client.get("/export/decisions.parquet").data))
+    assert frame["note"].to_list() == ["=cmd|'/C calc'!A0"] and frame["supersedes"].to_list() == [0]
+
+
+def test_an_export_without_rows(client):
+    assert read_csv(client.get("/export/decisions.csv")) == []
+    assert pl.read_parquet(io.BytesIO(client.get("/export/decisions.parquet").data)).height == 0
+
+
+@pytest.mark.parametrize("path", ["/export/queue.xlsx", "/export/model.csv", "/export/model.json"])
+def test_no_other_files_leave(client, path):
+    assert client.get(path).status_code == 404
+
+
+@pytest.mark.parametrize("view", ["not json", "[1]", '{"miss": "a"}', '{"miss": 1e999}', '{"alarm": -1}'])
+def test_a_view_that_makes_no_sense(client, view):
+    assert client.get("/export/queue.csv", query_string={"view": view}).status_code in (200, 400)

@@ -1,0 +1,170 @@
+"""What the case page says, against brute force."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import calirare as cr
+from calirare.data.graph import RareGraph
+from calirare.outlook import CalibrationDraws
+from calirare.review.attributes import compare, say_number
+from calirare.review.case import describe_case, strongest_pulls
+from calirare.review.neighbourhood import MOST_DRAWN, MOST_NEIGHBOURS, neighbourhood
+from calirare.review.snapshot import Scores, Snapshot
+from calirare.review.versions import Base
+from calirare.review.view import View
+
+
+def snapshot_of(graph, probability=None):
+    """A snapshot without a model's work: scores as given."""
+    n = graph.num_nodes
+    p = np.linspace(0, 1, n) if probability is None else probability
+    scores = Scores(p, p, p, np.ones((n, 2), dtype=bool), CalibrationDraws(np.tile([0.0, 1.0], (10, 1))))
+
+    class Fitted:
+        labelled_nodes_, labelled_y_ = graph.known, graph.y[graph.known]
+        method, split_, seed, rare_class_ = "jackknife", None, 0, graph.rare_class
+
+    return Snapshot("v", Fitted(), graph, Base(graph.y, None), scores)
+
+
+def test_numeric_attributes_in_the_units_of_the_table():
+    nodes = {
+        "id": [f"n{i}" for i in range(60)],
+        "amount": [float(i) for i in range(59)] + [1000.0],
+        "age": [None] + [30 + i % 5 for i in range(59)],
+        "country": ["NO"] * 40 + ["SE"] * 19 + ["KP"],
+        "fraud": ["yes" if i in (0, 59) else "no" for i in range(60)],
+    }
+    edges = {"source": ["n0", "n1"], "target": ["n1", "n2"]}
+    snapshot = snapshot_of(cr.read_tables(nodes, edges, label="fraud", rare="yes"))
+    found = {one.name: one for one in compare(snapshot, 59).attributes}
+    assert found["amount"].value == "1,000" and found["amount"].percentile == 1.0
+    normal = np.arange(1, 59)
+    assert found["amount"].usual == say_number(float(np.median(normal)))
+    assert (found["country"].value, found["country"].usual, found["country"].share) == ("KP", "NO", 0.0)
+    assert "58 labelled normal nodes" in compare(snapshot, 59).against
+    middle = {one.name: one for one in compare(snapshot, 30).attributes}
+    assert middle["amount"].percentile == pytest.approx(((normal < 30).sum() + 0.5) / 58)
+    assert middle["country"].share == pytest.approx(39 / 58)
+    first = {one.name: one for one in compare(snapshot, 0).attributes}
+    assert first["age"].value == "missing" and first["age"].percentile is None
+
+
+def test_generated_transactions_read_in_their_units(desk):
+    snapshot = desk.snapshot
+    column = snapshot.graph.schema["columns"][2]
+    node = int(snapshot.listed[0])
+    [age] = [one for one in compare(snapshot, node).attributes if one.name == "account_age_days"]
+    assert age.value == say_number(round(float(snapshot.graph.x[node, 2]) * column["scale"] + column["mean"], 3))
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_marks_that_few_normal_nodes_have_come_first(sparse):
+    x = np.zeros((50, 4), dtype=np.float32)
+    x[:, 0] = 1
+    x[0, 3] = 1
+    x[5:20, 1] = 1
+    x[0, 1] = 1
+    graph = RareGraph(
+        x=sp.csr_array(x) if sparse else x,
+        edge_index=np.array([[0], [1]]),
+        y=np.array([1] + [0] * 49),
+        feature_names=("a", "b", "c", "d"),
+    )
+    found = compare(snapshot_of(graph), 0).attributes
+    assert [one.name for one in found] == ["d", "b", "a"]
+    assert [round(one.share, 3) for one in found] == [0.0, round(15 / 49, 3), 1.0]
+
+
+def test_plain_features_without_names_and_labels():
+    rng = np.random.default_rng(0)
+    graph = RareGraph(x=rng.normal(size=(80, 3)), edge_index=np.array([[0], [1]]), y=np.array([0, 1] + [-1] * 78))
+    found = compare(snapshot_of(graph), 7)
+    assert {one.name for one in found.attributes} == {"feature 0", "feature 1", "feature 2"}
+    assert "too few normal ones" in found.against
+
+
+def star(leaves, labelled=5):
+    edges = np.vstack([np.zeros(leaves, dtype=int), np.arange(1, leaves + 1)])
+    y = np.full(leaves + 1, -1)
+    y[1 : labelled + 1] = [1, 0, 0, 0, 0][:labelled]
+    return RareGraph(x=np.ones((leaves + 1, 1)), edge_index=edges, y=y)
+
+
+def test_a_hub_with_fifty_thousand_neighbours_is_sampled_and_says_so():
+    snapshot = snapshot_of(star(50_000))
+    around = neighbourhood(snapshot, 0)
+    assert around.num_neighbours == 50_000
+    assert around.nodes.size == MOST_NEIGHBOURS + 1 and around.nodes[0] == 0
+    assert around.said == "40 of 50,000 neighbours: 5 with a label, the 16 most probable, 19 at random."
+    assert {1, 2, 3, 4, 5} <= set(around.nodes.tolist())
+    assert {50_000, 49_999, 49_985} <= set(around.nodes.tolist())
+    assert np.array_equal(neighbourhood(snapshot, 0).nodes, around.nodes)
+    leaf = neighbourhood(snapshot, 7)
+    assert leaf.said.startswith("Its only neighbour. The 62 most probable of 1,999 nodes")
+    assert leaf.nodes.size == MOST_DRAWN
+
+
+def test_a_node_without_neighbours():
+    graph = RareGraph(x=np.ones((3, 1)), edge_index=np.array([[0], [1]]), y=np.array([0, 1, -1]))
+    around = neighbourhood(snapshot_of(graph), 2)
+    assert (around.nodes.tolist(), around.said, around.edges.shape) == ([2], "No neighbours.", (2, 0))
+
+
+def test_what_is_drawn_is_there(desk):
+    graph = desk.snapshot.graph
+    pairs = set(zip(*graph.edge_index.tolist(), strict=True))
+    for node in desk.snapshot.listed[:20].tolist():
+        around = neighbourhood(desk.snapshot, node)
+        drawn = {(int(around.nodes[a]), int(around.nodes[b])) for a, b in around.edges.T}
+        assert drawn <= pairs
+        near = {int(v) for u, v in pairs if u == node}
+        assert set(around.nodes[around.step == 1].tolist()) == near if len(near) <= MOST_NEIGHBOURS else True
+        assert len(set(around.nodes.tolist())) == around.nodes.size
+        assert ((around.position >= 0) & (around.position <= 1)).all()
+        np.testing.assert_allclose(around.position[0], 0.5)
+
+
+def test_the_words_of_a_case(desk):
+    view = View(action="review")
+    node = int(desk.queue.order(view)[2])
+    case = describe_case(desk.queue, view, node)
+    assert (case.place, case.action) == (2, "review")
+    assert case.lower <= case.probability <= case.upper
+    assert case.reason.startswith("P(fraud) is")
+    assert case.label is None and case.without_label is None
+    labelled = int(desk.snapshot.clf.labelled_nodes_[0])
+    known = describe_case(desk.queue, view, labelled)
+    assert known.action is None and known.label in ("normal", "fraud")
+    assert known.without_label == pytest.approx(desk.snapshot.clf.predict_left_out()[0, 1])
+
+
+def test_pulls_are_those_of_explain(desk):
+    node = int(desk.snapshot.listed[0])
+    expected = desk.snapshot.clf.explain(desk.snapshot.graph, node)
+    found = strongest_pulls(desk.queue, node, most=4)
+    assert [one.pull for one in found] == expected.pull[:4].tolist()
+    assert [one.node_id for one in found] == desk.snapshot.ids[expected.labelled_node[:4]].tolist()
+
+
+def test_labels_kept_for_testing_are_not_shown(tmp_path):
+    graph = cr.make_transactions(num_nodes=300, rare_share=0.2, seed=0)
+    split = cr.split_labels(graph, train_fraction=0.3, val_fraction=0.1, test_fraction=0.6, seed=0)
+    clf = cr.RareCategoryClassifier(epochs=5, hidden=4).fit(graph, split)
+    snapshot = Snapshot("v", clf, graph, Base(graph.y, split), Scores.of(clf, graph))
+    assert (snapshot.label[split.test] == -1).all()
+    assert np.array_equal(snapshot.label[split.train], graph.y[split.train])
+    assert np.array_equal(snapshot.listed, np.sort(split.test))
+
+
+def test_where_every_node_is_labelled_all_are_listed():
+    graph = cr.make_transactions(num_nodes=300, rare_share=0.2, seed=0)
+    clf = cr.RareCategoryClassifier(epochs=5, hidden=4).fit(graph)
+    snapshot = Snapshot("v", clf, graph, Base(graph.y, None), Scores.of(clf, graph))
+    assert snapshot.listed.size == 300
+    assert replace(snapshot, version="w").find(str(graph.ids[5])) == 5

@@ -1,0 +1,229 @@
+"""Decisions become labels, the old model stays, and nothing breaks halfway."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import calirare as cr
+from calirare import persistence
+from calirare.errors import InputError, LabelError
+from calirare.review import versions
+from calirare.review.app import open_desk
+from calirare.review.jobs import Job
+from calirare.review.refit import as_labels, fit_with_decisions, index_of, read_decisions
+from calirare.review.snapshot import Snapshot
+from calirare.review.store import DecisionStore
+from calirare.review.versions import Base, list_versions
+from calirare.review.view import View
+
+
+def decide(desk, nodes, decision="rare"):
+    for node in nodes:
+        name = desk.snapshot.ids[node]
+        history = desk.store.history(name)
+        seen = history[-1].id if history else 0
+        desk.decide(name, decision, note="", reviewer="ada", seen=seen, action_key=f"{node}-{seen}-{decision}")
+
+
+def run_refit(desk):
+    assert desk.job.start("ada")
+    deadline = time.monotonic() + 60
+    while desk.job.status.state == "running":
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return desk.job.status
+
+
+def test_a_refit_uses_the_decisions_and_keeps_the_old_model(desk, model):
+    old_version, old_p = desk.snapshot.version, desk.snapshot.scores.probability
+    rare, normal, unsure = desk.queue.order(View())[[0, 50, 60]].tolist()
+    decide(desk, [rare], "rare")
+    decide(desk, [normal], "normal")
+    decide(desk, [unsure], "unsure")
+    status = run_refit(desk)
+    assert status.state == "done", status.doing
+    assert status.result.num_decisions == 2
+    assert status.result.labels_after == status.result.labels_before + 2
+    new = cr.load(model)
+    labels = dict(zip(new.labelled_nodes_.tolist(), new.labelled_y_.tolist(), strict=True))
+    assert (labels[rare], labels[normal]) == (1, 0) and unsure not in labels
+    assert desk.snapshot.version == persistence.model_version(model) != old_version
+    np.testing.assert_allclose(
+        desk.snapshot.scores.probability, new.predict_proba(desk.snapshot.graph)[:, 1], atol=1e-6
+    )
+    assert np.abs(desk.snapshot.scores.probability - old_p).max() > 1e-3
+    kept = cr.load(model / "versions" / old_version)
+    old_graph = persistence.load_graph(model / "versions" / old_version)
+    np.testing.assert_allclose(kept.predict_proba(old_graph)[:, 1], old_p, atol=1e-9)
+    assert [one.is_current for one in list_versions(model)] == [True, False]
+    assert rare in desk.queue.order(View())  # a decided node stays in the queue, with its decision
+
+
+def test_the_share_of_rare_nodes_is_not_moved_by_reviewed_cases(desk):
+    before = desk.snapshot.clf.shares_[1]
+    decide(desk, desk.queue.order(View())[:25].tolist(), "rare")
+    assert run_refit(desk).state == "done"
+    assert desk.snapshot.clf.shares_[1] == pytest.approx(before)
+
+
+def test_a_decision_taken_back_is_no_label_at_the_next_refit(desk, model):
+    node = int(desk.queue.order(View())[0])
+    decide(desk, [node, int(desk.queue.order(View())[1])])
+    assert run_refit(desk).state == "done"
+    assert desk.snapshot.graph.y[node] == 1 and desk.snapshot.base.y[node] == -1
+    last = desk.store.history(desk.snapshot.ids[node])[-1]
+    desk.undo(last.id, reviewer="ada", action_key="back")
+    desk.close()
+    desk = open_desk(model)  # the labels before any decision are found again after a restart
+    assert run_refit(desk).state == "done"
+    assert desk.snapshot.graph.y[node] == -1 and node not in desk.snapshot.clf.labelled_nodes_
+    desk.close()
+
+
+def test_going_back_gives_the_old_answers(desk, model):
+    old_version, old_p = desk.snapshot.version, desk.snapshot.scores.probability
+    decide(desk, desk.queue.order(View())[:5].tolist(), "normal")
+    run_refit(desk)
+    new_version = desk.snapshot.version
+    desk.go_back_to(old_version)
+    assert persistence.model_version(model) == desk.snapshot.version == old_version
+    np.testing.assert_allclose(desk.snapshot.scores.probability, old_p)
+    assert {one.version for one in list_versions(model)} == {old_version, new_version}
+    with pytest.raises(InputError, match="version must be one of"):
+        desk.go_back_to("../elsewhere")
+    desk.go_back_to(new_version)
+    assert desk.snapshot.version == new_version
+
+
+def test_without_decisions_a_refit_says_so_and_changes_nothing(desk, model):
+    before = sorted(path.name for path in model.iterdir())
+    decide(desk, desk.queue.order(View())[:1].tolist(), "unsure")
+    status = run_refit(desk)
+    assert status.state == "failed" and "no decision “rare” or “normal”" in status.doing
+    assert sorted(path.name for path in model.iterdir() if "-wal" not in path.name and "-shm" not in path.name) == [
+        name for name in before if "-wal" not in name and "-shm" not in name
+    ]
+
+
+@pytest.mark.parametrize("step", ["_rename_folder", "make_current", "replace_file", "_link"])
+def test_a_crash_while_writing_leaves_the_old_model(model, monkeypatch, step):
+    old = Snapshot.load(model)
+    other = cr.RareCategoryClassifier(epochs=1, hidden=4).fit(old.graph)
+    monkeypatch.setattr(versions, step, lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(OSError, match="No space"):
+        versions.install(other, old.graph, old.base, model)
+    assert Snapshot.load(model).version == old.version
+    assert not list((model / "versions").glob(".new-*"))
+    monkeypatch.undo()
+    version = versions.install(other, old.graph, old.base, model)
+    assert persistence.model_version(model) == version
+    assert {one.version for one in list_versions(model)} == {version, old.version}
+
+
+def test_a_failed_refit_says_so_and_leaves_the_desk_as_it_was(desk, monkeypatch, caplog):
+    version = desk.snapshot.version
+    decide(desk, desk.queue.order(View())[:2].tolist())
+    monkeypatch.setattr(versions, "install", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    status = run_refit(desk)
+    assert status.state == "failed" and "unchanged" in status.doing
+    assert desk.snapshot.version == version and desk.outcome is None
+
+
+def test_a_closing_desk_stops_the_refit_without_a_trace(model, monkeypatch):
+    desk = open_desk(model)
+    old_version = desk.snapshot.version
+    decide(desk, desk.queue.order(View())[:2].tolist())
+    desk.snapshot.clf.epochs = 100_000
+    desk.job.start("ada")
+    while desk.job.status.share < 0.05:
+        time.sleep(0.01)
+    desk.close()
+    assert desk.job.status.state == "failed" and "closed" in desk.job.status.doing
+    assert persistence.model_version(model) == old_version and not (model / "versions").exists()
+
+
+def test_decided_nodes_leave_validation_and_test():
+    graph = cr.make_transactions(num_nodes=300, rare_share=0.2, seed=0)
+    split = cr.split_labels(graph, train_fraction=0.3, val_fraction=0.2, test_fraction=0.5, seed=0)
+    store = DecisionStore.open("sqlite://")
+    names = graph.ids[[split.val[0], split.test[0]]].tolist()
+    for name in names:
+        store.record(name, "rare", reviewer="a", model_version="m", seen=0, action_key=name)
+    decided = as_labels(store.current().values(), index_of(graph))
+    clf, labelled = fit_with_decisions(
+        cr.RareCategoryClassifier(epochs=3, hidden=4), graph, Base(graph.y, split), decided
+    )
+    assert {split.val[0], split.test[0]} <= set(clf.split_.train.tolist())
+    assert split.val[0] not in clf.split_.val and split.test[0] not in clf.split_.test
+    assert labelled.y[split.test[0]] == 1 and clf.rare_share is None  # its validation labels still tell the share
+    assert np.array_equal(graph.y, cr.make_transactions(num_nodes=300, rare_share=0.2, seed=0).y)
+
+
+def test_with_more_classes_normal_is_the_most_probable_other_one():
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    graph = cr.RareGraph(
+        x=np.eye(3)[y] + 0.1 * rng.normal(size=(90, 3)),
+        edge_index=rng.integers(0, 90, (2, 60)),
+        y=np.where(np.arange(90) < 45, y, -1),
+        class_names=("a", "b", "rare"),
+        rare_class=2,
+    )
+    store = DecisionStore.open("sqlite://")
+    node = 45  # of class a, unknown to the model
+    store.record("45", "normal", reviewer="a", model_version="m", seen=0, action_key="1")
+    decided = as_labels(store.current().values(), index_of(graph))
+    clf, labelled = fit_with_decisions(
+        cr.RareCategoryClassifier(epochs=3, hidden=4), graph, Base(graph.y, None), decided, other_class=np.full(90, 1)
+    )
+    assert labelled.y[node] == 1
+
+
+def test_decisions_of_other_nodes_are_counted_not_used(tmp_path):
+    graph = cr.make_transactions(num_nodes=50, rare_share=0.2, seed=0)
+    store = DecisionStore.open(tmp_path / "d.sqlite")
+    store.record("gone", "rare", reviewer="a", model_version="m", seen=0, action_key="1")
+    store.record(str(graph.ids[3]), "unsure", reviewer="a", model_version="m", seen=0, action_key="2")
+    store.close()
+    decided = as_labels(read_decisions(tmp_path / "d.sqlite"), index_of(graph))
+    assert (decided.nodes.size, decided.unsure, decided.unknown) == (0, 1, 1)
+    with pytest.raises(LabelError, match="decide some cases first"):
+        fit_with_decisions(cr.RareCategoryClassifier(), graph, Base(graph.y, None), decided)
+
+
+def test_one_job_at_a_time_and_failures_in_words(caplog):
+    go = threading.Event()
+    job = Job(lambda report: go.wait(10))
+    assert job.start("ada") and not job.start("bob")
+    assert job.status.state == "running" and job.status.by == "ada"
+    go.set()
+    job.stop()
+    assert job.status.state == "done" and not job.start("carl")
+    broken = Job(lambda report: 1 / 0)
+    broken.start("ada")
+    broken.stop()
+    assert broken.status.state == "failed" and "division" not in broken.status.doing
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_scores_from_a_file_that_does_not_fit_are_not_believed(model, caplog):
+    [file] = model.glob("scores-*.npz")
+    good = Snapshot.load(model).scores.probability
+    from calirare.data.archive import read_arrays, write_arrays
+
+    arrays = read_arrays(file)
+    for change in (
+        {"probability": arrays["probability"] + 5},
+        {"lower": arrays["lower"][:10]},
+        {"draws": arrays["draws"][:, :1]},
+    ):
+        write_arrays(file, arrays | change)
+        np.testing.assert_allclose(Snapshot.load(model).scores.probability, good)
+        assert "does not fit" in caplog.text
+        caplog.clear()
+    file.write_bytes(b"not an archive")
+    np.testing.assert_allclose(Snapshot.load(model).scores.probability, good)

@@ -1,0 +1,247 @@
+"""Decisions in SQLite and in a real PostgreSQL: nothing lost, nothing doubled, nothing overwritten, nothing edited."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DatabaseError
+
+from calirare.errors import DataError, InputError
+from calirare.review.database import database_url
+from calirare.review.store import CHOICES, ConflictError, DecisionStore
+
+
+def record(store, node="A1", decision="rare", reviewer="ada", seen=0, key=None, note=""):
+    key = key or f"{random.getrandbits(120):x}"
+    return store.record(node, decision, reviewer=reviewer, model_version="m1", seen=seen, action_key=key, note=note)
+
+
+def test_a_decision_is_kept_with_all_that_belongs_to_it(store):
+    row = record(store, note="paid at night")
+    [kept] = store.history("A1")
+    assert kept == row
+    assert (kept.node_id, kept.decision, kept.note, kept.reviewer) == ("A1", "rare", "paid at night", "ada")
+    assert (kept.model_version, kept.supersedes, kept.undoes) == ("m1", 0, 0)
+    assert kept.time.tzinfo is not None and abs(kept.time - datetime.now(UTC)) < timedelta(minutes=1)
+    assert store.current() == {"A1": row}
+    assert store.since() == [row] and store.since(row.id) == []
+
+
+def test_the_last_row_of_a_node_counts(store):
+    first = record(store)
+    second = record(store, decision="normal", seen=first.id)
+    other = record(store, node="A2", decision="unsure")
+    assert store.current() == {"A1": second, "A2": other}
+    assert [row.decision for row in store.history("A1")] == ["rare", "normal"]
+    assert second.supersedes == first.id
+
+
+def test_two_reviewers_who_saw_the_same_do_not_overwrite_each_other(store):
+    first = record(store, reviewer="ada")
+    with pytest.raises(ConflictError, match="ada decided “rare”") as refused:
+        record(store, decision="normal", reviewer="bob")
+    assert refused.value.current == first
+    assert store.current()["A1"].decision == "rare"
+    second = record(store, decision="normal", reviewer="bob", seen=first.id)
+    with pytest.raises(ConflictError, match="bob decided “normal”"):
+        record(store, decision="unsure", reviewer="ada", seen=first.id)
+    assert store.history("A1") == [first, second]
+
+
+def test_the_same_click_twice_is_one_decision(store):
+    first = record(store, key="click")
+    assert record(store, key="click") == first
+    assert len(store.since()) == 1
+
+
+def test_a_key_of_another_node_does_not_pass_for_a_repeat(store):
+    record(store, key="click")
+    with pytest.raises(ConflictError):
+        record(store, node="A2", key="click")
+    assert "A2" not in store.current()
+
+
+def test_a_row_of_another_node_cannot_be_followed(store):
+    first = record(store)
+    with pytest.raises(ConflictError, match="not one of this node"):
+        record(store, node="A2", seen=first.id)
+    with pytest.raises(ConflictError):
+        record(store, node="A2", seen=10**9)
+
+
+def test_undo_adds_a_row_with_what_stood_before(store):
+    first = record(store, note="sure")
+    second = record(store, decision="normal", seen=first.id)
+    back = store.undo(second.id, reviewer="ada", model_version="m2", action_key="u1")
+    assert (back.decision, back.note, back.undoes, back.supersedes) == ("rare", "sure", second.id, second.id)
+    assert store.undo(second.id, reviewer="ada", model_version="m2", action_key="u1") == back
+    assert len(store.history("A1")) == 3
+    only = record(store, node="A2")
+    assert store.undo(only.id, reviewer="ada", model_version="m2", action_key="u2").decision == "open"
+
+
+def test_undo_of_what_is_not_yours_or_not_last_is_refused(store):
+    first = record(store)
+    with pytest.raises(InputError, match="ada's"):
+        store.undo(first.id, reviewer="bob", model_version="m1", action_key="u1")
+    record(store, decision="normal", reviewer="bob", seen=first.id)
+    with pytest.raises(ConflictError, match="bob"):
+        store.undo(first.id, reviewer="ada", model_version="m1", action_key="u2")
+    with pytest.raises(InputError, match="no decision"):
+        store.undo(999, reviewer="ada", model_version="m1", action_key="u3")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE calirare_decisions SET decision = 'normal'",
+        "DELETE FROM calirare_decisions",
+    ],
+)
+def test_even_sql_cannot_change_what_was_decided(store, statement):
+    row = record(store)
+    with store.engine.connect() as connection, pytest.raises(DatabaseError, match="kept as they were made"):
+        connection.execute(text(statement))
+    assert store.since() == [row]
+
+
+@pytest.mark.parametrize("node", ["x" * 100_000, "a\0b", "\ud800 half", "naïve ✓ 漢字 🦊", " ", "'; DROP TABLE x; --"])
+def test_any_name_of_a_node_can_be_stored(store, node):
+    row = record(store, node=node)
+    assert [one.id for one in store.history(node)] == [row.id]
+    assert len(store.current()) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"decision": "maybe"}, "one of"),
+        ({"note": "x" * 5000}, "at most 4,000"),
+        ({"reviewer": " "}, "1 to 100"),
+        ({"reviewer": "x" * 101}, "1 to 100"),
+        ({"key": "k" * 65}, "1 to 64"),
+    ],
+)
+def test_bad_values_are_refused_in_words(store, change, says):
+    with pytest.raises(InputError, match=says):
+        record(store, **change)
+    assert store.since() == []
+
+
+def test_many_reviewers_at_once_lose_and_double_nothing(database):
+    """Every thread decides nodes that all others decide too, sends some clicks twice, and learns of each conflict."""
+    nodes = [f"N{i}" for i in range(12)]
+    acknowledged, conflicts = [], Counter()
+    lock = threading.Lock()
+
+    def review(who):
+        store, rng = DecisionStore.open(database), random.Random(who)
+        for turn in range(25):
+            node = rng.choice(nodes)
+            history = store.history(node)
+            seen = history[-1].id if history else 0
+            key = f"{who}-{turn}"
+            try:
+                for _ in range(rng.choice([1, 1, 2])):
+                    row = record(store, node, rng.choice(CHOICES), f"r{who}", seen, key)
+            except ConflictError as error:
+                assert error.current is not None
+                with lock:
+                    conflicts[who] += 1
+            else:
+                with lock:
+                    acknowledged.append((row.id, key))
+        store.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(review, range(8)))
+    store = DecisionStore.open(database)
+    rows = store.since()
+    assert sorted(row.id for row in rows) == sorted(number for number, _ in acknowledged)
+    assert len(rows) + sum(conflicts.values()) == 8 * 25
+    for node in nodes:
+        chain = store.history(node)
+        assert [row.supersedes for row in chain] == [0, *(row.id for row in chain[:-1])][: len(chain)]
+    store.close()
+
+
+def test_many_desks_may_create_the_table_at_once(database):
+    def open_one(_):
+        store = DecisionStore.open(database)
+        record(store, node=f"{threading.get_ident()}-{random.random()}")
+        store.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(open_one, range(16)))
+    store = DecisionStore.open(database)
+    assert len(store.since()) == 16
+    store.close()
+
+
+WRITER = """
+import itertools, sys
+from calirare.review.store import DecisionStore
+store = DecisionStore.open(sys.argv[1])
+for i in itertools.count():
+    row = store.record(f"K{i}", "rare", reviewer="ada", model_version="m", seen=0, action_key=f"{sys.argv[2]}-{i}")
+    print(row.id, flush=True)
+"""
+
+
+@pytest.mark.parametrize("turn", [0, *(pytest.param(turn, marks=pytest.mark.slow) for turn in range(1, 8))])
+def test_a_killed_desk_has_lost_no_decision_that_it_acknowledged(database, turn):
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, database, str(turn)], stdout=subprocess.PIPE, text=True)
+    wanted = random.Random(turn).randint(5, 60)
+    seen = [int(writer.stdout.readline()) for _ in range(wanted)]
+    os.kill(writer.pid, signal.SIGKILL)
+    seen += [int(line) for line in writer.stdout.read().splitlines() if line]
+    writer.stdout.close()
+    writer.wait()
+    store = DecisionStore.open(database)
+    assert set(seen) <= {row.id for row in store.since()}
+    record(store, node="after")
+    store.close()
+
+
+@pytest.mark.parametrize("where", ["mysql://a/b", "nonsense://", "://", "postgresql+nothing://a/b:x"])
+def test_other_addresses_are_refused(where):
+    with pytest.raises((InputError, DataError)):
+        DecisionStore.open(where)
+
+
+def test_what_is_no_database_is_said_in_one_line(tmp_path):
+    (tmp_path / "text.sqlite").write_text("this is no database, but long enough to be read as one " * 20)
+    with pytest.raises(DataError, match="not a database"):
+        DecisionStore.open(tmp_path / "text.sqlite")
+    with pytest.raises(DataError, match="does not exist"):
+        DecisionStore.open(tmp_path / "none.sqlite", create=False)
+    with pytest.raises(DataError, match="unable to open"):
+        DecisionStore.open(tmp_path / "no" / "such" / "folder.sqlite")
+    with pytest.raises(InputError, match="neither a model folder"):
+        DecisionStore.open(tmp_path)
+
+
+def test_a_database_without_decisions_is_not_created_by_reading(tmp_path):
+    import sqlite3
+
+    sqlite3.connect(tmp_path / "empty.sqlite").close()
+    (tmp_path / "empty.sqlite").touch()
+    with pytest.raises(DataError, match="no table"):
+        DecisionStore.open(tmp_path / "empty.sqlite", create=False)
+
+
+def test_passwords_stay_out_of_messages():
+    with pytest.raises(DataError) as error:
+        DecisionStore.open("postgresql://desk:hunter2secret@127.0.0.1:1/none")
+    assert "hunter2secret" not in str(error.value)
+    assert database_url("postgres://u@h/d").drivername == "postgresql+psycopg"

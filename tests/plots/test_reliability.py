@@ -111,3 +111,12 @@ def test_a_group_without_nodes_and_too_many_panels_are_refused(labels_and_probab
         reliability.plot(y, probabilities, ax=Figure().add_subplot())
     with pytest.raises(InputError, match="at least one model"):
         reliability.frame(y, {})
+
+
+def test_the_legend_shows_every_kind_of_bar_even_where_the_first_diagram_lacks_one():
+    y = np.array([1, 1, 1, 0] * 25)
+    under = np.tile([0.4, 0.6], (100, 1))  # right in 75% of the cases, sure of 60%
+    over = np.tile([0.05, 0.95], (100, 1))
+    figure = reliability.plot(y, {"under": under, "over": over}, groups=["all"], num_resamples=0)
+    patches = figure.legends[0].get_patches()
+    assert [bool(patch.get_hatch()) for patch in patches] == [False, True, True]

@@ -11,14 +11,14 @@ import numpy as np
 
 from calirare import plots
 from calirare.benchmark.formats import to_csv
-from calirare.benchmark.grid import Entry, Grid, Settings, calibration_entries
+from calirare.benchmark.grid import Entry, Grid, Settings
 from calirare.benchmark.runner import Progress, run_grid
 from calirare.benchmark.sources import DatasetSource
 from calirare.benchmark.store import read_rows
-from calirare.benchmark.tables import display_names
 from calirare.benchmark.work import one_thread, split_for
 from calirare.classifier import RareCategoryClassifier
 from calirare.data.archive import write_atomically
+from calirare.data.benchmarks import list_benchmarks
 from calirare.data.synthetic import make_transactions
 from calirare.errors import DataError, InputError
 
@@ -77,7 +77,7 @@ def reliability_rare(request: Request) -> tuple[Figure, Frame]:
 
 def network(request: Request) -> tuple[Figure, Frame]:
     """A generated transaction network with its rare nodes marked (1b)."""
-    graph = make_transactions(num_nodes=1_000, seed=request.seed)
+    graph = make_transactions(num_nodes=600, average_degree=6, seed=request.seed)
     return plots.network.plot(graph, seed=request.seed), plots.network.frame(graph, seed=request.seed)
 
 
@@ -110,16 +110,14 @@ def label_curve(request: Request) -> tuple[Figure, Frame]:
         raise DataError(
             f"the label curve reads the rows of a benchmark; {where} has none. Run: calirare benchmark --out {where}"
         )
-    wanted = [entry.key for entry in calibration_entries()]
-    names = display_names(wanted)
-    rows = [
-        row | {"method": names[row["entry"]]}
-        for row in read_rows(request.results / "runs.parquet")
-        if row["entry"] in wanted
-    ]
-    ours = [names[key] for key in ("jackknife",) if any(row["entry"] == key for row in rows)]
+    titles = {entry.name: entry.title for entry in list_benchmarks()}
     # Balanced probabilities answer another question than the natural share; on this scale they would hide the rest.
-    rows = [row for row in rows if row["prior"] == "natural"]
+    rows = [
+        row | {"dataset": titles.get(row["dataset"], row["dataset"])}
+        for row in read_rows(request.results / "runs.parquet")
+        if row["prior"] == "natural" and row["backbone"] == "gcn"
+    ]
+    ours = ["jackknife"] if any(row["method"] == "jackknife" for row in rows) else []
     return plots.label_curve.plot(rows, highlight=ours), plots.label_curve.frame(rows)
 
 

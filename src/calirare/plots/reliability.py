@@ -137,12 +137,13 @@ def plot(
             if strip is not None:
                 _draw_counts(strip, part)
                 strip.set(xlabel=f"P({group})" if one_class else "confidence", ylabel="nodes" if first else "")
-        handles = panels[0][0].get_legend_handles_labels()
+        handles = _legend_handles()
         if ax is None:
             figure.align_ylabels()
-            figure.legend(*handles, loc="outside lower center", ncols=3 if num_columns > 1 else 2, columnspacing=1.2)
+            columns = 3 if num_columns > 1 else 2
+            figure.legend(handles=handles, loc="outside lower center", ncols=columns, columnspacing=1.2)
         else:
-            ax.legend(*handles, loc="best")
+            ax.legend(handles=handles, loc="best")
     return figure
 
 
@@ -257,6 +258,17 @@ def _draw_diagram(ax: Axes, part: Frame, title: str, error: Estimate) -> None:
     if np.isfinite(error.lower):
         text += f" ({error.lower:.3f}–{error.upper:.3f})"
     ax.set_title(f"{title}\n{text}", loc="left", linespacing=1.35)
+
+
+def _legend_handles() -> list[Any]:
+    """One patch for each kind of bar, made by hand: a diagram without one of the kinds has no bar to show for it."""
+    from matplotlib.patches import Patch
+
+    kinds = (("over-confident", OVER), ("under-confident", UNDER))
+    hatched = [
+        Patch(facecolor=face, edgecolor=edge, linewidth=0.6, hatch="////", label=name) for name, (face, edge) in kinds
+    ]
+    return [Patch(facecolor=BAR, edgecolor="white", label="came true"), *hatched]
 
 
 def _draw_counts(ax: Axes, part: Frame) -> None:

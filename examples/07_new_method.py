@@ -1,19 +1,17 @@
-"""Your own graph and your own method in the paper's table, without touching calirare's files.
+"""A new method: your own graph and your own calibrator in the paper's table, without touching calirare's files.
 
-Run it:
-
-    python examples/own_dataset_and_method.py my-results
+    python examples/07_new_method.py --out pictures
 
 It is the same as saving the graph and calling
 
     calirare benchmark --datasets none --dataset my_graph.npz \\
         --methods uncalibrated,temperature,jackknife \\
-        --method examples/own_dataset_and_method.py:ShrunkLogits --out my-results
+        --method examples/07_new_method.py:ShrunkLogits --out pictures/07_new_method
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +25,7 @@ from calirare.benchmark import run_grid
 from calirare.benchmark.pages import make_part, write_pages
 from calirare.benchmark.planning import choose_entries, keep_graph, make_grid
 from calirare.calibration import Calibrator
+from calirare.plots.style import BLUE, GUIDE, new_figure, styled
 
 
 class ShrunkLogits(Calibrator):
@@ -64,8 +63,8 @@ def my_graph(num_nodes: int = 600, seed: int = 0) -> cr.RareGraph:
     return cr.from_pyg(data, rare_class=1, name="my_graph")
 
 
-def main(folder: str | Path, *, epochs: int = 200, seeds: int = 3, jobs: int = -1) -> None:
-    """Both in one small table: `results.md`, LaTeX, CSV and `index.html` in `folder`."""
+def main(folder: str | Path, *, epochs: int = 200, seeds: int = 3, jobs: int = -1) -> list[dict[str, object]]:
+    """Both in one small table: `results.md`, LaTeX, CSV and `index.html` in `folder`; gives the rows."""
     own = [f"{__file__}:ShrunkLogits"]
     entries = choose_entries("calibration", "uncalibrated,temperature,jackknife", own)
     grid = make_grid(
@@ -79,7 +78,35 @@ def main(folder: str | Path, *, epochs: int = 200, seeds: int = 3, jobs: int = -
     results = run_grid(grid, folder, jobs=jobs)
     write_pages(results, folder, [make_part(results, "calibration", entries)], f"python {Path(__file__).name} {folder}")
     print(Path(folder, "results.md").read_text())
+    return results.rows
+
+
+def draw(rows: list[dict[str, object]], path: Path) -> Path:
+    """Every run as a dot, the mean as a bar."""
+    names = list(dict.fromkeys(str(row["entry"]) for row in rows))
+    with styled():
+        figure = new_figure(4.8, 0.9 + 0.3 * len(names))
+        ax = figure.add_subplot()
+        for place, name in enumerate(reversed(names)):
+            values = [float(row["negative_log_likelihood"]) for row in rows if row["entry"] == name]
+            ax.plot(values, [place] * len(values), "o", color=BLUE, alpha=0.6)
+            ax.plot(np.mean(values), place, "|", color=GUIDE, markersize=16, markeredgewidth=2)
+        ax.set_yticks(range(len(names)), list(reversed(names)))
+        ax.set(
+            xlabel="negative log-likelihood: a dot for each seed, their mean",
+            xlim=(0, None),
+            ylim=(-0.6, len(names) - 0.4),
+        )
+        ax.grid(axis="x")
+    return cr.plots.save(figure, path, formats=["png"])[0]
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "my-results")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("pictures"), help="folder for the picture and the tables")
+    parser.add_argument("--epochs", type=int, default=200)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=1)
+    args = parser.parse_args()
+    found = main(args.out / "07_new_method", epochs=args.epochs, seeds=args.seeds, jobs=args.jobs)
+    print(draw(found, args.out / "07_new_method"))

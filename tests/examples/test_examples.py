@@ -1,0 +1,40 @@
+"""Every example runs from start to end, small, and leaves the picture it promises."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+SMALL = {
+    "01_quick_start": ["--nodes", "600", "--epochs", "10"],
+    "02_your_tables": ["--nodes", "500", "--epochs", "10"],
+    "03_compare_calibrators": ["--nodes", "600", "--epochs", "4"],
+    "04_calibrate_your_model": ["--nodes", "800", "--epochs", "20"],
+    "05_triage_with_costs": ["--nodes", "600", "--epochs", "10"],
+    "06_review_loop": ["--nodes", "600", "--epochs", "5", "--rounds", "2", "--looks", "20"],
+    "07_new_method": ["--epochs", "5", "--seeds", "1"],
+    "08_the_paper": ["--epochs", "3", "--seeds", "1", "--methods", "uncalibrated,jackknife"],
+}
+NEEDS_GRAPHS = {"08_the_paper"}
+
+
+def test_none_is_forgotten():
+    assert sorted(SMALL) == sorted(path.stem for path in EXAMPLES.glob("[0-9]*.py"))
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.datasets] if name in NEEDS_GRAPHS else []) for name in SMALL]
+)
+def test_it_runs_and_draws(name, tmp_path, monkeypatch, capsys, request):
+    if name in NEEDS_GRAPHS:
+        monkeypatch.setenv("CALIRARE_DATA", str(request.getfixturevalue("data_folder")))
+    monkeypatch.setattr(sys, "argv", [f"{name}.py", "--out", str(tmp_path), *SMALL[name]])
+    runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    printed = capsys.readouterr().out.splitlines()
+    picture = tmp_path / f"{name}.png"
+    assert printed[-1] == str(picture)
+    assert picture.stat().st_size > 10_000

@@ -16,7 +16,6 @@ from calirare.plots.style import FAINT, GREEN, GUIDE, VERMILION, figure_of, new_
 from calirare.plots.tables import Frame
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -146,18 +145,6 @@ def plot(
         else:
             ax.legend(handles=handles, loc="best")
     return figure
-
-
-def _legend() -> list[Artist]:
-    """What the colours mean, whether or not the first diagram has a bar of each."""
-    from matplotlib.patches import Patch
-
-    hatched: dict[str, Any] = {"linewidth": 0.6, "hatch": "////"}
-    return [
-        Patch(facecolor=BAR, label="came true"),
-        Patch(facecolor=OVER[0], edgecolor=OVER[1], label="over-confident", **hatched),
-        Patch(facecolor=UNDER[0], edgecolor=UNDER[1], label="under-confident", **hatched),
-    ]
 
 
 def wilson_interval(share: np.ndarray, count: np.ndarray, coverage: float) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 WORKERS ?= logical
 
-.PHONY: demo test test-all lint format types docs bench clean
+.PHONY: demo test test-all lint format types docs bench results clean
 .DEFAULT_GOAL := demo
 
 demo: $(READY)  ## the whole story on a generated transaction network
@@ -35,6 +35,9 @@ docs: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python benchmarks/run_all.py
+
+results: $(READY)  ## the paper's tables with five seeds, into docs/results.md; goes on where an earlier run stopped
+	@$(BIN)/calirare benchmark --seeds 5 --out results --docs docs/results.md
 
 clean:
 	rm -rf .venv site demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -62,6 +62,27 @@ def test_tables_in_every_format_and_a_page_for_the_docs(words, tmp_path):
     assert docs.read_text() == page
 
 
+@pytest.mark.datasets
+def test_the_published_numbers_stand_beside_ours(data_folder, tmp_path):
+    answer = run(
+        app,
+        "benchmark --datasets citeseer --labels 20 --seeds 1 --epochs 2 --jobs 1 --table classification "
+        f"--methods uncalibrated@gin,uncalibrated --out {tmp_path}".split(),
+        env={"CALIRARE_DATA": str(data_folder)},
+    )
+    assert answer.exit_code == 0, answer.output
+    page = (tmp_path / "results.md").read_text()
+    assert "| CiteSeer | 3,327 | 9,104 | 3,703 | 15.34% (15.72%) | 3,312 |" in page
+    assert "--seeds 1 --epochs 2" in page
+    with (tmp_path / "classification.csv").open() as stream:
+        rows = {(row["entry"], row["measure"]): row for row in csv.DictReader(stream)}
+    beside = rows["uncalibrated@gin", "rare_f1"]
+    assert (beside["paper_method"], float(beside["published"])) == ("GIN-CS", 39.8)
+    assert float(beside["difference"]) == pytest.approx(float(beside["mean"]) - 39.8)
+    assert float(rows["uncalibrated", "macro_f1"]["published"]) == 84.10
+    assert rows["uncalibrated", "precision"]["published"] == ""
+
+
 def test_a_run_that_fails_says_where_and_exits_with_1(words, tmp_path):
     words[words.index("--methods") + 1] = "uncalibrated,mixup@gin"
     answer = run(app, [*words, "--out", str(tmp_path)])

@@ -115,7 +115,10 @@ def _escape_latex(text: str) -> str:
 
 def to_html(table: Table) -> str:
     """A section with heading, notes and table."""
-    heads = "".join(f"<th scope=col>{html.escape(head)}</th>" for head in table.header)
+    heads = "".join(
+        f"<th scope=col{'' if place < table.num_text_columns else ' class=number'}>{html.escape(head)}</th>"
+        for place, head in enumerate(table.header)
+    )
     body = "\n".join(
         "<tr>"
         + "".join(_html_cell(cell, place < table.num_text_columns, place == 0) for place, cell in enumerate(row))

@@ -172,7 +172,7 @@ _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;padding:0 1rem;max-width:100rem}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;white-space:nowrap}
 th,td{padding:.25rem .6rem;border-bottom:1px solid #8884;text-align:left}
-td.number{text-align:right}
+.number{text-align:right}
 thead th{position:sticky;top:0;background:Canvas;border-bottom:2px solid #888}
 tbody th{position:sticky;left:0;background:Canvas;font-weight:600}
 tbody tr:hover td,tbody tr:hover th{background:color-mix(in srgb,Canvas 92%,CanvasText)}

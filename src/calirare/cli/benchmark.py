@@ -104,11 +104,12 @@ def _plan(
 
 
 def command_line(context: typer.Context) -> str:
-    """The command that does this again: the options that differ from their defaults."""
+    """The command that does this again: the seeds, and the options that differ from their defaults."""
     words = ["calirare", context.command.name or ""]
     for parameter in context.command.params:
         value = context.params.get(parameter.name or "")
-        if value in (None, (), []) or value == parameter.default or parameter.name == "as_json":
+        usual = value in (None, (), []) or value == parameter.default
+        if parameter.name == "as_json" or usual and parameter.name != "seeds":
             continue
         for one in value if isinstance(value, (list, tuple)) else [value]:
             words += [parameter.opts[0], str(one)]

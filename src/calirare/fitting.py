@@ -5,6 +5,7 @@ The second half, calibration, starts from a `TrainedBackbone`, so that one train
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,10 +17,14 @@ from calirare.data.splits import split_labels
 from calirare.errors import InputError, LabelError
 from calirare.influence import LeaveOneOut
 from calirare.methods import Method
-from calirare.models import GraphInputs, make_backbone, predict_logits
+from calirare.models import GraphInputs, evaluating, make_backbone, predict_logits
 from calirare.training import History, Progress, Task, node_weights, seeded, train
+from calirare.training.objectives.cross_entropy import weighted_cross_entropy
 from calirare.training.weights import ClassCosts
 
+logger = logging.getLogger(__name__)
+_FAR_FROM_OPTIMUM = 2.5
+"""Ratio of effective to trained weight decay above which one Newton step visibly exaggerates what a label does."""
 _HELD_OUT_SHARE = 0.25
 """Share of the known labels set aside for a method that calibrates on held-out labels when no split is given."""
 
@@ -143,6 +148,7 @@ class TrainedBackbone:
     def leave_one_out(self) -> LeaveOneOut:
         """The leave-one-out engine of the training labels, made once for every calibration that asks."""
         if self._leave_one_out is None:
+            self._warn_if_far_from_optimum()
             self._leave_one_out = LeaveOneOut(
                 self.model,
                 self.inputs,
@@ -152,6 +158,37 @@ class TrainedBackbone:
                 self.settings.weight_decay,
             )
         return self._leave_one_out
+
+    def effective_decay(self) -> float:
+        """-⟨∇CE, θ⟩ / ‖θ‖²: equals the weight decay where training has reached its optimum, more where it has not."""
+        labels = self.labels
+        task = Task.make(
+            self.model,
+            self.inputs,
+            labels.train_nodes,
+            labels.train_y,
+            self.weights,
+            num_classes=self.num_classes,
+            weight_decay=self.settings.weight_decay,
+        )
+        parameters = [value for value in self.model.parameters() if value.requires_grad]
+        with evaluating(self.model), torch.enable_grad():
+            loss = weighted_cross_entropy(task, self.model(self.inputs)[task.nodes])
+            gradients = torch.autograd.grad(loss, parameters, materialize_grads=True)
+        along = sum(
+            float((gradient * value.detach()).sum()) for gradient, value in zip(gradients, parameters, strict=True)
+        )
+        return -along / max(sum(float(value.detach().square().sum()) for value in parameters), 1e-30)
+
+    def _warn_if_far_from_optimum(self) -> None:
+        decay, trained_with = self.effective_decay(), self.settings.weight_decay
+        if decay > _FAR_FROM_OPTIMUM * trained_with:
+            logger.warning(
+                "training stopped far from its optimum (it acts like weight_decay %.1e, not %.1e): left-out predictions "
+                "will be too pessimistic; raise weight_decay or epochs.",
+                decay,
+                trained_with,
+            )
 
     def retrain(self, method: Method, rows: np.ndarray, fold: int) -> np.ndarray:
         """Logits `(N, C)` of a fresh model trained on some rows of the training labels."""

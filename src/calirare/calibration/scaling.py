@@ -34,7 +34,11 @@ class ScalingCalibrator(Calibrator):
         self.parameters_ = fit_conditional_logit(self._features(self._standardise(logits)), y, weights, self.ridge)
 
     def _predict(self, logits: np.ndarray) -> np.ndarray:
-        return np.asarray(softmax(self._features(self._standardise(logits)) @ self.parameters_, axis=1))
+        # The map is affine, z' = z A + b: two small products instead of φ for every node.
+        num_classes = logits.shape[1]
+        shift = (self._features(np.zeros((1, num_classes))) @ self.parameters_)[0]
+        matrix = self._features(np.eye(num_classes)) @ self.parameters_ - shift
+        return np.asarray(softmax(self._standardise(logits) @ matrix + shift, axis=1))
 
 
 class TemperatureScaling(ScalingCalibrator):

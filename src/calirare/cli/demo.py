@@ -70,12 +70,12 @@ def _fit(graph: RareGraph, seed: int) -> tuple[RareCategoryClassifier, RareCateg
     """The same trained network, with and without calibration."""
     from calirare.classifier import RareCategoryClassifier
 
-    calibrated = RareCategoryClassifier(method="jackknife", seed=seed)
+    calibrated = RareCategoryClassifier(method="jackknife", weight_decay=5e-3, seed=seed)
     with console.epochs("Training") as step:
         trained = calibrated.train_backbone(graph, progress=step)
     with console.working("Calibrating"):
         calibrated.calibrate(trained, graph)
-        plain = RareCategoryClassifier(method="uncalibrated", seed=seed).calibrate(trained, graph)
+        plain = RareCategoryClassifier(method="uncalibrated", weight_decay=5e-3, seed=seed).calibrate(trained, graph)
     return calibrated, plain
 
 

@@ -20,7 +20,9 @@ from calirare.models import GraphInputs, predict_logits
 
 _MOST_LEFT_OUT = 1_024
 _LARGEST_DIRECTIONS = 32_000_000
-_LARGEST_TABLE = 2**28
+_LARGEST_TABLE = 2**26
+_FEWEST_LEFT_OUT = 128
+"""On graphs where (nodes × left-out models) would pass `_LARGEST_TABLE`, fewer models are asked, but never fewer."""
 _PUSH_BYTES = 128 * 2**20
 
 ToProbabilities = Callable[[np.ndarray], np.ndarray]
@@ -63,7 +65,7 @@ class LeftOut:
     def from_engine(cls, engine: LeaveOneOut, logits: np.ndarray, probabilities: np.ndarray, seed: int) -> LeftOut:
         """Keep what intervals need; `logits` are the engine's left-out logits as evidence."""
         n, size = len(engine.nodes), engine.jacobian.num_parameters
-        kept = min(n, _MOST_LEFT_OUT, max(64, _LARGEST_DIRECTIONS // size))
+        kept = min(n, _MOST_LEFT_OUT, max(_FEWEST_LEFT_OUT, _LARGEST_DIRECTIONS // size))
         rows = np.random.default_rng(seed).permutation(n)[:kept]
         directions = np.empty((kept, size), dtype=np.float32)
         block = max(1, _PUSH_BYTES // (16 * size))
@@ -78,7 +80,7 @@ class LeftOut:
         logits = predict_logits(model, inputs)
         num_nodes, num_classes = logits.shape
         basis = contrast_basis(num_classes).to(logits)
-        kept = min(len(self.rows), max(64, _LARGEST_TABLE // num_nodes))
+        kept = min(len(self.rows), max(_FEWEST_LEFT_OUT, _LARGEST_TABLE // num_nodes))
         width = getattr(jacobian, "hidden", 1) + 2 * num_classes
         block = max(1, min(kept, _PUSH_BYTES // (4 * num_nodes * width)))
         for start in range(0, kept, block):

@@ -7,7 +7,7 @@ in their features φ alone.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+from scipy.special import expit, log_softmax, softmax
 
 from calirare.calibration.base import Calibrator
 from calirare.errors import NumericalError
@@ -34,11 +34,14 @@ class ScalingCalibrator(Calibrator):
         self.parameters_ = fit_conditional_logit(self._features(self._standardise(logits)), y, weights, self.ridge)
 
     def _predict(self, logits: np.ndarray) -> np.ndarray:
-        # The map is affine, z' = z A + b: two small products instead of φ for every node.
+        # The map is affine, z' = z A + b, centring included: one small product instead of φ for every node.
         num_classes = logits.shape[1]
         shift = (self._features(np.zeros((1, num_classes))) @ self.parameters_)[0]
-        matrix = self._features(np.eye(num_classes)) @ self.parameters_ - shift
-        return np.asarray(softmax(self._standardise(logits) @ matrix + shift, axis=1))
+        matrix = self._features(self._standardise(np.eye(num_classes))) @ self.parameters_ - shift
+        if num_classes > 2:
+            return np.asarray(softmax(logits @ matrix + shift, axis=1))
+        difference = logits @ (matrix[:, 1] - matrix[:, 0]) + (shift[1] - shift[0])
+        return np.column_stack([expit(-difference), expit(difference)])
 
 
 class TemperatureScaling(ScalingCalibrator):

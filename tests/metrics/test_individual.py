@@ -72,8 +72,15 @@ def test_chunks_do_not_change_the_quantile(monkeypatch):
     case = _probabilities(num_nodes=23)
     whole = individual_calibration_error(*case)
     for values in (1, 14, 60):
-        monkeypatch.setattr(individual, "_LARGEST_QUANTILE", values)
+        monkeypatch.setattr(individual, "_BLOCK", values)
         assert torch.equal(individual_calibration_error(*case), whole)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 671])
+def test_selection_equals_the_sorted_quantile(count):
+    values = torch.randn(40, count, dtype=torch.float64, generator=torch.Generator().manual_seed(count))
+    for level in (0.0, 0.05, 0.3, 0.5, 0.7, 0.95, 1.0):
+        torch.testing.assert_close(individual._quantile(values, level), torch.quantile(values, level, dim=1))
 
 
 def test_more_values_than_torch_takes_at_once():

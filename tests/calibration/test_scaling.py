@@ -144,3 +144,14 @@ def test_share_weights_give_the_classes_the_wanted_shares():
     np.testing.assert_allclose(share_weights(y, target_shares(y, 3)), np.full(6, 1 / 6))
     with pytest.raises(LabelError, match="weight zero"):
         share_weights(np.array([0, 0]), np.array([0.0, 1.0]))
+
+
+@pytest.mark.parametrize("calibrator", [TemperatureScaling(), PlattScaling()])
+def test_logits_that_rank_the_wrong_way_are_ignored(calibrator):
+    """A negative scale would turn every ranking over; the honest answer is the base rate (or one half)."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(400) < 0.2).astype(int)
+    wrong = np.column_stack([np.zeros(400), -3.0 * y + rng.normal(size=400)])
+    probabilities = calibrator.fit(wrong, y).predict_proba(wrong)[:, 1]
+    expected = 0.5 if isinstance(calibrator, TemperatureScaling) else y.mean()
+    np.testing.assert_allclose(probabilities, expected, atol=1e-4)

@@ -20,6 +20,9 @@ class ScalingCalibrator(Calibrator):
     """Maximum likelihood for θ on centred, standardised logits, by Newton's method with a line search."""
 
     ridge = _RIDGE
+    single_scale = False
+    """Whether parameter 0 scales all logits. It is never negative: logits that rank the labels the wrong way round say
+    nothing that can be trusted, and the map then ignores them instead of turning them over."""
 
     def _features(self, logits: np.ndarray) -> np.ndarray:
         """φ, `(n, C, parameters)`."""
@@ -31,7 +34,11 @@ class ScalingCalibrator(Calibrator):
     def _fit(self, logits: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         centred = logits - logits.mean(axis=1, keepdims=True)
         self.scale_ = float(np.sqrt(weights @ (centred**2).mean(axis=1))) or 1.0
-        self.parameters_ = fit_conditional_logit(self._features(self._standardise(logits)), y, weights, self.ridge)
+        features = self._features(self._standardise(logits))
+        self.parameters_ = fit_conditional_logit(features, y, weights, self.ridge)
+        if self.single_scale and self.parameters_[0] < 0:
+            shifts_only = fit_conditional_logit(features[:, :, 1:], y, weights, self.ridge)
+            self.parameters_ = np.concatenate([[0.0], shifts_only])
 
     def _predict(self, logits: np.ndarray) -> np.ndarray:
         # The map is affine, z' = z A + b, centring included: one small product instead of φ for every node.
@@ -48,6 +55,7 @@ class TemperatureScaling(ScalingCalibrator):
     """z' = z / T. Source: key `guo2017`."""
 
     keeps_decision = True
+    single_scale = True
 
     def _features(self, logits: np.ndarray) -> np.ndarray:
         return logits[:, :, None]
@@ -61,6 +69,8 @@ class TemperatureScaling(ScalingCalibrator):
 
 class PlattScaling(ScalingCalibrator):
     """z' = a z + b with one scale and a shift per class; for two classes this is Platt's. Source: key `platt1999`."""
+
+    single_scale = True
 
     def _features(self, logits: np.ndarray) -> np.ndarray:
         return np.concatenate([logits[:, :, None], _shifts(logits)], axis=2)

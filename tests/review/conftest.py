@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 import shutil
-import socket
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from private_postgres import NoPostgresError, private_postgres
 
 import calirare as cr
 from calirare.review import quality
@@ -25,9 +22,9 @@ FORMULA_ID = '=HYPERLINK("http://evil")'
 
 @pytest.fixture(scope="session")
 def made_model(tmp_path_factory) -> Path:
-    """A fitted model with its graph; 400 nodes, 120 of them labelled, two with names that try to be code."""
-    graph = cr.make_transactions(num_nodes=400, labelled_share=0.3, rare_share=0.1, seed=1)
-    clf = cr.RareCategoryClassifier(epochs=30, hidden=8).fit(graph)
+    """A fitted model with its graph; 400 nodes, half of them labelled, two with names that try to be code."""
+    graph = cr.make_transactions(num_nodes=400, labelled_share=0.5, rare_share=0.15, seed=1)
+    clf = cr.RareCategoryClassifier(epochs=100, hidden=8, weight_decay=5e-3).fit(graph)
     open_nodes = np.flatnonzero(graph.y == -1)
     ranked = open_nodes[np.argsort(-clf.predict_proba(graph)[open_nodes, 1])]
     ids = graph.ids.astype(object)
@@ -64,52 +61,14 @@ def few_resamples(monkeypatch):
     monkeypatch.setattr(quality, "NUM_RESAMPLES", 5)
 
 
-def find_postgres() -> Path | None:
-    """The folder with PostgreSQL's programs, or None."""
-    found = shutil.which("initdb")
-    folders = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    return next((folder for folder in folders if (folder / "initdb").exists() and (folder / "pg_ctl").exists()), None)
-
-
 @pytest.fixture(scope="session")
-def postgres_url(tmp_path_factory):
-    """The address of a server of our own, on loopback, gone when the tests are done."""
-    programs = find_postgres()
-    if programs is None:
-        pytest.skip("no PostgreSQL server on this machine")
-    user = {}
-    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-        try:
-            user = {"user": pwd.getpwnam("postgres").pw_uid, "group": pwd.getpwnam("postgres").pw_gid}
-        except KeyError:
-            pytest.skip("running as root, and there is no user postgres to start the server as")
-    folder = tmp_path_factory.mktemp("postgres")
-    if user:
-        os.chown(folder, user["user"], user["group"])
-        for parent in folder.parents:  # pytest's folders are closed to other users
-            if parent.owner() == "root" and str(parent).startswith(str(tmp_path_factory.getbasetemp().parents[1])):
-                parent.chmod(parent.stat().st_mode | 0o111)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-
-    def call(program: str, *words: str) -> None:
-        done = subprocess.run(
-            [programs / program, *words], cwd=folder, capture_output=True, text=True, timeout=120, **user
-        )
-        assert done.returncode == 0, done.stderr
-
-    data = folder / "data"
-    call("initdb", "-D", str(data), "-U", "desk", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C")
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c max_connections=200"
-    subprocess.run(
-        [programs / "pg_ctl", "-D", data, "-o", options, "-w", "-l", folder / "log", "start"],
-        cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120, check=True, **user,
-    )  # fmt: skip
+def postgres_url():
+    """The address of a server of our own, gone when the tests are done."""
     try:
-        yield f"postgresql://desk@127.0.0.1:{port}/postgres"
-    finally:
-        call("pg_ctl", "-D", str(data), "-m", "immediate", "stop")
+        with private_postgres() as url:
+            yield url
+    except NoPostgresError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import random
+import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -10,7 +15,7 @@ import pytest
 
 import calirare as cr
 from calirare import persistence
-from calirare.errors import InputError, LabelError
+from calirare.errors import DataError, InputError, LabelError
 from calirare.review import versions
 from calirare.review.app import open_desk
 from calirare.review.jobs import Job
@@ -227,3 +232,54 @@ def test_scores_from_a_file_that_does_not_fit_are_not_believed(model, caplog):
         caplog.clear()
     file.write_bytes(b"not an archive")
     np.testing.assert_allclose(Snapshot.load(model).scores.probability, good)
+
+
+INSTALLER = """
+import itertools, sys
+from pathlib import Path
+import calirare as cr
+from calirare.review.snapshot import Snapshot
+from calirare.review.versions import install
+folder = Path(sys.argv[1])
+old = Snapshot.load(folder)
+models = [cr.RareCategoryClassifier(epochs=1, hidden=4, seed=seed).fit(old.graph) for seed in range(2)]
+print("ready", flush=True)
+for turn in itertools.count():
+    install(models[turn % 2], old.graph, old.base, folder)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("turn", range(6))
+def test_a_desk_killed_while_it_switches_models_leaves_one_that_loads(model, turn):
+    writer = subprocess.Popen([sys.executable, "-c", INSTALLER, str(model)], stdout=subprocess.PIPE, text=True)
+    writer.stdout.readline()
+    time.sleep(random.Random(turn).uniform(0.0, 1.5))
+    os.kill(writer.pid, signal.SIGKILL)
+    writer.stdout.close()
+    writer.wait()
+    Snapshot.load(model)
+    for one in list_versions(model):
+        cr.load(model / "versions" / one.version)
+        persistence.load_graph(model / "versions" / one.version)
+
+
+def test_what_a_crash_left_is_removed_after_a_day(model):
+    fresh, old = model / "versions" / ".new-fresh", model / "versions" / ".new-old"
+    for folder in (fresh, old):
+        folder.mkdir(parents=True)
+    os.utime(old, (1, 1))
+    versions.remove_leftovers(model)
+    assert fresh.exists() and not old.exists()
+
+
+def test_a_model_of_a_first_fit_with_decisions_knows_its_base(tmp_path):
+    graph = cr.make_transactions(num_nodes=100, rare_share=0.2, labelled_share=0.5, seed=0)
+    clf = cr.RareCategoryClassifier(epochs=2, hidden=4).fit(graph)
+    base = np.where(graph.y == 1, -1, graph.y)
+    version = versions.install(clf, graph, Base(base, None), tmp_path / "new")
+    assert persistence.model_version(tmp_path / "new") == version
+    assert np.array_equal(versions.load_base(tmp_path / "new", clf, graph).y, base)
+    small = cr.make_transactions(num_nodes=50, rare_share=0.2, seed=0)
+    with pytest.raises(DataError, match="does not belong"):
+        versions.load_base(tmp_path / "new", clf, small)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 import webbrowser
 from pathlib import Path
 from typing import Any
 
-from calirare.errors import CalirareError, InputError, MissingDependencyError
+from calirare.errors import CalirareError, DataError, InputError, MissingDependencyError
 
 try:
     from dash import Dash, set_props
@@ -89,12 +90,37 @@ def _without_extras() -> dict[str, Any]:
 
 def _say_error(error: Exception) -> None:
     """Tell the reviewer what went wrong in a callback: our words, never a traceback."""
-    if isinstance(error, CalirareError):
+    if isinstance(error, DataError):
+        logger.error("%s", error)
+        text = "The decision database did not answer. Try again."
+    elif isinstance(error, CalirareError):
         text = str(error)
     else:
         logger.error("a page could not be filled", exc_info=error)
         text = "Something went wrong here; the desk's log has it."
     set_props("message", {"data": {"text": text[:500], "kind": "bad"}})
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    """A socket at this address, IPv4 where the name has both."""
+    try:
+        found = sorted(
+            socket.getaddrinfo(host, port, type=socket.SOCK_STREAM), key=lambda one: one[0] != socket.AF_INET
+        )
+        family, kind, protocol, _, address = found[0]
+        bound = socket.socket(family, kind, protocol)
+        try:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(address)
+        except OSError:
+            bound.close()
+            raise
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(
+            f"the desk cannot listen on {host}:{port} ({reason}); choose another --port or --host."
+        ) from error
+    return bound
 
 
 class DeskServer:
@@ -111,28 +137,23 @@ class DeskServer:
     def __init__(self, desk: Desk, access: Access) -> None:
         self.desk, self.access = desk, access
         app = make_app(desk, access)
-        try:
-            self._server = create_server(
-                app.server,
-                host=access.host,
-                port=access.port,
-                threads=THREADS,
-                ident=None,
-                max_request_body_size=LARGEST_REQUEST,
-                connection_limit=500,
-                clear_untrusted_proxy_headers=True,
-            )
-        except OSError as error:
-            raise InputError(
-                f"the desk cannot listen on {access.host}:{access.port} ({error.strerror or error}); choose another --port."
-            ) from error
+        self._socket = _bind(access.host, access.port)
+        self._server = create_server(
+            app.server,
+            sockets=[self._socket],
+            threads=THREADS,
+            ident=None,
+            max_request_body_size=LARGEST_REQUEST,
+            connection_limit=500,
+            clear_untrusted_proxy_headers=True,
+        )
         self._thread: threading.Thread | None = None
 
     @property
     def url(self) -> str:
         """The address to open."""
         host = f"[{self.access.host}]" if ":" in self.access.host else self.access.host
-        return f"http://{host}:{self._server.effective_port}"
+        return f"http://{host}:{self._socket.getsockname()[1]}"
 
     def run(self, open_browser: bool = False) -> None:
         """Serve until interrupted."""

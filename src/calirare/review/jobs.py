@@ -82,6 +82,11 @@ class Job:
             self._finish("failed", "Stopped: the desk was closed.")
         except CalirareError as error:
             self._finish("failed", str(error))
+        except OSError as error:
+            logger.exception("the refit failed")
+            self._finish(
+                "failed", f"The new model could not be written: {error.strerror or error}. The old one is unchanged."
+            )
         except Exception:
             logger.exception("the refit failed")
             self._finish("failed", "The refit failed; the log of the desk says why. The model is unchanged.")

@@ -67,11 +67,16 @@ def measure(snapshot: Snapshot) -> Quality:
         after, y = snapshot.scores.probability[test], graph.y[test]
         said = f"{test.size:,} test nodes, whose labels the model has never read"
     else:
-        logits, y = clf.left_out_.logits, clf.labelled_y_
-        after = clf.predict_left_out()[:, rare]
-        said = f"{y.size:,} labelled nodes, each judged by the model that never saw its label"
+        # Reviewers decide cases that the model picked; on these it would be judged by its hardest nodes alone.
+        drawn = snapshot.base.y[clf.labelled_nodes_] != UNKNOWN
+        logits, y = clf.left_out_.logits[drawn], clf.labelled_y_[drawn]
+        after = clf.predict_left_out()[drawn, rare]
+        said = f"{y.size:,} nodes labelled before any decision, each judged by the model that never saw its label"
     before = softmax(logits, axis=1)[:, rare]
     y_rare = (y == rare).astype(np.int64)
+    population, share = float(clf.shares_[rare]), float(y_rare.mean())
+    if not 0.67 < share / population < 1.5:
+        said += f"; {share:.1%} of them are rare, of the population {population:.1%}, so dots lie off the line"
     both = [judge(y_rare, p) for p in (before, after)]
     return Quality(y_rare, before, after, said, {name: (both[0][name], both[1][name]) for name in METRICS})
 

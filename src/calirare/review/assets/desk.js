@@ -105,26 +105,26 @@
     // Nobody decides a case that is not yet on the page: a quick "j, n" must not hit the case before.
     if (!isShown(seen)) {
       say("The case is still being opened; nothing was decided.", "");
-      return [noUpdate(), noUpdate()];
+      return [noUpdate(), noUpdate(), noUpdate()];
     }
     const body = { node: seen.id, decision: choice, note: note || "", seen: seen.seen, key: randomKey() };
     const result = await send("/api/decide", body);
     const acted = report(result, seen.id, "Decided: " + choice + ". Press z to undo.");
     if (!result.data.ok) {
-      return [acted, noUpdate()];
+      return [acted, noUpdate(), noUpdate()];
     }
     const next = document.getElementById("next-case");
     if (next && advance && advance.length) {
       window.setTimeout(() => next.click(), 0);
     }
-    return [acted, (stack || []).concat([{ id: result.data.decision.id, node: seen.id }]).slice(-200)];
+    return [acted, (stack || []).concat([{ id: result.data.decision.id, node: seen.id }]).slice(-200), ""];
   }
 
   async function undo(stack) {
     const last = (stack || []).slice(-1)[0];
     if (!last) {
       say("There is nothing of yours to undo in this window.", "");
-      return [noUpdate(), noUpdate()];
+      return [noUpdate(), noUpdate(), noUpdate()];
     }
     const result = await send("/api/undo", { decision: last.id, key: randomKey() });
     const acted = report(result, last.node, "Taken back: the decision on " + last.node + ".");
@@ -132,7 +132,7 @@
     if (result.data.ok && window.location.pathname === "/case") {
       window.setTimeout(() => go(caseHref(last.node)), 0);
     }
-    return [acted, settled ? stack.slice(0, -1) : noUpdate()];
+    return [acted, settled ? stack.slice(0, -1) : noUpdate(), noUpdate()];
   }
 
   window.dash_clientside = Object.assign({}, window.dash_clientside, {
@@ -225,7 +225,7 @@
       act: async function (rare, normal, unsure, undone, seen, note, stack, advance) {
         const trigger = window.dash_clientside.callback_context.triggered_id;
         if (busy || !trigger) {
-          return [noUpdate(), noUpdate()];
+          return [noUpdate(), noUpdate(), noUpdate()];
         }
         busy = true;
         try {

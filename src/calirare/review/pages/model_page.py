@@ -151,6 +151,10 @@ def _versions(desk: Desk) -> Any:
     ]
     if not kept:
         rows = [html.Li([html.Code(current), html.Span("in use", className="pill pill-clear")])]
+    if not desk.is_current():
+        rows.append(
+            html.Li("The folder now holds another model; start the desk again to use it.", className="note-bad")
+        )
     return card(
         "Models",
         html.Ul(rows, className="versions"),

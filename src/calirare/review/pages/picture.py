@@ -73,7 +73,6 @@ def draw(snapshot: Snapshot, book: DecisionBook, around: Neighbourhood) -> Any:
         autoungrabify=True,
         minZoom=0.2,
         maxZoom=3,
-        wheelSensitivity=0.3,
     )
 
 

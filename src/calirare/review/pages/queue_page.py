@@ -9,7 +9,8 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 
 from calirare.decision import ACTIONS, Costs
 from calirare.review.desk import Desk
-from calirare.review.pages.widgets import aria, pill, say_amount
+from calirare.review.pages.forecast import draw_forecast
+from calirare.review.pages.widgets import aria, pill
 from calirare.review.view import View
 
 PRICES = (
@@ -50,16 +51,16 @@ _STATUSES = {"": "All", "open": "Open", "decided": "Decided"}
 _NUMBER: dict[str, Any] = {"filter": "agNumberColumnFilter", "type": "rightAligned"}
 _FILTER_OPTIONS = {"buttons": ["reset"], "maxNumConditions": 2}
 COLUMNS: list[dict[str, Any]] = [
-    {"field": "id", "headerName": "Node", "cellRenderer": "NodeLink", "minWidth": 118, "flex": 2},
-    {"field": "probability", "headerName": "P(rare)", "cellRenderer": "Probability", "width": 126, **_NUMBER},
-    {"field": "lower", "headerName": "Interval", "cellRenderer": "IntervalBar", "width": 152, **_NUMBER, "type": None},
-    {"field": "action", "headerName": "Action", "cellRenderer": "Pill", "width": 98},
+    {"field": "id", "headerName": "Node", "cellRenderer": "NodeLink", "minWidth": 112, "flex": 2},
+    {"field": "probability", "headerName": "P(rare)", "cellRenderer": "Probability", "width": 120, **_NUMBER},
+    {"field": "lower", "headerName": "Interval", "cellRenderer": "IntervalBar", "width": 148, **_NUMBER, "type": None},
+    {"field": "action", "headerName": "Action", "cellRenderer": "Pill", "width": 94},
     {
         "field": "saves",
         "headerName": "Saves",
         "headerTooltip": "What a human look is expected to save",
         "cellRenderer": "Amount",
-        "width": 100,
+        "width": 104,
         **_NUMBER,
     },
     {
@@ -70,7 +71,7 @@ COLUMNS: list[dict[str, Any]] = [
         "flex": 7,
         "minWidth": 160,
     },
-    {"field": "decision", "headerName": "Decision", "cellRenderer": "DecisionCell", "width": 132},
+    {"field": "decision", "headerName": "Decision", "cellRenderer": "DecisionCell", "width": 126},
 ]
 
 
@@ -104,13 +105,27 @@ def _costs() -> Any:
                         updatemode="drag",
                         included=True,
                         allow_direct_input=False,
+                        persistence=True,
+                        persistence_type="session",
                     ),
                 ],
                 className="slider-row",
             )
         )
     budget = html.Label(
-        ["Most looks", dcc.Input(id="budget", type="number", min=0, step=1, placeholder="any number", debounce=0.4)],
+        [
+            "Most looks",
+            dcc.Input(
+                id="budget",
+                type="number",
+                min=0,
+                step=1,
+                placeholder="any number",
+                debounce=0.4,
+                persistence=True,
+                persistence_type="session",
+            ),
+        ],
         className="budget",
     )
     return html.Section([html.H2("What things cost"), *rows, budget], className="card costs")
@@ -130,6 +145,8 @@ def _controls(desk: Desk) -> Any:
                 debounce=0.3,
                 className="search",
                 autoComplete="off",
+                persistence=True,
+                persistence_type="session",
             ),
             html.Div(
                 [
@@ -262,55 +279,4 @@ def add_callbacks(app: Dash, desk: Desk) -> None:
     def show_forecast(data: Any, stamp: Any) -> Any:
         view = View.parse(data)
         groups = desk.queue.judge(view.costs, view.budget).groups
-        return _forecast(view, groups), *(f"{groups[name].num_nodes:,}" for name in ACTIONS)
-
-
-def _forecast(view: View, groups: Any) -> Any:
-    limits = view.costs.thresholds()
-    if limits.review_pays:
-        rules = [
-            html.Li([pill("alert"), f" from P(rare) {limits.alert:.3f}"], id="rule-alert"),
-            html.Li([pill("review"), f" from P(rare) {limits.review:.3f}"], id="rule-review"),
-            html.Li([pill("clear"), " below"]),
-        ]
-    else:
-        rules = [
-            html.Li([pill("alert"), f" from P(rare) {limits.alone:.3f}"], id="rule-alert"),
-            html.Li([pill("clear"), " below; a look never pays"], id="rule-review"),
-        ]
-    rows = [
-        html.Tr(
-            [
-                html.Td("all" if name == "all" else pill(name)),
-                html.Td(f"{group.num_nodes:,}"),
-                html.Td(say_amount(group.rare.value), title=_range(group.rare)),
-                html.Td(say_amount(group.cost.value), title=_range(group.cost)),
-            ]
-        )
-        for name, group in groups.items()
-    ]
-    total = groups["all"].cost
-    return [
-        html.Section([html.H2("Thresholds"), html.Ul(rules, className="rules")], className="card"),
-        html.Section(
-            [
-                html.H2("Expected"),
-                html.Table(
-                    [
-                        html.Thead(html.Tr([html.Th(""), html.Th("nodes"), html.Th("rare"), html.Th("cost")])),
-                        html.Tbody(rows),
-                    ],
-                    className="figures",
-                ),
-                html.P(
-                    f"Total cost {say_amount(total.lower)} to {say_amount(total.upper)}, nine times in ten.",
-                    className="hint",
-                ),
-            ],
-            className="card",
-        ),
-    ]
-
-
-def _range(estimate: Any) -> str:
-    return f"{say_amount(estimate.lower)} to {say_amount(estimate.upper)}, nine times in ten"
+        return draw_forecast(view, groups), *(f"{groups[name].num_nodes:,}" for name in ACTIONS)

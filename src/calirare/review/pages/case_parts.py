@@ -1,0 +1,180 @@
+"""The parts of the case page, each drawn from what the desk says of a node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import dcc, html
+
+from calirare.review.attributes import Attribute, Comparison
+from calirare.review.case import Case, Pull
+from calirare.review.pages.widgets import card, case_href, case_link, interval_track, key, percent, pill
+from calirare.review.store import OPEN, Decision
+
+_MOST_HISTORY = 20
+
+
+def not_found(node_id: str) -> Any:
+    return html.Div(
+        [
+            html.H1("No such node"),
+            html.P(["This graph has no node ", html.Code(node_id or "without a name"), "."]),
+            dcc.Link("Back to the queue", href="/"),
+        ],
+        className="not-found",
+    )
+
+
+def head(case: Case) -> Any:
+    place = f"{case.place + 1:,} of {case.total:,} in the queue" if case.place is not None else "not in this queue"
+    if case.label is not None and case.action is None:
+        status = html.Span([pill("label", f"labelled {case.label}")])
+    else:
+        status = pill(case.action or "label", case.action or "labelled")
+    return [
+        dcc.Link(["Queue", key("q")], href="/", id="to-queue", className="button quiet"),
+        html.H1(case.node_id, title=case.node_id, id="case-id"),
+        status,
+        html.Div(
+            [
+                html.Span(place, className="place", id="case-place"),
+                _step("previous", case.before, "k"),
+                _step("next", case.after, "j"),
+            ],
+            className="steps",
+        ),
+    ]
+
+
+def _step(words: str, node_id: str | None, letter: str) -> Any:
+    if node_id is None:
+        return html.Span([words, key(letter)], className="button quiet disabled")
+    return dcc.Link([words, key(letter)], href=case_href(node_id), id=f"{words}-case", className="button quiet")
+
+
+def probability(case: Case) -> Any:
+    lines: list[Any] = [
+        html.Div(
+            [
+                html.Span(f"{case.probability:.3f}", className="big", id="case-p"),
+                html.Span(f"90% interval {case.lower:.2f} to {case.upper:.2f}", className="hint"),
+            ],
+            className="big-row",
+        ),
+        interval_track(case.probability, case.lower, case.upper, case.thresholds),
+    ]
+    if case.reason:
+        lines.append(html.P(case.reason.split(": ", 1)[-1].capitalize(), className="reason"))
+    lines.append(html.P(["Not ruled out at 90% coverage: ", html.Strong(case.set), "."], className="hint"))
+    if case.label is not None:
+        said = f"Its label, {case.label}, has trained the model."
+        if case.without_label is not None:
+            said += f" Without it P(rare) would be {case.without_label:.3f}."
+        lines.append(html.P(said, className="hint"))
+    return card("P(rare)", *lines)
+
+
+def attributes(comparison: Comparison) -> Any:
+    rows = [_attribute(one) for one in comparison.attributes]
+    more = f" {comparison.left_out:,} more usual ones are not shown." if comparison.left_out else ""
+    return card(
+        "Attributes against normal nodes",
+        html.Div(rows, className="attributes") if rows else html.P("It has none of the attributes.", className="hint"),
+        html.P(f"Most unusual first. Compared with {comparison.against}.{more}", className="hint"),
+    )
+
+
+def _attribute(one: Attribute) -> Any:
+    strange = "strange" if one.surprise > 0.9 else ""
+    if one.percentile is not None:
+        at = percent(one.percentile)
+        bar = html.Div(
+            [html.Div(className="middle"), html.Div(className=f"mark-at {strange}", style={"left": at})],
+            className="percentile",
+        )
+        words = f"above {100 * one.percentile:.0f}% of them; their median is {one.usual}"
+    elif one.share is not None:
+        bar = html.Div(
+            html.Div(className=f"share {strange}", style={"width": percent(one.share)}), className="percentile"
+        )
+        words = f"shared by {100 * one.share:.1f}% of them; most often {one.usual}"
+    else:
+        bar, words = html.Div(className="percentile"), f"their median is {one.usual}"
+    return html.Div(
+        [
+            html.Div(
+                [
+                    html.Span(one.name, className="name", title=one.name),
+                    html.Span(one.value, className="value", title=one.value),
+                ],
+                className="attribute-head",
+            ),
+            bar,
+            html.Div(words, className="hint"),
+        ],
+        className="attribute",
+    )
+
+
+def pulls(pulls: list[Pull]) -> Any:
+    largest = max((abs(one.pull) for one in pulls), default=1.0) or 1.0
+    rows = [
+        html.Div(
+            [
+                case_link(one.node_id),
+                pill("rare" if one.is_rare else "normal", one.label),
+                html.Div(
+                    html.Div(
+                        className=f"pull-bar {'up' if one.pull > 0 else 'down'}",
+                        style={"width": percent(abs(one.pull) / largest / 2)},
+                    ),
+                    className="pull-track",
+                ),
+                html.Span(f"{one.pull:+.4f}", className="number"),
+            ],
+            className="pull",
+        )
+        for one in pulls
+    ]
+    return card(
+        "Labels that pull this call",
+        html.Div(rows, className="pulls"),
+        html.P(
+            "How far each label moves P(rare): to the right towards rare, to the left away from it.", className="hint"
+        ),
+    )
+
+
+def now(last: Decision | None, conflict: Any) -> Any:
+    children: list[Any] = []
+    if conflict:
+        children.append(
+            html.Div(
+                [html.Strong("Not stored. "), str(conflict.get("error", ""))[:300], " Look again, then decide."],
+                className="conflict",
+                role="alert",
+            )
+        )
+    if last is None or last.decision == OPEN:
+        children.append(html.P("Not decided yet.", className="hint"))
+    else:
+        children.append(html.P([pill(last.decision), f" by {last.reviewer}"], className="decided"))
+    return children
+
+
+def history(rows: list[Decision], reviewer: str | None) -> Any:
+    shown = list(reversed(rows))[:_MOST_HISTORY]
+    return html.Ol(
+        [
+            html.Li(
+                [
+                    html.Span(f"{row.time:%Y-%m-%d %H:%M} UTC", className="when"),
+                    html.Span(["took it back: ", pill(row.decision)] if row.undoes else pill(row.decision)),
+                    html.Span("you" if row.reviewer == reviewer else row.reviewer, className="by"),
+                    html.Div(row.note, className="note-text") if row.note and not row.undoes else None,
+                ]
+            )
+            for row in shown
+        ],
+        className="history",
+    )

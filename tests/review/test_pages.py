@@ -1,0 +1,110 @@
+"""Pages drawn without a browser: what only some models and some moments show."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import calirare as cr
+from calirare.decision import Costs
+from calirare.errors import DataError, InputError
+from calirare.review import app
+from calirare.review.attributes import Attribute, Comparison
+from calirare.review.case import describe_case
+from calirare.review.exports import encode
+from calirare.review.pages import case_parts, forecast, model_page, widgets
+from calirare.review.view import View
+
+
+def words(component) -> str:
+    """Every text in a component, in order."""
+    if component is None:
+        return ""
+    if isinstance(component, (list, tuple)):
+        return " ".join(words(one) for one in component)
+    return words(component.children) if hasattr(component, "children") else str(component)
+
+
+def test_a_labelled_node_shows_what_the_model_says_without_its_label(desk):
+    node = int(desk.snapshot.clf.labelled_nodes_[3])
+    case = describe_case(desk.queue, View(), node)
+    assert f"labelled {case.label}" in words(case_parts.head(case))
+    assert "not in this queue" in words(case_parts.head(case))
+    said = words(case_parts.probability(case))
+    assert "has trained the model" in said and f"would be {case.without_label:.3f}" in said
+
+
+def test_attributes_of_every_kind():
+    comparison = Comparison(
+        [
+            Attribute("country", "KP", "NO", None, 0.01, 0.99),
+            Attribute("age", "missing", "40", None, None, 0.0),
+            Attribute("amount", "9", "5", 0.93, None, 0.86),
+        ],
+        "50 labelled normal nodes",
+        4,
+    )
+    said = words(case_parts.attributes(comparison))
+    assert "shared by 1.0% of them; most often NO" in said
+    assert "their median is 40" in said and "above 93% of them" in said and "4 more usual ones" in said
+    assert "none of the attributes" in words(case_parts.attributes(Comparison([], "x", 0)))
+
+
+def test_where_a_look_never_pays_the_page_says_so(desk):
+    costs = Costs(miss=1, alarm=1, review=5)
+    view = View(costs)
+    said = words(forecast.draw_forecast(view, desk.queue.judge(costs, None).groups))
+    assert "a look never pays" in said and "0.500" in said
+    track = widgets.interval_track(0.4, 0.2, 0.6, costs.thresholds())
+    assert "zone-review" not in json.dumps(track, default=lambda one: one.to_plotly_json())
+
+
+def test_another_model_in_the_folder_is_pointed_out(desk, model):
+    assert "another model" not in words(model_page._versions(desk))
+    graph = desk.snapshot.graph
+    cr.RareCategoryClassifier(epochs=1, hidden=4).fit(graph).save(model, graph=graph)
+    assert "another model" in words(model_page._versions(desk))
+
+
+@pytest.mark.parametrize(
+    ("error", "says", "hides"),
+    [
+        (InputError("cost_miss must be positive."), "cost_miss", "zzz"),
+        (DataError("/secret/place cannot be read"), "did not answer", "/secret"),
+        (ZeroDivisionError("inside"), "went wrong", "inside"),
+    ],
+)
+def test_errors_of_callbacks_in_words(monkeypatch, error, says, hides):
+    shown = {}
+    monkeypatch.setattr(app, "set_props", lambda name, props: shown.update({name: props}))
+    app._say_error(error)
+    assert says in shown["message"]["data"]["text"] and hides not in shown["message"]["data"]["text"]
+
+
+def test_a_desk_that_cannot_open_lets_go_of_its_database(model, monkeypatch):
+    closed = []
+    monkeypatch.setattr(app.DecisionStore, "close", lambda store: closed.append(store.engine.dispose()))
+    (model / "model.json").write_text("{}")
+    with pytest.raises(DataError):
+        app.open_desk(model)
+    assert len(closed) == 1
+
+
+def test_a_port_in_use_is_said_in_one_line(desk):
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(InputError, match="choose another --port"):
+            app.DeskServer(desk, app.Access(port=port))
+    with pytest.raises(InputError, match="cannot listen"):
+        app.DeskServer(desk, app.Access("no such host.invalid", token="x" * 16))
+
+
+def test_an_unknown_format_is_refused():
+    with pytest.raises(InputError, match="csv"):
+        encode({"a": np.arange(2)}, "xlsx")

@@ -158,6 +158,7 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
                 lambda rows, fold: trained.retrain(method, rows, fold), nodes, y, seed=self.seed
             )
             return logits, y, None
+        trained.warn_if_far_from_optimum()
         return self._left_out_logits(), y, None
 
     def _fit_calibrator(

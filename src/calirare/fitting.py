@@ -148,7 +148,6 @@ class TrainedBackbone:
     def leave_one_out(self) -> LeaveOneOut:
         """The leave-one-out engine of the training labels, made once for every calibration that asks."""
         if self._leave_one_out is None:
-            self._warn_if_far_from_optimum()
             self._leave_one_out = LeaveOneOut(
                 self.model,
                 self.inputs,
@@ -180,7 +179,8 @@ class TrainedBackbone:
         )
         return -along / max(sum(float(value.detach().square().sum()) for value in parameters), 1e-30)
 
-    def _warn_if_far_from_optimum(self) -> None:
+    def warn_if_far_from_optimum(self) -> None:
+        """Log a warning where left-out predictions would be too pessimistic to calibrate on."""
         decay, trained_with = self.effective_decay(), self.settings.weight_decay
         if decay > _FAR_FROM_OPTIMUM * trained_with:
             logger.warning(

@@ -60,6 +60,8 @@ def test_a_conflict_shows_the_other_decision(client, desk, node):
         {"key": ""},
         {"key": None},
         {"note": 5},
+        {"model": "never shown here"},
+        {"model": 7},
         {"note": "x" * 5000},
     ],
 )

@@ -104,6 +104,17 @@ def test_going_back_gives_the_old_answers(desk, model):
     assert desk.snapshot.version == new_version
 
 
+def test_a_decision_names_the_model_that_was_on_the_page(desk):
+    before = desk.snapshot.version
+    decide(desk, desk.queue.order(View())[:3].tolist())
+    assert run_refit(desk).state == "done"
+    name = desk.snapshot.ids[desk.queue.order(View())[9]]
+    late = desk.decide(name, "rare", note="", reviewer="ada", seen=0, action_key="late", shown=before)
+    assert late.model_version == before != desk.snapshot.version
+    with pytest.raises(InputError, match="reload"):
+        desk.decide(name, "rare", note="", reviewer="ada", seen=late.id, action_key="x", shown="unknown")
+
+
 def test_without_decisions_a_refit_says_so_and_changes_nothing(desk, model):
     before = sorted(path.name for path in model.iterdir())
     decide(desk, desk.queue.order(View())[:1].tolist(), "unsure")

@@ -43,11 +43,12 @@ def review(
 ) -> None:
     """Open the review desk on a model folder: queue, cases, decisions, refit. Stops with Ctrl-C."""
     from calirare.review.app import DeskServer, open_desk
-    from calirare.review.security import Access
+    from calirare.review.security import Access, is_loopback
 
     access = Access(host, port, token, reviewer or _user(), tuple(allow_host or ()))
     access.check()
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a short queue is no news
     with console.working("Scoring every node"):
         desk = open_desk(model, db)
     server = DeskServer(desk, access)
@@ -55,6 +56,8 @@ def review(
         console.show_json({"url": server.url, "model": desk.snapshot.version, "decisions": desk.store.name})
     else:
         console.show(f"The review desk is open at {server.url} (decisions in {desk.store.name}). Ctrl-C closes it.")
+    if not is_loopback(host):
+        sys.stderr.write("Note: the token and the pages travel unencrypted; put a proxy with TLS in front.\n")
     sys.stdout.flush()  # whoever started us and reads our output waits for this line
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager's stop is as orderly as Ctrl-C
     server.run(open_browser)

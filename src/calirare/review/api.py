@@ -33,16 +33,14 @@ def _add_decisions(server: Flask, desk: Desk, access: Access) -> None:
     @server.post("/api/decide")
     def decide() -> Any:
         data = _json_object()
-        node_id = _text(data, "node")
-        if desk.snapshot.find(node_id) is None:
-            raise InputError("node must be one of this graph.")
         row = desk.decide(
-            node_id,
+            _text(data, "node"),
             _text(data, "decision"),
             note=_text(data, "note", ""),
             reviewer=current_reviewer(access) or "",
             seen=_number(data, "seen"),
             action_key=_text(data, "key"),
+            shown=None if data.get("model") is None else _text(data, "model"),
         )
         return jsonify(ok=True, decision=row.as_dict())
 

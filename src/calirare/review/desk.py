@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from calirare.errors import InputError
 from calirare.persistence import model_version
 from calirare.review import versions
 from calirare.review.book import DecisionBook
@@ -60,6 +61,7 @@ class Desk:
         self.model = Path(model)
         self.store = store
         self.book = DecisionBook(store)
+        self._versions: set[str] = set()
         self.station = self._open(Snapshot.load(self.model))
         self.outcome: Outcome | None = None
         self.job = Job(self._refit)
@@ -75,14 +77,32 @@ class Desk:
         self.book.refresh()
         return self.station.queue
 
-    def decide(self, node_id: str, decision: str, *, note: str, reviewer: str, seen: int, action_key: str) -> Decision:
-        """Store a decision about a node of this graph. See `DecisionStore.record`."""
+    def decide(
+        self,
+        node_id: str,
+        decision: str,
+        *,
+        note: str,
+        reviewer: str,
+        seen: int,
+        action_key: str,
+        shown: str | None = None,
+    ) -> Decision:
+        """Store a decision about a node of this graph. See `DecisionStore.record`.
+
+        `shown`: version of the model whose probabilities were on the page, which a refit may have replaced since;
+        default: the current one.
+        """
+        if self.snapshot.find(node_id) is None:
+            raise InputError("node must be one of this graph.")
+        if shown is not None and shown not in self._versions:
+            raise InputError("the page shows a model that this desk does not know; reload it.")
         row = self.store.record(
             node_id,
             decision,
             note=note,
             reviewer=reviewer,
-            model_version=self.snapshot.version,
+            model_version=self.snapshot.version if shown is None else shown,
             seen=seen,
             action_key=action_key,
         )
@@ -110,6 +130,7 @@ class Desk:
 
     def _open(self, snapshot: Snapshot) -> Station:
         station = Station(snapshot, self.book)
+        self._versions.add(snapshot.version)
         self.book.attach(snapshot.index, snapshot.graph.num_nodes)
         self.book.refresh()
         return station

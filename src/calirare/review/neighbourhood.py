@@ -104,7 +104,7 @@ def _place(count: int, edges: np.ndarray) -> np.ndarray:
     """Springs, turned so that the first node lies in the middle and the farthest on the rim."""
     if count == 1:
         return np.full((1, 2), 0.5)
-    position = spring_layout(count, edges, iterations=120)
+    position = spring_layout(count, edges, iterations=80)
     offset = position - position[0]
     return np.asarray(0.5 + offset / (2 * max(float(np.abs(offset).max()), 1e-9)))
 

@@ -22,7 +22,7 @@ from calirare.errors import InputError
 SHORTEST_TOKEN = 16
 SESSION_HOURS = 12
 LARGEST_REQUEST = 1 << 20
-_OPEN_PATHS = ("/login", "/assets/desk.css", "/assets/login.css")
+_OPEN_PATHS = ("/login", "/assets/desk.css")
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",

@@ -107,7 +107,7 @@
       say("The case is still being opened; nothing was decided.", "");
       return [noUpdate(), noUpdate(), noUpdate()];
     }
-    const body = { node: seen.id, decision: choice, note: note || "", seen: seen.seen, key: randomKey() };
+    const body = { node: seen.id, decision: choice, note: note || "", seen: seen.seen, model: seen.model, key: randomKey() };
     const result = await send("/api/decide", body);
     const acted = report(result, seen.id, "Decided: " + choice + ". Press z to undo.");
     if (!result.data.ok) {

@@ -139,7 +139,7 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         conflict = (
             acted if isinstance(acted, dict) and acted.get("conflict") and acted.get("node") == case["id"] else None
         )
-        seen = {"id": case["id"], "seen": 0 if last is None else last.id}
+        seen = {"id": case["id"], "model": case.get("model"), "seen": 0 if last is None else last.id}
         return parts.now(last, conflict), parts.history(rows, current_reviewer(access)), seen
 
 

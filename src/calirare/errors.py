@@ -8,12 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Self
 
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
 
 class CalirareError(Exception):
-    """Base of every error that calirare raises on purpose."""
+    """Base of every error that calirare raises on purpose.
+
+    `guide` is the page of the documentation that helps; it stands in a note below the message.
+    """
+
+    guide = ""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        self.see(self.guide)
+
+    def see(self, page: str) -> Self:
+        """The same error, with a note that names this page of the documentation.
+
+        >>> InputError("cost_miss must be a positive number; got 0.").see("guides/costs.md").__notes__
+        ['See docs: guides/costs.md']
+        """
+        if page:
+            self.guide = page
+            self.__notes__ = [f"See docs: {page}"]
+        return self
 
 
 class InputError(CalirareError, ValueError):
@@ -23,9 +44,13 @@ class InputError(CalirareError, ValueError):
 class ColumnError(InputError):
     """A column that was asked for is not in the table."""
 
+    guide = "guides/tables.md"
+
 
 class LabelError(InputError):
     """The labels do not allow what was asked: none, too few, or a single class."""
+
+    guide = "guides/tables.md#labels"
 
 
 class DataError(CalirareError, OSError):
@@ -39,6 +64,8 @@ class ModelFormatError(DataError):
 class NumericalError(CalirareError, ArithmeticError):
     """A computation left the range where its answer means something."""
 
+    guide = "guides/methods.md#how-much-weight-decay"
+
 
 class NotFittedError(CalirareError, _SklearnNotFittedError):
     """A result was asked of an object that has not been fitted."""
@@ -46,6 +73,8 @@ class NotFittedError(CalirareError, _SklearnNotFittedError):
 
 class MissingDependencyError(CalirareError, ImportError):
     """An optional library is not installed; the message gives the line that installs it."""
+
+    guide = "guides/big-graphs.md#install-only-what-you-need"
 
     def __init__(self, library: str, extra: str) -> None:
         super().__init__(f"This needs {library}, which is not installed. Run: pip install 'calirare[{extra}]'")

@@ -60,6 +60,13 @@ def load(path: str | Path, backbone: torch.nn.Module | None = None) -> RareCateg
     Args:
         path: The folder.
         backbone: The module, for a model whose backbone was a user's own: code is never stored.
+
+    >>> import calirare as cr, tempfile
+    >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     cr.RareCategoryClassifier(epochs=5, weight_decay=5e-3).fit(graph).save(folder)
+    ...     load(folder).predict(graph).shape
+    (300,)
     """
     folder = Path(path)
     header = _read_header(folder)

@@ -257,7 +257,7 @@ def _require_natural(clf: RareCategoryClassifier) -> None:
         raise InputError(
             f"triage weighs expected costs, which need natural probabilities; this model was fitted with "
             f"prior={clf.prior!r}. Fit it with prior='natural'."
-        )
+        ).see("guides/costs.md#what-they-decide")
     if clf.calibrator_ is None:
         logger.warning(
             "method %r does not calibrate: its probabilities, and the costs they foretell, may be far off.", clf.method

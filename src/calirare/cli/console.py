@@ -49,11 +49,11 @@ def fail(message: str) -> None:
 def describe(error: BaseException) -> str | None:
     """The line to print for an error that users can do something about; None for our own bugs."""
     if isinstance(error, CalirareError):
-        return str(error)
+        return f"{error} See docs: {error.guide}" if error.guide else str(error)
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
     if isinstance(error, MemoryError):
-        return "the graph does not fit into memory."
+        return "the graph does not fit into memory. See docs: guides/big-graphs.md#when-it-is-too-much"
     if hasattr(error, "format_message"):  # a mistake on the command line, found by typer
         context = getattr(error, "ctx", None)
         return f"{error.format_message()} Try: {context.command_path if context else 'calirare'} --help"

@@ -20,7 +20,17 @@ UNKNOWN = -1
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Which nodes train, validate and test: int64 node indices, pairwise disjoint."""
+    """Which nodes train, validate and test: int64 node indices, pairwise disjoint.
+
+    Args:
+        train: `(n,)` node indices, or an `(N,)` mask.
+        val: Likewise; default: none.
+        test: Likewise; default: none.
+
+    >>> split = Split(train=[4, 0], val=np.array([False, True, False, False, False]))
+    >>> split.train.tolist(), split.val.tolist(), split.test.size, split.labelled.tolist()
+    ([4, 0], [1], 0, [0, 1, 4])
+    """
 
     train: np.ndarray
     val: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -173,7 +183,12 @@ class RareGraph:
         return float((known == self.rare_class).mean()) if known.size else float("nan")
 
     def with_labels(self, y: np.ndarray) -> RareGraph:
-        """The same graph with other labels."""
+        """The same graph with other labels.
+
+        >>> graph = RareGraph(x=np.eye(2), edge_index=np.array([[0], [1]]), y=np.array([0, 1]))
+        >>> graph.with_labels(np.array([0, UNKNOWN])).known.tolist(), graph.known.tolist()
+        ([0], [0, 1])
+        """
         return replace(self, y=y)
 
     def against_rest(self) -> RareGraph:
@@ -197,19 +212,35 @@ class RareGraph:
         )
 
     def adjacency(self) -> sp.csr_array:
-        """Weights of the edges as a symmetric CSR matrix, `(N, N)`."""
+        """Weights of the edges as a symmetric CSR matrix, `(N, N)`.
+
+        >>> RareGraph(x=np.eye(2), edge_index=np.array([[0], [1]]), y=np.array([0, 1])).adjacency().toarray().tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
+        """
         weight = np.ones(self.edge_index.shape[1], dtype=np.float32) if self.edge_weight is None else self.edge_weight
         shape = (self.num_nodes, self.num_nodes)
         return sp.csr_array((weight, (self.edge_index[0], self.edge_index[1])), shape=shape)
 
     def to_pyg(self) -> Data:
-        """A PyG `Data`; sparse features become a torch CSR tensor."""
+        """A PyG `Data`; sparse features become a torch CSR tensor.
+
+        >>> RareGraph(x=np.eye(2), edge_index=np.array([[0], [1]]), y=np.array([0, 1])).to_pyg().num_nodes
+        2
+        """
         from calirare.data.pyg import to_pyg
 
         return to_pyg(self)
 
     def save(self, path: str | Path) -> None:
-        """Write the graph as a portable `.npz` without pickles."""
+        """Write the graph as a portable `.npz` without pickles.
+
+        >>> import tempfile
+        >>> graph = RareGraph(x=np.eye(2), edge_index=np.array([[0], [1]]), y=np.array([0, 1]), name="pair")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     graph.save(f"{folder}/pair.npz")
+        ...     RareGraph.load(f"{folder}/pair.npz").name
+        'pair'
+        """
         from calirare.data.portable import save_graph
 
         save_graph(self, Path(path))

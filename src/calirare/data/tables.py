@@ -75,6 +75,9 @@ def read_tables(
     names = {"id": id, "source": source, "target": target, "weight": weight, "label": label}
     try:
         return _read(to_frame(nodes, "nodes"), to_frame(edges, "edges"), names, rare, types, schema)
+    except InputError as error:
+        error.see(error.guide or "guides/tables.md")
+        raise
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         # What is wrong in a usual way has its own message; this is for what nobody thought of.
         raise InputError(f"the tables hold values that cannot be understood: {error}") from error

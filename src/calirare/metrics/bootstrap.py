@@ -82,7 +82,15 @@ def bootstrap_intervals(
     stratified: bool = False,
     bounds: Mapping[str, tuple[float, float]] | None = None,
 ) -> dict[str, Estimate]:
-    """Several metrics on the same resamples; each is called as `metric(y, *arrays)`. See `bootstrap_interval`."""
+    """Several metrics on the same resamples; each is called as `metric(y, *arrays)`. See `bootstrap_interval`.
+
+    >>> from calirare.metrics import brier_score, negative_log_likelihood
+    >>> p = np.tile([[0.8, 0.2], [0.4, 0.6]], (50, 1))
+    >>> metrics = {"brier": brier_score, "nll": negative_log_likelihood}
+    >>> found = bootstrap_intervals(metrics, np.tile([0, 1], 50), p, num_resamples=100)
+    >>> {name: round(one.value, 3) for name, one in found.items()}
+    {'brier': 0.1, 'nll': 0.367}
+    """
     y = check_classes(y)
     tables = [np.asarray(array) for array in arrays]
     for table in tables:

@@ -107,5 +107,11 @@ def expected_individual_calibration_error(
     coverage: float = 0.9,
     clip: bool = False,
 ) -> Tensor:
-    """EICE: the mean of ICE over the nodes given."""
+    """EICE: the mean of ICE over the nodes given. See `individual_calibration_error`.
+
+    >>> p, own = torch.tensor([[0.3, 0.7]]), torch.tensor([[0.8, 0.2], [0.2, 0.8]])
+    >>> left_out = torch.tensor([[[0.4, 0.6], [0.4, 0.6]]])  # every removal moves the node by 0.1
+    >>> round(expected_individual_calibration_error(p, left_out, own, torch.tensor([0, 1])).item(), 6)
+    0.1
+    """
     return individual_calibration_error(probabilities, left_out, own_left_out, y, coverage=coverage, clip=clip).mean()

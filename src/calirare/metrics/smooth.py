@@ -19,8 +19,8 @@ def smooth_ece(y: Any, scores: Any) -> float:
     """SmoothECE of P(rare), with its own choice of smoothing width.
 
     smECE_σ = ∫ |E[(s − y) K_σ(s, t)]| dt with a Gaussian kernel K_σ of width σ reflected at 0 and 1; the answer is
-    taken at the width where σ = smECE_σ, so nothing has to be chosen. Follows Błasiok and Nakkiran, "Smooth ECE"
-    (2023), on the same grid as their package relplot.
+    taken at the width where σ = smECE_σ, so nothing has to be chosen. Source: key `blasiok2024`, on
+    the same grid as the authors' package relplot.
 
     Args:
         y: `(n,)` 1 where the node is rare, else 0 (bool welcome).

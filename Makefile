@@ -30,7 +30,7 @@ types: $(READY)
 	@$(BIN)/mypy src
 
 docs: $(READY)
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict # --quiet would hide what strict must count
 	@echo "site/index.html"
 
 bench: $(READY)

@@ -10,21 +10,21 @@ from calirare.cli import console
 from calirare.cli.options import AsJson
 
 EXAMPLE = "Example: calirare methods"
-HEADER = ("method", "what it does", "trains on", "calibrates on")
+HEADER = ("method", "what it does", "trains on", "calibrates on", "source")
 
 
 def methods(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the table of the README.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """The methods, and which labels each of them reads."""
+    """The methods, which labels each of them reads, and where it comes from (a key of docs/references.bib)."""
     from calirare.methods import methods as registry
 
-    rows = [(method.name, method.summary, *method.label_budget) for method in registry().values()]
+    rows = [(method.name, method.summary, *method.label_budget, method.source or "–") for method in registry().values()]
     if as_json:
         console.show_json([dict(zip(HEADER, row, strict=True)) for row in rows])
     elif markdown:
-        console.show(f"| {' | '.join(HEADER)} |\n|---|---|---|---|")
+        console.show(f"| {' | '.join(HEADER)} |\n|{'---|' * len(HEADER)}")
         for name, *rest in rows:
             console.show(f"| `{name}` | {' | '.join(rest)} |")
     else:

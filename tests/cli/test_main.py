@@ -75,7 +75,10 @@ def failing(error):
         (InputError("rare must be\n one of these"), "Error: rare must be one of these\n"),
         (OSError(28, "No space left on device", "scores.csv"), "Error: scores.csv: No space left on device\n"),
         (PermissionError(13, "Permission denied", "model"), "Error: model: Permission denied\n"),
-        (MemoryError(), "Error: the graph does not fit into memory.\n"),
+        (
+            MemoryError(),
+            "Error: the graph does not fit into memory. See docs: guides/big-graphs.md#when-it-is-too-much\n",
+        ),
     ],
 )
 def test_errors_that_users_can_mend(error, says):

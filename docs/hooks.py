@@ -33,9 +33,14 @@ def bibliography() -> dict[str, dict[str, str]]:
 
 
 def short_name(key: str) -> str:
-    """`Guo et al. 2017`."""
+    """`Guo et al. 2017`; a letter tells apart what would read alike."""
     if key not in bibliography():
         raise PluginError(f"docs/references.bib has no entry {key!r}.")
+    alike = [other for other in bibliography() if _names(other) == _names(key)]
+    return _names(key) + ("abcdef"[alike.index(key)] if len(alike) > 1 else "")
+
+
+def _names(key: str) -> str:
     entry = bibliography()[key]
     family = [name.split(",")[0].strip() for name in entry["author"].split(" and ")]
     names = {1: family[0], 2: " and ".join(family)}.get(len(family), f"{family[0]} et al.")
@@ -75,7 +80,10 @@ def _list_sources(target: str) -> str:
         title = re.sub(r"[{}]", "", entry["title"])
         where = entry.get("journal") or entry.get("booktitle") or entry["publisher"]
         address = f" doi:{entry['doi']}." if "doi" in entry else ""
-        lines.append(f'<span id="{key}">**{short_name(key)}**</span><br>{authors}. *{title}.* {where}.{address}\n')
+        said = " ".join(
+            part if part.endswith((".", "?", "!")) else f"{part}." for part in (authors, f"*{title}*", where)
+        )
+        lines.append(f'<span id="{key}">**{short_name(key)}**</span><br>{said.replace("?*.", "?*")}{address}\n')
     return "\n".join(lines)
 
 
@@ -111,7 +119,11 @@ def _describe(name: str, command: Any) -> str:
     lines += [str(command.epilog).removeprefix("Example: "), "```", "", "| option | meaning |", "|---|---|"]
     for parameter in command.params:
         if parameter.name != "help":
-            called = ", ".join(parameter.opts) if parameter.param_type_name == "option" else parameter.name.upper()
+            called = (
+                ", ".join((*parameter.opts, *parameter.secondary_opts))
+                if parameter.param_type_name == "option"
+                else parameter.name.upper()
+            )
             text = (getattr(parameter, "help", None) or "").replace("|", "\\|").replace("[", "\\[")
             given = parameter.default
             shown = f" Default: `{given}`." if given not in (None, False, (), []) and not callable(given) else ""

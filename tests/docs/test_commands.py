@@ -1,0 +1,72 @@
+"""What the pages tell readers to type exists: commands with their options, scripts, figures, Python lines."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+import calirare as cr
+from calirare.cli.main import app
+from calirare.data.table_files import write_tables
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCED = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"^    ((?:calirare|python) .+)$", re.MULTILINE)
+INLINE = re.compile(r"`((?:calirare|python) [^`]+)`")
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def typed() -> list[str]:
+    """Every command line on a page, once."""
+    found: set[str] = set()
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for block in FENCED.findall(text):
+            found |= set(block.replace("\\\n", " ").splitlines())
+        found |= {line.replace("\n", " ") for line in [*INDENTED.findall(text), *INLINE.findall(text)]}
+    return sorted(line.split("  #")[0].strip() for line in found if line.startswith(("calirare ", "python ")))
+
+
+@pytest.mark.parametrize("line", [line for line in typed() if line.startswith("calirare ")])
+def test_the_program_understands_the_command(line):
+    command, words = get_command(app), shlex.split(line)[1:]
+    while hasattr(command, "commands") and words and words[0] in command.commands:
+        command, words = command.commands[words[0]], words[1:]
+    if words == ["--version"] or hasattr(command, "commands"):
+        assert words in (["--version"], []), f"{line}: there is no such command"
+        return
+    named = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    given = [word for word in words if word.startswith("--")]
+    assert set(given) <= named
+    if len(words) > len(given):  # a whole command, not the name of one
+        command.make_context(command.name, list(words), resilient_parsing=False)
+
+
+@pytest.mark.parametrize("line", [line for line in typed() if line.startswith("python ") and ".py" in line])
+def test_the_script_is_there_and_takes_the_arguments(line):
+    script, *words = shlex.split(line)[1:]
+    path = ROOT / script
+    text = path.read_text(encoding="utf-8")
+    for word in words:
+        if word.startswith("--"):
+            assert f'"{word}"' in text, f"{script} has no {word}"
+        elif script == "docs/figures.py":
+            assert f'"{word}"' in text or (ROOT / "examples" / f"{word}.py").exists()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/start.md"])
+def test_the_first_python_lines_run(page, tmp_path, monkeypatch, capsys):
+    graph = cr.make_transactions(num_nodes=400, labelled_share=0.5, rare_share=0.1, seed=0)
+    write_tables(graph, tmp_path, format="csv")
+    write_tables(graph, tmp_path / "demo")
+    monkeypatch.chdir(tmp_path)
+    (code,) = PYTHON.findall((ROOT / page).read_text(encoding="utf-8"))
+    names: dict[str, object] = {}
+    exec(code, names)
+    assert names["p"].shape == (400,)
+    assert len(names["queue"]) == 400 - graph.known.size

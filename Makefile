@@ -18,13 +18,13 @@ test-all: $(READY)  ## the slow ones too, with coverage
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "" --cov --cov-report=term
 
 lint: $(READY)
-	@$(BIN)/ruff check src tests
-	@$(BIN)/ruff format --check src tests
+	@$(BIN)/ruff check src tests examples benchmarks docs
+	@$(BIN)/ruff format --check src tests examples benchmarks docs
 	@$(BIN)/lint-imports
 
 format: $(READY)
-	@$(BIN)/ruff check --fix src tests
-	@$(BIN)/ruff format src tests
+	@$(BIN)/ruff check --fix src tests examples benchmarks docs
+	@$(BIN)/ruff format src tests examples benchmarks docs
 
 types: $(READY)
 	@$(BIN)/mypy src

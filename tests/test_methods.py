@@ -2,18 +2,29 @@
 
 import sys
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
 
 import calirare as cr
+from calirare.calibration import GATS, CaGCN
 from calirare.data.graph import RareGraph
 from calirare.errors import InputError, LabelError, NotFittedError
-from calirare.methods import Method, get_method, methods, register
+from calirare.methods import Method, get_method, methods, register, temporarily
 
 METHODS = sorted(methods())
 QUICK = {"epochs": 40, "hidden": 6, "weight_decay": 1e-2, "device": "cpu"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick_graph_calibrators():
+    """CaGCN and GATS train networks of their own; the contract does not need them trained to the end."""
+    with (
+        temporarily(replace(get_method("cagcn"), calibrator=partial(CaGCN, epochs=15))),
+        temporarily(replace(get_method("gats"), calibrator=partial(GATS, epochs=15))),
+    ):
+        yield
 
 
 @cache

@@ -18,7 +18,6 @@ import http.client
 import json
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -67,7 +66,7 @@ def running_desk(model: Path, *words: str) -> Iterator[str]:
         try:
             yield str(json.loads("".join(lines))["url"])
         finally:
-            process.send_signal(signal.SIGINT)
+            process.terminate()  # Ctrl-C would not do: programs started in the background ignore it
             process.wait(30)
 
 

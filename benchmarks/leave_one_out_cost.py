@@ -13,15 +13,25 @@ import argparse
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import psutil
 
 import calirare as cr
 
+Result = TypeVar("Result")
 
-def measure(work: Callable[[], object]) -> tuple[float, float]:
-    """(seconds, MB of memory at the peak above the start)."""
+
+def timed(work: Callable[[], Result]) -> tuple[Result, float]:
+    began = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - began
+
+
+def peak_megabytes(work: Callable[[], object]) -> float:
+    """Memory at the peak above the start; watched from a thread, so not to be timed."""
     process = psutil.Process()
     base = peak = process.memory_info().rss
     done = threading.Event()
@@ -33,12 +43,10 @@ def measure(work: Callable[[], object]) -> tuple[float, float]:
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    began = time.perf_counter()
     work()
-    seconds = time.perf_counter() - began
     done.set()
     watcher.join()
-    return seconds, (peak - base) / 2**20
+    return (peak - base) / 2**20
 
 
 def main() -> None:
@@ -53,18 +61,20 @@ def main() -> None:
         graph = cr.load_benchmark(name)
         split = cr.split_labels(graph, labels_per_class=20, seed=0)
         clf = cr.RareCategoryClassifier(device="cpu")
-        ratios, shown = [], (0.0, 0.0, 0.0)
+        trained = clf.train_backbone(graph, split)
+        peak = peak_megabytes(lambda trained=trained: trained.leave_one_out().left_out_logits)
+        rounds = []
         for _ in range(arguments.repeats):
-            began = time.perf_counter()
-            trained = clf.train_backbone(graph, split)
-            training = time.perf_counter() - began
-            seconds, peak = measure(lambda trained=trained: trained.leave_one_out().left_out_logits)
-            ratios.append(seconds / training)
-            shown = (training, seconds, max(peak, shown[2]))
+            trained, training = timed(partial(clf.train_backbone, graph, split))
+            _, leaving = timed(lambda trained=trained: trained.leave_one_out().left_out_logits)
+            rounds.append((training, leaving))
+        training, leaving = np.median(rounds, axis=0)
+        ratio = np.median([cost / base for base, cost in rounds])
         parameters = sum(value.numel() for value in trained.model.parameters())
         print(
-            f"{name:10s} {len(trained.labels.train_nodes):6d} {shown[0]:8.2f} {shown[1]:10.2f} {np.median(ratios):6.3f} {shown[2]:8.0f} "
-            f"{parameters**2 * 4 / 2**20:11.0f}"
+            f"{name:10s} {len(trained.labels.train_nodes):6d} {training:8.2f} {leaving:10.2f} {ratio:6.3f} {peak:8.0f} "
+            f"{parameters**2 * 4 / 2**20:11.0f}",
+            flush=True,
         )
 
 

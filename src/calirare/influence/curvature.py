@@ -90,6 +90,8 @@ def _newton_or_plain(left_over: Tensor, whitened: Tensor, step: Step) -> Tensor:
 def _block_diagonal(blocks: Tensor, matrix: Tensor) -> Tensor:
     """The block-diagonal matrix of `blocks` `(n, parts, parts)` times `matrix` `(n·parts, columns)`."""
     n, parts = blocks.shape[:2]
+    if parts == 1:
+        return blocks[:, 0] * matrix
     return (blocks @ matrix.reshape(n, parts, -1)).reshape(n * parts, -1)
 
 

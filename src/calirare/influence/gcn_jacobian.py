@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import torch
-from scipy.linalg.blas import dsyrk, ssyrk
 from torch import Tensor
 
 from calirare.influence.jacobian import contrast_basis
 from calirare.models import GCN, GraphInputs, SparseMatrix
+from calirare.models.sparse import in_threads
 
 _BLOCK_BYTES = 64 * 2**20
+_PAIR_BYTES = 2 * 2**20
+"""Small enough for a core's cache."""
 _SPARSE_COST = 10
 """Time of a multiplication in a sparse product, in those of a dense one."""
 
@@ -72,8 +74,12 @@ class GCNJacobian:
         n = len(nodes)
         kernel = np.zeros((n, self.parts, n, self.parts))
         size, width = features.shape
-        entries = size * width if isinstance(features, np.ndarray) else _SPARSE_COST * features.nnz
-        by_pairs, by_unit = entries * size + self.parts**2 * size**2 * self.hidden, self.hidden * n**2 * width / 2
+        if isinstance(features, np.ndarray):
+            by_pairs, by_unit = size**2 * width, self.hidden * n**2 * width / 2
+        else:
+            found = np.minimum((local != 0) @ np.diff(features.indptr), width).sum() / 2  # half the units being active
+            by_pairs, by_unit = _SPARSE_COST * size * features.nnz, _SPARSE_COST * self.hidden * n * found
+        by_pairs += self.parts**2 * size**2 * self.hidden
         add = self._add_input_by_pairs if by_pairs < by_unit else self._add_input_by_unit
         add(kernel, local, features, active, weight)
         propagated = local @ self._on_cpu(self.relu, neighbours)
@@ -92,17 +98,23 @@ class GCNJacobian:
     ) -> None:
         """Â ((S Sᵀ + 1) ∘ Φ) Âᵀ with Φ_uu' = Σ_k W̃[c, k] W̃[c', k] m_uk m_u'k: best where neighbourhoods overlap."""
         size = features.shape[0]
-        block = max(1, _BLOCK_BYTES // (8 * size))
+        block = max(1, _PAIR_BYTES // (4 * size))
         local = local.astype(self.precision)
-        columns, active, weight = local.T.tocsr(), active.astype(self.precision), weight.astype(self.precision)
-        for start in range(0, size, block):
-            stop = min(start + block, size)
-            pairs = (features @ _as_dense(features[start:stop]).T).T + 1.0
-            left = local[:, start:stop]
+        gates = torch.from_numpy(active.astype(self.precision))
+        scale = torch.from_numpy(weight.astype(self.precision))
+        starts = range(0, size, block)
+
+        def pairs_from(start: int) -> np.ndarray:
+            products: np.ndarray = features @ _as_dense(features[start : start + block]).T
+            return products
+
+        for start, pairs in zip(starts, _map_over(features)(pairs_from, starts), strict=True):
+            here = slice(start, start + block)
+            pairs += 1.0
             for c in range(self.parts):
-                scaled = active[start:stop] * weight[c]
                 for d in range(c, self.parts):
-                    part = left @ ((pairs * (scaled @ (active * weight[d]).T)) @ columns)
+                    gated = pairs * (gates @ (gates[here] * (scale[c] * scale[d])).T).numpy()
+                    part = local[:, here] @ (local @ gated).T
                     kernel[:, c, :, d] += part
                     if d > c:
                         kernel[:, d, :, c] += part.T
@@ -117,14 +129,15 @@ class GCNJacobian:
     ) -> None:
         """Σ_k W̃[c, k] W̃[c', k] R_k R_kᵀ, one hidden unit at a time: best where neighbourhoods are large."""
         local, active = local.astype(self.precision), active.astype(self.precision)
-        # The BLAS routine for R Rᵀ computes one triangle: half the work of a general product.
-        multiply = dsyrk if self.precision == np.float64 else ssyrk
-        for k in range(self.hidden):
+
+        def of_unit(k: int) -> np.ndarray:
             masked = (local * active[:, k]).tocsr()
-            rows = _as_dense(masked @ features)
-            bias = masked.sum(axis=1)
-            upper = np.triu(multiply(1.0, rows.T, trans=1))
-            unit = upper + np.triu(upper, 1).T + np.outer(bias, bias)
+            bias, rows = masked.sum(axis=1), masked @ features
+            product: np.ndarray = np.outer(bias, bias)
+            product += rows @ rows.T if isinstance(rows, np.ndarray) else rows @ rows.toarray().T
+            return product
+
+        for k, unit in enumerate(_map_over(features)(of_unit, range(self.hidden))):
             kernel += weight[None, :, None, None, k] * weight[None, None, None, :, k] * unit[:, None, :, None]
 
     def rows(self, nodes: np.ndarray) -> Iterator[Tensor]:
@@ -188,6 +201,11 @@ class GCNJacobian:
         return pushed.reshape(inputs.num_nodes, self.parts, columns) + torch.einsum(
             "bj,jc->cb", by_name["output.bias"], basis
         )
+
+
+def _map_over(features: np.ndarray | sp.csr_array) -> Any:
+    """How to go through blocks: sparse products in our threads; dense ones leave the cores to BLAS."""
+    return map if isinstance(features, np.ndarray) else in_threads
 
 
 def _as_dense(block: Any) -> np.ndarray:

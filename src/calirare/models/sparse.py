@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 _MIN_PARALLEL_WORK = 2_000_000
 """Multiplications below which handing rows to threads costs more than it saves."""
 
@@ -100,6 +104,13 @@ class _Multiply(torch.autograd.Function):
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="calirare-sparse")
+
+
+def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """`map(work, items)` on torch's number of threads, in order, with no more results in memory than threads."""
+    threads, queue = torch.get_num_threads(), iter(items)
+    while group := list(islice(queue, threads)):
+        yield from _pool(threads).map(work, group) if len(group) > 1 else map(work, group)
 
 
 def _as_row_blocks(matrix: sp.csr_array, dtype: torch.dtype, device: torch.device) -> list[sp.csr_array]:

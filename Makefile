@@ -4,8 +4,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 WORKERS ?= logical
+SBOM ?= sbom.json
 
-.PHONY: demo test test-all lint format types docs bench results clean
+.PHONY: demo test test-all lint format types docs bench results audit sbom clean
 .DEFAULT_GOAL := demo
 
 demo: $(READY)  ## the whole story on a generated transaction network
@@ -18,13 +19,13 @@ test-all: $(READY)  ## the slow ones too, with coverage
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "" --cov --cov-report=term
 
 lint: $(READY)
-	@$(BIN)/ruff check src tests examples benchmarks docs
-	@$(BIN)/ruff format --check src tests examples benchmarks docs
+	@$(BIN)/ruff check src tests examples benchmarks docs tools
+	@$(BIN)/ruff format --check src tests examples benchmarks docs tools
 	@$(BIN)/lint-imports
 
 format: $(READY)
-	@$(BIN)/ruff check --fix src tests examples benchmarks docs
-	@$(BIN)/ruff format src tests examples benchmarks docs
+	@$(BIN)/ruff check --fix src tests examples benchmarks docs tools
+	@$(BIN)/ruff format src tests examples benchmarks docs tools
 
 types: $(READY)
 	@$(BIN)/mypy src
@@ -39,8 +40,16 @@ bench: $(READY)
 results: $(READY)  ## the paper's tables with five seeds, into docs/results.md; goes on where an earlier run stopped
 	@$(BIN)/calirare benchmark --seeds 5 --out results --docs docs/results.md
 
+audit: $(READY)  ## known weaknesses in the pinned packages, secrets in tracked files
+	@$(BIN)/python tools/audit.py
+
+sbom: $(READY)  ## what is installed, as CycloneDX
+	@$(BIN)/python -m cyclonedx_py environment $(BIN)/python --pyproject pyproject.toml --mc-type library \
+		--output-reproducible -o $(SBOM)
+	@echo "$(SBOM)"
+
 clean:
-	rm -rf .venv site demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .venv site demo sbom.json .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
 # curvlinops comes without its dependencies: one of them asks for torchvision, for its examples alone, and torchvision's
 # common build does not load beside a CPU build of torch, which takes torchmetrics down with it.

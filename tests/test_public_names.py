@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -76,3 +77,7 @@ def test_functions_that_share_their_module_s_name_stay_functions(name, order):
         pytest.skip(f"{module} is not part of this version")
     code = order.format(name=name, module=module)
     assert run(f"{code}; print(type(cr.{name}).__name__, cr.{name}.__name__)") == f"function {name}"
+
+
+def test_the_package_tells_type_checkers_that_it_is_typed():
+    assert (Path(calirare.__file__).parent / "py.typed").is_file()

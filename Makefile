@@ -6,7 +6,7 @@ READY := .venv/.ready
 WORKERS ?= logical
 SBOM ?= sbom.json
 
-.PHONY: demo test test-all lint format types docs bench results audit sbom clean
+.PHONY: demo test test-all lint format types docs screenshots bench results audit sbom clean
 .DEFAULT_GOAL := demo
 
 demo: $(READY)  ## the whole story on a generated transaction network
@@ -33,6 +33,9 @@ types: $(READY)
 docs: $(READY)
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict # --quiet would hide what strict must count
 	@echo "site/index.html"
+
+screenshots: $(READY)  ## the pictures of the report and the desk in README and docs; needs Chromium
+	@$(BIN)/python docs/screenshots.py
 
 bench: $(READY)
 	@$(BIN)/python benchmarks/run_all.py

@@ -1,4 +1,4 @@
-"""Draw every figure of the documentation that is not a screenshot.
+"""Draw every figure of the documentation; `docs/screenshots.py` makes the screenshots.
 
 python docs/figures.py                  # all of them, a few minutes; 08 needs the graph Cora
 python docs/figures.py costs left_out   # some of them

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.arrays import as_array, as_features, as_floats, as_indices
 from calirare.errors import DataError, InputError, LabelError
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ class Split:
     def __post_init__(self) -> None:
         parts = {}
         for name in ("train", "val", "test"):
-            nodes = np.asarray(getattr(self, name))
+            nodes = as_array(getattr(self, name), f"Split.{name}")
             if nodes.dtype == bool:
                 nodes = np.flatnonzero(nodes)
             if nodes.ndim != 1 or (nodes.size and not np.issubdtype(nodes.dtype, np.integer)):
@@ -104,38 +106,56 @@ class RareGraph:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "x", _clean_features(self.x))
+        put(self, "x", as_features(self.x))
         num_nodes = self.x.shape[0]
-        y = np.asarray(self.y)
+        self._check_names(num_nodes)
+        y = as_array(self.y, "y")
         if y.shape != (num_nodes,) or not np.issubdtype(y.dtype, np.integer):
             raise InputError(
                 f"y must hold one integer per node, shape ({num_nodes},); got {y.dtype} of shape {y.shape}."
             )
         put(self, "y", y.astype(np.int64))
-        put(self, "class_names", tuple(str(name) for name in self.class_names))
-        if len(self.class_names) < 2:
-            raise LabelError(f"class_names must name at least two classes; got {self.class_names}.")
         if y.size and (y.min() < UNKNOWN or y.max() >= len(self.class_names)):
             raise InputError(
                 f"y must lie in -1…{len(self.class_names) - 1} (-1: unknown); got {int(y.min())}…{int(y.max())}."
             )
-        if not 0 <= self.rare_class < len(self.class_names):
-            raise InputError(f"rare_class must be one of 0…{len(self.class_names) - 1}; got {self.rare_class}.")
-        if self.node_ids is not None and len(self.node_ids) != num_nodes:
-            raise InputError(f"node_ids must name all {num_nodes} nodes; got {len(self.node_ids)}.")
-        if self.feature_names is not None and len(self.feature_names) != self.x.shape[1]:
-            raise InputError(f"feature_names must name all {self.x.shape[1]} features; got {len(self.feature_names)}.")
         self._check_optional(num_nodes)
-        edge_index, edge_weight = merge_edges(np.asarray(self.edge_index), self.edge_weight, num_nodes)
+        edge_index, edge_weight = merge_edges(self.edge_index, self.edge_weight, num_nodes)
         put(self, "edge_index", edge_index)
         put(self, "edge_weight", edge_weight)
+
+    def _check_names(self, num_nodes: int) -> None:
+        """Names of classes, nodes and features, and the rare class among them."""
+        put = object.__setattr__
+        for name, least in (("class_names", None), ("feature_names", self.x.shape[1])):
+            given = getattr(self, name)
+            if given is None and least is not None:
+                continue
+            if isinstance(given, str) or not isinstance(given, Iterable):
+                raise InputError(f"{name} must be a tuple of names; got {given!r}.")
+            names = tuple(str(one) for one in given)
+            put(self, name, names)
+            if least is not None and len(names) != least:
+                raise InputError(f"{name} must name all {least} features; got {len(names)}.")
+        if len(set(self.class_names)) < max(2, len(self.class_names)):
+            raise LabelError(f"class_names must name at least two classes, each once; got {self.class_names}.")
+        rare = self.rare_class
+        if isinstance(rare, bool) or not isinstance(rare, int | np.integer) or not 0 <= rare < len(self.class_names):
+            raise InputError(f"rare_class must be one of 0…{len(self.class_names) - 1}; got {rare!r}.")
+        put(self, "rare_class", int(rare))
+        if self.node_ids is not None:
+            ids = as_array(self.node_ids, "node_ids")
+            if ids.shape != (num_nodes,):
+                raise InputError(f"node_ids must name all {num_nodes} nodes; got shape {ids.shape}.")
 
     def _check_optional(self, num_nodes: int) -> None:
         for name in ("original_y", "true_probability"):
             value = getattr(self, name)
             if value is None:
                 continue
-            value = np.asarray(value)
+            value = as_array(value, name)
+            if value.dtype.kind not in "biuf":
+                raise InputError(f"{name} must hold numbers; got {value.dtype}.")
             if value.shape != (num_nodes,):
                 raise InputError(f"{name} must hold one value per node, shape ({num_nodes},); got {value.shape}.")
             object.__setattr__(self, name, value)
@@ -145,6 +165,8 @@ class RareGraph:
         ):
             raise InputError("true_probability must lie between 0 and 1.")
         if self.public_split is not None:
+            if not isinstance(self.public_split, Split):
+                raise InputError(f"public_split must be a Split; got {type(self.public_split).__name__}.")
             parts = np.concatenate([self.public_split.train, self.public_split.val, self.public_split.test])
             if parts.size and parts.max() >= num_nodes:
                 raise InputError(f"public_split must name nodes 0…{num_nodes - 1}; got {int(parts.max())}.")
@@ -253,53 +275,36 @@ class RareGraph:
         return load_graph(Path(path))
 
 
-def _clean_features(x: Any) -> np.ndarray | sp.csr_array:
-    if sp.issparse(x):
-        matrix = sp.csr_array(x, dtype=np.float32)
-        matrix.sum_duplicates()
-        values = matrix.data
-    else:
-        matrix = np.ascontiguousarray(x, dtype=np.float32)
-        if matrix.ndim != 2:
-            raise InputError(f"x must have two dimensions, nodes and features; got shape {matrix.shape}.")
-        values = matrix
-    if not np.isfinite(values).all():
-        bad = int((~np.isfinite(values)).sum())
-        raise InputError(
-            f"x must be finite; {bad} values are NaN or infinite. "
-            "Impute or drop them, or use read_tables, which imputes."
-        )
-    return matrix
-
-
-def merge_edges(
-    edge_index: np.ndarray, edge_weight: np.ndarray | None, num_nodes: int
-) -> tuple[np.ndarray, np.ndarray | None]:
+def merge_edges(edge_index: Any, edge_weight: Any, num_nodes: int) -> tuple[np.ndarray, np.ndarray | None]:
     """Both directions of every edge once, sorted by source and target, self-loops dropped.
 
     An edge given in both directions is one edge. A repeated edge keeps the sum of its weights over the
     repeats of one direction, or the larger of both directions' sums.
     """
+    edge_index = as_indices(edge_index, "edge_index")
     if edge_index.ndim != 2 or edge_index.shape[0] != 2:
         raise InputError(f"edge_index must have shape (2, E); got {edge_index.shape}.")
     if edge_index.size and (edge_index.min() < 0 or edge_index.max() >= num_nodes):
         raise InputError(
             f"edge_index must name nodes 0…{num_nodes - 1}; got {int(edge_index.min())}…{int(edge_index.max())}."
         )
-    source, target = edge_index.astype(np.int64)
+    source, target = edge_index
     if edge_weight is not None:
-        edge_weight = np.asarray(edge_weight, dtype=np.float32)
+        edge_weight = as_floats(edge_weight, "edge_weight")
         if edge_weight.shape != source.shape:
             raise InputError(
                 f"edge_weight must hold one weight per edge, shape {source.shape}; got {edge_weight.shape}."
             )
-        if not np.isfinite(edge_weight).all() or (edge_weight < 0).any():
-            raise InputError("edge_weight must be finite and not negative.")
+        if (edge_weight < 0).any():
+            raise InputError(f"edge_weight must be finite and not negative; got {edge_weight.min():g}.")
     shape = (num_nodes, num_nodes)
     values = np.ones(source.size, dtype=np.float32) if edge_weight is None else edge_weight
     keep = source != target
     directed = sp.csr_array((values[keep], (source[keep], target[keep])), shape=shape)
-    directed.sum_duplicates()
+    with np.errstate(over="ignore"):
+        directed.sum_duplicates()
+    if not np.isfinite(directed.data).all():
+        raise InputError("edge_weight must be finite; the weights of repeated edges add up to more than 3.4e+38.")
     both = directed.maximum(directed.T).tocsr()
     both.sort_indices()
     both = both.tocoo()

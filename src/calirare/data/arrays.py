@@ -1,0 +1,98 @@
+"""What users pass as arrays: checked, and turned into the types that everything else reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from calirare.errors import InputError
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+def as_array(value: Any, name: str) -> np.ndarray:
+    """`value` as an array of any type, or an error that names the argument.
+
+    >>> as_array([[1], [2, 3]], "y")
+    Traceback (most recent call last):
+    calirare.errors.InputError: y must be an array whose rows are of equal length; got list.
+    """
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, RuntimeError):  # torch raises the last for tensors that record gradients
+        raise InputError(
+            f"{name} must be an array whose rows are of equal length; got {type(value).__name__}."
+        ) from None
+
+
+def as_indices(value: Any, name: str) -> np.ndarray:
+    """`value` as int64. Whole numbers stored as floats are welcome; text, fractions, NaN and truth values are not.
+
+    >>> as_indices([0.0, 2.0], "edge_index")
+    array([0, 2])
+    """
+    array = as_array(value, name)
+    if not array.size:
+        return array.astype(np.int64) if array.dtype.kind in "iuf" else np.zeros(array.shape, dtype=np.int64)
+    if array.dtype.kind not in "iuf" or array.dtype.kind == "f" and not (array == np.floor(array)).all():
+        found = "fractions or NaN" if array.dtype.kind == "f" else array.dtype
+        raise InputError(f"{name} must hold whole numbers; got {found}.")
+    limits = np.iinfo(np.int64)
+    if array.dtype.kind != "i" and (array.max() > limits.max or array.min() < limits.min):
+        raise InputError(f"{name} must hold whole numbers below 2⁶³; got {array.max()}.")
+    return array.astype(np.int64)
+
+
+def as_floats(value: Any, name: str) -> np.ndarray:
+    """`value` as float32, contiguous and finite.
+
+    >>> as_floats([1, 2], "edge_weight")
+    array([1., 2.], dtype=float32)
+    """
+    return np.ascontiguousarray(_finite(as_array(value, name), name))
+
+
+def as_features(x: Any) -> np.ndarray | sp.csr_array:
+    """Node features as a finite float32 `(N, F)` array, or as CSR where they are sparse."""
+    if not sp.issparse(x):
+        dense = as_floats(x, "x")
+        if dense.ndim != 2:
+            raise InputError(f"x must have two dimensions, nodes and features; got shape {dense.shape}.")
+        return dense
+    matrix = sp.csr_array(x)
+    if matrix.ndim != 2:
+        raise InputError(f"x must have two dimensions, nodes and features; got shape {matrix.shape}.")
+    try:
+        matrix.check_format(full_check=True)  # an index beyond the columns would be read from foreign memory
+    except ValueError as error:
+        raise InputError(f"x must be a valid sparse matrix; {error}.") from None
+    values = _finite(matrix.data, "x")
+    own = sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+    if not own.has_canonical_format:
+        own = own.copy()  # duplicates are summed in place, and these arrays are the user's
+        with np.errstate(over="ignore"):
+            own.sum_duplicates()
+        _finite(own.data, "x")
+    return own
+
+
+def _finite(array: np.ndarray, name: str) -> np.ndarray:
+    try:
+        array = array.astype(np.float64) if array.dtype == object else array
+    except (TypeError, ValueError, OverflowError):
+        pass
+    if array.dtype.kind not in "biuf":
+        raise InputError(
+            f"{name} must hold numbers; got {array.dtype}. read_tables turns words and dates into numbers."
+        )
+    with np.errstate(over="ignore"):
+        numbers = array.astype(np.float32, copy=False)
+    bad = int((~np.isfinite(numbers)).sum())
+    if bad:
+        raise InputError(
+            f"{name} must be finite; {bad} values are NaN or infinite, or beyond {_LARGEST:.1e}. "
+            "Impute, scale or drop them, or use read_tables, which imputes and scales."
+        )
+    return numbers

@@ -27,6 +27,8 @@ _SATURATION_FLOOR = 1e-12
 """Added to p(1-p) in the curvature only. It keeps S invertible where the softmax is saturated; the gradient stays
 exact, so the answer tends to its true limit instead of 0/0."""
 _SMALL_LEVERAGE = 1e-4
+LEAST_LEFT_OVER = 1e-10
+"""Least 1 - leverage that Newton's step divides by. Below it the difference is rounding error, of any sign."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,36 @@ def _newton_or_plain(left_over: Tensor, whitened: Tensor, step: Step) -> Tensor:
     """(I - SᵀMS)⁻¹ S⁻¹ρ for Newton, S⁻¹ρ for plain influence; `left_over` is I - SᵀMS."""
     if step == "influence":
         return whitened
-    solved: Tensor = torch.linalg.solve(left_over, whitened[..., None])
+    solved: Tensor = torch.linalg.solve(_bounded(left_over), whitened[..., None])
     return solved[..., 0]
+
+
+def _bounded(left_over: Tensor) -> Tensor:
+    """`left_over` with its eigenvalues raised to `LEAST_LEFT_OVER` where they are below."""
+    if left_over.shape[1] == 1:
+        return left_over.clamp(min=LEAST_LEFT_OVER)
+    symmetric = (left_over + left_over.mT) / 2
+    floor = LEAST_LEFT_OVER * torch.eye(left_over.shape[1]).to(left_over)
+    low = torch.linalg.cholesky_ex(symmetric - floor).info != 0
+    if not bool(low.any()):
+        return left_over
+    values, vectors = torch.linalg.eigh(symmetric[low])
+    raised = vectors @ torch.diag_embed(values.clamp(min=LEAST_LEFT_OVER)) @ vectors.mT
+    return left_over.index_put((low.nonzero()[:, 0],), raised)
+
+
+def _factorised(matrix: Tensor, damping: float) -> Tensor:
+    """The Cholesky factor, or an error that says why there is none."""
+    factor: Tensor
+    factor, info = torch.linalg.cholesky_ex(matrix)
+    if not bool(matrix.isfinite().all()):
+        raise NumericalError("the curvature is NaN or infinite; scale the features and the edge weights.")
+    if int(info):
+        raise NumericalError(
+            f"the curvature is not positive definite with damping {damping:g}; "
+            "train with a larger weight_decay, or scale the features and the edge weights."
+        )
+    return factor
 
 
 def _block_diagonal(blocks: Tensor, matrix: Tensor) -> Tensor:
@@ -109,12 +139,7 @@ class DualCurvature:
         half = _block_diagonal(terms.factor.mT, self.kernel)
         whitened = _block_diagonal(terms.factor.mT, half.T)
         whitened.diagonal().add_(damping)
-        factor, info = torch.linalg.cholesky_ex(whitened)
-        if int(info):
-            raise NumericalError(
-                f"the curvature is not positive definite with damping {damping:g}; train with a larger weight_decay."
-            )
-        self.inverse = torch.cholesky_inverse(factor)
+        self.inverse = torch.cholesky_inverse(_factorised(whitened, damping))
         blocks = self.inverse.reshape(n, parts, n, parts)
         rows = torch.arange(n, device=self.inverse.device)
         self.left_over = damping * blocks[rows, :, rows]
@@ -161,12 +186,7 @@ class PrimalCurvature:
             scaled = terms.factor[rows].mT @ block
             flat = scaled.reshape(-1, size)
             matrix += flat.T @ flat
-        factor, info = torch.linalg.cholesky_ex(matrix)
-        if int(info):
-            raise NumericalError(
-                f"the curvature is not positive definite with damping {damping:g}; train with a larger weight_decay."
-            )
-        self.factor = factor
+        self.factor = _factorised(matrix, damping)
         inverses = [block @ self._solve(block) for _, block in self._blocks()]
         self.inverse_blocks = torch.cat(inverses)
         self.leverage = terms.factor.mT @ self.inverse_blocks @ terms.factor

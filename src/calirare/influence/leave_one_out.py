@@ -14,8 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from calirare.errors import InputError
+from calirare.errors import InputError, NumericalError
 from calirare.influence.curvature import (
+    LEAST_LEFT_OVER,
     Curvature,
     DualCurvature,
     IterativeCurvature,
@@ -118,12 +119,31 @@ class LeaveOneOut:
             logger.warning(
                 "%d labels and %d parameters: solving by iteration.", len(nodes), self.jacobian.num_parameters
             )
-        self.curvature: Curvature = _SOLVERS[self.solver](self.jacobian, self.nodes, terms, self.damping)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found and said by the solvers
+            self.curvature: Curvature = _SOLVERS[self.solver](self.jacobian, self.nodes, terms, self.damping)
+        self._say_if_unstable()
+
+    def _say_if_unstable(self) -> None:
+        """Log how many labels hold up a direction of the parameters all alone, where one Newton step means little."""
+        largest = self.curvature.leverage.diagonal(dim1=1, dim2=2).amax(dim=1)
+        alone = int((largest > 1 - 10 * LEAST_LEFT_OVER).sum())
+        if alone:
+            logger.warning(
+                "the curvature is unstable: %d of %d labels hold the model up alone (leverage 1), and what it would say "
+                "without them is only known to be far off; raise weight_decay or scale the features.",
+                alone,
+                len(largest),
+            )
 
     @property
     def left_out_logits(self) -> Tensor:
         """`(n, C)` float64: the logits of each labelled node by the model that never saw its label."""
-        return self.logits[self.index] + self.curvature.own_change(self.step) @ self.basis.T
+        logits = self.logits[self.index] + self.curvature.own_change(self.step) @ self.basis.T
+        if not bool(logits.isfinite().all()):
+            raise NumericalError(
+                "left-out predictions are NaN or infinite; raise weight_decay, or scale the features and the edge weights."
+            )
+        return logits
 
     def changes_among_labelled(self) -> Tensor:
         """`(n, n, C)`: change of labelled node v's logits (first axis) by the removal of label i (second axis)."""

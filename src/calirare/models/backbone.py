@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from calirare.errors import InputError, nearest
+from calirare.errors import InputError, NumericalError, nearest
 from calirare.models.gat import GAT
 from calirare.models.gcn import GCN
 from calirare.models.gin import GIN
@@ -67,7 +67,17 @@ def evaluating(model: nn.Module) -> Iterator[nn.Module]:
 
 
 def predict_logits(model: nn.Module, inputs: GraphInputs) -> Tensor:
-    """Logits of every node in eval mode, without gradients."""
+    """Logits of every node in eval mode, without gradients.
+
+    Raises:
+        NumericalError: Some are NaN or infinite.
+    """
     with evaluating(model), torch.no_grad():
         logits: Tensor = model(inputs)
+    finite = logits.isfinite().all(dim=1)
+    if not bool(finite.all()):
+        raise NumericalError(
+            f"the model gives NaN or infinite logits for {int((~finite).sum())} of {len(finite)} nodes; "
+            "scale the features and the edge weights, or lower lr."
+        )
     return logits

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from calirare.errors import NumericalError
 from calirare.influence import LeaveOneOut, make_jacobian
 from calirare.influence.jacobian import contrast_basis
 from calirare.metrics.individual import jackknife_bounds
@@ -87,7 +88,12 @@ class LeftOut:
             stop = min(start + block, kept)
             directions = torch.from_numpy(self.directions[start:stop]).to(logits)
             changes = torch.einsum("vpi,cp->vic", jacobian.push(directions), basis)
-            yield self.rows[start:stop], logits[:, None] + changes
+            shifted = logits[:, None] + changes
+            if not bool(shifted.isfinite().all()):
+                raise NumericalError(
+                    "the left-out models give NaN or infinite logits; raise weight_decay, or scale the features and the edge weights."
+                )
+            yield self.rows[start:stop], shifted
 
     def table(
         self, model: nn.Module, inputs: GraphInputs, to_probabilities: ToProbabilities, of_class: int

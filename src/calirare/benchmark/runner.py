@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from calirare.benchmark.backends import mapping
+from calirare.backends import mapping
 from calirare.benchmark.grid import Grid, RowKey, Task, without
 from calirare.benchmark.store import RowStore, key_of
 from calirare.benchmark.work import Failure, Row, run_task
@@ -48,7 +48,7 @@ def run_grid(
     Args:
         grid: What to compute.
         folder: Where rows are kept.
-        backend: `"loky"` or `"ray"`, see `calirare.benchmark.backends`.
+        backend: `"loky"` or `"ray"`, see `calirare.backends`.
         jobs: Processes; -1: all cores.
         address: Of a Ray cluster.
         progress: Called after each task.

@@ -49,9 +49,9 @@ def read_edges(ids: pl.Series, frame: pl.DataFrame, source: str, target: str, we
     Raises:
         InputError: A row names a node that is not in `ids`, or a weight is missing, negative or infinite.
     """
-    start, end = _positions(ids, frame[source], frame[target])
+    start, end = find_places(ids, frame[source], frame[target])
     num_nodes = ids.len()
-    values = np.ones(start.size) if weight is None else _weights(frame[weight])
+    values = np.ones(start.size) if weight is None else edge_weights(frame[weight])
     loops, empty = start == end, values == 0
     keep = ~loops & ~empty
     low, high = np.minimum(start, end)[keep], np.maximum(start, end)[keep]
@@ -69,7 +69,8 @@ def read_edges(ids: pl.Series, frame: pl.DataFrame, source: str, target: str, we
     return EdgeList(edge_index, None if weight is None else pairs.data.astype(np.float32), counts)
 
 
-def _weights(column: pl.Series) -> np.ndarray:
+def edge_weights(column: pl.Series) -> np.ndarray:
+    """Weights as float64, or an error where one is missing, negative or infinite."""
     values = to_numbers(column)
     bad = np.flatnonzero(np.isnan(values) | (values < 0))
     if bad.size:
@@ -80,8 +81,12 @@ def _weights(column: pl.Series) -> np.ndarray:
     return values
 
 
-def _positions(ids: pl.Series, source: pl.Series, target: pl.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Positions in `ids` of both ends of every edge."""
+def find_places(ids: pl.Series, source: pl.Series, target: pl.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Places in `ids` of both ends of every edge.
+
+    Raises:
+        InputError: An edge names a node that is not there.
+    """
     pl = import_polars()
     key, ends = _common_type(ids, [source, target])
     places = pl.DataFrame({"id": key, "place": np.arange(ids.len())})

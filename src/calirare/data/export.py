@@ -45,13 +45,13 @@ def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
             write_csv(columns, stream)
 
 
-def write_csv(columns: Mapping[str, Any], stream: IO[bytes]) -> None:
-    """Write columns as CSV into an open stream, safe to open in a spreadsheet."""
+def write_csv(columns: Mapping[str, Any], stream: IO[bytes], *, header: bool = True) -> None:
+    """Write columns as CSV into an open stream, safe to open in a spreadsheet; without a header to go on with a file."""
     safe = {
         escape_formula(name): [escape_formula(cell) for cell in values] if _holds_text(values) else values
         for name, values in columns.items()
     }
-    _frame(safe).write_csv(stream)
+    _frame(safe).write_csv(stream, include_header=header)
 
 
 def write_parquet(columns: Mapping[str, Any], stream: IO[bytes]) -> None:

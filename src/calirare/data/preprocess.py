@@ -40,13 +40,17 @@ def apply_columns(
             counts["imputed"][column["name"]] = int(missing.sum())
         if column["indicator"]:
             blocks.append(missing.astype(np.float32)[:, None])
+    if schema["sparse"]:
+        return sp.csr_array(sp.hstack([sp.csr_array(block) for block in blocks], format="csr")), counts
+    return np.hstack([block.toarray() if sp.issparse(block) else block for block in blocks]), counts
+
+
+def warn_of_unseen(counts: Mapping[str, Mapping[str, int]]) -> None:
+    """Log how many values of each column belong to categories that the fit did not know."""
     for name, number in counts["unseen"].items():
         logger.warning(
             "column %r: %d values of categories never seen at fit; they count as none of them.", name, number
         )
-    if schema["sparse"]:
-        return sp.csr_array(sp.hstack([sp.csr_array(block) for block in blocks], format="csr")), counts
-    return np.hstack([block.toarray() if sp.issparse(block) else block for block in blocks]), counts
 
 
 def _check_columns(frame: pl.DataFrame, needed: list[str]) -> None:

@@ -12,7 +12,7 @@ from calirare.data.edges import as_whole, check_ids, read_edges
 from calirare.data.frames import pick_column, to_frame
 from calirare.data.graph import RareGraph
 from calirare.data.labels import Labels, apply_labels, learn_labels, no_labels
-from calirare.data.preprocess import apply_columns
+from calirare.data.preprocess import apply_columns, warn_of_unseen
 from calirare.data.schema import FORMAT, SPARSE_WIDTH, check_schema, feature_names, learn_columns
 from calirare.errors import InputError
 
@@ -93,12 +93,12 @@ def _read(
 ) -> RareGraph:
     if schema is not None:
         check_schema(schema)
-        wanted = _names_of(schema, given)
+        wanted = names_of(schema, given)
     else:
         if given["label"] is None:
             raise InputError("label must name the column of the nodes table that tells the rare nodes; got None.")
         wanted = dict(given)
-    names = _find_columns(node_frame, edge_frame, wanted, optional_label=given["label"] is None)
+    names = find_columns(node_frame, edge_frame, wanted, optional_label=given["label"] is None)
     if node_frame.height == 0:
         raise InputError("nodes must have at least one row; the table has none.")
     ids = node_frame[names["id"]]
@@ -106,6 +106,7 @@ def _read(
     labels = _read_labels(node_frame, names["label"], rare, schema)
     plan = _learn(node_frame, names, labels, types) if schema is None else dict(schema)
     x, counts = apply_columns(node_frame, plan)
+    warn_of_unseen(counts)
     edge_list = read_edges(ids, edge_frame, names["source"], names["target"], names["weight"])
     return RareGraph(
         x=x,
@@ -143,15 +144,16 @@ def _read_labels(frame: pl.DataFrame, label: str | None, rare: Any, schema: Mapp
     return apply_labels(frame[label], schema["label"])
 
 
-def _names_of(schema: Mapping[str, Any], given: Mapping[str, str | None]) -> dict[str, str | None]:
+def names_of(schema: Mapping[str, Any], given: Mapping[str, str | None]) -> dict[str, str | None]:
     """Column names as given, else as at fit."""
     at_fit = {"id": schema["id"], **schema["edges"], "label": (schema["label"] or {}).get("column")}
     return {key: at_fit[key] if name is None else name for key, name in given.items()}
 
 
-def _find_columns(
+def find_columns(
     nodes: pl.DataFrame, edges: pl.DataFrame, names: dict[str, str | None], optional_label: bool
 ) -> dict[str, Any]:
+    """The columns to read: those named, else guessed, or an error that names the nearest."""
     found: dict[str, Any] = dict(names)
     if names["label"] is not None:
         if optional_label and names["label"] not in nodes.columns:
@@ -183,9 +185,14 @@ def _pick_or_guess(
     return next((name for name in usual if name is not None and name in frame.columns), frame.columns[place])
 
 
-def _id_array(ids: pl.Series) -> np.ndarray:
-    """Ids as NumPy holds them: whole numbers as numbers, all else as text."""
+def plain_ids(ids: pl.Series) -> pl.Series:
+    """Ids as they are given back: whole numbers as numbers, all else as text."""
     whole = as_whole(ids)
-    if whole is not None:
-        return np.array(whole.to_numpy(), dtype=np.int64)
-    return np.array(ids.cast(import_polars().String).to_list(), dtype=str)
+    return ids.cast(import_polars().String) if whole is None else whole
+
+
+def _id_array(ids: pl.Series) -> np.ndarray:
+    plain = plain_ids(ids)
+    if plain.dtype.is_numeric():
+        return np.array(plain.to_numpy(), dtype=np.int64)
+    return np.array(plain.to_list(), dtype=str)

@@ -39,9 +39,9 @@ def as_indices(value: Any, name: str) -> np.ndarray:
     if array.dtype.kind not in "iuf" or array.dtype.kind == "f" and not (array == np.floor(array)).all():
         found = "fractions or NaN" if array.dtype.kind == "f" else array.dtype
         raise InputError(f"{name} must hold whole numbers; got {found}.")
-    limits = np.iinfo(np.int64)
-    if array.dtype.kind != "i" and (array.max() > limits.max or array.min() < limits.min):
-        raise InputError(f"{name} must hold whole numbers below 2⁶³; got {array.max()}.")
+    least, most = array.min().item(), array.max().item()
+    if not -(2**63) <= least <= most < 2**63:
+        raise InputError(f"{name} must hold whole numbers below 2⁶³; got {least} to {most}.")
     return array.astype(np.int64)
 
 

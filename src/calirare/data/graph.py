@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,14 +41,12 @@ class Split:
         parts = {}
         for name in ("train", "val", "test"):
             nodes = as_array(getattr(self, name), f"Split.{name}")
-            if nodes.dtype == bool:
-                nodes = np.flatnonzero(nodes)
-            if nodes.ndim != 1 or (nodes.size and not np.issubdtype(nodes.dtype, np.integer)):
+            if nodes.ndim != 1 or (nodes.size and nodes.dtype.kind not in "biu"):
                 raise InputError(
                     f"Split.{name} must be a one-dimensional array of node indices; "
                     f"got {nodes.dtype} of shape {nodes.shape}."
                 )
-            parts[name] = nodes.astype(np.int64)
+            parts[name] = np.flatnonzero(nodes) if nodes.dtype == bool else as_indices(nodes, f"Split.{name}")
             object.__setattr__(self, name, parts[name])
         merged = np.concatenate(list(parts.values()))
         if merged.size and merged.min() < 0:
@@ -131,7 +128,7 @@ class RareGraph:
             given = getattr(self, name)
             if given is None and least is not None:
                 continue
-            if isinstance(given, str) or not isinstance(given, Iterable):
+            if as_array(given, name).ndim != 1:
                 raise InputError(f"{name} must be a tuple of names; got {given!r}.")
             names = tuple(str(one) for one in given)
             put(self, name, names)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from torch import nn
+from torch import Tensor, nn
 
 from calirare.calibration.base import Calibrator, share_weights
 from calirare.calibration.cross_fit import out_of_fold_evidence
@@ -123,7 +123,7 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         balanced False
         """
         method = get_method(self.method)
-        settings = FitSettings(**{name: getattr(self, name) for name in FitSettings.__dataclass_fields__})
+        settings = self._settings()
         labels = ReadLabels.of(method, graph, split, self.seed)
         inputs = inputs or GraphInputs(graph, choose_device(self.device))
         return fit_backbone(settings, method, inputs, labels, graph.num_classes, progress)
@@ -230,7 +230,7 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
             labels = ReadLabels(split.train, graph.y[split.train], split.val[:0], graph.y[split.val[:0]])
         if chosen.evidence == "cross_fit":
             raise InputError("method 'cross_fit' retrains; from_trained leaves the module as it is. Use 'jackknife'.")
-        settings = FitSettings(**{name: getattr(self, name) for name in FitSettings.__dataclass_fields__})
+        settings = self._settings()
         inputs = GraphInputs(graph, choose_device(self.device))
         weights = node_weights(labels.train_y, graph.num_classes, class_costs)
         model = ModuleBackbone(module).to(inputs.device)
@@ -377,7 +377,13 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         """
         inputs = self._inputs(graph)
         chosen = self.rare_class_ if of_class is None else of_class
-        return self.left_out_.table(self.model_, inputs, lambda logits: self._to_probabilities(logits, inputs), chosen)
+
+        def to_probability(logits: Tensor) -> Tensor:
+            if self.calibrator_ is None:
+                return logits.softmax(dim=-1)[..., chosen]
+            return self.calibrator_.predict_class(logits, chosen, graph=inputs)
+
+        return self.left_out_.table(self.model_, inputs, to_probability)
 
     # Keeping
 
@@ -397,6 +403,11 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         save(self, path, graph)
 
     # Inside
+
+    def _settings(self) -> FitSettings:
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or not 0 <= self.seed < 2**63:
+            raise InputError(f"seed must be a whole number from 0 to 2⁶³ - 1; got {self.seed!r}.")
+        return FitSettings(**{name: getattr(self, name) for name in FitSettings.__dataclass_fields__})
 
     @property
     def left_out_(self) -> LeftOut:

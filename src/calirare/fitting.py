@@ -24,7 +24,7 @@ from calirare.training.weights import ClassCosts
 
 logger = logging.getLogger(__name__)
 _FAR_FROM_OPTIMUM = 2.5
-"""Ratio of effective to trained weight decay above which one Newton step visibly exaggerates what a label does."""
+"""Ratio of effective to assumed weight decay above which one Newton step visibly exaggerates what a label does."""
 _HELD_OUT_SHARE = 0.25
 """Share of the known labels set aside for a method that calibrates on held-out labels when no split is given."""
 
@@ -146,7 +146,11 @@ class TrainedBackbone:
         return predict_logits(self.model, self.inputs).double().cpu().numpy()
 
     def leave_one_out(self) -> LeaveOneOut:
-        """The leave-one-out engine of the training labels, made once for every calibration that asks."""
+        """The leave-one-out engine of the training labels, made once for every calibration that asks.
+
+        Its λ is the weight decay plus what stopping early acts like: without the second, left-out predictions of a
+        short training are too pessimistic.
+        """
         if self._leave_one_out is None:
             self._leave_one_out = LeaveOneOut(
                 self.model,
@@ -154,7 +158,7 @@ class TrainedBackbone:
                 self.labels.train_nodes,
                 self.labels.train_y,
                 self.weights,
-                self.settings.weight_decay,
+                self.settings.weight_decay + self.history.stopping_decay,
             )
         return self._leave_one_out
 
@@ -181,13 +185,13 @@ class TrainedBackbone:
 
     def warn_if_far_from_optimum(self) -> None:
         """Log a warning where left-out predictions would be too pessimistic to calibrate on."""
-        decay, trained_with = self.effective_decay(), self.settings.weight_decay
-        if decay > _FAR_FROM_OPTIMUM * trained_with:
+        decay, assumed = self.effective_decay(), self.leave_one_out().damping
+        if decay > _FAR_FROM_OPTIMUM * assumed:
             logger.warning(
                 "training stopped far from its optimum (it acts like weight_decay %.1e, not %.1e): left-out predictions "
                 "will be too pessimistic; raise weight_decay or epochs.",
                 decay,
-                trained_with,
+                assumed,
             )
 
     def retrain(self, method: Method, rows: np.ndarray, fold: int) -> np.ndarray:

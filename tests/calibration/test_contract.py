@@ -59,6 +59,17 @@ def test_probabilities_of_every_node(make, num_classes):
 
 
 @every_calibrator
+@every_size
+def test_one_class_of_many_models_is_what_each_model_gives_alone(make, num_classes):
+    fitted, logits, graph = _fit(make, num_classes)
+    models = np.stack([logits, 0.5 * logits, logits[:, ::-1]], axis=1)
+    for of_class in range(num_classes):
+        together = fitted.predict_class(torch.from_numpy(models.copy()), of_class, graph=graph)
+        alone = [fitted.predict_proba(models[:, m], graph=graph)[:, of_class] for m in range(3)]
+        np.testing.assert_allclose(together.numpy(), np.column_stack(alone), atol=1e-12)
+
+
+@every_calibrator
 def test_fit_returns_self_and_changes_no_input(make):
     logits, y, graph = _case()
     weights = np.linspace(1, 2, len(y))

@@ -112,3 +112,22 @@ def test_a_loss_that_is_no_number_stops():
 
     with pytest.raises(NumericalError, match="the loss became nan in epoch 3"):
         train(_task(), Broken(), epochs=9, lr=0.01, seed=0)
+
+
+def test_stopping_decay_is_the_mean_root_of_adam_s_squared_gradients_per_path():
+    task, lr, epochs, beta = _task(dropout=0.0), 0.02, 6, 0.999
+    squares = []
+
+    class Recording(CrossEntropy):
+        def loss(self, task, epoch):
+            value = super().loss(task, epoch)
+            parameters = list(task.model.parameters())
+            gradients = torch.autograd.grad(value, parameters, retain_graph=True)
+            decayed = [g + task.weight_decay * p.detach() for g, p in zip(gradients, parameters, strict=True)]
+            squares.append(torch.cat([g.reshape(-1) for g in decayed]).double().square())
+            return value
+
+    history = train(task, Recording(), epochs=epochs, lr=lr, seed=0)
+    weights = torch.tensor([(1 - beta) * beta ** (epochs - 1 - t) for t in range(epochs)], dtype=torch.float64)
+    mean_square = (weights[:, None] * torch.stack(squares)).sum(0) / (1 - beta**epochs)
+    assert history.stopping_decay == pytest.approx(float(mean_square.sqrt().mean()) / (lr * epochs), rel=1e-4)

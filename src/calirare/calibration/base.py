@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import torch
 from scipy.special import log_softmax
 from sklearn.base import BaseEstimator
+from torch import Tensor
 
 from calirare.errors import InputError, LabelError, NotFittedError
 from calirare.models import GraphInputs
@@ -48,7 +50,7 @@ class Calibrator(BaseEstimator):
         rows = np.arange(len(logits)) if nodes is None else np.asarray(nodes)
         if y.shape != rows.shape:
             raise InputError(f"y must hold one class per calibration node, {len(rows)} in all; got shape {y.shape}.")
-        if not np.issubdtype(y.dtype, np.integer) or y.size and not (0 <= y.min() and y.max() < logits.shape[1]):
+        if y.dtype.kind not in "iu" or y.size and not (0 <= y.min() and y.max() < logits.shape[1]):
             raise InputError(
                 f"y must hold classes 0…{logits.shape[1] - 1}, the columns of logits; got {np.unique(y)[:5]}."
             )
@@ -75,6 +77,12 @@ class Calibrator(BaseEstimator):
         if self.needs_graph:
             return self._predict_on_graph(logits, self._graph(graph, len(logits)))
         return self._predict(logits)
+
+    def predict_class(self, logits: Tensor, of_class: int, *, graph: GraphInputs | None = None) -> Tensor:
+        """P(class) `(N, m)` for each of m models' logits `(N, m, C)`, on their device."""
+        columns = logits.double().cpu().numpy().swapaxes(0, 1)
+        found = [self.predict_proba(column, graph=graph)[:, of_class] for column in columns]
+        return torch.from_numpy(np.column_stack(found)).to(logits)
 
     def _graph(self, graph: GraphInputs | None, num_rows: int) -> GraphInputs:
         if graph is None:

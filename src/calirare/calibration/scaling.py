@@ -7,10 +7,13 @@ in their features φ alone.
 from __future__ import annotations
 
 import numpy as np
+import torch
 from scipy.special import expit, log_softmax, softmax
+from torch import Tensor
 
 from calirare.calibration.base import Calibrator
 from calirare.errors import NumericalError
+from calirare.models import GraphInputs
 
 _RIDGE = 1e-6
 """Keeps the answer finite where the labels are separable; on standardised logits it moves nothing else."""
@@ -40,15 +43,26 @@ class ScalingCalibrator(Calibrator):
             shifts_only = fit_conditional_logit(features[:, :, 1:], y, weights, self.ridge)
             self.parameters_ = np.concatenate([[0.0], shifts_only])
 
+    def _affine(self) -> tuple[np.ndarray, np.ndarray]:
+        """A and b of z' = z A + b, centring included: one small product instead of φ for every node."""
+        classes = np.eye(self.num_classes_)
+        shift = (self._features(np.zeros((1, len(classes)))) @ self.parameters_)[0]
+        return self._features(self._standardise(classes)) @ self.parameters_ - shift, shift
+
     def _predict(self, logits: np.ndarray) -> np.ndarray:
-        # The map is affine, z' = z A + b, centring included: one small product instead of φ for every node.
-        num_classes = logits.shape[1]
-        shift = (self._features(np.zeros((1, num_classes))) @ self.parameters_)[0]
-        matrix = self._features(self._standardise(np.eye(num_classes))) @ self.parameters_ - shift
-        if num_classes > 2:
+        matrix, shift = self._affine()
+        if len(shift) > 2:
             return np.asarray(softmax(logits @ matrix + shift, axis=1))
         difference = logits @ (matrix[:, 1] - matrix[:, 0]) + (shift[1] - shift[0])
         return np.column_stack([expit(-difference), expit(difference)])
+
+    def predict_class(self, logits: Tensor, of_class: int, *, graph: GraphInputs | None = None) -> Tensor:
+        matrix, shift = (torch.from_numpy(array).to(logits) for array in self._affine())
+        if len(shift) > 2:
+            return (logits @ matrix + shift).softmax(dim=-1)[..., of_class]
+        other = 1 - of_class
+        difference = logits @ (matrix[:, of_class] - matrix[:, other])
+        return difference.add_(shift[of_class] - shift[other]).sigmoid_()
 
 
 class TemperatureScaling(ScalingCalibrator):

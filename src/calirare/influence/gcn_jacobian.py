@@ -15,6 +15,7 @@ from calirare.models import GCN, GraphInputs, SparseMatrix
 from calirare.models.sparse import in_threads
 
 _BLOCK_BYTES = 64 * 2**20
+_PUSH_BYTES = 8 * 2**20
 _PAIR_BYTES = 2 * 2**20
 """Small enough for a core's cache."""
 _SPARSE_COST = 10
@@ -191,16 +192,25 @@ class GCNJacobian:
         }
         basis, weight = self.basis.to(self.relu), self.weight.to(self.relu)
         stacked = by_name["input.weight"].reshape(columns * self.hidden, -1).T
-        sparse = isinstance(inputs.x, SparseMatrix)
-        first = inputs.normalized @ (inputs.x @ stacked) if sparse else inputs.propagated_x @ stacked
-        first = first.reshape(-1, columns, self.hidden) + by_name["input_bias"]
-        first *= self.active[:, None]
-        inner = torch.einsum("nbk,ck->ncb", first, weight)
-        inner += torch.einsum("nk,bjk,jc->ncb", self.relu, by_name["output.weight"], basis)
+        bias, output = by_name["input_bias"].reshape(-1), torch.einsum("bjk,jc->cbk", by_name["output.weight"], basis)
+        # Of sparse features the product is made for all nodes at once, of dense ones node block by node block.
+        whole = inputs.normalized @ (inputs.x @ stacked) if isinstance(inputs.x, SparseMatrix) else None
+        block = inputs.num_nodes if whole is not None else max(1, _PUSH_BYTES // (4 * columns * self.hidden))
+        inner = torch.empty(inputs.num_nodes, self.parts, columns, dtype=self.relu.dtype, device=self.relu.device)
+        for start in range(0, inputs.num_nodes, block):
+            here = slice(start, start + block)
+            first = (whole if whole is not None else inputs.propagated_x[here] @ stacked) + bias
+            first = first.reshape(-1, columns, self.hidden) * self.active[here, None]
+            inner[here] = (first @ weight.T).transpose(1, 2)
+            inner[here] += torch.einsum("nk,cbk->ncb", self.relu[here], output)
         pushed = inputs.normalized @ inner.reshape(inputs.num_nodes, -1)
         return pushed.reshape(inputs.num_nodes, self.parts, columns) + torch.einsum(
             "bj,jc->cb", by_name["output.bias"], basis
         )
+
+    @property
+    def push_width(self) -> int:
+        return (self.hidden if isinstance(self.inputs.x, SparseMatrix) else 0) + 4 * self.parts
 
 
 def _map_over(features: np.ndarray | sp.csr_array) -> Any:

@@ -44,6 +44,10 @@ class Jacobian(Protocol):
     num_parameters: int
     parts: int
 
+    @property
+    def push_width(self) -> int:
+        """Numbers per node and direction that `push` holds at once."""
+
     def rows(self, nodes: np.ndarray) -> Iterator[Tensor]:
         """Blocks `(b, parts, P)` of the rows of `nodes`, in order."""
 
@@ -69,6 +73,10 @@ class AutogradJacobian:
             num_classes = int(model(inputs).shape[1])
         self.basis = contrast_basis(num_classes).to(first)
         self.parts = num_classes - 1
+
+    @property
+    def push_width(self) -> int:
+        return 4 * self.parts
 
     def _contrasts(self, parameters: dict[str, Tensor]) -> Tensor:
         logits: Tensor = functional_call(self.model, parameters, (self.inputs,))

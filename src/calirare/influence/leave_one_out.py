@@ -158,8 +158,7 @@ class LeaveOneOut:
         Yields `(rows, (targets, len(rows), C))`; a block is sized so that the work arrays stay near 128 MB.
         """
         rows = np.arange(len(self.nodes)) if rows is None else np.asarray(rows)
-        width = getattr(self.jacobian, "hidden", 1) + 2 * self.jacobian.parts
-        block = max(1, min(len(rows), _PUSH_BYTES // (8 * self.logits.shape[0] * width) or 1))
+        block = max(1, min(len(rows), _PUSH_BYTES // (8 * self.logits.shape[0] * self.jacobian.push_width)))
         index = None if targets is None else torch.from_numpy(np.asarray(targets)).to(self.index.device)
         for start in range(0, len(rows), block):
             chunk = rows[start : start + block]

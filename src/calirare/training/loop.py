@@ -22,11 +22,15 @@ Progress = Callable[[int, int, float], None]
 
 @dataclass
 class History:
-    """Loss by epoch; `validation` is filled when early stopping watches it."""
+    """Loss by epoch; `validation` is filled when early stopping watches it.
+
+    `stopping_decay` is the weight decay that stopping after this many steps acts like, beside the one trained with.
+    """
 
     loss: list[float] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
     best_epoch: int | None = None
+    stopping_decay: float = 0.0
 
 
 @contextmanager
@@ -84,7 +88,25 @@ def train(
     if best is not None:
         task.model.load_state_dict(best)
     task.model.eval()
+    history.stopping_decay = _stopping_decay(optimizer)
     return history
+
+
+def _stopping_decay(optimizer: torch.optim.Adam) -> float:
+    """Mean over the parameters of √v / (lr·T), v being Adam's mean squared gradient after T steps.
+
+    A step moves a parameter by about lr·g/√v. In T steps it covers a share 1 - exp(-h·lr·T/√v) of the way to the
+    optimum along a direction of curvature h; a ridge of √v/(lr·T) shrinks that way alike. Where training has
+    converged it is small beside the weight decay; on dense, large features it is not.
+    """
+    total, count = 0.0, 0
+    for group in optimizer.param_groups:
+        for state in (optimizer.state[value] for value in group["params"] if value in optimizer.state):
+            steps = float(state["step"])
+            mean_square = state["exp_avg_sq"].double() / (1 - group["betas"][1] ** steps)
+            total += float(mean_square.sqrt().sum()) / (group["lr"] * steps)
+            count += mean_square.numel()
+    return total / max(count, 1)
 
 
 def _validation_loss(task: Task) -> float:

@@ -28,6 +28,8 @@ _PUSH_BYTES = 128 * 2**20
 
 ToProbabilities = Callable[[np.ndarray], np.ndarray]
 """Calibrated probabilities `(N, C)` of logits `(N, C)`."""
+ToProbability = Callable[[Tensor], Tensor]
+"""The calibrated probability `(N, m)` of one class, of m models' logits `(N, m, C)`."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,8 @@ class LeftOut:
         logits = predict_logits(model, inputs)
         num_nodes, num_classes = logits.shape
         basis = contrast_basis(num_classes).to(logits)
-        kept = min(len(self.rows), max(_FEWEST_LEFT_OUT, _LARGEST_TABLE // num_nodes))
-        width = getattr(jacobian, "hidden", 1) + 2 * num_classes
-        block = max(1, min(kept, _PUSH_BYTES // (4 * num_nodes * width)))
+        kept = self._num_asked(num_nodes)
+        block = max(1, min(kept, _PUSH_BYTES // (4 * num_nodes * jacobian.push_width)))
         for start in range(0, kept, block):
             stop = min(start + block, kept)
             directions = torch.from_numpy(self.directions[start:stop]).to(logits)
@@ -96,16 +97,18 @@ class LeftOut:
             yield self.rows[start:stop], shifted
 
     def table(
-        self, model: nn.Module, inputs: GraphInputs, to_probabilities: ToProbabilities, of_class: int
+        self, model: nn.Module, inputs: GraphInputs, to_probability: ToProbability
     ) -> tuple[np.ndarray, np.ndarray]:
-        """(rows used, `(N, m)` float32 calibrated P(class) of every node by each left-out model)."""
-        tables, used = [], []
+        """(rows used, `(N, m)` float32: the calibrated probability of a class by each left-out model)."""
+        kept = self._num_asked(inputs.num_nodes)
+        table, start = np.empty((inputs.num_nodes, kept), dtype=np.float32), 0
         for rows, shifted in self.shifted_logits(model, inputs):
-            block = shifted.double().cpu().numpy()
-            columns = [to_probabilities(block[:, i])[:, of_class].astype(np.float32) for i in range(len(rows))]
-            tables.append(np.column_stack(columns))
-            used.append(rows)
-        return np.concatenate(used), np.concatenate(tables, axis=1)
+            table[:, start : start + len(rows)] = to_probability(shifted).cpu().numpy()
+            start += len(rows)
+        return self.rows[:kept], table
+
+    def _num_asked(self, num_nodes: int) -> int:
+        return min(len(self.rows), max(_FEWEST_LEFT_OUT, _LARGEST_TABLE // max(num_nodes, 1)))
 
     def residuals(self, rows: np.ndarray, of_class: int) -> np.ndarray:
         """r_i = |1[y_i = c] - p_i(θ₋ᵢ)| of these rows, from the calibrated left-out probabilities."""

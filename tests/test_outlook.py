@@ -61,6 +61,7 @@ def one_world(rng, num_labels=400, num_nodes=2_000):
     return p[labels], y[labels], p[num_labels:], y[num_labels:], share
 
 
+@pytest.mark.slow
 def test_nine_of_ten_worlds_lie_in_the_interval():
     rng = np.random.default_rng(0)
     inside = {"cost": [], "alert": [], "clear": []}

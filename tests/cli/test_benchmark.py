@@ -112,6 +112,7 @@ def test_mistakes_get_one_line(words, tmp_path, more, says):
     assert answer.stderr.count("\n") == 1 and says in answer.stderr
 
 
+@pytest.mark.slow
 def test_figures(words, tiny, tmp_path):
     results = tmp_path / "results"
     assert run(app, [*words, "--out", str(results)]).exit_code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import polars as pl
+import pytest
 from typer.testing import CliRunner
 
 import calirare as cr
@@ -24,6 +25,7 @@ def test_it_ends_with_the_path_of_what_to_open(tmp_path):
     assert cr.load(out / "model").class_names_ == ("no", "yes")
 
 
+@pytest.mark.slow
 def test_json_shows_that_calibration_helps(tmp_path):
     answer = run(app, ["demo", "--out", str(tmp_path), "--nodes", "2000", "--json"])
     found = json.loads(answer.stdout)

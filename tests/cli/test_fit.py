@@ -109,6 +109,7 @@ run()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_an_interrupt_exits_with_130_and_leaves_nothing(tables, tmp_path):
     words = [sys.executable, "-c", WAITING, *fit_words(tables, tmp_path / "model")]

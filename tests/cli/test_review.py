@@ -78,6 +78,7 @@ def test_a_folder_that_is_no_model(tmp_path):
     assert answer.exit_code == 2 and answer.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_it_serves_until_interrupted(tables):
     words = [sys.executable, "-m", "calirare", "review", str(tables / "model"), "--no-open", "--port", "0", "--json"]
     # A shell's background jobs ignore Ctrl-C and hand that on; here it must arrive.

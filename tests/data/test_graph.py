@@ -96,6 +96,7 @@ def test_split_takes_masks_and_refuses_overlap():
         Split(train=np.array([-1]))
 
 
+@pytest.mark.slow
 def test_the_data_layer_imports_no_optional_library():
     code = "import sys, calirare.data; print([m for m in ('polars', 'pooch') if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

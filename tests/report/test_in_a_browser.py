@@ -56,6 +56,7 @@ def test_the_queue_sorts_and_filters(opened):
     page.locator("#filter").fill("")
 
 
+@pytest.mark.slow
 def test_it_prints_within_the_page(opened, tmp_path):
     page, _, _ = opened
     page.pdf(path=tmp_path / "report.pdf", prefer_css_page_size=True)

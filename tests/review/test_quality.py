@@ -64,6 +64,7 @@ def test_the_figures_hold_the_numbers(graph):
     assert sum(np.sum(bar.y) for bar in score_figure(found).data) == pytest.approx(2.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("missing", "module"),
     [("dash", "calirare.review.app"), ("sqlalchemy", "calirare.review.store"), ("waitress", "calirare.review.app")],

@@ -198,7 +198,8 @@ for i in itertools.count():
 """
 
 
-@pytest.mark.parametrize("turn", [0, *(pytest.param(turn, marks=pytest.mark.slow) for turn in range(1, 8))])
+@pytest.mark.slow
+@pytest.mark.parametrize("turn", range(8))
 def test_a_killed_desk_has_lost_no_decision_that_it_acknowledged(database, turn):
     writer = subprocess.Popen([sys.executable, "-c", WRITER, database, str(turn)], stdout=subprocess.PIPE, text=True)
     wanted = random.Random(turn).randint(5, 60)

@@ -270,7 +270,7 @@ def _choose_nodes(nodes: Any, num_nodes: int, read: np.ndarray | None) -> np.nda
     chosen = np.asarray(nodes)
     if chosen.dtype == bool and chosen.shape == (num_nodes,):
         chosen = np.flatnonzero(chosen)
-    if chosen.ndim != 1 or chosen.size and not np.issubdtype(chosen.dtype, np.integer):
+    if chosen.ndim != 1 or chosen.size and chosen.dtype.kind not in "iu":
         raise InputError(
             f"nodes must be a list of node indices or a mask over all {num_nodes} nodes; got {chosen.dtype} of shape {chosen.shape}."
         )

@@ -107,7 +107,7 @@ class RareGraph:
         num_nodes = self.x.shape[0]
         self._check_names(num_nodes)
         y = as_array(self.y, "y")
-        if y.shape != (num_nodes,) or not np.issubdtype(y.dtype, np.integer):
+        if y.shape != (num_nodes,) or y.dtype.kind not in "iu":
             raise InputError(
                 f"y must hold one integer per node, shape ({num_nodes},); got {y.dtype} of shape {y.shape}."
             )

@@ -10,6 +10,9 @@ import numpy as np
 from calirare.errors import InputError
 from calirare.metrics.inputs import check_class, check_count, check_probabilities
 
+MOST_BINS = 1_000_000
+"""More would hold nothing that can be told apart, and take memory."""
+
 Strategy = Literal["equal_width", "equal_count"]
 
 
@@ -57,7 +60,7 @@ def equal_width_bins(confidence: np.ndarray, outcome: np.ndarray, num_bins: int)
     >>> equal_width_bins(np.array([0.1, 0.5, 1.0]), np.array([0, 1, 1]), 2).count
     array([1, 2])
     """
-    edges = np.linspace(0.0, 1.0, check_count(num_bins, "num_bins") + 1)
+    edges = np.linspace(0.0, 1.0, check_count(num_bins, "num_bins", most=MOST_BINS) + 1)
     index = np.clip(np.searchsorted(edges, confidence, side="right") - 1, 0, num_bins - 1)
     mean_confidence, accuracy, count = _bin_means(index, confidence, outcome, num_bins)
     return Bins(mean_confidence, accuracy, count, edges[:-1], edges[1:])
@@ -79,7 +82,7 @@ def equal_count_bins(confidence: np.ndarray, outcome: np.ndarray, num_bins: int)
     >>> bins.count, bins.accuracy
     (array([3, 2]), array([0.33333333, 1.        ]))
     """
-    num_bins = check_count(num_bins, "num_bins")
+    num_bins = check_count(num_bins, "num_bins", most=MOST_BINS)
     order = np.argsort(confidence, kind="stable")
     ranked = confidence[order]
     # Group ids of tied values; every group's outcomes become their mean.

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from calirare.data.arrays import as_array
 from calirare.errors import InputError
 from calirare.metrics.inputs import check_classes, check_count
 
@@ -92,7 +93,7 @@ def bootstrap_intervals(
     {'brier': 0.1, 'nll': 0.367}
     """
     y = check_classes(y)
-    tables = [np.asarray(array) for array in arrays]
+    tables = [as_array(array, "every array") for array in arrays]
     for table in tables:
         if table.shape[:1] != y.shape:
             raise InputError(f"Every array must have one row per node, {y.size}; got shape {table.shape}.")
@@ -101,7 +102,7 @@ def bootstrap_intervals(
     num_resamples = check_count(num_resamples, "num_resamples", least=0)
     values = {name: float(metric(y, *tables)) for name, metric in metrics.items()}
     drawn = {name: np.empty(num_resamples) for name in metrics}
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(check_count(seed, "seed", least=0))
     strata = [np.flatnonzero(y == c) for c in np.unique(y)] if stratified else [np.arange(y.size)]
     for resample in range(num_resamples):
         nodes = np.concatenate([stratum[generator.integers(stratum.size, size=stratum.size)] for stratum in strata])

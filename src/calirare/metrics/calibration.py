@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from calirare.metrics.binning import equal_count_bins, equal_width_bins, top_label
+from calirare.metrics.binning import MOST_BINS, equal_count_bins, equal_width_bins, top_label
 from calirare.metrics.inputs import check_class, check_count, check_probabilities
 from calirare.metrics.smooth import smooth_ece as smooth_ece
 
@@ -80,7 +80,7 @@ def true_class_ace(y: Any, probabilities: Any, of_class: int, num_bins: int = 20
     """
     y, probabilities = check_probabilities(y, probabilities)
     members = y == check_class(of_class, probabilities.shape[1])
-    num_bins = check_count(num_bins, "num_bins")
+    num_bins = check_count(num_bins, "num_bins", most=MOST_BINS)
     return equal_count_bins(*top_label(y[members], probabilities[members]), num_bins).error
 
 

@@ -47,10 +47,10 @@ def macro_f1(y: Any, predicted: Any) -> float:
     0.7333333333333334
     """
     y, predicted = _decisions(y, predicted)
-    num_classes = int(max(y.max(), predicted.max())) + 1
-    hits = np.bincount(y[y == predicted], minlength=num_classes)
-    named = np.bincount(y, minlength=num_classes) + np.bincount(predicted, minlength=num_classes)
-    return float((2 * hits[named > 0] / named[named > 0]).mean())
+    classes, code = np.unique(np.concatenate([y, predicted]), return_inverse=True)
+    named = np.bincount(code, minlength=classes.size)
+    hits = np.bincount(code[: y.size][y == predicted], minlength=classes.size)
+    return float((2 * hits / named).mean())
 
 
 def accuracy(y: Any, predicted: Any) -> float:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from calirare.data.arrays import as_array, as_indices
 from calirare.errors import InputError
 
 SUM_TOLERANCE = 1e-3
@@ -14,14 +15,14 @@ SUM_TOLERANCE = 1e-3
 
 def check_classes(y: Any, name: str = "y") -> np.ndarray:
     """`y` as int64, `(n,)`, non-negative and not empty."""
-    classes = np.asarray(y)
-    if classes.ndim != 1 or not (classes.dtype == bool or np.issubdtype(classes.dtype, np.integer)):
+    classes = as_array(y, name)
+    if classes.ndim != 1 or classes.dtype.kind not in "biu":
         raise InputError(
             f"{name} must be a one-dimensional array of integer classes; got {classes.dtype} of shape {classes.shape}."
         )
     if classes.size == 0:
         raise InputError(f"{name} must hold at least one node; got none.")
-    classes = classes.astype(np.int64)
+    classes = classes.astype(np.int64) if classes.dtype == bool else as_indices(classes, name)
     if classes.min() < 0:
         raise InputError(
             f"{name} must hold known classes, 0 or more; got {int(classes.min())}. Drop nodes whose label is unknown first."
@@ -76,18 +77,23 @@ def check_class(of_class: Any, num_classes: int, name: str = "of_class") -> int:
     return int(of_class)
 
 
-def check_count(value: Any, name: str, least: int = 1) -> int:
-    """`value` as an int of at least `least`."""
+def check_count(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
+    """`value` as an int of at least `least`, and of at most `most` where memory depends on it."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise InputError(f"{name} must be a whole number, {least} or more; got {value!r}.")
+    if most is not None and value > most:
+        raise InputError(f"{name} must be at most {most:,}; got {value!r}.")
     return int(value)
 
 
 def _as_float(values: Any, name: str) -> np.ndarray:
+    array = as_array(values, name)
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be an array of numbers; got {type(values).__name__}.") from None
+        array = array.astype(np.float64) if array.dtype.kind in "biufO" else array
+    except (TypeError, ValueError, OverflowError):
+        pass
+    if array.dtype != np.float64:
+        raise InputError(f"{name} must be an array of numbers; got {type(values).__name__} of {array.dtype}.")
     if not np.isfinite(array).all():
         raise InputError(f"{name} must be finite; {int((~np.isfinite(array)).sum())} values are NaN or infinite.")
     return array

@@ -7,7 +7,7 @@ import pytest
 
 import calirare as cr
 from calirare.errors import ModelFormatError
-from calirare.persistence import load_graph, model_version, replace_file
+from calirare.persistence import header_checksum, load_graph, model_version, replace_file
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +21,11 @@ def folder(fitted, tmp_path):
     clf, graph = fitted
     clf.save(tmp_path / "model", graph)
     return tmp_path / "model"
+
+
+def rewrite(folder, header):
+    """Edit as one would who knows the format: the checksum fits."""
+    (folder / "model.json").write_text(json.dumps(header | {"checksum": header_checksum(header)}))
 
 
 def test_graph_travels_with_the_model(folder, fitted):
@@ -76,7 +81,7 @@ def test_edited_arrays_are_refused(folder):
 def test_another_format_version_is_refused(folder):
     header = json.loads((folder / "model.json").read_text())
     header["format_version"] = 99
-    (folder / "model.json").write_text(json.dumps(header))
+    rewrite(folder, header)
     with pytest.raises(ModelFormatError, match="format version 99"):
         cr.load(folder)
 
@@ -85,7 +90,7 @@ def test_another_format_version_is_refused(folder):
 def test_files_outside_the_folder_are_refused(folder, name):
     header = json.loads((folder / "model.json").read_text())
     header["arrays"]["file"] = name
-    (folder / "model.json").write_text(json.dumps(header))
+    rewrite(folder, header)
     with pytest.raises(ModelFormatError, match="outside"):
         cr.load(folder)
 

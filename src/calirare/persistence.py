@@ -1,7 +1,8 @@
 """A fitted model as a folder that is safe to load: JSON and safetensors, no pickle.
 
-`model.json` names the arrays file and its sha256. Arrays are written first, under a name made of their hash, and
-`model.json` is replaced last in one step, so a crash at any moment leaves the earlier model readable.
+`model.json` names the arrays file and its sha256, and holds a checksum of itself against damage. Arrays are written
+first, under a name made of their hash, and `model.json` is replaced last in one step, so a crash at any moment leaves
+the earlier model readable.
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ import hashlib
 import json
 import os
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from calirare.data.archive import write_atomically
 from calirare.data.graph import RareGraph, Split
-from calirare.errors import InputError, ModelFormatError
+from calirare.errors import CalirareError, DataError, InputError, ModelFormatError
 from calirare.methods import get_method
 from calirare.models import ModuleBackbone, make_backbone
+from calirare.stored_model import check_header, check_left_out, check_size, restore_calibrator
 from calirare.training import History
 from calirare.uncertainty.jackknife import LeftOut
 
@@ -27,19 +31,33 @@ if TYPE_CHECKING:
     from calirare.calibration import Calibrator
     from calirare.classifier import RareCategoryClassifier
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _LARGEST_JSON = 64 * 2**20
+_DAY = 86_400
 _MODULE = "a torch.nn.Module"
 
 
 def save(classifier: RareCategoryClassifier, path: str | Path, graph: RareGraph | None = None) -> None:
-    """Write the fitted classifier to the folder `path`; with `graph`, the graph beside it."""
-    from safetensors.numpy import save as to_bytes
+    """Write the fitted classifier to the folder `path`; with `graph`, the graph beside it.
 
+    Raises:
+        DataError: The folder cannot be written to, or the disk is full; a model that was there is as it was.
+    """
     arrays, header = _describe(classifier)
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"path must be a folder to save the model in; {folder} is a file.")
+    try:
+        _write(folder, arrays, header, graph)
+    except CalirareError:
+        raise
+    except OSError as error:
+        raise DataError(f"{folder} cannot be written: {error.strerror or error}.") from error
+
+
+def _write(folder: Path, arrays: dict[str, np.ndarray], header: dict[str, Any], graph: RareGraph | None) -> None:
+    from safetensors.numpy import save as to_bytes
+
     folder.mkdir(parents=True, exist_ok=True)
     content = to_bytes(arrays)
     digest = hashlib.sha256(content).hexdigest()
@@ -47,11 +65,15 @@ def save(classifier: RareCategoryClassifier, path: str | Path, graph: RareGraph 
     replace_file(folder / header["arrays"]["file"], content)
     if graph is not None:
         header["graph"] = _save_graph(graph, folder)
+    header["checksum"] = header_checksum(header)
     replace_file(folder / "model.json", json.dumps(header, indent=1, allow_nan=True).encode())
     kept = {header["arrays"]["file"], header.get("graph", {}).get("file")}
     for old in [*folder.glob("arrays-*.safetensors"), *folder.glob("graph-*.npz")]:
         if old.name not in kept:
             old.unlink(missing_ok=True)
+    for left in [*folder.glob(".*.part"), *folder.glob(".graph-*.npz")]:
+        if time.time() - left.stat().st_mtime > _DAY:  # a save that was killed; a younger one may still be at work
+            left.unlink(missing_ok=True)
 
 
 def load(path: str | Path, backbone: torch.nn.Module | None = None) -> RareCategoryClassifier:
@@ -73,7 +95,7 @@ def load(path: str | Path, backbone: torch.nn.Module | None = None) -> RareCateg
     arrays = _read_arrays(folder, header)
     try:
         return _rebuild(header, arrays, backbone)
-    except (KeyError, TypeError, IndexError, AttributeError, RuntimeError) as error:
+    except (KeyError, TypeError, IndexError, AttributeError, RuntimeError, ValueError, OverflowError) as error:
         raise ModelFormatError(
             f"{folder} is not a complete calirare model ({type(error).__name__}: {error}); save it again."
         ) from error
@@ -90,22 +112,22 @@ def load_graph(path: str | Path) -> RareGraph:
 
 def model_version(path: str | Path) -> str:
     """A short name for exactly this model: the head of its arrays' sha256."""
-    return str(_read_header(Path(path))["arrays"]["sha256"])[:12]
+    entry = _read_header(Path(path)).get("arrays")
+    if not isinstance(entry, dict) or not isinstance(entry.get("sha256"), str):
+        raise ModelFormatError(f"{path} names no arrays; the model is incomplete. Save it again.")
+    return str(entry["sha256"][:12])
+
+
+def header_checksum(header: dict[str, Any]) -> str:
+    """sha256 of what `model.json` says, whatever its layout: it tells a damaged file from a whole one."""
+    said = {name: value for name, value in header.items() if name != "checksum"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file so that it is either whole or not there: temporary name, flush to disk, rename."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with write_atomically(path) as stream:
+        stream.write(content)
 
 
 def _save_graph(graph: RareGraph, folder: Path) -> dict[str, str]:
@@ -192,6 +214,8 @@ def _read_header(folder: Path) -> dict[str, Any]:
         raise ModelFormatError(
             f"{file} has format version {header.get('format_version')!r}; this calirare reads {FORMAT_VERSION}. Save the model again with this version."
         )
+    if header.get("checksum") != header_checksum(header):
+        raise ModelFormatError(f"{file} was damaged or edited: its checksum differs. Save the model again.")
     return header
 
 
@@ -234,8 +258,10 @@ def _rebuild(
                 "this model's backbone is a module of your own; pass it: cr.load(path, backbone=module)."
             )
         arguments["backbone"] = backbone
+    check_header(header)
     classifier = RareCategoryClassifier(**arguments)
-    num_classes = len(header["class_names"])
+    num_classes, weights = len(header["class_names"]), _group(arrays, "model/")
+    check_size(classifier, header["num_features"], weights)
     model = make_backbone(
         classifier.backbone,
         header["num_features"],
@@ -243,7 +269,7 @@ def _rebuild(
         hidden=classifier.hidden,
         dropout=classifier.dropout,
     )
-    model.load_state_dict({name: torch.from_numpy(value) for name, value in _group(arrays, "model/").items()})
+    model.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})
     try:
         device = choose_device(classifier.device)
     except InputError:
@@ -259,25 +285,26 @@ def _rebuild(
     classifier.shares_ = np.asarray(header["shares"])
     classifier.history_ = History(**header["history"])
     left_out = LeftOut(**_group(arrays, "left_out/"))
+    check_left_out(left_out, num_classes, sum(value.numel() for value in model.parameters()))
     classifier._left_out = left_out
     classifier.labelled_nodes_, classifier.labelled_y_ = left_out.nodes, left_out.y
     classifier._trained, classifier._graph = None, None
     parts = _group(arrays, "split/")
     classifier.split_ = Split(**parts) if parts else None
     for role in ("calibrator_", "decision_"):
-        setattr(classifier, role, _rebuild_calibrator(classifier.method, header["calibrators"].get(role), role, arrays))
+        plain = header["calibrators"].get(role)
+        state = None if plain is None else {**plain, **_group(arrays, f"{role}/")}
+        setattr(classifier, role, _rebuild_calibrator(classifier.method, role, state, num_classes))
     return classifier
 
 
-def _rebuild_calibrator(
-    method: str, plain: dict[str, Any] | None, role: str, arrays: dict[str, np.ndarray]
-) -> Calibrator | None:
-    if plain is None:
-        return None
+def _rebuild_calibrator(method: str, role: str, state: dict[str, Any] | None, num_classes: int) -> Calibrator | None:
     factory = get_method(method).calibrator
-    if factory is None:
-        raise ModelFormatError(f"model.json holds a calibrator, but method {method!r} has none; the folder was edited.")
-    return factory().restore({**plain, **_group(arrays, f"{role}/")})
+    calibrator = None if factory is None else factory()
+    wanted = calibrator is not None and not (role == "decision_" and calibrator.keeps_decision)
+    if wanted != (state is not None):
+        raise ModelFormatError(f"model.json does not fit its method {method!r}; the folder was edited.")
+    return None if calibrator is None or state is None else restore_calibrator(calibrator, state, num_classes)
 
 
 def _group(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 
+import numpy as np
 import pytest
 
-from calirare.backends import mapping
+import calirare as cr
+from calirare.backends import mapping, spread
 from calirare.errors import InputError, MissingDependencyError
 
 
@@ -28,3 +30,16 @@ def test_without_ray_the_install_line_is_shown(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingDependencyError, match=r"calirare\[ray\]"), mapping("ray"):
         pass
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["loky", "ray"])
+def test_folds_in_two_processes_give_the_same_model(backend, monkeypatch):
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    graph = cr.make_transactions(300, labelled_share=0.5, rare_share=0.2, seed=0)
+    settings = {"method": "cross_fit", "epochs": 20, "weight_decay": 5e-3, "device": "cpu"}
+    want = cr.RareCategoryClassifier(**settings).fit(graph).predict_proba(graph)
+    with spread(backend, jobs=2):
+        found = cr.RareCategoryClassifier(**settings).fit(graph).predict_proba(graph)
+    np.testing.assert_array_equal(found, want)

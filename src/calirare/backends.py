@@ -26,14 +26,8 @@ def mapping(
         jobs: Processes; -1: one for each core. With one, everything runs in this process.
         address: Of a running Ray cluster; without it a local one is started and stopped.
     """
-    if backend not in BACKENDS:
-        raise InputError(f"backend must be one of {list(BACKENDS)}; got {backend!r}.")
-    if jobs == 0 or jobs < -1:
-        raise InputError(f"jobs must be a positive number, or -1 for all cores; got {jobs}.")
-    if address is not None and backend != "ray":
-        raise InputError("address is that of a Ray cluster; add --backend ray.")
     joblib = _import("joblib", "benchmark")
-    with _ray(joblib, jobs, address) if backend == "ray" else joblib.parallel_config("loky", inner_max_num_threads=1):
+    with spread(backend, jobs, address):
         # Tasks take seconds to minutes: one at a time, so that none waits behind a long one.
         options = {"batch_size": 1, "pre_dispatch": "2*n_jobs", "return_as": "generator_unordered"}
 
@@ -44,6 +38,35 @@ def mapping(
             return results
 
         yield run
+
+
+@contextmanager
+def spread(backend: str = "loky", jobs: int = -1, address: str | None = None) -> Iterator[None]:
+    """Send what is parallel inside the block to processes or to a Ray cluster: the folds of `cross_fit`, say.
+
+    Args:
+        backend, jobs, address: As for `mapping`.
+
+    >>> import calirare as cr
+    >>> graph = cr.make_transactions(num_nodes=300, seed=0)
+    >>> with spread("loky", jobs=1):
+    ...     clf = cr.RareCategoryClassifier(method="cross_fit", epochs=5, weight_decay=5e-3).fit(graph)
+    >>> clf.predict(graph).shape
+    (300,)
+    """
+    if backend not in BACKENDS:
+        raise InputError(f"backend must be one of {list(BACKENDS)}; got {backend!r}.")
+    if jobs == 0 or jobs < -1:
+        raise InputError(f"jobs must be a positive number, or -1 for all cores; got {jobs}.")
+    if address is not None and backend != "ray":
+        raise InputError("address is that of a Ray cluster; add --backend ray.")
+    joblib = _import("joblib", "benchmark")
+    if backend == "ray":
+        with _ray(joblib, jobs, address):
+            yield
+    else:
+        with joblib.parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
+            yield
 
 
 @contextmanager
@@ -61,7 +84,7 @@ def _ray(joblib: Any, jobs: int, address: str | None) -> Iterator[None]:
         _start(ray, jobs, address)
     joblib.register_parallel_backend("calirare-ray", StreamingRay)
     try:
-        with joblib.parallel_config("calirare-ray"):
+        with joblib.parallel_config("calirare-ray", n_jobs=jobs):
             yield
     finally:
         if mine:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def score_table(
-    classifier: RareCategoryClassifier, graph: RareGraph, *, coverage: float = 0.9
+    classifier: RareCategoryClassifier, graph: RareGraph, *, coverage: float = 0.9, intervals: bool = True
 ) -> dict[str, np.ndarray]:
     """One row per node, as columns.
 
@@ -22,6 +22,7 @@ def score_table(
         classifier: Fitted.
         graph: The nodes to score.
         coverage: Of the interval and of the set.
+        intervals: Without them `lower` and `upper` are left out, which saves time on large graphs.
 
     Returns:
         `id`; `probability` of the rare class with its interval `lower` to `upper`; `prediction`, the cost-sensitive
@@ -34,12 +35,11 @@ def score_table(
     ['id', 'probability', 'lower', 'upper', 'prediction', 'set']
     """
     names = np.array(classifier.class_names_, dtype=object)
-    intervals = classifier.predict_interval(graph, coverage=coverage)
-    return {
-        "id": graph.ids,
-        "probability": classifier.predict_proba(graph)[:, classifier.rare_class_],
-        "lower": intervals.lower,
-        "upper": intervals.upper,
+    columns = {"id": graph.ids, "probability": classifier.predict_proba(graph)[:, classifier.rare_class_]}
+    if intervals:
+        bounds = classifier.predict_interval(graph, coverage=coverage)
+        columns |= {"lower": bounds.lower, "upper": bounds.upper}
+    return columns | {
         "prediction": names[classifier.predict(graph)],
         "set": name_sets(classifier.predict_set(graph, coverage=coverage), names),
     }

@@ -70,11 +70,36 @@ def test_mistakes_get_one_line_and_no_output(model, tables, tmp_path):
         (["score", str(model), str(tmp_path / "few.csv"), tables[1], "--out", str(out)], "night_share"),
         (["score", str(model), *tables, "--out", str(out), "--coverage", "1.5"], "coverage"),
         (["score", str(model), *tables], "--out"),
+        (["score", str(model), *tables, "--out", str(out), "--partitions", "2"], "only Parquet"),
+        (["score", str(model), str(tmp_path), tables[1], "--out", str(out)], "has no shards"),
+        (["score", str(model), *tables, "--out", str(out), "--partitions", "-1"], "partitions"),
     ]:
         answer = run(app, words)
         assert answer.exit_code == 2, answer.output
         assert says in answer.stderr and answer.stderr.count("\n") == 1
     assert os.listdir(tmp_path) == ["few.csv"]
+
+
+def test_parts_and_shards_give_the_same_table(model, tables, tmp_path):
+    nodes, edges = (pl.read_csv(path) for path in tables)
+    (tmp_path / "nodes").mkdir()
+    for place in range(2):
+        nodes[place * 300 : (place + 1) * 300].write_parquet(tmp_path / "nodes" / f"{place}.parquet")
+    edges.write_parquet(tmp_path / "edges.parquet")
+    words = ["score", str(model), str(tmp_path / "nodes"), str(tmp_path / "edges.parquet"), "--no-intervals"]
+    answer = run(app, [*words, "--out", str(tmp_path / "parts.csv")])
+    assert answer.exit_code == 0, answer.output
+    assert "Highest of 600 nodes" in answer.stdout and "interval" not in answer.stdout
+    answer = run(app, [*words, "--partitions", "3", "--out", str(tmp_path / "three.csv"), "--json"])
+    assert json.loads(answer.stdout)["parts"] == 3
+    answer = run(app, ["score", str(model), *tables, "--no-intervals", "--out", str(tmp_path / "whole.csv"), "--json"])
+    facts = json.loads(answer.stdout)
+    assert facts["parts"] == 1 and facts["read"]["edges"]["edges"] == edges.height
+    whole = pl.read_csv(tmp_path / "whole.csv")
+    for name in ("parts.csv", "three.csv"):
+        found = pl.read_csv(tmp_path / name)
+        np.testing.assert_allclose(found["probability"], whole["probability"], atol=1e-6)
+        assert found.drop("probability").equals(whole.drop("probability"))
 
 
 def test_a_model_that_was_not_fitted_on_tables_says_so(tables, tmp_path, network):

@@ -5,27 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.model_selection import StratifiedKFold
 
 from calirare.errors import LabelError
 
 Retrain = Callable[[np.ndarray, int], np.ndarray]
 """From the rows to train on and a fold number to the logits `(N, C)` of the model retrained on them."""
+Fold = tuple[np.ndarray, np.ndarray]
+"""Rows kept, and rows left out."""
 
 
 def out_of_fold_evidence(
     retrain: Retrain, nodes: np.ndarray, y: np.ndarray, *, num_folds: int = 5, seed: int = 0
 ) -> np.ndarray:
-    """Logits `(n, C)` of each labelled node by a model retrained without its fold."""
+    """Logits `(n, C)` of each labelled node by a model retrained without its fold.
+
+    Folds run one after the other, or wherever `joblib.parallel_config` sends them: processes, or a Ray cluster. The
+    logits are the same.
+    """
     smallest = int(np.bincount(y)[np.bincount(y) > 0].min())
-    folds = min(num_folds, smallest)
-    if folds < 2:
+    count = min(num_folds, smallest)
+    if count < 2:
         raise LabelError("cross_fit needs at least two labels of every class; use method='jackknife' or add labels.")
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    result: np.ndarray | None = None
-    for fold, (kept, left) in enumerate(splitter.split(np.zeros(len(y)), y)):
-        logits = retrain(kept, fold)
-        if result is None:
-            result = np.empty((len(y), logits.shape[1]))
-        result[left] = logits[nodes[left]]
-    return np.asarray(result)
+    folds = list(StratifiedKFold(count, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
+    parts = Parallel()(delayed(_left_out_of_fold)(retrain, nodes, fold, k) for k, fold in enumerate(folds))
+    result = np.empty((len(y), parts[0].shape[1]))
+    for (_, left), logits in zip(folds, parts, strict=True):
+        result[left] = logits
+    return result
+
+
+def _left_out_of_fold(retrain: Retrain, nodes: np.ndarray, fold: Fold, number: int) -> np.ndarray:
+    """Logits of the nodes that the fold leaves out; only these travel back."""
+    kept, left = fold
+    logits: np.ndarray = retrain(kept, number)[nodes[left]]
+    return logits

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson
+from calirare.cli.options import Address, AsJson, Backend
 from calirare.cli.progress import share_done
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ def benchmark(
     protocol: Annotated[str, typer.Option(help="default, or paper: CiteSeer's unlabelled nodes are rare.")] = "default",
     epochs: Annotated[int, typer.Option(help="Epochs of every training.")] = 200,
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
-    backend: Annotated[str, typer.Option(help="loky: processes on this machine; ray: a Ray cluster.")] = "loky",
+    backend: Backend = "loky",
     jobs: Annotated[int, typer.Option(help="Processes at a time; -1: all cores.")] = -1,
-    address: Annotated[str | None, typer.Option(help="Of a running Ray cluster; default: a local one.")] = None,
+    address: Address = None,
     docs: Annotated[Path | None, typer.Option(help="Write the Markdown page here as well.")] = None,
     as_json: AsJson = False,
 ) -> None:

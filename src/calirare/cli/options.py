@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+Address = Annotated[str | None, typer.Option(help="Of a running Ray cluster; default: a local one.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Backend = Annotated[str, typer.Option(help="loky: processes on this machine; ray: a Ray cluster.")]
 Coverage = Annotated[float, typer.Option(help="How often the intervals and sets shall hold the truth.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Edges = Annotated[Path, typer.Argument(help="Table of edges: .csv, .parquet or .arrow.", show_default=False)]

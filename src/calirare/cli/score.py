@@ -9,7 +9,9 @@ import typer
 
 from calirare.cli import console
 from calirare.cli.options import (
+    Address,
     AsJson,
+    Backend,
     Coverage,
     Edges,
     IdColumn,
@@ -19,6 +21,7 @@ from calirare.cli.options import (
     TargetColumn,
     WeightColumn,
 )
+from calirare.cli.progress import share_done
 
 EXAMPLE = "Example: calirare score model nodes.csv edges.csv --out scores.parquet"
 
@@ -29,51 +32,85 @@ def score(
     edges: Edges,
     out: Annotated[Path, typer.Option(help="Table of scores to write: .parquet or .csv.")],
     coverage: Coverage = 0.9,
+    intervals: Annotated[bool, typer.Option(help="Without them: no lower and upper, and less time.")] = True,
     id_column: IdColumn = None,
     source: SourceColumn = None,
     target: TargetColumn = None,
     weight: WeightColumn = None,
+    partitions: Annotated[
+        int | None,
+        typer.Option(help="Work in so many parts, for Parquet tables larger than memory; 0: chosen by size."),
+    ] = None,
+    work: Annotated[Path | None, typer.Option(help="Folder for the parts; default: beside the output.")] = None,
+    backend: Backend = "loky",
+    jobs: Annotated[int, typer.Option(help="Parts at a time; -1: one for each core.")] = 1,
+    address: Address = None,
     as_json: AsJson = False,
 ) -> None:
     """Score every node of the tables, old or new, without fitting again.
 
     Columns: id, probability of the rare class, the interval lower to upper, prediction, and the set of classes that
-    the coverage does not rule out.
+    the coverage does not rule out. Parquet tables may be folders of shards, or patterns in quotes. Those, and tables of
+    more than 20 million edges, are scored in parts, with the same result.
     """
-    from calirare.data.export import check_export_path, write_table
+    from calirare.data.export import check_export_path
+    from calirare.partitioned import wants_parts
     from calirare.persistence import load
-    from calirare.scores import read_for, score_table
 
     check_export_path(out)
-    with console.working("Reading model and tables"):
+    with console.working("Reading the model"):
         classifier = load(model)
-        graph = read_for(classifier, nodes, edges, id=id_column, source=source, target=target, weight=weight)
-    with console.working("Scoring"):
-        table = score_table(classifier, graph, coverage=coverage)
-        write_table(table, out)
+    names = {"id": id_column, "source": source, "target": target, "weight": weight}
+    settings: dict[str, Any] = {"coverage": coverage, "intervals": intervals}
+    if partitions is None and not wants_parts(nodes, edges):
+        facts, top = _score_at_once(classifier, nodes, edges, out, names, settings)
+    else:
+        cluster = {"work": work, "backend": backend, "jobs": jobs, "address": address}
+        settings |= {"partitions": partitions or None, **cluster}
+        facts, top = _score_in_parts(classifier, nodes, edges, out, names, settings)
     if as_json:
-        read = (graph.schema or {}).get("read", {})
-        console.show_json({"scores": out, "nodes": graph.num_nodes, "coverage": coverage, "read": read})
+        console.show_json({"scores": out, "coverage": coverage, **facts})
         return
-    show_top(table)
+    show_top(top, facts["nodes"])
     console.show(out)
 
 
-def show_top(table: dict[str, Any], rows: int = 10) -> None:
+def _score_at_once(
+    classifier: Any, nodes: Path, edges: Path, out: Path, names: dict[str, str | None], settings: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    from calirare.data.export import write_table
+    from calirare.scores import read_for, score_table
+
+    with console.working("Reading the tables"):
+        graph = read_for(classifier, nodes, edges, **names)
+    with console.working("Scoring"):
+        table = score_table(classifier, graph, **settings)
+        write_table(table, out)
+    order = table["probability"].argsort(kind="stable")[::-1][:10]
+    top = {name: values[order] for name, values in table.items()}
+    return {"nodes": graph.num_nodes, "parts": 1, "read": (graph.schema or {}).get("read", {})}, top
+
+
+def _score_in_parts(
+    classifier: Any, nodes: Path, edges: Path, out: Path, names: dict[str, str | None], settings: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    from calirare.partitioned import score_in_parts
+
+    with share_done("Scoring in parts") as step:
+        done = score_in_parts(classifier, nodes, edges, out, names=names, progress=step, **settings)
+    return {"nodes": done.num_nodes, "parts": done.num_parts, "read": done.read}, done.top
+
+
+def show_top(top: dict[str, Any], num_nodes: int) -> None:
     """Print the nodes with the highest probability."""
-    order = table["probability"].argsort(kind="stable")[::-1][:rows]
-    console.show_table(
-        f"Highest of {len(table['id']):,} nodes",
-        ["id", "P(rare)", "interval", "prediction", "set"],
-        [
-            (
-                table["id"][k],
-                f"{table['probability'][k]:.3f}",
-                f"{table['lower'][k]:.3f} – {table['upper'][k]:.3f}",
-                table["prediction"][k],
-                table["set"][k],
-            )
-            for k in order
-        ],
-        right=(1,),
-    )
+    shown = [
+        ("id", top["id"]),
+        ("P(rare)", [f"{value:.3f}" for value in top["probability"]]),
+        ("prediction", top["prediction"]),
+        ("set", top["set"]),
+    ]
+    if "lower" in top:
+        bounds = zip(top["lower"], top["upper"], strict=True)
+        shown.insert(2, ("interval", [f"{lower:.3f} – {upper:.3f}" for lower, upper in bounds]))
+    names, columns = zip(*shown, strict=True)
+    console.show_table(f"Highest of {num_nodes:,} nodes", names, zip(*columns, strict=True), right=(1,))

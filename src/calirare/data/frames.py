@@ -97,7 +97,8 @@ def _read_csv(path: Path) -> pl.DataFrame:
         source = path
         with path.open("rb") as stream:
             head = stream.readline(1 << 20)
-    first_line = head.split(b"\n", 1)[0].decode("utf-8", errors="replace")
+    # polars replaces what is not UTF-8 in the names of columns without a word; a cut head may end inside a character.
+    first_line = head.split(b"\n", 1)[0].decode("utf-8", errors="strict" if len(head) < 1 << 20 else "replace")
     separator = max((",", ";", "\t", "|"), key=first_line.count)
     # Everything as text first: the types of a CSV are a guess, and a guess from its first rows can fail later.
     frame = pl.read_csv(source, separator=separator, infer_schema=False, glob=False)

@@ -18,6 +18,7 @@ try:
 except ModuleNotFoundError as error:
     raise MissingDependencyError(str(error.name), "review") from None
 
+from calirare.persistence import model_version
 from calirare.review.api import add_routes
 from calirare.review.desk import Desk
 from calirare.review.pages import case_page, model_page, quality_page, queue_page, shell
@@ -43,6 +44,7 @@ _INDEX = """<!DOCTYPE html>
 
 def open_desk(model: str | Path, db: str | None = None) -> Desk:
     """A desk for a model folder; decisions go to `db`, else to a file beside the model."""
+    model_version(model)  # refuses what is no model before a database is made in its place
     store = DecisionStore.open(model if db is None else db)
     try:
         return Desk(model, store)

@@ -81,8 +81,9 @@ def restore_calibrator(calibrator: Calibrator, state: dict[str, Any], num_classe
     restored = calibrator.restore(state)
     need(restored.num_classes_ == num_classes, "the calibrator is for other classes")
     if not restored.needs_graph:
-        tried = restored.predict_proba(np.vstack([np.zeros(num_classes), np.eye(num_classes)]))
-        of_one = restored.predict_class(torch.zeros(1, 1, num_classes), 0)
+        with np.errstate(all="ignore"):
+            tried = restored.predict_proba(np.vstack([np.zeros(num_classes), np.eye(num_classes)]))
+            of_one = restored.predict_class(torch.zeros(1, 1, num_classes), 0)
         good = tried.shape == (num_classes + 1, num_classes) and of_one.shape == (1, 1) and np.isfinite(tried).all()
         need(bool(good), "the calibrator gives no probabilities")
     return restored

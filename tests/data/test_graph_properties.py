@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 import calirare as cr
 from calirare.errors import CalirareError, InputError
 
-few_or_thousands = pytest.mark.parametrize("examples", [40, pytest.param(1000, marks=pytest.mark.slow)])
+few_or_thousands = pytest.mark.parametrize("examples", [40, pytest.param(500, marks=pytest.mark.slow)])
 SMALL = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5)
 any_array = st.sampled_from(
     ["f8", "f4", "f2", "i8", "u8", "i1", "?", "c16", "U3", "S2", "M8[s]", "m8[s]", "O"]

@@ -14,7 +14,7 @@ from calirare import metrics
 from calirare.errors import CalirareError
 from calirare.metrics.individual import jackknife_bounds
 
-few_or_thousands = pytest.mark.parametrize("examples", [25, pytest.param(500, marks=pytest.mark.slow)])
+few_or_thousands = pytest.mark.parametrize("examples", [20, pytest.param(150, marks=pytest.mark.slow)])
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=6)
 any_array = st.sampled_from(["f8", "f4", "f2", "i8", "u8", "i1", "?", "c16", "U3", "M8[s]", "O"]).flatmap(
     lambda kind: hnp.arrays(kind, SHAPES, elements=st.none() | st.text(max_size=2) if kind == "O" else None)

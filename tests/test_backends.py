@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from ray_cluster import SETTINGS
 
 import calirare as cr
 from calirare.backends import mapping, spread
@@ -35,8 +36,8 @@ def test_without_ray_the_install_line_is_shown(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "ray"])
 def test_folds_in_two_processes_give_the_same_model(backend, monkeypatch):
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    for name, value in SETTINGS.items():
+        monkeypatch.setenv(name, value)
     graph = cr.make_transactions(300, labelled_share=0.5, rare_share=0.2, seed=0)
     settings = {"method": "cross_fit", "epochs": 20, "weight_decay": 5e-3, "device": "cpu"}
     want = cr.RareCategoryClassifier(**settings).fit(graph).predict_proba(graph)

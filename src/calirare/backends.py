@@ -92,7 +92,9 @@ def _ray(joblib: Any, jobs: int, address: str | None) -> Iterator[None]:
 
 
 def _start(ray: Any, jobs: int, address: str | None) -> None:
-    arguments: dict[str, Any] = {"address": address} if address else {"num_cpus": None if jobs == -1 else jobs}
+    # "local": a cluster of our own, even where another one runs on this machine.
+    own = {"address": "local", "num_cpus": None if jobs == -1 else jobs}
+    arguments: dict[str, Any] = {"address": address} if address else own
     # Workers import what this process can import, a researcher's own module included.
     path = os.pathsep.join(os.path.abspath(folder) for folder in sys.path)
     try:

@@ -6,6 +6,12 @@ import os
 import subprocess
 import sys
 
+SETTINGS = {
+    "RAY_AUTH_MODE": "disabled",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_raylet_start_wait_time_s": "120",  # test machines are busy
+}
+
 _CLUSTER = """
 import subprocess, sys
 from ray.cluster_utils import Cluster
@@ -20,9 +26,13 @@ sys.exit(done.returncode)
 def run_program(words: list[str], *, on_cluster: bool) -> str:
     """What `calirare …` prints, run in a process of its own."""
     start = ["-c", _CLUSTER] if on_cluster else ["-m", "calirare"]
-    quiet = {**os.environ, "RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
     done = subprocess.run(
-        [sys.executable, *start, *words], capture_output=True, text=True, timeout=180, env=quiet, check=False
+        [sys.executable, *start, *words],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, **SETTINGS},
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -1,0 +1,198 @@
+"""`calirare score` in parts on growing transaction networks: seconds, memory, and disk on the way.
+
+A model is fitted once on a network of 20,000 accounts. The networks to score are written as Parquet shards of 100,000
+accounts each, one at a time: copies of one network, each with noise of its own, and with every tenth payment sent to an
+account anywhere. Each network is scored by the command itself, in a process of its own. Up to `--compare` accounts it is also
+scored at once, and the largest difference of any number is printed.
+
+    python benchmarks/score_at_scale.py --nodes 100000,1000000 --folder DIR
+    python benchmarks/score_at_scale.py --nodes 10000000 --no-intervals
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+import calirare as cr
+
+SHARD = 100_000
+COLUMNS = (
+    "nodes",
+    "edges",
+    "parts",
+    "seconds",
+    "memory GB",
+    "disk GB",
+    "tables GB",
+    "at once s",
+    "at once GB",
+    "differ by",
+)
+
+
+def fit_model(folder: Path) -> Path:
+    from calirare.data.table_files import write_tables
+
+    graph = cr.make_transactions(20_000, num_features=32, average_degree=20.0, labelled_share=0.1, seed=0)
+    tables = write_tables(graph, folder / "fit")
+    graph = cr.read_tables(*tables, label="is_fraud", rare="yes")
+    cr.RareCategoryClassifier(weight_decay=5e-3, device="cpu").fit(graph).save(folder / "model")
+    return folder / "model"
+
+
+def write_shard(tile: cr.RareGraph, start: int, num_nodes: int, folder: Path) -> None:
+    """The accounts from `start` on, and their payments."""
+    import polars as pl
+
+    def names(places: np.ndarray) -> pl.Series:
+        return "A" + pl.Series(places).cast(pl.String).str.zfill(9)
+
+    rng = np.random.default_rng(start)
+    size = min(SHARD, num_nodes - start)
+    columns = {"id": names(np.arange(start, start + size))}
+    for place, unit in enumerate(tile.schema["columns"]):
+        trait = tile.x[:size, place] + 0.1 * rng.standard_normal(size, dtype=np.float32)
+        columns[unit["name"]] = trait * unit["scale"] + unit["mean"]
+    pl.DataFrame(columns).write_parquet(folder / "nodes" / f"{start:010d}.parquet")
+    source, target = tile.edge_index[
+        :, (tile.edge_index[0] < tile.edge_index[1]) & (tile.edge_index < size).all(axis=0)
+    ]
+    source, target = source + start, target + start
+    far = rng.random(target.size) < 0.1
+    target[far] = rng.integers(0, num_nodes, int(far.sum()))
+    edges = pl.DataFrame({"source": names(source), "target": names(target)})
+    edges.write_parquet(folder / "edges" / f"{start:010d}.parquet")
+
+
+def write_shards(num_nodes: int, folder: Path) -> None:
+    """Nodes and edges in shards; those that are there already stay."""
+    for name in ("nodes", "edges"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    tile = cr.make_transactions(SHARD, num_features=32, average_degree=20.0, labelled_share=0.1, seed=1)
+    for start in range(0, num_nodes, SHARD):
+        if not (folder / "edges" / f"{start:010d}.parquet").exists():
+            write_shard(tile, start, num_nodes, folder)
+
+
+def size_of(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size
+        except FileNotFoundError:  # parts come and go while we look
+            continue
+    return total
+
+
+def score(model: Path, folder: Path, out: Path, options: list[str]) -> dict[str, float]:
+    """Seconds, largest memory and largest disk of one run of the command."""
+    work = folder / "work"
+    work.mkdir(exist_ok=True)
+    words = ["score", str(model), str(folder / "nodes"), str(folder / "edges"), "--out", str(out), "--json", *options]
+    largest, running = 0, threading.Event()
+
+    def watch() -> None:
+        nonlocal largest
+        while not running.wait(1.0):
+            largest = max(largest, size_of(work))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    began = time.perf_counter()
+    command = [sys.executable, __file__, "--score", json.dumps([*words, "--work", str(work)])]
+    printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    seconds = time.perf_counter() - began
+    running.set()
+    watcher.join()
+    facts, memory = printed.rsplit("\n", 2)[:2]
+    found = json.loads(facts)
+    counts = {"nodes": found["nodes"], "parts": found["parts"], "edges": found["read"]["edges"]["edges"]}
+    return {**counts, "seconds": seconds, "memory GB": float(memory), "disk GB": largest / 1e9}
+
+
+def run_command(words: list[str]) -> None:
+    """The command in this process, then the process's largest memory."""
+    from calirare.cli.main import app
+
+    app(words, standalone_mode=False)
+    own, children = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    print(max(own, children) / 2**20 * 1.073741824)
+
+
+def at_once(model: Path, folder: Path, intervals: bool, out: Path) -> None:
+    """Read all shards and score in memory: what the parts are held against."""
+    import polars as pl
+
+    from calirare.data.export import write_table
+    from calirare.scores import read_for, score_table
+
+    classifier = cr.load(model)
+    began = time.perf_counter()
+    graph = read_for(classifier, *(pl.read_parquet(folder / name / "*.parquet") for name in ("nodes", "edges")))
+    write_table(score_table(classifier, graph, intervals=intervals), out)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20 * 1.073741824
+    print(json.dumps({"at once s": time.perf_counter() - began, "at once GB": memory}))
+
+
+def compare(first: Path, second: Path) -> float:
+    import polars as pl
+
+    one, other = pl.read_parquet(first), pl.read_parquet(second)
+    words = [name for name in one.columns if one[name].dtype == pl.String]
+    if not one.select(words).equals(other.select(words)):
+        raise SystemExit("ids, predictions or sets differ")
+    return max(float((one[name] - other[name]).abs().max()) for name in one.columns if name not in words)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", default="100000,1000000")
+    parser.add_argument("--no-intervals", action="store_true")
+    parser.add_argument("--compare", type=int, default=1_000_000, help="up to so many nodes, score at once too")
+    parser.add_argument("--jobs", default="1")
+    parser.add_argument("--folder", help="for tables and parts, and tables stay; default: a temporary one")
+    parser.add_argument("--score", help=argparse.SUPPRESS)
+    parser.add_argument("--at-once", nargs=3, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.score:
+        run_command(json.loads(arguments.score))
+        return
+    if arguments.at_once:
+        model, folder, out = map(Path, arguments.at_once)
+        at_once(model, folder, not arguments.no_intervals, out)
+        return
+    print(" ".join(f"{name:>10s}" for name in COLUMNS), flush=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        base = Path(arguments.folder or scratch)
+        model = fit_model(base)
+        for num_nodes in (int(part) for part in arguments.nodes.split(",")):
+            print_case(model, num_nodes, base / str(num_nodes), arguments)
+
+
+def print_case(model: Path, num_nodes: int, folder: Path, arguments: argparse.Namespace) -> None:
+    write_shards(num_nodes, folder)
+    facts: dict[str, float | str] = {"tables GB": (size_of(folder / "nodes") + size_of(folder / "edges")) / 1e9}
+    options = ["--jobs", arguments.jobs, *(["--no-intervals"] if arguments.no_intervals else [])]
+    facts |= score(model, folder, folder / "parts.parquet", options)
+    if num_nodes <= arguments.compare:
+        command = [sys.executable, __file__, *(["--no-intervals"] if arguments.no_intervals else []), "--at-once"]
+        places = [str(path) for path in (model, folder, folder / "whole.parquet")]
+        printed = subprocess.run([*command, *places], check=True, stdout=subprocess.PIPE, text=True).stdout
+        facts |= json.loads(printed)
+        facts["differ by"] = f"{compare(folder / 'parts.parquet', folder / 'whole.parquet'):.1e}"
+    cells = [facts.get(name, "-") for name in COLUMNS]
+    print(" ".join(f"{cell:10.2f}" if isinstance(cell, float) else f"{cell:>10}" for cell in cells), flush=True)
+
+
+if __name__ == "__main__":
+    main()

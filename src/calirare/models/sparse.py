@@ -137,6 +137,8 @@ def as_torch_csr(matrix: sp.csr_array, dtype: torch.dtype, device: torch.device)
     with warnings.catch_warnings():
         # torch says once per process that its CSR tensors are in beta; what we ask of them is tested.
         warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state", UserWarning)
+        # Older releases also say that the checks turned off below are off.
+        warnings.filterwarnings("ignore", "Sparse invariant checks are implicitly disabled", UserWarning)
         return torch.sparse_csr_tensor(
             torch.from_numpy(matrix.indptr.astype(np.int64)),
             torch.from_numpy(matrix.indices.astype(np.int64)),

@@ -6,7 +6,7 @@ READY := .venv/.ready
 WORKERS ?= logical
 SBOM ?= sbom.json
 
-.PHONY: demo test coverage lint format types docs screenshots bench results audit sbom clean
+.PHONY: demo test coverage lint format types docs screenshots bench results audit sbom mutants clean
 .DEFAULT_GOAL := demo
 
 demo: $(READY)  ## the whole story on a generated transaction network
@@ -51,8 +51,11 @@ sbom: $(READY)  ## what is installed, as CycloneDX
 		--output-reproducible -o $(SBOM)
 	@echo "$(SBOM)"
 
+mutants: $(READY)  ## how many small breaks of the code the tests notice; an hour or so
+	@$(BIN)/python tools/mutants.py
+
 clean:
-	rm -rf .venv site demo sbom.json .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .venv site demo sbom.json mutants .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
 # curvlinops comes without its dependencies: one of them asks for torchvision, for its examples alone, and torchvision's
 # common build does not load beside a CPU build of torch, which takes torchmetrics down with it.

@@ -5,9 +5,7 @@ decided. First table: realised cost per 1,000 accounts by policy, mean over the 
 many seeds triage was cheaper. Second table: how often the realised cost, and the realised number of rare accounts in each
 group, lay in the foretold interval.
 
-The weight decay is 5e-3, ten times the estimator's default. At the default, training on these networks stops far from its
-optimum, one Newton step then exaggerates what a label does, the left-out predictions are too pessimistic and the
-calibrated probabilities too cautious; `--weight-decay 5e-4` shows what that costs.
+The weight decay is 5e-3, as `calirare fit` has it for tables.
 
     python benchmarks/triage_cost.py --seeds 20
 """

@@ -8,6 +8,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calirare.data.archive import write_atomically
 from calirare.errors import InputError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -115,9 +116,9 @@ def save(figure: Figure, path_without_suffix: str | Path, formats: Sequence[str]
     for name in formats:
         if name not in known:
             raise InputError(f"formats must list one or more of 'png', 'pdf', 'svg'; got {name!r}.")
-    stem.parent.mkdir(parents=True, exist_ok=True)
     paths = [stem.with_name(f"{stem.name}.{name}") for name in formats]
     with styled():
         for path, name in zip(paths, formats, strict=True):
-            figure.savefig(path, format=name, metadata=_NO_DATE.get(name))
+            with write_atomically(path) as stream:
+                figure.savefig(stream, format=name, metadata=_NO_DATE.get(name))
     return paths

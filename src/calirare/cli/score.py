@@ -62,11 +62,12 @@ def score(
         classifier = load(model)
     names = {"id": id_column, "source": source, "target": target, "weight": weight}
     settings: dict[str, Any] = {"coverage": coverage, "intervals": intervals}
-    if partitions is None and not wants_parts(nodes, edges):
+    asked = partitions is not None or (work, backend, jobs, address) != (None, "loky", 1, None)
+    if not asked and not wants_parts(nodes, edges):
         facts, top = _score_at_once(classifier, nodes, edges, out, names, settings)
     else:
-        cluster = {"work": work, "backend": backend, "jobs": jobs, "address": address}
-        settings |= {"partitions": partitions or None, **cluster}
+        settings |= {"partitions": partitions or None, "work": work}
+        settings |= {"backend": backend, "jobs": jobs, "address": address}
         facts, top = _score_in_parts(classifier, nodes, edges, out, names, settings)
     if as_json:
         console.show_json({"scores": out, "coverage": coverage, **facts})

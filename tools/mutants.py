@@ -53,12 +53,16 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     from mutmut.stats import status_by_exit_code
 
-    one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, "-c", GENERATE], cwd=ROOT, check=True, stdout=subprocess.DEVNULL, env=one_thread)
+    environment = os.environ | {
+        "OMP_NUM_THREADS": "1",
+        "PYTEST_PLUGINS": "mutmut_on_pytest_9",
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT / "tools"), os.environ.get("PYTHONPATH")])),
+    }
+    subprocess.run([sys.executable, "-c", GENERATE], cwd=ROOT, check=True, stdout=subprocess.DEVNULL, env=environment)
     every = results(ROOT)
     chosen = draw(list(every), given.sample, given.seed)
     mutmut = str(Path(sys.executable).with_name("mutmut"))
-    subprocess.run([mutmut, "run", "--max-children", str(given.jobs), *chosen], cwd=ROOT, check=False, env=one_thread)
+    subprocess.run([mutmut, "run", "--max-children", str(given.jobs), *chosen], cwd=ROOT, check=False, env=environment)
     after = results(ROOT)
     states = {name: status_by_exit_code[after[name]] for name in chosen}
     for name, state in states.items():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 from slow_calibrators import sample_classes
@@ -16,6 +16,7 @@ from calirare.calibration import (
     share_weights,
     target_shares,
 )
+from calirare.calibration.scaling import fit_conditional_logit
 from calirare.errors import InputError, LabelError
 
 SCALINGS = [TemperatureScaling, PlattScaling, VectorScaling, MatrixScaling]
@@ -155,3 +156,21 @@ def test_logits_that_rank_the_wrong_way_are_ignored(calibrator):
     probabilities = calibrator.fit(wrong, y).predict_proba(wrong)[:, 1]
     expected = 0.5 if isinstance(calibrator, TemperatureScaling) else y.mean()
     np.testing.assert_allclose(probabilities, expected, atol=1e-4)
+
+
+def test_a_newton_step_that_goes_too_far_is_shortened():
+    # Found by search: one light label against four heavy ones, where whole Newton steps raise the loss.
+    z = np.array([0.45, -0.35, 1.21, -0.17, -1.92])
+    y, rows = np.array([0, 0, 1, 0, 0]), np.arange(5)
+    weights = np.array([0.8841, 0.0477, 0.0001, 0.0598, 0.0083])
+    logits = np.column_stack([-z, z])
+    logits /= np.sqrt(weights @ (logits**2).mean(axis=1))
+    features = np.concatenate([logits[:, :, None], np.broadcast_to(np.eye(2), (5, 2, 2))], axis=2)
+
+    def loss(theta):
+        return -(weights * log_softmax(features @ theta, axis=1)[rows, y]).sum() + 0.5e-6 * theta @ theta
+
+    found = fit_conditional_logit(features, y, weights, ridge=1e-6)
+    best = minimize(loss, np.zeros(3), method="Nelder-Mead", options={"maxfev": 20_000, "xatol": 1e-8, "fatol": 1e-16})
+    assert loss(found) <= best.fun + 1e-12
+    np.testing.assert_allclose(found, best.x, rtol=0.01)

@@ -38,9 +38,7 @@ def smooth_ece(y: Any, scores: Any) -> float:
     def too_narrow(width: float) -> bool:
         return width < _SMALLEST_WIDTH or width < error_at(width)
 
-    if too_narrow(1.0):
-        return error_at(1.0)
-    wide, narrow = 1.0, 0.0
+    wide, narrow = 1.0, 0.0  # wide is never too narrow: no residual exceeds 1, so the error does not either
     for _ in range(_SEARCH_STEPS):
         middle = (wide + narrow) / 2
         if too_narrow(middle):

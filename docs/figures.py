@@ -107,7 +107,7 @@ def left_out() -> Any:
         right.plot(score[part].mean(), graph.true_probability[unseen][part].mean(), "o", color=GREEN, markersize=4)
     right.plot([], [], "o", color=GREEN, label="mean true P(fraud) of unlabelled accounts")
     right.set(xlabel="logit of the trained network", ylabel="P(fraud)", xlim=(-4, 6), ylim=(0, 1.02))
-    right.legend(loc="lower right", bbox_to_anchor=(1.0, 0.05), fontsize=7)
+    right.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=7)
     return figure
 
 
@@ -137,6 +137,7 @@ def ice() -> Any:
         top = float(np.quantile(values, 0.999))
         ax.plot([0, top], [0, top], color=GUIDE, linestyle="--", linewidth=1)
         ax.set(xlabel=words, xlim=(0, top), ylim=(0, None))
+        ax.locator_params(axis="x", nbins=4)
     middle.set_ylabel("real error |P − true P|")
     return figure
 

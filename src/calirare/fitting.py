@@ -25,6 +25,8 @@ from calirare.training.weights import ClassCosts
 logger = logging.getLogger(__name__)
 _FAR_FROM_OPTIMUM = 2.5
 """Ratio of effective to assumed weight decay above which one Newton step visibly exaggerates what a label does."""
+_MOST_HIDDEN = 100_000
+"""Beyond any use, and below what asks for all the memory of a machine before it is refused."""
 _HELD_OUT_SHARE = 0.25
 """Share of the known labels set aside for a method that calibrates on held-out labels when no split is given."""
 
@@ -119,6 +121,8 @@ class FitSettings:
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < least:
                 raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+        if self.hidden > _MOST_HIDDEN:
+            raise InputError(f"hidden must be at most {_MOST_HIDDEN:,}; got {self.hidden!r}.")
         if not 0 <= self.dropout < 1:
             raise InputError(f"dropout must lie in [0, 1); got {self.dropout!r}.")
         if not self.lr > 0 or not np.isfinite(self.lr):

@@ -52,7 +52,8 @@ def describe(error: BaseException) -> str | None:
         return f"{error} See docs: {error.guide}" if error.guide else str(error)
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
-    if isinstance(error, MemoryError):
+    no_memory = isinstance(error, RuntimeError) and ("allocate memory" in str(error) or "out of memory" in str(error))
+    if isinstance(error, MemoryError) or no_memory:  # torch has no type of its own for it on the CPU
         return "the graph does not fit into memory. See docs: guides/big-graphs.md#when-it-is-too-much"
     if hasattr(error, "format_message"):  # a mistake on the command line, found by typer
         context = getattr(error, "ctx", None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -51,12 +52,24 @@ def write_csv(columns: Mapping[str, Any], stream: IO[bytes], *, header: bool = T
         escape_formula(name): [escape_formula(cell) for cell in values] if _holds_text(values) else values
         for name, values in columns.items()
     }
-    _frame(safe).write_csv(stream, include_header=header)
+    with _as_os_error():
+        _frame(safe).write_csv(stream, include_header=header)
 
 
 def write_parquet(columns: Mapping[str, Any], stream: IO[bytes]) -> None:
     """Write columns as Parquet into an open stream, every value as it is."""
-    _frame(columns).write_parquet(stream)
+    with _as_os_error():
+        _frame(columns).write_parquet(stream)
+
+
+@contextmanager
+def _as_os_error() -> Iterator[None]:
+    """A full disk is an OSError, also where polars met it."""
+    pl = import_polars()
+    try:
+        yield
+    except pl.exceptions.ComputeError as error:
+        raise OSError(str(error).splitlines()[0]) from error
 
 
 def escape_formula(cell: Any) -> Any:

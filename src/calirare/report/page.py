@@ -75,7 +75,7 @@ def write_report(
         model_version=model_version,
     )
     with write_atomically(path) as stream:
-        stream.write(render(contents, rows=rows, plotly=script).encode())
+        stream.write(render(contents, rows=rows, plotly=script).encode(errors="replace"))
     return path
 
 

@@ -100,3 +100,9 @@ def test_predictions_and_budgets_are_checked():
         metrics.recall_at_budget([1, 0], [0.1, 0.2], -1)
     with pytest.raises(InputError, match="Pass y == rare_class"):
         metrics.roc_auc([0, 2], [0.1, 0.2])
+
+
+@pytest.mark.parametrize("metric", [metrics.recall, metrics.precision])
+def test_a_class_that_is_none_is_named(metric):
+    with pytest.raises(InputError, match=r"^rare_class must be a whole number, 0 or more; got -1\.$"):
+        metric([0, 1], [0, 1], rare_class=-1)

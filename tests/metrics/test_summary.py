@@ -53,3 +53,8 @@ def test_the_rare_class_and_the_decisions_are_checked():
         metrics.summary(Y, PROBABILITIES, 2)
     with pytest.raises(InputError, match="predicted must hold one class per node"):
         metrics.summary(Y, PROBABILITIES, 1, predicted=[0, 1])
+
+
+def test_a_budget_that_is_no_number_of_nodes_is_named():
+    with pytest.raises(InputError, match=r"^budget must be a whole number, 0 or more; got -2\.$"):
+        metrics.summary([0, 1], [[0.9, 0.1], [0.2, 0.8]], rare_class=1, budget=-2)

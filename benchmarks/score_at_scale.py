@@ -32,6 +32,8 @@ COLUMNS = tuple("nodes,edges,parts,seconds,CPU s,memory GB,disk GB,tables GB,at 
 def fit_model(folder: Path) -> Path:
     from calirare.data.table_files import write_tables
 
+    if (folder / "model" / "model.json").exists():
+        return folder / "model"
     graph = cr.make_transactions(20_000, num_features=32, average_degree=20.0, labelled_share=0.1, seed=0)
     tables = write_tables(graph, folder / "fit")
     graph = cr.read_tables(*tables, label="is_fraud", rare="yes")

@@ -22,7 +22,7 @@ PLANTED = {
     "an access key": "AKIA" + "IOSFODNN7ZXQWERT",
     "a private key": "-----BEGIN RSA " + "PRIVATE KEY-----",
     "a password in an address": "postgresql://desk:" + "Zx81kPq0@db.internal/cases",
-    "a token": "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8",
+    "a token": "ghp_" + "a1B2" * 9,
 }
 
 

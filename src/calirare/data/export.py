@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -52,24 +52,14 @@ def write_csv(columns: Mapping[str, Any], stream: IO[bytes], *, header: bool = T
         escape_formula(name): [escape_formula(cell) for cell in values] if _holds_text(values) else values
         for name, values in columns.items()
     }
-    with _as_os_error():
-        _frame(safe).write_csv(stream, include_header=header)
+    _frame(safe).write_csv(stream, include_header=header)
 
 
 def write_parquet(columns: Mapping[str, Any], stream: IO[bytes]) -> None:
     """Write columns as Parquet into an open stream, every value as it is."""
-    with _as_os_error():
-        _frame(columns).write_parquet(stream)
-
-
-@contextmanager
-def _as_os_error() -> Iterator[None]:
-    """A full disk is an OSError, also where polars met it."""
-    pl = import_polars()
-    try:
-        yield
-    except pl.exceptions.ComputeError as error:
-        raise OSError(str(error).splitlines()[0]) from error
+    content = io.BytesIO()  # polars hides why a write to the stream failed; compressed, the table is small
+    _frame(columns).write_parquet(content)
+    stream.write(content.getbuffer())
 
 
 def escape_formula(cell: Any) -> Any:

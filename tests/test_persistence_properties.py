@@ -159,13 +159,17 @@ def test_edited_arrays_with_a_fitting_checksum_are_refused_or_answer(examples, f
     )
 
 
-def test_a_model_larger_than_its_weights_is_not_built(folders, tmp_path):
+@pytest.mark.parametrize(
+    ("hidden", "says"),
+    [(100_000, "do not fit the stored weights"), (10**12, "at most 100,000")],  # the second were terabytes
+)
+def test_a_model_larger_than_its_weights_is_not_built(folders, tmp_path, hidden, says):
     broken = tmp_path / "model"
     shutil.copytree(folders["jackknife"][0], broken)
     header = json.loads((broken / "model.json").read_text())
-    header["arguments"]["hidden"] = 10**12  # terabytes, were they asked for
+    header["arguments"]["hidden"] = hidden
     (broken / "model.json").write_text(json.dumps(header | {"checksum": header_checksum(header)}))
-    with pytest.raises(ModelFormatError, match="do not fit the stored weights"):
+    with pytest.raises(ModelFormatError, match=says):
         cr.load(broken)
 
 

@@ -311,7 +311,7 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
 
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=600, rare_share=0.2, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(epochs=20, weight_decay=5e-3).fit(graph)
+        >>> clf = cr.RareCategoryClassifier(epochs=100, weight_decay=5e-3).fit(graph)
         >>> sets = clf.predict_set(graph, coverage=0.8)
         >>> rare = (graph.original_y == 1) & (graph.y == -1)
         >>> bool(sets[rare, 1].mean() > 0.7)

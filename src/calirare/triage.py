@@ -175,9 +175,9 @@ def triage(
     >>> import calirare as cr
     >>> graph = cr.make_transactions(num_nodes=600, seed=0)
     >>> split = cr.split_labels(graph, train_fraction=0.3, val_fraction=0.0, test_fraction=0.7, seed=0)
-    >>> table = triage(cr.RareCategoryClassifier(epochs=30).fit(graph, split), graph, budget=20)
+    >>> table = triage(cr.RareCategoryClassifier(epochs=30).fit(graph, split), graph, budget=10)
     >>> len(table), int((table.action == "review").sum())
-    (420, 20)
+    (420, 10)
     """
     costs = Costs(cost_miss, cost_alarm, cost_review, review_error)
     if budget is not None:

@@ -86,10 +86,17 @@ def test_errors_of_callbacks_in_words(monkeypatch, error, says, hides):
 def test_a_desk_that_cannot_open_lets_go_of_its_database(model, monkeypatch):
     closed = []
     monkeypatch.setattr(app.DecisionStore, "close", lambda store: closed.append(store.engine.dispose()))
-    (model / "model.json").write_text("{}")
+    next(model.glob("arrays-*.safetensors")).write_bytes(b"")
     with pytest.raises(DataError):
         app.open_desk(model)
     assert len(closed) == 1
+
+
+def test_no_database_is_made_beside_what_is_no_model(model):
+    (model / "model.json").write_text("{}")
+    with pytest.raises(DataError):
+        app.open_desk(model)
+    assert not list(model.glob("*.sqlite*"))
 
 
 def test_a_port_in_use_is_said_in_one_line(desk):

@@ -80,6 +80,7 @@ for code in {codes!r}:
 """
 
 
+@pytest.mark.slow
 def test_functions_that_share_their_module_s_name_stay_functions():
     cases = [
         (name, order.format(name=name, module=f"calirare.{name}")) for name in ("methods", "triage") for order in ORDERS

@@ -108,6 +108,7 @@ def test_tables_print_markup_as_it_is(capsys):
     assert "[red]x[/red]" in printed and "1,234" in printed
 
 
+@pytest.mark.slow
 def test_the_program_runs_as_a_module():
     done = subprocess.run([sys.executable, "-m", "calirare", "nope"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 2

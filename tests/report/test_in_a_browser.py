@@ -6,7 +6,7 @@ import pytest
 
 from calirare.report import write_report
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,6 @@ def test_the_queue_sorts_and_filters(opened):
     page.locator("#filter").fill("")
 
 
-@pytest.mark.slow
 def test_it_prints_within_the_page(opened, tmp_path):
     page, _, _ = opened
     page.pdf(path=tmp_path / "report.pdf", prefer_css_page_size=True)

@@ -9,7 +9,7 @@ import pytest
 from calirare.review.app import DeskServer, open_desk
 from calirare.review.security import Access
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 sync_api = pytest.importorskip("playwright.sync_api")
 expect = sync_api.expect
 expect.set_options(timeout=20_000)  # a busy machine is no defect
@@ -163,7 +163,6 @@ def test_a_reviewer_s_day(serve, open_page):
     page.fill("#search", "")
 
 
-@pytest.mark.slow
 def test_costs_move_the_thresholds_live_and_the_other_pages_open(serve, open_page):
     server = serve()
     page = open_page(server.url)
@@ -192,7 +191,6 @@ def test_costs_move_the_thresholds_live_and_the_other_pages_open(serve, open_pag
     expect(page.locator(".metric")).to_have_count(4)
 
 
-@pytest.mark.slow
 def test_refit_and_see_the_changed_queue(serve, open_page):
     server = serve(reviewer="ada")
     page = open_page(server.url)
@@ -223,7 +221,6 @@ def test_refit_and_see_the_changed_queue(serve, open_page):
     assert server.desk.snapshot.version == old_version
 
 
-@pytest.mark.slow
 def test_a_script_tag_in_a_name_stays_text(serve, open_page):
     server = serve()
     page = open_page(server.url)
@@ -244,7 +241,6 @@ def test_a_script_tag_in_a_name_stays_text(serve, open_page):
     assert page.locator("script", has_text="hacked").count() == 0
 
 
-@pytest.mark.slow
 def test_two_reviewers_on_one_case(serve, open_page):
     server = serve(token=TOKEN)
     pages = []
@@ -268,7 +264,6 @@ def test_two_reviewers_on_one_case(serve, open_page):
     assert [row.reviewer for row in server.desk.store.since()] == ["ada", "bob"]
 
 
-@pytest.mark.slow
 def test_a_lost_answer_makes_no_second_decision_and_a_hasty_key_none(serve, open_page):
     server = serve()
     page = open_page(server.url)

@@ -6,14 +6,17 @@ READY := .venv/.ready
 WORKERS ?= logical
 SBOM ?= sbom.json
 
-.PHONY: demo test coverage lint format types docs screenshots bench results audit sbom mutants clean
+.PHONY: demo test browser coverage lint format types docs screenshots bench results audit sbom mutants clean
 .DEFAULT_GOAL := demo
 
 demo: $(READY)  ## the whole story on a generated transaction network
 	@$(BIN)/calirare demo --out demo
 
-test: $(READY)  ## default tests; those that need datasets or a browser run where these exist
+test: $(READY)  ## default tests; those that need datasets run where these exist
 	@$(BIN)/python -m pytest -q -n $(WORKERS)
+
+browser: $(READY)  ## the report and the review desk in Chromium
+	@$(BIN)/python -m pytest -q -n $(WORKERS) -m browser
 
 coverage: $(READY)  ## all tests, the slow ones too; fails where they miss more than a twentieth of lines and branches
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "" --cov --cov-report=term-missing:skip-covered --cov-fail-under=95

@@ -34,6 +34,11 @@ def test_graph_travels_with_the_model(folder, fitted):
     np.testing.assert_array_equal(cr.load(folder).predict_proba(graph), fitted[0].predict_proba(fitted[1]))
 
 
+def test_how_it_was_trained_travels_with_the_model(folder, fitted):
+    assert fitted[0].history_.stopping_decay > 0
+    assert cr.load(folder).history_ == fitted[0].history_
+
+
 def test_saving_again_replaces_and_leaves_no_rubbish(folder, fitted):
     version = model_version(folder)
     other = cr.RareCategoryClassifier(epochs=3, hidden=4, device="cpu").fit(fitted[1])

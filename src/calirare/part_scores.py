@@ -203,7 +203,7 @@ def make_scorer(
 ) -> PartScorer:
     """A scorer of a fitted classifier, with as many left-out models as `predict_interval` takes for so many nodes."""
     left_out = classifier.left_out_
-    kept = left_out._num_asked(num_nodes) if intervals else 0
+    kept = left_out.num_asked(num_nodes) if intervals else 0
     rows = left_out.rows[:kept]
     device = choose_device(classifier.device)
     return PartScorer(

@@ -12,6 +12,7 @@ import json
 import os
 import tempfile
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -171,7 +172,7 @@ def _describe(classifier: RareCategoryClassifier) -> tuple[dict[str, np.ndarray]
         "feature_names": None if classifier.feature_names_ is None else list(classifier.feature_names_),
         "schema": classifier.schema_,
         "shares": classifier.shares_.tolist(),
-        "history": {"loss": classifier.history_.loss, "validation": classifier.history_.validation},
+        "history": asdict(classifier.history_),
         "calibrators": {},
     }
     for role in ("calibrator_", "decision_"):

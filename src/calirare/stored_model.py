@@ -36,9 +36,11 @@ def check_header(header: dict[str, Any]) -> None:
     need(header["schema"] is None or isinstance(header["schema"], dict), "schema must be an object")
     shares = np.asarray(header["shares"], dtype=np.float64)
     need(shares.shape == (len(names),) and bool(np.isfinite(shares).all()), "shares must hold a number for each class")
+    history = header["history"]
     for part in ("loss", "validation"):
-        curve = np.asarray(header["history"][part], dtype=np.float64)
-        need(curve.ndim == 1, "history must hold lists of numbers")
+        need(np.asarray(history[part], dtype=np.float64).ndim == 1, "history must hold lists of numbers")
+    need(history["best_epoch"] is None or _whole(history["best_epoch"]), "best_epoch must be a whole number or null")
+    need(isinstance(history["stopping_decay"], float), "stopping_decay must be a number")
     arguments = header["arguments"]
     need(isinstance(arguments, dict) and isinstance(arguments["device"], str), "arguments must be those of a model")
     need(arguments["prior"] in ("natural", "balanced"), "prior must be 'natural' or 'balanced'")

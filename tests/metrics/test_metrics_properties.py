@@ -34,8 +34,9 @@ TAKE_PROBABILITIES = {
     "negative_log_likelihood": math.inf,
     "brier_score": 2.0,
 }
-TAKE_SCORES = ("smooth_ece", "average_precision", "roc_auc")
-TAKE_DECISIONS = ("recall", "precision", "macro_f1", "accuracy")
+WELL_TYPED = {name: ("?", "f8") for name in ("smooth_ece", "average_precision", "roc_auc")} | {
+    name: ("i8", "u8") for name in ("recall", "precision", "macro_f1", "accuracy")
+}
 
 
 def run_property(examples, property, **strategies):
@@ -84,21 +85,12 @@ def test_probabilities(examples, name):
 
 
 @few_or_thousands
-@pytest.mark.parametrize("name", TAKE_SCORES)
-def test_scores(examples, name):
+@pytest.mark.parametrize("name", WELL_TYPED)
+def test_scores_and_decisions(examples, name):
     function = getattr(metrics, name)
     run_property(examples, lambda y, s: number_or_our_error(function, y, s), y=anything, s=anything)
-    one = st.integers(1, 9).flatmap(lambda n: st.tuples(hnp.arrays("?", n), hnp.arrays("f8", n)))
-    run_property(examples, lambda case: number_or_our_error(function, *case), case=one)
-
-
-@few_or_thousands
-@pytest.mark.parametrize("name", TAKE_DECISIONS)
-def test_decisions(examples, name):
-    function = getattr(metrics, name)
-    run_property(examples, lambda y, d: number_or_our_error(function, y, d), y=anything, d=anything)
-    one = st.integers(1, 9).flatmap(lambda n: st.tuples(hnp.arrays("i8", n), hnp.arrays("u8", n)))
-    run_property(examples, lambda case: number_or_our_error(function, *case), case=one)
+    pairs = st.integers(1, 9).flatmap(lambda n: st.tuples(*(hnp.arrays(kind, n) for kind in WELL_TYPED[name])))
+    run_property(examples, lambda case: number_or_our_error(function, *case), case=pairs)
 
 
 @few_or_thousands

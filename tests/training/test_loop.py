@@ -131,3 +131,15 @@ def test_stopping_decay_is_the_mean_root_of_adam_s_squared_gradients_per_path():
     weights = torch.tensor([(1 - beta) * beta ** (epochs - 1 - t) for t in range(epochs)], dtype=torch.float64)
     mean_square = (weights[:, None] * torch.stack(squares)).sum(0) / (1 - beta**epochs)
     assert history.stopping_decay == pytest.approx(float(mean_square.sqrt().mean()) / (lr * epochs), rel=1e-4)
+
+
+def test_stopping_decay_counts_the_steps_to_the_restored_epoch():
+    task, nodes = _task(dropout=0.0), np.arange(20, 30)
+    graph = small_graph(2)
+    y = graph.y[nodes]
+    watched = Task.make(task.model, task.inputs, nodes, 1 - y, node_weights(1 - y, 2), num_classes=2, weight_decay=5e-4)
+    history = train(task, CrossEntropy(), epochs=60, lr=0.05, seed=0, validation=watched, patience=5)
+    assert history.best_epoch is not None and history.best_epoch + 1 < len(history.loss)
+    whole, steps = _task(dropout=0.0), len(history.loss)
+    run_on = train(whole, CrossEntropy(), epochs=steps, lr=0.05, seed=0)
+    assert history.stopping_decay == pytest.approx(run_on.stopping_decay * steps / (history.best_epoch + 1))

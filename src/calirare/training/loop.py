@@ -88,12 +88,13 @@ def train(
     if best is not None:
         task.model.load_state_dict(best)
     task.model.eval()
-    history.stopping_decay = _stopping_decay(optimizer)
+    taken = len(history.loss) if history.best_epoch is None else history.best_epoch + 1
+    history.stopping_decay = _stopping_decay(optimizer, taken)
     return history
 
 
-def _stopping_decay(optimizer: torch.optim.Adam) -> float:
-    """Mean over the parameters of √v / (lr·T), v being Adam's mean squared gradient after T steps.
+def _stopping_decay(optimizer: torch.optim.Adam, taken: int) -> float:
+    """Mean over the parameters of √v / (lr·T), v being Adam's mean squared gradient and T the steps taken.
 
     A step moves a parameter by about lr·g/√v. In T steps it covers a share 1 - exp(-h·lr·T/√v) of the way to the
     optimum along a direction of curvature h; a ridge of √v/(lr·T) shrinks that way alike. Where training has
@@ -102,9 +103,8 @@ def _stopping_decay(optimizer: torch.optim.Adam) -> float:
     total, count = 0.0, 0
     for group in optimizer.param_groups:
         for state in (optimizer.state[value] for value in group["params"] if value in optimizer.state):
-            steps = float(state["step"])
-            mean_square = state["exp_avg_sq"].double() / (1 - group["betas"][1] ** steps)
-            total += float(mean_square.sqrt().sum()) / (group["lr"] * steps)
+            mean_square = state["exp_avg_sq"].double() / (1 - group["betas"][1] ** float(state["step"]))
+            total += float(mean_square.sqrt().sum()) / (group["lr"] * taken)
             count += mean_square.numel()
     return total / max(count, 1)
 

@@ -83,7 +83,7 @@ class LeftOut:
         logits = predict_logits(model, inputs)
         num_nodes, num_classes = logits.shape
         basis = contrast_basis(num_classes).to(logits)
-        kept = self._num_asked(num_nodes)
+        kept = self.num_asked(num_nodes)
         block = max(1, min(kept, _PUSH_BYTES // (4 * num_nodes * jacobian.push_width)))
         for start in range(0, kept, block):
             stop = min(start + block, kept)
@@ -100,14 +100,15 @@ class LeftOut:
         self, model: nn.Module, inputs: GraphInputs, to_probability: ToProbability
     ) -> tuple[np.ndarray, np.ndarray]:
         """(rows used, `(N, m)` float32: the calibrated probability of a class by each left-out model)."""
-        kept = self._num_asked(inputs.num_nodes)
+        kept = self.num_asked(inputs.num_nodes)
         table, start = np.empty((inputs.num_nodes, kept), dtype=np.float32), 0
         for rows, shifted in self.shifted_logits(model, inputs):
             table[:, start : start + len(rows)] = to_probability(shifted).cpu().numpy()
             start += len(rows)
         return self.rows[:kept], table
 
-    def _num_asked(self, num_nodes: int) -> int:
+    def num_asked(self, num_nodes: int) -> int:
+        """How many left-out models answer for a graph of so many nodes."""
         return min(len(self.rows), max(_FEWEST_LEFT_OUT, _LARGEST_TABLE // max(num_nodes, 1)))
 
     def residuals(self, rows: np.ndarray, of_class: int) -> np.ndarray:

@@ -242,3 +242,9 @@ def test_left_out_logits_follow_retraining_where_training_stops_early():
     short, long = (np.diff(found.numpy() - before)[:, 0] for found in (with_stopping, without))
     assert np.abs(short - change).sum() < 0.6 * np.abs(long - change).sum()
     assert 0.5 < change.sum() / short.sum() < 1.5
+
+
+@pytest.mark.parametrize("device", ["meta", "mps", "abacus", "cuda:99"])
+def test_devices_that_cannot_be_used(device):
+    with pytest.raises(InputError, match="device"):
+        cr.RareCategoryClassifier(device=device).fit(cr.make_transactions(num_nodes=60, seed=0))

@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import roc_auc_score
 
 import calirare as cr
 from calirare.errors import NumericalError
@@ -49,7 +50,7 @@ def test_ten_rare_nodes_in_a_hundred_thousand():
     clf = cr.RareCategoryClassifier(epochs=40, weight_decay=5e-3, device="cpu").fit(graph)
     p = check(clf, graph)[:, 1]
     assert p.sum() == pytest.approx(10, rel=0.5)  # natural probabilities: as many as there are
-    assert np.median(p[:10]) > 100 * np.median(p[10:])
+    assert roc_auc_score(graph.y, p) > 0.9  # the shift of three deviations is averaged with six neighbours' noise
 
 
 @pytest.mark.parametrize("method", ["jackknife", "platt", "isotonic", "temperature", "uncalibrated", "calirare"])

@@ -17,7 +17,7 @@ from calirare.errors import CalirareError, ModelFormatError
 from calirare.persistence import header_checksum, load_graph, model_version
 
 few_or_thousands = pytest.mark.parametrize("examples", [25, pytest.param(400, marks=pytest.mark.slow)])
-METHODS = ("jackknife", "temperature", "isotonic", "vector", "gats", "uncalibrated")
+METHODS = ("jackknife", "temperature", "isotonic", "vector", "gats", "cagcn", "uncalibrated")
 odd_values = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from([2**31, 2**63, 10**30, -1, 1e308, float("nan"), float("inf")]),
     st.text(max_size=4), st.lists(st.integers(-2, 2), max_size=3), st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -91,3 +92,9 @@ def test_functions_that_share_their_module_s_name_stay_functions():
 
 def test_the_package_tells_type_checkers_that_it_is_typed():
     assert (Path(calirare.__file__).parent / "py.typed").is_file()
+
+
+def test_a_function_that_uses_the_package_can_go_to_another_process():
+    cloudpickle = pytest.importorskip("cloudpickle")
+    again = pickle.loads(cloudpickle.dumps(lambda: calirare.make_transactions))
+    assert again() is calirare.make_transactions

@@ -92,5 +92,9 @@ class _Package(ModuleType):
             value = getattr(value, name, value)
         super().__setattr__(name, value)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By name, as other modules: a function that says `cr.…` can then go to another process."""
+        return import_module, (__name__,)
+
 
 sys.modules[__name__].__class__ = _Package

@@ -262,10 +262,15 @@ def choose_device(device: str | torch.device) -> torch.device:
     """`"auto"` is a GPU where there is one, else the CPU."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    wrong = f"device must be 'auto', 'cpu' or 'cuda'; got {device!r}."
     try:
         chosen = torch.device(device)
     except RuntimeError as error:
-        raise InputError(f"device must be 'auto', 'cpu' or 'cuda'; got {device!r}.") from error
-    if chosen.type == "cuda" and not torch.cuda.is_available():
-        raise InputError(f"device {device!r} was asked for, but torch sees no GPU; use device='auto'.")
+        raise InputError(wrong) from error
+    if chosen.type not in ("cpu", "cuda"):
+        raise InputError(wrong)
+    if chosen.type == "cuda" and not (chosen.index or 0) < torch.cuda.device_count():
+        raise InputError(
+            f"device {device!r} was asked for, but torch sees {torch.cuda.device_count()} GPUs; use device='auto'."
+        )
     return chosen

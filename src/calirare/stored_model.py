@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from calirare.data.graph import UNKNOWN, RareGraph
 from calirare.errors import ModelFormatError
+from calirare.models import GraphInputs
 
 if TYPE_CHECKING:
     from calirare.calibration import Calibrator
@@ -82,12 +84,15 @@ def restore_calibrator(calibrator: Calibrator, state: dict[str, Any], num_classe
         need(bool(np.isfinite(np.asarray(value, dtype=np.float64)).all()), f"the calibrator's {name!r} is not finite")
     restored = calibrator.restore(state)
     need(restored.num_classes_ == num_classes, "the calibrator is for other classes")
-    if not restored.needs_graph:
-        with np.errstate(all="ignore"):
-            tried = restored.predict_proba(np.vstack([np.zeros(num_classes), np.eye(num_classes)]))
-            of_one = restored.predict_class(torch.zeros(1, 1, num_classes), 0)
-        good = tried.shape == (num_classes + 1, num_classes) and of_one.shape == (1, 1) and np.isfinite(tried).all()
-        need(bool(good), "the calibrator gives no probabilities")
+    logits, chain = np.vstack([np.zeros(num_classes), np.eye(num_classes)]), None
+    if restored.needs_graph:
+        ends = np.arange(len(logits))
+        chain = GraphInputs(RareGraph(logits, np.stack([ends[:-1], ends[1:]]), np.full(len(logits), UNKNOWN)))
+    with np.errstate(all="ignore"):
+        tried = restored.predict_proba(logits, graph=chain)
+        of_one = restored.predict_class(torch.from_numpy(logits)[:, None], 0, graph=chain)
+    good = tried.shape == logits.shape and of_one.shape == (len(logits), 1) and np.isfinite(tried).all()
+    need(bool(good), "the calibrator gives no probabilities")
     return restored
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -70,8 +71,7 @@ class GATS(Calibrator):
         places = np.empty(0) if self.train_nodes is None else np.asarray(self.train_nodes)
         self.num_nodes_ = graph.num_nodes
         self.train_nodes_ = places.astype(np.int64)
-        if places.size and not (0 <= self.train_nodes_.min() and self.train_nodes_.max() < graph.num_nodes):
-            raise InputError(f"train_nodes must lie in 0…{graph.num_nodes - 1}, the nodes of the graph.")
+        self._check_places()
         around = self._neighbourhoods(logits, graph, nodes)
         own, classes, share = (
             torch.from_numpy(logits[nodes]),
@@ -92,6 +92,15 @@ class GATS(Calibrator):
             optimizer.step()
         self.projection_, self.factors_ = projection.detach().numpy(), factors.detach().numpy()
         self.slope_, self.offset_ = float(slope.detach()), float(offset.detach())
+
+    def restore(self, state: dict[str, Any]) -> Self:
+        super().restore(state)._check_places()
+        return self
+
+    def _check_places(self) -> None:
+        places = self.train_nodes_
+        if places.size and not (0 <= places.min() and places.max() < self.num_nodes_):
+            raise InputError(f"train_nodes must lie in 0…{self.num_nodes_ - 1}, the nodes of the graph.")
 
     def _neighbourhoods(self, logits: np.ndarray, graph: GraphInputs, nodes: np.ndarray) -> _Neighbourhoods:
         train_nodes = self.train_nodes_ if graph.num_nodes == self.num_nodes_ else self.train_nodes_[:0]

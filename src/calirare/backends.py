@@ -19,7 +19,7 @@ R = TypeVar("R")
 def mapping(
     backend: str = "loky", jobs: int = -1, address: str | None = None
 ) -> Iterator[Callable[[Callable[[T], R], Sequence[T]], Iterator[R]]]:
-    """A `map` that gives results as they finish.
+    """A `map` that gives results as they finish; take all of one call's before the next call.
 
     Args:
         backend: `"loky"`: processes on this machine. `"ray"`: a Ray cluster, through joblib.
@@ -27,14 +27,13 @@ def mapping(
         address: Of a running Ray cluster; without it a local one is started and stopped.
     """
     joblib = _import("joblib", "benchmark")
-    with spread(backend, jobs, address):
-        # Tasks take seconds to minutes: one at a time, so that none waits behind a long one.
-        options = {"batch_size": 1, "pre_dispatch": "2*n_jobs", "return_as": "generator_unordered"}
+    # Tasks take seconds to minutes: one at a time, so that none waits behind a long one.
+    options = {"batch_size": 1, "pre_dispatch": "2*n_jobs", "return_as": "generator_unordered"}
+    # One pool for every call: on Ray each new one starts its workers again, which takes half a minute.
+    with spread(backend, jobs, address), joblib.Parallel(n_jobs=jobs, **options) as parallel:
 
         def run(function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
-            results: Iterator[R] = joblib.Parallel(n_jobs=jobs, **options)(
-                joblib.delayed(function)(one) for one in items
-            )
+            results: Iterator[R] = parallel(joblib.delayed(function)(one) for one in items)
             return results
 
         yield run

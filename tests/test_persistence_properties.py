@@ -8,15 +8,15 @@ import shutil
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from model_folders import paths_of, replaced
+from properties import few_or_many, run_property
 
 import calirare as cr
 from calirare.errors import CalirareError, ModelFormatError
 from calirare.persistence import header_checksum, load_graph, model_version
 
-few_or_thousands = pytest.mark.parametrize("examples", [25, pytest.param(400, marks=pytest.mark.slow)])
+few_or_thousands = few_or_many(25, 400)
 METHODS = ("jackknife", "temperature", "isotonic", "vector", "gats", "cagcn", "uncalibrated")
 odd_values = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from([2**31, 2**63, 10**30, -1, 1e308, float("nan"), float("inf")]),
@@ -40,11 +40,6 @@ def folders(graph, tmp_path_factory):
         clf.save(folder, graph)
         found[method] = folder, clf.predict_proba(graph), clf.predict_interval(graph).upper
     return found
-
-
-def run_property(examples, property, **strategies):
-    wanted = settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
-    wanted(given(**strategies)(property))()
 
 
 def ask(folder, graph):

@@ -233,7 +233,7 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         settings = self._settings()
         inputs = GraphInputs(graph, choose_device(self.device))
         weights = node_weights(labels.train_y, graph.num_classes, class_costs)
-        model = ModuleBackbone(module).to(inputs.device)
+        model = ModuleBackbone(module, graph.num_classes).to(inputs.device)
         trained = TrainedBackbone(model, inputs, labels, weights, settings, graph.num_classes)
         only_train = None if split is None else Split(train=labels.train_nodes, val=labels.val_nodes)
         return self.calibrate(trained, graph, only_train)

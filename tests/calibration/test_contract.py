@@ -171,7 +171,9 @@ def test_one_class_says_nothing(make):
     [
         ({"y": np.zeros(3, dtype=int)}, "one class per calibration node, 40 in all"),
         ({"y": np.repeat([0, 2], 20)}, "y must hold classes 0…1"),
-        ({"y": np.repeat([0.0, 1.0], 20)}, "y must hold classes 0…1"),
+        ({"y": np.repeat([0.5, 1.0], 20)}, "y must hold whole numbers"),
+        ({"nodes": np.arange(40) + 30}, "nodes must be a list of rows of logits, 0…59"),
+        ({"nodes": NODES.reshape(8, 5)}, "nodes must be a list of rows"),
         ({"weights": np.ones(3)}, "weights must hold 40 numbers"),
         ({"weights": -np.ones(40)}, "none negative"),
         ({"weights": np.zeros(40)}, "not all zero"),

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from properties import few_or_many, run_property
 from typer.testing import CliRunner
 
 import calirare as cr
@@ -17,7 +17,7 @@ from calirare.cli.main import app
 from calirare.persistence import load_graph
 
 run = CliRunner().invoke
-few_or_thousands = pytest.mark.parametrize("examples", [8, pytest.param(150, marks=pytest.mark.slow)])
+few_or_thousands = few_or_many(8, 150)
 TABLES = sorted((Path(__file__).parents[1] / "data" / "corpus").glob("*"))
 QUICK = ["--epochs", "1", "--hidden", "2"]
 
@@ -63,11 +63,6 @@ REPORT = {
     "--coverage": numbers, "--cost-miss": numbers, "--cost-alarm": numbers, "--cost-review": numbers, "--budget": numbers,
     "--rows": numbers, "--title": texts,
 }  # fmt: skip
-
-
-def run_property(examples, property, **strategies):
-    wanted = settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
-    wanted(given(**strategies)(property))()
 
 
 def chosen(options):

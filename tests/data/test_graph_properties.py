@@ -5,32 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from properties import anything, few_or_many, run_property
 
 import calirare as cr
 from calirare.errors import CalirareError, InputError
 
-few_or_thousands = pytest.mark.parametrize("examples", [40, pytest.param(500, marks=pytest.mark.slow)])
-SMALL = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5)
-any_array = st.sampled_from(
-    ["f8", "f4", "f2", "i8", "u8", "i1", "?", "c16", "U3", "S2", "M8[s]", "m8[s]", "O"]
-).flatmap(lambda kind: hnp.arrays(kind, SMALL, elements=st.none() | st.text(max_size=2) if kind == "O" else None))
-anything = st.one_of(
-    any_array, st.none(), st.integers(), st.floats(), st.text(max_size=3), st.lists(st.integers(-3, 9), max_size=4),
-    st.lists(st.lists(st.integers(-3, 9), max_size=3), max_size=4), st.dictionaries(st.text(max_size=1), st.integers()),
-)  # fmt: skip
+few_or_thousands = few_or_many(40, 500)
 OPTIONS = (
     "x", "edge_index", "y", "rare_class", "edge_weight", "class_names", "node_ids", "feature_names", "original_y",
     "public_split", "true_probability",
 )  # fmt: skip
-
-
-def run_property(examples, property, **strategies):
-    """Check a property on so many examples; `slow` runs try thousands."""
-    wanted = settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
-    wanted(given(**strategies)(property))()
 
 
 @st.composite

@@ -6,22 +6,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from properties import few_or_many, run_property
 
 from calirare.data import RareGraph, read_tables
 from calirare.errors import CalirareError
 
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*"))
 
-few_or_thousands = pytest.mark.parametrize("examples", [60, pytest.param(3000, marks=pytest.mark.slow)])
-
-
-def run_property(examples, property, **strategies):
-    """Check a property on so many examples; `slow` runs try thousands."""
-    settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))(
-        given(**strategies)(property)
-    )()
+few_or_thousands = few_or_many(60, 3000)
 
 
 words = st.text(max_size=6)

@@ -37,7 +37,7 @@ MODELS = {
     "gat": lambda c: GAT(7, c, hidden=3, heads=2),
     "gin": lambda c: GIN(7, c, hidden=4),
     "sage": lambda c: GraphSAGE(7, c, hidden=4),
-    "own": lambda c: ModuleBackbone(_Own(c)),
+    "own": lambda c: ModuleBackbone(_Own(c), c),
 }
 
 
@@ -184,7 +184,7 @@ def test_newton_follows_real_retraining_better_than_plain_influence():
     graph = small_graph(2, sparse=False, num_nodes=60)
     inputs, nodes = exact_inputs(graph), np.arange(24)
     y, weights, decay = graph.y[nodes], np.full(24, 1 / 24), 1e-2
-    model = ModuleBackbone(_Logistic()).double()
+    model = ModuleBackbone(_Logistic(), 2).double()
     trained, theta = retrain_without(model, inputs, nodes, y, weights, decay, row=None)
     with torch.no_grad():
         nn.utils.vector_to_parameters(theta, model.parameters())

@@ -6,23 +6,16 @@ import math
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from properties import anything, few_or_many, run_property
 
 from calirare import metrics
 from calirare.errors import CalirareError
 from calirare.metrics.individual import jackknife_bounds
 
-few_or_thousands = pytest.mark.parametrize("examples", [20, pytest.param(150, marks=pytest.mark.slow)])
+few_or_thousands = few_or_many(20, 150)
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=6)
-any_array = st.sampled_from(["f8", "f4", "f2", "i8", "u8", "i1", "?", "c16", "U3", "M8[s]", "O"]).flatmap(
-    lambda kind: hnp.arrays(kind, SHAPES, elements=st.none() | st.text(max_size=2) if kind == "O" else None)
-)
-anything = st.one_of(
-    any_array, st.none(), st.integers(), st.floats(), st.text(max_size=3),
-    st.lists(st.lists(st.floats(-1, 2), max_size=3), max_size=4), st.lists(st.integers(-1, 3), max_size=6),
-)  # fmt: skip
 counts = st.one_of(
     st.integers(-2, 40), st.sampled_from([2**31, 2**62, 10**30]), st.floats(), st.none(), st.text(max_size=2)
 )
@@ -37,11 +30,6 @@ TAKE_PROBABILITIES = {
 WELL_TYPED = {name: ("?", "f8") for name in ("smooth_ece", "average_precision", "roc_auc")} | {
     name: ("i8", "u8") for name in ("recall", "precision", "macro_f1", "accuracy")
 }
-
-
-def run_property(examples, property, **strategies):
-    wanted = settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
-    wanted(given(**strategies)(property))()
 
 
 def number_or_our_error(function, *arguments, most=1.0, **options):

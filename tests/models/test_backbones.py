@@ -177,5 +177,5 @@ def test_wrong_backbones_are_refused():
         def forward(self, x, edge_index):
             return super().forward(x, edge_index)[:, 0]
 
-    with pytest.raises(InputError, match=r"logits of shape \(30, classes\); got \(30,\)"):
-        ModuleBackbone(Flat().double())(exact_inputs(small_graph(2, sparse=False)))
+    with pytest.raises(InputError, match=r"logits of shape \(30, 2\), .* got torch.float64 of shape \(30,\)"):
+        ModuleBackbone(Flat().double(), 2)(exact_inputs(small_graph(2, sparse=False)))

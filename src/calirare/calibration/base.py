@@ -10,10 +10,13 @@ from scipy.special import log_softmax
 from sklearn.base import BaseEstimator
 from torch import Tensor
 
-from calirare.errors import InputError, LabelError, NotFittedError
+from calirare.data.arrays import as_doubles, as_indices
+from calirare.errors import InputError, LabelError, NotFittedError, NumericalError
 from calirare.models import GraphInputs
 
 _SMALLEST_PROBABILITY = 1e-12
+_LARGEST_LOGIT = 1e30
+"""Far beyond any model's; squares of larger ones overflow."""
 
 
 class Calibrator(BaseEstimator):
@@ -46,11 +49,13 @@ class Calibrator(BaseEstimator):
             graph: The graph, for the calibrators that look at it.
         """
         logits = check_logits(logits)
-        y = np.asarray(y)
-        rows = np.arange(len(logits)) if nodes is None else np.asarray(nodes)
+        y = as_indices(y, "y")
+        rows = np.arange(len(logits)) if nodes is None else as_indices(nodes, "nodes")
+        if rows.ndim != 1 or rows.size and not (0 <= rows.min() and rows.max() < len(logits)):
+            raise InputError(f"nodes must be a list of rows of logits, 0…{len(logits) - 1}.")
         if y.shape != rows.shape:
             raise InputError(f"y must hold one class per calibration node, {len(rows)} in all; got shape {y.shape}.")
-        if y.dtype.kind not in "iu" or y.size and not (0 <= y.min() and y.max() < logits.shape[1]):
+        if y.size and not (0 <= y.min() and y.max() < logits.shape[1]):
             raise InputError(
                 f"y must hold classes 0…{logits.shape[1] - 1}, the columns of logits; got {np.unique(y)[:5]}."
             )
@@ -65,6 +70,8 @@ class Calibrator(BaseEstimator):
             self._fit_on_graph(logits, y, weights, rows, self._graph(graph, len(logits)))
         else:
             self._fit(logits[rows], y, weights)
+        if not all(np.isfinite(value).all() for value in self.state().values()):
+            raise NumericalError(f"{type(self).__name__} finds no finite map for these logits; scale them down.")
         return self
 
     def predict_proba(self, logits: np.ndarray, *, graph: GraphInputs | None = None) -> np.ndarray:
@@ -120,19 +127,19 @@ class Calibrator(BaseEstimator):
 
 def _shares(weights: np.ndarray | None, size: int) -> np.ndarray:
     """The weights divided by their sum, all alike where none are given."""
-    array = np.ones(size) if weights is None else np.asarray(weights, dtype=np.float64)
-    if array.shape != (size,) or not np.isfinite(array).all() or (array < 0).any() or not array.sum() > 0:
+    array = np.ones(size) if weights is None else as_doubles(weights, "weights")
+    if array.shape != (size,) or (array < 0).any() or not 0 < array.sum() < np.inf:
         raise InputError(f"weights must hold {size} numbers, none negative and not all zero; got shape {array.shape}.")
     return np.asarray(array / array.sum())
 
 
 def check_logits(logits: np.ndarray) -> np.ndarray:
     """A finite float64 `(n, C)` array, or an error."""
-    array = np.asarray(logits, dtype=np.float64)
+    array = as_doubles(logits, "logits")
     if array.ndim != 2 or array.shape[1] < 2:
         raise InputError(f"logits must have shape (nodes, classes) with at least two classes; got {array.shape}.")
-    if not np.isfinite(array).all():
-        raise InputError("logits must be finite; some are NaN or infinite.")
+    if array.size and np.abs(array).max() > _LARGEST_LOGIT:
+        raise InputError(f"logits must lie within ±{_LARGEST_LOGIT:.0e}; got {np.abs(array).max():.1e}.")
     return array
 
 
@@ -142,13 +149,8 @@ def logits_from_probabilities(probabilities: np.ndarray) -> np.ndarray:
     >>> logits_from_probabilities(np.array([[0.25, 0.75]])).round(3)
     array([[-1.386, -0.288]])
     """
-    array = np.asarray(probabilities, dtype=np.float64)
-    if (
-        array.ndim != 2
-        or not np.isfinite(array).all()
-        or (array < 0).any()
-        or not np.allclose(array.sum(1), 1, atol=1e-4)
-    ):
+    array = as_doubles(probabilities, "probabilities")
+    if array.ndim != 2 or array.shape[1] < 2 or (array < 0).any() or not np.allclose(array.sum(1), 1, atol=1e-4):
         raise InputError(
             "probabilities must have shape (nodes, classes), lie in [0, 1], and have rows that sum to one."
         )

@@ -54,6 +54,25 @@ def as_floats(value: Any, name: str) -> np.ndarray:
     return np.ascontiguousarray(_finite(as_array(value, name), name))
 
 
+def as_doubles(value: Any, name: str) -> np.ndarray:
+    """`value` as float64, finite.
+
+    >>> as_doubles([[0, 1.5]], "logits")
+    array([[0. , 1.5]])
+    """
+    array = as_array(value, name)
+    try:
+        array = array.astype(np.float64) if array.dtype.kind in "biufO" else array
+    except (TypeError, ValueError, OverflowError):
+        pass
+    if array.dtype != np.float64:
+        raise InputError(f"{name} must be an array of numbers; got {type(value).__name__} of {array.dtype}.")
+    bad = int((~np.isfinite(array)).sum())
+    if bad:
+        raise InputError(f"{name} must be finite; {bad} values are NaN or infinite.")
+    return array
+
+
 def as_features(x: Any) -> np.ndarray | sp.csr_array:
     """Node features as a finite float32 `(N, F)` array, or as CSR where they are sparse."""
     if not sp.issparse(x):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from calirare.data.arrays import as_array, as_indices
+from calirare.data.arrays import as_array, as_doubles, as_indices
 from calirare.errors import InputError
 
 SUM_TOLERANCE = 1e-3
@@ -33,7 +33,7 @@ def check_classes(y: Any, name: str = "y") -> np.ndarray:
 def check_probabilities(y: Any, probabilities: Any) -> tuple[np.ndarray, np.ndarray]:
     """`y` as int64 `(n,)` and `probabilities` as float64 `(n, C)`, in [0, 1], rows summing to one."""
     classes = check_classes(y)
-    table = _as_float(probabilities, "probabilities")
+    table = as_doubles(probabilities, "probabilities")
     if table.ndim != 2 or table.shape[1] < 2:
         raise InputError(
             f"probabilities must have one row per node and a column for each of two or more classes; got shape {table.shape}."
@@ -62,7 +62,7 @@ def check_rare_scores(y_rare: Any, scores: Any, *, unit_interval: bool = False) 
         raise InputError(
             f"y_rare must be 1 for rare nodes and 0 for others; got {int(classes.max())}. Pass y == rare_class."
         )
-    values = _as_float(scores, "scores")
+    values = as_doubles(scores, "scores")
     if values.shape != classes.shape:
         raise InputError(f"scores must hold one number per node, shape {classes.shape}; got {values.shape}.")
     if unit_interval:
@@ -84,19 +84,6 @@ def check_count(value: Any, name: str, least: int = 1, most: int | None = None) 
     if most is not None and value > most:
         raise InputError(f"{name} must be at most {most:,}; got {value!r}.")
     return int(value)
-
-
-def _as_float(values: Any, name: str) -> np.ndarray:
-    array = as_array(values, name)
-    try:
-        array = array.astype(np.float64) if array.dtype.kind in "biufO" else array
-    except (TypeError, ValueError, OverflowError):
-        pass
-    if array.dtype != np.float64:
-        raise InputError(f"{name} must be an array of numbers; got {type(values).__name__} of {array.dtype}.")
-    if not np.isfinite(array).all():
-        raise InputError(f"{name} must be finite; {int((~np.isfinite(array)).sum())} values are NaN or infinite.")
-    return array
 
 
 def _in_unit_interval(values: np.ndarray, name: str) -> np.ndarray:

@@ -25,19 +25,23 @@ class ModuleBackbone(nn.Module):
     A module whose forward takes no edge weight is called without it when the graph has none.
     """
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: nn.Module, num_classes: int) -> None:
         super().__init__()
-        self.module = module
+        self.module, self.num_classes = module, num_classes
 
     def forward(self, inputs: GraphInputs) -> Tensor:
         if inputs.edge_weight is None:
             logits: Tensor = self.module(inputs.torch_x, inputs.edge_index)
         else:
             logits = self.module(inputs.torch_x, inputs.edge_index, inputs.edge_weight)
-        if logits.dim() != 2 or logits.shape[0] != inputs.num_nodes:
-            raise InputError(
-                f"backbone must return logits of shape ({inputs.num_nodes}, classes); got {tuple(logits.shape)}."
+        wanted = (inputs.num_nodes, self.num_classes)
+        if not isinstance(logits, Tensor) or tuple(logits.shape) != wanted or not logits.is_floating_point():
+            found = (
+                f"{logits.dtype} of shape {tuple(logits.shape)}"
+                if isinstance(logits, Tensor)
+                else type(logits).__name__
             )
+            raise InputError(f"backbone must return logits of shape {wanted}, a column per class; got {found}.")
         return logits
 
 
@@ -46,7 +50,7 @@ def make_backbone(
 ) -> nn.Module:
     """A fresh model. A user's module is copied, so that fitting leaves the original untouched."""
     if isinstance(backbone, nn.Module):
-        return ModuleBackbone(copy.deepcopy(backbone))
+        return ModuleBackbone(copy.deepcopy(backbone), num_classes)
     if backbone not in BACKBONES:
         raise InputError(
             f"backbone must be one of {sorted(BACKBONES)} or a torch.nn.Module; got {backbone!r}: "

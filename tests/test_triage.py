@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 import calirare as cr
 from calirare.data.graph import UNKNOWN
 from calirare.errors import InputError, MissingDependencyError, NotFittedError
-from calirare.triage import Costs, Triage, read_nodes, triage
+from calirare.triage import Costs, Triage, _num_share_labels, read_nodes, triage, wording_of
 
 COSTS = Costs(50, 5, 1)
 
@@ -79,10 +80,13 @@ def test_rows_and_columns_say_the_same(table):
     columns = table.frame()
     first = next(iter(table))
     assert list(first) == list(columns)
+    assert list(columns) == [
+        "node", "id", "probability", "lower", "upper", "set", "action", "reason", "expected_cost", "look_saves", "drivers",
+    ]  # fmt: skip
     assert {name: column[0] for name, column in columns.items()} == first
     frame = table.to_polars()
     assert frame.height == len(table) and frame["action"].to_list() == table.action.tolist()
-    assert frame.schema["probability"] == pl.Float64
+    assert frame.schema["probability"] == pl.Float64 and frame.schema["reason"] == frame.schema["set"] == pl.String
     assert table.groups_frame()["group"].tolist() == ["alert", "review", "clear", "all"]
     assert "60 review" in repr(table)
 
@@ -133,6 +137,32 @@ def test_held_out_labels_count_as_read(graph):
     np.testing.assert_array_equal(read_nodes(clf, graph), split.labelled)
 
 
+def test_of_a_graph_that_lost_other_labels_those_that_trained_the_model_are_known(graph):
+    split = cr.split_labels(graph, train_fraction=0.2, val_fraction=0.1, test_fraction=0.7, seed=0)
+    clf = cr.RareCategoryClassifier(method="temperature", epochs=30).fit(graph, split)
+    y = graph.y.copy()
+    y[split.val] = UNKNOWN
+    np.testing.assert_array_equal(read_nodes(clf, graph.with_labels(y)), np.sort(split.train))
+
+
+def test_drivers_of_the_fitted_graph_are_named_by_their_ids(clf, graph, split):
+    named = replace(graph, node_ids=np.array([f"account {i}" for i in range(graph.num_nodes)], dtype=object))
+    assert triage(clf, named, nodes=split.test[:3]).frame()["drivers"][0].startswith("account ")
+
+
+def test_what_the_rare_share_was_counted_on(graph, split):
+    """The fewer labels, the less is known of the share, and the wider the forecast."""
+    held_out = cr.split_labels(graph, train_fraction=0.2, val_fraction=0.1, test_fraction=0.7, seed=0)
+    for method, part, count in (
+        ("jackknife", split, split.train.size),
+        ("jackknife", None, graph.known.size),
+        ("temperature", held_out, held_out.val.size),
+    ):
+        clf = cr.RareCategoryClassifier(method=method, epochs=2).fit(graph, part)
+        assert _num_share_labels(clf) == count
+    assert _num_share_labels(cr.RareCategoryClassifier(rare_share=0.1, epochs=2).fit(graph, split)) is None
+
+
 def test_chosen_nodes(clf, graph):
     by_index = triage(clf, graph, nodes=[5, 3, 3], num_drivers=0)
     by_mask = triage(clf, graph, nodes=np.isin(np.arange(graph.num_nodes), [3, 5]))
@@ -161,6 +191,13 @@ def test_balanced_probabilities_are_refused(graph, split):
     clf = cr.RareCategoryClassifier(prior="balanced", epochs=5).fit(graph, split)
     with pytest.raises(InputError, match="prior='natural'"):
         triage(clf, graph)
+
+
+def test_sentences_name_the_label_s_column(clf):
+    assert wording_of(clf, 0.9).label_column == "is_fraud"
+    nameless = copy(clf)
+    nameless.schema_ = None
+    assert wording_of(nameless, 0.9).label_column is None
 
 
 def test_an_unfitted_model_is_refused(graph):

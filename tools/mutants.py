@@ -45,6 +45,24 @@ def draw(names: list[str], size: int, seed: int) -> list[str]:
     return sorted(random.Random(seed).sample(sorted(names), size)) if 0 < size < len(names) else sorted(names)
 
 
+def share_fixtures(root: Path) -> None:
+    """Let every test of a file with shared fixtures try what they call.
+
+    Such a fixture runs inside the first test that wants it, and mutmut would try its mutants on that test alone.
+    """
+    path = root / "mutants" / "mutmut-stats.json"
+    stats = json.loads(path.read_text(encoding="utf-8"))
+    tests = stats["duration_by_test"]
+    files = {name.split("::")[0] for name in tests}
+    sharing = {file for file in files if 'scope="module"' in (root / file).read_text(encoding="utf-8")}
+    for function, known in stats["tests_by_mangled_function_name"].items():
+        touched = sharing & {name.split("::")[0] for name in known}
+        stats["tests_by_mangled_function_name"][function] = sorted(
+            {*known, *(name for name in tests if name.split("::")[0] in touched)}
+        )
+    path.write_text(json.dumps(stats), encoding="utf-8")
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Count how many small breaks the tests notice.")
     parser.add_argument("--sample", type=int, default=400)
@@ -62,7 +80,10 @@ def main(arguments: list[str] | None = None) -> int:
     every = results(ROOT)
     chosen = draw(list(every), given.sample, given.seed)
     mutmut = str(Path(sys.executable).with_name("mutmut"))
-    subprocess.run([mutmut, "run", "--max-children", str(given.jobs), *chosen], cwd=ROOT, check=False, env=environment)
+    run = [mutmut, "run", "--max-children", str(given.jobs)]
+    subprocess.run([*run, chosen[0]], cwd=ROOT, check=False, env=environment)  # finds which tests call which function
+    share_fixtures(ROOT)
+    subprocess.run([*run, *chosen], cwd=ROOT, check=False, env=environment)
     after = results(ROOT)
     states = {name: status_by_exit_code[after[name]] for name in chosen}
     for name, state in states.items():

@@ -43,6 +43,17 @@ def test_a_pure_block_stays_off_zero_and_one():
     assert np.isfinite(nll(probabilities, np.repeat([1, 0], 9)))
 
 
+def test_labels_without_weight_say_nothing():
+    rng = np.random.default_rng(1)
+    logits, y, weights = rng.normal(size=(60, 2)), rng.integers(0, 2, 60), rng.random(60)
+    weights[::3] = 0.0
+    kept = weights > 0
+    some = IsotonicCalibration().fit(logits[kept], y[kept], weights=weights[kept])
+    whole = IsotonicCalibration().fit(logits, y, weights=weights)
+    assert whole.margin_ == pytest.approx(some.margin_)
+    np.testing.assert_allclose(whole.predict_proba(logits[kept]), some.predict_proba(logits[kept]), atol=1e-12)
+
+
 def test_a_class_without_calibration_labels_keeps_a_small_probability():
     logits = np.random.default_rng(2).normal(size=(30, 3))
     probabilities = IsotonicCalibration().fit(logits, np.repeat([0, 1], 15)).predict_proba(logits)

@@ -65,6 +65,15 @@ def test_both_routes_to_the_gram_matrix(monkeypatch, route, num_classes, sparse)
     assert used == [route]
 
 
+@pytest.mark.parametrize("sparse", [True, False])
+def test_pairs_in_blocks_of_a_few_neighbours(monkeypatch, sparse):
+    monkeypatch.setattr("calirare.influence.gcn_jacobian._PAIR_BYTES", 4 * 30 * 4)
+    monkeypatch.setattr(GCNJacobian, "_add_input_by_unit", GCNJacobian._add_input_by_pairs)
+    model, inputs = _case(3, sparse=sparse)
+    flat = _whole(model, inputs)[NODES].reshape(len(NODES) * 2, -1)
+    torch.testing.assert_close(GCNJacobian(model, inputs).gram(NODES), flat @ flat.T, atol=1e-10, rtol=0)
+
+
 @pytest.mark.parametrize("module", ["gcn_jacobian", "jacobian"])
 def test_blocks_of_one_node(monkeypatch, module):
     model, inputs = _case(3)

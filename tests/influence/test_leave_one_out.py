@@ -121,6 +121,24 @@ def test_blocks_do_not_change_the_answer(monkeypatch, name):
         torch.testing.assert_close(torch.cat([b for _, b in blocks], dim=1), expected, atol=1e-8, rtol=0)
 
 
+def test_a_block_stays_within_its_memory(monkeypatch):
+    engine = LeaveOneOut(*_case("gcn", 3), 1e-2)
+    per_label = 8 * engine.logits.shape[0] * engine.jacobian.push_width
+    monkeypatch.setattr("calirare.influence.leave_one_out._PUSH_BYTES", 4 * per_label + 1)
+    assert [len(rows) for rows, _ in engine.changes(np.arange(10))] == [4, 4, 2]
+
+
+@pytest.mark.parametrize(("left", "said"), [(1e-12, True), (1e-6, False)])
+def test_labels_that_stand_alone_are_counted(left, said, caplog):
+    engine = LeaveOneOut(*_case("gcn", 3), 1e-2)
+    engine.curvature.leverage = torch.zeros(7, 2, 2, dtype=torch.float64)
+    engine.curvature.leverage[3] = torch.diag(torch.tensor([0.5, 1 - left], dtype=torch.float64))
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        engine._say_if_unstable()
+    assert ("1 of 7 labels hold the model up alone" in caplog.text) == said
+
+
 def test_the_model_is_left_as_it_was():
     model, *rest = _case("gat", 2)
     model.train()
@@ -231,8 +249,12 @@ def test_little_weight_decay_is_raised_and_said(caplog):
 
 
 def test_solver_is_chosen_by_size(monkeypatch, caplog):
-    assert LeaveOneOut(*_case("gcn", 2), 1e-2).solver == "dual"
+    with caplog.at_level(logging.WARNING):
+        assert LeaveOneOut(*_case("gcn", 2), 1e-2).solver == "dual"
+    assert not caplog.text
     assert choose_solver(100, 1, 60) == "primal"
+    assert choose_solver(4_000, 3, 9_000) == "iterative" and choose_solver(4_000, 2, 9_000) == "dual"
+    assert choose_solver(8_192, 1, 9_000) == "dual" and choose_solver(8_193, 1, 9_000) == "iterative"
     monkeypatch.setattr("calirare.influence.leave_one_out._LARGEST_DENSE", 5)
     with caplog.at_level(logging.WARNING):
         assert LeaveOneOut(*_case("gcn", 2), 1e-2).solver == "iterative"

@@ -25,6 +25,9 @@ def test_interval_of_a_mean_is_the_normal_one():
     assert found.value == scores.mean()
     assert found.lower == pytest.approx(scores.mean() - half, abs=0.02)
     assert found.upper == pytest.approx(scores.mean() + half, abs=0.02)
+    half = 0.674 * scores.std() / math.sqrt(400)
+    narrow = bootstrap_interval(_share, np.zeros(400, dtype=int), scores, coverage=0.5, num_resamples=2000)
+    assert (narrow.lower, narrow.upper) == pytest.approx((scores.mean() - half, scores.mean() + half), abs=0.008)
 
 
 def test_intervals_hold_the_true_mean_as_often_as_they_say():
@@ -106,6 +109,8 @@ def test_bounds_cut_the_interval():
     ("changes", "message"),
     [
         ({"coverage": 1.0}, "coverage must lie between 0 and 1"),
+        ({"coverage": 0.0}, "coverage must lie between 0 and 1"),
+        ({"seed": -1}, "seed must be a whole number, 0 or more"),
         ({"num_resamples": -1}, "num_resamples must be a whole number, 0 or more"),
     ],
 )
@@ -115,5 +120,7 @@ def test_bad_settings_are_refused(changes, message):
 
 
 def test_rows_must_match():
+    with pytest.raises(InputError, match="every array must be an array whose rows"):
+        bootstrap_interval(_share, [0, 1], [[0.1], [0.2, 0.3]])
     with pytest.raises(InputError, match="one row per node, 2; got shape"):
         bootstrap_interval(_share, [0, 1], [0.1, 0.2, 0.3])

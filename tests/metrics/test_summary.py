@@ -6,6 +6,7 @@ from metric_cases import cases
 
 from calirare import metrics
 from calirare.errors import InputError
+from calirare.metrics.bootstrap import bootstrap_interval
 
 CASES = cases()
 Y, PROBABILITIES = CASES["random-90x2"]
@@ -46,6 +47,14 @@ def test_decisions_may_differ_from_the_largest_probability():
 def test_every_interval_holds_its_value(case):
     for estimate in metrics.summary(*CASES[case], 1, num_resamples=5).values():
         assert math.isnan(estimate.lower) or estimate.lower <= estimate.value <= estimate.upper
+
+
+def test_strata_reach_the_intervals():
+    kept = metrics.summary(Y, PROBABILITIES, 1, num_resamples=50, stratified=True)["recall"]
+    assert kept == bootstrap_interval(
+        lambda y, p: metrics.recall(y, p.argmax(axis=1), 1), Y, PROBABILITIES, num_resamples=50, stratified=True
+    )
+    assert kept != metrics.summary(Y, PROBABILITIES, 1, num_resamples=50)["recall"]
 
 
 def test_the_rare_class_and_the_decisions_are_checked():

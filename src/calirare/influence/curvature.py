@@ -11,12 +11,14 @@ They differ in what they factorise:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Protocol
 
 import numpy as np
 import torch
+from joblib import Parallel, delayed, effective_n_jobs
 from torch import Tensor
 
 from calirare.errors import NumericalError
@@ -226,7 +228,8 @@ class IterativeCurvature:
     """Conjugate gradients on (SᵀKS + λI) q = e, several columns at a time; memory for a few vectors only.
 
     The choice when both labels and parameters are many. It costs a push and a pull through the model per iteration
-    and block of labels, so leaving *all* labels out takes long; leaving out a chosen few does not.
+    and block of labels, so leaving *all* labels out takes long; leaving out a chosen few does not. Blocks run one after
+    the other, or wherever `joblib.parallel_config` sends them: processes, or a Ray cluster. The numbers are the same.
     """
 
     def __init__(
@@ -243,18 +246,24 @@ class IterativeCurvature:
         self.jacobian, self.nodes, self.terms, self.damping = jacobian, nodes, terms, damping
         self.tolerance, self.max_iterations, self.block = tolerance, max_iterations, block
         self.index = torch.from_numpy(nodes).to(terms.residual.device)
-        n, parts = terms.residual.shape
-        left_over = torch.empty(n, parts, parts, dtype=torch.float64, device=terms.residual.device)
-        for rows in self._row_blocks():
-            columns = self._inverse_columns(rows).reshape(n, parts, len(rows), parts)
-            picks = torch.arange(len(rows), device=left_over.device)
-            left_over[rows] = damping * columns[torch.from_numpy(rows).to(picks), :, picks]
-        self.left_over = left_over
-        self.leverage = torch.eye(parts).to(left_over) - left_over
+        self.left_over = self._over_blocks(self._left_over, np.arange(len(nodes)))
+        self.leverage = torch.eye(terms.residual.shape[1]).to(self.left_over) - self.left_over
 
-    def _row_blocks(self) -> Iterator[np.ndarray]:
-        for start in range(0, len(self.nodes), self.block):
-            yield np.arange(start, min(start + self.block, len(self.nodes)))
+    def _over_blocks(self, solve: Callable[[np.ndarray], Tensor], rows: np.ndarray) -> Tensor:
+        """`solve` of blocks of these rows, joined; each worker of joblib is sent the model once, with its share."""
+        blocks = [rows[start : start + self.block] for start in range(0, len(rows), self.block)]
+        workers = min(effective_n_jobs(None), len(blocks))
+        if workers < 2:
+            return _joined(solve, blocks)
+        shares = [blocks[len(blocks) * k // workers : len(blocks) * (k + 1) // workers] for k in range(workers)]
+        return torch.cat(Parallel()(delayed(_joined)(solve, share) for share in shares))
+
+    def _left_over(self, rows: np.ndarray) -> Tensor:
+        """I - SᵀMS of these labels, `(len(rows), parts, parts)`."""
+        n, parts = self.terms.residual.shape
+        columns = self._inverse_columns(rows).reshape(n, parts, len(rows), parts)
+        picks = torch.arange(len(rows), device=columns.device)
+        return self.damping * columns[torch.from_numpy(rows).to(picks), :, picks]
 
     def _multiply(self, vectors: Tensor) -> Tensor:
         """(SᵀKS + λI) times `(n, parts, columns)`."""
@@ -305,8 +314,18 @@ class IterativeCurvature:
         return by_leverage
 
     def directions(self, rows: np.ndarray, step: Step) -> Tensor:
+        return self._over_blocks(partial(self._directions, step=step), rows)
+
+    def _directions(self, rows: np.ndarray, step: Step) -> Tensor:
         return self.jacobian.pull(self.nodes, self._coefficients(rows, step))
 
     def changes_among_labelled(self, step: Step) -> Tensor:
-        parts = [self.jacobian.push(self.directions(rows, step))[self.index].double() for rows in self._row_blocks()]
-        return torch.cat(parts, dim=2)
+        def changes(rows: np.ndarray) -> Tensor:
+            pushed = self.jacobian.push(self._directions(rows, step))
+            return pushed[self.index].double().permute(2, 0, 1)
+
+        return self._over_blocks(changes, np.arange(len(self.nodes))).permute(1, 2, 0)
+
+
+def _joined(solve: Callable[[np.ndarray], Tensor], blocks: list[np.ndarray]) -> Tensor:
+    return torch.cat([solve(block) for block in blocks])

@@ -18,6 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 import psutil
+from ratios import Ratio, keep
 
 import calirare as cr
 
@@ -53,6 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", default="cora,citeseer,pubmed,dblp,facebook")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--ratios", help="file to append the ratios to")
     arguments = parser.parse_args()
     print(
         f"{'graph':10s} {'labels':>6s} {'train s':>8s} {'left out s':>10s} {'ratio':>6s} {'peak MB':>8s} {'Hessian MB':>11s}"
@@ -76,6 +78,7 @@ def main() -> None:
             f"{parameters**2 * 4 / 2**20:11.0f}",
             flush=True,
         )
+        keep([Ratio("leaving every label out / training", name, leaving, training, 0.15)], arguments.ratios)
 
 
 if __name__ == "__main__":

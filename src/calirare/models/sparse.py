@@ -39,6 +39,10 @@ class SparseMatrix:
         self._products: dict[tuple[torch.dtype, bool], Any] = {}
         self._transposed: sp.csr_array | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the prepared products: they are made again where needed, and torch copies no sparse tensor."""
+        return vars(self) | {"_products": {}}
+
     @property
     def shape(self) -> tuple[int, int]:
         rows, columns = self.csr.shape

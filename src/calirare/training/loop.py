@@ -16,6 +16,8 @@ from calirare.training.objectives.base import Objective
 from calirare.training.objectives.cross_entropy import weighted_cross_entropy
 from calirare.training.task import Task
 
+_MOST_UNREAD = 20
+"""Epochs after which a loss that is NaN is noticed at the latest."""
 Progress = Callable[[int, int, float], None]
 """Called after every epoch with the epoch (from 1), their number, and the loss."""
 
@@ -61,9 +63,12 @@ def train(
     With `validation` and `patience`, training stops when the validation loss has not fallen for `patience` epochs
     and the best parameters are restored.
     """
-    history = History()
-    optimizer = torch.optim.Adam(task.model.parameters(), lr=lr, weight_decay=task.weight_decay)
+    history, on_gpu = History(), task.inputs.device.type == "cuda"
+    optimizer = torch.optim.Adam(task.model.parameters(), lr=lr, weight_decay=task.weight_decay, fused=on_gpu)
     best, best_loss = None, math.inf
+    # Reading a loss off a GPU waits for it; where nobody asks for every epoch's, they are read some at a time.
+    patient = on_gpu and progress is None and patience is None
+    losses: list[torch.Tensor] = []
     task.model.train()
     with seeded(seed, task.inputs.device):
         for epoch in range(epochs):
@@ -71,11 +76,10 @@ def train(
             loss = objective.loss(task, epoch)
             loss.backward()
             optimizer.step()
-            history.loss.append(float(loss.detach()))
-            if not math.isfinite(history.loss[-1]):
-                raise NumericalError(
-                    f"the loss became {history.loss[-1]} in epoch {epoch + 1}; lower lr or scale the features."
-                )
+            losses.append(loss.detach())
+            if patient and epoch + 1 < epochs and len(losses) < _MOST_UNREAD:
+                continue
+            _read(losses, history)
             if progress is not None:
                 progress(epoch + 1, epochs, history.loss[-1])
             if validation is not None and patience is not None:
@@ -91,6 +95,17 @@ def train(
     taken = len(history.loss) if history.best_epoch is None else history.best_epoch + 1
     history.stopping_decay = _stopping_decay(optimizer, taken)
     return history
+
+
+def _read(losses: list[torch.Tensor], history: History) -> None:
+    """Move losses into the history, and refuse the first that is not a number."""
+    for value in torch.stack(losses).tolist():
+        history.loss.append(value)
+        if not math.isfinite(value):
+            raise NumericalError(
+                f"the loss became {value} in epoch {len(history.loss)}; lower lr or scale the features."
+            )
+    losses.clear()
 
 
 def _stopping_decay(optimizer: torch.optim.Adam, taken: int) -> float:

@@ -1,0 +1,67 @@
+"""The same answers on a GPU as on the CPU."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import calirare as cr
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return cr.make_transactions(1_000, labelled_share=0.5, rare_share=0.15, seed=0)
+
+
+@pytest.fixture(scope="module")
+def split(graph):
+    return cr.split_labels(graph, train_fraction=0.3, val_fraction=0.2, test_fraction=0.5, seed=0)
+
+
+def fit(graph, split, device, **options):
+    """Without dropout, whose random numbers differ from device to device."""
+    settings = {"epochs": 30, "weight_decay": 5e-3, "dropout": 0.0, "device": device} | options
+    return cr.RareCategoryClassifier(**settings).fit(graph, split)
+
+
+@pytest.mark.parametrize("backbone", ["gcn", "gat", "gin", "sage"])
+def test_every_backbone(graph, split, backbone):
+    on_cpu, on_gpu = (fit(graph, split, device, backbone=backbone) for device in ("cpu", "cuda"))
+    assert next(on_gpu.model_.parameters()).is_cuda
+    np.testing.assert_allclose(on_gpu.predict_proba(graph), on_cpu.predict_proba(graph), atol=1e-4)
+    np.testing.assert_allclose(on_gpu.predict_left_out(), on_cpu.predict_left_out(), atol=1e-3)
+    mine, theirs = on_gpu.predict_interval(graph), on_cpu.predict_interval(graph)
+    np.testing.assert_allclose(mine.lower, theirs.lower, atol=1e-3)
+    np.testing.assert_allclose(mine.upper, theirs.upper, atol=1e-3)
+
+
+@pytest.mark.parametrize("method", cr.methods())
+def test_every_method(graph, split, method):
+    p = fit(graph, split, "cuda", method=method, epochs=10).predict_proba(graph)
+    assert np.isfinite(p).all() and np.allclose(p.sum(axis=1), 1)
+
+
+def test_a_model_moves_between_devices(graph, split, tmp_path):
+    fitted = fit(graph, split, "cuda")
+    fitted.save(tmp_path / "model")
+    loaded = cr.load(tmp_path / "model")
+    np.testing.assert_allclose(loaded.predict_proba(graph), fitted.predict_proba(graph), atol=1e-6)
+    moved = copy.deepcopy(loaded)
+    moved.model_, moved.device = moved.model_.cpu(), "cpu"
+    np.testing.assert_allclose(moved.predict_proba(graph), fitted.predict_proba(graph), atol=1e-4)
+
+
+def test_triage_decides_alike(graph, split):
+    tables = [cr.triage(fit(graph, split, device), graph, budget=20) for device in ("cpu", "cuda")]
+    assert (tables[0].action == tables[1].action).mean() > 0.99
+    np.testing.assert_allclose(tables[0].groups["all"].cost.value, tables[1].groups["all"].cost.value, rtol=1e-3)
+
+
+def test_the_same_seed_gives_the_same_model_up_to_rounding(graph, split):
+    """Sparse products on a GPU sum in an order of their own, so not to the byte as on a CPU."""
+    first, second = (fit(graph, split, "cuda", dropout=0.5).predict_proba(graph) for _ in range(2))
+    np.testing.assert_allclose(first, second, atol=1e-5)

@@ -13,6 +13,7 @@ import pytest
 import calirare as cr
 from calirare.data.graph import UNKNOWN
 from calirare.errors import InputError, MissingDependencyError, NotFittedError
+from calirare.outlook import calibration_draws
 from calirare.triage import Costs, Triage, _num_share_labels, read_nodes, triage, wording_of
 
 COSTS = Costs(50, 5, 1)
@@ -161,6 +162,25 @@ def test_what_the_rare_share_was_counted_on(graph, split):
         clf = cr.RareCategoryClassifier(method=method, epochs=2).fit(graph, part)
         assert _num_share_labels(clf) == count
     assert _num_share_labels(cr.RareCategoryClassifier(rare_share=0.1, epochs=2).fit(graph, split)) is None
+
+
+def test_the_forecast_is_drawn_from_the_left_out_answers(table, clf):
+    want = calibration_draws(
+        clf.predict_left_out()[:, clf.rare_class_],
+        clf.labelled_y_ == clf.rare_class_,
+        rare_share=clf.shares_[clf.rare_class_],
+        num_share_labels=len(clf.labelled_y_),
+        seed=clf.seed,
+    )
+    for name, value in vars(want).items():
+        np.testing.assert_array_equal(getattr(table.draws, name), value)
+
+
+def test_a_graph_that_ends_before_the_last_label_is_another(clf, graph):
+    last = int(clf.labelled_nodes_.max())
+    inside = (graph.edge_index < last).all(axis=0)
+    shorter = cr.RareGraph(x=graph.x[:last], edge_index=graph.edge_index[:, inside], y=graph.y[:last])
+    assert read_nodes(clf, shorter) is None
 
 
 def test_chosen_nodes(clf, graph):

@@ -137,6 +137,11 @@ def test_logits_from_probabilities_undo_softmax():
             logits_from_probabilities(np.array(bad))
 
 
+def test_a_class_without_labels_takes_no_weight():
+    weights = share_weights(np.array([0, 1, 1]), np.array([0.5, 0.3, 0.2]))
+    np.testing.assert_allclose(weights, np.array([0.5, 0.15, 0.15]) / 0.8)
+
+
 def test_share_weights_give_the_classes_the_wanted_shares():
     y = np.array([0, 0, 0, 1, 2, 2])
     shares = np.array([0.7, 0.1, 0.2])

@@ -11,6 +11,7 @@ from torch import nn
 
 from calirare.errors import InputError
 from calirare.influence import LeaveOneOut, choose_solver, left_out_changes
+from calirare.influence.curvature import LEAST_LEFT_OVER, _bounded
 from calirare.models import GAT, GCN, GIN, GraphSAGE, ModuleBackbone
 from calirare.training import Task
 
@@ -137,6 +138,17 @@ def test_labels_that_stand_alone_are_counted(left, said, caplog):
     with caplog.at_level(logging.WARNING):
         engine._say_if_unstable()
     assert ("1 of 7 labels hold the model up alone" in caplog.text) == said
+
+
+def test_what_is_left_over_is_bounded_from_below():
+    rotation = torch.linalg.qr(torch.randn(2, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))).Q
+    low = rotation @ torch.diag(torch.tensor([0.5, -1e-13], dtype=torch.float64)) @ rotation.T
+    fine = 0.5 * torch.eye(2, dtype=torch.float64)
+    found = _bounded(torch.stack([fine, low, fine]))
+    torch.testing.assert_close(found[[0, 2]], torch.stack([fine, fine]), atol=0, rtol=0)
+    values = torch.linalg.eigvalsh(found[1])
+    torch.testing.assert_close(values, torch.tensor([LEAST_LEFT_OVER, 0.5], dtype=torch.float64), atol=1e-14, rtol=0)
+    assert float(_bounded(low[:1, :1].reshape(1, 1, 1) * 0)) == LEAST_LEFT_OVER
 
 
 def test_the_model_is_left_as_it_was():

@@ -15,7 +15,7 @@ from calirare.calibration.cross_fit import out_of_fold_evidence
 from calirare.calibration.jackknife import left_out_evidence
 from calirare.data.graph import RareGraph, Split
 from calirare.errors import InputError, NotFittedError
-from calirare.fitting import FitSettings, ReadLabels, TrainedBackbone, choose_device, fit_backbone
+from calirare.fitting import FitSettings, ReadLabels, TrainedBackbone, choose_device, fit_backbone, require_graph
 from calirare.influence import LeaveOneOut
 from calirare.methods import Method, get_method
 from calirare.models import GraphInputs, ModuleBackbone, predict_logits
@@ -443,6 +443,7 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
 
     def _inputs(self, graph: RareGraph) -> GraphInputs:
         self._require_fitted()
+        require_graph(graph)
         if graph.num_features != self.n_features_in_:
             raise InputError(
                 f"the graph has {graph.num_features} features; the model was fitted on {self.n_features_in_}."

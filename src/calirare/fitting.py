@@ -17,6 +17,7 @@ from calirare.data.splits import split_labels
 from calirare.errors import InputError, LabelError
 from calirare.influence import LeaveOneOut
 from calirare.methods import Method
+from calirare.metrics.inputs import check_count, is_number
 from calirare.models import GraphInputs, evaluating, make_backbone, predict_logits
 from calirare.training import History, Progress, Task, node_weights, seeded, train
 from calirare.training.objectives.cross_entropy import weighted_cross_entropy
@@ -27,6 +28,8 @@ _FAR_FROM_OPTIMUM = 2.5
 """Ratio of effective to assumed weight decay above which one Newton step visibly exaggerates what a label does."""
 _MOST_HIDDEN = 100_000
 """Beyond any use, and below what asks for all the memory of a machine before it is refused."""
+_LARGEST_RATE = 1e6
+"""Learning rates and weight decays beyond it overflow in single precision after a few steps."""
 _HELD_OUT_SHARE = 0.25
 """Share of the known labels set aside for a method that calibrates on held-out labels when no split is given."""
 
@@ -43,6 +46,11 @@ class ReadLabels:
     @classmethod
     def of(cls, method: Method, graph: RareGraph, split: Split | None, seed: int) -> ReadLabels:
         """Pick them by the method's declaration. Without a split every known label is used."""
+        require_graph(graph)
+        if split is not None and not isinstance(split, Split):
+            raise InputError(
+                f"split must be a Split of train, val and test nodes, or None; got {type(split).__name__}."
+            )
         if split is None:
             split = _split_of_known(method, graph, seed)
         train_nodes = split.labelled if method.trains_on == "train+val" else split.train
@@ -82,8 +90,8 @@ class ReadLabels:
         shares: np.ndarray = counts / counts.sum()
         if rare_share is None:
             return shares
-        if not 0 < rare_share < 1:
-            raise InputError(f"rare_share must lie between 0 and 1; got {rare_share}.")
+        if not is_number(rare_share) or not 0 < rare_share < 1:
+            raise InputError(f"rare_share must lie between 0 and 1; got {rare_share!r}.")
         others = shares.copy()
         others[graph.rare_class] = 0.0
         shares = (1 - rare_share) * others / others.sum()
@@ -117,18 +125,18 @@ class FitSettings:
     patience: int | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (("hidden", 1), ("epochs", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < least:
-                raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}.")
-        if self.hidden > _MOST_HIDDEN:
-            raise InputError(f"hidden must be at most {_MOST_HIDDEN:,}; got {self.hidden!r}.")
-        if not 0 <= self.dropout < 1:
+        check_count(self.hidden, "hidden", most=_MOST_HIDDEN)
+        check_count(self.epochs, "epochs")
+        if self.patience is not None:
+            check_count(self.patience, "patience")
+        if not is_number(self.dropout) or not 0 <= self.dropout < 1:
             raise InputError(f"dropout must lie in [0, 1); got {self.dropout!r}.")
-        if not self.lr > 0 or not np.isfinite(self.lr):
-            raise InputError(f"lr must be positive; got {self.lr!r}.")
-        if not self.weight_decay >= 0 or not np.isfinite(self.weight_decay):
-            raise InputError(f"weight_decay must not be negative; got {self.weight_decay!r}.")
+        if not is_number(self.lr) or not 0 < self.lr <= _LARGEST_RATE:
+            raise InputError(f"lr must be positive, and at most {_LARGEST_RATE:g}; got {self.lr!r}.")
+        if not is_number(self.weight_decay) or not 0 <= self.weight_decay <= _LARGEST_RATE:
+            raise InputError(
+                f"weight_decay must not be negative, and at most {_LARGEST_RATE:g}; got {self.weight_decay!r}."
+            )
 
 
 @dataclass
@@ -256,6 +264,14 @@ def fit_backbone(
         )
         history.loss.extend(more.loss)
     return TrainedBackbone(model, inputs, labels, weights, settings, num_classes, history)
+
+
+def require_graph(graph: object) -> None:
+    """Refuse what is no graph, with a word on how to get one."""
+    if not isinstance(graph, RareGraph):
+        raise InputError(
+            f"graph must be a RareGraph; got {type(graph).__name__}. Make one with read_tables, from_pyg or RareGraph."
+        )
 
 
 def choose_device(device: str | torch.device) -> torch.device:

@@ -62,3 +62,18 @@ def test_three_kills_change_no_byte(tmp_path, tiny):
     assert 0 < kept[0] < kept[1] < kept[2] <= count(undisturbed) == count(disturbed), f"seed {seed}"
     assert tables(disturbed) == tables(undisturbed), f"seed {seed}"
     assert {"results.md", "index.html", "calibration.tex", "calibration.csv"} <= tables(disturbed).keys()
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_it_with_130_and_it_goes_on(tmp_path, tiny):
+    process = start(tmp_path, tiny)
+    while count(tmp_path) < 2 and process.poll() is None:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
+    assert process.wait(60) == 130, (tmp_path / "log").read_text()
+    said = (tmp_path / "log").read_text()
+    assert "Traceback" not in said and "Error" not in said, said
+    kept = count(tmp_path)
+    assert kept >= 2 and not list((tmp_path / "results").rglob(".*")) and not tables(tmp_path)
+    finish(tmp_path, tiny)
+    assert count(tmp_path) > kept and "results.md" in tables(tmp_path)

@@ -10,7 +10,10 @@ import scipy.sparse as sp
 
 import calirare as cr
 from calirare.data.graph import RareGraph
+from calirare.errors import DataError
 from calirare.outlook import CalibrationDraws
+from calirare.persistence import load_graph
+from calirare.review.app import open_desk
 from calirare.review.attributes import compare, say_number
 from calirare.review.case import describe_case, strongest_pulls
 from calirare.review.neighbourhood import MOST_DRAWN, MOST_NEIGHBOURS, neighbourhood
@@ -168,3 +171,13 @@ def test_where_every_node_is_labelled_all_are_listed():
     snapshot = Snapshot("v", clf, graph, Base(graph.y, None), Scores.of(clf, graph))
     assert snapshot.listed.size == 300
     assert replace(snapshot, version="w").find(str(graph.ids[5])) == 5
+
+
+def test_two_nodes_of_one_name_are_refused(model, tmp_path):
+    """Decisions are kept by name: one of the two would get the other's."""
+    clf, graph = cr.load(model), load_graph(model)
+    ids = graph.ids.astype(object)
+    ids[7] = ids[3]
+    clf.save(tmp_path / "twins", graph=replace(graph, node_ids=ids.astype(str)))
+    with pytest.raises(DataError, match=f"several nodes are called '{ids[3]}'"):
+        open_desk(tmp_path / "twins")

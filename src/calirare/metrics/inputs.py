@@ -77,6 +77,15 @@ def check_class(of_class: Any, num_classes: int, name: str = "of_class") -> int:
     return int(of_class)
 
 
+def is_number(value: Any) -> bool:
+    """Whether it is a finite number, and no truth value."""
+    return (
+        isinstance(value, (int, float, np.integer, np.floating))
+        and not isinstance(value, bool)
+        and bool(np.isfinite(value))
+    )
+
+
 def check_count(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
     """`value` as an int of at least `least`, and of at most `most` where memory depends on it."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:

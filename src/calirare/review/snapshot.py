@@ -103,7 +103,14 @@ class Snapshot:
     def load(cls, model: Path) -> Self:
         """Read a model folder with its graph; scores come from the file of an earlier start, or are computed."""
         clf, graph, version = load(model), load_graph(model), model_version(model)
-        return cls(version, clf, graph, load_base(model, clf, graph), load_scores(model, clf, graph))
+        snapshot = cls(version, clf, graph, load_base(model, clf, graph), load_scores(model, clf, graph))
+        if len(snapshot.index) < graph.num_nodes:
+            twice = next(name for node, name in enumerate(snapshot.ids) if snapshot.find(name) != node)
+            raise DataError(
+                f"several nodes are called {twice!r}, and the desk keeps decisions by name; "
+                "give every node a name of its own and save the model again."
+            )
+        return snapshot
 
     @cached_property
     def ids(self) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from calirare.data.arrays import as_doubles
 from calirare.errors import InputError, LabelError
 
 ClassCosts = str | tuple[float, ...] | list[float] | None
@@ -29,8 +30,8 @@ def node_weights(y: np.ndarray, num_classes: int, costs: ClassCosts = "inverse_f
             raise InputError(f"class_costs must be 'inverse_frequency', None, or one cost per class; got {costs!r}.")
         per_class = np.divide(1.0, counts, out=np.zeros(num_classes), where=counts > 0)
     else:
-        per_class = np.asarray(costs, dtype=np.float64)
-        if per_class.shape != (num_classes,) or not np.isfinite(per_class).all() or (per_class <= 0).any():
+        per_class = as_doubles(costs, "class_costs")
+        if per_class.shape != (num_classes,) or (per_class <= 0).any():
             raise InputError(f"class_costs must hold {num_classes} positive numbers, one per class; got {costs!r}.")
     if not y.size:
         raise LabelError("no labelled node to train on; give labels to some nodes of each class.")

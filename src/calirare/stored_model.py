@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _LEARNED = re.compile(r"[a-z]\w*_")
 """Names of what `fit` learned; a file may set these and nothing else of an object."""
 
+_LARGEST_LEARNED = 1e15
+"""Of a calibrator: beyond any that a fit gives, and small enough that its products with logits stay finite."""
+
 
 def need(holds: bool, what: str) -> None:
     """Refuse the folder unless `holds`."""
@@ -81,7 +84,8 @@ def restore_calibrator(calibrator: Calibrator, state: dict[str, Any], num_classe
     """The calibrator with this state, once it has shown that it can answer."""
     for name, value in state.items():
         need(_LEARNED.fullmatch(name) is not None, f"a calibrator has no {name!r}")
-        need(bool(np.isfinite(np.asarray(value, dtype=np.float64)).all()), f"the calibrator's {name!r} is not finite")
+        inside = np.abs(np.asarray(value, dtype=np.float64)) <= _LARGEST_LEARNED
+        need(bool(inside.all()), f"the calibrator's {name!r} is NaN or out of range")
     restored = calibrator.restore(state)
     need(restored.num_classes_ == num_classes, "the calibrator is for other classes")
     logits, chain = np.vstack([np.zeros(num_classes), np.eye(num_classes)]), None

@@ -10,7 +10,7 @@ from properties import anything, few_or_many, run_property
 import calirare as cr
 from calirare.errors import CalirareError
 
-few_or_many_examples = few_or_many(12, 400)
+few_or_many_examples = few_or_many(6, 400)
 numbers = st.one_of(st.integers(-3, 40), st.floats(), st.none(), st.booleans(), st.text(max_size=3))
 ARGUMENTS = {
     "method": st.sampled_from([*cr.methods(), "", "jacknife", None, 3]),

@@ -16,7 +16,7 @@ import calirare as cr
 from calirare.errors import CalirareError, ModelFormatError
 from calirare.persistence import header_checksum, load_graph, model_version
 
-few_or_thousands = few_or_many(25, 400)
+few_or_thousands = few_or_many(12, 400)
 METHODS = ("jackknife", "temperature", "isotonic", "vector", "gats", "cagcn", "uncalibrated")
 odd_values = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from([2**31, 2**63, 10**30, -1, 1e308, float("nan"), float("inf")]),

@@ -15,7 +15,7 @@ from calirare.calibration import logits_from_probabilities
 from calirare.errors import CalirareError
 from calirare.models import GraphInputs
 
-few_or_many_examples = few_or_many(15, 500)
+few_or_many_examples = few_or_many(8, 500)
 every_calibrator = pytest.mark.parametrize(
     "name",
     ["TemperatureScaling", "VectorScaling", "MatrixScaling", "PlattScaling", "IsotonicCalibration", "CaGCN", "GATS"],

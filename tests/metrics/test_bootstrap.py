@@ -48,6 +48,7 @@ def _calibrated(generator, sharpen):
     return y, np.column_stack([1 - q, q])
 
 
+@pytest.mark.slow
 def test_resampling_bias_of_a_calibration_error_is_taken_out():
     """Resamples of a binned error lie above it; the percentile interval would miss the truth, nearly 0, every time."""
     generator = np.random.default_rng(2)

@@ -13,17 +13,17 @@ demo: $(READY)  ## the whole story on a generated transaction network
 	@$(BIN)/calirare demo --out demo
 
 test: $(READY)  ## default tests; those that need datasets run where these exist
-	@$(BIN)/python -m pytest -q -n $(WORKERS)
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 browser: $(READY)  ## the report and the review desk in Chromium
-	@$(BIN)/python -m pytest -q -n $(WORKERS) -m browser
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m browser
 
 coverage: $(READY)  ## the default and the browser tests; fails where they miss more than a twentieth of lines and branches
-	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow or browser" \
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow or browser" \
 		--cov --cov-report=term-missing:skip-covered --cov-fail-under=95
 
 slow: $(READY)  ## crashes, thousands of malformed inputs, a Ray cluster: a quarter of an hour
-	@$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m slow
 
 lint: $(READY)
 	@$(BIN)/ruff check src tests examples benchmarks docs tools

@@ -101,3 +101,17 @@ def test_the_data_layer_imports_no_optional_library():
     code = "import sys, calirare.data; print([m for m in ('polars', 'pooch') if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_what_is_printed_fits_on_a_line():
+    graph = RareGraph(
+        x=np.ones((4, 2)),
+        edge_index=[[0, 1], [1, 2]],
+        y=[0, 1, 1, -1],
+        class_names=("ok", "fraud"),
+        name="payments",
+    )
+    assert repr(graph) == (
+        "RareGraph(payments: 4 nodes, 2 edges, 2 features; 3 labels, 2 of them 'fraud', the rare class)"
+    )
+    assert repr(Split(train=[0, 1], val=[2])) == "Split(2 train, 1 val, 0 test)"

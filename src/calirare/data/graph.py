@@ -56,6 +56,9 @@ class Split:
             shown = values[counts > 1][:5].tolist()
             raise InputError(f"Split parts must be disjoint and free of repeats; node {shown} appears more than once.")
 
+    def __repr__(self) -> str:
+        return f"Split({self.train.size:,} train, {self.val.size:,} val, {self.test.size:,} test)"
+
     @property
     def labelled(self) -> np.ndarray:
         """Train and validation nodes together, sorted: every label a method may read."""
@@ -167,6 +170,14 @@ class RareGraph:
             parts = np.concatenate([self.public_split.train, self.public_split.val, self.public_split.test])
             if parts.size and parts.max() >= num_nodes:
                 raise InputError(f"public_split must name nodes 0…{num_nodes - 1}; got {int(parts.max())}.")
+
+    def __repr__(self) -> str:
+        known = self.y[self.known]
+        return (
+            f"RareGraph({self.name}: {self.num_nodes:,} nodes, {self.num_edges:,} edges, "
+            f"{self.num_features:,} features; {known.size:,} labels, {(known == self.rare_class).sum():,} of them "
+            f"{self.class_names[self.rare_class]!r}, the rare class)"
+        )
 
     @property
     def num_nodes(self) -> int:

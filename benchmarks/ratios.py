@@ -37,8 +37,8 @@ def keep(ratios: list[Ratio], path: str | None) -> None:
             file.writelines(json.dumps(asdict(one)) + "\n" for one in ratios)
 
 
-def show(path: str) -> int:
-    """Print what the file holds, with versions; how many ratios are above what they should not exceed."""
+def show(path: str) -> None:
+    """Print what the file holds, with versions."""
     kept = [Ratio(**json.loads(line)) for line in Path(path).read_text(encoding="utf-8").splitlines()]
     packages = ("calirare", "torch", "torch-geometric", "numpy", "scipy", "scikit-learn")
     print(
@@ -55,4 +55,3 @@ def show(path: str) -> int:
             + ("  above" if ratio > one.most else "")
         )
     print(f"{len(kept) - above} of {len(kept)} within what they should not exceed")
-    return above

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from joblib.externals import cloudpickle
 
 import calirare
 
@@ -95,6 +96,5 @@ def test_the_package_tells_type_checkers_that_it_is_typed():
 
 
 def test_a_function_that_uses_the_package_can_go_to_another_process():
-    cloudpickle = pytest.importorskip("cloudpickle")
     again = pickle.loads(cloudpickle.dumps(lambda: calirare.make_transactions))
     assert again() is calirare.make_transactions

@@ -29,7 +29,7 @@ def mapping(
     joblib = _import("joblib", "benchmark")
     # Tasks take seconds to minutes: one at a time, so that none waits behind a long one.
     options = {"batch_size": 1, "pre_dispatch": "2*n_jobs", "return_as": "generator_unordered"}
-    # One pool for every call: on Ray each new one starts its workers again, which takes half a minute.
+    # One pool for every call: on Ray each new one would start its workers again.
     with spread(backend, jobs, address), joblib.Parallel(n_jobs=jobs, **options) as parallel:
 
         def run(function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:

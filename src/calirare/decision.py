@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from calirare.errors import InputError
-from calirare.metrics.inputs import check_count, check_rare_scores
+from calirare.metrics.inputs import check_count, check_rare_scores, is_number
 
 ACTIONS = ("alert", "review", "clear")
 """In the order of urgency."""
@@ -69,11 +69,11 @@ class Costs:
     def __post_init__(self) -> None:
         for name, least_allowed in (("miss", False), ("alarm", False), ("review", True)):
             value = getattr(self, name)
-            fine = _is_number(value) and np.isfinite(value) and (value >= 0 if least_allowed else value > 0)
+            fine = is_number(value) and (value >= 0 if least_allowed else value > 0)
             if not fine:
                 rule = "a number of at least 0" if least_allowed else "a positive number"
                 raise InputError(f"cost_{name} must be {rule}; got {value!r}.")
-        if not _is_number(self.review_error) or not 0 <= self.review_error < 0.5:
+        if not is_number(self.review_error) or not 0 <= self.review_error < 0.5:
             raise InputError(f"review_error must lie in [0, 0.5); got {self.review_error!r}.")
 
     def thresholds(self) -> Thresholds:
@@ -163,7 +163,3 @@ def check_actions(action: Any) -> np.ndarray:
             f"action must hold one of {list(ACTIONS)} per node; got {strange[:3].tolist() or taken.shape}."
         )
     return taken
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

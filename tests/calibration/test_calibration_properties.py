@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from graph_cases import small_graph
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -123,8 +124,6 @@ def test_probabilities_of_any_kind(examples):
     ids=["one column", "three columns", "five rows", "a vector", "NaN", "whole numbers", "a pair", "nothing"],
 )
 def test_a_trained_module_that_gives_no_logits(output):
-    torch = pytest.importorskip("torch")
-
     class Module(torch.nn.Module):
         def __init__(self, num_features):
             super().__init__()

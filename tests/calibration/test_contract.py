@@ -177,6 +177,7 @@ def test_one_class_says_nothing(make):
         ({"weights": np.ones(3)}, "weights must hold 40 numbers"),
         ({"weights": -np.ones(40)}, "none negative"),
         ({"weights": np.zeros(40)}, "not all zero"),
+        ({"weights": np.full(40, 1e308)}, "weights must hold 40 numbers"),
     ],
 )
 def test_bad_arguments_are_refused(make, changes, words):

@@ -128,9 +128,11 @@ class Calibrator(BaseEstimator):
 def _shares(weights: np.ndarray | None, size: int) -> np.ndarray:
     """The weights divided by their sum, all alike where none are given."""
     array = np.ones(size) if weights is None else as_doubles(weights, "weights")
-    if array.shape != (size,) or (array < 0).any() or not 0 < array.sum() < np.inf:
+    with np.errstate(over="ignore"):
+        total = array.sum()
+    if array.shape != (size,) or (array < 0).any() or not 0 < total < np.inf:
         raise InputError(f"weights must hold {size} numbers, none negative and not all zero; got shape {array.shape}.")
-    return np.asarray(array / array.sum())
+    return np.asarray(array / total)
 
 
 def check_logits(logits: np.ndarray) -> np.ndarray:

@@ -7,9 +7,8 @@ import sys
 
 def run() -> None:
     """Start the program; the entry point `calirare`."""
-    if hasattr(
-        sys.stdout, "reconfigure"
-    ):  # a path in another encoding, or a terminal without ours, is no reason to fail
+    # A path in another encoding, or a terminal without ours, is no reason to fail.
+    if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         from calirare.cli.main import app

@@ -66,8 +66,13 @@ def score(
     if not asked and not wants_parts(nodes, edges):
         facts, top = _score_at_once(classifier, nodes, edges, out, names, settings)
     else:
-        settings |= {"partitions": partitions or None, "work": work}
-        settings |= {"backend": backend, "jobs": jobs, "address": address}
+        settings |= {
+            "partitions": partitions or None,
+            "work": work,
+            "backend": backend,
+            "jobs": jobs,
+            "address": address,
+        }
         facts, top = _score_in_parts(classifier, nodes, edges, out, names, settings)
     if as_json:
         console.show_json({"scores": out, "coverage": coverage, **facts})

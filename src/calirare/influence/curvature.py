@@ -320,11 +320,11 @@ class IterativeCurvature:
         return self.jacobian.pull(self.nodes, self._coefficients(rows, step))
 
     def changes_among_labelled(self, step: Step) -> Tensor:
-        def changes(rows: np.ndarray) -> Tensor:
-            pushed = self.jacobian.push(self._directions(rows, step))
-            return pushed[self.index].double().permute(2, 0, 1)
+        return self._over_blocks(partial(self._changes, step=step), np.arange(len(self.nodes))).permute(1, 2, 0)
 
-        return self._over_blocks(changes, np.arange(len(self.nodes))).permute(1, 2, 0)
+    def _changes(self, rows: np.ndarray, step: Step) -> Tensor:
+        """What leaving out these labels does to all: `(len(rows), n, parts)`."""
+        return self.jacobian.push(self._directions(rows, step))[self.index].double().permute(2, 0, 1)
 
 
 def _joined(solve: Callable[[np.ndarray], Tensor], blocks: list[np.ndarray]) -> Tensor:

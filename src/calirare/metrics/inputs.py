@@ -79,11 +79,8 @@ def check_class(of_class: Any, num_classes: int, name: str = "of_class") -> int:
 
 def is_number(value: Any) -> bool:
     """Whether it is a finite number, and no truth value."""
-    return (
-        isinstance(value, (int, float, np.integer, np.floating))
-        and not isinstance(value, bool)
-        and bool(np.isfinite(value))
-    )
+    known = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return known and bool(-np.inf < value < np.inf)
 
 
 def check_count(value: Any, name: str, least: int = 1, most: int | None = None) -> int:

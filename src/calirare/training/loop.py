@@ -67,7 +67,7 @@ def train(
     optimizer = torch.optim.Adam(task.model.parameters(), lr=lr, weight_decay=task.weight_decay, fused=on_gpu)
     best, best_loss = None, math.inf
     # Reading a loss off a GPU waits for it; where nobody asks for every epoch's, they are read some at a time.
-    patient = on_gpu and progress is None and patience is None
+    unwatched = on_gpu and progress is None and patience is None
     losses: list[torch.Tensor] = []
     task.model.train()
     with seeded(seed, task.inputs.device):
@@ -77,7 +77,7 @@ def train(
             loss.backward()
             optimizer.step()
             losses.append(loss.detach())
-            if patient and epoch + 1 < epochs and len(losses) < _MOST_UNREAD:
+            if unwatched and epoch + 1 < epochs and len(losses) < _MOST_UNREAD:
                 continue
             _read(losses, history)
             if progress is not None:

@@ -9,7 +9,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from joblib.externals import cloudpickle
 
 import calirare
 
@@ -95,6 +94,6 @@ def test_the_package_tells_type_checkers_that_it_is_typed():
     assert (Path(calirare.__file__).parent / "py.typed").is_file()
 
 
-def test_a_function_that_uses_the_package_can_go_to_another_process():
-    again = pickle.loads(cloudpickle.dumps(lambda: calirare.make_transactions))
-    assert again() is calirare.make_transactions
+def test_the_package_can_be_named_in_another_process():
+    """What joblib sends with a function that says `cr.…`."""
+    assert pickle.loads(pickle.dumps(calirare)) is calirare

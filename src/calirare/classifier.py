@@ -46,6 +46,8 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         class_costs: `"inverse_frequency"`, one cost per class, or None.
         patience: Stop when the validation loss has not fallen for this many epochs; only for methods that train on
             the training labels alone and read validation labels.
+        settle: Share of the epochs, the last ones, without dropout. Training then comes to rest, which is where leaving
+            a label out by one Newton step agrees with retraining. 0: the paper's training.
 
     >>> import calirare as cr
     >>> graph = cr.make_transactions(num_nodes=600, seed=0)
@@ -69,6 +71,7 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         device: str = "auto",
         class_costs: ClassCosts = "inverse_frequency",
         patience: int | None = None,
+        settle: float = 0.25,
     ) -> None:
         self.backbone = backbone
         self.method = method
@@ -83,6 +86,7 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         self.device = device
         self.class_costs = class_costs
         self.patience = patience
+        self.settle = settle
 
     # Fitting
 

@@ -123,6 +123,7 @@ class FitSettings:
     seed: int = 0
     class_costs: ClassCosts = "inverse_frequency"
     patience: int | None = None
+    settle: float = 0.25
 
     def __post_init__(self) -> None:
         check_count(self.hidden, "hidden", most=_MOST_HIDDEN)
@@ -131,6 +132,8 @@ class FitSettings:
             check_count(self.patience, "patience")
         if not is_number(self.dropout) or not 0 <= self.dropout < 1:
             raise InputError(f"dropout must lie in [0, 1); got {self.dropout!r}.")
+        if not is_number(self.settle) or not 0 <= self.settle <= 1:
+            raise InputError(f"settle must lie in [0, 1]; got {self.settle!r}.")
         if not is_number(self.lr) or not 0 < self.lr <= _LARGEST_RATE:
             raise InputError(f"lr must be positive, and at most {_LARGEST_RATE:g}; got {self.lr!r}.")
         if not is_number(self.weight_decay) or not 0 <= self.weight_decay <= _LARGEST_RATE:
@@ -247,6 +250,7 @@ def fit_backbone(
         seed=settings.seed,
         validation=validation if method.trains_on == "train" else None,
         patience=settings.patience,
+        settle=settings.settle if method.settles else 0.0,
         progress=None if progress is None else lambda epoch, _, loss: progress(epoch, total, loss),
     )
     if refinement is not None:

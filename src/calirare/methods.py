@@ -52,6 +52,7 @@ class Method:
         evidence: Where the calibrator's logits come from: the validation labels, the training labels left out one
             by one (`left_out`) or fold by fold (`cross_fit`), or nowhere.
         refinement: A second round of training, or None.
+        settles: Whether training ends without dropout. The paper's own methods train as the paper does.
         source: Key in `docs/references.bib`.
     """
 
@@ -62,6 +63,7 @@ class Method:
     calibrator: Callable[[], Calibrator] | None = None
     evidence: Evidence = "none"
     refinement: Refinement | None = None
+    settles: bool = True
     source: str = ""
 
     @property
@@ -131,11 +133,14 @@ for _method in (
     Method("mixup", "two-branch graph MixUp", objective=MixUp, source="wang2021mixup"),
     Method("cagcn", "a temperature per node by a GCN", calibrator=CaGCN, evidence="val", source="wang2021"),
     Method("gats", "a temperature per node by attention", calibrator=GATS, evidence="val", source="hsu2022"),
-    Method("calirare", "cross-entropy and EICE, the paper's text", objective=_calirare, source="wu2023"),
+    Method(
+        "calirare", "cross-entropy and EICE, the paper's text", objective=_calirare, settles=False, source="wu2023"
+    ),
     Method(
         "calirare_code",
         "fine-tuning on validation labels, the paper's published code",
         refinement=Refinement(SoftmaxTwice, epochs=200, lr=1e-3),
+        settles=False,
         source="wu2023",
     ),
     Method(

@@ -75,12 +75,12 @@ class Entry:
     def training(self) -> tuple[object, ...]:
         """Entries with equal values share one trained backbone."""
         method = get_method(self.method)
-        return self.backbone, self.options, method.objective, method.trains_on, method.refinement
+        return self.backbone, self.options, method.objective, method.trains_on, method.refinement, method.settles
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How every model of the grid is split and trained; the defaults are the paper's."""
+    """How every model of the grid is split and trained; the defaults are the paper's, but for `settle`."""
 
     num_val: int = 500
     num_test: int = 1000
@@ -89,6 +89,7 @@ class Settings:
     epochs: int = 200
     lr: float = 0.01
     weight_decay: float = 5e-4
+    settle: float = 0.25
     device: str = "cpu"
 
     @property

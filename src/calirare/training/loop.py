@@ -56,12 +56,16 @@ def train(
     seed: int,
     validation: Task | None = None,
     patience: int | None = None,
+    settle: float = 0.0,
     progress: Progress | None = None,
 ) -> History:
     """Fit `task.model` in place with Adam and L2 weight decay.
 
     With `validation` and `patience`, training stops when the validation loss has not fallen for `patience` epochs
     and the best parameters are restored.
+
+    The last `settle` share of the epochs trains the model as it will be used, in eval mode: the noise of dropout dies
+    down, and the model comes to rest where its loss without noise has little slope.
     """
     history, on_gpu = History(), task.inputs.device.type == "cuda"
     optimizer = torch.optim.Adam(task.model.parameters(), lr=lr, weight_decay=task.weight_decay, fused=on_gpu)
@@ -69,9 +73,12 @@ def train(
     # Reading a loss off a GPU waits for it; where nobody asks for every epoch's, they are read some at a time.
     unwatched = on_gpu and progress is None and patience is None
     losses: list[torch.Tensor] = []
+    settled_from = epochs - int(settle * epochs)
     task.model.train()
     with seeded(seed, task.inputs.device):
         for epoch in range(epochs):
+            if epoch == settled_from:
+                task.model.eval()
             optimizer.zero_grad()
             loss = objective.loss(task, epoch)
             loss.backward()

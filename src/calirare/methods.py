@@ -133,9 +133,7 @@ for _method in (
     Method("mixup", "two-branch graph MixUp", objective=MixUp, source="wang2021mixup"),
     Method("cagcn", "a temperature per node by a GCN", calibrator=CaGCN, evidence="val", source="wang2021"),
     Method("gats", "a temperature per node by attention", calibrator=GATS, evidence="val", source="hsu2022"),
-    Method(
-        "calirare", "cross-entropy and EICE, the paper's text", objective=_calirare, settles=False, source="wu2023"
-    ),
+    Method("calirare", "cross-entropy and EICE, the paper's text", objective=_calirare, settles=False, source="wu2023"),
     Method(
         "calirare_code",
         "fine-tuning on validation labels, the paper's published code",

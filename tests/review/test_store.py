@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -17,7 +18,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
 from calirare.errors import DataError, InputError
-from calirare.review.database import database_url
+from calirare.review.database import database_url, write_ahead
 from calirare.review.store import CHOICES, ConflictError, DecisionStore
 
 
@@ -186,6 +187,30 @@ def test_many_desks_may_create_the_table_at_once(database):
     store = DecisionStore.open(database)
     assert len(store.since()) == 16
     store.close()
+
+
+@pytest.mark.parametrize(
+    ("codes", "tries"),
+    [([], 1), ([sqlite3.SQLITE_BUSY] * 2, 3), ([sqlite3.SQLITE_BUSY_RECOVERY], 2), ([sqlite3.SQLITE_READONLY], None)],
+)
+def test_a_desk_that_opens_waits_while_another_sets_the_file_up(codes, tries):
+    """SQLite says "locked" at once when two connections switch one file to WAL, whatever the timeout."""
+    asked = []
+
+    class Cursor:
+        def execute(self, statement):
+            asked.append(statement)
+            if len(asked) <= len(codes):
+                error = sqlite3.OperationalError("no")
+                error.sqlite_errorcode = codes[len(asked) - 1]
+                raise error
+
+    if tries is None:
+        with pytest.raises(sqlite3.OperationalError):
+            write_ahead(Cursor())
+    else:
+        write_ahead(Cursor())
+        assert len(asked) == tries
 
 
 WRITER = """

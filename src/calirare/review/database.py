@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from calirare.errors import InputError, MissingDependencyError
 
 FILE = "decisions.sqlite"
 """The SQLite file beside a model."""
+_LONGEST_WAIT = 30.0
+"""Seconds that a statement waits for another desk's lock on an SQLite file."""
 
 
 def database_url(where: str | Path) -> URL:
@@ -48,13 +52,26 @@ def make_engine(url: URL) -> Engine:
             return create_engine(url, isolation_level="AUTOCOMMIT", pool_size=16, max_overflow=48, pool_pre_ping=True)
         except ModuleNotFoundError:
             raise MissingDependencyError("psycopg", "review") from None
-    engine = create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"timeout": 30})
+    engine = create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"timeout": _LONGEST_WAIT})
 
     @event.listens_for(engine, "connect")
     def _set_up(connection: Any, _: Any) -> None:
         cursor = connection.cursor()
-        cursor.execute("PRAGMA journal_mode=WAL")  # readers do not wait for writers
+        write_ahead(cursor)
         cursor.execute("PRAGMA synchronous=FULL")  # an acknowledged decision survives a power cut
         cursor.close()
 
     return engine
+
+
+def write_ahead(cursor: sqlite3.Cursor) -> None:
+    """WAL, in which readers do not wait for writers. SQLite does not wait for the lock of this one statement."""
+    give_up = time.monotonic() + _LONGEST_WAIT
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                raise
+            time.sleep(0.01)

@@ -170,6 +170,7 @@ def test_every_backbone_fits_and_scores_new_nodes(backbone):
     [
         ({"epochs": 0}, "epochs"),
         ({"dropout": 1.0}, "dropout"),
+        ({"settle": 1.5}, "settle"),
         ({"lr": -1}, "lr"),
         ({"weight_decay": -1e-4}, "weight_decay"),
         ({"prior": "flat"}, "prior"),

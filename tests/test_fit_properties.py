@@ -25,6 +25,7 @@ ARGUMENTS = {
     "seed": st.one_of(st.integers(), st.floats(), st.none(), st.text(max_size=3)),
     "class_costs": st.one_of(st.sampled_from(["inverse_frequency", "even", None]), st.lists(numbers, max_size=3)),
     "patience": numbers,
+    "settle": numbers,
 }
 
 

@@ -160,6 +160,15 @@ def test_rare_share_moves_the_base_rate(case):
     assert low < 0.05 < high
 
 
+@pytest.mark.parametrize("method", ["calirare", "calirare_code"])
+def test_the_papers_methods_keep_dropout_to_the_end_as_the_paper_does(method, case):
+    graph, split = case
+    settled, noisy = (_fit(method, graph, split, settle=settle).predict_proba(graph) for settle in (0.25, 0.0))
+    np.testing.assert_array_equal(settled, noisy)
+    plain = (_fit("uncalibrated", graph, split, settle=settle).predict_proba(graph) for settle in (0.25, 0.0))
+    assert not np.array_equal(*plain)
+
+
 def test_unknown_name_says_what_there_is():
     with pytest.raises(InputError, match=r"did you mean 'jackknife'"):
         get_method("jacknife")

@@ -11,6 +11,7 @@ from calirare.benchmark.grid import Grid, without
 from calirare.benchmark.planning import choose_datasets, choose_entries, whole_numbers
 from calirare.benchmark.provenance import source_digest
 from calirare.errors import CalirareError, DataError, InputError
+from calirare.methods import Method, temporarily
 
 
 def groups(grid):
@@ -29,6 +30,8 @@ def test_backbones_and_options_are_not_shared(make_grid):
     variant = Entry("calirare", options=(("coverage", 0.7), ("trade_off", 0.2)))
     grid = dataclasses.replace(grid, entries=(*grid.entries, Entry("calirare"), variant))
     assert len(groups(grid)) == 4
+    with temporarily(Method("noisy", "dropout to the end", settles=False)):
+        assert groups(make_grid("uncalibrated", "temperature", "noisy")) == [["temperature", "uncalibrated"], ["noisy"]]
     objective = variant.resolve().objective()
     assert (objective.coverage, objective.trade_off) == (0.7, 0.2)
     assert Entry("calirare").resolve().objective().coverage == 0.9

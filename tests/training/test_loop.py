@@ -62,6 +62,31 @@ def test_steps_are_those_of_adam_with_weight_decay():
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
 
 
+class _Watched(CrossEntropy):
+    """Notes at every epoch whether dropout is on."""
+
+    def __init__(self):
+        self.noisy = []
+
+    def loss(self, task, epoch):
+        self.noisy.append(task.model.training)
+        return super().loss(task, epoch)
+
+
+@pytest.mark.parametrize(("settle", "noisy_epochs"), [(0.0, 8), (0.1, 8), (0.25, 6), (1.0, 0)])
+def test_the_last_epochs_settle(settle, noisy_epochs):
+    objective = _Watched()
+    train(_task(), objective, epochs=8, lr=0.01, seed=0, settle=settle)
+    assert objective.noisy == [True] * noisy_epochs + [False] * (8 - noisy_epochs)
+
+
+def test_settling_all_the_time_is_training_without_dropout():
+    settled, plain = _task(), _task(dropout=0.0)
+    train(settled, CrossEntropy(), epochs=8, lr=0.01, seed=0, settle=1.0)
+    train(plain, CrossEntropy(), epochs=8, lr=0.01, seed=0)
+    assert _bytes(settled.model) == _bytes(plain.model)
+
+
 def test_training_lowers_the_loss_and_ends_in_eval_mode():
     task = _task(dropout=0.0)
     history = train(task, CrossEntropy(), epochs=60, lr=0.05, seed=0)

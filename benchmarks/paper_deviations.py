@@ -1,8 +1,8 @@
 """What each point does on which the paper's text, its published code and calirare part.
 
 One line for each point of the table in docs/reproduction.md, measured on Cora with 20 labels per class (the GCN of the
-paper trained as in the paper, test nodes, mean over seeds), on CiteSeer for its unlabelled nodes, and on a generated network for what the
-paper's ACE says of perfect probabilities.
+paper, trained as there but for the point of the line; test nodes, mean over seeds), on CiteSeer for its unlabelled
+nodes, and on a generated network for what the paper's ACE says of perfect probabilities.
 
     python benchmarks/paper_deviations.py --seeds 3
 """

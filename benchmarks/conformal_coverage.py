@@ -1,7 +1,10 @@
 """Class-wise coverage of the 90% conformal sets from left-out scores, averaged over random splits.
 
 The benchmark graphs with the paper's protocol, 20 labels of each original class and 500 more, drawn anew for every
-split (the public split is one split only); generated transactions with 640 random labels.
+split (the public split is one split only); generated transactions with 640 random labels, and the weight decay that
+`calirare fit` uses for tables.
+
+Beside the coverage stands what the rank rule alone would give: k/(n + 1) with n rare labels and k = ⌈(n + 1)·0.9⌉.
 
 With 85 rare labels the coverage of one split scatters by 3 points around its mean whatever the method, so the mean of
 20 splits is known to 0.7; more splits say more.
@@ -12,6 +15,7 @@ With 85 rare labels the coverage of one split scatters by 3 points around its me
 from __future__ import annotations
 
 import argparse
+import math
 from dataclasses import replace
 
 import joblib
@@ -32,14 +36,23 @@ def draw(name: str, seed: int, labels_per_class: int) -> tuple[cr.RareGraph, cr.
     return graph, replace(split, test=np.setdiff1d(graph.known, split.labelled))
 
 
-def coverage(name: str, seed: int, labels_per_class: int) -> tuple[float, float, float, float]:
-    """Coverage of the rare and of the normal class, share of sets with both, with none."""
+def promised(graph: cr.RareGraph, split: cr.Split) -> float:
+    """The coverage of the rare class that the rank of its labels stands for."""
+    ranks = int((graph.y[split.labelled] == 1).sum()) + 1
+    return math.ceil(ranks * 0.9 - 1e-9) / ranks
+
+
+def coverage(name: str, seed: int, labels_per_class: int) -> tuple[float, ...]:
+    """Coverage of the rare and of the normal class, share of sets with both, with none, and the rank rule's coverage."""
     torch.set_num_threads(1)
     graph, split = draw(name, seed, labels_per_class)
-    sets = cr.RareCategoryClassifier(seed=seed, device="cpu").fit(graph, split).predict_set(graph)
+    decay = 5e-3 if name == "transactions" else 5e-4
+    clf = cr.RareCategoryClassifier(weight_decay=decay, seed=seed, device="cpu").fit(graph, split)
+    sets = clf.predict_set(graph)
     y, inside = graph.y[split.test], sets[split.test]
     size = inside.sum(axis=1)
-    return inside[y == 1, 1].mean(), inside[y == 0, 0].mean(), (size == 2).mean(), (size == 0).mean()
+    found = inside[y == 1, 1].mean(), inside[y == 0, 0].mean(), (size == 2).mean(), (size == 0).mean()
+    return *found, promised(graph, split)
 
 
 def main() -> None:
@@ -52,15 +65,15 @@ def main() -> None:
     print(
         f"coverage of each class and its standard error over {arguments.splits} splits; share of sets with both, with none"
     )
-    print(f"{'graph':14s} {'rare':>13s} {'normal':>13s} {'both':>6s} {'none':>6s}")
+    print(f"{'graph':14s} {'rare':>13s} {'by rank':>8s} {'normal':>13s} {'both':>6s} {'none':>6s}")
     for name in arguments.datasets.split(","):
         found = joblib.Parallel(n_jobs=arguments.jobs)(
             joblib.delayed(coverage)(name, seed, arguments.labels_per_class) for seed in range(arguments.splits)
         )
-        rare, normal, both, none = 100 * np.mean(found, axis=0)
+        rare, normal, both, none, rank = 100 * np.mean(found, axis=0)
         error = 100 * np.std(found, axis=0) / np.sqrt(arguments.splits)
         print(
-            f"{name:14s} {rare:6.1f}% ± {error[0]:.1f} {normal:6.1f}% ± {error[1]:.1f} {both:5.1f}% {none:5.1f}%",
+            f"{name:14s} {rare:6.1f}% ± {error[0]:.1f} {rank:7.1f}% {normal:6.1f}% ± {error[1]:.1f} {both:5.1f}% {none:5.1f}%",
             flush=True,
         )
 

@@ -42,13 +42,13 @@ def promised(graph: cr.RareGraph, split: cr.Split) -> float:
     return math.ceil(ranks * 0.9 - 1e-9) / ranks
 
 
-def coverage(name: str, seed: int, labels_per_class: int) -> tuple[float, ...]:
+def coverage(name: str, seed: int, labels_per_class: int, backbone: str) -> tuple[float, ...]:
     """Coverage of the rare and of the normal class, share of sets with both, with none, and the rank rule's coverage."""
     torch.set_num_threads(1)
     graph, split = draw(name, seed, labels_per_class)
     decay = 5e-3 if name == "transactions" else 5e-4
-    clf = cr.RareCategoryClassifier(weight_decay=decay, seed=seed, device="cpu").fit(graph, split)
-    sets = clf.predict_set(graph)
+    clf = cr.RareCategoryClassifier(backbone, weight_decay=decay, seed=seed, device="cpu")
+    sets = clf.fit(graph, split).predict_set(graph)
     y, inside = graph.y[split.test], sets[split.test]
     size = inside.sum(axis=1)
     found = inside[y == 1, 1].mean(), inside[y == 0, 0].mean(), (size == 2).mean(), (size == 0).mean()
@@ -60,6 +60,7 @@ def main() -> None:
     parser.add_argument("--datasets", default="cora,citeseer,pubmed,dblp,facebook,transactions")
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--labels-per-class", type=int, default=20)
+    parser.add_argument("--backbone", default="gcn")
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
     print(
@@ -68,7 +69,8 @@ def main() -> None:
     print(f"{'graph':14s} {'rare':>13s} {'by rank':>8s} {'normal':>13s} {'both':>6s} {'none':>6s}")
     for name in arguments.datasets.split(","):
         found = joblib.Parallel(n_jobs=arguments.jobs)(
-            joblib.delayed(coverage)(name, seed, arguments.labels_per_class) for seed in range(arguments.splits)
+            joblib.delayed(coverage)(name, seed, arguments.labels_per_class, arguments.backbone)
+            for seed in range(arguments.splits)
         )
         rare, normal, both, none, rank = 100 * np.mean(found, axis=0)
         error = 100 * np.std(found, axis=0) / np.sqrt(arguments.splits)

@@ -223,6 +223,17 @@ def test_a_module_trained_too_shortly_is_pointed_out(graph, split, caplog):
     assert "far from its optimum" in caplog.text
 
 
+def test_a_network_that_knows_its_labels_by_heart_is_pointed_out(caplog):
+    """Forty labels that mean nothing and sixty columns: every label can be learned, none can be foretold."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, size=40)
+    graph = cr.RareGraph(x=5 * rng.normal(size=(40, 60)), edge_index=np.empty((2, 0), dtype=int), y=y)
+    cr.RareCategoryClassifier(weight_decay=0.1, epochs=60, device="cpu").fit(graph)
+    assert "certain of all its labels" not in caplog.text
+    cr.RareCategoryClassifier(weight_decay=1e-5, epochs=60, device="cpu").fit(graph)
+    assert "certain of all its labels" in caplog.text
+
+
 @pytest.mark.slow
 def test_left_out_logits_follow_retraining_where_training_stops_early():
     """On dense columns 200 epochs are short; weight decay alone would exaggerate what a rare label does."""

@@ -182,7 +182,7 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
                 lambda rows, fold: trained.retrain(method, rows, fold), nodes, y, seed=self.seed
             )
             return logits, y, None
-        trained.warn_if_far_from_optimum()
+        trained.warn_if_left_out_is_doubtful()
         return self._left_out_logits(), y, None
 
     def _fit_calibrator(

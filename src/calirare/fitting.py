@@ -26,6 +26,8 @@ from calirare.training.weights import ClassCosts
 logger = logging.getLogger(__name__)
 _FAR_FROM_OPTIMUM = 2.5
 """Ratio of effective to assumed weight decay above which one Newton step visibly exaggerates what a label does."""
+_BY_HEART = 5e-3
+"""Training loss below which the labels have no slope left for a Newton step to follow."""
 _MOST_HIDDEN = 100_000
 """Beyond any use, and below what asks for all the memory of a machine before it is refused."""
 _LARGEST_RATE = 1e6
@@ -179,6 +181,9 @@ class TrainedBackbone:
 
     def effective_decay(self) -> float:
         """-⟨∇CE, θ⟩ / ‖θ‖²: equals the weight decay where training has reached its optimum, more where it has not."""
+        return self._loss_and_decay()[1]
+
+    def _loss_and_decay(self) -> tuple[float, float]:
         labels = self.labels
         task = Task.make(
             self.model,
@@ -196,11 +201,18 @@ class TrainedBackbone:
         along = sum(
             float((gradient * value.detach()).sum()) for gradient, value in zip(gradients, parameters, strict=True)
         )
-        return -along / max(sum(float(value.detach().square().sum()) for value in parameters), 1e-30)
+        decay = -along / max(sum(float(value.detach().square().sum()) for value in parameters), 1e-30)
+        return float(loss.detach()), decay
 
-    def warn_if_far_from_optimum(self) -> None:
-        """Log a warning where left-out predictions would be too pessimistic to calibrate on."""
-        decay, assumed = self.effective_decay(), self.leave_one_out().damping
+    def warn_if_left_out_is_doubtful(self) -> None:
+        """Log a warning where left-out predictions would be too sure, or too pessimistic, to calibrate on."""
+        (loss, decay), assumed = self._loss_and_decay(), self.leave_one_out().damping
+        if loss < _BY_HEART:
+            logger.warning(
+                "the network is certain of all its labels (loss %.1e): if it learned them by heart, left-out predictions "
+                "are too sure; raise weight_decay or dropout, or compare with method='cross_fit'.",
+                loss,
+            )
         if decay > _FAR_FROM_OPTIMUM * assumed:
             logger.warning(
                 "training stopped far from its optimum (it acts like weight_decay %.1e, not %.1e): left-out predictions "

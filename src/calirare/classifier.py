@@ -47,7 +47,8 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         patience: Stop when the validation loss has not fallen for this many epochs; only for methods that train on
             the training labels alone and read validation labels.
         settle: Share of the epochs, the last ones, without dropout. Training then comes to rest, which is where leaving
-            a label out by one Newton step agrees with retraining. 0: the paper's training.
+            a label out by one Newton step agrees with retraining. 0: the paper's training, which `calirare` and
+            `calirare_code` always get.
 
     >>> import calirare as cr
     >>> graph = cr.make_transactions(num_nodes=600, seed=0)

@@ -184,6 +184,7 @@ class TrainedBackbone:
         return self._loss_and_decay()[1]
 
     def _loss_and_decay(self) -> tuple[float, float]:
+        """The training loss in eval mode, and `effective_decay`."""
         labels = self.labels
         task = Task.make(
             self.model,

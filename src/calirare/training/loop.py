@@ -65,7 +65,7 @@ def train(
     and the best parameters are restored.
 
     The last `settle` share of the epochs trains the model as it will be used, in eval mode: the noise of dropout dies
-    down, and the model comes to rest where its loss without noise has little slope. Patience may end training before that.
+    down, and the model comes to rest where its loss without noise has little slope. Patience may end training before.
     """
     history, on_gpu = History(), task.inputs.device.type == "cuda"
     optimizer = torch.optim.Adam(task.model.parameters(), lr=lr, weight_decay=task.weight_decay, fused=on_gpu)

@@ -15,7 +15,6 @@ With 85 rare labels the coverage of one split scatters by 3 points around its me
 from __future__ import annotations
 
 import argparse
-import math
 from dataclasses import replace
 
 import joblib
@@ -23,6 +22,7 @@ import numpy as np
 import torch
 
 import calirare as cr
+from calirare.uncertainty.conformal import conformal_rank
 
 
 def draw(name: str, seed: int, labels_per_class: int) -> tuple[cr.RareGraph, cr.Split]:
@@ -38,8 +38,8 @@ def draw(name: str, seed: int, labels_per_class: int) -> tuple[cr.RareGraph, cr.
 
 def promised(graph: cr.RareGraph, split: cr.Split) -> float:
     """The coverage of the rare class that the rank of its labels stands for."""
-    ranks = int((graph.y[split.labelled] == 1).sum()) + 1
-    return math.ceil(ranks * 0.9 - 1e-9) / ranks
+    labels = int((graph.y[split.labelled] == 1).sum())
+    return conformal_rank(labels, 0.9) / (labels + 1)
 
 
 def coverage(name: str, seed: int, labels_per_class: int, backbone: str) -> tuple[float, ...]:

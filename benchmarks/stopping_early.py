@@ -67,12 +67,15 @@ def main() -> None:
     parser.add_argument("--datasets", default="cora,citeseer,pubmed,dblp,transactions")
     parser.add_argument("--labels", type=int, default=30, help="rare labels left out of each training")
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--weight-decay", type=float, default=5e-4)
     arguments = parser.parse_args()
     print(f"{'graph':14s} {'λ / decay':>9s} {'settled':>16s} {'decay alone':>16s} {'dropout to the end':>20s}")
     for name in arguments.datasets.split(","):
         ratios, pairs = [], []
         for seed in range(arguments.seeds):
-            settled, noisy = train(name, seed), train(name, seed, settle=0.0)
+            decay = arguments.weight_decay
+            settled = train(name, seed, weight_decay=decay)
+            noisy = train(name, seed, weight_decay=decay, settle=0.0)
             rows = some_rare_rows(settled, seed, arguments.labels)
             engine, real = settled.leave_one_out(), real_change(settled, rows)
             ratios.append(engine.damping / settled.settings.weight_decay)

@@ -1,6 +1,6 @@
 """Leave-one-out by the definition: the whole Jacobian, the whole curvature, one solve per label.
 
-Also real retraining, for models whose training problem is convex.
+Also real retraining: of convex problems to their minimum, and of whatever a fit trained.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 from torch.func import functional_call, jacrev
+
+from calirare.methods import get_method
 
 
 def jacobian(model, inputs):
@@ -74,3 +76,16 @@ def retrain_without(model, inputs, nodes, y, weights, weight_decay, row, steps=6
             break
         theta = theta - torch.linalg.solve(torch.func.hessian(loss)(theta), gradient)
     return logits(theta).detach(), theta
+
+
+def change_by_retraining(trained, rows):
+    """Change of each row's own logit difference when the whole training runs again without its label."""
+    nodes = trained.labels.train_nodes
+    everyone, method = np.arange(len(nodes)), get_method("jackknife")
+    without = [trained.retrain(method, np.delete(everyone, row), 0)[nodes[row]] for row in rows]
+    return np.diff(np.stack(without) - trained.logits[nodes[rows]])[:, 0]
+
+
+def change_by_engine(engine, rows):
+    """The same from the leave-one-out engine."""
+    return np.diff((engine.left_out_logits[rows] - engine.logits[engine.index[rows]]).numpy())[:, 0]

@@ -21,11 +21,20 @@ _ROUNDING = 1e-9
 """(n + 1)·coverage that is a whole number but for rounding counts as that number."""
 
 
+def conformal_rank(num_labels: int, coverage: float) -> int:
+    """k = ⌈(n + 1)·coverage⌉: the k-th smallest of n nonconformities bounds a class's sets.
+
+    >>> conformal_rank(85, 0.9), conformal_rank(8, 0.9)
+    (78, 9)
+    """
+    return math.ceil((num_labels + 1) * coverage - _ROUNDING)
+
+
 def conformal_thresholds(left_out_probabilities: Any, y: Any, coverage: float = 0.9) -> np.ndarray:
     """Largest nonconformity `(C,)` with which a node still belongs to each class.
 
     With nonconformity s_i = 1 - p_i[y_i] of the n_c labelled nodes of class c, the threshold is their k-th smallest,
-    k = ⌈(n_c + 1)·coverage⌉. Where k > n_c the labels are too few to promise that coverage: the threshold is
+    k = `conformal_rank`. Where k > n_c the labels are too few to promise that coverage: the threshold is
     infinite, the class is in every set, and a log line says so. A 90% set needs 9 labels of a class.
 
     Args:
@@ -43,7 +52,7 @@ def conformal_thresholds(left_out_probabilities: Any, y: Any, coverage: float = 
     thresholds = np.full(probabilities.shape[1], np.inf)
     for c in range(len(thresholds)):
         scores = np.sort(1.0 - probabilities[classes == c, c])
-        rank = math.ceil((len(scores) + 1) * coverage - _ROUNDING)
+        rank = conformal_rank(len(scores), coverage)
         if rank <= len(scores):
             thresholds[c] = scores[rank - 1]
         else:

@@ -18,8 +18,8 @@ from dataclasses import replace
 import numpy as np
 
 import calirare as cr
-from calirare.fitting import TrainedBackbone
-from calirare.models import GraphInputs
+from calirare.data.inputs import GraphInputs
+from calirare.estimator.fitting import TrainedBackbone
 
 
 def largest(first: np.ndarray, second: np.ndarray) -> float:

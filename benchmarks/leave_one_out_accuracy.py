@@ -20,9 +20,11 @@ import torch
 from torch import nn
 
 import calirare as cr
-from calirare.influence import LeaveOneOut
-from calirare.models import GCN, GraphInputs, predict_logits
-from calirare.training import node_weights
+from calirare.data.inputs import GraphInputs
+from calirare.detectors.networks.gcn import GCN
+from calirare.detectors.networks.weights import node_weights
+from calirare.influence.leave_one_out import LeaveOneOut
+from calirare.influence.model import predict_logits
 
 WEIGHT_DECAY = 5e-4
 PUBLISHED_DAMPING = 1e-2

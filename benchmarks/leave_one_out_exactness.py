@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from torch.func import functional_call, jacrev
 
 from calirare.data.graph import RareGraph
-from calirare.influence import LeaveOneOut
-from calirare.models import BACKBONES, GraphInputs
+from calirare.data.inputs import GraphInputs
+from calirare.detectors.networks.backbone import BACKBONES
+from calirare.influence.leave_one_out import LeaveOneOut
 
 DAMPING = 1e-2
 

@@ -17,9 +17,9 @@ import numpy as np
 import torch
 
 import calirare as cr
-from calirare.methods import Method, Refinement, temporarily
+from calirare.detectors.networks.objectives import CrossEntropy, SoftmaxTwice
+from calirare.estimator.methods import Method, Refinement, temporarily
 from calirare.metrics import classwise_ace, macro_f1, negative_log_likelihood, recall, true_class_ace
-from calirare.training.objectives import CrossEntropy, SoftmaxTwice
 from calirare.uncertainty.jackknife import bounds_of_class
 
 as_in_the_paper = partial(Method, summary="", settles=False)

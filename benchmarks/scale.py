@@ -33,7 +33,7 @@ def make_graph(num_nodes: int) -> cr.RareGraph:
 
 
 def write_case(num_nodes: int, folder: Path) -> None:
-    from calirare.data.table_files import write_tables
+    from calirare.data.tables.files import write_tables
 
     write_tables(make_graph(num_nodes), folder)
 
@@ -59,7 +59,7 @@ def run_ours(num_nodes: int, folder: Path, epochs: int, device: str) -> dict[str
     seconds["intervals and triage"] = time.perf_counter() - began
     began = time.perf_counter()
     if (folder / "nodes.parquet").exists():
-        from calirare.data.export import write_table
+        from calirare.data.tables.export import write_table
 
         write_table(table.frame(), folder / "queue.parquet")
     seconds["write"] = time.perf_counter() - began

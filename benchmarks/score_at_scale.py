@@ -30,7 +30,7 @@ COLUMNS = tuple("nodes,edges,parts,seconds,CPU s,memory GB,disk GB,tables GB,at 
 
 
 def fit_model(folder: Path) -> Path:
-    from calirare.data.table_files import write_tables
+    from calirare.data.tables.files import write_tables
 
     if (folder / "model" / "model.json").exists():
         return folder / "model"
@@ -122,8 +122,8 @@ def at_once(model: Path, folder: Path, intervals: bool, out: Path) -> None:
     """Read all shards and score in memory: what the parts are held against."""
     import polars as pl
 
-    from calirare.data.export import write_table
-    from calirare.scores import read_for, score_table
+    from calirare.data.tables.export import write_table
+    from calirare.scoring.table import read_for, score_table
 
     classifier = cr.load(model)
     began = time.perf_counter()

@@ -23,10 +23,10 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
 import calirare as cr
-from calirare.fitting import FitSettings, ReadLabels, fit_backbone
-from calirare.methods import get_method
-from calirare.models import GraphInputs
-from calirare.training import node_weights
+from calirare.data.inputs import GraphInputs
+from calirare.detectors.networks.weights import node_weights
+from calirare.estimator.fitting import FitSettings, ReadLabels, fit_backbone
+from calirare.estimator.methods import get_method
 
 
 class PlainGCN(nn.Module):

@@ -20,9 +20,9 @@ import argparse
 import numpy as np
 
 import calirare as cr
-from calirare.fitting import TrainedBackbone
-from calirare.influence import LeaveOneOut
-from calirare.methods import get_method
+from calirare.estimator.fitting import TrainedBackbone
+from calirare.estimator.methods import get_method
+from calirare.influence.leave_one_out import LeaveOneOut
 
 
 def train(name: str, seed: int, **options: float) -> TrainedBackbone:

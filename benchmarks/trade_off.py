@@ -11,10 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 import calirare as cr
-from calirare.influence import left_out_changes
-from calirare.methods import get_method, temporarily
+from calirare.detectors.networks.objectives import CaliRare
+from calirare.estimator.methods import get_method, temporarily
 from calirare.metrics import macro_f1, macro_true_class_ace, negative_log_likelihood, recall, true_class_ace
-from calirare.training.objectives import CaliRare
 
 
 def main() -> None:
@@ -28,7 +27,7 @@ def main() -> None:
         method = replace(
             get_method("calirare"),
             name="variant",
-            objective=lambda t=trade_off: CaliRare(left_out_changes, trade_off=t),
+            objective=lambda t=trade_off: CaliRare(trade_off=t),
         )
         rows = []
         for seed in range(arguments.seeds):

@@ -17,8 +17,8 @@ import argparse
 import numpy as np
 
 import calirare as cr
-from calirare.decision import Costs, decide
-from calirare.triage import Triage
+from calirare.decisions.costs import Costs, decide
+from calirare.decisions.triage import Triage
 
 COVERAGE = 0.9
 

@@ -18,7 +18,7 @@ import numpy as np
 
 import calirare as cr
 from calirare.calibration import PlattScaling
-from calirare.decision import Costs
+from calirare.decisions.costs import Costs
 from calirare.metrics import negative_log_likelihood
 from calirare.plots.style import BLUE, GREEN, GUIDE, NORMAL, ORANGE, RARE, VERMILION, new_figure, styled
 

@@ -88,7 +88,7 @@ def _list_sources(target: str) -> str:
 
 
 def _table_of_methods(target: str) -> str:
-    from calirare.methods import methods
+    from calirare.estimator.methods import methods
 
     lines = ["| method | what it does | trains on | calibrates on | source |", "|---|---|---|---|---|"]
     for method in methods().values():

@@ -19,7 +19,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 import calirare as cr
 from calirare.cli.main import app
-from calirare.data.table_files import write_tables
+from calirare.data.tables.files import write_tables
 from calirare.review.app import DeskServer, open_desk
 from calirare.review.security import Access
 

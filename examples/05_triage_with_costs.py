@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import calirare as cr
-from calirare.decision import Costs
+from calirare.decisions.costs import Costs
 from calirare.plots.style import BLUE, GUIDE, ORANGE, new_figure, styled
 
 parser = argparse.ArgumentParser(description=__doc__)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import calirare as cr
-from calirare.data.graph import UNKNOWN
+from calirare.data.arrays import UNKNOWN
 from calirare.metrics import average_precision, negative_log_likelihood
 from calirare.plots.style import BLUE, GUIDE, VERMILION, new_figure, styled
 

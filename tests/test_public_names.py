@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -61,39 +60,5 @@ def test_import_is_lazy():
     assert loaded == "[]"
 
 
-ORDERS = [
-    "import calirare as cr, {module}",
-    "import {module}, calirare as cr",
-    "import calirare as cr; cr.{name}; import {module}",
-    "from {module} import {name} as f; import calirare as cr; assert cr.{name} is f",
-    "import importlib, calirare as cr; importlib.reload(importlib.import_module('{module}'))",
-]
-IN_CHILDREN = """
-import os, sys
-import sklearn.base, torch, torch_geometric  # what calirare imports is loaded once; calirare itself in each child
-for code in {codes!r}:
-    child = os.fork()
-    if child == 0:
-        exec(code)
-        sys.stdout.flush()
-        os._exit(0)
-    os.waitpid(child, 0)
-"""
-
-
-@pytest.mark.slow
-def test_functions_that_share_their_module_s_name_stay_functions():
-    cases = [
-        (name, order.format(name=name, module=f"calirare.{name}")) for name in ("methods", "triage") for order in ORDERS
-    ]
-    codes = [f"{code}; print(type(cr.{name}).__name__, cr.{name}.__name__)" for name, code in cases]
-    assert run(IN_CHILDREN.format(codes=codes)).splitlines() == [f"function {name}" for name, _ in cases]
-
-
 def test_the_package_tells_type_checkers_that_it_is_typed():
     assert (Path(calirare.__file__).parent / "py.typed").is_file()
-
-
-def test_the_package_can_be_named_in_another_process():
-    """What joblib sends with a function that says `cr.…`."""
-    assert pickle.loads(pickle.dumps(calirare)) is calirare

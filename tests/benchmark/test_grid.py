@@ -11,7 +11,7 @@ from calirare.benchmark.grid import Grid, without
 from calirare.benchmark.planning import choose_datasets, choose_entries, whole_numbers
 from calirare.benchmark.provenance import source_digest
 from calirare.errors import CalirareError, DataError, InputError
-from calirare.methods import Method, temporarily
+from calirare.estimator.methods import Method, temporarily
 
 
 def groups(grid):

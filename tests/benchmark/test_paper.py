@@ -8,8 +8,8 @@ import pytest
 
 from calirare.benchmark.grid import Entry
 from calirare.benchmark.paper import COUNTERPARTS, STATISTICS, TITLES, f1_from_counts, printed, published
-from calirare.data.benchmarks import list_benchmarks
-from calirare.methods import get_method
+from calirare.data.catalogue.benchmarks import list_benchmarks
+from calirare.estimator.methods import get_method
 
 
 def test_every_cell_of_both_tables_is_there():

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from calirare import RareCategoryClassifier, RareGraph, classifier, fitting
+from calirare import RareCategoryClassifier, RareGraph
 from calirare.benchmark import Entry, Settings, run_grid
 from calirare.benchmark.measures import MEASURES, measure
 from calirare.benchmark.pages import make_part, write_pages
@@ -15,7 +15,8 @@ from calirare.benchmark.runner import expected_cost
 from calirare.benchmark.store import RowStore, read_rows
 from calirare.benchmark.work import split_for
 from calirare.errors import DataError
-from calirare.methods import methods
+from calirare.estimator import classifier, fitting
+from calirare.estimator.methods import methods
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ from calirare.benchmark import DatasetSource, MethodSource, run_grid
 from calirare.benchmark.grid import known_methods
 from calirare.benchmark.planning import choose_entries, make_grid
 from calirare.errors import InputError
-from calirare.methods import methods
+from calirare.estimator.methods import methods
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "07_new_method.py"
 
 MODULE = '''
 import calirare as cr
-from calirare.methods import Method
-from calirare.training.objectives import CrossEntropy
+from calirare.estimator.methods import Method
+from calirare.detectors.networks.objectives import CrossEntropy
 
 def graph():
     return cr.make_transactions(num_nodes=300, rare_share=0.2, seed=1)

@@ -13,8 +13,8 @@ from properties import anything, few_or_many, run_property
 import calirare as cr
 from calirare import calibration
 from calirare.calibration import logits_from_probabilities
+from calirare.data.inputs import GraphInputs
 from calirare.errors import CalirareError
-from calirare.models import GraphInputs
 
 few_or_many_examples = few_or_many(8, 500)
 every_calibrator = pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 from calirare import calibration
 from calirare.calibration import Calibrator
+from calirare.data.inputs import GraphInputs
 from calirare.errors import InputError, LabelError, NotFittedError
-from calirare.models import GraphInputs
 
 CALIBRATORS = [
     member

@@ -10,8 +10,8 @@ from torch_geometric.nn import GCNConv
 
 from calirare.calibration import GATS, CaGCN, TemperatureScaling
 from calirare.data.graph import RareGraph
+from calirare.data.inputs import GraphInputs
 from calirare.errors import InputError
-from calirare.models import GraphInputs
 
 
 def _fitted(calibrator, num_classes=3, seed=0):

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from calirare.cli.main import app
 from calirare.data.synthetic import make_transactions
-from calirare.data.table_files import write_tables
+from calirare.data.tables.files import write_tables
 
 
 @pytest.fixture(scope="session")

@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 
 import calirare as cr
 from calirare.cli.main import app
-from calirare.persistence import load_graph
+from calirare.persistence.folder import load_graph
 
 run = CliRunner().invoke
 few_or_thousands = few_or_many(8, 150)
-TABLES = sorted((Path(__file__).parents[1] / "data" / "corpus").glob("*"))
+TABLES = sorted((Path(__file__).parents[1] / "data" / "tables" / "corpus").glob("*"))
 QUICK = ["--epochs", "1", "--hidden", "2"]
 
 numbers = st.sampled_from(

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import calirare as cr
 from calirare.cli.main import app
-from calirare.persistence import load_graph, model_version
+from calirare.persistence.folder import load_graph, model_version
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and limits")
 run = CliRunner().invoke
@@ -122,7 +122,7 @@ def test_a_fit_killed_over_an_existing_model(tables, own_model, tmp_path, turn):
 SAVER = """
 import itertools, sys
 import calirare as cr
-from calirare.persistence import load_graph
+from calirare.persistence.folder import load_graph
 folder = sys.argv[1]
 graph = load_graph(folder)
 models = [cr.RareCategoryClassifier(epochs=1, hidden=4, seed=seed, device="cpu").fit(graph) for seed in range(2)]

@@ -96,7 +96,7 @@ def test_a_model_path_that_is_a_file_is_refused(tables, tmp_path):
 
 WAITING = """
 import sys, time
-from calirare.classifier import RareCategoryClassifier
+from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.cli import run
 
 def wait(*arguments, **named):

@@ -7,7 +7,7 @@ import json
 from typer.testing import CliRunner
 
 from calirare.cli.main import app
-from calirare.persistence import model_version
+from calirare.persistence.folder import model_version
 
 run = CliRunner().invoke
 

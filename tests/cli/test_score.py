@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import calirare as cr
 from calirare.cli.main import app
-from calirare.scores import read_for
+from calirare.scoring.table import read_for
 
 run = CliRunner().invoke
 COLUMNS = ["id", "probability", "lower", "upper", "prediction", "set"]

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import calirare as cr
 from calirare.cli.main import app
-from calirare.scores import read_for
+from calirare.scoring.table import read_for
 
 run = CliRunner().invoke
 
@@ -45,7 +45,7 @@ def test_a_spreadsheet_does_not_run_the_ids(network, tmp_path):
 
     import numpy as np
 
-    from calirare.data.table_files import write_tables
+    from calirare.data.tables.files import write_tables
 
     ids = np.array([f"=1+{i}" for i in range(network.num_nodes)], dtype=object)
     nodes, edges = write_tables(replace(network, node_ids=ids), tmp_path, format="parquet")

@@ -9,8 +9,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calirare.data import RareGraph, Split
-from calirare.data.graph import merge_edges
+from calirare.data.graph import RareGraph, Split, merge_edges
 from calirare.errors import InputError, LabelError
 
 GOOD = {"x": np.eye(3), "edge_index": np.array([[0, 1], [1, 2]]), "y": np.array([0, 1, -1])}

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from calirare.data import RareGraph, Split, make_transactions
 from calirare.data.archive import read_arrays, write_arrays
-from calirare.data.portable import load_graph
+from calirare.data.graph import RareGraph, Split
+from calirare.data.synthetic import make_transactions
 from calirare.errors import DataError
 
 FOLDER = Path(os.environ.get("CALIRARE_DATA") or Path(__file__).parents[2].parent / "shared" / "data")
@@ -71,9 +71,9 @@ def test_the_same_graph_gives_the_same_bytes(tmp_path):
     not (FOLDER / "citeseer.npz").exists(), reason="no benchmark graphs in CALIRARE_DATA or ../shared/data"
 )
 def test_the_plain_layout_is_read():
-    graph = load_graph(FOLDER / "citeseer.npz")
+    graph = RareGraph.load(FOLDER / "citeseer.npz")
     assert (graph.num_nodes, graph.num_classes, graph.known.size, graph.rare_class) == (3327, 6, 3312, 0)
-    assert load_graph(FOLDER / "citeseer.npz", rare_class=5).rare_class == 5
+    assert RareGraph.load(FOLDER / "citeseer.npz", rare_class=5).rare_class == 5
     assert graph.public_split.test.size == 1000 and sp.issparse(graph.x)
 
 
@@ -117,31 +117,31 @@ def test_bombs_are_refused_before_memory_is_taken(tmp_path):
     path = tmp_path / "bomb.npz"
     write_zip(path, {"x.npy": member(bytes(2**22), shape=(2**20,))})
     with pytest.raises(DataError, match=r"would take 4,194,\d+ bytes"):
-        load_graph(path, max_bytes=2**20)
+        RareGraph.load(path, max_bytes=2**20)
     write_zip(path, {"x.npy": member(b"abcd", shape=(2**50,))})  # a header that claims a petabyte
     with pytest.raises(DataError, match="truncated or altered"):
-        load_graph(path)
+        RareGraph.load(path)
     write_zip(path, {"x.npy": member(bytes(16))}, zipfile.ZIP_LZMA)
     with pytest.raises(DataError, match="unusual compression"):
-        load_graph(path)
+        RareGraph.load(path)
     write_zip(path, {f"a{k}.npy": member(bytes(16)) for k in range(300)})
     with pytest.raises(DataError, match="300 arrays"):
-        load_graph(path)
+        RareGraph.load(path)
 
 
 @pytest.mark.parametrize("name", ["../x.npy", "/etc/x.npy", "a\\..\\x.npy", "x.txt", "x.pkl"])
 def test_foreign_paths_and_members_are_refused(name, tmp_path):
     write_zip(tmp_path / "graph.npz", {name: member(bytes(16))})
     with pytest.raises(DataError, match="only arrays"):
-        load_graph(tmp_path / "graph.npz")
+        RareGraph.load(tmp_path / "graph.npz")
 
 
 def test_what_is_no_graph_is_said(tmp_path):
     path = tmp_path / "graph.npz"
     with pytest.raises(DataError, match="does not exist"):
-        load_graph(path)
+        RareGraph.load(path)
     with pytest.raises(DataError, match="cannot be read"):
-        load_graph(tmp_path)
+        RareGraph.load(tmp_path)
     small_graph().save(path)
     good = read_arrays(path)
     changes = {
@@ -157,7 +157,7 @@ def test_what_is_no_graph_is_said(tmp_path):
     for message, change in changes.items():
         write_arrays(path, {name: array for name, array in (good | change).items() if array is not None})
         with pytest.raises(DataError, match=message):
-            load_graph(path)
+            RareGraph.load(path)
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -173,7 +173,7 @@ def test_damaged_files_give_a_graph_or_our_error(data, tmp_path):
             content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(bytes(content))
     try:
-        graph = load_graph(path)
+        graph = RareGraph.load(path)
     except DataError:
         return
     assert isinstance(graph, RareGraph)
@@ -199,10 +199,10 @@ def test_what_cannot_be_stored_or_guessed_is_said(tmp_path):
         write_arrays(tmp_path / "a.npz", {"a": np.array([object()])})
     write_arrays(tmp_path / "b.npz", {"x": np.eye(2), "y": np.full(2, -1), "edge_index": np.zeros((2, 0), dtype=int)})
     with pytest.raises(DataError, match="no node has a label; pass rare_class"):
-        load_graph(tmp_path / "b.npz")
-    assert load_graph(tmp_path / "b.npz", rare_class=1).known.size == 0
+        RareGraph.load(tmp_path / "b.npz")
+    assert RareGraph.load(tmp_path / "b.npz", rare_class=1).known.size == 0
     with pytest.warns(UserWarning, match="Duplicate name"), zipfile.ZipFile(tmp_path / "c.npz", "w") as archive:
         archive.writestr("y.npy", member(bytes(16)))
         archive.writestr("y.npy", member(bytes(16)))
     with pytest.raises(DataError, match="two arrays of the same name"):
-        load_graph(tmp_path / "c.npz")
+        RareGraph.load(tmp_path / "c.npz")

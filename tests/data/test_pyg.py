@@ -6,7 +6,9 @@ import scipy.sparse as sp
 import torch
 from torch_geometric.data import Data
 
-from calirare.data import RareGraph, Split, from_pyg, make_transactions
+from calirare.data.graph import RareGraph, Split
+from calirare.data.pyg import from_pyg
+from calirare.data.synthetic import make_transactions
 from calirare.errors import InputError, LabelError
 
 

@@ -7,8 +7,7 @@ from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 
-from calirare.data import make_transactions
-from calirare.data.synthetic import SHARPNESS, account_risk
+from calirare.data.synthetic import SHARPNESS, account_risk, make_transactions
 from calirare.errors import InputError
 
 

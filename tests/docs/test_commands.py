@@ -11,7 +11,7 @@ from typer.main import get_command
 
 import calirare as cr
 from calirare.cli.main import app
-from calirare.data.table_files import write_tables
+from calirare.data.tables.files import write_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

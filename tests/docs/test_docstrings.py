@@ -12,7 +12,9 @@ FUNCTIONS = [name for name in cr.__all__ if inspect.isfunction(getattr(cr, name)
 METHODS = [
     name
     for name, member in inspect.getmembers(cr.RareCategoryClassifier)
-    if not name.startswith("_") and getattr(member, "__module__", "") == "calirare.classifier" and callable(member)
+    if not name.startswith("_")
+    and getattr(member, "__module__", "") == "calirare.estimator.classifier"
+    and callable(member)
 ]
 METRICS = [name for name in cr.metrics.__all__ if inspect.isfunction(getattr(cr.metrics, name))]
 

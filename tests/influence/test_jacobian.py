@@ -6,10 +6,10 @@ import torch
 from graph_cases import exact_inputs, random_weights, small_graph
 from leave_one_out import jacobian
 
-from calirare.influence import make_jacobian
-from calirare.influence.gcn_jacobian import GCNJacobian
-from calirare.influence.jacobian import AutogradJacobian, contrast_basis
-from calirare.models import GAT, GCN
+from calirare.detectors.networks.gat import GAT
+from calirare.detectors.networks.gcn import GCN
+from calirare.detectors.networks.gcn_jacobian import GCNJacobian
+from calirare.influence.jacobian import AutogradJacobian, contrast_basis, make_jacobian
 
 NODES = np.array([4, 29, 0, 13, 21, 8])
 
@@ -67,18 +67,17 @@ def test_both_routes_to_the_gram_matrix(monkeypatch, route, num_classes, sparse)
 
 @pytest.mark.parametrize("sparse", [True, False])
 def test_pairs_in_blocks_of_a_few_neighbours(monkeypatch, sparse):
-    monkeypatch.setattr("calirare.influence.gcn_jacobian._PAIR_BYTES", 4 * 30 * 4)
+    monkeypatch.setattr("calirare.detectors.networks.gcn_jacobian._PAIR_BYTES", 4 * 30 * 4)
     monkeypatch.setattr(GCNJacobian, "_add_input_by_unit", GCNJacobian._add_input_by_pairs)
     model, inputs = _case(3, sparse=sparse)
     flat = _whole(model, inputs)[NODES].reshape(len(NODES) * 2, -1)
     torch.testing.assert_close(GCNJacobian(model, inputs).gram(NODES), flat @ flat.T, atol=1e-10, rtol=0)
 
 
-@pytest.mark.parametrize("module", ["gcn_jacobian", "jacobian"])
-def test_blocks_of_one_node(monkeypatch, module):
+@pytest.mark.parametrize("kind", [GCNJacobian, AutogradJacobian])
+def test_blocks_of_one_node(monkeypatch, kind):
     model, inputs = _case(3)
-    kind = GCNJacobian if module == "gcn_jacobian" else AutogradJacobian
-    monkeypatch.setattr(f"calirare.influence.{module}._BLOCK_BYTES", 1)
+    monkeypatch.setattr(f"{kind.__module__}._BLOCK_BYTES", 1)
     some = _whole(model, inputs)[NODES]
     blocks = list(kind(model, inputs).rows(NODES))
     assert len(blocks) == len(NODES)

@@ -9,11 +9,16 @@ from graph_cases import exact_inputs, random_weights, small_graph
 from leave_one_out import centred, changes, jacobian, parameter_steps, retrain_without
 from torch import nn
 
+from calirare.detectors.networks.backbone import ModuleBackbone
+from calirare.detectors.networks.gat import GAT
+from calirare.detectors.networks.gcn import GCN
+from calirare.detectors.networks.gin import GIN
+from calirare.detectors.networks.objectives.calirare import left_out_changes
+from calirare.detectors.networks.sage import GraphSAGE
+from calirare.detectors.networks.task import Task
 from calirare.errors import InputError
-from calirare.influence import LeaveOneOut, choose_solver, left_out_changes
 from calirare.influence.curvature import LEAST_LEFT_OVER, _bounded
-from calirare.models import GAT, GCN, GIN, GraphSAGE, ModuleBackbone
-from calirare.training import Task
+from calirare.influence.leave_one_out import LeaveOneOut, choose_solver
 
 NODES = np.array([3, 0, 7, 11, 29, 5, 20, 14, 2, 9, 17, 25])
 SOLVERS = ["dual", "primal", "iterative"]
@@ -112,7 +117,7 @@ def test_some_rows_and_some_targets(solver):
 @pytest.mark.parametrize("name", ["gcn", "sage"])
 def test_blocks_do_not_change_the_answer(monkeypatch, name):
     monkeypatch.setattr("calirare.influence.leave_one_out._PUSH_BYTES", 1)
-    monkeypatch.setattr("calirare.influence.gcn_jacobian._BLOCK_BYTES", 1)
+    monkeypatch.setattr("calirare.detectors.networks.gcn_jacobian._BLOCK_BYTES", 1)
     monkeypatch.setattr("calirare.influence.jacobian._BLOCK_BYTES", 1)
     case = _case(name, 3)
     expected = centred(changes(*case, 1e-2))

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import torch
 
 from calirare.data.graph import RareGraph
-from calirare.models import GraphInputs
+from calirare.data.inputs import GraphInputs
 
 
 def small_graph(num_classes=2, *, num_nodes=30, num_features=7, sparse=True, weighted=False, seed=0):

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.func import functional_call, jacrev
 
-from calirare.methods import get_method
+from calirare.estimator.methods import get_method
 
 
 def jacobian(model, inputs):

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 import calirare as cr
 from calirare.data.graph import RareGraph
+from calirare.decisions.forecast import CalibrationDraws
 from calirare.errors import DataError
-from calirare.outlook import CalibrationDraws
-from calirare.persistence import load_graph
+from calirare.persistence.folder import load_graph
 from calirare.review.app import open_desk
 from calirare.review.attributes import compare, say_number
 from calirare.review.case import describe_case, strongest_pulls

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calirare as cr
-from calirare.decision import Costs
+from calirare.decisions.costs import Costs
 from calirare.errors import DataError, InputError
 from calirare.review import app
 from calirare.review.attributes import Attribute, Comparison

@@ -1,4 +1,4 @@
-"""The queue against loops, and against `calirare.triage`."""
+"""The queue against loops, and against `calirare.decisions.triage`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calirare as cr
-from calirare.decision import ACTIONS, Costs
+from calirare.decisions.costs import ACTIONS, Costs
 from calirare.errors import InputError
 from calirare.review.view import View
 

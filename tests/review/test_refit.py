@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import calirare as cr
-from calirare import persistence
 from calirare.errors import DataError, InputError, LabelError
+from calirare.persistence import folder as persistence
 from calirare.review import versions
 from calirare.review.app import open_desk
 from calirare.review.jobs import Job

@@ -10,7 +10,7 @@ import pytest
 from limited import start
 
 import calirare as cr
-from calirare.persistence import load_graph
+from calirare.persistence.folder import load_graph
 from calirare.review.app import open_desk
 from calirare.review.store import DecisionStore
 

@@ -16,11 +16,11 @@ from calirare.benchmark.runner import Progress, run_grid
 from calirare.benchmark.sources import DatasetSource
 from calirare.benchmark.store import read_rows
 from calirare.benchmark.work import one_thread, split_for
-from calirare.classifier import RareCategoryClassifier
 from calirare.data.archive import write_atomically
-from calirare.data.benchmarks import list_benchmarks
+from calirare.data.catalogue.benchmarks import list_benchmarks
 from calirare.data.synthetic import make_transactions
 from calirare.errors import DataError, InputError
+from calirare.estimator.classifier import RareCategoryClassifier
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,9 +13,9 @@ from typing import Any
 
 from calirare.benchmark.provenance import code_digest, versions
 from calirare.benchmark.sources import DatasetSource, MethodSource
+from calirare.detectors.networks.backbone import BACKBONES
 from calirare.errors import InputError, nearest
-from calirare.methods import Method, get_method, methods, temporarily
-from calirare.models import BACKBONES
+from calirare.estimator.methods import Method, get_method, methods, temporarily
 
 PRIORS = ("natural", "balanced")
 _ENTRY = re.compile(r"(?P<method>[\w.-]+)(?::(?P<prior>\w+))?(?:@(?P<backbone>\w+))?")

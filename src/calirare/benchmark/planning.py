@@ -7,7 +7,7 @@ from pathlib import Path
 
 from calirare.benchmark.grid import Entry, Grid, Settings, calibration_entries, classification_entries
 from calirare.benchmark.sources import DatasetSource, MethodSource
-from calirare.data.benchmarks import PROTOCOLS, list_benchmarks
+from calirare.data.catalogue.benchmarks import PROTOCOLS, list_benchmarks
 from calirare.data.graph import RareGraph
 from calirare.errors import InputError
 

@@ -16,18 +16,13 @@ import calirare
 
 LIBRARIES = ("torch", "torch_geometric", "numpy", "scipy", "scikit-learn")
 _COMPUTES = (
-    "data/benchmarks.py",
-    "data/graph.py",
-    "data/splits.py",
+    "data",
     "metrics",
-    "models",
-    "training",
     "influence",
-    "uncertainty",
+    "detectors",
     "calibration",
-    "methods.py",
-    "fitting.py",
-    "classifier.py",
+    "uncertainty",
+    "estimator",
     "benchmark/work.py",
     "benchmark/measures.py",
 )

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from calirare.backends import mapping
 from calirare.benchmark.grid import Grid, RowKey, Task, without
 from calirare.benchmark.store import RowStore, key_of
 from calirare.benchmark.work import Failure, Row, run_task
-from calirare.methods import methods
+from calirare.estimator.methods import methods
+from calirare.scoring.backends import mapping
 
 Progress = Callable[[float, str], None]
 """Called with the share of the work that is done, and what was done last."""
@@ -48,7 +48,7 @@ def run_grid(
     Args:
         grid: What to compute.
         folder: Where rows are kept.
-        backend: `"loky"` or `"ray"`, see `calirare.backends`.
+        backend: `"loky"` or `"ray"`, see `calirare.scoring.backends`.
         jobs: Processes; -1: all cores.
         address: Of a Ray cluster.
         progress: Called after each task.

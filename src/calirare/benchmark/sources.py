@@ -15,11 +15,11 @@ from typing import Any
 from calirare.benchmark.provenance import source_digest
 from calirare.calibration import Calibrator
 from calirare.data.archive import file_sha256
-from calirare.data.benchmarks import list_benchmarks, load_benchmark
-from calirare.data.catalogue import find_benchmark
+from calirare.data.catalogue.benchmarks import list_benchmarks, load_benchmark
+from calirare.data.catalogue.entries import find_benchmark
 from calirare.data.graph import RareGraph
 from calirare.errors import DataError, InputError
-from calirare.methods import Method
+from calirare.estimator.methods import Method
 
 
 @dataclass(frozen=True)

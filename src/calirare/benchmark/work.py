@@ -18,13 +18,14 @@ from calirare.benchmark.grid import Entry, Settings, Task, known_methods
 from calirare.benchmark.measures import measure
 from calirare.benchmark.provenance import peak_memory_mb, reset_peak_memory, versions
 from calirare.benchmark.sources import DatasetSource
-from calirare.classifier import RareCategoryClassifier
-from calirare.data.graph import UNKNOWN, RareGraph, Split
+from calirare.data.arrays import UNKNOWN
+from calirare.data.graph import RareGraph, Split
+from calirare.data.inputs import GraphInputs
 from calirare.data.splits import split_labels
 from calirare.errors import CalirareError
-from calirare.fitting import TrainedBackbone, choose_device
-from calirare.methods import temporarily
-from calirare.models import GraphInputs
+from calirare.estimator.classifier import RareCategoryClassifier
+from calirare.estimator.fitting import TrainedBackbone, choose_device
+from calirare.estimator.methods import temporarily
 
 Row = dict[str, Any]
 

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 from torch import Tensor
 
 from calirare.data.arrays import as_doubles, as_indices
+from calirare.data.inputs import GraphInputs
 from calirare.errors import InputError, LabelError, NotFittedError, NumericalError
-from calirare.models import GraphInputs
 
 _SMALLEST_PROBABILITY = 1e-12
 _LARGEST_LOGIT = 1e30

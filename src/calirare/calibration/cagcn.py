@@ -10,8 +10,9 @@ from scipy.special import softmax
 from torch import Tensor
 
 from calirare.calibration.base import Calibrator
-from calirare.models import GraphInputs, SparseMatrix
-from calirare.training import seeded
+from calirare.data.inputs import GraphInputs
+from calirare.data.sparse import SparseMatrix
+from calirare.detectors.networks.loop import seeded
 
 _LOG_OFFSET = torch.tensor(1.1, dtype=torch.float64).log()
 _CPU = torch.device("cpu")

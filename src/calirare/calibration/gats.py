@@ -13,9 +13,10 @@ from scipy.special import softmax
 from torch import Tensor
 
 from calirare.calibration.base import Calibrator
+from calirare.data.inputs import GraphInputs
+from calirare.data.sparse import SparseMatrix
+from calirare.detectors.networks.loop import seeded
 from calirare.errors import InputError
-from calirare.models import GraphInputs, SparseMatrix
-from calirare.training import seeded
 
 _SLOPE = 0.2
 _SMALLEST_TEMPERATURE = 0.01

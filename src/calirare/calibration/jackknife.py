@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calirare.influence import LeaveOneOut
+from calirare.influence.leave_one_out import LeaveOneOut
 
 _LARGEST_LOGIT = 30.0
 

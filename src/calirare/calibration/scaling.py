@@ -12,8 +12,8 @@ from scipy.special import expit, log_softmax, softmax
 from torch import Tensor
 
 from calirare.calibration.base import Calibrator
+from calirare.data.inputs import GraphInputs
 from calirare.errors import NumericalError
-from calirare.models import GraphInputs
 
 _RIDGE = 1e-6
 """Keeps the answer finite where the labels are separable; on standardised logits it moves nothing else."""

@@ -18,7 +18,7 @@ Names = Annotated[list[str] | None, typer.Argument(help="Graphs by name; all of 
 @app.command("list", epilog="Example: calirare datasets list")
 def list_(as_json: AsJson = False) -> None:
     """What the graphs hold, and which of them are in the cache folder."""
-    from calirare.data.benchmarks import benchmark_path, list_benchmarks
+    from calirare.data.catalogue.benchmarks import benchmark_path, list_benchmarks
 
     rows = [
         {
@@ -67,7 +67,7 @@ def fetch(
     as_json: AsJson = False,
 ) -> None:
     """Download, check against sha256, convert and store."""
-    from calirare.data.benchmarks import fetch_benchmark
+    from calirare.data.catalogue.benchmarks import fetch_benchmark
 
     paths = {}
     for name in _chosen(names):
@@ -85,7 +85,7 @@ def verify(names: Names = None, as_json: AsJson = False) -> None:
 
     Exits with 1 if one of them differs.
     """
-    from calirare.data.benchmarks import verify_benchmark
+    from calirare.data.catalogue.benchmarks import verify_benchmark
 
     found = []
     for name in _chosen(names):
@@ -121,7 +121,7 @@ def verify(names: Names = None, as_json: AsJson = False) -> None:
 
 
 def _chosen(names: list[str] | None) -> list[str]:
-    from calirare.data.benchmarks import list_benchmarks
-    from calirare.data.catalogue import find_benchmark
+    from calirare.data.catalogue.benchmarks import list_benchmarks
+    from calirare.data.catalogue.entries import find_benchmark
 
     return [find_benchmark(name).name for name in names] if names else [entry.name for entry in list_benchmarks()]

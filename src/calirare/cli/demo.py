@@ -14,8 +14,8 @@ from calirare.cli.triage import show_queue
 if TYPE_CHECKING:
     import numpy as np
 
-    from calirare.classifier import RareCategoryClassifier
     from calirare.data.graph import RareGraph
+    from calirare.estimator.classifier import RareCategoryClassifier
     from calirare.metrics import Estimate
 
 EXAMPLE = "Example: calirare demo --out demo"
@@ -32,13 +32,13 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Generate a transaction network, fit, calibrate, score, decide, report, and compare with the truth."""
-    from calirare.data.export import write_table
     from calirare.data.synthetic import make_transactions
-    from calirare.data.table_files import write_tables
-    from calirare.data.tables import read_tables
+    from calirare.data.tables.export import write_table
+    from calirare.data.tables.files import write_tables
+    from calirare.data.tables.reading import read_tables
+    from calirare.decisions.triage import triage
     from calirare.report import write_report
-    from calirare.scores import score_table
-    from calirare.triage import triage
+    from calirare.scoring.table import score_table
 
     with console.working("Generating a transaction network"):
         truth = make_transactions(nodes, labelled_share=LABELLED_SHARE, seed=seed)
@@ -68,7 +68,7 @@ def demo(
 
 def _fit(graph: RareGraph, seed: int) -> tuple[RareCategoryClassifier, RareCategoryClassifier]:
     """The same trained network, with and without calibration."""
-    from calirare.classifier import RareCategoryClassifier
+    from calirare.estimator.classifier import RareCategoryClassifier
 
     calibrated = RareCategoryClassifier(method="jackknife", weight_decay=5e-3, seed=seed)
     with console.epochs("Training") as step:

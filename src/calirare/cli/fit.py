@@ -12,8 +12,8 @@ from calirare.cli.options import AsJson, Device, Edges, IdColumn, Nodes, Seed, S
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
-    from calirare.classifier import RareCategoryClassifier
     from calirare.data.graph import RareGraph, Split
+    from calirare.estimator.classifier import RareCategoryClassifier
 
 EXAMPLE = "Example: calirare fit nodes.csv edges.csv --label is_fraud --rare yes --out model"
 
@@ -55,9 +55,9 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Train and calibrate a model on your tables."""
-    from calirare.classifier import RareCategoryClassifier
     from calirare.data.splits import split_labels
-    from calirare.data.tables import read_tables
+    from calirare.data.tables.reading import read_tables
+    from calirare.estimator.classifier import RareCategoryClassifier
 
     with console.working("Reading the tables"):
         graph = read_tables(
@@ -125,7 +125,7 @@ def _parse_types(types: list[str] | None) -> dict[str, str]:
 def _show(
     classifier: RareCategoryClassifier, graph: RareGraph, out: Path, as_json: bool, decisions: int | None
 ) -> None:
-    from calirare.data.schema import describe_schema
+    from calirare.data.tables.schema import describe_schema
 
     columns = describe_schema(graph.schema or {"columns": []})
     facts: dict[str, Any] = {

@@ -18,7 +18,7 @@ def methods(
     as_json: AsJson = False,
 ) -> None:
     """The methods, which labels each of them reads, and where it comes from (a key of docs/references.bib)."""
-    from calirare.methods import methods as registry
+    from calirare.estimator.methods import methods as registry
 
     rows = [(method.name, method.summary, *method.label_budget, method.source or "–") for method in registry().values()]
     if as_json:

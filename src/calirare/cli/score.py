@@ -53,9 +53,9 @@ def score(
     the coverage does not rule out. Parquet tables may be folders of shards, or patterns in quotes. Those, and tables of
     more than 20 million edges, are scored in parts, with the same result.
     """
-    from calirare.data.export import check_export_path
-    from calirare.partitioned import wants_parts
-    from calirare.persistence import load
+    from calirare.data.tables.export import check_export_path
+    from calirare.persistence.folder import load
+    from calirare.scoring.in_parts import wants_parts
 
     check_export_path(out)
     with console.working("Reading the model"):
@@ -84,8 +84,8 @@ def score(
 def _score_at_once(
     classifier: Any, nodes: Path, edges: Path, out: Path, names: dict[str, str | None], settings: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    from calirare.data.export import write_table
-    from calirare.scores import read_for, score_table
+    from calirare.data.tables.export import write_table
+    from calirare.scoring.table import read_for, score_table
 
     with console.working("Reading the tables"):
         graph = read_for(classifier, nodes, edges, **names)
@@ -100,7 +100,7 @@ def _score_at_once(
 def _score_in_parts(
     classifier: Any, nodes: Path, edges: Path, out: Path, names: dict[str, str | None], settings: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    from calirare.partitioned import score_in_parts
+    from calirare.scoring.in_parts import score_in_parts
 
     with share_done("Scoring in parts") as step:
         done = score_in_parts(classifier, nodes, edges, out, names=names, progress=step, **settings)

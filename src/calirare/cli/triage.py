@@ -21,8 +21,8 @@ from calirare.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from calirare.decisions.triage import Triage
     from calirare.metrics import Estimate
-    from calirare.triage import Triage
 
 EXAMPLE = (
     "Example: calirare triage model nodes.csv edges.csv --cost-miss 50 --cost-review 1 --budget 200 --out queue.csv"
@@ -47,10 +47,10 @@ def triage(
     as_json: AsJson = False,
 ) -> None:
     """Decide every node whose label is not known: alert, review by a person, or clear, with the reason."""
-    from calirare.data.export import check_export_path, write_table
-    from calirare.persistence import load
-    from calirare.scores import read_for
-    from calirare.triage import triage as decide
+    from calirare.data.tables.export import check_export_path, write_table
+    from calirare.decisions.triage import triage as decide
+    from calirare.persistence.folder import load
+    from calirare.scoring.table import read_for
 
     check_export_path(out)
     with console.working("Reading model and tables"):

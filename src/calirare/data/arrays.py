@@ -9,6 +9,9 @@ import scipy.sparse as sp
 
 from calirare.errors import InputError
 
+UNKNOWN = -1
+"""The label of a node whose class nobody has told us."""
+
 _LARGEST = float(np.finfo(np.float32).max)
 
 

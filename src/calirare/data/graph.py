@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.arrays import as_array, as_features, as_floats, as_indices
-from calirare.errors import DataError, InputError, LabelError
+from calirare.data.archive import MAX_BYTES
+from calirare.data.arrays import UNKNOWN, as_array, as_features, as_floats, as_indices
+from calirare.data.portable import read_graph, write_graph
+from calirare.errors import InputError, LabelError
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
-
-UNKNOWN = -1
-"""The label of a node whose class nobody has told us."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +81,7 @@ class RareGraph:
         original_y: `(N,)` classes before they were merged into rare against rest; splits draw from these.
         public_split: The split that came with a benchmark.
         true_probability: `(N,)` P(rare) of each node where a generator knows it.
-        schema: How tables became features, as plain data (see `calirare.data.tables`).
+        schema: How tables became features, as plain data (see `calirare.data.tables.reading`).
         name: What to call the graph in tables.
 
     >>> graph = RareGraph(x=np.eye(3), edge_index=np.array([[0, 1, 1], [1, 0, 2]]), y=np.array([0, 1, -1]))
@@ -252,14 +251,33 @@ class RareGraph:
         return sp.csr_array((weight, (self.edge_index[0], self.edge_index[1])), shape=shape)
 
     def to_pyg(self) -> Data:
-        """A PyG `Data`; sparse features become a torch CSR tensor.
+        """A PyG `Data` with copies of the arrays; sparse features become a torch CSR tensor, masks the public split.
 
         >>> RareGraph(x=np.eye(2), edge_index=np.array([[0], [1]]), y=np.array([0, 1])).to_pyg().num_nodes
         2
         """
-        from calirare.data.pyg import to_pyg
+        import torch
+        from torch_geometric.data import Data
 
-        return to_pyg(self)
+        from calirare.data.sparse import as_torch_csr
+
+        data = Data(edge_index=torch.tensor(self.edge_index), y=torch.tensor(self.y))
+        data.x = (
+            as_torch_csr(self.x, torch.float32, torch.device("cpu")) if sp.issparse(self.x) else torch.tensor(self.x)
+        )
+        if self.edge_weight is not None:
+            data.edge_weight = torch.tensor(self.edge_weight)
+        if self.node_ids is not None:
+            data.node_ids = np.array(self.node_ids)
+        for name in ("original_y", "true_probability"):
+            if getattr(self, name) is not None:
+                data[name] = torch.tensor(getattr(self, name))
+        if self.public_split is not None:
+            for part in ("train", "val", "test"):
+                mask = torch.zeros(self.num_nodes, dtype=torch.bool)
+                mask[torch.tensor(getattr(self.public_split, part))] = True
+                data[f"{part}_mask"] = mask
+        return data
 
     def save(self, path: str | Path) -> None:
         """Write the graph as a portable `.npz` without pickles.
@@ -271,16 +289,16 @@ class RareGraph:
         ...     RareGraph.load(f"{folder}/pair.npz").name
         'pair'
         """
-        from calirare.data.portable import save_graph
-
-        save_graph(self, Path(path))
+        write_graph(self, Path(path))
 
     @classmethod
-    def load(cls, path: str | Path) -> RareGraph:
-        """Read a graph written by `save`."""
-        from calirare.data.portable import load_graph
+    def load(cls, path: str | Path, *, rare_class: int | None = None, max_bytes: int = MAX_BYTES) -> RareGraph:
+        """Read a graph written by `save`; see `calirare.data.portable.read_graph`."""
 
-        return load_graph(Path(path))
+        def make(public_split: dict[str, np.ndarray] | None = None, **said: Any) -> RareGraph:
+            return cls(**said, public_split=None if public_split is None else Split(**public_split))
+
+        return read_graph(Path(path), make, rare_class=rare_class, max_bytes=max_bytes)
 
 
 def merge_edges(edge_index: Any, edge_weight: Any, num_nodes: int) -> tuple[np.ndarray, np.ndarray | None]:
@@ -318,6 +336,3 @@ def merge_edges(edge_index: Any, edge_weight: Any, num_nodes: int) -> tuple[np.n
     both = both.tocoo()
     index = np.vstack([both.row, both.col]).astype(np.int64)
     return index, None if edge_weight is None else both.data.astype(np.float32)
-
-
-__all__ = ["UNKNOWN", "DataError", "RareGraph", "Split", "merge_edges"]

@@ -8,23 +8,24 @@ All else is optional: `edge_weight`, `original_y`, `true_probability`, `node_ids
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.archive import MAX_BYTES, read_arrays, write_arrays
-from calirare.data.convert import features_to_arrays
-from calirare.data.graph import UNKNOWN, RareGraph, Split
+from calirare.data.arrays import UNKNOWN
 from calirare.errors import CalirareError, DataError, LabelError
 
+Graph = TypeVar("Graph")
 FORMAT = 1
 _OPTIONAL = ("edge_weight", "original_y", "true_probability")
 
 
-def save_graph(graph: RareGraph, path: Path) -> None:
-    """Write a graph whole or not at all; the same graph gives the same bytes."""
+def write_graph(graph: Any, path: Path) -> None:
+    """Write a `RareGraph` whole or not at all; the same graph gives the same bytes."""
     arrays = {"format": np.array(FORMAT), "edge_index": graph.edge_index, "y": graph.y}
     arrays |= features_to_arrays(graph.x) if sp.issparse(graph.x) else {"x": graph.x}
     arrays |= {name: getattr(graph, name) for name in _OPTIONAL if getattr(graph, name) is not None}
@@ -46,11 +47,14 @@ def save_graph(graph: RareGraph, path: Path) -> None:
     write_arrays(path, arrays)
 
 
-def load_graph(path: Path, *, rare_class: int | None = None, max_bytes: int = MAX_BYTES) -> RareGraph:
+def read_graph(
+    path: Path, make: Callable[..., Graph], *, rare_class: int | None = None, max_bytes: int = MAX_BYTES
+) -> Graph:
     """Read a graph from a portable file.
 
     Args:
         path: The file.
+        make: Called with what the file says, by the names of `RareGraph`'s arguments.
         rare_class: The class looked for; default: the one the file names, else the class with the fewest nodes.
         max_bytes: Most bytes that the unpacked arrays may take.
 
@@ -63,13 +67,13 @@ def load_graph(path: Path, *, rare_class: int | None = None, max_bytes: int = MA
     if version > FORMAT:
         raise DataError(f"{path} is of format {version}; this calirare reads up to {FORMAT}. Install a newer one.")
     try:
-        return _to_graph(arrays, rare_class, path.stem)
+        return make(**_arguments(arrays, rare_class, path.stem))
     except (CalirareError, ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError) as error:
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise DataError(f"{path} holds no graph that can be used: {reason}") from error
 
 
-def _to_graph(arrays: dict[str, np.ndarray], rare_class: int | None, stem: str) -> RareGraph:
+def _arguments(arrays: dict[str, np.ndarray], rare_class: int | None, stem: str) -> dict[str, Any]:
     y = arrays["y"]
     if "unlabelled_mask" in arrays:
         y = np.where(arrays["unlabelled_mask"], UNKNOWN, y)
@@ -85,18 +89,26 @@ def _to_graph(arrays: dict[str, np.ndarray], rare_class: int | None, stem: str) 
     if "feature_names" in arrays:
         options["feature_names"] = tuple(arrays["feature_names"].tolist())
     if "train_mask" in arrays:
-        masks = {part: arrays[f"{part}_mask"].astype(bool) for part in ("train", "val", "test")}
-        options["public_split"] = Split(**masks)
-    return RareGraph(
-        x=arrays["x"] if "x" in arrays else features_from_arrays(arrays),
-        edge_index=arrays["edge_index"],
-        y=y,
-        rare_class=rare_class,
-        class_names=class_names,
-        node_ids=arrays.get("node_ids"),
-        name=str(arrays["name"]) if "name" in arrays else stem,
-        **options,
-    )
+        options["public_split"] = {part: arrays[f"{part}_mask"].astype(bool) for part in ("train", "val", "test")}
+    return options | {
+        "x": arrays["x"] if "x" in arrays else features_from_arrays(arrays),
+        "edge_index": arrays["edge_index"],
+        "y": y,
+        "rare_class": rare_class,
+        "class_names": class_names,
+        "node_ids": arrays.get("node_ids"),
+        "name": str(arrays["name"]) if "name" in arrays else stem,
+    }
+
+
+def features_to_arrays(x: sp.csr_array) -> dict[str, np.ndarray]:
+    """The parts of a CSR matrix under the names of the portable format."""
+    return {
+        "x_indptr": x.indptr.astype(np.int64),
+        "x_indices": x.indices.astype(np.int32),
+        "x_data": x.data.astype(np.float32),
+        "x_shape": np.array(x.shape, dtype=np.int64),
+    }
 
 
 def features_from_arrays(arrays: dict[str, np.ndarray]) -> sp.csr_array:

@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from calirare.data.graph import UNKNOWN, RareGraph, Split
+from calirare.data.arrays import UNKNOWN
+from calirare.data.graph import RareGraph, Split
 from calirare.errors import InputError, LabelError
 
 if TYPE_CHECKING:
@@ -65,44 +66,6 @@ def from_pyg(
         public_split=_public_split(data),
         name=name,
     )
-
-
-def to_pyg(graph: RareGraph) -> Data:
-    """A PyG `Data` with copies of the arrays; sparse features become a torch CSR tensor, masks the public split.
-
-    >>> graph = RareGraph(x=np.eye(2), edge_index=np.array([[0], [1]]), y=np.array([0, 1]))
-    >>> to_pyg(graph).edge_index.tolist()
-    [[0, 1], [1, 0]]
-    """
-    from torch_geometric.data import Data
-
-    data = Data(edge_index=torch.tensor(graph.edge_index), y=torch.tensor(graph.y))
-    data.x = _sparse_tensor(graph.x) if sp.issparse(graph.x) else torch.tensor(graph.x)
-    if graph.edge_weight is not None:
-        data.edge_weight = torch.tensor(graph.edge_weight)
-    if graph.node_ids is not None:
-        data.node_ids = np.array(graph.node_ids)
-    for part in ("original_y", "true_probability"):
-        if getattr(graph, part) is not None:
-            data[part] = torch.tensor(getattr(graph, part))
-    if graph.public_split is not None:
-        for part in ("train", "val", "test"):
-            mask = torch.zeros(graph.num_nodes, dtype=torch.bool)
-            mask[torch.tensor(getattr(graph.public_split, part))] = True
-            data[f"{part}_mask"] = mask
-    return data
-
-
-def _sparse_tensor(x: sp.csr_array) -> torch.Tensor:
-    with warnings.catch_warnings():  # torch announces once that CSR tensors are in beta; what is used here is stable
-        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta", category=UserWarning)
-        return torch.sparse_csr_tensor(
-            torch.tensor(x.indptr, dtype=torch.int64),
-            torch.tensor(x.indices, dtype=torch.int64),
-            torch.tensor(x.data),
-            size=tuple(x.shape),
-            check_invariants=True,
-        )
 
 
 def _features(x: Any) -> np.ndarray | sp.csr_array:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from calirare.data.graph import UNKNOWN, RareGraph, Split
+from calirare.data.arrays import UNKNOWN
+from calirare.data.graph import RareGraph, Split
 from calirare.errors import InputError, LabelError
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from calirare.data.graph import UNKNOWN, RareGraph, merge_edges
+from calirare.data.arrays import UNKNOWN
+from calirare.data.graph import RareGraph, merge_edges
 from calirare.errors import InputError
 
 

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from calirare.models import GraphInputs, evaluating
+from calirare.data.inputs import GraphInputs
+from calirare.influence.model import evaluating
 
 _BLOCK_BYTES = 64 * 2**20
 """Size of the largest dense block of Jacobian rows kept at a time."""
@@ -59,6 +60,19 @@ class Jacobian(Protocol):
 
     def push(self, directions: Tensor) -> Tensor:
         """`(N, parts, columns)`: J d at every node of the graph, for each row d of `directions` `(columns, P)`."""
+
+
+_CLOSED_FORMS: dict[type[nn.Module], Callable[..., Jacobian]] = {}
+
+
+def register_closed_form(model: type[nn.Module], jacobian: Callable[..., Jacobian]) -> None:
+    """Use `jacobian(model, inputs)` for models of exactly this type; autograd serves all others."""
+    _CLOSED_FORMS[model] = jacobian
+
+
+def make_jacobian(model: nn.Module, inputs: GraphInputs) -> Jacobian:
+    """The closed form where one is registered for the model, autograd elsewhere."""
+    return _CLOSED_FORMS.get(type(model), AutogradJacobian)(model, inputs)
 
 
 class AutogradJacobian:

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from calirare.data.inputs import GraphInputs
 from calirare.errors import InputError, NumericalError
 from calirare.influence.curvature import (
     LEAST_LEFT_OVER,
@@ -24,10 +25,8 @@ from calirare.influence.curvature import (
     Step,
     label_terms,
 )
-from calirare.influence.gcn_jacobian import GCNJacobian
-from calirare.influence.jacobian import AutogradJacobian, Jacobian, contrast_basis
-from calirare.models import GCN, GraphInputs, predict_logits
-from calirare.training.task import Task
+from calirare.influence.jacobian import contrast_basis, make_jacobian
+from calirare.influence.model import predict_logits
 
 logger = logging.getLogger(__name__)
 Solver = Literal["auto", "dual", "primal", "iterative"]
@@ -52,11 +51,6 @@ def choose_solver(num_labels: int, parts: int, num_parameters: int) -> Literal["
     if min(dual, primal) > _LARGEST_DENSE:
         return "iterative"
     return "dual" if dual <= primal else "primal"
-
-
-def make_jacobian(model: nn.Module, inputs: GraphInputs) -> Jacobian:
-    """The closed form where the model has one, autograd elsewhere."""
-    return GCNJacobian(model, inputs) if type(model) is GCN else AutogradJacobian(model, inputs)
 
 
 class LeaveOneOut:
@@ -166,16 +160,3 @@ class LeaveOneOut:
             if index is not None:
                 pushed = pushed[index]
             yield chunk, torch.einsum("vpi,cp->vic", pushed, self.basis.to(pushed))
-
-
-def left_out_changes(task: Task) -> Tensor:
-    """`(n, n, C)` for a model in training: what removing each of the task's labels does to the others' logits."""
-    engine = LeaveOneOut(
-        task.model,
-        task.inputs,
-        task.nodes.cpu().numpy(),
-        task.y.cpu().numpy(),
-        task.weights.double().cpu().numpy(),
-        task.weight_decay,
-    )
-    return engine.changes_among_labelled().to(task.inputs.dtype)

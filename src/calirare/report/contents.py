@@ -12,19 +12,19 @@ import numpy as np
 
 import calirare
 from calirare.data.graph import RareGraph
-from calirare.data.schema import describe_schema
-from calirare.decision import Costs
+from calirare.data.tables.schema import describe_schema
+from calirare.decisions.costs import Costs
+from calirare.decisions.triage import Triage, read_nodes, triage, wording_of
+from calirare.decisions.wording import Wording
 from calirare.errors import InputError, NotFittedError
-from calirare.methods import get_method
+from calirare.estimator.methods import get_method
 from calirare.metrics import Estimate
 from calirare.plots import cost_curve, reliability, scores
 from calirare.plots.tables import Frame
-from calirare.reasons import Wording
 from calirare.report.evaluation import Evaluation, evaluation_of
-from calirare.triage import Triage, read_nodes, triage, wording_of
 
 if TYPE_CHECKING:
-    from calirare.classifier import RareCategoryClassifier
+    from calirare.estimator.classifier import RareCategoryClassifier
 
 LIBRARIES = ("torch", "torch_geometric", "numpy", "scipy", "scikit-learn")
 NUM_BINS = 10

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import softmax
 
-from calirare.data.graph import UNKNOWN, RareGraph
-from calirare.fitting import choose_device
+from calirare.data.arrays import UNKNOWN
+from calirare.data.graph import RareGraph
+from calirare.data.inputs import GraphInputs
+from calirare.estimator.fitting import choose_device
+from calirare.influence.model import predict_logits
 from calirare.metrics import Estimate, summary
-from calirare.models import GraphInputs, predict_logits
 
 if TYPE_CHECKING:
-    from calirare.classifier import RareCategoryClassifier
+    from calirare.estimator.classifier import RareCategoryClassifier
 
 DETECTION = {
     "recall": "Recall of the rare class",

@@ -19,7 +19,7 @@ from calirare.report.evaluation import CALIBRATION, DETECTION
 from calirare.report.figures import cost_figure, reliability_figure, score_figure
 
 if TYPE_CHECKING:
-    from calirare.classifier import RareCategoryClassifier
+    from calirare.estimator.classifier import RareCategoryClassifier
 
 
 def write_report(
@@ -53,7 +53,7 @@ def write_report(
         num_resamples: For the metrics' bootstrap intervals.
         title: Of the page; default: with the graph's name.
         date: Printed on it; default: now.
-        model_version: Printed on it; see `calirare.persistence.model_version`.
+        model_version: Printed on it; see `calirare.persistence.folder.model_version`.
     """
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):

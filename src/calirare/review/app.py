@@ -18,7 +18,7 @@ try:
 except ModuleNotFoundError as error:
     raise MissingDependencyError(str(error.name), "review") from None
 
-from calirare.persistence import model_version
+from calirare.persistence.folder import model_version
 from calirare.review.api import add_routes
 from calirare.review.desk import Desk
 from calirare.review.pages import case_page, model_page, quality_page, queue_page, shell

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.graph import UNKNOWN
+from calirare.data.arrays import UNKNOWN
 from calirare.review.snapshot import Snapshot
 
 _FEWEST_NORMAL = 20

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calirare.data.graph import UNKNOWN
-from calirare.decision import Thresholds
+from calirare.data.arrays import UNKNOWN
+from calirare.decisions.costs import Thresholds
 from calirare.errors import CalirareError
 from calirare.review.queue import Queue
 from calirare.review.view import View
-from calirare.scores import name_sets
+from calirare.scoring.table import name_sets
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from calirare.errors import InputError
-from calirare.persistence import model_version
+from calirare.persistence.folder import model_version
 from calirare.review import versions
 from calirare.review.book import DecisionBook
 from calirare.review.jobs import Job, Report

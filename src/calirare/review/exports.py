@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calirare.data.export import write_csv, write_parquet
+from calirare.data.tables.export import write_csv, write_parquet
 from calirare.errors import InputError
 from calirare.review.queue import Queue
 from calirare.review.store import Decision, DecisionStore, stored_text

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calirare.data.graph import UNKNOWN
+from calirare.data.arrays import UNKNOWN
 from calirare.plots.layout import spring_layout
 from calirare.review.snapshot import Snapshot
 

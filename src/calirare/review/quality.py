@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import softmax
 
-from calirare.data.graph import UNKNOWN
+from calirare.data.arrays import UNKNOWN
+from calirare.data.inputs import GraphInputs
+from calirare.influence.model import predict_logits
 from calirare.metrics import (
     Estimate,
     average_precision,
@@ -16,7 +18,6 @@ from calirare.metrics import (
     negative_log_likelihood,
     smooth_ece,
 )
-from calirare.models import GraphInputs, predict_logits
 from calirare.review.snapshot import Snapshot
 
 METRICS = {

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from calirare.decision import ACTIONS, Costs, Decisions, decide
-from calirare.outlook import Group, forecast
-from calirare.reasons import write_reasons
+from calirare.decisions.costs import ACTIONS, Costs, Decisions, decide
+from calirare.decisions.forecast import Group, forecast
+from calirare.decisions.wording import write_reasons
 from calirare.review.book import STATES, DecisionBook
 from calirare.review.snapshot import COVERAGE, Snapshot
 from calirare.review.store import OPEN

@@ -14,17 +14,17 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 
-from calirare.classifier import RareCategoryClassifier
 from calirare.data.graph import RareGraph, Split
+from calirare.detectors.networks.loop import Progress
 from calirare.errors import LabelError
-from calirare.fitting import ReadLabels
-from calirare.methods import get_method
+from calirare.estimator.classifier import RareCategoryClassifier
+from calirare.estimator.fitting import ReadLabels
+from calirare.estimator.methods import get_method
 from calirare.metrics import Estimate
 from calirare.review.quality import judge
 from calirare.review.snapshot import Snapshot
 from calirare.review.store import Decision, DecisionStore, stored_text
 from calirare.review.versions import Base
-from calirare.training import Progress
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,19 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.classifier import RareCategoryClassifier
 from calirare.data.archive import read_arrays, write_arrays
-from calirare.data.graph import UNKNOWN, RareGraph
+from calirare.data.arrays import UNKNOWN
+from calirare.data.graph import RareGraph
+from calirare.decisions.forecast import CalibrationDraws
+from calirare.decisions.triage import read_nodes, triage
+from calirare.decisions.wording import Wording
 from calirare.errors import DataError, InputError
-from calirare.fitting import ReadLabels
-from calirare.methods import get_method
-from calirare.outlook import CalibrationDraws
-from calirare.persistence import load, load_graph, model_version
-from calirare.reasons import Wording
+from calirare.estimator.classifier import RareCategoryClassifier
+from calirare.estimator.fitting import ReadLabels
+from calirare.estimator.methods import get_method
+from calirare.persistence.folder import load, load_graph, model_version
 from calirare.review.store import stored_text
 from calirare.review.versions import Base, load_base
-from calirare.triage import read_nodes, triage
 
 logger = logging.getLogger(__name__)
 COVERAGE = 0.9
@@ -39,7 +40,7 @@ class Scores:
         probability: `(N,)` P(rare).
         lower, upper: `(N,)` its jackknife interval.
         member: `(N, C)` bool: the classes in its conformal set.
-        draws: What the labels leave open of the calibration; see `calirare.outlook`.
+        draws: What the labels leave open of the calibration; see `calirare.decisions.forecast`.
     """
 
     probability: np.ndarray

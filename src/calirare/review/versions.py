@@ -25,10 +25,10 @@ import numpy as np
 from calirare.data.archive import read_arrays, write_arrays
 from calirare.data.graph import RareGraph, Split
 from calirare.errors import DataError, InputError
-from calirare.persistence import model_version, replace_file
+from calirare.persistence.folder import model_version, replace_file
 
 if TYPE_CHECKING:
-    from calirare.classifier import RareCategoryClassifier
+    from calirare.estimator.classifier import RareCategoryClassifier
 
 FOLDER = "versions"
 _BASE = "base.npz"

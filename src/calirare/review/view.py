@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from calirare.decision import ACTIONS, Costs
+from calirare.decisions.costs import ACTIONS, Costs
 from calirare.errors import InputError
 from calirare.review.book import STATES
 

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from calirare.influence import make_jacobian
-from calirare.influence.jacobian import contrast_basis
-from calirare.models import GraphInputs, predict_logits
+from calirare.data.inputs import GraphInputs
+from calirare.influence.jacobian import contrast_basis, make_jacobian
+from calirare.influence.model import predict_logits
 from calirare.uncertainty.jackknife import LeftOut, ToProbabilities
 
 

@@ -13,11 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from calirare.data.inputs import GraphInputs
 from calirare.errors import NumericalError
-from calirare.influence import LeaveOneOut, make_jacobian
-from calirare.influence.jacobian import contrast_basis
+from calirare.influence.jacobian import contrast_basis, make_jacobian
+from calirare.influence.leave_one_out import LeaveOneOut
+from calirare.influence.model import predict_logits
 from calirare.metrics.individual import jackknife_bounds
-from calirare.models import GraphInputs, predict_logits
 
 _MOST_LEFT_OUT = 1_024
 _LARGEST_DIRECTIONS = 32_000_000

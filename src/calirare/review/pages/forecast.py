@@ -7,8 +7,8 @@ from typing import Any
 
 from dash import html
 
+from calirare.decisions.forecast import Group
 from calirare.metrics import Estimate
-from calirare.outlook import Group
 from calirare.review.pages.widgets import pill, say_amount
 from calirare.review.view import View
 

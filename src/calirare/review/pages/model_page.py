@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, no_update
 
-from calirare.decision import ACTIONS
+from calirare.decisions.costs import ACTIONS
 from calirare.review.desk import Desk, Outcome
 from calirare.review.jobs import Status
 from calirare.review.pages.widgets import card, case_link, pill, say_estimate

@@ -8,7 +8,7 @@ import dash_cytoscape
 import numpy as np
 from dash import html
 
-from calirare.data.graph import UNKNOWN
+from calirare.data.arrays import UNKNOWN
 from calirare.plots.style import NORMAL, RARE
 from calirare.review.book import DecisionBook
 from calirare.review.neighbourhood import Neighbourhood

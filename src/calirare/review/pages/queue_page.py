@@ -7,7 +7,7 @@ from typing import Any
 import dash_ag_grid
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 
-from calirare.decision import ACTIONS, Costs
+from calirare.decisions.costs import ACTIONS, Costs
 from calirare.review.desk import Desk
 from calirare.review.pages.forecast import draw_forecast
 from calirare.review.pages.widgets import aria, pill

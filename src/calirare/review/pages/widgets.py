@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from dash import dcc, html
 
-from calirare.decision import Thresholds
+from calirare.decisions.costs import Thresholds
 from calirare.metrics import Estimate
 
 

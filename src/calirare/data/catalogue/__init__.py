@@ -1,0 +1,1 @@
+"""The benchmark graphs: downloaded, verified, converted."""

@@ -1,0 +1,1 @@
+"""Graphs larger than memory, cut into parts on disk."""

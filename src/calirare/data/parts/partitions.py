@@ -1,0 +1,99 @@
+"""A graph in parts on disk, for graphs larger than memory.
+
+The nodes are cut into ranges of the node table. Each range, a *part*, holds all edges of its nodes and the names of its
+*halo*, the neighbours that live in other parts. Degrees are counted over the whole graph, so a part knows those of its
+halo too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from calirare.data.parts.row_files import RowFile, SparseRowFile
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One range of nodes with all their edges.
+
+    Args:
+        start, stop: The range.
+        halo: Neighbours in other parts, sorted.
+        adjacency: `(own, own + halo)` CSR of edge weights; columns are the part's own nodes, then its halo.
+        degree: `(own + halo,)` weighted degrees in the whole graph.
+        weighted: Whether the edges carry weights.
+    """
+
+    start: int
+    stop: int
+    halo: np.ndarray
+    adjacency: sp.csr_array
+    degree: np.ndarray
+    weighted: bool
+
+    @property
+    def num_nodes(self) -> int:
+        return self.stop - self.start
+
+    def take(self, file: RowFile | SparseRowFile) -> Any:
+        """Rows of the part's own nodes, then of its halo."""
+        own, halo = file.read(self.start, self.stop), file.take(self.halo)
+        if isinstance(file, SparseRowFile):
+            return sp.csr_array(sp.vstack([own, halo], format="csr"))
+        return np.concatenate([own, halo])
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """A graph cut into parts, each in a file of its own.
+
+    Args:
+        folder: Where the files are.
+        cuts: `(parts + 1)` first nodes of the parts, and the number of nodes.
+        features: `(nodes, features)` on disk.
+        degree: `(nodes, 1)` on disk.
+        weighted: Whether edges carry weights.
+        read: What was merged and imputed, as in `graph.schema["read"]`.
+    """
+
+    folder: Path
+    cuts: tuple[int, ...]
+    features: RowFile | SparseRowFile
+    degree: RowFile
+    weighted: bool
+    read: dict[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.cuts) - 1
+
+    @property
+    def num_nodes(self) -> int:
+        return self.cuts[-1]
+
+    def part(self, place: int) -> Part:
+        """The part at a place, read from its file."""
+        start, stop = self.cuts[place], self.cuts[place + 1]
+        with np.load(self.file(place), allow_pickle=False) as arrays:
+            halo, ends, columns = arrays["halo"], arrays["ends"], arrays["columns"]
+            weights = arrays["weights"] if self.weighted else np.ones(len(columns), dtype=np.float32)
+        shape = (stop - start, stop - start + len(halo))
+        degree = np.concatenate([self.degree.read(start, stop), self.degree.take(halo)])[:, 0]
+        return Part(start, stop, halo, sp.csr_array((weights, columns, ends), shape=shape), degree, self.weighted)
+
+    def ids(self, place: int) -> np.ndarray:
+        """Ids of the part's nodes, in the order of the table."""
+        import pyarrow as pa
+
+        start, stop = self.cuts[place], self.cuts[place + 1]
+        with pa.memory_map(str(self.folder / "ids.arrow")) as source:
+            column = pa.ipc.open_file(source).read_all().column(0).slice(start, stop - start)
+            return np.array(column.to_pylist(), dtype=object if pa.types.is_large_string(column.type) else np.int64)
+
+    def file(self, place: int) -> Path:
+        """Where the part at a place is kept."""
+        return self.folder / f"part-{place:05d}.npz"

@@ -1,0 +1,127 @@
+"""Parquet tables larger than memory: one file, a folder of shards or a pattern, read batch by batch."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calirare.data.tables.frames import to_frame
+from calirare.errors import DataError, InputError, MissingDependencyError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_ENDINGS = (".parquet", ".pq")
+_READ_BUFFER = 1 << 20
+
+
+@dataclass(frozen=True)
+class Shards:
+    """The shards of one table, in the order of their names.
+
+    Args:
+        what: "nodes" or "edges", for messages.
+        paths: The files.
+        num_rows: Rows of all of them.
+        empty: A frame with their columns and no rows.
+    """
+
+    what: str
+    paths: tuple[Path, ...]
+    num_rows: int
+    empty: pl.DataFrame
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[tuple[int, pl.DataFrame]]:
+        """(place of the first row, frame) with `size` rows each, the last one fewer."""
+        pa, _ = _arrow()
+        held: list[Any] = []
+        first, rows = 0, 0
+        for piece in self._pieces(list(columns), size):
+            while rows + piece.num_rows >= size:
+                cut = size - rows
+                yield first, to_frame(pa.Table.from_batches([*held, piece.slice(0, cut)]), self.what)
+                piece, first, held, rows = piece.slice(cut), first + size, [], 0
+            if piece.num_rows:
+                held.append(piece)
+                rows += piece.num_rows
+        if rows:
+            yield first, to_frame(pa.Table.from_batches(held), self.what)
+
+    def _pieces(self, columns: list[str], size: int) -> Iterator[Any]:
+        pa, parquet = _arrow()
+        for path in self.paths:
+            try:
+                with parquet.ParquetFile(path, buffer_size=_READ_BUFFER) as file:
+                    for piece in file.iter_batches(batch_size=min(size, 1 << 18), columns=columns):
+                        piece.validate(full=True)
+                        yield piece
+            except (pa.ArrowException, OSError) as error:
+                raise _damaged(path, self.what, error) from error
+
+
+def is_sharded(path: Any) -> bool:
+    """Whether a path names several files: a folder, or a pattern with * ? or [ ]."""
+    return Path(path).is_dir() or (not Path(path).exists() and glob.has_magic(str(path)))
+
+
+def find_shards(path: Any, what: str) -> tuple[Path, ...]:
+    """The Parquet files that a path names: itself, those of a folder, or those of a pattern.
+
+    Raises:
+        DataError: There are none.
+        InputError: One is not Parquet.
+    """
+    place = Path(path)
+    if place.is_dir():
+        found = sorted(file for ending in _ENDINGS for file in place.rglob(f"*{ending}"))
+    elif place.exists():
+        found = [place]
+    else:
+        found = sorted(Path(name) for name in glob.glob(str(path), recursive=True))
+    if not found:
+        raise DataError(f"{what}: {path} does not exist." if not is_sharded(path) else f"{what}: {path} has no shards.")
+    strange = [file for file in found if not file.name.lower().endswith(_ENDINGS)]
+    if strange:
+        raise InputError(
+            f"{what}: in partitions only Parquet is read ({' or '.join(_ENDINGS)}); got {strange[0].name}."
+        )
+    return tuple(found)
+
+
+def open_shards(path: Any, what: str) -> Shards:
+    """The table at `path`, after a look at the heads of its files.
+
+    Raises:
+        DataError: A file is missing or damaged, or the columns of two shards differ.
+    """
+    pa, parquet = _arrow()
+    paths = find_shards(path, what)
+    rows, schema = 0, None
+    for file in paths:
+        try:
+            with parquet.ParquetFile(file) as opened:
+                rows += opened.metadata.num_rows
+                found = opened.schema_arrow.remove_metadata()
+        except (pa.ArrowException, OSError) as error:
+            raise _damaged(file, what, error) from error
+        schema = schema or found
+        if not found.equals(schema):
+            raise DataError(f"{what}: the columns of {file} differ from those of {paths[0]}; shards must be alike.")
+    return Shards(what, paths, rows, to_frame(schema.empty_table(), what))  # type: ignore[union-attr]
+
+
+def _damaged(path: Path, what: str, error: BaseException) -> DataError:
+    first = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    return DataError(f"{what}: {path} cannot be read as its name says; it is truncated or altered ({first}).")
+
+
+def _arrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingDependencyError("pyarrow", "tables") from error
+    return pyarrow, pyarrow.parquet

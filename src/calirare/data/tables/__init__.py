@@ -1,0 +1,1 @@
+"""Two tables, as users have them, read into a graph."""

@@ -1,0 +1,85 @@
+"""Write results as tables that other programs open."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from calirare.data.archive import write_atomically
+from calirare.data.tables.columns import import_polars
+from calirare.errors import InputError
+
+FORMATS = (".parquet", ".csv")
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def check_export_path(path: str | Path) -> Path:
+    """The path, if its ending says how to write it. Call it before long work, so that a typo costs nothing.
+
+    >>> check_export_path("scores.csv").name
+    'scores.csv'
+    """
+    path = Path(path)
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f"the output file must end in {' or '.join(FORMATS)}; got {path.name!r}.")
+    if path.is_dir():
+        raise InputError(f"the output must be a file; {path} is a folder.")
+    return path
+
+
+def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
+    """Write columns of equal length as Parquet or CSV, by the file's ending, whole or not at all.
+
+    In a CSV, text that a spreadsheet would run as a formula gets an apostrophe in front (see `escape_formula`);
+    Parquet keeps every value as it is.
+    """
+    path = check_export_path(path)
+    with write_atomically(path) as stream:
+        if path.suffix.lower() == ".parquet":
+            write_parquet(columns, stream)
+        else:
+            write_csv(columns, stream)
+
+
+def write_csv(columns: Mapping[str, Any], stream: IO[bytes], *, header: bool = True) -> None:
+    """Write columns as CSV into an open stream, safe to open in a spreadsheet; without a header to go on with a file."""
+    safe = {
+        escape_formula(name): [escape_formula(cell) for cell in values] if _holds_text(values) else values
+        for name, values in columns.items()
+    }
+    _frame(safe).write_csv(stream, include_header=header)
+
+
+def write_parquet(columns: Mapping[str, Any], stream: IO[bytes]) -> None:
+    """Write columns as Parquet into an open stream, every value as it is."""
+    content = io.BytesIO()  # polars hides why a write to the stream failed; compressed, the table is small
+    _frame(columns).write_parquet(content)
+    stream.write(content.getbuffer())
+
+
+def escape_formula(cell: Any) -> Any:
+    """The cell with an apostrophe in front if it is text that a spreadsheet would take for a formula.
+
+    >>> escape_formula("=1+1"), escape_formula("account 7"), escape_formula(-3)
+    ("'=1+1", 'account 7', -3)
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS) else cell
+
+
+def _holds_text(values: Any) -> bool:
+    return np.asarray(values).dtype.kind in "OUT"
+
+
+def _frame(columns: Mapping[str, Any]) -> Any:
+    pl = import_polars()
+    return pl.DataFrame({name: pl.Series(name, _plain(values)) for name, values in columns.items()})
+
+
+def _plain(values: Any) -> Any:
+    """Text and mixed values as a list, which polars types by itself; numbers stay arrays."""
+    return list(np.asarray(values).tolist()) if _holds_text(values) else values

@@ -1,0 +1,71 @@
+"""Write a graph as the two tables that `read_tables` reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from calirare.data.arrays import UNKNOWN
+from calirare.data.graph import RareGraph
+from calirare.data.tables.export import write_table
+from calirare.errors import InputError
+
+FORMATS = ("parquet", "csv")
+
+
+def write_tables(
+    graph: RareGraph, folder: str | Path, *, label: str = "is_fraud", format: str = "parquet"
+) -> tuple[Path, Path]:
+    """Write `nodes` and `edges` into a folder, each whole or not at all; the paths of both.
+
+    Nodes: `id`, the attributes in the units of the schema's table, and the label, "yes" for the rare class, "no" for
+    the others, null where it is unknown. Edges: `source`, `target`, and `weight` where the graph has weights; each
+    edge once.
+
+    Args:
+        graph: Its features must be numbers, as those of `make_transactions`.
+        folder: Made if it is not there.
+        label: Name of the label column.
+        format: "parquet" or "csv".
+    """
+    if format not in FORMATS:
+        raise InputError(f"format must be one of {list(FORMATS)}; got {format!r}.")
+    paths = Path(folder) / f"nodes.{format}", Path(folder) / f"edges.{format}"
+    write_table(node_columns(graph, label), paths[0])
+    write_table(edge_columns(graph), paths[1])
+    return paths
+
+
+def node_columns(graph: RareGraph, label: str = "is_fraud") -> dict[str, Any]:
+    """The nodes as columns; see `write_tables`."""
+    scales = {}
+    for column in (graph.schema or {}).get("columns", ()):
+        if column["type"] == "categorical" or column.get("indicator"):
+            raise InputError(
+                f"graph must have plain numbers as features to be written as a table; {column['name']!r} is "
+                "categorical or imputed. Keep the table that it was read from."
+            )
+        if column["type"] == "numeric":
+            scales[column["name"]] = (column["mean"], column["scale"])
+    columns: dict[str, Any] = {"id": graph.ids}
+    x: Any = graph.x
+    for k, name in enumerate(graph.feature_names or [f"feature_{k}" for k in range(graph.num_features)]):
+        values = x[:, [k]].toarray().ravel() if sp.issparse(x) else x[:, k]
+        mean, scale = scales.get(name, (0.0, 1.0))
+        columns[name] = values.astype(np.float64) * scale + mean
+    words = {UNKNOWN: None, graph.rare_class: "yes"}
+    columns[label] = [words.get(y, "no") for y in graph.y.tolist()]
+    return columns
+
+
+def edge_columns(graph: RareGraph) -> dict[str, Any]:
+    """The edges as columns, each edge once; see `write_tables`."""
+    once = graph.edge_index[0] < graph.edge_index[1]
+    source, target = graph.edge_index[:, once]
+    columns: dict[str, Any] = {"source": graph.ids[source], "target": graph.ids[target]}
+    if graph.edge_weight is not None:
+        columns["weight"] = graph.edge_weight[once]
+    return columns

@@ -1,0 +1,197 @@
+"""Bring any table into polars: CSV, Parquet and Arrow files, polars, pandas and Arrow frames, columns in a dict."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calirare.data.archive import MAX_BYTES
+from calirare.data.tables.columns import guess_csv_types, import_polars
+from calirare.errors import ColumnError, DataError, InputError, MissingDependencyError, nearest
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
+_PARQUET = (".parquet", ".pq")
+_ARROW = (".arrow", ".feather", ".ipc")
+
+
+def to_frame(table: Any, what: str) -> pl.DataFrame:
+    """A polars frame with at least one column.
+
+    Args:
+        table: A path, or a polars, pandas or Arrow frame, or a dict of columns.
+        what: "nodes" or "edges", for messages.
+
+    Raises:
+        DataError: The file is missing, empty, truncated, or not what its name says.
+        InputError: The object is no table.
+    """
+    pl = import_polars()
+    if isinstance(table, (str, os.PathLike)):
+        frame = _read_file(Path(table), what)
+    else:
+        frame = _convert(table, what)
+    if frame.width == 0:
+        raise InputError(f"{what} must have columns; the table is empty.")
+    plain = [_plain(frame[name]) for name, kind in frame.schema.items() if kind in (pl.Categorical, pl.Enum, pl.Object)]
+    return frame.with_columns(plain)
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    """Text instead of polars' encoded categories and of mixed Python values."""
+    pl = import_polars()
+    if column.dtype == pl.Object:
+        values = [None if value is None else str(value) for value in column.to_list()]
+        return pl.Series(column.name, values, dtype=pl.String)  # type: ignore[no-any-return]
+    return column.cast(pl.String)
+
+
+def _read_file(path: Path, what: str) -> pl.DataFrame:
+    pl = import_polars()
+    name = path.name.lower()
+    if not path.exists():
+        raise DataError(f"{what}: {path} does not exist.")
+    if not path.is_file():
+        raise DataError(f"{what}: {path} is not a file.")
+    if not name.endswith((*_CSV, *_PARQUET, *_ARROW)):
+        raise InputError(f"{what}: {path} must end in one of {[*_CSV, *_PARQUET, *_ARROW]}.")
+    if path.stat().st_size == 0:
+        raise DataError(f"{what}: {path} is empty.")
+    try:
+        return _read_csv(path) if name.endswith(_CSV) else _read_arrow(path, is_parquet=name.endswith(_PARQUET))
+    except DataError:
+        raise
+    except (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        OSError,
+        ValueError,
+        EOFError,
+        zlib.error,
+    ) as error:
+        raise DataError(
+            f"{what}: {path} cannot be read as its name says; it is truncated, altered, or not in UTF-8 "
+            f"({_first(error)})."
+        ) from error
+
+
+def _read_csv(path: Path) -> pl.DataFrame:
+    pl = import_polars()
+    if path.name.lower().endswith(".gz"):
+        with gzip.open(path) as stream:
+            content = stream.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise DataError(
+                f"{path} would take more than {MAX_BYTES:,} bytes when unpacked. Unpack it yourself if you trust it."
+            )
+        source: Any = io.BytesIO(content)
+        head = content[: 1 << 20]
+    else:
+        source = path
+        with path.open("rb") as stream:
+            head = stream.readline(1 << 20)
+    # polars replaces what is not UTF-8 in the names of columns without a word; a cut head may end inside a character.
+    first_line = head.split(b"\n", 1)[0].decode("utf-8", errors="strict" if len(head) < 1 << 20 else "replace")
+    separator = max((",", ";", "\t", "|"), key=first_line.count)
+    # Everything as text first: the types of a CSV are a guess, and a guess from its first rows can fail later.
+    frame = pl.read_csv(source, separator=separator, infer_schema=False, glob=False)
+    # A blank line is read as a row of gaps; nobody means a node by it.
+    return guess_csv_types(frame.filter(~pl.all_horizontal(pl.all().is_null())))
+
+
+def _read_arrow(path: Path, is_parquet: bool) -> pl.DataFrame:
+    """Read by Arrow's own library: given a damaged file it raises, where polars 2.1 can end the process."""
+    pl = import_polars()
+    try:
+        import pyarrow as pa
+        import pyarrow.feather
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingDependencyError("pyarrow", "tables") from error
+    try:
+        if is_parquet:
+            with pyarrow.parquet.ParquetFile(path) as file:
+                _check_size(path, file.metadata)
+                table = file.read()
+        else:
+            table = pyarrow.feather.read_table(path, memory_map=False)
+        table.validate(full=True)
+        return pl.from_arrow(pa.table(table))  # type: ignore[no-any-return]
+    except (pa.ArrowException, MemoryError) as error:  # of many built-in kinds
+        raise OSError(_first(error)) from error
+
+
+def _check_size(path: Path, metadata: Any) -> None:
+    """A small Parquet file can claim any size, in bytes or in repeats of one value."""
+    groups = (metadata.row_group(k) for k in range(metadata.num_row_groups))
+    claimed = max(sum(group.total_byte_size for group in groups), 4 * metadata.num_rows * metadata.num_columns)
+    if claimed > 4 * MAX_BYTES:
+        raise DataError(f"{path} would take {claimed:,} bytes when unpacked; at most {4 * MAX_BYTES:,} are read.")
+
+
+def _convert(table: Any, what: str) -> pl.DataFrame:
+    pl = import_polars()
+    try:
+        if isinstance(table, pl.DataFrame):
+            return table  # type: ignore[no-any-return]
+        if isinstance(table, pl.LazyFrame):
+            return table.collect()  # type: ignore[no-any-return]
+        if isinstance(table, Mapping):
+            return pl.DataFrame(dict(table), strict=False)  # type: ignore[no-any-return]
+        if type(table).__module__.split(".")[0] == "pandas":
+            return _from_pandas(table)
+        if hasattr(table, "__arrow_c_stream__"):
+            return pl.DataFrame(table)  # type: ignore[no-any-return]
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError) as error:
+        raise InputError(f"{what} cannot be turned into a table: {_first(error)}.") from error
+    raise InputError(
+        f"{what} must be a path, or a polars, pandas or Arrow frame, or a dict of columns; got {type(table).__name__}."
+    )
+
+
+def _from_pandas(table: Any) -> pl.DataFrame:
+    """Column by column, so that a column of mixed objects (ids, say) becomes text instead of an error."""
+    pl = import_polars()
+    if table.index.name is not None and table.index.name not in table.columns:
+        table = table.reset_index()
+    if not table.columns.is_unique:
+        twice = table.columns[table.columns.duplicated()].tolist()
+        raise InputError(f"column names must differ; {twice[:5]} appear twice.")
+    columns = []
+    for name in table.columns:
+        column = table[name]
+        if column.dtype == object:
+            values = [None if _is_missing(value) else value for value in column]
+            if len({type(value) for value in values if value is not None}) > 1:
+                values = [None if value is None else str(value) for value in values]
+            columns.append(pl.Series(str(name), values, strict=False))
+        else:
+            columns.append(pl.from_pandas(column).alias(str(name)))
+    return pl.DataFrame(columns)  # type: ignore[no-any-return]
+
+
+def _is_missing(value: Any) -> bool:
+    return (
+        value is None or (isinstance(value, float) and value != value) or type(value).__name__ in ("NAType", "NaTType")
+    )
+
+
+def _first(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
+
+
+def pick_column(frame: pl.DataFrame, wanted: str, argument: str, what: str) -> str:
+    """`wanted` if the table has it, else an error that names the nearest columns."""
+    if wanted in frame.columns:
+        return wanted
+    raise ColumnError(
+        f"{argument} must be a column of the {what} table; got {wanted!r}: {nearest(wanted, frame.columns)}"
+    )

@@ -1,0 +1,109 @@
+"""Labels from a column: one value is rare, the others are not, nulls are unknown."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calirare.data.arrays import UNKNOWN
+from calirare.data.tables.columns import import_polars, to_categories
+from calirare.errors import InputError, LabelError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """`y` is 1 for rare, 0 for the rest, UNKNOWN for null; `original_y` indexes `values`."""
+
+    y: np.ndarray
+    original_y: np.ndarray
+    class_names: tuple[str, str]
+    rare: str
+    values: list[str]
+
+
+def learn_labels(column: pl.Series, rare: Any) -> Labels:
+    """Labels of a table that a model will be fitted on.
+
+    Args:
+        column: The label column.
+        rare: The rare value; `"1"` matches 1 and 1.0, `"true"` matches True.
+
+    Raises:
+        LabelError: No label at all, a single class, or no node with the rare value.
+    """
+    text = to_categories(column)
+    values = sorted(text.drop_nulls().unique().to_list())
+    if not values:
+        raise LabelError(f"column {column.name!r} must label some nodes; every value is missing.")
+    word = _match(rare, values)
+    if word is None:
+        shown = values if len(values) <= 12 else [*values[:12], "…"]
+        raise LabelError(f"rare must be one of the values in column {column.name!r}: {shown}; got {rare!r}.")
+    if len(values) == 1:
+        raise LabelError(
+            f"column {column.name!r} must hold at least two classes; every labelled node is {word!r}. "
+            "Label some nodes that are not rare (nulls mean unknown)."
+        )
+    return _labels(text, word, values)
+
+
+def apply_labels(column: pl.Series, label: Mapping[str, Any]) -> Labels:
+    """Labels of a table that is scored: the values of the fit keep their meaning, new ones are unknown."""
+    text = to_categories(column)
+    foreign = text.is_not_null() & ~text.is_in(label["values"])
+    if foreign.any():
+        logger.warning(
+            "column %r: %d labels that the fit did not know, such as %r, count as unknown.",
+            column.name, foreign.sum(), text.filter(foreign)[0],
+        )  # fmt: skip
+    return _labels(text, label["rare"], label["values"])
+
+
+def no_labels(num_nodes: int, label: Mapping[str, Any] | None) -> Labels:
+    """All unknown, under the class names of the fit."""
+    unknown = np.full(num_nodes, UNKNOWN, dtype=np.int64)
+    if label is None:
+        return Labels(unknown, unknown, ("normal", "rare"), "rare", ["normal", "rare"])
+    return Labels(unknown, unknown, _class_names(label["rare"], label["values"]), label["rare"], label["values"])
+
+
+def _labels(text: pl.Series, rare: str, values: list[str]) -> Labels:
+    pl = import_polars()
+    place = text.replace_strict(values, list(range(len(values))), default=None, return_dtype=pl.Int64)
+    original_y = np.array(place.fill_null(UNKNOWN).to_numpy(), dtype=np.int64)
+    y = np.where(original_y == UNKNOWN, UNKNOWN, (original_y == values.index(rare)).astype(np.int64))
+    return Labels(y, original_y, _class_names(rare, values), rare, values)
+
+
+def _class_names(rare: str, values: list[str]) -> tuple[str, str]:
+    rest = [value for value in values if value != rare]
+    return (rest[0] if len(rest) == 1 else f"not {rare}", rare)
+
+
+def _match(rare: Any, values: list[str]) -> str | None:
+    pl = import_polars()
+    if rare is None:
+        raise InputError(f"rare must be given: one of the values {values[:12]}.")
+    try:
+        word = to_categories(pl.Series("rare", [rare]))[0]
+    except (TypeError, InputError, pl.exceptions.PolarsError):
+        return None
+    if word in values:
+        return str(word)
+    if {value.lower() for value in values} <= {"true", "false"} and str(word).lower() in values:
+        return str(word).lower()
+    # "1.0" on a command line and 1 in the table
+    try:
+        number = to_categories(pl.Series("rare", [float(str(word))]))[0]
+    except ValueError:
+        return None
+    return str(number) if number in values else None

@@ -1,0 +1,95 @@
+"""Apply a schema to a node table: the same numbers at fit and at scoring."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from calirare.data.tables.columns import import_polars, to_categories, to_numbers
+from calirare.errors import ColumnError, InputError, nearest
+
+if TYPE_CHECKING:
+    import polars as pl
+
+logger = logging.getLogger(__name__)
+
+
+def apply_columns(
+    frame: pl.DataFrame, schema: Mapping[str, Any]
+) -> tuple[np.ndarray | sp.csr_array, dict[str, dict[str, int]]]:
+    """Features of every row, and per column how many values were imputed and how many categories were never seen.
+
+    Numbers: (value - mean) / scale, the median where one is missing. Categories: one column each, all 0 for a category
+    that the schema does not know. An indicator column says where a value was missing.
+    """
+    columns = [column for column in schema["columns"] if column["type"] != "ignore"]
+    _check_columns(frame, [column["name"] for column in columns])
+    counts: dict[str, dict[str, int]] = {"imputed": {}, "unseen": {}}
+    blocks: list[Any] = []
+    for column in columns:
+        series = frame[column["name"]]
+        block, missing = (
+            _numeric(series, column) if column["type"] == "numeric" else _categorical(series, column, counts)
+        )
+        blocks.append(block)
+        if missing.any():
+            counts["imputed"][column["name"]] = int(missing.sum())
+        if column["indicator"]:
+            blocks.append(missing.astype(np.float32)[:, None])
+    if schema["sparse"]:
+        return sp.csr_array(sp.hstack([sp.csr_array(block) for block in blocks], format="csr")), counts
+    return np.hstack([block.toarray() if sp.issparse(block) else block for block in blocks]), counts
+
+
+def warn_of_unseen(counts: Mapping[str, Mapping[str, int]]) -> None:
+    """Log how many values of each column belong to categories that the fit did not know."""
+    for name, number in counts["unseen"].items():
+        logger.warning(
+            "column %r: %d values of categories never seen at fit; they count as none of them.", name, number
+        )
+
+
+def _check_columns(frame: pl.DataFrame, needed: list[str]) -> None:
+    missing = [name for name in needed if name not in frame.columns]
+    if missing:
+        hint = nearest(missing[0], [name for name in frame.columns if name not in needed])
+        raise ColumnError(
+            f"the nodes table must have the columns that the model was fitted on; {len(missing)} are missing: "
+            f"{missing[:5]}: {hint}"
+        )
+
+
+def _numeric(series: pl.Series, column: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    values = to_numbers(series)
+    missing = np.isnan(values)
+    values[missing] = column["median"]
+    with np.errstate(over="ignore"):
+        scaled = ((values - column["mean"]) / column["scale"]).astype(np.float32)
+    if not np.isfinite(scaled).all():
+        row = int(np.flatnonzero(~np.isfinite(scaled))[0])
+        raise InputError(
+            f"column {series.name!r} holds a value out of all proportion in row {row + 1}: {values[row]:g}."
+        )
+    return scaled[:, None], missing
+
+
+def _categorical(
+    series: pl.Series, column: Mapping[str, Any], counts: dict[str, dict[str, int]]
+) -> tuple[sp.csr_array, np.ndarray]:
+    pl = import_polars()
+    text = to_categories(series)
+    categories = column["categories"]
+    place = text.replace_strict(categories, list(range(len(categories))), default=None, return_dtype=pl.Int64)
+    known = place.is_not_null().to_numpy()
+    missing = text.is_null().to_numpy()
+    unseen = int((~known & ~missing).sum())
+    if unseen:
+        counts["unseen"][series.name] = unseen
+    rows = np.flatnonzero(known)
+    ones = np.ones(rows.size, dtype=np.float32)
+    shape = (series.len(), len(categories))
+    return sp.csr_array((ones, (rows, place.drop_nulls().to_numpy())), shape=shape), missing

@@ -1,0 +1,1 @@
+"""From probabilities to alerts, looks and costs."""

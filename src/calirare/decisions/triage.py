@@ -1,0 +1,290 @@
+"""Alert, review or clear: every node decided at the least expected cost, with the reason and a forecast."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calirare.data.graph import RareGraph
+from calirare.decisions.costs import ACTIONS, Costs, Decisions, decide
+from calirare.decisions.forecast import CalibrationDraws, Group, calibration_draws, forecast, groups_frame
+from calirare.decisions.wording import Wording, write_drivers, write_reasons
+from calirare.errors import InputError, MissingDependencyError
+from calirare.estimator.fitting import ReadLabels
+from calirare.estimator.methods import get_method
+from calirare.metrics.inputs import check_count
+from calirare.scoring.table import name_sets
+from calirare.uncertainty.drivers import Drivers, strongest_pulls
+from calirare.uncertainty.jackknife import bounds_of_class
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from calirare.estimator.classifier import RareCategoryClassifier
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Triage:
+    """A table with one row per node: alerts first, then reviews, then the cleared, the most probable first in each.
+
+    Args:
+        node: `(n,)` index in the graph.
+        id: `(n,)` the user's name for it.
+        probability: `(n,)` natural P(rare).
+        lower, upper: `(n,)` jackknife interval of P(rare).
+        member: `(n, C)` bool: the classes in its conformal set.
+        drivers: The labelled nodes that pull its P(rare) most.
+        decisions: Action, expected cost, and what a look saves.
+        costs: The prices.
+        budget: Most looks, or None.
+        coverage: Of intervals, sets and forecast.
+        groups: The forecast by action, and `"all"`: expected rare nodes and cost, with intervals.
+        wording: The names that sentences use.
+        draws: What the labels leave open of the calibration; see `calirare.decisions.forecast`.
+    """
+
+    node: np.ndarray
+    id: np.ndarray
+    probability: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    member: np.ndarray
+    drivers: Drivers
+    decisions: Decisions
+    costs: Costs
+    budget: int | None
+    coverage: float
+    groups: dict[str, Group]
+    wording: Wording
+    draws: CalibrationDraws = field(repr=False)
+
+    @property
+    def action(self) -> np.ndarray:
+        """`(n,)` of `"alert"`, `"review"`, `"clear"`."""
+        return self.decisions.action
+
+    @cached_property
+    def set(self) -> np.ndarray:
+        """`(n,)` the classes that the coverage does not rule out, in words."""
+        return name_sets(self.member, np.array(self.wording.class_names, dtype=object))
+
+    @cached_property
+    def reason(self) -> np.ndarray:
+        """`(n,)` one sentence per node."""
+        return write_reasons(self.wording, self.probability, self.lower, self.upper, self.decisions, self.costs)
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows, one dict each."""
+        table = self.frame()
+        for values in zip(*(column.tolist() for column in table.values()), strict=True):
+            yield dict(zip(table, values, strict=True))
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{self.groups[name].num_nodes:,} {name}" for name in ACTIONS)
+        cost = self.groups["all"].cost
+        return f"Triage({len(self):,} nodes: {counts}; expected cost {cost.value:.6g}, {cost.lower:.6g} to {cost.upper:.6g})"
+
+    def frame(self) -> dict[str, np.ndarray]:
+        """The table as columns by name."""
+        return {
+            "node": self.node,
+            "id": self.id,
+            "probability": self.probability,
+            "lower": self.lower,
+            "upper": self.upper,
+            "set": self.set,
+            "action": self.action,
+            "reason": self.reason,
+            "expected_cost": self.decisions.cost,
+            "look_saves": self.decisions.gain,
+            "drivers": write_drivers(self.wording, self.drivers),
+        }
+
+    def groups_frame(self) -> dict[str, np.ndarray]:
+        """The forecast as columns: nodes, rare nodes and cost of each group, with intervals."""
+        return groups_frame(self.groups)
+
+    def to_polars(self) -> pl.DataFrame:
+        """The table as a polars frame."""
+        try:
+            import polars as pl
+        except ImportError:
+            raise MissingDependencyError("polars", "tables") from None
+        columns = {
+            name: column.tolist() if column.dtype.kind in "OU" else column for name, column in self.frame().items()
+        }
+        return pl.DataFrame(columns)
+
+    def take(self, rows: Any) -> Triage:
+        """Some rows, by mask or position; the forecast stays that of the whole."""
+        return replace(
+            self,
+            **{name: getattr(self, name)[rows] for name in ("node", "id", "probability", "lower", "upper", "member")},
+            drivers=self.drivers.take(rows),
+            decisions=Decisions(*(getattr(self.decisions, name)[rows] for name in Decisions.__dataclass_fields__)),
+        )
+
+    def rejudge(self, costs: Costs, budget: int | None = None) -> Triage:
+        """The same nodes under other costs or another budget, without asking the model again."""
+        by_node = np.argsort(self.node, kind="stable")
+        return _judged(replace(self.take(by_node), costs=costs, budget=budget))
+
+
+def triage(
+    clf: RareCategoryClassifier,
+    graph: RareGraph,
+    cost_miss: float = 50,
+    cost_alarm: float = 5,
+    cost_review: float = 1,
+    budget: int | None = None,
+    *,
+    review_error: float = 0.0,
+    coverage: float = 0.9,
+    nodes: Any = None,
+    num_drivers: int = 3,
+) -> Triage:
+    """Decide every node at the least expected cost: alert, review by a person, or clear.
+
+    With p = P(rare), clearing costs `cost_miss`·p, an alert `cost_alarm`·(1 − p), and a look `cost_review`, after
+    which the person knows (or is wrong in `review_error` of the cases). The cheapest is taken. With a `budget` at most
+    so many nodes are reviewed, those where a look saves most; the others are decided alone at Bayes' threshold.
+
+    Args:
+        clf: Fitted, with `prior="natural"`: expected costs need probabilities at the population's shares.
+        graph: The graph whose nodes are decided.
+        cost_miss: Of a rare node that is cleared.
+        cost_alarm: Of an alert on a node that is not rare.
+        cost_review: Of a look at one node.
+        budget: Most looks; None: wherever one pays.
+        review_error: Share of looks that end in the wrong call.
+        coverage: Of the intervals, the conformal sets and the forecast.
+        nodes: The nodes to decide, indices or a mask; default: all but those whose labels the model has read, for
+            their answer is known.
+        num_drivers: How many labelled nodes to name that pull each probability.
+
+    >>> import calirare as cr
+    >>> graph = cr.make_transactions(num_nodes=600, seed=0)
+    >>> split = cr.split_labels(graph, train_fraction=0.3, val_fraction=0.0, test_fraction=0.7, seed=0)
+    >>> table = triage(cr.RareCategoryClassifier(epochs=30).fit(graph, split), graph, budget=10)
+    >>> len(table), int((table.action == "review").sum())
+    (420, 10)
+    """
+    costs = Costs(cost_miss, cost_alarm, cost_review, review_error)
+    if budget is not None:
+        budget = check_count(budget, "budget", least=0)
+    _require_natural(clf)
+    read = read_nodes(clf, graph)
+    chosen = _choose_nodes(nodes, graph.num_nodes, read)
+    probability = clf.predict_proba(graph)[:, clf.rare_class_]
+    rows, table = clf.left_out_table(graph)
+    own = clf.predict_left_out()
+    residuals = clf.left_out_.residuals(rows, clf.rare_class_)
+    lower, upper = bounds_of_class(table[chosen], residuals, coverage=coverage, clip=True)
+    drivers = strongest_pulls(
+        table[chosen], probability[chosen], clf.labelled_nodes_[rows], clf.labelled_y_[rows], num_drivers
+    )
+    draws = calibration_draws(
+        own[:, clf.rare_class_],
+        clf.labelled_y_ == clf.rare_class_,
+        rare_share=float(clf.shares_[clf.rare_class_]),
+        num_share_labels=_num_share_labels(clf),
+        seed=clf.seed,
+    )
+    known_ids = None if read is None else graph.ids
+    return _judged(
+        Triage(
+            node=chosen,
+            id=graph.ids[chosen],
+            probability=probability[chosen],
+            lower=lower,
+            upper=upper,
+            member=clf.predict_set(graph, coverage=coverage)[chosen],
+            drivers=drivers,
+            decisions=decide(np.empty(0), costs),
+            costs=costs,
+            budget=budget,
+            coverage=coverage,
+            groups={},
+            wording=wording_of(clf, coverage, known_ids),
+            draws=draws,
+        )
+    )
+
+
+def read_nodes(clf: RareCategoryClassifier, graph: RareGraph) -> np.ndarray | None:
+    """The nodes of `graph` whose labels the model has read; None where it was fitted on another graph.
+
+    The graph of the fit is known by its labels: all those that trained the model are there, at the same nodes.
+    """
+    labelled, y = clf.labelled_nodes_, clf.labelled_y_
+    if labelled.max(initial=-1) >= graph.num_nodes or not np.array_equal(graph.y[labelled], y):
+        return None
+    try:
+        read = ReadLabels.of(get_method(clf.method), graph, clf.split_, clf.seed)
+    except InputError:  # other labels of this graph are gone: it can only be told which ones trained the model
+        return np.sort(labelled)
+    return np.union1d(np.union1d(read.train_nodes, read.val_nodes), labelled)
+
+
+def wording_of(clf: RareCategoryClassifier, coverage: float, ids: np.ndarray | None = None) -> Wording:
+    """The names that sentences about this model use."""
+    label = (clf.schema_ or {}).get("label") or {}
+    return Wording(tuple(clf.class_names_), clf.rare_class_, coverage, ids, label.get("column"))
+
+
+def _judged(table: Triage) -> Triage:
+    """Decide, sort and forecast."""
+    decisions = decide(table.probability, table.costs, table.budget)
+    groups = forecast(table.probability, decisions.action, table.costs, table.draws, coverage=table.coverage)
+    urgency = np.select([decisions.action == name for name in ACTIONS], range(len(ACTIONS)))
+    order = np.lexsort((table.node, -table.probability, urgency))
+    return replace(table, decisions=decisions, groups=groups).take(order)
+
+
+def _require_natural(clf: RareCategoryClassifier) -> None:
+    clf._require_fitted()
+    if clf.prior != "natural":
+        raise InputError(
+            f"triage weighs expected costs, which need natural probabilities; this model was fitted with "
+            f"prior={clf.prior!r}. Fit it with prior='natural'."
+        ).see("guides/costs.md#what-they-decide")
+    if clf.calibrator_ is None:
+        logger.warning(
+            "method %r does not calibrate: its probabilities, and the costs they foretell, may be far off.", clf.method
+        )
+
+
+def _choose_nodes(nodes: Any, num_nodes: int, read: np.ndarray | None) -> np.ndarray:
+    if nodes is None:
+        return np.setdiff1d(np.arange(num_nodes), read if read is not None else [])
+    chosen = np.asarray(nodes)
+    if chosen.dtype == bool and chosen.shape == (num_nodes,):
+        chosen = np.flatnonzero(chosen)
+    if chosen.ndim != 1 or chosen.size and chosen.dtype.kind not in "iu":
+        raise InputError(
+            f"nodes must be a list of node indices or a mask over all {num_nodes} nodes; got {chosen.dtype} of shape {chosen.shape}."
+        )
+    if chosen.size and not (0 <= chosen.min() and chosen.max() < num_nodes):
+        raise InputError(f"nodes must lie in 0…{num_nodes - 1}; got {int(chosen.min())}…{int(chosen.max())}.")
+    return np.unique(chosen.astype(np.int64))
+
+
+def _num_share_labels(clf: RareCategoryClassifier) -> int | None:
+    """How many labels the population's rare share was counted on; None where the user gave it."""
+    if clf.rare_share is not None:
+        return None
+    held_out = 0 if clf.split_ is None or not get_method(clf.method).reads_validation else len(clf.split_.val)
+    return held_out or len(clf.labelled_nodes_)
+
+
+__all__ = ["Costs", "Group", "Triage", "read_nodes", "triage", "wording_of"]

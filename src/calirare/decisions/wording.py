@@ -1,0 +1,109 @@
+"""Why a node was alerted, reviewed or cleared, in a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calirare.decisions.costs import Costs, Decisions
+from calirare.uncertainty.drivers import Drivers
+
+_BARE = {"yes", "no", "y", "n", "true", "false", "t", "f"}
+"""Class names that say nothing without the column they stand in."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wording:
+    """The names that sentences use.
+
+    Args:
+        class_names: One per class.
+        rare_class: The one looked for.
+        coverage: Of the intervals.
+        ids: `(N,)` the users' names for the nodes of the graph that trained the model, or None where it is not at hand.
+        label_column: The column that the labels came from, for a rare class that is called "yes" or "1".
+
+    >>> Wording(("no", "yes"), 1, 0.9, label_column="is_fraud").rare, Wording(("ok", "fraud"), 1, 0.9).rare
+    ('is_fraud = yes', 'fraud')
+    """
+
+    class_names: tuple[str, ...]
+    rare_class: int
+    coverage: float
+    ids: np.ndarray | None = None
+    label_column: str | None = None
+
+    @property
+    def rare(self) -> str:
+        """What to call the rare class."""
+        name = self.class_names[self.rare_class]
+        bare = name.casefold() in _BARE or name.replace(".", "", 1).isdigit()
+        return f"{self.label_column} = {name}" if bare and self.label_column else name
+
+
+def write_reasons(
+    wording: Wording,
+    probability: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    decisions: Decisions,
+    costs: Costs,
+) -> np.ndarray:
+    """One sentence per node: the probability with its interval, and what each call is expected to cost."""
+    expected = costs.expected(probability)
+    level = f"{100 * wording.coverage:g}%"
+    rows = zip(
+        probability.tolist(),
+        lower.tolist(),
+        upper.tolist(),
+        decisions.action.tolist(),
+        decisions.gain.tolist(),
+        decisions.waiting.tolist(),
+        *(expected[name].tolist() for name in ("alert", "review", "clear")),
+        strict=True,
+    )
+    sentences = []
+    for p, low, high, action, gain, waiting, alert, look, clear in rows:
+        said = f"P({wording.rare}) is {share(p)} ({level} interval {low:.2f} to {high:.2f})"
+        if action == "review":
+            alone = "an alert" if alert <= clear else "clearing"
+            why = f"a look costs {look:.2f}; without one the cheaper call, {alone}, is expected to cost {min(alert, clear):.2f}."
+        elif waiting:
+            done, other = _both(action, alert, clear)
+            why = f"a look would save {gain:.2f}, but the budget goes to cases where it saves more; alone, {done}, {other}."
+        else:
+            done, other = _both(action, alert, clear)
+            why = f"{done}, {other}, a look {look:.2f}."
+        sentences.append(f"{said}: {why}")
+    return np.array(sentences, dtype=object)
+
+
+def write_drivers(wording: Wording, drivers: Drivers) -> np.ndarray:
+    """The labelled nodes that pull each probability, in words: `A0000012 (fraud) +0.120; …`."""
+    names = np.array(wording.class_names, dtype=object)
+    said = np.array([""] * len(drivers.node), dtype=object)
+    for row, (nodes, labels, pulls) in enumerate(zip(drivers.node, names[drivers.label], drivers.pull, strict=True)):
+        said[row] = "; ".join(
+            f"{wording.ids[node] if wording.ids is not None else f'training node {node}'} ({label}) {pull:+.3f}"
+            for node, label, pull in zip(nodes, labels, pulls, strict=True)
+        )
+    return said
+
+
+def share(p: float) -> str:
+    """A probability in words, never rounded to certainty.
+
+    >>> share(0.1234), share(0.0001), share(0.99999)
+    ('0.123', 'below 0.001', 'above 0.999')
+    """
+    if p < 0.001:
+        return "below 0.001"
+    return "above 0.999" if p > 0.999 else f"{p:.3f}"
+
+
+def _both(action: str, alert: float, clear: float) -> tuple[str, str]:
+    """What was done and what was not, with their costs."""
+    if action == "alert":
+        return f"an alert is expected to cost {alert:.2f}", f"clearing {clear:.2f}"
+    return f"clearing is expected to cost {clear:.2f}", f"an alert {alert:.2f}"

@@ -1,0 +1,227 @@
+"""The Jacobian of the two-layer GCN in closed form: no autograd, no dense features, no n × P array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from calirare.data.inputs import GraphInputs
+from calirare.data.sparse import SparseMatrix, in_threads
+from calirare.detectors.networks.gcn import GCN
+from calirare.influence.jacobian import contrast_basis, register_closed_form
+
+_BLOCK_BYTES = 64 * 2**20
+_PUSH_BYTES = 8 * 2**20
+_PAIR_BYTES = 2 * 2**20
+"""Small enough for a core's cache."""
+_SPARSE_COST = 10
+"""Time of a multiplication in a sparse product, in those of a dense one."""
+
+
+class GCNJacobian:
+    """J for Z = Â relu(A₁) W₂ᵀ + b₂, A₁ = Â X W₁ᵀ + b₁, with m the 0/1 mask of A₁ > 0 and s = Â X.
+
+    For contrast c of node v, with W̃ = Bᵀ W₂ `(parts, hidden)`:
+
+        ∂z̃_vc/∂W₁[k, :] = W̃[c, k] Σ_u Â_vu m_uk s_u        ∂z̃_vc/∂b₁[k] = W̃[c, k] Σ_u Â_vu m_uk
+        ∂z̃_vc/∂W₂[j, :] = B[j, c] Σ_u Â_vu relu(A₁)_u        ∂z̃_vc/∂b₂[j] = B[j, c]
+
+    so that K = J Jᵀ needs only products over the labelled nodes' neighbourhoods. Sums over features, which are long and
+    have no cancellation, and `push`, which touches every node, run in the model's own precision; the rest, and every
+    solve with K, in float64.
+    """
+
+    def __init__(self, model: GCN, inputs: GraphInputs) -> None:
+        self.inputs = inputs
+        self.basis = contrast_basis(model.output.out_features).to(inputs.device)
+        self.parts = self.basis.shape[1]
+        self.num_parameters = sum(value.numel() for value in model.parameters())
+        self.names = [name for name, _ in model.named_parameters()]
+        self.shapes = [value.shape for value in model.parameters()]
+        with torch.no_grad():
+            hidden = model.hidden_input(inputs)
+            self.active = hidden > 0
+            self.relu = hidden.clamp(min=0)
+            self.weight = self.basis.T @ model.output.weight.double()
+        self.hidden = self.active.shape[1]
+        self.precision = np.float64 if self.relu.dtype == torch.float64 else np.float32
+
+    def _neighbourhood(self, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray, np.ndarray | sp.csr_array]:
+        """Rows of Â for `nodes` over their neighbours only, the neighbours, and s = Â X of the neighbours."""
+        rows = self.inputs.normalized.take_rows(nodes)
+        neighbours, compact = np.unique(rows.indices, return_inverse=True)
+        local = sp.csr_array((rows.data, compact, rows.indptr), shape=(len(nodes), len(neighbours)))
+        if isinstance(self.inputs.x, SparseMatrix):
+            spread = self.inputs.normalized.take_rows(neighbours).astype(self.precision)
+            features = spread @ self.inputs.x.csr.astype(self.precision)
+        else:
+            index = torch.from_numpy(neighbours).to(self.inputs.device)
+            features = self.inputs.propagated_x[index].cpu().numpy().astype(self.precision)
+        return local, neighbours, features
+
+    def _on_cpu(self, tensor: Tensor, nodes: np.ndarray) -> np.ndarray:
+        index = torch.from_numpy(nodes).to(tensor.device)
+        array: np.ndarray = tensor[index].double().cpu().numpy()
+        return array
+
+    def gram(self, nodes: np.ndarray) -> Tensor:
+        local, neighbours, features = self._neighbourhood(nodes)
+        active = self._on_cpu(self.active, neighbours)
+        weight = self.weight.cpu().numpy()
+        n = len(nodes)
+        kernel = np.zeros((n, self.parts, n, self.parts))
+        size, width = features.shape
+        if isinstance(features, np.ndarray):
+            by_pairs, by_unit = size**2 * width, self.hidden * n**2 * width / 2
+        else:
+            found = np.minimum((local != 0) @ np.diff(features.indptr), width).sum() / 2  # half the units being active
+            by_pairs, by_unit = _SPARSE_COST * size * features.nnz, _SPARSE_COST * self.hidden * n * found
+        by_pairs += self.parts**2 * size**2 * self.hidden
+        add = self._add_input_by_pairs if by_pairs < by_unit else self._add_input_by_unit
+        add(kernel, local, features, active, weight)
+        propagated = local @ self._on_cpu(self.relu, neighbours)
+        output = propagated @ propagated.T + 1.0
+        for part in range(self.parts):
+            kernel[:, part, :, part] += output
+        return torch.from_numpy(kernel.reshape(n * self.parts, -1)).to(self.inputs.device)
+
+    def _add_input_by_pairs(
+        self,
+        kernel: np.ndarray,
+        local: sp.csr_array,
+        features: np.ndarray | sp.csr_array,
+        active: np.ndarray,
+        weight: np.ndarray,
+    ) -> None:
+        """Â ((S Sᵀ + 1) ∘ Φ) Âᵀ with Φ_uu' = Σ_k W̃[c, k] W̃[c', k] m_uk m_u'k: best where neighbourhoods overlap."""
+        size = features.shape[0]
+        block = max(1, _PAIR_BYTES // (4 * size))
+        local = local.astype(self.precision)
+        gates = torch.from_numpy(active.astype(self.precision))
+        scale = torch.from_numpy(weight.astype(self.precision))
+        starts = range(0, size, block)
+
+        def pairs_from(start: int) -> np.ndarray:
+            products: np.ndarray = features @ _as_dense(features[start : start + block]).T
+            return products
+
+        for start, pairs in zip(starts, _map_over(features)(pairs_from, starts), strict=True):
+            here = slice(start, start + block)
+            pairs += 1.0
+            for c in range(self.parts):
+                for d in range(c, self.parts):
+                    gated = pairs * (gates @ (gates[here] * (scale[c] * scale[d])).T).numpy()
+                    part = local[:, here] @ (local @ gated).T
+                    kernel[:, c, :, d] += part
+                    if d > c:
+                        kernel[:, d, :, c] += part.T
+
+    def _add_input_by_unit(
+        self,
+        kernel: np.ndarray,
+        local: sp.csr_array,
+        features: np.ndarray | sp.csr_array,
+        active: np.ndarray,
+        weight: np.ndarray,
+    ) -> None:
+        """Σ_k W̃[c, k] W̃[c', k] R_k R_kᵀ, one hidden unit at a time: best where neighbourhoods are large."""
+        local, active = local.astype(self.precision), active.astype(self.precision)
+
+        def of_unit(k: int) -> np.ndarray:
+            masked = (local * active[:, k]).tocsr()
+            bias, rows = masked.sum(axis=1), masked @ features
+            product: np.ndarray = np.outer(bias, bias)
+            product += rows @ rows.T if isinstance(rows, np.ndarray) else rows @ rows.toarray().T
+            return product
+
+        for k, unit in enumerate(_map_over(features)(of_unit, range(self.hidden))):
+            kernel += weight[None, :, None, None, k] * weight[None, None, None, :, k] * unit[:, None, :, None]
+
+    def rows(self, nodes: np.ndarray) -> Iterator[Tensor]:
+        block = max(1, _BLOCK_BYTES // (8 * self.num_parameters * self.parts))
+        for start in range(0, len(nodes), block):
+            yield self._block_of_rows(nodes[start : start + block])
+
+    def _block_of_rows(self, nodes: np.ndarray) -> Tensor:
+        local, neighbours, features = self._neighbourhood(nodes)
+        active = self._on_cpu(self.active, neighbours)
+        weight, basis = self.weight.cpu().numpy(), self.basis.cpu().numpy()
+        n = len(nodes)
+        unit = np.empty((n, self.hidden, self.inputs.num_features))
+        for k in range(self.hidden):
+            unit[:, k] = _as_dense((local * active[:, k]) @ features)
+        propagated = local @ self._on_cpu(self.relu, neighbours)
+        pieces = {
+            "input.weight": weight[None, :, :, None] * unit[:, None],
+            "input_bias": weight[None] * (local @ active)[:, None],
+            "output.weight": basis.T[None, :, :, None] * propagated[:, None, None],
+            "output.bias": np.broadcast_to(basis.T[None], (n, self.parts, basis.shape[0])),
+        }
+        flat = np.concatenate([pieces[name].reshape(n, self.parts, -1) for name in self.names], axis=2)
+        return torch.from_numpy(flat).to(self.inputs.device)
+
+    def pull(self, nodes: np.ndarray, coefficients: Tensor) -> Tensor:
+        local, neighbours, features = self._neighbourhood(nodes)
+        columns = coefficients.shape[2]
+        active = self._on_cpu(self.active, neighbours)
+        array = coefficients.double().cpu().numpy()
+        spread = (local.T @ array.reshape(len(nodes), -1)).reshape(len(neighbours), self.parts, columns)
+        hidden = active[:, :, None] * np.einsum("ck,ucb->ukb", self.weight.cpu().numpy(), spread)
+        relu = self._on_cpu(self.relu, neighbours)
+        basis = self.basis.cpu().numpy()
+        first = features.T @ hidden.reshape(len(neighbours), -1)
+        pieces = {
+            "input.weight": first.reshape(-1, self.hidden, columns).transpose(2, 1, 0),
+            "input_bias": hidden.sum(axis=0).T,
+            "output.weight": np.einsum("jc,uk,ucb->bjk", basis, relu, spread, optimize=True),
+            "output.bias": (basis @ array.sum(axis=0)).T,
+        }
+        flat = np.concatenate([pieces[name].reshape(columns, -1) for name in self.names], axis=1)
+        return torch.from_numpy(flat).to(self.inputs.device)
+
+    def push(self, directions: Tensor) -> Tensor:
+        inputs, columns = self.inputs, len(directions)
+        pieces = directions.to(self.relu.dtype).split([shape.numel() for shape in self.shapes], dim=1)
+        by_name = {
+            name: piece.reshape(columns, *shape)
+            for name, piece, shape in zip(self.names, pieces, self.shapes, strict=True)
+        }
+        basis, weight = self.basis.to(self.relu), self.weight.to(self.relu)
+        stacked = by_name["input.weight"].reshape(columns * self.hidden, -1).T
+        bias, output = by_name["input_bias"].reshape(-1), torch.einsum("bjk,jc->cbk", by_name["output.weight"], basis)
+        # Of sparse features the product is made for all nodes at once, of dense ones node block by node block.
+        whole = inputs.normalized @ (inputs.x @ stacked) if isinstance(inputs.x, SparseMatrix) else None
+        block = inputs.num_nodes if whole is not None else max(1, _PUSH_BYTES // (4 * columns * self.hidden))
+        inner = torch.empty(inputs.num_nodes, self.parts, columns, dtype=self.relu.dtype, device=self.relu.device)
+        for start in range(0, inputs.num_nodes, block):
+            here = slice(start, start + block)
+            first = (whole if whole is not None else inputs.propagated_x[here] @ stacked) + bias
+            first = first.reshape(-1, columns, self.hidden) * self.active[here, None]
+            inner[here] = (first @ weight.T).transpose(1, 2)
+            inner[here] += torch.einsum("nk,cbk->ncb", self.relu[here], output)
+        pushed = inputs.normalized @ inner.reshape(inputs.num_nodes, -1)
+        return pushed.reshape(inputs.num_nodes, self.parts, columns) + torch.einsum(
+            "bj,jc->cb", by_name["output.bias"], basis
+        )
+
+    @property
+    def push_width(self) -> int:
+        return (self.hidden if isinstance(self.inputs.x, SparseMatrix) else 0) + 4 * self.parts
+
+
+def _map_over(features: np.ndarray | sp.csr_array) -> Any:
+    """How to go through blocks: sparse products in our threads; dense ones leave the cores to BLAS."""
+    return map if isinstance(features, np.ndarray) else in_threads
+
+
+def _as_dense(block: Any) -> np.ndarray:
+    """A block of rows as an array; only ever called on blocks of bounded size."""
+    return block if isinstance(block, np.ndarray) else np.asarray(block.toarray())
+
+
+register_closed_form(GCN, GCNJacobian)

@@ -1,0 +1,281 @@
+"""Backbones one layer at a time, on one part of a graph.
+
+A layer needs a part's own nodes and their neighbours, the halo. With the outputs of the layer before kept for all nodes,
+each layer runs part by part, and the logits are those of the whole graph: a halo of one step does, however many layers.
+
+What passes between the layers is as narrow as the backbone allows, because it is kept for every node.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from calirare.data.inputs import Features
+from calirare.data.parts.partitions import Part
+from calirare.data.sparse import SparseMatrix
+from calirare.detectors.networks.gat import GAT
+from calirare.detectors.networks.gcn import GCN
+from calirare.detectors.networks.gin import GIN
+from calirare.detectors.networks.sage import GraphSAGE
+from calirare.errors import InputError
+
+_PUSH_BYTES = 8 * 2**20
+"""Small enough for a core's cache."""
+
+
+class PartInputs:
+    """A part as a layer sees it: the rows of the propagation matrices that belong to its own nodes."""
+
+    def __init__(self, part: Part, device: torch.device | str = "cpu") -> None:
+        self.part, self.device = part, torch.device(device)
+        self.num_nodes = part.num_nodes
+
+    def tensor(self, rows: np.ndarray | sp.csr_array) -> Features:
+        """Features as a model takes them."""
+        if sp.issparse(rows):
+            return SparseMatrix(rows, self.device)
+        return torch.from_numpy(rows).to(self.device)
+
+    @cached_property
+    def _looped(self) -> sp.csr_array:
+        adjacency = self.part.adjacency.astype(np.float64)
+        return sp.csr_array(adjacency + sp.eye_array(*adjacency.shape, format="csr"))
+
+    @cached_property
+    def normalized(self) -> SparseMatrix:
+        scale = 1.0 / np.sqrt(self.part.degree + 1.0)
+        return SparseMatrix(_scaled(self._looped, scale[: self.num_nodes], scale), self.device)
+
+    @cached_property
+    def neighbour_sum(self) -> SparseMatrix:
+        return SparseMatrix(self._looped, self.device)
+
+    @cached_property
+    def neighbour_mean(self) -> SparseMatrix:
+        degree = self.part.degree[: self.num_nodes]
+        scale = np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)
+        return SparseMatrix(_scaled(self.part.adjacency.astype(np.float64), scale, None), self.device)
+
+    @cached_property
+    def edge_index(self) -> Tensor:
+        """From neighbour to own node, as PyG takes it."""
+        pairs = self.part.adjacency.tocoo()
+        return torch.from_numpy(np.vstack([pairs.col, pairs.row]).astype(np.int64)).to(self.device)
+
+
+def _scaled(matrix: sp.csr_array, rows: np.ndarray, columns: np.ndarray | None) -> sp.csr_array:
+    """diag(rows) M diag(columns), in place of two sparse products."""
+    values = matrix.data * np.repeat(rows, np.diff(matrix.indptr))
+    if columns is not None:
+        values *= columns[matrix.indices]
+    return sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+class Layers(nn.Module):
+    """The two layers of a backbone. Each is a linear step without parameters, `gather`, and `forward` on what it gave."""
+
+    gathers = True
+    """Whether `gather` sums over neighbours; else `forward` does, and wants the halo as it is."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    @property
+    def passes(self) -> int:
+        """Numbers per node that the first layer passes to the second."""
+        raise NotImplementedError
+
+    def gather(self, inputs: PartInputs, local: Features) -> Features:
+        """What the own nodes get from rows of `local`, which are own nodes and halo."""
+        matrix = self.matrix(inputs)
+        return (
+            SparseMatrix(matrix.csr @ local.csr, inputs.device) if isinstance(local, SparseMatrix) else matrix @ local
+        )
+
+    def matrix(self, inputs: PartInputs) -> SparseMatrix:
+        raise NotImplementedError
+
+    def forward(self, layer: int, own: Features, near: Features, inputs: PartInputs) -> Tensor:
+        """Output of the own nodes, from their own rows and the gathered ones."""
+        raise NotImplementedError
+
+    def push(
+        self,
+        layer: int,
+        own: Features,
+        near: Features,
+        inputs: PartInputs,
+        directions: Tensor,
+        tangents: tuple[Tensor, Tensor] | None = None,
+    ) -> Tensor:
+        """`(own, b, width)`: how far the layer's output moves when the parameters move along each of b directions.
+
+        Args:
+            layer: 0 or 1.
+            own, near, inputs: As for `forward`.
+            directions: `(b, P)`.
+            tangents: `(rows, b, width)` movements of `own` and of `near`, where the layer before moved them.
+        """
+        # Jᵀu is linear in u, so its derivative in u along d is J d, as in AutogradJacobian.
+        leaves = {name: value.detach().clone().requires_grad_() for name, value in self.named_parameters()}
+        sizes = [value.numel() for value in leaves.values()]
+        sources = list(leaves.values())
+        if tangents is not None:
+            own, near = (value.detach().clone().requires_grad_() for value in (own, near))  # type: ignore[union-attr]
+            sources += [own, near]
+        output: Tensor = functional_call(self, leaves, (layer, own, near, inputs))
+        cotangent = torch.zeros_like(output, requires_grad=True)
+        pulled = torch.autograd.grad(output, sources, cotangent, create_graph=True, allow_unused=True)
+        used = [place for place, value in enumerate(pulled) if value is not None]
+        pushed = output.new_empty(len(output), len(directions), output.shape[1])
+        for column, direction in enumerate(directions):
+            moves = [
+                piece.view(value.shape) for piece, value in zip(direction.split(sizes), leaves.values(), strict=True)
+            ]
+            moves += [] if tangents is None else [tangent[:, column] for tangent in tangents]
+            pushed[:, column] = torch.autograd.grad(
+                [pulled[place] for place in used], cotangent, [moves[place] for place in used], retain_graph=True
+            )[0]
+        return pushed
+
+
+class GCNLayers(Layers):
+    """u = relu(s W₁ᵀ + b₁) W₂ᵀ with s = Â X, then Â u + b₂."""
+
+    model: GCN
+
+    @property
+    def passes(self) -> int:
+        return self.model.output.out_features
+
+    def matrix(self, inputs: PartInputs) -> SparseMatrix:
+        return inputs.normalized
+
+    def forward(self, layer: int, own: Features, near: Features, inputs: PartInputs) -> Tensor:
+        if layer == 0:
+            return torch.relu(self.model.input(near) + self.model.input_bias) @ self.model.output.weight.T
+        return near + self.model.output.bias  # type: ignore[operator]
+
+    def push(
+        self,
+        layer: int,
+        own: Features,
+        near: Features,
+        inputs: PartInputs,
+        directions: Tensor,
+        tangents: tuple[Tensor, Tensor] | None = None,
+    ) -> Tensor:
+        # In closed form: all directions in one product, where autograd would pass over the nodes once for each.
+        values = dict(self.model.named_parameters())
+        pieces = directions.split([value.numel() for value in values.values()], dim=1)
+        moves: dict[str, Tensor] = {
+            name: piece.reshape(-1, *value.shape) for (name, value), piece in zip(values.items(), pieces, strict=True)
+        }
+        if tangents is not None:
+            return tangents[1] + moves["output.bias"]
+        with torch.no_grad():
+            hidden: Tensor = self.model.input(near) + self.model.input_bias
+            stacked, bias = moves["input.weight"].flatten(0, 1).T, moves["input_bias"].flatten()
+            pushed = hidden.new_empty(len(hidden), len(directions), self.passes)
+            block = max(1, _PUSH_BYTES // (4 * max(1, bias.numel())))
+            for start in range(0, len(hidden), block):
+                here = slice(start, start + block)
+                rows = SparseMatrix(near.csr[here], near.device) if isinstance(near, SparseMatrix) else near[here]
+                first = (rows @ stacked + bias).view(-1, len(directions), hidden.shape[1])
+                first *= (hidden[here] > 0)[:, None]
+                pushed[here] = first @ self.model.output.weight.T
+                pushed[here] += torch.einsum("nk,bjk->nbj", hidden[here].clamp(min=0), moves["output.weight"])
+        return pushed
+
+
+class GINLayers(Layers):
+    """h = the first MLP of (A + I) X, then the second MLP of (A + I) h."""
+
+    model: GIN
+
+    @property
+    def passes(self) -> int:
+        return self.model.first.out_features
+
+    def matrix(self, inputs: PartInputs) -> SparseMatrix:
+        return inputs.neighbour_sum
+
+    def forward(self, layer: int, own: Features, near: Features, inputs: PartInputs) -> Tensor:
+        if layer == 0:
+            hidden = torch.relu(self.model.input(near) + self.model.input_bias)
+            return torch.relu(self.model.first(hidden))
+        logits: Tensor = self.model.second(near)
+        return logits
+
+
+class SAGELayers(Layers):
+    """Both linear maps of the hidden layer side by side; then the self part of the node, the other of its neighbours."""
+
+    model: GraphSAGE
+
+    @property
+    def passes(self) -> int:
+        return 2 * self.model.output_self.out_features
+
+    def matrix(self, inputs: PartInputs) -> SparseMatrix:
+        return inputs.neighbour_mean
+
+    def forward(self, layer: int, own: Features, near: Features, inputs: PartInputs) -> Tensor:
+        if layer == 0:
+            hidden = torch.relu(self.model.input_self(own) + self.model.input_neighbours(near))
+            return torch.cat([self.model.output_self(hidden), self.model.output_neighbours(hidden)], dim=1)
+        classes = self.model.output_self.out_features
+        return own[:, :classes] + near[:, classes:]  # type: ignore[index]
+
+
+class GATLayers(Layers):
+    """Attention needs its neighbours one by one; the second layer's linear map is taken before the halo is crossed."""
+
+    gathers = False
+    model: GAT
+
+    @property
+    def passes(self) -> int:
+        return int(self.model.second.out_channels)
+
+    def gather(self, inputs: PartInputs, local: Features) -> Features:
+        return local
+
+    def forward(self, layer: int, own: Features, near: Features, inputs: PartInputs) -> Tensor:
+        if layer == 0:
+            local: Tensor = self.model.input(near)
+            hidden = F.elu(self.model.first((local, local[: inputs.num_nodes]), inputs.edge_index))
+            mapped: Tensor = self.model.second.lin(hidden)
+            return mapped
+        linear, self.model.second.lin = self.model.second.lin, nn.Identity()
+        try:
+            logits: Tensor = self.model.second((near, near[: inputs.num_nodes]), inputs.edge_index)  # type: ignore[index]
+        finally:
+            self.model.second.lin = linear
+        return logits
+
+
+_LAYERS: dict[type[nn.Module], type[Layers]] = {
+    GCN: GCNLayers,
+    GIN: GINLayers,
+    GraphSAGE: SAGELayers,
+    GAT: GATLayers,
+}
+
+
+def layers_of(model: nn.Module) -> Layers:
+    """The layers of a backbone, or an error where its depth is not known."""
+    if type(model) not in _LAYERS:
+        raise InputError(
+            "scoring in partitions knows the layers of the backbones 'gcn', 'sage', 'gin' and 'gat'; this model has "
+            "another. Read the tables and use predict_proba."
+        )
+    return _LAYERS[type(model)](model).eval()

@@ -1,0 +1,136 @@
+"""The only fit loop."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+
+from calirare.detectors.networks.objectives.base import Objective
+from calirare.detectors.networks.objectives.cross_entropy import weighted_cross_entropy
+from calirare.detectors.networks.task import Task
+from calirare.errors import NumericalError
+from calirare.influence.model import evaluating
+
+_MOST_UNREAD = 20
+"""Epochs after which a loss that is NaN is noticed at the latest."""
+Progress = Callable[[int, int, float], None]
+"""Called after every epoch with the epoch (from 1), their number, and the loss."""
+
+
+@dataclass
+class History:
+    """Loss by epoch; `validation` is filled when early stopping watches it.
+
+    `stopping_decay` is the weight decay that stopping after this many steps acts like, beside the one trained with.
+    """
+
+    loss: list[float] = field(default_factory=list)
+    validation: list[float] = field(default_factory=list)
+    best_epoch: int | None = None
+    stopping_decay: float = 0.0
+
+
+@contextmanager
+def seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """Torch's random state set by `seed` inside the block and restored after it.
+
+    Users' modules draw their dropout from torch's global state, so a generator of our own would not reach them.
+    """
+    devices = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
+        yield
+
+
+def train(
+    task: Task,
+    objective: Objective,
+    *,
+    epochs: int,
+    lr: float,
+    seed: int,
+    validation: Task | None = None,
+    patience: int | None = None,
+    settle: float = 0.0,
+    progress: Progress | None = None,
+) -> History:
+    """Fit `task.model` in place with Adam and L2 weight decay.
+
+    With `validation` and `patience`, training stops when the validation loss has not fallen for `patience` epochs
+    and the best parameters are restored.
+
+    The last `settle` share of the epochs trains the model as it will be used, in eval mode: the noise of dropout dies
+    down, and the model comes to rest where its loss without noise has little slope. Patience may end training before.
+    """
+    history, on_gpu = History(), task.inputs.device.type == "cuda"
+    optimizer = torch.optim.Adam(task.model.parameters(), lr=lr, weight_decay=task.weight_decay, fused=on_gpu)
+    best, best_loss = None, math.inf
+    # Reading a loss off a GPU waits for it; where nobody asks for every epoch's, they are read some at a time.
+    unwatched = on_gpu and progress is None and patience is None
+    losses: list[torch.Tensor] = []
+    settled_from = epochs - int(settle * epochs)
+    task.model.train()
+    with seeded(seed, task.inputs.device):
+        for epoch in range(epochs):
+            if epoch == settled_from:
+                task.model.eval()
+            optimizer.zero_grad()
+            loss = objective.loss(task, epoch)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.detach())
+            if unwatched and epoch + 1 < epochs and len(losses) < _MOST_UNREAD:
+                continue
+            _read(losses, history)
+            if progress is not None:
+                progress(epoch + 1, epochs, history.loss[-1])
+            if validation is not None and patience is not None:
+                history.validation.append(_validation_loss(validation))
+                if history.validation[-1] < best_loss:
+                    best_loss, history.best_epoch = history.validation[-1], epoch
+                    best = copy.deepcopy(task.model.state_dict())
+                elif epoch - (history.best_epoch or 0) >= patience:
+                    break
+    if best is not None:
+        task.model.load_state_dict(best)
+    task.model.eval()
+    taken = len(history.loss) if history.best_epoch is None else history.best_epoch + 1
+    history.stopping_decay = _stopping_decay(optimizer, taken)
+    return history
+
+
+def _read(losses: list[torch.Tensor], history: History) -> None:
+    """Move losses into the history, and refuse the first that is not a number."""
+    for value in torch.stack(losses).tolist():
+        history.loss.append(value)
+        if not math.isfinite(value):
+            raise NumericalError(
+                f"the loss became {value} in epoch {len(history.loss)}; lower lr or scale the features."
+            )
+    losses.clear()
+
+
+def _stopping_decay(optimizer: torch.optim.Adam, taken: int) -> float:
+    """Mean over the parameters of √v / (lr·T), v being Adam's mean squared gradient and T the steps taken.
+
+    A step moves a parameter by about lr·g/√v. In T steps it covers a share 1 - exp(-h·lr·T/√v) of the way to the
+    optimum along a direction of curvature h; a ridge of √v/(lr·T) shrinks that way alike. Where training has
+    converged it is small beside the weight decay; on dense, large features it is not.
+    """
+    total, count = 0.0, 0
+    for group in optimizer.param_groups:
+        for state in (optimizer.state[value] for value in group["params"] if value in optimizer.state):
+            mean_square = state["exp_avg_sq"].double() / (1 - group["betas"][1] ** float(state["step"]))
+            total += float(mean_square.sqrt().sum()) / (group["lr"] * taken)
+            count += mean_square.numel()
+    return total / max(count, 1)
+
+
+def _validation_loss(task: Task) -> float:
+    with evaluating(task.model), torch.no_grad():
+        return float(weighted_cross_entropy(task, task.model(task.inputs)[task.nodes]))

@@ -1,0 +1,16 @@
+"""What an objective is."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from torch import Tensor
+
+from calirare.detectors.networks.task import Task
+
+
+class Objective(Protocol):
+    """The loss of one epoch. An instance serves one fit and may keep what it needs between epochs."""
+
+    def loss(self, task: Task, epoch: int) -> Tensor:
+        """A scalar whose gradient trains `task.model`; weight decay is added by the optimiser."""

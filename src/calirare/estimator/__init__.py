@@ -1,0 +1,1 @@
+"""The estimator that ties detection, calibration and uncertainty together."""

@@ -1,0 +1,1 @@
+"""A fitted model as a folder that is safe to load."""

@@ -1,0 +1,205 @@
+"""Score tables larger than memory: part by part, layer by layer, with the numbers of the whole graph.
+
+Two steps of neighbourhood of a part can be the whole graph. So no part ever looks two steps far: the first layer runs
+over all parts, its output is kept on disk for every node, and the second layer reads what its halo left there. The
+left-out models of the intervals go the same way, some at a time, as movements of the layers' outputs.
+
+Memory holds one part and its halo for each process, and while the tables are read the ids. Disk holds the features twice,
+the edges, and a few numbers per node.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calirare.data.parts.partitioning import Run, partition_tables
+from calirare.data.parts.shards import is_sharded, open_shards
+from calirare.data.tables.export import check_export_path
+from calirare.data.tables.schema import feature_names
+from calirare.detectors.networks.layerwise import Layers, layers_of
+from calirare.errors import InputError
+from calirare.scoring.backends import mapping
+from calirare.scoring.passes import PartScorer, join_shards, make_scorer
+
+if TYPE_CHECKING:
+    from calirare.estimator.classifier import RareCategoryClassifier
+
+Progress = Callable[[float, str], None]
+"""Called with the share of the work that is done, and what is being done."""
+
+MANY_EDGES = 20_000_000
+"""Rows of an edge table above which `calirare score` works in parts unasked."""
+_PART_BYTES = 2**29
+"""What the largest array of a part may take; a process holds a few such."""
+_MOST_COLUMNS = 64
+"""Numbers per node that cross a halo at once, when left-out models do."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What was scored.
+
+    Args:
+        num_nodes: Rows written.
+        num_parts: Into how many parts the graph was cut.
+        read: What was merged and imputed on reading, as in `graph.schema["read"]`.
+        top: The rows with the highest probability, as columns, highest first.
+    """
+
+    num_nodes: int
+    num_parts: int
+    read: dict[str, Any]
+    top: dict[str, np.ndarray]
+
+
+def score_in_parts(
+    classifier: RareCategoryClassifier,
+    nodes: Any,
+    edges: Any,
+    out: str | Path,
+    *,
+    coverage: float = 0.9,
+    intervals: bool = True,
+    partitions: int | None = None,
+    names: dict[str, str | None] | None = None,
+    work: str | Path | None = None,
+    backend: str = "loky",
+    jobs: int = 1,
+    address: str | None = None,
+    progress: Progress | None = None,
+) -> Scored:
+    """Write the table of `score_table` for Parquet tables of any size, equal to it up to rounding.
+
+    Args:
+        classifier: Fitted on tables, with one of the backbones that calirare names, and a calibrator that does not look
+            at the graph.
+        nodes: A Parquet file, a folder of shards, or a pattern such as `nodes-*.parquet`.
+        edges: The same for the edges.
+        out: `.parquet` or `.csv`; it appears when it is complete.
+        coverage: Of the interval and of the set.
+        intervals: Without them `lower` and `upper` are left out, and scoring takes a small part of the time.
+        partitions: Number of parts; default: as many as keep each within about half a gigabyte.
+        names: Columns `id`, `source`, `target`, `weight` where they are named otherwise than at fit.
+        work: Folder for the files on the way; default: beside `out`. On a cluster every machine must see it.
+        backend: `"loky"` or `"ray"`, see `calirare.scoring.backends`.
+        jobs: Parts at a time; each takes its own memory. -1: one for each core.
+        address: Of a Ray cluster.
+        progress: Called as work goes on.
+
+    >>> import calirare as cr, tempfile
+    >>> from calirare.data.tables.files import write_tables
+    >>> graph = cr.make_transactions(num_nodes=300, seed=0)
+    >>> clf = cr.RareCategoryClassifier(epochs=5, weight_decay=5e-3).fit(graph)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tables = write_tables(graph, folder)
+    ...     done = score_in_parts(clf, *tables, Path(folder) / "scores.parquet", partitions=3)
+    >>> done.num_nodes, done.num_parts, list(done.top)
+    (300, 3, ['id', 'probability', 'lower', 'upper', 'prediction', 'set'])
+    """
+    out = check_export_path(out)
+    step = progress or (lambda share, what: None)
+    if partitions is not None and partitions < 1:
+        raise InputError(f"partitions must be a whole number of at least 1; got {partitions}.")
+    layers = check_classifier(classifier)
+    num_nodes = open_shards(nodes, "nodes").num_rows
+    scorer = make_scorer(
+        classifier, layers, num_nodes, coverage=coverage, intervals=intervals, most_columns=_MOST_COLUMNS
+    )
+    schema: Any = classifier.schema_
+    reading = 0.25 if intervals else 0.6
+    with mapping(backend, jobs, address) as run, _working_folder(work, out) as folder:
+        parts = partition_tables(
+            nodes,
+            edges,
+            schema,
+            folder,
+            partitions=partitions,
+            edges_per_part=_edges_per_part(schema, layers),
+            names=names,
+            run=run,
+            progress=lambda share: step(reading * share, "reading"),
+        )
+        ready = scorer.on(parts, out.suffix.lower())
+        top = _score(ready, run, lambda share, what: step(reading + (1 - reading) * share, what))
+        join_shards(ready, out)
+    return Scored(parts.num_nodes, len(parts), parts.read, top)
+
+
+def wants_parts(nodes: Any, edges: Any) -> bool:
+    """Whether tables should be scored in parts unasked: there are several shards, or very many edges."""
+    if is_sharded(nodes) or is_sharded(edges):
+        return True
+    both_parquet = all(Path(table).suffix.lower() in (".parquet", ".pq") for table in (nodes, edges))
+    return both_parquet and Path(edges).is_file() and open_shards(edges, "edges").num_rows > MANY_EDGES
+
+
+def check_classifier(classifier: RareCategoryClassifier) -> Layers:
+    """The layers of a model that can be scored in parts, or an error that says why it cannot."""
+    if classifier.schema_ is None:
+        raise InputError(
+            "this model was not fitted on tables, so it cannot read any; score a graph with predict_proba."
+        )
+    if any(one is not None and one.needs_graph for one in (classifier.calibrator_, classifier.decision_)):
+        raise InputError(
+            f"method {classifier.method!r} calibrates by looking at the whole graph, which partitions do not hold; "
+            "fit with method='jackknife', or leave out --partitions."
+        )
+    return layers_of(classifier.model_)
+
+
+def _score(scorer: PartScorer, run: Run, step: Progress) -> dict[str, np.ndarray]:
+    """All passes over the parts; the rows with the highest probability."""
+    places = range(len(scorer.parts))
+    blocks = scorer.blocks()
+    passes: list[tuple[str, Any]] = [("first layer", scorer.first_layer), ("second layer", scorer.second_layer)]
+    for block in blocks:
+        passes.append(("left-out models", partial(scorer.move_first, block)))
+        passes.append(("left-out models", partial(scorer.move_second, block)))
+    passes.append(("writing", scorer.write_scores))
+    total, done = len(passes) * len(places), 0
+    found: list[dict[str, np.ndarray]] = []
+    for what, function in passes:
+        found = []
+        for result in run(function, places):
+            found.append(result)
+            done += 1
+            step(done / total, what)
+    return _highest(found)
+
+
+def _highest(tops: list[dict[str, np.ndarray]], rows: int = 10) -> dict[str, np.ndarray]:
+    tops = sorted(tops, key=lambda top: int(top["node"][0]))  # parts finish in any order
+    columns = {name: np.concatenate([top[name] for top in tops]) for name in tops[0]}
+    order = np.lexsort((columns["node"], -columns["probability"]))[:rows]
+    return {name: values[order] for name, values in columns.items() if name != "node"}
+
+
+def _edges_per_part(schema: dict[str, Any], layers: Layers) -> int:
+    """Edges of a part whose halo, were it as large as that, still fits `_PART_BYTES`."""
+    width: int
+    if schema["sparse"]:
+        width = 6 * sum(column["type"] != "ignore" for column in schema["columns"])
+    else:
+        width = len(feature_names(schema))
+    if not layers.gathers:
+        width = max(width, 8 * max(int(value.shape[-1]) for value in layers.parameters()))  # every edge holds a message
+    return max(1, _PART_BYTES // (4 * max(width, _MOST_COLUMNS)))
+
+
+@contextmanager
+def _working_folder(work: str | Path | None, out: Path) -> Iterator[Path]:
+    base = Path(out.absolute().parent if work is None else work)
+    if work is not None:
+        base.mkdir(parents=True, exist_ok=True)
+    while not base.is_dir():
+        base = base.parent
+    with tempfile.TemporaryDirectory(prefix="calirare-parts-", dir=base) as folder:
+        yield Path(folder)

@@ -1,0 +1,395 @@
+"""read_tables: what tables mean, that scoring repeats the fit, and one clear message for everything that is wrong."""
+
+import datetime
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+from calirare.data.graph import RareGraph
+from calirare.data.synthetic import make_transactions
+from calirare.data.tables.files import write_tables
+from calirare.data.tables.reading import read_tables
+from calirare.data.tables.schema import describe_schema
+from calirare.errors import CalirareError, ColumnError, DataError, InputError, LabelError, MissingDependencyError
+
+NODES = {
+    "id": ["a", "b", "c", "d"],
+    "age": [20.0, 40.0, None, 60.0],
+    "country": ["NO", "SE", "NO", None],
+    "is_fraud": ["yes", "no", None, "no"],
+}
+EDGES = {"source": ["a", "b", "c", "c", "d"], "target": ["b", "a", "c", "d", "a"], "amount": [1.0, 2.0, 9.0, 4.0, 0.5]}
+
+
+def read(nodes=None, edges=None, **options):
+    nodes, edges = NODES | (nodes or {}), EDGES if edges is None else edges
+    return read_tables(nodes, edges, **({"label": "is_fraud", "rare": "yes"} | options))
+
+
+def test_every_cell_of_a_small_table_is_where_it_belongs():
+    graph = read()
+    scale = np.std([20.0, 40.0, 60.0])
+    assert graph.feature_names == ("age", "age is missing", "country = NO", "country = SE", "country is missing")
+    expected = [[-20 / scale, 0, 1, 0, 0], [0, 0, 0, 1, 0], [0, 1, 1, 0, 0], [20 / scale, 0, 0, 0, 1]]
+    assert np.allclose(graph.x, expected, atol=1e-6)
+    assert graph.y.tolist() == [1, 0, -1, 0] and graph.class_names == ("no", "yes") and graph.rare_class == 1
+    assert graph.ids.tolist() == ["a", "b", "c", "d"]
+    assert graph.edge_index.tolist() == [[0, 0, 1, 2, 3, 3], [1, 3, 0, 3, 0, 2]]
+    assert graph.edge_weight is None and graph.original_y is None
+    counts = {"rows": 5, "edges": 3, "duplicates": 1, "self_loops": 1, "zero_weights": 0}
+    assert graph.schema["read"] == {"edges": counts, "imputed": {"age": 1, "country": 1}, "unseen": {}}
+
+
+def test_weights_of_both_directions_add_up():
+    graph = read(edges=EDGES | {"amount": [1.0, 2.0, 9.0, 0.0, 0.5]}, weight="amount")
+    assert graph.edge_index.tolist() == [[0, 0, 1, 3], [1, 3, 0, 0]]
+    assert graph.edge_weight.tolist() == [3.0, 0.5, 3.0, 0.5]
+    assert graph.schema["read"]["edges"]["zero_weights"] == 1
+
+
+@pytest.mark.parametrize(
+    "kind", ["csv", "csv.gz", "semicolon.csv", "tsv", "parquet", "arrow", "lazy", "pandas", "table"]
+)
+def test_every_kind_of_table_gives_the_same_graph(kind, tmp_path):
+    tables = []
+    for name, columns in (("nodes", NODES), ("edges", EDGES)):
+        frame = pl.DataFrame(columns)
+        path = tmp_path / f"{name}.{kind}"
+        if kind == "csv.gz":
+            import gzip
+
+            path.write_bytes(gzip.compress(frame.write_csv().encode()))
+        elif kind in ("csv", "tsv", "semicolon.csv"):
+            frame.write_csv(path, separator={"csv": ",", "tsv": "\t", "semicolon.csv": ";"}[kind])
+        elif kind == "parquet":
+            frame.write_parquet(path)
+        elif kind == "arrow":
+            frame.write_ipc(path)
+        tables.append(
+            {"lazy": frame.lazy(), "pandas": pd.DataFrame(columns), "table": pa.table(columns)}.get(kind, path)
+        )
+    graph, expected = read_tables(*tables, label="is_fraud", rare="yes"), read()
+    for name in ("x", "y", "edge_index", "ids"):
+        assert np.array_equal(getattr(graph, name), getattr(expected, name)), name
+    assert graph.schema == expected.schema
+
+
+def test_schema_survives_json_and_repeats_the_fit_on_other_tables():
+    graph = read()
+    schema = json.loads(json.dumps(graph.schema))
+    new = {"id": ["x", "y", "a"], "age": [None, 1000.0, 20.0], "country": ["DK", None, "SE"], "extra": [1, 2, 3]}
+    scored = read_tables(new, {"source": ["x"], "target": ["a"]}, schema=schema)
+    scale = np.std([20.0, 40.0, 60.0])
+    expected = [[0, 1, 0, 0, 0], [960 / scale, 0, 0, 0, 1], [-20 / scale, 0, 0, 1, 0]]
+    assert np.allclose(scored.x, expected, atol=1e-5)
+    assert scored.feature_names == graph.feature_names and scored.class_names == graph.class_names
+    assert scored.y.tolist() == [-1, -1, -1]
+    assert scored.schema["read"]["unseen"] == {"country": 1}
+    assert {**scored.schema, "read": None} == {**graph.schema, "read": None}
+    labelled = read_tables(
+        new | {"is_fraud": ["no", "yes", "maybe"]}, EDGES | {"source": ["x"] * 5, "target": ["y"] * 5}, schema=schema
+    )
+    assert labelled.y.tolist() == [0, 1, -1]
+
+
+def test_types_are_inferred_shown_and_can_be_overridden():
+    columns = {
+        "code": [1, 2, 1, 2],
+        "flag": [True, False, None, True],
+        "since": [datetime.date(2020, 1, day) for day in (1, 2, 3, 4)],
+        "empty": [None] * 4,
+        "same": [7, 7, 7, 7],
+        "nested": [[1], [2], [3], [4]],
+    }
+    graph = read(columns)
+    types = {row["column"]: row["type"] for row in describe_schema(graph.schema)}
+    assert types == {"age": "numeric", "country": "categorical", "code": "numeric", "flag": "numeric",
+                     "since": "numeric", "empty": "ignore", "same": "numeric", "nested": "ignore"}  # fmt: skip
+    same = graph.x[:, graph.feature_names.index("same")]
+    since = graph.x[:, graph.feature_names.index("since")]
+    assert (same == 0).all() and np.allclose(np.diff(since), since[1] - since[0])
+    graph = read(columns, types={"code": "categorical", "age": "ignore", "since": "ignore"})
+    assert "code = 1" in graph.feature_names and "age" not in graph.feature_names
+    treatments = {row["column"]: row["treatment"] for row in describe_schema(graph.schema)}
+    assert treatments["age"] == "not used: left out by types"
+    assert treatments["country"] == "2 categories: NO, SE; missing: none of them, with an indicator"
+
+
+def test_free_text_is_left_out_and_many_categories_keep_the_commonest():
+    n = 1000
+    nodes = {
+        "id": range(n),
+        "note": [f"text {k}" for k in range(n)],
+        "town": [f"town {k % 150 if k < 600 else k % 50}" for k in range(n)],
+        "amount": np.arange(n),
+        "label": np.arange(n) % 2,
+    }
+    graph = read_tables(nodes, {"source": [0], "target": [1]}, label="label", rare=1)
+    kinds = {column["name"]: column for column in graph.schema["columns"]}
+    assert kinds["note"]["type"] == "ignore" and "1000 different words" in kinds["note"]["reason"]
+    assert len(kinds["town"]["categories"]) == 100
+    assert {f"town {k}" for k in range(50)} <= set(kinds["town"]["categories"])
+    assert graph.schema["read"]["unseen"]["town"] == 200
+
+
+def test_wide_features_stay_sparse():
+    n = 400
+    nodes = {"id": range(n), "y": np.arange(n) % 2}
+    nodes |= {f"c{k}": [f"v{j % 60}" for j in range(n)] for k in range(4)}
+    graph = read_tables(nodes, {"source": [0], "target": [1]}, label="y", rare="1")
+    assert sp.issparse(graph.x) and graph.x.shape == (n, 240) and graph.x.nnz == 4 * n
+    again = read_tables(nodes, {"source": [0], "target": [1]}, schema=graph.schema)
+    assert sp.issparse(again.x) and (again.x != graph.x).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "rare"),
+    [
+        ([1, 0, None, 0], "1"), ([1, 0, None, 0], 1), ([1, 0, None, 0], "1.0"), ([1.0, 0.0, None, 0.0], "1"),
+        ([True, False, None, False], "true"), ([True, False, None, False], "True"), ([True, False, None, False], True),
+        (["yes", "no", "", "no"], "yes"), ([1.0, 0.0, float("nan"), 0.0], 1),
+        ([b"1".decode(), "0", None, "0"], 1),
+    ],
+)  # fmt: skip
+def test_rare_matches_whatever_type_it_is_written_in(values, rare):
+    assert read({"is_fraud": values}, rare=rare).y.tolist() == [1, 0, -1, 0]
+
+
+def test_more_than_two_labels_are_one_against_the_rest():
+    graph = read({"is_fraud": ["mule", "fine", "odd", None]}, rare="mule")
+    assert graph.y.tolist() == [1, 0, 0, -1] and graph.class_names == ("not mule", "mule")
+    assert graph.original_y.tolist() == [1, 0, 2, -1]
+
+
+@pytest.mark.parametrize(
+    ("ids", "source", "target"),
+    [
+        ([1, 2, 3, 4], [1, 2], [2, 4]),
+        ([1, 2, 3, 4], ["1", "2"], ["2", "4"]),
+        (["1", "2", "3", "4"], [1, 2], [2, 4]),
+        ([1, 2, 3, 4], [1.0, 2.0], [2.0, 4.0]),
+        ([1.0, 2.0, 3.0, 4.0], [1, 2], ["2", "4"]),
+        ([2**62 + k for k in (1, 2, 3, 4)], [2**62 + 1, 2**62 + 2], [2**62 + 2, 2**62 + 4]),
+        (["ä ", "名", "", "=x"], ["ä ", "名"], ["名", "=x"]),
+        ([datetime.date(2020, 1, k) for k in (1, 2, 3, 4)], ["2020-01-01", "2020-01-02"], ["2020-01-02", "2020-01-04"]),
+    ],
+)
+def test_ids_of_any_type_are_matched(ids, source, target):
+    graph = read({"id": ids}, {"source": source, "target": target})
+    assert graph.edge_index.tolist() == [[0, 1, 1, 3], [1, 0, 3, 1]]
+    assert graph.ids.tolist() == [str(name) if not isinstance(name, (int, float)) else name for name in ids]
+
+
+def test_ids_keep_their_looks(tmp_path):
+    (tmp_path / "nodes.csv").write_text("id,x,y\n007,1,0\n008,2,1\n", encoding="utf-8")
+    (tmp_path / "edges.csv").write_text("source,target\n007,008\n", encoding="utf-8")
+    graph = read_tables(tmp_path / "nodes.csv", tmp_path / "edges.csv", label="y", rare=1)
+    assert graph.ids.tolist() == ["007", "008"] and graph.num_edges == 1
+    mixed = pd.DataFrame({"id": [1, "b"], "x": [1, 2], "y": [0, 1]}, dtype=object)
+    graph = read_tables(mixed, pd.DataFrame({"s": [1], "t": ["b"]}), label="y", rare=1)
+    assert graph.ids.tolist() == ["1", "b"] and graph.num_edges == 1
+
+
+def test_columns_are_found_by_usual_names_and_by_place(tmp_path):
+    nodes = {"x": [1, 2, 3], "account": [7, 8, 9], "y": [0, 1, 0]}
+    assert read_tables(nodes, {"to": [8], "when": [1], "from": [7]}, label="y", rare=1).num_edges == 1
+    nodes = {"who": [7, 8, 9], "x": [1, 2, 3], "y": [0, 1, 0]}
+    assert read_tables(nodes, {"one": [8], "other": [7]}, label="y", rare=1).num_edges == 1
+    frame = pd.DataFrame(nodes).set_index("who")
+    assert read_tables(frame, {"one": [8], "other": [7]}, label="y", rare=1, id="who").ids.tolist() == [7, 8, 9]
+    odd = {"b": [7], "weight": [2.0], "a": [8]}
+    graph = read_tables(nodes, odd, label="y", rare=1, source="a", target="b", weight="weight")
+    assert graph.edge_weight.tolist() == [2.0, 2.0]
+
+
+def test_numbers_in_a_csv_are_recognised_with_gaps_and_words_stay_words(tmp_path):
+    (tmp_path / "nodes.csv").write_text(
+        "id,amount,country,late,zip,day\n1, 1.5,NA,true,01234,2024-01-01\n2,NA,NO,False,99999,2024-01-03\n"
+        "3,-2e3,NO,,00001,\n4,n/a,SE,true,01234,2024-01-05\n",
+        encoding="utf-8-sig",
+    )
+    nodes = pl.DataFrame({"id": [1, 2, 3, 4], "y": [1, 0, 0, 0]})
+    (tmp_path / "edges.csv").write_text("source,target\n1,2\n", encoding="utf-8")
+    text = (tmp_path / "nodes.csv").read_text(encoding="utf-8-sig").splitlines()
+    labelled = [text[0] + ",y", *(f"{line},{y}" for line, y in zip(text[1:], nodes["y"], strict=True))]
+    (tmp_path / "nodes.csv").write_text("\n".join(labelled), encoding="utf-8-sig")
+    graph = read_tables(tmp_path / "nodes.csv", tmp_path / "edges.csv", label="y", rare=1)
+    columns = {column["name"]: column for column in graph.schema["columns"]}
+    assert columns["amount"]["type"] == "numeric" and columns["amount"]["median"] == (1.5 - 2000) / 2
+    assert columns["country"]["categories"] == ["NA", "NO", "SE"]
+    assert columns["late"]["type"] == "numeric" and columns["late"]["indicator"]
+    assert columns["zip"]["categories"] == ["00001", "01234", "99999"]
+    assert columns["day"]["type"] == "numeric" and columns["day"]["median"] == 19725.0
+
+
+def test_generated_tables_come_back(tmp_path):
+    graph = make_transactions(300, labelled_share=0.5, seed=0)
+    for format in ("parquet", "csv"):
+        nodes, edges = write_tables(graph, tmp_path, format=format)
+        again = read_tables(nodes, edges, label="is_fraud", rare="yes")
+        assert np.allclose(again.x, graph.x, atol=1e-5)
+        assert np.array_equal(again.y, graph.y) and np.array_equal(again.edge_index, graph.edge_index)
+        same = read_tables(nodes, edges, schema=graph.schema)
+        assert np.allclose(same.x, graph.x, atol=1e-5) and np.array_equal(same.ids, graph.ids)
+    with pytest.raises(InputError, match="format must be one of"):
+        write_tables(graph, tmp_path, format="xlsx")
+    with pytest.raises(InputError, match="'age' is categorical or imputed"):
+        write_tables(read(), tmp_path)
+
+
+BAD = [
+    ({"rare": "fraud"}, LabelError, r"rare must be one of the values in column 'is_fraud': \['no', 'yes'\]; got 'fraud'\."),
+    ({"rare": None}, InputError, "rare must be given"),
+    ({"rare": ["yes"]}, LabelError, "rare must be one of"),
+    ({"label": None}, InputError, "label must name"),
+    ({"label": "is_frod"}, ColumnError, "label must be a column of the nodes table; got 'is_frod': did you mean 'is_fraud'"),
+    ({"id": "ident"}, ColumnError, "id must be a column"),
+    ({"source": "sorce"}, ColumnError, "source must be a column of the edges table; got 'sorce': did you mean 'source'"),
+    ({"target": "source"}, InputError, "source and target must be different"),
+    ({"id": "is_fraud"}, InputError, "id and label must be different"),
+    ({"weight": "amt"}, ColumnError, "weight must be a column"),
+    ({"types": {"agee": "numeric"}}, ColumnError, "did you mean 'age'"),
+    ({"types": {"age": "number"}}, InputError, "must be one of"),
+    ({"types": {"country": "numeric"}}, InputError, "column 'country' must hold numbers; 3 values are words, such as 'NO'"),
+    ({"types": {"age": "ignore", "country": "ignore"}}, InputError, "at least one attribute column"),
+    ({"schema": {}}, InputError, "schema is incomplete"),
+    ({"schema": {"format": 9}}, InputError, "format 9"),
+    ({"nodes": {"id": ["a", "a", "c", "c"]}}, InputError, r"2 ids appear more than once: \['a', 'c'\]"),
+    ({"nodes": {"id": ["a", None, "c", "d"]}}, InputError, "1 ids are missing"),
+    ({"nodes": {"id": ["a", "b", "c", "a\0"]}}, InputError, "NUL character"),
+    ({"nodes": {"is_fraud": [None] * 4}}, LabelError, "every value is missing"),
+    ({"nodes": {"is_fraud": ["yes"] * 4}}, LabelError, "at least two classes; every labelled node is 'yes'"),
+    ({"nodes": {"is_fraud": ["no"] * 4}}, LabelError, "rare must be one of the values"),
+    ({"nodes": {"age": [1.0, float("inf"), 2.0, float("-inf")]}}, InputError, "column 'age' holds 2 infinite values, the first in row 2"),
+    ({"nodes": {"id": [[1], [2], [3], [4]]}}, InputError, "must hold one id per node"),
+    ({"nodes": {"is_fraud": [[1], [2], [3], [4]]}}, InputError, "single values"),
+    ({"edges": {"source": ["a", "z", "q"], "target": ["b", "a", "z"]}}, InputError,
+     r"2 of 3 rows name 2 nodes that are not in column 'id', first: \['z', 'q'\]"),
+    ({"edges": {"source": ["a", None], "target": ["b", "a"]}}, InputError, "not in column 'id'"),
+    ({"edges": {"source": ["a"]}}, InputError, "edges must have two columns"),
+    ({"edges": {}}, InputError, "edges must have columns"),
+    ({"edges": 7}, InputError, "edges must be a path, or a polars, pandas or Arrow frame"),
+    ({"edges": {"source": ["a"], "target": ["b"], "w": [-1.0]}, "weight": "w"}, InputError, "not negative"),
+    ({"edges": {"source": ["a"], "target": ["b"], "w": [None]}, "weight": "w"}, InputError, "not missing"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "error", "message"), BAD)
+def test_everything_wrong_gets_one_clear_message(change, error, message):
+    with pytest.raises(error, match=message):
+        read(**change)
+
+
+def test_new_tables_must_have_the_columns_and_types_of_the_fit():
+    schema = read().schema
+    edges = {"source": ["a"], "target": ["a"]}
+    with pytest.raises(ColumnError, match=r"1 are missing: \['age'\]: did you mean 'agee'"):
+        read_tables({"id": ["a"], "agee": [1.0], "country": ["NO"]}, edges, schema=schema)
+    with pytest.raises(InputError, match="column 'age' must hold numbers; 1 values are words, such as 'old'"):
+        read_tables({"id": ["a"], "age": ["old"], "country": ["NO"]}, edges, schema=schema)
+    with pytest.raises(InputError, match="column 'age' holds a value out of all proportion"):
+        read_tables({"id": ["a"], "age": [1e300], "country": ["NO"]}, edges, schema=schema)
+    with pytest.raises(ColumnError, match="label must be a column"):
+        read_tables({"id": ["a"], "age": [1.0], "country": ["NO"]}, edges, schema=schema, label="is_fraud")
+    broken = json.loads(json.dumps(schema))
+    broken["columns"][0]["scale"] = 0
+    with pytest.raises(InputError, match="wrong type"):
+        read_tables(NODES, EDGES, schema=broken)
+
+
+FILES = {
+    "empty.csv": (b"", "is empty"),
+    "blank.csv": (b"\n\n", "cannot be read"),
+    "header.csv": (b"id,x,y\n", "at least one row"),
+    "latin1.csv": (b"id,x,y\n\xe6,1,0\n", "not in UTF-8"),
+    "ragged.csv": (b"id,x,y\n1,2,3,4,5\n", "cannot be read"),
+    "zero.csv": (b"\x00\x00\x00", "label must be a column"),
+    "cut.parquet": (b"PAR1\x00\x00", "cannot be read"),
+    "text.parquet": (b"id,x,y\n1,2,3\n", "cannot be read"),
+    "text.arrow": (b"id,x,y\n1,2,3\n", "cannot be read"),
+    "cut.csv.gz": (b"\x1f\x8b\x08\x00", "cannot be read"),
+    "table.xlsx": (b"PK", "must end in one of"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_broken_files_are_refused(name, tmp_path):
+    content, message = FILES[name]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(CalirareError, match=message):
+        read_tables(tmp_path / name, EDGES, label="y", rare="1")
+    if name == "header.csv":  # edges without rows are fine: the graph has none
+        return
+    with pytest.raises(CalirareError):
+        read_tables(NODES, tmp_path / name, label="is_fraud", rare="yes")
+
+
+def test_missing_files_folders_and_truncated_parquet_are_refused(tmp_path):
+    with pytest.raises(DataError, match="does not exist"):
+        read_tables(tmp_path / "no.csv", EDGES, label="y", rare=1)
+    with pytest.raises(DataError, match="is not a file"):
+        read_tables(tmp_path, EDGES, label="y", rare=1)
+    path = tmp_path / "nodes.parquet"
+    pl.DataFrame(NODES).write_parquet(path)
+    whole = path.read_bytes()
+    for size in range(1, len(whole), 37):
+        path.write_bytes(whole[:size])
+        with pytest.raises(DataError):
+            read_tables(path, EDGES, label="is_fraud", rare="yes")
+
+
+def test_columns_of_the_same_name_in_pandas_are_refused():
+    frame = pd.DataFrame([[1, 2, 0], [2, 3, 1]], columns=["id", "x", "x"])
+    with pytest.raises(InputError, match="appear twice"):
+        read_tables(frame, EDGES, label="x", rare=1)
+
+
+def test_times_and_encoded_categories_are_understood():
+    columns = {
+        "wait": [datetime.timedelta(days=k) for k in (1, 2, 3, 4)],
+        "hour": [datetime.time(k) for k in (0, 6, 12, 18)],
+        "seen": [datetime.datetime(2020, 1, k, 12) for k in (1, 2, 3, 4)],
+        "kind": pl.Series(["x", "y", "x", None], dtype=pl.Enum(["x", "y"])),
+    }
+    graph = read(columns)
+    steps = np.arange(4) - 1.5
+    for name in ("wait", "hour", "seen"):
+        assert np.allclose(graph.x[:, graph.feature_names.index(name)], steps / steps.std(), atol=1e-6), name
+    medians = {column["name"]: column.get("median") for column in graph.schema["columns"]}
+    assert (medians["wait"], medians["hour"], medians["seen"]) == (2.5, 0.375, 18264.0)
+    assert {"kind = x", "kind = y", "kind is missing"} <= set(graph.feature_names)
+
+
+def test_tables_that_claim_too_much_are_refused(tmp_path, monkeypatch):
+    import gzip
+
+    monkeypatch.setattr("calirare.data.tables.frames.MAX_BYTES", 1000)
+    bomb = tmp_path / "nodes.csv.gz"
+    bomb.write_bytes(gzip.compress(b"id,x,y\n" + b"0" * 100_000))
+    with pytest.raises(DataError, match="more than 1,000 bytes"):
+        read_tables(bomb, EDGES, label="y", rare=1)
+    repeats = tmp_path / "nodes.parquet"
+    pl.DataFrame({"id": np.zeros(100_000, dtype=int)}).write_parquet(repeats)
+    with pytest.raises(DataError, match="would take"):
+        read_tables(repeats, EDGES, label="y", rare=1)
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_a_missing_library_is_named_with_the_line_that_installs_it(library, tmp_path, monkeypatch):
+    pl.DataFrame(NODES).write_parquet(tmp_path / "nodes.parquet")
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingDependencyError, match=rf"needs {library}, .* pip install 'calirare\[tables\]'"):
+        read_tables(tmp_path / "nodes.parquet", EDGES, label="is_fraud", rare="yes")
+
+
+def test_weighted_graphs_keep_their_weights_as_tables(tmp_path):
+    graph = RareGraph(x=np.eye(2), edge_index=np.array([[0], [1]]), y=np.array([0, 1]), edge_weight=np.array([2.5]))
+    nodes, edges = write_tables(graph, tmp_path)
+    again = read_tables(nodes, edges, label="is_fraud", rare="yes", weight="weight")
+    assert again.edge_weight.tolist() == [2.5, 2.5] and again.feature_names == ("feature_0", "feature_1")

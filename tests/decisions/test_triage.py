@@ -1,0 +1,253 @@
+"""Triage on generated networks, whose truth is known."""
+
+from __future__ import annotations
+
+import sys
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import calirare as cr
+from calirare.data.arrays import UNKNOWN
+from calirare.decisions.forecast import calibration_draws
+from calirare.decisions.triage import Costs, Triage, _num_share_labels, read_nodes, triage, wording_of
+from calirare.errors import InputError, MissingDependencyError, NotFittedError
+
+COSTS = Costs(50, 5, 1)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return cr.make_transactions(num_nodes=1_500, seed=0)
+
+
+@pytest.fixture(scope="module")
+def split(graph):
+    return cr.split_labels(graph, train_fraction=0.3, val_fraction=0.0, test_fraction=0.7, seed=0)
+
+
+@pytest.fixture(scope="module")
+def clf(graph, split):
+    return cr.RareCategoryClassifier(epochs=100, weight_decay=5e-3).fit(graph, split)
+
+
+@pytest.fixture(scope="module")
+def table(clf, graph):
+    return triage(clf, graph, budget=60)
+
+
+def test_the_table_holds_the_model_s_answers(table, clf, graph, split):
+    assert isinstance(table, Triage) and len(table) == split.test.size
+    np.testing.assert_array_equal(np.sort(table.node), np.sort(split.test))
+    np.testing.assert_array_equal(table.id, graph.ids[table.node])
+    np.testing.assert_array_equal(table.probability, clf.predict_proba(graph)[table.node, graph.rare_class])
+    intervals = clf.predict_interval(graph)
+    np.testing.assert_array_equal(table.lower, intervals.lower[table.node])
+    np.testing.assert_array_equal(table.upper, intervals.upper[table.node])
+    np.testing.assert_array_equal(table.member, clf.predict_set(graph)[table.node])
+
+
+def test_the_urgent_come_first(table):
+    actions = table.action.tolist()
+    assert actions == sorted(actions, key=("alert", "review", "clear").index)
+    for name in ("alert", "review", "clear"):
+        assert (np.diff(table.probability[table.action == name]) <= 0).all()
+    assert (table.action == "review").sum() == 60
+
+
+def test_drivers_are_those_of_explain(table, clf, graph):
+    for place in (0, 70, len(table) - 1):
+        said = clf.explain(graph, int(table.node[place]))
+        np.testing.assert_allclose(table.drivers.pull[place], said.pull[:3], atol=1e-4)
+        if np.diff(np.abs(said.pull[:4])).max() < -1e-4:  # else their order is a matter of rounding
+            np.testing.assert_array_equal(table.drivers.node[place], said.labelled_node[:3])
+            np.testing.assert_array_equal(table.drivers.label[place], said.label[:3])
+
+
+def test_every_reason_is_one_sentence_with_the_numbers(table):
+    for row in table:
+        assert row["reason"].startswith("P(fraud) is ") and row["reason"].endswith(".")
+        assert row["reason"].count(". ") == 0 and "90% interval" in row["reason"]
+    waiting = table.decisions.waiting
+    assert waiting.any()
+    assert all("the budget goes to cases where it saves more" in reason for reason in table.reason[waiting])
+    assert not any("budget" in reason for reason in table.reason[~waiting])
+
+
+def test_rows_and_columns_say_the_same(table):
+    columns = table.frame()
+    first = next(iter(table))
+    assert list(first) == list(columns)
+    assert list(columns) == [
+        "node", "id", "probability", "lower", "upper", "set", "action", "reason", "expected_cost", "look_saves", "drivers",
+    ]  # fmt: skip
+    assert {name: column[0] for name, column in columns.items()} == first
+    frame = table.to_polars()
+    assert frame.height == len(table) and frame["action"].to_list() == table.action.tolist()
+    assert frame.schema["probability"] == pl.Float64 and frame.schema["reason"] == frame.schema["set"] == pl.String
+    assert table.groups_frame()["group"].tolist() == ["alert", "review", "clear", "all"]
+    assert "60 review" in repr(table)
+
+
+def test_without_polars_only_the_frame_is_missing(table, monkeypatch):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    assert len(table.frame()["reason"]) == len(table)
+    with pytest.raises(MissingDependencyError, match="calirare\\[tables\\]"):
+        table.to_polars()
+
+
+def test_rejudging_is_triage_again(table, clf, graph):
+    again = table.rejudge(Costs(200, 3, 2, 0.05), budget=10)
+    fresh = triage(clf, graph, 200, 3, 2, 10, review_error=0.05)
+    np.testing.assert_array_equal(again.node, fresh.node)
+    np.testing.assert_array_equal(again.reason, fresh.reason)
+    np.testing.assert_array_equal(again.drivers.node, fresh.drivers.node)
+    assert again.groups == fresh.groups
+
+
+def test_labels_that_were_not_read_change_nothing(table, clf, graph, split):
+    y = graph.y.copy()
+    y[split.test] = UNKNOWN
+    blind = triage(clf, graph.with_labels(y), budget=60)
+    np.testing.assert_array_equal(blind.node, table.node)
+    assert blind.groups == table.groups
+
+
+def test_a_saved_model_decides_alike(table, clf, graph, tmp_path):
+    clf.save(tmp_path / "model")
+    loaded = triage(cr.load(tmp_path / "model"), graph, budget=60)
+    np.testing.assert_array_equal(loaded.node, table.node)
+    np.testing.assert_array_equal(loaded.action, table.action)
+    assert loaded.groups == table.groups
+
+
+def test_a_new_graph_is_decided_whole_and_its_drivers_are_training_nodes(clf):
+    other = cr.make_transactions(num_nodes=1_600, seed=5)
+    assert read_nodes(clf, other) is None
+    found = triage(clf, other)
+    assert len(found) == other.num_nodes
+    assert found.frame()["drivers"][0].startswith("training node ")
+
+
+def test_held_out_labels_count_as_read(graph):
+    split = cr.split_labels(graph, train_fraction=0.2, val_fraction=0.1, test_fraction=0.7, seed=0)
+    clf = cr.RareCategoryClassifier(method="temperature", epochs=30).fit(graph, split)
+    np.testing.assert_array_equal(read_nodes(clf, graph), split.labelled)
+
+
+def test_of_a_graph_that_lost_other_labels_those_that_trained_the_model_are_known(graph):
+    split = cr.split_labels(graph, train_fraction=0.2, val_fraction=0.1, test_fraction=0.7, seed=0)
+    clf = cr.RareCategoryClassifier(method="temperature", epochs=30).fit(graph, split)
+    y = graph.y.copy()
+    y[split.val] = UNKNOWN
+    np.testing.assert_array_equal(read_nodes(clf, graph.with_labels(y)), np.sort(split.train))
+
+
+def test_drivers_of_the_fitted_graph_are_named_by_their_ids(clf, graph, split):
+    named = replace(graph, node_ids=np.array([f"account {i}" for i in range(graph.num_nodes)], dtype=object))
+    assert triage(clf, named, nodes=split.test[:3]).frame()["drivers"][0].startswith("account ")
+
+
+def test_what_the_rare_share_was_counted_on(graph, split):
+    """The fewer labels, the less is known of the share, and the wider the forecast."""
+    held_out = cr.split_labels(graph, train_fraction=0.2, val_fraction=0.1, test_fraction=0.7, seed=0)
+    for method, part, count in (
+        ("jackknife", split, split.train.size),
+        ("jackknife", None, graph.known.size),
+        ("temperature", held_out, held_out.val.size),
+    ):
+        clf = cr.RareCategoryClassifier(method=method, epochs=2).fit(graph, part)
+        assert _num_share_labels(clf) == count
+    assert _num_share_labels(cr.RareCategoryClassifier(rare_share=0.1, epochs=2).fit(graph, split)) is None
+
+
+def test_the_forecast_is_drawn_from_the_left_out_answers(table, clf):
+    want = calibration_draws(
+        clf.predict_left_out()[:, clf.rare_class_],
+        clf.labelled_y_ == clf.rare_class_,
+        rare_share=clf.shares_[clf.rare_class_],
+        num_share_labels=len(clf.labelled_y_),
+        seed=clf.seed,
+    )
+    for name, value in vars(want).items():
+        np.testing.assert_array_equal(getattr(table.draws, name), value)
+
+
+def test_a_graph_that_ends_before_the_last_label_is_another(clf, graph):
+    last = int(clf.labelled_nodes_.max())
+    inside = (graph.edge_index < last).all(axis=0)
+    shorter = cr.RareGraph(x=graph.x[:last], edge_index=graph.edge_index[:, inside], y=graph.y[:last])
+    assert read_nodes(clf, shorter) is None
+
+
+def test_chosen_nodes(clf, graph):
+    by_index = triage(clf, graph, nodes=[5, 3, 3], num_drivers=0)
+    by_mask = triage(clf, graph, nodes=np.isin(np.arange(graph.num_nodes), [3, 5]))
+    assert sorted(by_index.node.tolist()) == sorted(by_mask.node.tolist()) == [3, 5]
+    assert by_index.frame()["drivers"].tolist() == ["", ""]
+    assert len(triage(clf, graph, nodes=np.empty(0, dtype=int))) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"nodes": [9_999]}, "nodes must lie in 0…1499"),
+        ({"nodes": [0.5]}, "indices or a mask"),
+        ({"budget": -1}, "budget"),
+        ({"budget": 1.5}, "budget"),
+        ({"cost_miss": 0}, "cost_miss"),
+        ({"coverage": 0.0}, "coverage"),
+    ],
+)
+def test_nonsense_is_refused(clf, graph, arguments, says):
+    with pytest.raises(InputError, match=says):
+        triage(clf, graph, **arguments)
+
+
+def test_balanced_probabilities_are_refused(graph, split):
+    clf = cr.RareCategoryClassifier(prior="balanced", epochs=5).fit(graph, split)
+    with pytest.raises(InputError, match="prior='natural'"):
+        triage(clf, graph)
+
+
+def test_sentences_name_the_label_s_column(clf):
+    assert wording_of(clf, 0.9).label_column == "is_fraud"
+    nameless = copy(clf)
+    nameless.schema_ = None
+    assert wording_of(nameless, 0.9).label_column is None
+
+
+def test_an_unfitted_model_is_refused(graph):
+    with pytest.raises(NotFittedError):
+        triage(cr.RareCategoryClassifier(), graph)
+
+
+def test_a_method_that_does_not_calibrate_is_told_so(graph, split, caplog):
+    triage(cr.RareCategoryClassifier(method="uncalibrated", epochs=5).fit(graph, split), graph)
+    assert "does not calibrate" in caplog.text
+
+
+def test_ids_stay_what_they_are(clf, graph):
+    ids = np.array([f"=cmd|<b>{i}</b>" for i in range(graph.num_nodes)], dtype=object)
+    found = triage(clf, replace(graph, node_ids=ids))
+    np.testing.assert_array_equal(found.id, ids[found.node])
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_it_is_cheaper_than_a_threshold_and_than_the_top_k_and_foretells_its_cost(seed):
+    graph = cr.make_transactions(num_nodes=2_500, seed=seed)
+    split = cr.split_labels(graph, train_fraction=0.2, val_fraction=0.0, test_fraction=0.8, seed=seed)
+    clf = cr.RareCategoryClassifier(seed=seed, epochs=150, weight_decay=5e-3)
+    trained = clf.train_backbone(graph, split)
+    found = triage(clf.calibrate(trained, graph, split), graph)
+    plain = cr.RareCategoryClassifier(method="uncalibrated", seed=seed).calibrate(trained, graph, split)
+    score = plain.predict_proba(graph)[found.node, graph.rare_class]
+    rare = graph.y[found.node] == graph.rare_class
+    cost = COSTS.realised(found.action, rare).sum()
+    top = np.argsort(np.argsort(-score)) < round(clf.shares_[graph.rare_class] * len(found))
+    assert cost < COSTS.realised(np.where(score > 0.5, "alert", "clear"), rare).sum()
+    assert cost < COSTS.realised(np.where(top, "alert", "clear"), rare).sum()
+    assert found.groups["all"].cost.lower <= cost <= found.groups["all"].cost.upper

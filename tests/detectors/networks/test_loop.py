@@ -1,0 +1,174 @@
+"""The fit loop: Adam as torch has it, seeds that hold, stopping that restores the best."""
+
+import numpy as np
+import pytest
+import torch
+from graph_cases import small_graph
+
+from calirare.data.inputs import GraphInputs
+from calirare.detectors.networks.backbone import make_backbone
+from calirare.detectors.networks.loop import seeded, train
+from calirare.detectors.networks.objectives import CrossEntropy, MixUp
+from calirare.detectors.networks.task import Task
+from calirare.detectors.networks.weights import node_weights
+from calirare.errors import NumericalError
+from calirare.influence.model import predict_logits
+
+CPU = torch.device("cpu")
+
+
+def _task(name="gcn", *, nodes=None, seed=0, dropout=0.5):
+    graph = small_graph(2)
+    nodes = np.arange(20) if nodes is None else nodes
+    with seeded(seed, CPU):
+        model = make_backbone(name, 7, 2, hidden=8, dropout=dropout)
+    y = graph.y[nodes]
+    return Task.make(model, GraphInputs(graph), nodes, y, node_weights(y, 2), num_classes=2, weight_decay=5e-4)
+
+
+def _bytes(model):
+    return b"".join(value.detach().numpy().tobytes() for value in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("name", "objective"), [*((name, CrossEntropy) for name in ("gcn", "gat", "gin", "sage")), ("gcn", MixUp)]
+)
+def test_same_seed_same_bytes(name, objective):
+    fitted = []
+    for seed in (4, 4, 5):
+        task = _task(name)
+        train(task, objective(), epochs=8, lr=0.01, seed=seed)
+        fitted.append(_bytes(task.model))
+    assert fitted[0] == fitted[1] != fitted[2]
+
+
+def test_global_random_state_is_untouched():
+    before, numpy_before = torch.random.get_rng_state(), np.random.get_state()[1].copy()
+    train(_task(), MixUp(), epochs=3, lr=0.01, seed=0)
+    assert torch.equal(before, torch.random.get_rng_state())
+    np.testing.assert_array_equal(numpy_before, np.random.get_state()[1])
+
+
+def test_steps_are_those_of_adam_with_weight_decay():
+    task, other = _task(dropout=0.0), _task(dropout=0.0)
+    history = train(task, CrossEntropy(), epochs=5, lr=0.02, seed=0)
+    optimizer = torch.optim.Adam(other.model.parameters(), lr=0.02, weight_decay=5e-4)
+    losses = []
+    for _ in range(5):
+        optimizer.zero_grad()
+        log_p = other.model(other.inputs)[other.nodes].log_softmax(1)
+        loss = -(other.weights * log_p[torch.arange(20), other.y]).sum()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    np.testing.assert_allclose(history.loss, losses, rtol=1e-5)
+    for ours, theirs in zip(task.model.parameters(), other.model.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
+
+
+class _Watched(CrossEntropy):
+    """Notes at every epoch whether dropout is on."""
+
+    def __init__(self):
+        self.noisy = []
+
+    def loss(self, task, epoch):
+        self.noisy.append(task.model.training)
+        return super().loss(task, epoch)
+
+
+@pytest.mark.parametrize(("settle", "noisy_epochs"), [(0.0, 8), (0.1, 8), (0.25, 6), (1.0, 0)])
+def test_the_last_epochs_settle(settle, noisy_epochs):
+    objective = _Watched()
+    train(_task(), objective, epochs=8, lr=0.01, seed=0, settle=settle)
+    assert objective.noisy == [True] * noisy_epochs + [False] * (8 - noisy_epochs)
+
+
+def test_settling_all_the_time_is_training_without_dropout():
+    settled, plain = _task(), _task(dropout=0.0)
+    train(settled, CrossEntropy(), epochs=8, lr=0.01, seed=0, settle=1.0)
+    train(plain, CrossEntropy(), epochs=8, lr=0.01, seed=0)
+    assert _bytes(settled.model) == _bytes(plain.model)
+
+
+def test_training_lowers_the_loss_and_ends_in_eval_mode():
+    task = _task(dropout=0.0)
+    history = train(task, CrossEntropy(), epochs=60, lr=0.05, seed=0)
+    assert history.loss[-1] < 0.7 * history.loss[0]
+    assert not task.model.training and history.best_epoch is None and history.validation == []
+
+
+def test_early_stopping_restores_the_best_parameters():
+    """Validation labels are flipped, so the validation loss rises as soon as the model learns."""
+    task = _task(dropout=0.0)
+    validation = Task.make(
+        task.model,
+        task.inputs,
+        np.arange(20),
+        1 - task.y.numpy(),
+        task.weights.numpy(),
+        num_classes=2,
+        weight_decay=0.0,
+    )
+    snapshots = []
+    history = train(
+        task,
+        CrossEntropy(),
+        epochs=200,
+        lr=0.05,
+        seed=0,
+        validation=validation,
+        patience=7,
+        progress=lambda *_: snapshots.append(predict_logits(task.model, task.inputs)),
+    )
+    best = int(np.argmin(history.validation))
+    assert history.best_epoch == best
+    assert len(history.loss) == best + 7 + 1 < 200
+    torch.testing.assert_close(predict_logits(task.model, task.inputs), snapshots[best], atol=0, rtol=0)
+    assert not torch.equal(snapshots[best], snapshots[-1])
+
+
+def test_progress_is_told_every_epoch():
+    seen = []
+    history = train(_task(), CrossEntropy(), epochs=3, lr=0.01, seed=0, progress=lambda *told: seen.append(told))
+    assert seen == [(epoch + 1, 3, loss) for epoch, loss in enumerate(history.loss)]
+
+
+def test_a_loss_that_is_no_number_stops():
+    class Broken:
+        def loss(self, task, epoch):
+            return CrossEntropy().loss(task, epoch) * (float("nan") if epoch == 2 else 1.0)
+
+    with pytest.raises(NumericalError, match="the loss became nan in epoch 3"):
+        train(_task(), Broken(), epochs=9, lr=0.01, seed=0)
+
+
+def test_stopping_decay_is_the_mean_root_of_adam_s_squared_gradients_per_path():
+    task, lr, epochs, beta = _task(dropout=0.0), 0.02, 6, 0.999
+    squares = []
+
+    class Recording(CrossEntropy):
+        def loss(self, task, epoch):
+            value = super().loss(task, epoch)
+            parameters = list(task.model.parameters())
+            gradients = torch.autograd.grad(value, parameters, retain_graph=True)
+            decayed = [g + task.weight_decay * p.detach() for g, p in zip(gradients, parameters, strict=True)]
+            squares.append(torch.cat([g.reshape(-1) for g in decayed]).double().square())
+            return value
+
+    history = train(task, Recording(), epochs=epochs, lr=lr, seed=0)
+    weights = torch.tensor([(1 - beta) * beta ** (epochs - 1 - t) for t in range(epochs)], dtype=torch.float64)
+    mean_square = (weights[:, None] * torch.stack(squares)).sum(0) / (1 - beta**epochs)
+    assert history.stopping_decay == pytest.approx(float(mean_square.sqrt().mean()) / (lr * epochs), rel=1e-4)
+
+
+def test_stopping_decay_counts_the_steps_to_the_restored_epoch():
+    task, nodes = _task(dropout=0.0), np.arange(20, 30)
+    graph = small_graph(2)
+    y = graph.y[nodes]
+    watched = Task.make(task.model, task.inputs, nodes, 1 - y, node_weights(1 - y, 2), num_classes=2, weight_decay=5e-4)
+    history = train(task, CrossEntropy(), epochs=60, lr=0.05, seed=0, validation=watched, patience=5)
+    assert history.best_epoch is not None and history.best_epoch + 1 < len(history.loss)
+    whole, steps = _task(dropout=0.0), len(history.loss)
+    run_on = train(whole, CrossEntropy(), epochs=steps, lr=0.05, seed=0)
+    assert history.stopping_decay == pytest.approx(run_on.stopping_decay * steps / (history.best_epoch + 1))

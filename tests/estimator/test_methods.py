@@ -1,0 +1,186 @@
+"""One contract over every method: what it reads, what it returns, what it refuses."""
+
+import sys
+from dataclasses import replace
+from functools import cache, partial
+
+import numpy as np
+import pytest
+
+import calirare as cr
+from calirare.calibration import GATS, CaGCN
+from calirare.data.graph import RareGraph
+from calirare.errors import InputError, LabelError, NotFittedError
+from calirare.estimator.methods import Method, get_method, methods, register, temporarily
+
+METHODS = sorted(methods())
+QUICK = {"epochs": 40, "hidden": 6, "weight_decay": 1e-2, "device": "cpu"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick_graph_calibrators():
+    """CaGCN and GATS train networks of their own; the contract does not need them trained to the end."""
+    with (
+        temporarily(replace(get_method("cagcn"), calibrator=partial(CaGCN, epochs=15))),
+        temporarily(replace(get_method("gats"), calibrator=partial(GATS, epochs=15))),
+    ):
+        yield
+
+
+@cache
+def _case() -> tuple[RareGraph, cr.Split]:
+    graph = cr.make_transactions(num_nodes=400, rare_share=0.2, seed=3)
+    isolated = RareGraph(
+        x=graph.x, edge_index=graph.edge_index[:, (graph.edge_index >= 5).all(axis=0)], y=graph.y, name="isolated"
+    )
+    return isolated, cr.split_labels(isolated, train_fraction=0.3, val_fraction=0.3, test_fraction=0.4, seed=0)
+
+
+@pytest.fixture
+def case() -> tuple[RareGraph, cr.Split]:
+    return _case()
+
+
+@cache
+def _fitted(method: str) -> cr.RareCategoryClassifier:
+    """Each method fitted once for all the tests that only look at it."""
+    return _fit(method, *_case())
+
+
+def _fit(method: str, graph: RareGraph, split: cr.Split, **arguments: object) -> cr.RareCategoryClassifier:
+    return cr.RareCategoryClassifier(method=method, **{**QUICK, **arguments}).fit(graph, split)
+
+
+def _answers(clf: cr.RareCategoryClassifier, graph: RareGraph) -> list[np.ndarray]:
+    interval = clf.predict_interval(graph)
+    return [clf.predict_proba(graph), clf.predict(graph), clf.predict_left_out(), interval.lower, interval.upper]
+
+
+def _declared(method: Method, split: cr.Split) -> np.ndarray:
+    """The nodes whose labels the method says it reads."""
+    return np.concatenate([split.train, split.val]) if method.reads_validation else split.train
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_reads_only_the_labels_it_declares(name, case):
+    graph, split = case
+    corrupted = graph.y.copy()
+    others = np.setdiff1d(np.arange(graph.num_nodes), _declared(get_method(name), split))
+    corrupted[others] = 1 - corrupted[others]
+    before = _answers(_fitted(name), graph)
+    after = _answers(_fit(name, graph.with_labels(corrupted), split), graph)
+    for expected, found in zip(before, after, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_declared_part_matters(name, case):
+    """A method that declares labels it does not read would make the table lie the other way round."""
+    graph, split = case
+    parts = [split.train, split.val] if get_method(name).reads_validation else [split.train]
+    expected = _fitted(name).predict_proba(graph)
+    for nodes in parts:
+        y = graph.y.copy()
+        flipped = nodes[: len(nodes) // 2]
+        y[flipped] = 1 - y[flipped]
+        assert not np.allclose(_fit(name, graph.with_labels(y), split).predict_proba(graph), expected)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_shapes_ranges_and_refit(name, case):
+    graph, split = case
+    clf = _fitted(name)
+    probabilities = clf.predict_proba(graph)
+    assert probabilities.shape == (graph.num_nodes, 2) and probabilities.dtype == np.float64
+    assert ((probabilities >= 0) & (probabilities <= 1)).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-12)
+    interval = clf.predict_interval(graph)
+    assert (interval.lower <= interval.upper).all() and interval.lower.min() >= 0 and interval.upper.max() <= 1
+    assert clf.predict_set(graph).shape == (graph.num_nodes, 2)
+    assert clf.predict_left_out().shape == (len(clf.labelled_nodes_), 2)
+    np.testing.assert_array_equal(_fit(name, graph, split).predict_proba(graph), probabilities)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_save_and_load_answer_alike(name, case, tmp_path):
+    graph, _ = case
+    clf = _fitted(name)
+    clf.save(tmp_path / "model")
+    loaded = cr.load(tmp_path / "model")
+    for expected, found in zip(_answers(clf, graph), _answers(loaded, graph), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    explained, again = clf.explain(graph, 7), loaded.explain(graph, 7)
+    np.testing.assert_array_equal(again.pull, explained.pull)
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "calirare_code"])
+def test_several_classes(name):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 240)
+    x = rng.normal(size=(240, 5)) + y[:, None]
+    graph = RareGraph(x=x, edge_index=rng.integers(0, 240, (2, 600)), y=y, class_names=("a", "b", "c"), rare_class=2)
+    split = cr.split_labels(graph, train_fraction=0.4, val_fraction=0.3, test_fraction=0.3, seed=0)
+    clf = _fit(name, graph, split)
+    np.testing.assert_allclose(clf.predict_proba(graph).sum(axis=1), 1, atol=1e-12)
+    assert set(clf.predict(graph)) <= {0, 1, 2}
+    assert clf.predict_interval(graph).lower.shape == (240,)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_unfitted_refuses(name, case):
+    clf = cr.RareCategoryClassifier(method=name)
+    for question in (clf.predict_proba, clf.predict, clf.predict_interval, clf.predict_set):
+        with pytest.raises(NotFittedError):
+            question(case[0])
+    with pytest.raises(NotFittedError):
+        clf.predict_left_out()
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if get_method(name).evidence == "val"])
+def test_validation_of_one_class_is_refused(name, case):
+    graph, split = case
+    normal = split.val[graph.y[split.val] == 0]
+    with pytest.raises(LabelError, match="at least two classes"):
+        _fit(name, graph, cr.Split(train=split.train, val=normal))
+
+
+def test_prior_changes_probabilities_but_not_decisions(case):
+    graph, split = case
+    for name in ("jackknife", "platt", "temperature", "isotonic"):
+        natural, balanced = _fit(name, graph, split), _fit(name, graph, split, prior="balanced")
+        np.testing.assert_array_equal(natural.predict(graph), balanced.predict(graph))
+        assert not np.allclose(natural.predict_proba(graph), balanced.predict_proba(graph))
+        np.testing.assert_array_equal(balanced.predict(graph), balanced.predict_proba(graph).argmax(axis=1))
+
+
+def test_rare_share_moves_the_base_rate(case):
+    graph, split = case
+    low = _fit("jackknife", graph, split, rare_share=0.01).predict_proba(graph)[:, 1].mean()
+    high = _fit("jackknife", graph, split, rare_share=0.5).predict_proba(graph)[:, 1].mean()
+    assert low < 0.05 < high
+
+
+@pytest.mark.parametrize("method", ["calirare", "calirare_code"])
+def test_the_papers_methods_keep_dropout_to_the_end_as_the_paper_does(method, case):
+    graph, split = case
+    settled, noisy = (_fit(method, graph, split, epochs=8, settle=s).predict_proba(graph) for s in (0.25, 0.0))
+    np.testing.assert_array_equal(settled, noisy)
+    plain = (_fit("uncalibrated", graph, split, epochs=8, settle=s).predict_proba(graph) for s in (0.25, 0.0))
+    assert not np.array_equal(*plain)
+
+
+def test_unknown_name_says_what_there_is():
+    with pytest.raises(InputError, match=r"did you mean 'jackknife'"):
+        get_method("jacknife")
+
+
+def test_a_registered_method_is_known_everywhere(case):
+    graph, split = case
+    registry = sys.modules["calirare.estimator.methods"]._REGISTRY
+    mine = register(replace(get_method("temperature"), name="mine", summary="a copy"))
+    try:
+        assert "mine" in cr.methods()
+        expected = _fit("temperature", graph, split).predict_proba(graph)
+        np.testing.assert_array_equal(_fit(mine.name, graph, split).predict_proba(graph), expected)
+    finally:
+        registry.pop("mine")

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from calirare.data.archive import MAX_BYTES
 from calirare.data.arrays import UNKNOWN, as_array, as_features, as_floats, as_indices
+from calirare.data.edge_table import EdgeTable
 from calirare.data.portable import read_graph, write_graph
 from calirare.errors import InputError, LabelError
 
@@ -83,6 +84,10 @@ class RareGraph:
         true_probability: `(N,)` P(rare) of each node where a generator knows it.
         schema: How tables became features, as plain data (see `calirare.data.tables.reading`).
         name: What to call the graph in tables.
+        edges: The edges as they came, with direction, repetition and columns; None where nothing more is known of them
+            than `edge_index` says.
+        node_type: `(N,)` codes into `node_type_names`, where the graph has several kinds of node.
+        node_type_names: Names of the kinds of node.
 
     >>> graph = RareGraph(x=np.eye(3), edge_index=np.array([[0, 1, 1], [1, 0, 2]]), y=np.array([0, 1, -1]))
     >>> graph.num_nodes, graph.num_edges, graph.edge_index.shape
@@ -102,6 +107,9 @@ class RareGraph:
     true_probability: np.ndarray | None = None
     schema: dict[str, Any] | None = None
     name: str = "graph"
+    edges: EdgeTable | None = None
+    node_type: np.ndarray | None = None
+    node_type_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -122,6 +130,18 @@ class RareGraph:
         edge_index, edge_weight = merge_edges(self.edge_index, self.edge_weight, num_nodes)
         put(self, "edge_index", edge_index)
         put(self, "edge_weight", edge_weight)
+        if self.edges is not None:
+            self.edges.check_nodes(num_nodes)
+        self._check_node_type(num_nodes)
+
+    def _check_node_type(self, num_nodes: int) -> None:
+        object.__setattr__(self, "node_type_names", tuple(str(name) for name in self.node_type_names))
+        if self.node_type is None:
+            return
+        codes, most = as_indices(self.node_type, "node_type"), len(self.node_type_names)
+        if codes.shape != (num_nodes,) or codes.size and not (0 <= codes.min() and codes.max() < most):
+            raise InputError(f"node_type must hold one of 0…{most - 1} for each of the {num_nodes} nodes.")
+        object.__setattr__(self, "node_type", codes)
 
     def _check_names(self, num_nodes: int) -> None:
         """Names of classes, nodes and features, and the rare class among them."""
@@ -199,6 +219,13 @@ class RareGraph:
     def known(self) -> np.ndarray:
         """Nodes with a label, ascending."""
         return np.flatnonzero(self.y != UNKNOWN)
+
+    @property
+    def scored(self) -> np.ndarray:
+        """Nodes that are looked at, ascending: all, or those of the kinds that carry labels."""
+        if self.node_type is None or not self.known.size:
+            return np.arange(self.num_nodes)
+        return np.flatnonzero(np.isin(self.node_type, self.node_type[self.known]))
 
     @property
     def ids(self) -> np.ndarray:

@@ -1,0 +1,117 @@
+"""The edges as they came: directed, typed, repeated, each with its columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from calirare.data.arrays import as_array, as_indices
+from calirare.errors import InputError
+
+ColumnKind = Literal["number", "time", "category"]
+MISSING = -1
+"""The code of a category that is missing."""
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeColumn:
+    """One column of the edges.
+
+    Args:
+        name: As in the user's table.
+        kind: `"number"`, `"time"` (seconds since 1970, UTC) or `"category"`.
+        values: `(E,)` float64 with NaN where missing; of a category int32 codes, `MISSING` (-1) where missing.
+        categories: Names of the codes, for a category.
+    """
+
+    name: str
+    kind: ColumnKind
+    values: np.ndarray
+    categories: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind == "category":
+            codes = as_indices(self.values, self.name).astype(np.int32)
+            if codes.size and not (MISSING <= codes.min() and codes.max() < len(self.categories)):
+                raise InputError(
+                    f"edge column {self.name!r} must hold codes -1…{len(self.categories) - 1}, one per category."
+                )
+            object.__setattr__(self, "values", codes)
+        elif self.kind in ("number", "time"):
+            values = np.asarray(as_array(self.values, self.name), dtype=np.float64)
+            if np.isinf(values).any():
+                raise InputError(f"edge column {self.name!r} must be finite or missing; it holds infinite values.")
+            object.__setattr__(self, "values", values)
+        else:
+            raise InputError(f"kind must be 'number', 'time' or 'category'; got {self.kind!r}.")
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeTable:
+    """Every row of the edge table, nothing merged.
+
+    Args:
+        source: `(E,)` node index of one end; the payer, the rater, the caller.
+        target: `(E,)` node index of the other end.
+        columns: What each edge says.
+        directed: Whether source and target differ in meaning.
+        type: `(E,)` int codes into `type_names`, or None where all edges are of one type.
+        type_names: Names of the edge types.
+
+    >>> table = EdgeTable(np.array([0, 0]), np.array([1, 1]), (EdgeColumn("value", "number", np.array([5.0, -1.0])),))
+    >>> len(table), [column.name for column in table.columns]
+    (2, ['value'])
+    """
+
+    source: np.ndarray
+    target: np.ndarray
+    columns: tuple[EdgeColumn, ...] = ()
+    directed: bool = True
+    type: np.ndarray | None = None
+    type_names: tuple[str, ...] = field(default_factory=tuple)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "source", as_indices(self.source, "source"))
+        put(self, "target", as_indices(self.target, "target"))
+        put(self, "columns", tuple(self.columns))
+        put(self, "type_names", tuple(str(name) for name in self.type_names))
+        size = self.source.shape
+        if len(size) != 1 or self.target.shape != size:
+            raise InputError(f"source and target must hold one node per edge; got {size} and {self.target.shape}.")
+        for column in self.columns:
+            if column.values.shape != size:
+                raise InputError(
+                    f"edge column {column.name!r} must hold one value per edge, shape {size}; got {column.values.shape}."
+                )
+        names = [column.name for column in self.columns]
+        if len(set(names)) < len(names):
+            raise InputError(f"edge columns must have different names; got {names}.")
+        if self.type is not None:
+            codes = as_indices(self.type, "type")
+            if codes.shape != size or codes.size and not (0 <= codes.min() and codes.max() < len(self.type_names)):
+                raise InputError(f"type must hold one of 0…{len(self.type_names) - 1} per edge.")
+            put(self, "type", codes)
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def check_nodes(self, num_nodes: int) -> None:
+        """Refuse ends that are no node of the graph."""
+        for name, ends in (("source", self.source), ("target", self.target)):
+            if ends.size and not (0 <= ends.min() and ends.max() < num_nodes):
+                raise InputError(
+                    f"edges.{name} must name nodes 0…{num_nodes - 1}; got {int(ends.min())}…{int(ends.max())}."
+                )
+
+    def take(self, rows: Any) -> EdgeTable:
+        """Some edges, by mask or position."""
+        return replace(
+            self,
+            source=self.source[rows],
+            target=self.target[rows],
+            columns=tuple(replace(column, values=column.values[rows]) for column in self.columns),
+            type=None if self.type is None else self.type[rows],
+        )

@@ -1,0 +1,140 @@
+"""What a detector is: a graph and some labels in, logits for every node and left-out logits for the labelled ones out.
+
+That is the whole contract. Calibration, sets, triage, reports and the desk need nothing else.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator
+
+from calirare.data.graph import RareGraph
+from calirare.data.inputs import GraphInputs
+from calirare.features.columns import ColumnGroup, Columns
+from calirare.features.recipe import ColumnRecipe
+
+Progress = Callable[[float, str], None]
+"""Called with the share of the work that is done, and what is being done."""
+State = dict[str, Any]
+"""What a fit learned, as plain numbers, texts, lists and NumPy arrays, so that it can be stored without pickle."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledNodes:
+    """The labels that a detector may read, and no others.
+
+    Args:
+        nodes: `(n,)` node indices.
+        y: `(n,)` their classes.
+        weights: `(n,)` their weights in the loss, summing to one.
+        num_classes: Number of classes.
+        groups: `(n,)` labels with the same number are left out together: copies of one row tell on each other.
+    """
+
+    nodes: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+    num_classes: int
+    groups: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def take(self, rows: np.ndarray) -> LabelledNodes:
+        """Some of the labels; their weights sum to one again."""
+        weights = self.weights[rows]
+        return LabelledNodes(
+            self.nodes[rows], self.y[rows], weights / weights.sum(), self.num_classes, self.groups[rows]
+        )
+
+
+class DetectorInputs:
+    """A graph as detectors read it: tensors for networks, columns for the others, each made at first use.
+
+    Args:
+        graph: The graph.
+        recipe: How its columns are made, as learned at fit.
+        device: Of the tensors.
+    """
+
+    def __init__(self, graph: RareGraph, recipe: ColumnRecipe, device: torch.device | str = "cpu") -> None:
+        self.graph, self.recipe, self.device = graph, recipe, torch.device(device)
+
+    @property
+    def num_nodes(self) -> int:
+        return self.graph.num_nodes
+
+    @cached_property
+    def tensors(self) -> GraphInputs:
+        return GraphInputs(self.graph, self.device)
+
+    @cached_property
+    def columns(self) -> Columns:
+        return self.recipe.apply(self.graph)
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """How the columns made one node's logit: `base` and the shares add up to it.
+
+    The logit is that of the rare class against the others, log P(rare) - log P(not rare) before calibration.
+
+    Args:
+        base: What the detector says where no column speaks.
+        names: Readable column names.
+        groups: Where each column comes from.
+        shares: `(D,)` signed shares; positive pulls towards rare.
+    """
+
+    base: float
+    names: tuple[str, ...]
+    groups: tuple[ColumnGroup, ...]
+    shares: np.ndarray
+
+    @property
+    def logit(self) -> float:
+        return float(self.base + self.shares.sum())
+
+
+class Detector(BaseEstimator, ABC):
+    """Finds. A member stores its arguments untouched, and `fit` writes only names that end in an underscore."""
+
+    name: ClassVar[str]
+    """What `detector=` may be instead of an object."""
+
+    @abstractmethod
+    def fit(
+        self, inputs: DetectorInputs, labels: LabelledNodes, *, seed: int = 0, progress: Progress | None = None
+    ) -> Self:
+        """Learn from the labels; nothing else of `inputs.graph.y` is read."""
+
+    @abstractmethod
+    def logits(self, inputs: DetectorInputs) -> np.ndarray:
+        """`(N, C)` float64 logits of every node."""
+
+    @abstractmethod
+    def left_out_logits(self) -> np.ndarray:
+        """`(n, C)` float64: what each labelled node would have been told had its label (and its group's) been missing."""
+
+    @abstractmethod
+    def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Blocks `(some of rows, (N, b, C))`: every node's logits by the detector that missed each of these labels."""
+
+    @abstractmethod
+    def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
+        """How the columns made this node's logit."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """What `fit` learned."""
+
+    @abstractmethod
+    def restore(self, state: State) -> Self:
+        """Take over what `state` gave, checked: a stored file can hold anything."""

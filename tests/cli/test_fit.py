@@ -119,3 +119,12 @@ def test_an_interrupt_exits_with_130_and_leaves_nothing(tables, tmp_path):
         _, stderr = running.communicate(timeout=30)
     assert (running.returncode, stderr) == (130, "")
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("command", ["fit", "demo"])
+def test_an_empty_out_is_not_the_current_folder(command, tables, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["fit", *tables, "--label", "is_fraud", "--rare", "yes"] if command == "fit" else ["demo"]
+    answer = run(app, [*words, "--out", ""])
+    assert answer.exit_code == 2 and "it is empty" in answer.stderr and answer.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import Address, AsJson, Backend
+from calirare.cli.options import Address, AsJson, Backend, folder
 from calirare.cli.progress import share_done
 
 if TYPE_CHECKING:
@@ -22,7 +22,12 @@ TABLES = ("calibration", "classification")
 
 def benchmark(
     context: typer.Context,
-    out: Annotated[Path, typer.Option(help="Folder for rows and tables; a run that was stopped goes on from it.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            parser=folder, metavar="FOLDER", help="Folder for rows and tables; a run that was stopped goes on from it."
+        ),
+    ],
     table: Annotated[
         list[str] | None, typer.Option(help="calibration (Table 2) or classification (Table 3); default: both.")
     ] = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Seed
+from calirare.cli.options import AsJson, Seed, folder
 from calirare.cli.triage import show_queue
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ CALIBRATION = ("negative_log_likelihood", "brier_score", "expected_calibration_e
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for tables, model, scores, queue and report.")] = Path("demo"),
+    out: Annotated[
+        Path, typer.Option(parser=folder, metavar="FOLDER", help="Folder for tables, model, scores, queue and report.")
+    ] = Path("demo"),
     nodes: Annotated[int, typer.Option(help="Accounts in the network.")] = 5_000,
     seed: Seed = 0,
     as_json: AsJson = False,

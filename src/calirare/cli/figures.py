@@ -8,14 +8,19 @@ from typing import Annotated
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Seed
+from calirare.cli.options import AsJson, Seed, folder
 from calirare.cli.progress import share_done
 
 EXAMPLE = "Example: calirare figures --figure reliability --out figures/"
 
 
 def figures(
-    out: Annotated[Path, typer.Option(help="Folder for the figures and the numbers they were drawn from.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            parser=folder, metavar="FOLDER", help="Folder for the figures and the numbers they were drawn from."
+        ),
+    ],
     figure: Annotated[
         list[str] | None,
         typer.Option(help="reliability, reliability_rare, network, sensitivity or label_curve; default: all."),

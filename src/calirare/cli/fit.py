@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Device, Edges, IdColumn, Nodes, Seed, SourceColumn, TargetColumn, WeightColumn
+from calirare.cli.options import (
+    AsJson,
+    Device,
+    Edges,
+    IdColumn,
+    Nodes,
+    Seed,
+    SourceColumn,
+    TargetColumn,
+    WeightColumn,
+    folder,
+)
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +34,7 @@ def fit(
     edges: Edges,
     label: Annotated[str, typer.Option(help="Label column of the nodes; empty cells mean unknown.")],
     rare: Annotated[str, typer.Option(help="The label looked for; all others together are the other class.")],
-    out: Annotated[Path, typer.Option(help="Folder for the model.")],
+    out: Annotated[Path, typer.Option(parser=folder, metavar="FOLDER", help="Folder for the model.")],
     method: Annotated[str, typer.Option(help="One of `calirare methods`.")] = "jackknife",
     prior: Annotated[str, typer.Option(help="natural (true frequencies) or balanced.")] = "natural",
     rare_share: Annotated[

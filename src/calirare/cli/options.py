@@ -7,6 +7,14 @@ from typing import Annotated
 
 import typer
 
+
+def folder(text: str) -> Path:
+    """A folder as given; an empty word, which a shell makes of a variable that is not set, would mean the current one."""
+    if not str(text).strip():
+        raise typer.BadParameter("it is empty; name a folder, or give . for the current one.")
+    return Path(text)
+
+
 Address = Annotated[str | None, typer.Option(help="Of a running Ray cluster; default: a local one.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Backend = Annotated[str, typer.Option(help="loky: processes on this machine; ray: a Ray cluster.")]

@@ -1,8 +1,7 @@
 """A fitted model as a folder that is safe to load: JSON and safetensors, no pickle.
 
-`model.json` names the arrays file and its sha256, and holds a checksum of itself against damage. Arrays are written
-first, under a name made of their hash, and `model.json` is replaced last in one step, so a crash at any moment leaves
-the earlier model readable.
+`model.json` names the arrays file and its sha256, and holds a checksum of itself against damage. How it is written, so
+that a crash or a second writer at any moment leaves one whole model: see `calirare.persistence.writing`.
 """
 
 from __future__ import annotations
@@ -10,8 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
-import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +23,7 @@ from calirare.detectors.networks.loop import History
 from calirare.errors import CalirareError, DataError, InputError, ModelFormatError
 from calirare.estimator.methods import get_method
 from calirare.persistence.checks import check_header, check_left_out, check_size, restore_calibrator
+from calirare.persistence.writing import HEADER, header_checksum, name_by_content, reading, staged
 from calirare.uncertainty.jackknife import LeftOut
 
 if TYPE_CHECKING:
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 2
 _LARGEST_JSON = 64 * 2**20
-_DAY = 86_400
 _MODULE = "a torch.nn.Module"
 
 
@@ -44,13 +41,19 @@ def save(classifier: RareCategoryClassifier, path: str | Path, graph: RareGraph 
     Raises:
         DataError: The folder cannot be written to, or the disk is full; a model that was there is as it was.
     """
+    if not str(path).strip():
+        raise InputError("path must name a folder to save the model in; it is empty. For the current folder give '.'.")
     arrays, header = _describe(classifier)
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"path must be a folder to save the model in; {folder} is a file.")
     try:
-        _write(folder, arrays, header, graph)
-    except CalirareError:
+        with staged(folder) as staging:
+            _write(staging, arrays, header, graph)
+    except CalirareError as error:
+        if isinstance(error, DataError) and isinstance(error.__cause__, OSError):
+            cause = error.__cause__  # name the folder that was asked for, not the hidden one inside it
+            raise DataError(f"{folder} cannot be written: {cause.strerror or cause}.") from cause
         raise
     except OSError as error:
         raise DataError(f"{folder} cannot be written: {error.strerror or error}.") from error
@@ -59,22 +62,14 @@ def save(classifier: RareCategoryClassifier, path: str | Path, graph: RareGraph 
 def _write(folder: Path, arrays: dict[str, np.ndarray], header: dict[str, Any], graph: RareGraph | None) -> None:
     from safetensors.numpy import save as to_bytes
 
-    folder.mkdir(parents=True, exist_ok=True)
     content = to_bytes(arrays)
     digest = hashlib.sha256(content).hexdigest()
-    header["arrays"] = {"file": f"arrays-{digest[:16]}.safetensors", "sha256": digest}
+    header["arrays"] = {"file": name_by_content("arrays", digest, "safetensors"), "sha256": digest}
     replace_file(folder / header["arrays"]["file"], content)
     if graph is not None:
         header["graph"] = _save_graph(graph, folder)
     header["checksum"] = header_checksum(header)
-    replace_file(folder / "model.json", json.dumps(header, indent=1, allow_nan=True).encode())
-    kept = {header["arrays"]["file"], header.get("graph", {}).get("file")}
-    for old in [*folder.glob("arrays-*.safetensors"), *folder.glob("graph-*.npz")]:
-        if old.name not in kept:
-            old.unlink(missing_ok=True)
-    for left in [*folder.glob(".*.part"), *folder.glob(".graph-*.npz")]:
-        if time.time() - left.stat().st_mtime > _DAY:  # a save that was killed; a younger one may still be at work
-            left.unlink(missing_ok=True)
+    replace_file(folder / HEADER, json.dumps(header, indent=1, allow_nan=True).encode())
 
 
 def load(path: str | Path, backbone: torch.nn.Module | None = None) -> RareCategoryClassifier:
@@ -92,8 +87,9 @@ def load(path: str | Path, backbone: torch.nn.Module | None = None) -> RareCateg
     (300,)
     """
     folder = Path(path)
-    header = _read_header(folder)
-    arrays = _read_arrays(folder, header)
+    with reading(folder):
+        header = _read_header(folder)
+        arrays = _read_arrays(folder, header)
     try:
         return _rebuild(header, arrays, backbone)
     except (KeyError, TypeError, IndexError, AttributeError, RuntimeError, ValueError, OverflowError) as error:
@@ -105,10 +101,13 @@ def load(path: str | Path, backbone: torch.nn.Module | None = None) -> RareCateg
 def load_graph(path: str | Path) -> RareGraph:
     """The graph stored beside a model by `save(…, graph)`."""
     folder = Path(path)
-    entry = _read_header(folder).get("graph")
-    if entry is None:
-        raise ModelFormatError(f"{folder} holds no graph; fit with `calirare fit`, or save with clf.save(path, graph).")
-    return RareGraph.load(_checked_file(folder, entry))
+    with reading(folder):
+        entry = _read_header(folder).get("graph")
+        if entry is None:
+            raise ModelFormatError(
+                f"{folder} holds no graph; fit with `calirare fit`, or save with clf.save(path, graph)."
+            )
+        return RareGraph.load(_checked_file(folder, entry))
 
 
 def model_version(path: str | Path) -> str:
@@ -119,12 +118,6 @@ def model_version(path: str | Path) -> str:
     return str(entry["sha256"][:12])
 
 
-def header_checksum(header: dict[str, Any]) -> str:
-    """sha256 of what `model.json` says, whatever its layout: it tells a damaged file from a whole one."""
-    said = {name: value for name, value in header.items() if name != "checksum"}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
-
-
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file so that it is either whole or not there: temporary name, flush to disk, rename."""
     with write_atomically(path) as stream:
@@ -132,17 +125,12 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def _save_graph(graph: RareGraph, folder: Path) -> dict[str, str]:
-    handle, name = tempfile.mkstemp(dir=folder, prefix=".graph-", suffix=".npz")
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        graph.save(temporary)
-        digest = _sha256(temporary)
-        final = folder / f"graph-{digest[:16]}.npz"
-        os.replace(temporary, final)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return {"file": final.name, "sha256": digest}
+    temporary = folder / "graph.npz"
+    graph.save(temporary)
+    digest = _sha256(temporary)
+    final = name_by_content("graph", digest, "npz")
+    os.replace(temporary, folder / final)
+    return {"file": final, "sha256": digest}
 
 
 def _sha256(path: Path) -> str:

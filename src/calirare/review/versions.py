@@ -4,8 +4,8 @@
     MODEL/versions/VERSION/      each model that was current once, whole, with its graph; loads like any model folder
     MODEL/versions/VERSION/base.npz   the labels and the split before decisions were added, for a refitted model
 
-A model is written whole under a temporary name and renamed; `model.json` of MODEL is replaced last and in one step.
-A crash at any moment leaves the model that was current.
+A model is written whole under a temporary name and renamed; see `calirare.persistence.writing` for how it becomes the
+current one. A crash at any moment leaves the model that was current.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from calirare.data.archive import read_arrays, write_arrays
 from calirare.data.graph import RareGraph, Split
 from calirare.errors import DataError, InputError
 from calirare.persistence.folder import model_version, replace_file
+from calirare.persistence.writing import reading, staged
 
 if TYPE_CHECKING:
     from calirare.estimator.classifier import RareCategoryClassifier
@@ -93,7 +94,8 @@ def archive_current(model: Path) -> str:
     (model / FOLDER).mkdir(exist_ok=True)
     staging = Path(tempfile.mkdtemp(dir=model / FOLDER, prefix=".new-"))
     try:
-        _link_model(model, staging)
+        with reading(model):
+            _link_model(model, staging)
         _rename_folder(staging, target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
@@ -105,16 +107,10 @@ def make_current(model: Path, version: str) -> None:
     chosen = model / FOLDER / version
     if Path(version).name != version or not (chosen / "model.json").is_file():
         raise InputError(f"version must be one of {[one.version for one in list_versions(model)]}; got {version!r}.")
-    before: set[str] = set()
     if (model / "model.json").is_file():
         archive_current(model)
-        before = _files_of(model)
-    for name in _files_of(chosen):
-        if not (model / name).exists():
-            _link(chosen / name, model / name)
-    replace_file(model / "model.json", (chosen / "model.json").read_bytes())
-    for name in before - _files_of(model):
-        (model / name).unlink(missing_ok=True)
+    with staged(model) as staging:
+        _link_model(chosen, staging)
 
 
 def remove_leftovers(model: Path) -> None:

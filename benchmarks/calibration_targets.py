@@ -20,11 +20,11 @@ import pyarrow.parquet as parquet
 from calirare.benchmark.paper import published
 
 HELD_OUT = ("temperature", "vector", "matrix", "platt", "isotonic", "cagcn", "gats", "calirare_code")
-PAPER = ("recall", "macro_f1", "ace", "macro_ace")
+PAPER = ("recall", "macro_f1", "true_class_ace", "macro_true_class_ace")
 
 
 def means(path: str) -> dict[tuple[str, int], dict[str, dict[str, float]]]:
-    """Mean over seeds: cell -> entry -> measure."""
+    """Mean over seeds: cell -> entry -> metric."""
     collected: dict[tuple[str, int], dict[str, dict[str, list[float]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Self
-
-from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
+from functools import cache
+from typing import TYPE_CHECKING, Any, Self
 
 
 class CalirareError(Exception):
@@ -67,8 +66,10 @@ class NumericalError(CalirareError, ArithmeticError):
     guide = "guides/methods.md#how-much-weight-decay"
 
 
-class NotFittedError(CalirareError, _SklearnNotFittedError):
-    """A result was asked of an object that has not been fitted."""
+if TYPE_CHECKING:
+
+    class NotFittedError(CalirareError, ValueError, AttributeError):
+        """A result was asked of an object that has not been fitted; also scikit-learn's error of that name."""
 
 
 class MissingDependencyError(CalirareError, ImportError):
@@ -92,3 +93,18 @@ def nearest(word: str, choices: Iterable[object]) -> str:
         return "did you mean " + " or ".join(repr(name) for name in close) + "?"
     shown = ", ".join(repr(name) for name in names[:12])
     return f"choices: {shown}" + (", …" if len(names) > 12 else "")
+
+
+@cache
+def _not_fitted_error() -> type[Exception]:
+    """Made when it is first asked for: scikit-learn takes a second to load, and `calirare --help` has no use for it."""
+    from sklearn.exceptions import NotFittedError as OfSklearn
+
+    words = "A result was asked of an object that has not been fitted; also scikit-learn's error of that name."
+    return type("NotFittedError", (CalirareError, OfSklearn), {"__doc__": words, "__module__": __name__})
+
+
+def __getattr__(name: str) -> Any:
+    if name == "NotFittedError":
+        return _not_fitted_error()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

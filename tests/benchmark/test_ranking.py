@@ -11,9 +11,9 @@ from scipy.stats import ttest_rel
 from calirare.benchmark.ranking import collect, mean_over_cells, paired_p_value, times_best
 
 
-def rows(values, measure="negative_log_likelihood", dataset="a", labels=20):
+def rows(values, metric="negative_log_likelihood", dataset="a", labels=20):
     return [
-        {"dataset": dataset, "labels_per_class": labels, "entry": entry, "seed": seed, measure: value}
+        {"dataset": dataset, "labels_per_class": labels, "entry": entry, "seed": seed, metric: value}
         for entry, series in values.items()
         for seed, value in enumerate(series)
     ]
@@ -57,9 +57,9 @@ def test_where_high_is_good_the_highest_is_best():
     assert book.get(("a", 20), "high", "recall").best and not book.get(("a", 20), "low", "recall").best
 
 
-@pytest.mark.parametrize("measure", ["ace", "macro_ace", "negative_log_likelihood_rare"])
-def test_what_conditions_on_the_true_label_is_not_ranked(measure):
-    book = collect(rows({"one": [0.1, 0.2], "two": [0.3, 0.5]}, measure), ["one", "two"], [measure])
+@pytest.mark.parametrize("metric", ["true_class_ace", "macro_true_class_ace", "negative_log_likelihood_rare"])
+def test_what_conditions_on_the_true_label_is_not_ranked(metric):
+    book = collect(rows({"one": [0.1, 0.2], "two": [0.3, 0.5]}, metric), ["one", "two"], [metric])
     assert not any(score.best or score.tied for score in book.scores.values())
 
 

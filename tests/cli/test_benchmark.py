@@ -75,7 +75,7 @@ def test_the_published_numbers_stand_beside_ours(data_folder, tmp_path):
     assert "| CiteSeer | 3,327 | 9,104 | 3,703 | 15.34% (15.72%) | 3,312 |" in page
     assert "--seeds 1 --epochs 2" in page
     with (tmp_path / "classification.csv").open() as stream:
-        rows = {(row["entry"], row["measure"]): row for row in csv.DictReader(stream)}
+        rows = {(row["entry"], row["metric"]): row for row in csv.DictReader(stream)}
     beside = rows["uncalibrated@gin", "rare_f1"]
     assert (beside["paper_method"], float(beside["published"])) == ("GIN-CS", 39.8)
     assert float(beside["difference"]) == pytest.approx(float(beside["mean"]) - 39.8)

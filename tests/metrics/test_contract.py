@@ -8,29 +8,12 @@ from metric_cases import cases
 
 from calirare import metrics
 from calirare.errors import InputError
+from calirare.metrics.registry import METRICS, Answers
 
 CASES = cases()
-# How each metric is called on (y, probabilities); a new metric must be added here or to NOT_METRICS.
-CALLS = {
-    "expected_calibration_error": lambda f, y, p: f(y, p),
-    "adaptive_calibration_error": lambda f, y, p: f(y, p),
-    "classwise_ace": lambda f, y, p: f(y, p),
-    "true_class_ace": lambda f, y, p: f(y, p, 1),
-    "macro_true_class_ace": lambda f, y, p: f(y, p),
-    "negative_log_likelihood": lambda f, y, p: f(y, p),
-    "brier_score": lambda f, y, p: f(y, p),
-    "smooth_ece": lambda f, y, p: f(y == 1, p[:, 1]),
-    "average_precision": lambda f, y, p: f(y == 1, p[:, 1]),
-    "roc_auc": lambda f, y, p: f(y == 1, p[:, 1]),
-    "recall_at_budget": lambda f, y, p: f(y == 1, p[:, 1], 5),
-    "recall": lambda f, y, p: f(y, p.argmax(axis=1)),
-    "precision": lambda f, y, p: f(y, p.argmax(axis=1)),
-    "macro_f1": lambda f, y, p: f(y, p.argmax(axis=1)),
-    "accuracy": lambda f, y, p: f(y, p.argmax(axis=1)),
-}
-TAKE_PROBABILITIES = list(CALLS)[:7]
-TAKE_SCORES = list(CALLS)[7:11]
-TAKE_DECISIONS = list(CALLS)[11:]
+TAKE_PROBABILITIES = [name for name, metric in METRICS.items() if metric.reads[1] == "probabilities"]
+TAKE_SCORES = [name for name, metric in METRICS.items() if metric.reads[1] == "scores"]
+TAKE_DECISIONS = [name for name, metric in METRICS.items() if metric.reads[1] == "predicted"]
 NOT_METRICS = {
     "bootstrap_interval",
     "bootstrap_intervals",
@@ -46,29 +29,49 @@ NOT_METRICS = {
 
 def test_every_public_function_is_covered():
     public = {name for name in metrics.__all__ if inspect.isfunction(getattr(metrics, name))}
-    assert public - NOT_METRICS == set(CALLS)
+    assert public - NOT_METRICS == set(METRICS)
 
 
-@pytest.mark.parametrize("name", CALLS)
+def test_titles_and_heads_tell_metrics_apart():
+    for told in ("title", "head", "sentence"):
+        words = [getattr(metric, told) for metric in METRICS.values()]
+        assert all(words) and len(set(words)) == len(words)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_good_end_is_where_the_registry_says(name):
+    """Honest probabilities against the same ones turned around; those that condition on the label promise nothing."""
+    generator = np.random.default_rng(0)
+    p = generator.beta(0.2, 0.4, 4_000)
+    y = (generator.random(p.size) < p).astype(np.int64)
+    honest, turned = (METRICS[name](answers(y, np.column_stack([1 - q, q]))) for q in (p, 1 - p))
+    assert METRICS[name].improves(honest, turned) or METRICS[name].conditional
+
+
+def answers(y, probabilities):
+    return Answers(y, probabilities, probabilities.argmax(axis=1), rare_class=1, budget=5)
+
+
+@pytest.mark.parametrize("name", METRICS)
 def test_a_plain_float_and_untouched_inputs(name):
     for case in CASES.values():
         y, probabilities = (array.copy() for array in case)
-        value = CALLS[name](getattr(metrics, name), y, probabilities)
+        value = METRICS[name](answers(y, probabilities))
         assert type(value) is float
         np.testing.assert_array_equal(y, case[0])
         np.testing.assert_array_equal(probabilities, case[1])
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", METRICS)
 def test_lower_precision_gives_nearly_the_same(name):
     y, probabilities = CASES["random-90x2"]
-    exact = CALLS[name](getattr(metrics, name), y, probabilities)
-    rough = CALLS[name](getattr(metrics, name), y.astype(np.int32), probabilities.astype(np.float32))
+    exact = METRICS[name](answers(y, probabilities))
+    rough = METRICS[name](answers(y.astype(np.int32), probabilities.astype(np.float32)))
     assert rough == pytest.approx(exact, abs=1e-5)
 
 
 def _rest(name):
-    return (1,) if name in ("true_class_ace", "recall_at_budget") else ()
+    return (1,) * (len(METRICS[name].reads) - 2)
 
 
 def _refusal(name, y, second):
@@ -79,7 +82,7 @@ def _refusal(name, y, second):
     return message
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", METRICS)
 @pytest.mark.parametrize(
     ("y", "words"),
     [

@@ -19,6 +19,7 @@ def test_values_are_those_of_the_metrics():
     assert values == {
         "recall": metrics.recall(Y, predicted),
         "precision": metrics.precision(Y, predicted),
+        "rare_f1": metrics.rare_f1(Y, predicted),
         "macro_f1": metrics.macro_f1(Y, predicted),
         "accuracy": metrics.accuracy(Y, predicted),
         "average_precision": metrics.average_precision(rare, scores),

@@ -41,7 +41,7 @@ def runs():
 def sensitivity_runs():
     generator = np.random.default_rng(3)
     return [
-        {"coverage": coverage, "trade_off": trade_off, "macro_ace": float(generator.random())}
+        {"coverage": coverage, "trade_off": trade_off, "macro_true_class_ace": float(generator.random())}
         for coverage in (0.9, 0.7, 0.8)
         for trade_off in (0.1, 0.4)
         for _ in range(3)

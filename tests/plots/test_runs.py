@@ -36,7 +36,10 @@ def test_label_curve_frame_equals_loops(runs):
 
 def test_sensitivity_frame_equals_loops(sensitivity_runs):
     keys = ["trade_off", "coverage"]
-    found, expected = _rows(sensitivity.frame(sensitivity_runs), keys), _slow_means(sensitivity_runs, keys, "macro_ace")
+    found, expected = (
+        _rows(sensitivity.frame(sensitivity_runs), keys),
+        _slow_means(sensitivity_runs, keys, "macro_true_class_ace"),
+    )
     assert list(found) == sorted(expected)
     for key, numbers in expected.items():
         assert found[key] == pytest.approx(numbers)
@@ -49,7 +52,7 @@ def test_columns_and_rows_are_the_same_table(sensitivity_runs):
 
 
 def test_a_single_run_has_no_band():
-    table = sensitivity.frame([{"coverage": 0.9, "trade_off": 0.1, "macro_ace": 0.2}])
+    table = sensitivity.frame([{"coverage": 0.9, "trade_off": 0.1, "macro_true_class_ace": 0.2}])
     assert table["mean"].tolist() == [0.2] and np.isnan(table["lower"]).all() and np.isnan(table["upper"]).all()
 
 
@@ -85,8 +88,10 @@ def test_label_curve_picture_is_the_frame(runs):
 
 
 def test_bad_tables_are_refused(runs):
-    with pytest.raises(ColumnError, match="must have a column 'macro_ace'; did you mean 'macro_ac'"):
-        sensitivity.frame([{"coverage": 0.9, "trade_off": 0.1, "macro_ac": 0.2}])
+    with pytest.raises(
+        ColumnError, match="must have a column 'macro_true_class_ace'; did you mean 'macro_true_class_ac'"
+    ):
+        sensitivity.frame([{"coverage": 0.9, "trade_off": 0.1, "macro_true_class_ac": 0.2}])
     with pytest.raises(InputError, match="one value in each column"):
         columns({"a": [1, 2], "b": [1]}, ["a", "b"])
     with pytest.raises(InputError):

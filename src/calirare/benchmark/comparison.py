@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from calirare.benchmark.formats import Cell, Table
-from calirare.benchmark.measures import CONDITIONAL_NOTE, MEASURES
 from calirare.benchmark.paper import COUNTERPARTS, TableName, published
 from calirare.benchmark.ranking import CellKey, ScoreBook
 from calirare.benchmark.sources import DatasetSource
 from calirare.benchmark.tables import MISSING, display_names, show
+from calirare.metrics.registry import CONDITIONAL_NOTE, METRICS
 
 COMPARED = {
-    "calibration": ("recall", "macro_f1", "ace", "macro_ace"),
+    "calibration": ("recall", "macro_f1", "true_class_ace", "macro_true_class_ace"),
     "classification": ("accuracy", "recall", "macro_f1", "rare_f1"),
 }
 _F1_NOTE = (
@@ -33,7 +33,7 @@ class Pair:
     cell: CellKey
     paper_method: str
     entry: str
-    measure: str
+    metric: str
     ours: float
     published: float
 
@@ -43,7 +43,7 @@ class Pair:
 
     @property
     def is_better(self) -> bool:
-        return self.difference > 0 if MEASURES[self.measure].higher_is_better else self.difference < 0
+        return METRICS[self.metric].improves(self.ours, self.published)
 
 
 def pairs(book: ScoreBook, table: TableName, dataset_names: Sequence[str]) -> Iterator[Pair]:
@@ -51,10 +51,10 @@ def pairs(book: ScoreBook, table: TableName, dataset_names: Sequence[str]) -> It
     for paper_method, entries in COUNTERPARTS.items():
         for entry in (entry for entry in entries if entry in book.entries):
             for cell in (cell for cell in book.cells if cell[0] in dataset_names):
-                for measure in COMPARED[table]:
-                    score, value = book.get(cell, entry, measure), published(table, *cell, paper_method, measure)
+                for metric in COMPARED[table]:
+                    score, value = book.get(cell, entry, metric), published(table, *cell, paper_method, metric)
                     if score is not None and value is not None:
-                        yield Pair(cell, paper_method, entry, measure, score.mean * MEASURES[measure].scale, value)
+                        yield Pair(cell, paper_method, entry, metric, score.mean * METRICS[metric].scale, value)
 
 
 def comparison_table(book: ScoreBook, table: TableName, source: DatasetSource) -> Table | None:
@@ -62,15 +62,15 @@ def comparison_table(book: ScoreBook, table: TableName, source: DatasetSource) -
     names = display_names(book.entries)
     found: dict[tuple[int, str, str], dict[str, Pair]] = {}
     for pair in pairs(book, table, [source.name]):
-        found.setdefault((pair.cell[1], pair.paper_method, pair.entry), {})[pair.measure] = pair
-    measures = [measure for measure in COMPARED[table] if any(measure in by for by in found.values())]
+        found.setdefault((pair.cell[1], pair.paper_method, pair.entry), {})[pair.metric] = pair
+    metrics = [metric for metric in COMPARED[table] if any(metric in by for by in found.values())]
     rows = []
-    for (labels, paper_method, entry), by_measure in sorted(found.items(), key=lambda item: item[0][0]):
+    for (labels, paper_method, entry), by_metric in sorted(found.items(), key=lambda item: item[0][0]):
         cells = [Cell(str(labels)), Cell(paper_method), Cell(names[entry])]
-        for measure in measures:
-            cells += _triple(book, by_measure.get(measure))
+        for metric in metrics:
+            cells += _triple(book, by_metric.get(metric))
         rows.append(tuple(cells))
-    heads = [head for m in measures for head in (MEASURES[m].title, "paper", "difference")]
+    heads = [head for m in metrics for head in (METRICS[m].head, "paper", "difference")]
     name = f"{table}-published-{source.name}"
     header = ("labels", "paper's method", "ours", *heads)
     return Table(name, f"{source.title}: beside the paper", header, tuple(rows), (), 3) if rows else None
@@ -79,9 +79,9 @@ def comparison_table(book: ScoreBook, table: TableName, source: DatasetSource) -
 def _triple(book: ScoreBook, pair: Pair | None) -> list[Cell]:
     if pair is None:
         return [Cell(MISSING)] * 3
-    measure = MEASURES[pair.measure]
-    ours = Cell(show(book.get(pair.cell, pair.entry, pair.measure), measure).text)
-    return [ours, Cell(f"{pair.published:.{measure.decimals}f}"), Cell(signed(pair.difference, measure.decimals))]
+    metric = METRICS[pair.metric]
+    ours = Cell(show(book.get(pair.cell, pair.entry, pair.metric), metric).text)
+    return [ours, Cell(f"{pair.published:.{metric.decimals}f}"), Cell(signed(pair.difference, metric.decimals))]
 
 
 def comparison_overview(book: ScoreBook, table: TableName, sources: Sequence[DatasetSource]) -> Table | None:
@@ -89,24 +89,24 @@ def comparison_overview(book: ScoreBook, table: TableName, sources: Sequence[Dat
     names = display_names(book.entries)
     found: dict[tuple[str, str], dict[str, list[Pair]]] = {}
     for pair in pairs(book, table, [source.name for source in sources]):
-        found.setdefault((pair.paper_method, pair.entry), {}).setdefault(pair.measure, []).append(pair)
+        found.setdefault((pair.paper_method, pair.entry), {}).setdefault(pair.metric, []).append(pair)
     rows = []
-    for (paper_method, entry), by_measure in found.items():
-        cells = [_difference(measure, by_measure.get(measure, [])) for measure in COMPARED[table]]
+    for (paper_method, entry), by_metric in found.items():
+        cells = [_difference(metric, by_metric.get(metric, [])) for metric in COMPARED[table]]
         rows.append((Cell(paper_method), Cell(names[entry]), *cells))
     notes = ["Ours less the paper's, mean over the cells; in brackets, in how many of them ours is better."]
     notes.append(CONDITIONAL_NOTE if table == "calibration" else _F1_NOTE)
-    header = ("paper's method", "ours", *(MEASURES[measure].title for measure in COMPARED[table]))
+    header = ("paper's method", "ours", *(METRICS[metric].head for metric in COMPARED[table]))
     title = "Beside the paper's " + ("Table 2" if table == "calibration" else "Table 3")
     return Table(f"{table}-published", title, header, tuple(rows), tuple(notes), 2) if rows else None
 
 
-def _difference(measure: str, found: list[Pair]) -> Cell:
+def _difference(metric: str, found: list[Pair]) -> Cell:
     if not found:
         return Cell(MISSING)
     mean = float(np.mean([pair.difference for pair in found]))
     wins = sum(pair.is_better for pair in found)
-    return Cell(f"{signed(mean, MEASURES[measure].decimals)} ({wins}/{len(found)})")
+    return Cell(f"{signed(mean, METRICS[metric].decimals)} ({wins}/{len(found)})")
 
 
 def signed(value: float, decimals: int) -> str:

@@ -10,14 +10,13 @@ from pathlib import Path
 from calirare.benchmark.comparison import comparison_overview, comparison_table, pairs
 from calirare.benchmark.formats import Table, to_csv, to_html, to_latex, to_markdown
 from calirare.benchmark.grid import Entry
-from calirare.benchmark.measures import MEASURES
 from calirare.benchmark.paper import TableName
 from calirare.benchmark.provenance import versions
 from calirare.benchmark.ranking import ScoreBook, collect
 from calirare.benchmark.runner import Results
 from calirare.benchmark.tables import (
-    CALIBRATION_MEASURES,
-    CLASSIFICATION_MEASURES,
+    CALIBRATION_METRICS,
+    CLASSIFICATION_METRICS,
     RANK_NOTE,
     budgets_of,
     cell_table,
@@ -26,17 +25,18 @@ from calirare.benchmark.tables import (
 )
 from calirare.benchmark.work import Row
 from calirare.data.archive import write_atomically
+from calirare.metrics.registry import METRICS
 
 _TITLES: dict[TableName, str] = {
     "calibration": "Confidence calibration (the paper's Table 2)",
     "classification": "Finding the rare class (the paper's Table 3)",
 }
-_MEASURES: dict[TableName, tuple[str, ...]] = {
-    "calibration": CALIBRATION_MEASURES,
-    "classification": CLASSIFICATION_MEASURES,
+_METRICS: dict[TableName, tuple[str, ...]] = {
+    "calibration": CALIBRATION_METRICS,
+    "classification": CLASSIFICATION_METRICS,
 }
 _CSV_HEADER = (
-    "dataset labels_per_class entry trains_on calibrates_on measure mean spread num_seeds best tied "
+    "dataset labels_per_class entry trains_on calibrates_on metric mean spread num_seeds best tied "
     "paper_method published difference"
 ).split()
 
@@ -54,40 +54,40 @@ class Part:
 def make_part(results: Results, name: TableName, entries: Sequence[Entry]) -> Part:
     """The tables of one of the paper's tables, from all rows."""
     keys = [entry.key for entry in entries]
-    measures = _MEASURES[name]
-    book = collect(results.rows, keys, measures)
+    metrics = _METRICS[name]
+    book = collect(results.rows, keys, metrics)
     budgets = budgets_of(results.rows)
-    tables = [overview_table(book, measures, "Over all graphs", name)]
+    tables = [overview_table(book, metrics, "Over all graphs", name)]
     overview = comparison_overview(book, name, results.grid.datasets)
     tables += [overview] if overview else []
     for source in results.grid.datasets:
         for labels in results.grid.labels:
             if (source.name, labels) in book.cells:
                 title = f"{source.title}, {labels} labels per class"
-                tables.append(cell_table(book, (source.name, labels), title, measures, budgets, name))
+                tables.append(cell_table(book, (source.name, labels), title, metrics, budgets, name))
         beside = comparison_table(book, name, source)
         tables += [beside] if beside else []
-    return Part(name, book, tuple(tables), _csv(results, book, name, measures))
+    return Part(name, book, tuple(tables), _csv(results, book, name, metrics))
 
 
-def _csv(results: Results, book: ScoreBook, name: TableName, measures: Sequence[str]) -> str:
+def _csv(results: Results, book: ScoreBook, name: TableName, metrics: Sequence[str]) -> str:
     budgets = budgets_of(results.rows)
     published = {
-        (pair.cell, pair.entry, pair.measure): pair
+        (pair.cell, pair.entry, pair.metric): pair
         for pair in pairs(book, name, [source.name for source in results.grid.datasets])
     }
     rows = []
     for cell in book.cells:
         for entry in book.entries:
-            for measure in measures:
-                score = book.get(cell, entry, measure)
+            for metric in metrics:
+                score = book.get(cell, entry, metric)
                 if score is None:
                     continue
-                scale = MEASURES[measure].scale
-                pair = published.get((cell, entry, measure))
+                scale = METRICS[metric].scale
+                pair = published.get((cell, entry, metric))
                 beside = (pair.paper_method, pair.published, pair.difference) if pair else (None, None, None)
                 numbers = (score.mean * scale, score.spread * scale, score.num_seeds, int(score.best), int(score.tied))
-                rows.append((*cell, entry, *budgets[entry], measure, *numbers, *beside))
+                rows.append((*cell, entry, *budgets[entry], metric, *numbers, *beside))
     return to_csv(_CSV_HEADER, rows)
 
 
@@ -96,7 +96,7 @@ def write_pages(
 ) -> list[Path]:
     """Write every table under `folder`, and the Markdown page to `docs` as well; gives the paths.
 
-    The bytes depend on the rows' measures alone, not on when, how fast or in how many goes they were computed;
+    The bytes depend on the rows' metrics alone, not on when, how fast or in how many goes they were computed;
     `costs.csv`, which holds seconds and memory, is the exception.
     """
     folder = Path(folder)

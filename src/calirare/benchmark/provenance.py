@@ -18,13 +18,13 @@ LIBRARIES = ("torch", "torch_geometric", "numpy", "scipy", "scikit-learn")
 _COMPUTES = (
     "data",
     "metrics",
+    "features",
     "influence",
     "detectors",
     "calibration",
     "uncertainty",
     "estimator",
     "benchmark/work.py",
-    "benchmark/measures.py",
 )
 
 

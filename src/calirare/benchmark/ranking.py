@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student_t
+from scipy.stats import ttest_1samp
 
-from calirare.benchmark.measures import MEASURES, Measure
 from calirare.benchmark.work import Row
+from calirare.metrics.registry import METRICS, Metric
 
 SIGNIFICANCE = 0.05
 CellKey = tuple[str, int]
@@ -38,26 +38,26 @@ class Score:
 
 @dataclass(frozen=True)
 class ScoreBook:
-    """Every score of a set of rows, by cell, entry and measure."""
+    """Every score of a set of rows, by cell, entry and metric."""
 
     scores: dict[tuple[CellKey, str, str], Score]
     cells: tuple[CellKey, ...]
     entries: tuple[str, ...]
 
-    def get(self, cell: CellKey, entry: str, measure: str) -> Score | None:
-        return self.scores.get((cell, entry, measure))
+    def get(self, cell: CellKey, entry: str, metric: str) -> Score | None:
+        return self.scores.get((cell, entry, metric))
 
     def has(self, cell: CellKey, entry: str) -> bool:
         return (cell, entry, "recall") in self.scores
 
 
-def collect(rows: Iterable[Row], entries: Sequence[str], measures: Sequence[str] = tuple(MEASURES)) -> ScoreBook:
+def collect(rows: Iterable[Row], entries: Sequence[str], metrics: Sequence[str] = tuple(METRICS)) -> ScoreBook:
     """Scores of the given entries, ranked among themselves in every cell.
 
     Args:
         rows: One for each dataset, labels per class, entry and seed.
         entries: The lines of the table, in its order.
-        measures: Its columns.
+        metrics: Its columns.
     """
     values: dict[CellKey, dict[str, dict[int, Row]]] = {}
     for row in rows:
@@ -66,27 +66,27 @@ def collect(rows: Iterable[Row], entries: Sequence[str], measures: Sequence[str]
             in_cell.setdefault(row["entry"], {})[row["seed"]] = row
     scores = {}
     for cell, found in values.items():
-        for name in measures:
+        for name in metrics:
             series = {
                 entry: {seed: float(row[name]) for seed, row in sorted(found[entry].items())}
                 for entry in entries
                 if entry in found
             }
-            scores.update({(cell, entry, name): score for entry, score in _rank(series, MEASURES[name]).items()})
+            scores.update({(cell, entry, name): score for entry, score in _rank(series, METRICS[name]).items()})
     return ScoreBook(scores, tuple(values), tuple(entries))
 
 
-def _rank(series: dict[str, dict[int, float]], measure: Measure) -> dict[str, Score]:
-    """Scores of one measure in one cell. Only entries with all seeds compete."""
+def _rank(series: dict[str, dict[int, float]], metric: Metric) -> dict[str, Score]:
+    """Scores of one metric in one cell. Only entries with all seeds compete."""
     result = {
         entry: Score(float(np.mean(list(by_seed.values()))), _spread(list(by_seed.values())), len(by_seed))
         for entry, by_seed in series.items()
     }
     seeds = max(score.num_seeds for score in result.values())
     rivals = [entry for entry, score in result.items() if score.num_seeds == seeds and math.isfinite(score.mean)]
-    if not measure.ranks or not rivals:
+    if metric.conditional or not rivals:
         return result
-    sign = -1.0 if measure.higher_is_better else 1.0
+    sign = -1.0 if metric.higher_is_better else 1.0
     best = min(rivals, key=lambda entry: sign * result[entry].mean)
     for entry in rivals:
         score = result[entry]
@@ -106,25 +106,22 @@ def paired_p_value(first: dict[int, float], second: dict[int, float]) -> float:
     >>> round(paired_p_value({0: 1.0, 1: 2.0, 2: 3.0}, {0: 1.1, 1: 2.3, 2: 3.2}), 4)
     0.0742
     """
-    differences = np.array([first[seed] - second[seed] for seed in sorted(first.keys() & second.keys())])
+    seeds = sorted(first.keys() & second.keys())
+    differences = np.array([first[seed] - second[seed] for seed in seeds])
     if not differences.any() and differences.size:
         return 1.0
-    if differences.size < 2:
+    if differences.size < 2 or differences.std() == 0:  # SciPy warns here and says NaN
         return 0.0
-    deviation = differences.std(ddof=1)
-    if deviation == 0:
-        return 0.0
-    statistic = abs(differences.mean()) / (deviation / math.sqrt(differences.size))
-    return float(2 * student_t.sf(statistic, differences.size - 1))
+    return float(ttest_1samp(differences, 0.0).pvalue)
 
 
-def mean_over_cells(book: ScoreBook, entry: str, measure: str) -> float:
+def mean_over_cells(book: ScoreBook, entry: str, metric: str) -> float:
     """Mean of an entry over all cells; NaN where it lacks one."""
-    scores = [book.get(cell, entry, measure) for cell in book.cells]
+    scores = [book.get(cell, entry, metric) for cell in book.cells]
     return float(np.mean([score.mean if score else math.nan for score in scores])) if scores else math.nan
 
 
-def times_best(book: ScoreBook, entry: str, measure: str) -> int:
+def times_best(book: ScoreBook, entry: str, metric: str) -> int:
     """In how many cells the entry is the best or tied with it."""
-    scores = [book.get(cell, entry, measure) for cell in book.cells]
+    scores = [book.get(cell, entry, metric) for cell in book.cells]
     return sum(score is not None and (score.best or score.tied) for score in scores)

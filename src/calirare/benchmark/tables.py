@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 
 from calirare.benchmark.formats import Cell, Table
 from calirare.benchmark.grid import Entry
-from calirare.benchmark.measures import CONDITIONAL_NOTE, MEASURES, SHORT_NOTE, Measure
 from calirare.benchmark.paper import STATISTICS
 from calirare.benchmark.ranking import CellKey, Score, ScoreBook, mean_over_cells, times_best
 from calirare.benchmark.sources import DatasetSource
 from calirare.benchmark.work import Row
+from calirare.metrics.registry import CONDITIONAL_NOTE, METRICS, Metric
 
-CALIBRATION_MEASURES = (
+CALIBRATION_METRICS = (
     "recall",
     "macro_f1",
-    "ace",
-    "macro_ace",
+    "true_class_ace",
+    "macro_true_class_ace",
     "accuracy",
     "negative_log_likelihood",
     "brier_score",
@@ -27,7 +27,7 @@ CALIBRATION_MEASURES = (
     "roc_auc",
     "negative_log_likelihood_rare",
 )
-CLASSIFICATION_MEASURES = ("accuracy", "recall", "macro_f1", "rare_f1", "precision", "average_precision", "roc_auc")
+CLASSIFICATION_METRICS = ("accuracy", "recall", "macro_f1", "rare_f1", "precision", "average_precision", "roc_auc")
 RANK_NOTE = (
     "Mean ± standard deviation over the seeds. Bold: the best mean of its column; ⁼: a paired t-test over the seeds "
     "(5%, not corrected for the number of comparisons) cannot tell it from the best."
@@ -64,13 +64,13 @@ def _split_key(key: str) -> tuple[str, str, str]:
     return entry.method, entry.prior, entry.backbone
 
 
-def show(score: Score | None, measure: Measure) -> Cell:
-    """Mean ± spread in the measure's units."""
+def show(score: Score | None, metric: Metric) -> Cell:
+    """Mean ± spread in the metric's units."""
     if score is None or not math.isfinite(score.mean):
         return Cell(MISSING)
-    text = f"{score.mean * measure.scale:.{measure.decimals}f}"
+    text = f"{score.mean * metric.scale:.{metric.decimals}f}"
     if math.isfinite(score.spread):
-        text += f" ± {score.spread * measure.scale:.{measure.decimals}f}"
+        text += f" ± {score.spread * metric.scale:.{metric.decimals}f}"
     return Cell(text, "best" if score.best else "tied" if score.tied else "")
 
 
@@ -101,27 +101,27 @@ def _beside(ours: str, paper: str | None) -> str:
     return ours if paper is None or paper == ours else f"{ours} ({paper})"
 
 
-def overview_table(book: ScoreBook, measures: Sequence[str], title: str, name: str) -> Table:
+def overview_table(book: ScoreBook, metrics: Sequence[str], title: str, name: str) -> Table:
     """Each entry's mean over all cells, and how often it is the best or tied with the best."""
     names = display_names(book.entries)
-    columns = [_overview_column(book, measure) for measure in measures]
+    columns = [_overview_column(book, metric) for metric in metrics]
     rows = tuple((Cell(names[entry]), *(column[entry] for column in columns)) for entry in book.entries)
     note = (
         f"Mean over the cells (graph × labels per class), {len(book.cells)} in all; in brackets, in how many of them "
         "the method is the best or tied with the best."
     )
-    header = ("method", *(MEASURES[measure].title for measure in measures))
-    return Table(f"{name}-overview", title, header, rows, (note, *_dagger_note(measures, CONDITIONAL_NOTE)))
+    header = ("method", *(METRICS[metric].head for metric in metrics))
+    return Table(f"{name}-overview", title, header, rows, (note, *_dagger_note(metrics)))
 
 
 def _overview_column(book: ScoreBook, name: str) -> dict[str, Cell]:
-    measure = MEASURES[name]
+    metric = METRICS[name]
     means = {entry: mean_over_cells(book, entry, name) for entry in book.entries}
-    shown = {entry: show(Score(mean, math.nan, 0), measure).text for entry, mean in means.items()}
+    shown = {entry: show(Score(mean, math.nan, 0), metric).text for entry, mean in means.items()}
     finite = [mean for mean in means.values() if math.isfinite(mean)]
-    if not measure.ranks or not finite:
+    if metric.conditional or not finite:
         return {entry: Cell(text) for entry, text in shown.items()}
-    best = max(finite) if measure.higher_is_better else min(finite)
+    best = max(finite) if metric.higher_is_better else min(finite)
     return {
         entry: Cell(
             shown[entry] + (f" ({times_best(book, entry, name)})" if math.isfinite(mean) else ""),
@@ -135,7 +135,7 @@ def cell_table(
     book: ScoreBook,
     cell: CellKey,
     title: str,
-    measures: Sequence[str],
+    metrics: Sequence[str],
     budgets: Mapping[str, tuple[str, str]],
     name: str,
 ) -> Table:
@@ -145,17 +145,17 @@ def cell_table(
         (
             Cell(names[entry]),
             *(Cell(words) for words in budgets[entry]),
-            *(show(book.get(cell, entry, measure), MEASURES[measure]) for measure in measures),
+            *(show(book.get(cell, entry, metric), METRICS[metric]) for metric in metrics),
         )
         for entry in book.entries
         if book.has(cell, entry)
     )
-    header = ("method", "trains on", "calibrates on", *(MEASURES[measure].title for measure in measures))
-    return Table(f"{name}-{cell[0]}-{cell[1]}", title, header, rows, _dagger_note(measures, SHORT_NOTE), 3)
+    header = ("method", "trains on", "calibrates on", *(METRICS[metric].head for metric in metrics))
+    return Table(f"{name}-{cell[0]}-{cell[1]}", title, header, rows, _dagger_note(metrics), 3)
 
 
-def _dagger_note(measures: Sequence[str], note: str) -> tuple[str, ...]:
-    return (note,) if any("†" in MEASURES[measure].title for measure in measures) else ()
+def _dagger_note(metrics: Sequence[str]) -> tuple[str, ...]:
+    return (CONDITIONAL_NOTE,) if any(METRICS[metric].conditional for metric in metrics) else ()
 
 
 def budgets_of(rows: Sequence[Row]) -> dict[str, tuple[str, str]]:

@@ -15,7 +15,6 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from calirare.benchmark.grid import Entry, Settings, Task, known_methods
-from calirare.benchmark.measures import measure
 from calirare.benchmark.provenance import peak_memory_mb, reset_peak_memory, versions
 from calirare.benchmark.sources import DatasetSource
 from calirare.data.arrays import UNKNOWN
@@ -26,6 +25,7 @@ from calirare.errors import CalirareError
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.fitting import TrainedBackbone, choose_device
 from calirare.estimator.methods import temporarily
+from calirare.metrics import summary
 
 Row = dict[str, Any]
 
@@ -107,7 +107,7 @@ def _row(
         "prior": entry.prior,
         "backbone": entry.backbone,
         **{name: float(value) for name, value in entry.options},
-        **measure(graph.y[test], probabilities, predicted, graph.rare_class),
+        **row_metrics(graph.y[test], probabilities, predicted, graph.rare_class),
         "trains_on": trains_on,
         "calibrates_on": calibrates_on,
         "num_train": int(split.train.size),
@@ -122,6 +122,12 @@ def _row(
         "versions": json.dumps(versions(), sort_keys=True),
         "fingerprint": task.fingerprint,
     }
+
+
+def row_metrics(y: np.ndarray, probabilities: np.ndarray, predicted: np.ndarray, rare_class: int) -> dict[str, float]:
+    """Every metric by name; the spread comes from the seeds."""
+    found = summary(y, probabilities, rare_class, predicted=predicted, num_resamples=0)
+    return {name: estimate.value for name, estimate in found.items()}
 
 
 def _classifier(task: Task, entry: Entry) -> RareCategoryClassifier:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: calirare demo --out demo"
 LABELLED_SHARE = 0.2
 REVIEWED_SHARE = 0.05
-DETECTION = ("recall", "precision", "average_precision", "roc_auc", "recall_at_budget")
-CALIBRATION = ("negative_log_likelihood", "brier_score", "expected_calibration_error", "smooth_ece")
 
 
 def demo(
@@ -132,40 +130,32 @@ def _as_numbers(found: dict[str, dict[str, Estimate]]) -> dict[str, Any]:
 
 
 def _show(graph: RareGraph, found: dict[str, dict[str, Estimate]]) -> None:
+    from calirare.metrics.registry import of_family
+
     calibrated, plain = found["calibrated"], found["uncalibrated"]
     facts = [(name.replace("_", " "), count) for name, count in _facts(graph).items()]
     console.show_table("A generated transaction network", ["", "count"], facts, right=(1,))
     console.show_table(
         f"Finding fraud among the {graph.num_nodes - graph.known.size:,} accounts without a label",
         ["", "value", "95% interval"],
-        [(_words(name), *_cells(calibrated[name])) for name in DETECTION],
+        [(metric.title, *_cells(calibrated[metric.name])) for metric in of_family("finding")],
         right=(1,),
     )
-    rows = [(_words(name), *_cells(calibrated[name]), *_cells(plain[name])) for name in CALIBRATION]
+    rows = [
+        (metric.title, *_cells(calibrated[metric.name]), *_cells(plain[metric.name]))
+        for metric in of_family("trust")
+        if not metric.conditional
+    ]
     name = "distance_from_truth"
-    rows.append((_words(name), f"{calibrated[name].value:.3f}", "", f"{plain[name].value:.3f}", ""))
+    rows.append(
+        ("Mean distance from the true P(fraud)", f"{calibrated[name].value:.3f}", "", f"{plain[name].value:.3f}", "")
+    )
     console.show_table(
         "Can the probabilities be trusted? (lower is better)",
         ["", "calibrated", "95% interval", "as trained", "95% interval"],
         rows,
         right=(1, 3),
     )
-
-
-_WORDS = {
-    "average_precision": "average precision",
-    "roc_auc": "ROC-AUC",
-    "recall_at_budget": f"recall when {REVIEWED_SHARE:.0%} are reviewed",
-    "negative_log_likelihood": "negative log-likelihood",
-    "brier_score": "Brier score",
-    "expected_calibration_error": "expected calibration error",
-    "smooth_ece": "smooth calibration error",
-    "distance_from_truth": "mean distance from the true P(fraud)",
-}
-
-
-def _words(name: str) -> str:
-    return _WORDS.get(name, name)
 
 
 def _cells(estimate: Estimate) -> tuple[str, str]:

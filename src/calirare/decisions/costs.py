@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from calirare.data.checks import check_count, is_number
 from calirare.errors import InputError
-from calirare.metrics.inputs import check_count, check_rare_scores, is_number
+from calirare.metrics.inputs import check_rare_scores
 
 ACTIONS = ("alert", "review", "clear")
 """In the order of urgency."""

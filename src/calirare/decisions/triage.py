@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calirare.data.checks import check_count
 from calirare.data.graph import RareGraph
 from calirare.decisions.costs import ACTIONS, Costs, Decisions, decide
 from calirare.decisions.forecast import CalibrationDraws, Group, calibration_draws, forecast, groups_frame
@@ -17,7 +18,6 @@ from calirare.decisions.wording import Wording, write_drivers, write_reasons
 from calirare.errors import InputError, MissingDependencyError
 from calirare.estimator.fitting import ReadLabels
 from calirare.estimator.methods import get_method
-from calirare.metrics.inputs import check_count
 from calirare.scoring.table import name_sets
 from calirare.uncertainty.drivers import Drivers, strongest_pulls
 from calirare.uncertainty.jackknife import bounds_of_class

@@ -2,7 +2,7 @@
 
 Inputs everywhere: `y` `(n,)` true classes and `probabilities` `(n, C)`; for finding rare nodes `y_rare` (1: rare)
 and `scores` (P(rare)), or `predicted` classes. The answer is a plain float; `bootstrap_interval` puts an interval
-around any of them and `summary` around all.
+around any of them and `summary` around all. `METRICS` says what each is called and which end is good.
 """
 
 from calirare.metrics.binning import Bins, equal_count_bins, equal_width_bins, reliability_bins
@@ -19,24 +19,34 @@ from calirare.metrics.detection import (
     average_precision,
     macro_f1,
     precision,
+    rare_f1,
     recall,
     recall_at_budget,
     roc_auc,
 )
 from calirare.metrics.individual import expected_individual_calibration_error, individual_calibration_error
-from calirare.metrics.scoring import brier_score, negative_log_likelihood
+from calirare.metrics.registry import METRICS, Metric
+from calirare.metrics.scoring import (
+    brier_score,
+    brier_score_rare,
+    negative_log_likelihood,
+    negative_log_likelihood_rare,
+)
 from calirare.metrics.smooth import smooth_ece
 from calirare.metrics.summary import summary
 
 __all__ = [
     "Bins",
     "Estimate",
+    "METRICS",
+    "Metric",
     "accuracy",
     "adaptive_calibration_error",
     "average_precision",
     "bootstrap_interval",
     "bootstrap_intervals",
     "brier_score",
+    "brier_score_rare",
     "classwise_ace",
     "equal_count_bins",
     "equal_width_bins",
@@ -46,7 +56,9 @@ __all__ = [
     "macro_f1",
     "macro_true_class_ace",
     "negative_log_likelihood",
+    "negative_log_likelihood_rare",
     "precision",
+    "rare_f1",
     "recall",
     "recall_at_budget",
     "reliability_bins",

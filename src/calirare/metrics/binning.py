@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from calirare.data.checks import check_count
 from calirare.errors import InputError
-from calirare.metrics.inputs import check_class, check_count, check_probabilities
+from calirare.metrics.inputs import check_class, check_probabilities
 
 MOST_BINS = 1_000_000
 """More would hold nothing that can be told apart, and take memory."""

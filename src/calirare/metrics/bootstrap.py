@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from calirare.data.arrays import as_array
+from calirare.data.checks import check_count
 from calirare.errors import InputError
-from calirare.metrics.inputs import check_classes, check_count
+from calirare.metrics.inputs import check_classes
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from calirare.data.checks import check_count
 from calirare.metrics.binning import MOST_BINS, equal_count_bins, equal_width_bins, top_label
-from calirare.metrics.inputs import check_class, check_count, check_probabilities
-from calirare.metrics.smooth import smooth_ece as smooth_ece
+from calirare.metrics.inputs import check_class, check_probabilities
 
 
 def expected_calibration_error(y: Any, probabilities: Any, num_bins: int = 15) -> float:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from calirare.data.checks import check_count
 from calirare.errors import InputError
-from calirare.metrics.inputs import check_classes, check_count, check_rare_scores
+from calirare.metrics.inputs import check_classes, check_rare_scores
 
 
 def recall(y: Any, predicted: Any, rare_class: int = 1) -> float:
@@ -36,6 +37,17 @@ def precision(y: Any, predicted: Any, rare_class: int = 1) -> float:
     y, predicted = _decisions(y, predicted)
     alarms = predicted == check_count(rare_class, "rare_class", least=0)
     return float((y[alarms] == rare_class).mean()) if alarms.any() else 0.0
+
+
+def rare_f1(y: Any, predicted: Any, rare_class: int = 1) -> float:
+    """F1 of the rare class, 2·hits / (rare nodes + nodes predicted rare); 0 without a hit, NaN where no node is rare.
+
+    >>> rare_f1([1, 1, 0, 0], [1, 0, 0, 0])
+    0.6666666666666666
+    """
+    y, predicted = _decisions(y, predicted)
+    rare, alarms = y == check_count(rare_class, "rare_class", least=0), predicted == rare_class
+    return float(2 * (rare & alarms).sum() / (rare.sum() + alarms.sum())) if rare.any() else float("nan")
 
 
 def macro_f1(y: Any, predicted: Any) -> float:

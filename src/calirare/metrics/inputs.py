@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from calirare.data.arrays import as_array, as_doubles, as_indices
+from calirare.data.checks import check_count as check_count
+from calirare.data.checks import is_number as is_number
 from calirare.errors import InputError
 
 SUM_TOLERANCE = 1e-3
@@ -75,21 +77,6 @@ def check_class(of_class: Any, num_classes: int, name: str = "of_class") -> int:
     if isinstance(of_class, bool) or not isinstance(of_class, (int, np.integer)) or not 0 <= of_class < num_classes:
         raise InputError(f"{name} must be one of the classes 0…{num_classes - 1}; got {of_class!r}.")
     return int(of_class)
-
-
-def is_number(value: Any) -> bool:
-    """Whether it is a finite number, and no truth value."""
-    known = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    return known and bool(-np.inf < value < np.inf)
-
-
-def check_count(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
-    """`value` as an int of at least `least`, and of at most `most` where memory depends on it."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name} must be a whole number, {least} or more; got {value!r}.")
-    if most is not None and value > most:
-        raise InputError(f"{name} must be at most {most:,}; got {value!r}.")
-    return int(value)
 
 
 def _in_unit_interval(values: np.ndarray, name: str) -> np.ndarray:

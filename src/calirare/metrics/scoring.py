@@ -30,6 +30,15 @@ def negative_log_likelihood(y: Any, probabilities: Any, *, of_class: int | None 
     return _mean_over(loss, y, of_class, probabilities.shape[1])
 
 
+def negative_log_likelihood_rare(y: Any, probabilities: Any, rare_class: int) -> float:
+    """Mean of −log p[rare] over the rare nodes alone.
+
+    >>> round(negative_log_likelihood_rare([0, 1], np.array([[0.5, 0.5], [0.5, 0.5]]), rare_class=1), 4)
+    0.6931
+    """
+    return negative_log_likelihood(y, probabilities, of_class=rare_class)
+
+
 def brier_score(y: Any, probabilities: Any, *, of_class: int | None = None) -> float:
     """Mean squared distance between probabilities and what happened.
 
@@ -51,6 +60,15 @@ def brier_score(y: Any, probabilities: Any, *, of_class: int | None = None) -> f
     else:
         loss = ((probabilities - np.eye(probabilities.shape[1])[y]) ** 2).sum(axis=1)
     return _mean_over(loss, y, of_class, probabilities.shape[1])
+
+
+def brier_score_rare(y: Any, probabilities: Any, rare_class: int) -> float:
+    """Mean squared distance between probabilities and what happened, over the rare nodes alone.
+
+    >>> brier_score_rare([0, 1], np.array([[0.5, 0.5], [0.5, 0.5]]), rare_class=1)
+    0.25
+    """
+    return brier_score(y, probabilities, of_class=rare_class)
 
 
 def _mean_over(loss: np.ndarray, y: np.ndarray, of_class: int | None, num_classes: int) -> float:

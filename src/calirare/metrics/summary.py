@@ -7,31 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from calirare.data.checks import check_count
 from calirare.errors import InputError
 from calirare.metrics.bootstrap import Estimate, bootstrap_intervals
-from calirare.metrics.calibration import (
-    adaptive_calibration_error,
-    classwise_ace,
-    expected_calibration_error,
-    macro_true_class_ace,
-    true_class_ace,
-)
-from calirare.metrics.detection import (
-    accuracy,
-    average_precision,
-    macro_f1,
-    precision,
-    recall,
-    recall_at_budget,
-    roc_auc,
-)
-from calirare.metrics.inputs import check_class, check_classes, check_count, check_probabilities
-from calirare.metrics.scoring import brier_score, negative_log_likelihood
-from calirare.metrics.smooth import smooth_ece
-
-_UNBOUNDED = ("negative_log_likelihood", "negative_log_likelihood_rare")
-
-_Metric = Callable[[np.ndarray, np.ndarray, np.ndarray], float]
+from calirare.metrics.inputs import check_class, check_classes, check_probabilities
+from calirare.metrics.registry import METRICS, Answers, Metric
 
 
 def summary(
@@ -60,7 +40,7 @@ def summary(
         stratified: See `bootstrap_interval`.
 
     Note:
-        `true_class_ace` and `macro_true_class_ace` condition on the true label: even perfect probabilities do not
+        Metrics whose `conditional` is true look at nodes picked by their true class: even perfect probabilities do not
         score 0. Never rank by them alone.
 
     >>> p = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
@@ -73,8 +53,14 @@ def summary(
     decisions = probabilities.argmax(axis=1) if predicted is None else check_classes(predicted, "predicted")
     if decisions.shape != y.shape:
         raise InputError(f"predicted must hold one class per node, shape {y.shape}; got {decisions.shape}.")
+    size = None if budget is None else check_count(budget, "budget", least=0)
+    wanted = {name: METRICS[name] for name in METRICS if size is not None or "budget" not in METRICS[name].reads}
+
+    def computes(metric: Metric) -> Callable[..., float]:
+        return lambda y, p, d: metric(Answers(y, p, d, rare_class, size))
+
     return bootstrap_intervals(
-        _metrics(rare_class, budget),
+        {name: computes(metric) for name, metric in wanted.items()},
         y,
         probabilities,
         decisions,
@@ -82,31 +68,5 @@ def summary(
         num_resamples=num_resamples,
         seed=seed,
         stratified=stratified,
-        bounds={name: (0.0, np.inf) for name in _UNBOUNDED},
+        bounds={name: (0.0, np.inf) for name, metric in wanted.items() if metric.unbounded},
     )
-
-
-def _metrics(rare_class: int, budget: int | None) -> dict[str, _Metric]:
-    """Each as `metric(y, probabilities, predicted)`."""
-    metrics: dict[str, _Metric] = {
-        "recall": lambda y, p, d: recall(y, d, rare_class),
-        "precision": lambda y, p, d: precision(y, d, rare_class),
-        "macro_f1": lambda y, p, d: macro_f1(y, d),
-        "accuracy": lambda y, p, d: accuracy(y, d),
-        "average_precision": lambda y, p, d: average_precision(y == rare_class, p[:, rare_class]),
-        "roc_auc": lambda y, p, d: roc_auc(y == rare_class, p[:, rare_class]),
-        "negative_log_likelihood": lambda y, p, d: negative_log_likelihood(y, p),
-        "negative_log_likelihood_rare": lambda y, p, d: negative_log_likelihood(y, p, of_class=rare_class),
-        "brier_score": lambda y, p, d: brier_score(y, p),
-        "brier_score_rare": lambda y, p, d: brier_score(y, p, of_class=rare_class),
-        "expected_calibration_error": lambda y, p, d: expected_calibration_error(y, p),
-        "adaptive_calibration_error": lambda y, p, d: adaptive_calibration_error(y, p),
-        "classwise_ace": lambda y, p, d: classwise_ace(y, p),
-        "smooth_ece": lambda y, p, d: smooth_ece(y == rare_class, p[:, rare_class]),
-        "true_class_ace": lambda y, p, d: true_class_ace(y, p, rare_class),
-        "macro_true_class_ace": lambda y, p, d: macro_true_class_ace(y, p),
-    }
-    if budget is not None:
-        size = check_count(budget, "budget", least=0)
-        metrics["recall_at_budget"] = lambda y, p, d: recall_at_budget(y == rare_class, p[:, rare_class], size)
-    return metrics

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import norm
 
+from calirare.data.checks import check_count
 from calirare.errors import InputError
-from calirare.metrics.inputs import check_count, check_rare_scores
+from calirare.metrics.inputs import check_rare_scores
 from calirare.plots.style import BLUE, GUIDE, ORANGE, VERMILION, figure_of, styled
 from calirare.plots.tables import Frame
 

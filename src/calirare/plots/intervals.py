@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calirare.data.checks import check_count
 from calirare.errors import InputError
-from calirare.metrics.inputs import check_count
 from calirare.plots.style import GUIDE, NORMAL, RARE, UNKNOWN_LABEL, figure_of, styled
 from calirare.plots.tables import Frame
 

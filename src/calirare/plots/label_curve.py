@@ -9,7 +9,7 @@ import numpy as np
 
 from calirare.errors import InputError
 from calirare.plots.style import figure_of, line_styles, new_figure, styled
-from calirare.plots.tables import Frame, Rows, columns, mean_over_runs
+from calirare.plots.tables import Frame, Rows, columns, mean_over_runs, name_metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ def plot(
     *,
     metric: str = "negative_log_likelihood",
     coverage: float = 0.95,
-    label: str = "negative log-likelihood",
+    label: str | None = None,
     highlight: Sequence[str] = (),
     ax: Axes | None = None,
 ) -> Figure:
@@ -51,7 +51,7 @@ def plot(
 
     Args:
         runs, metric, coverage: See `frame`.
-        label: Name of the vertical axis.
+        label: Name of the vertical axis; default: that of the metric.
         highlight: Methods drawn thick, above the others.
         ax: Draw here; needs a single dataset.
     """
@@ -73,7 +73,7 @@ def plot(
             _draw(panel, {name: values[picked] for name, values in table.items()}, methods, highlight)
             panel.set_title(str(dataset), loc="left")
         for panel in panels[::_COLUMNS]:
-            panel.set_ylabel(label)
+            panel.set_ylabel(label or name_metric(metric))
         if len(panels) == 1:
             panels[0].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         else:

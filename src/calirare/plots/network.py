@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calirare.data.arrays import UNKNOWN
+from calirare.data.checks import check_count
 from calirare.data.graph import RareGraph
-from calirare.metrics.inputs import check_count
 from calirare.plots.layout import spring_layout
 from calirare.plots.style import FAINT, NORMAL, RARE, UNKNOWN_LABEL, figure_of, styled
 from calirare.plots.tables import Frame

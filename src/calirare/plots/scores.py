@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calirare.metrics.inputs import check_count, check_rare_scores
+from calirare.data.checks import check_count
+from calirare.metrics.inputs import check_rare_scores
 from calirare.plots.style import GUIDE, NORMAL, RARE, figure_of, styled
 from calirare.plots.tables import Frame
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import t as student_t
 
 from calirare.errors import ColumnError, InputError, nearest
+from calirare.metrics.registry import METRICS
 
 Frame = dict[str, np.ndarray]
 """Columns of equal length, by name."""
@@ -37,6 +38,15 @@ def columns(rows: Rows, names: Sequence[str]) -> Frame:
         sizes = {name: column.shape for name, column in frame.items()}
         raise InputError(f"The table must have one value in each column for each of one or more rows; got {sizes}.")
     return frame
+
+
+def name_metric(name: str) -> str:
+    """What to call the column of a metric.
+
+    >>> name_metric("brier_score"), name_metric("my_own_score")
+    ('Brier score', 'my_own_score')
+    """
+    return METRICS[name].title if name in METRICS else name
 
 
 def mean_over_runs(frame: Frame, keys: Sequence[str], value: str, coverage: float) -> Frame:

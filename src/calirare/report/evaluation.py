@@ -18,26 +18,6 @@ from calirare.metrics import Estimate, summary
 if TYPE_CHECKING:
     from calirare.estimator.classifier import RareCategoryClassifier
 
-DETECTION = {
-    "recall": "Recall of the rare class",
-    "precision": "Precision of the rare class",
-    "macro_f1": "Macro-F1",
-    "average_precision": "Average precision",
-    "roc_auc": "ROC-AUC",
-    "recall_at_budget": "Recall when the highest scores up to the budget are looked at",
-}
-CALIBRATION = {
-    "negative_log_likelihood": "Negative log-likelihood",
-    "negative_log_likelihood_rare": "Negative log-likelihood, rare nodes",
-    "brier_score": "Brier score",
-    "smooth_ece": "Smooth calibration error of P(rare)",
-    "expected_calibration_error": "Expected calibration error (ECE)",
-    "adaptive_calibration_error": "Adaptive calibration error (ACE)",
-    "classwise_ace": "Class-wise ACE",
-    "true_class_ace": "ACE among truly rare nodes (the paper's table)",
-    "macro_true_class_ace": "Macro-ACE by true class (the paper's table)",
-}
-
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:

@@ -14,8 +14,8 @@ from calirare.data.archive import write_atomically
 from calirare.data.graph import RareGraph
 from calirare.errors import InputError, MissingDependencyError
 from calirare.metrics import Estimate
+from calirare.metrics.registry import CONDITIONAL_NOTE, METRICS, of_family
 from calirare.report.contents import Contents, gather
-from calirare.report.evaluation import CALIBRATION, DETECTION
 from calirare.report.figures import cost_figure, reliability_figure, score_figure
 
 if TYPE_CHECKING:
@@ -101,8 +101,10 @@ def render(contents: Contents, *, rows: int, plotly: str) -> str:
     return environment.get_template("report.html").render(
         c=contents,
         queue=_queue_rows(contents, rows),
-        detection=DETECTION,
-        calibration=CALIBRATION,
+        metrics=METRICS,
+        note=CONDITIONAL_NOTE,
+        finding=of_family("finding"),
+        trust=of_family("trust"),
         figures=_script_json(figures),
         bins=_bin_rows(contents),
         style=_ours("style.css"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,29 +11,10 @@ from scipy.special import softmax
 from calirare.data.arrays import UNKNOWN
 from calirare.data.inputs import GraphInputs
 from calirare.influence.model import predict_logits
-from calirare.metrics import (
-    Estimate,
-    average_precision,
-    bootstrap_intervals,
-    brier_score,
-    negative_log_likelihood,
-    smooth_ece,
-)
+from calirare.metrics import Estimate, bootstrap_intervals
+from calirare.metrics.registry import Answers, Metric, headlines
 from calirare.review.snapshot import Snapshot
 
-METRICS = {
-    "negative_log_likelihood": "Log loss",
-    "brier_score": "Brier score",
-    "smooth_ece": "Calibration error (smooth)",
-    "average_precision": "Average precision",
-}
-LOWER_IS_BETTER = ("negative_log_likelihood", "brier_score", "smooth_ece")
-_FUNCTIONS = {
-    "negative_log_likelihood": lambda y, p: negative_log_likelihood(y, np.column_stack([1 - p, p])),
-    "brier_score": lambda y, p: brier_score(y, np.column_stack([1 - p, p])),
-    "smooth_ece": smooth_ece,
-    "average_precision": average_precision,
-}
 NUM_RESAMPLES = 100
 _FEWEST_TEST = 50
 
@@ -79,7 +61,7 @@ def measure(snapshot: Snapshot) -> Quality:
     if not 0.67 < share / population < 1.5:
         said += f"; {share:.1%} of them are rare, of the population {population:.1%}, so dots lie off the line"
     both = [judge(y_rare, p) for p in (before, after)]
-    return Quality(y_rare, before, after, said, {name: (both[0][name], both[1][name]) for name in METRICS})
+    return Quality(y_rare, before, after, said, {name: (both[0][name], both[1][name]) for name in both[0]})
 
 
 def judge(y_rare: np.ndarray, probability: np.ndarray) -> dict[str, Estimate]:
@@ -89,5 +71,14 @@ def judge(y_rare: np.ndarray, probability: np.ndarray) -> dict[str, Estimate]:
     >>> round(found["brier_score"].value, 4)
     0.0175
     """
-    bounds = {"negative_log_likelihood": (0.0, np.inf)}
-    return bootstrap_intervals(_FUNCTIONS, y_rare, probability, num_resamples=NUM_RESAMPLES, bounds=bounds)
+    return bootstrap_intervals(
+        {metric.name: _of_scores(metric) for metric in headlines()},
+        y_rare,
+        probability,
+        num_resamples=NUM_RESAMPLES,
+        bounds={metric.name: (0.0, np.inf) for metric in headlines() if metric.unbounded},
+    )
+
+
+def _of_scores(metric: Metric) -> Callable[[np.ndarray, np.ndarray], float]:
+    return lambda y, p: metric(Answers(y, np.column_stack([1 - p, p]), (p > 0.5).astype(np.int64), 1))

@@ -8,10 +8,10 @@ import numpy as np
 from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, no_update
 
 from calirare.decisions.costs import ACTIONS
+from calirare.metrics import METRICS
 from calirare.review.desk import Desk, Outcome
 from calirare.review.jobs import Status
 from calirare.review.pages.widgets import card, case_link, pill, say_estimate
-from calirare.review.quality import METRICS
 from calirare.review.queue import Queue
 from calirare.review.security import Access, current_reviewer
 from calirare.review.versions import list_versions
@@ -202,7 +202,7 @@ def _metrics(outcome: Outcome) -> Any:
     rows = [
         html.Tr(
             [
-                html.Td(METRICS[name]),
+                html.Td(METRICS[name].title),
                 html.Td(say_estimate(change.before[name])),
                 html.Td(say_estimate(change.after[name])),
             ]

@@ -9,12 +9,12 @@ import plotly.graph_objects as go
 from dash import Dash, Input, Output, dcc, html, no_update
 from plotly.subplots import make_subplots
 
-from calirare.metrics import Estimate
+from calirare.metrics import METRICS, Estimate
 from calirare.plots import reliability
 from calirare.plots.style import GUIDE, NORMAL, RARE
 from calirare.review.desk import Desk
 from calirare.review.pages.widgets import card
-from calirare.review.quality import LOWER_IS_BETTER, METRICS, Quality
+from calirare.review.quality import Quality
 
 _NUM_BINS = 10
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
@@ -54,20 +54,22 @@ def _page(quality: Quality, version: str) -> Any:
 
 
 def _metric(name: str, before: Estimate, after: Estimate) -> Any:
-    better = after.value < before.value if name in LOWER_IS_BETTER else after.value > before.value
+    metric = METRICS[name]
     return html.Div(
         [
-            html.Div(METRICS[name], className="metric-name"),
+            html.Div(metric.title, className="metric-name", title=metric.sentence),
             html.Div(
                 [
                     html.Span(f"{before.value:.3f}", className="was"),
                     " → ",
-                    html.Strong(f"{after.value:.3f}", className="better" if better else ""),
+                    html.Strong(
+                        f"{after.value:.3f}", className="better" if metric.improves(after.value, before.value) else ""
+                    ),
                 ],
                 className="metric-value",
             ),
             html.Div(f"{after.lower:.3f} to {after.upper:.3f}", className="hint"),
-            html.Div("lower is better" if name in LOWER_IS_BETTER else "higher is better", className="hint"),
+            html.Div(metric.better, className="hint"),
         ],
         className="card metric",
     )

@@ -1,0 +1,28 @@
+"""Single numbers that users pass, checked without loading an array library."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+from calirare.errors import InputError
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a finite number, and no truth value.
+
+    >>> is_number(0.5), is_number(float("inf")), is_number(True), is_number("1")
+    (True, False, False, False)
+    """
+    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+
+
+def check_count(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
+    """`value` as an int of at least `least`, and of at most `most` where memory depends on it."""
+    whole = not isinstance(value, bool) and isinstance(value, Integral)
+    if not whole or value < least:
+        raise InputError(f"{name} must be a whole number, {least} or more; got {value!r}.")
+    if most is not None and value > most:
+        raise InputError(f"{name} must be at most {most:,}; got {value!r}.")
+    return int(value)

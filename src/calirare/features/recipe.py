@@ -2,31 +2,213 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from typing import Any, Self
 
+import numpy as np
+import scipy.sparse as sp
+
 from calirare.data.graph import RareGraph
-from calirare.features.columns import Columns
+from calirare.features.columns import ColumnGroup, Columns
+from calirare.features.edge_columns import edge_columns
+from calirare.features.edge_plan import EdgePlan, edge_table, plan_edges
+from calirare.features.own import OwnPlan, unique_names
+from calirare.features.propagation import Part, plan_parts, propagate
+from calirare.features.stored import read_state
+from calirare.features.structure import structure_columns
+
+_log = logging.getLogger(__name__)
+Base = tuple[str, ColumnGroup, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnRecipe:
-    """What must be known to make the same columns again."""
+    """What must be known to make the same columns again.
+
+    Columns that do not vary, and those equal to an earlier one, are left out when the recipe is learned. A value that
+    a node does not have (the mean over no edges) is the population's mean at that time; so is every value of an edge
+    column that a new table lacks.
+
+    Args:
+        own: The attributes.
+        edges: What is summed up from the edges; None without a table.
+        names: Of the columns, in order: first the node's, then its neighbours'.
+        groups: Of the columns.
+        means: `(D,)` the population's mean of each column, over the nodes that have a value.
+        parts: What is taken over the neighbours.
+
+    >>> graph = RareGraph(
+    ...     x=np.array([[1.0], [2.0], [6.0]]), edge_index=np.array([[0, 1], [1, 2]]), y=np.array([0, 1, 0]),
+    ...     feature_names=("balance",),
+    ... )
+    >>> columns = ColumnRecipe.learn(graph).apply(graph)
+    >>> columns.names[:3], columns.names[-2:]
+    (('balance', 'degree', 'log degree'), ('...', '...'))
+    >>> columns.values[:, columns.names.index("balance, mean over neighbours")].tolist()
+    [2.0, 3.5, 2.0]
+    """
+
+    own: OwnPlan
+    edges: EdgePlan | None
+    names: tuple[str, ...]
+    groups: tuple[ColumnGroup, ...]
+    means: np.ndarray
+    parts: tuple[Part, ...]
 
     @classmethod
     def learn(cls, graph: RareGraph, seed: int = 0) -> Self:
         """From a graph, without its labels."""
-        raise NotImplementedError
+        return cls.learn_and_apply(graph, seed)[0]
+
+    @classmethod
+    def learn_and_apply(cls, graph: RareGraph, seed: int = 0) -> tuple[Self, Columns]:
+        """The recipe and the graph's columns, at the price of one."""
+        own, edges = OwnPlan.learn(graph, seed), plan_edges(edge_table(graph))
+        kept = _Kept(graph.num_nodes)
+        for name, group, column in _base_columns(graph, own, edges):
+            kept.add(name, group, column)
+        if not kept.names:  # nothing varies: a column is needed all the same
+            kept.add("degree", "structure", np.zeros(graph.num_nodes, dtype=np.float32), whatever=True)
+        base, groups, means = kept.matrix(), tuple(kept.groups), np.array(kept.means)
+        first = _first_propagated(kept.names, own)
+        parts = plan_parts(groups[first:], edges is not None and edges.directed, edges.types if edges else ())
+        blocks = [base]
+        for names, block in propagate(graph, base[:, first:], kept.names[first:], groups[first:], means[first:], parts):
+            blocks.append(kept.add_block(names, block))
+        recipe = cls(own, edges, tuple(kept.names), tuple(kept.groups), np.array(kept.means), parts)
+        return recipe, recipe._columns(graph, np.concatenate(blocks, axis=1))
 
     def apply(self, graph: RareGraph) -> Columns:
         """The columns of every node."""
-        raise NotImplementedError
+        self.own.check(graph)
+        at = {name: k for k, name in enumerate(self.names)}
+        values = np.empty((graph.num_nodes, len(self.names)), dtype=np.float32)
+        values[:] = self.means
+        missing = set(self.names)
+        for name, _, column in _base_columns(graph, self.own, self.edges):
+            if name in missing:
+                missing.discard(name)
+                values[:, at[name]] = _filled(column, self.means[at[name]])
+        count = sum(group != "neighbours" for group in self.groups)
+        self._say(missing.intersection(self.names[:count]))
+        first, groups = _first_propagated(self.names, self.own), self.groups[:count]
+        base = np.ascontiguousarray(values[:, first:count])
+        middle = self.means[first:count]
+        for names, block in propagate(graph, base, self.names[first:count], groups[first:], middle, self.parts):
+            wanted = [k for k, name in enumerate(names) if name in at]
+            places = [at[names[k]] for k in wanted]
+            values[:, places] = _filled(block[:, wanted], self.means[places])
+        return self._columns(graph, values)
+
+    def _columns(self, graph: RareGraph, values: np.ndarray) -> Columns:
+        words = sp.csr_array(graph.x) if self.own.words else None
+        return Columns(values, self.names, self.groups, words)
+
+    def _say(self, missing: set[str]) -> None:
+        if missing:
+            shown = sorted(missing)
+            _log.warning(
+                "%d columns cannot be made from these tables, such as %r; they are set to their means at fit.",
+                len(shown), shown[0],
+            )  # fmt: skip
 
     def state(self) -> dict[str, Any]:
         """Plain values and NumPy arrays."""
-        raise NotImplementedError
+        return {
+            "own": {
+                "feature_names": list(self.own.feature_names),
+                "words": self.own.words,
+                "basis": self.own.basis,
+                "kinds": list(self.own.kinds),
+            },
+            "edges": None if self.edges is None else asdict(self.edges),
+            "names": list(self.names),
+            "groups": list(self.groups),
+            "means": self.means,
+            "parts": [asdict(part) for part in self.parts],
+        }
 
     @classmethod
     def restore(cls, state: dict[str, Any]) -> Self:
-        """From what `state` gave, checked."""
-        raise NotImplementedError
+        """From what `state` gave, checked.
+
+        Raises:
+            ModelFormatError: It is not what `state` gives.
+        """
+        return cls(**read_state(state))
+
+
+def _base_columns(graph: RareGraph, own: OwnPlan, edges: EdgePlan | None) -> Iterator[Base]:
+    """Everything but the neighbours' columns, each name once; a derived column gives way to an attribute's name."""
+    taken: set[str] = set()
+    table = edge_table(graph)
+    families: list[tuple[ColumnGroup, Any]] = [
+        ("own", lambda: own.plain(graph)),
+        ("own", lambda: own.derived(graph)),
+        ("structure", lambda: structure_columns(graph).items()),
+    ]
+    if edges is not None and table is not None:
+        families.append(("edges", lambda: edge_columns(table, edges, graph.num_nodes).items()))
+    for group, family in families:
+        for name, column in family():
+            (name,) = unique_names([name], taken)
+            yield name, group, np.asarray(column, dtype=np.float32)
+
+
+def _first_propagated(names: Sequence[str], own: OwnPlan) -> int:
+    """Wide attributes that are not words stay as they are; their directions are propagated in their place."""
+    if own.basis is None or own.words:
+        return 0
+    plain = set(own.feature_names)
+    return sum(name in plain for name in names)
+
+
+class _Kept:
+    """Columns that vary and differ, with the population's mean in place of what is missing."""
+
+    def __init__(self, num_nodes: int) -> None:
+        self.num_nodes = num_nodes
+        self.names: list[str] = []
+        self.groups: list[ColumnGroup] = []
+        self.means: list[float] = []
+        self._columns: list[np.ndarray] = []
+        self._seen: set[bytes] = set()
+
+    def add(self, name: str, group: ColumnGroup, column: np.ndarray, *, whatever: bool = False) -> None:
+        mean = _mean(column)
+        column = np.ascontiguousarray(_filled(column, mean))
+        trace = blake2b(column.tobytes(), digest_size=16).digest()
+        if whatever or column.size and column.min() < column.max() and trace not in self._seen:
+            self._seen.add(trace)
+            self._columns.append(column)
+            self._note(name, group, mean)
+
+    def add_block(self, names: list[str], block: np.ndarray) -> np.ndarray:
+        """The columns of the block that vary."""
+        means = np.array([_mean(column) for column in block.T])
+        block = _filled(block, means)
+        varies = block.min(axis=0) < block.max(axis=0)
+        for k in np.flatnonzero(varies):
+            self._note(names[k], "neighbours", means[k])
+        kept: np.ndarray = block[:, varies]
+        return kept
+
+    def _note(self, name: str, group: ColumnGroup, mean: float) -> None:
+        self.names.append(name)
+        self.groups.append(group)
+        self.means.append(float(mean))
+
+    def matrix(self) -> np.ndarray:
+        return np.stack(self._columns, axis=1)
+
+
+def _mean(column: np.ndarray) -> float:
+    known = ~np.isnan(column)
+    return float(np.mean(column, where=known, dtype=np.float64)) if known.any() else 0.0
+
+
+def _filled(column: np.ndarray, mean: Any) -> np.ndarray:
+    return np.where(np.isnan(column), np.asarray(mean, dtype=np.float32), column)

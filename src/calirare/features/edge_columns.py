@@ -1,0 +1,193 @@
+"""What the edges of each node say: how many, with whom, and what their columns add up to.
+
+For outgoing edges, incoming edges and both (of an undirected table: both alone), over all edges and for each type:
+
+* `number of outgoing`; `distinct neighbours, outgoing`; `share returned, outgoing`: of those, who also point back;
+* of a number: sum, mean, spread (standard deviation), least, greatest and, where there is a time, last;
+* of a time, in days: mean, spread, first, last, span, mean gap. The first three and the last count from the earliest
+  edge at fit: seconds since 1970 would not fit into float32;
+* of a category: the share of each frequent one, and how many differ where there are many.
+
+An edge from a node to itself counts as one outgoing and one incoming edge and makes no neighbour. A node without edges
+has 0 for numbers and sums; all else is NaN here and becomes the population's mean in the recipe, as the number tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import reduce
+from typing import TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from calirare.data.edge_table import EdgeColumn, EdgeTable
+from calirare.features.edge_groups import EdgeGroups, Latest, Moments
+from calirare.features.edge_plan import EdgePlan, PlannedColumn
+
+DAY = 86_400.0
+_LARGEST = float(np.finfo(np.float32).max)
+Named = tuple[str, np.ndarray]
+Part = TypeVar("Part", Moments, Latest)
+
+
+def edge_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> dict[str, np.ndarray]:
+    """`(N,)` float32 columns by readable name, NaN where a node has nothing to say.
+
+    >>> value = EdgeColumn("value", "number", np.array([5.0, 1.0]))
+    >>> table = EdgeTable(np.array([0, 0]), np.array([1, 1]), (value,))
+    >>> columns = edge_columns(table, EdgePlan(True, (PlannedColumn("value", "number"),)), 2)
+    >>> columns["value, mean of incoming"].tolist(), columns["number of outgoing"].tolist()
+    ([nan, 3.0], [2.0, 0.0])
+    """
+    columns = dict(_of_edges(table, plan, num_nodes, ""))
+    for name in plan.types:
+        codes = [code for code, other in enumerate(table.type_names) if other == name]
+        chosen = np.isin(table.type, codes) if table.type is not None else np.zeros(len(table), dtype=bool)
+        columns |= _of_edges(table.take(chosen), plan, num_nodes, f" ({name})")
+    return columns
+
+
+def _of_edges(table: EdgeTable, plan: EdgePlan, num_nodes: int, suffix: str) -> Iterator[Named]:
+    for name, column in _all(table, plan, num_nodes):
+        yield name + suffix, np.clip(column, -_LARGEST, _LARGEST).astype(np.float32)
+
+
+def _all(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[Named]:
+    yield from _ends(table, plan.directed, num_nodes)
+    outgoing, incoming = EdgeGroups(table.source, num_nodes), EdgeGroups(table.target, num_nodes)
+    sides = [outgoing, incoming]
+    found = {column.name: column for column in table.columns}
+    clock = found.get(plan.clock) if plan.clock is not None else None
+    for planned in plan.columns:
+        column = found.get(planned.name)
+        if column is None or column.kind != planned.kind:
+            continue
+        if planned.kind == "category":
+            yield from _of_category(planned, column, table, plan.directed, num_nodes)
+        elif planned.kind == "time":
+            yield from _of_time(planned, column, sides, plan.directed)
+        else:
+            yield from _of_number(planned, column, clock, sides, plan.directed)
+
+
+def _directions(sides: list[Part], directed: bool) -> Iterator[tuple[str, Part]]:
+    if directed:
+        yield from zip(("outgoing", "incoming"), sides, strict=True)
+    yield "edges", sides[0].joined(sides[1])
+
+
+def _ends(table: EdgeTable, directed: bool, num_nodes: int) -> Iterator[Named]:
+    """How many edges, how many distinct neighbours, and what share of them points back."""
+    source, target = table.source, table.target
+    out = np.bincount(source, minlength=num_nodes)
+    into = np.bincount(target, minlength=num_nodes)
+    apart = source != target
+    pairs = sp.csr_array((np.ones(int(apart.sum())), (source[apart], target[apart])), shape=(num_nodes, num_nodes))
+    pairs.data[:] = 1.0
+    to, by = pairs.sum(axis=1), pairs.sum(axis=0)
+    mutual = pairs.multiply(pairs.T.tocsr()).sum(axis=1)
+    met = to + by - mutual
+    if directed:
+        yield "number of outgoing", out
+        yield "number of incoming", into
+    yield "number of edges", out + into
+    if directed:
+        yield "distinct neighbours, outgoing", to
+        yield "distinct neighbours, incoming", by
+    yield "distinct neighbours", met
+    if directed:
+        for name, known in (("outgoing", to), ("incoming", by), ("all", met)):
+            yield f"share returned, {name}", _share(mutual, known)
+
+
+def _of_number(
+    planned: PlannedColumn, column: EdgeColumn, clock: EdgeColumn | None, sides: list[EdgeGroups], directed: bool
+) -> Iterator[Named]:
+    name, values = planned.name, column.values
+    for which, found in _directions([Moments.of(values, side) for side in sides], directed):
+        yield f"{name}, sum of {which}", found.total
+        yield f"{name}, mean of {which}", found.mean
+        yield f"{name}, spread of {which}", found.spread
+        yield f"{name}, least of {which}", _finite(found.least)
+        yield f"{name}, greatest of {which}", _finite(found.greatest)
+    if clock is not None:
+        for which, latest in _directions([Latest.of(values, clock.values, side) for side in sides], directed):
+            yield f"{name}, last of {which}", latest.mean
+    yield from _missing(planned, np.isnan(values), sides, directed)
+
+
+def _of_time(planned: PlannedColumn, column: EdgeColumn, sides: list[EdgeGroups], directed: bool) -> Iterator[Named]:
+    days = (column.values - planned.origin) / DAY
+    name = f"{planned.name} in days"
+    for which, found in _directions([Moments.of(days, side) for side in sides], directed):
+        yield f"{name}, mean of {which}", found.mean
+        yield f"{name}, spread of {which}", found.spread
+        yield f"{name}, first of {which}", _finite(found.least)
+        yield f"{name}, last of {which}", _finite(found.greatest)
+        yield f"{name}, span of {which}", found.span
+        yield f"{name}, mean gap of {which}", found.gap
+    yield from _missing(planned, np.isnan(column.values), sides, directed)
+
+
+def _missing(planned: PlannedColumn, missing: np.ndarray, sides: list[EdgeGroups], directed: bool) -> Iterator[Named]:
+    if planned.missing:
+        flags = missing.astype(np.float64)
+        for which, found in _directions([Moments.of(flags, side) for side in sides], directed):
+            yield f"{planned.name} missing, share of {which}", found.mean
+
+
+def _of_category(
+    planned: PlannedColumn, column: EdgeColumn, table: EdgeTable, directed: bool, num_nodes: int
+) -> Iterator[Named]:
+    """Shares among the edges whose category is known."""
+    places = {name: place for place, name in enumerate(planned.categories)}
+    others = len(places)  # then the missing ones: code -1 reads the last entry
+    place_of = np.array([places.get(name, others) for name in column.categories] + [others + 1])
+    width = others + 2
+    place = place_of[column.values]
+    counts = [
+        np.bincount(ends * width + place, minlength=num_nodes * width).reshape(num_nodes, width)
+        for ends in (table.source, table.target)
+    ]
+    for which, found in _sums(counts, directed):
+        known = found[:, :-1].sum(axis=1)
+        for category, at in places.items():
+            yield f"{planned.name} = {category}, share of {which}", _share(found[:, at], known)
+        if planned.missing:
+            yield f"{planned.name} missing, share of {which}", _share(found[:, -1], known + found[:, -1])
+    if planned.diverse:
+        yield from _different(planned, column, table, directed, num_nodes)
+
+
+def _different(
+    planned: PlannedColumn, column: EdgeColumn, table: EdgeTable, directed: bool, num_nodes: int
+) -> Iterator[Named]:
+    """How many different categories each node's edges have."""
+    known = column.values >= 0
+    code, shape = column.values[known], (num_nodes, len(column.categories))
+    source, target = (
+        sp.csr_array((np.ones(code.size), (ends[known], code)), shape=shape) for ends in (table.source, table.target)
+    )
+    for which, found in _sums([source, target], directed):
+        yield f"{planned.name}, different ones of {which}", np.diff(found.indptr)
+
+
+Countable = TypeVar("Countable")
+
+
+def _sums(sides: list[Countable], directed: bool) -> Iterator[tuple[str, Countable]]:
+    if directed:
+        yield from zip(("outgoing", "incoming"), sides, strict=True)
+    add: Callable[[Countable, Countable], Countable] = lambda a, b: a + b  # type: ignore[operator] # noqa: E731
+    yield "edges", reduce(add, sides)
+
+
+def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    share: np.ndarray = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+    return share
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
+    """Least and greatest of nothing are infinite."""
+    return np.where(np.isinf(values), np.nan, values)

@@ -1,0 +1,102 @@
+"""Which edge columns, categories and types are summed up per node: decided once, kept for new tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calirare.data.edge_table import MISSING, ColumnKind, EdgeColumn, EdgeTable
+from calirare.data.graph import RareGraph
+
+MOST_CATEGORIES = 10
+"""Categories of an edge column that get a share of their own; the most frequent ones."""
+MOST_TYPES = 8
+"""Edge types that are summed up apart, beside all types together; the most frequent ones."""
+
+
+@dataclass(frozen=True)
+class PlannedColumn:
+    """One edge column that is summed up.
+
+    Args:
+        name: As in the edge table.
+        kind: `"number"`, `"time"` or `"category"`.
+        categories: Those with a share of their own.
+        diverse: A category column with more categories than that: how many differ is counted too.
+        missing: Some values were missing, so their share is a column.
+        origin: Of a time: the earliest, from which days are counted.
+    """
+
+    name: str
+    kind: ColumnKind
+    categories: tuple[str, ...] = ()
+    diverse: bool = False
+    missing: bool = False
+    origin: float = 0.0
+
+
+@dataclass(frozen=True)
+class EdgePlan:
+    """What is summed up from an edge table.
+
+    Args:
+        directed: Outgoing and incoming edges apart, beside both together.
+        columns: The columns.
+        types: Types that are also summed up apart.
+    """
+
+    directed: bool
+    columns: tuple[PlannedColumn, ...] = ()
+    types: tuple[str, ...] = ()
+
+    @property
+    def clock(self) -> str | None:
+        """The column by which the last edge of a node is found: the first one that is a time."""
+        return next((column.name for column in self.columns if column.kind == "time"), None)
+
+
+def plan_edges(table: EdgeTable | None) -> EdgePlan | None:
+    """The plan for a table; None where there is none."""
+    if table is None:
+        return None
+    types: tuple[str, ...] = ()
+    if table.type is not None:
+        types = _most_frequent(table.type, table.type_names, MOST_TYPES)
+    return EdgePlan(
+        table.directed, tuple(_plan_column(column) for column in table.columns), types if len(types) > 1 else ()
+    )
+
+
+def edge_table(graph: RareGraph) -> EdgeTable | None:
+    """The edges as they came; those with weights alone as a table of one column; None where nothing is known.
+
+    >>> graph = RareGraph(
+    ...     x=np.eye(2), edge_index=np.array([[0], [1]]), y=np.array([0, 1]), edge_weight=np.array([2.0])
+    ... )
+    >>> edge_table(graph).columns[0].values.tolist()
+    [2.0]
+    """
+    if graph.edges is not None or graph.edge_weight is None:
+        return graph.edges
+    once = graph.edge_index[0] < graph.edge_index[1]
+    source, target = graph.edge_index[:, once]
+    weight = EdgeColumn("weight", "number", graph.edge_weight[once])
+    return EdgeTable(source, target, (weight,), directed=False)
+
+
+def _plan_column(column: EdgeColumn) -> PlannedColumn:
+    if column.kind == "category":
+        kept = _most_frequent(column.values, column.categories, MOST_CATEGORIES)
+        diverse = len(column.categories) > len(kept)
+        return PlannedColumn(column.name, "category", kept, diverse, bool((column.values == MISSING).any()))
+    known = column.values[~np.isnan(column.values)]
+    origin = float(known.min()) if column.kind == "time" and known.size else 0.0
+    return PlannedColumn(column.name, column.kind, missing=known.size < column.values.size, origin=origin)
+
+
+def _most_frequent(codes: np.ndarray, names: tuple[str, ...], most: int) -> tuple[str, ...]:
+    """By falling frequency, those that occur; ties by name, so that the order of codes does not matter."""
+    counts = np.bincount(codes[codes >= 0], minlength=len(names))
+    order = sorted(np.flatnonzero(counts).tolist(), key=lambda code: (-counts[code], names[code]))
+    return tuple(names[code] for code in order[:most])

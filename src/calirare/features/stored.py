@@ -1,0 +1,102 @@
+"""A stored recipe, read back with suspicion: a file can hold anything."""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard, get_args
+
+import numpy as np
+
+from calirare.data.edge_table import ColumnKind
+from calirare.errors import ModelFormatError
+from calirare.features.columns import ColumnGroup
+from calirare.features.edge_plan import EdgePlan, PlannedColumn
+from calirare.features.own import OwnPlan
+from calirare.features.propagation import RELATIONS, Part, Statistic, Whose
+
+
+def read_state(state: Any) -> dict[str, Any]:
+    """The arguments of a `ColumnRecipe`.
+
+    Raises:
+        ModelFormatError: Something is missing or not of its type.
+    """
+    _need(isinstance(state, dict), "it must be a mapping")
+    try:
+        names, groups = state["names"], state["groups"]
+        _need(_texts(names) and len(set(names)) == len(names) > 0, "names must be different texts")
+        _need(_texts(groups) and len(groups) == len(names), "groups must name one group per column")
+        _need(set(groups) <= set(get_args(ColumnGroup)), f"groups must be among {get_args(ColumnGroup)}")
+        _need(sorted(groups, key="neighbours".__eq__) == list(groups), "the neighbours' columns must come last")
+        return {
+            "own": _own(state["own"]),
+            "edges": None if state["edges"] is None else _edges(state["edges"]),
+            "names": tuple(names),
+            "groups": tuple(groups),
+            "means": _numbers(state["means"], (len(names),), "means"),
+            "parts": tuple(_part(part) for part in _list(state["parts"], "parts")),
+        }
+    except KeyError as error:
+        raise ModelFormatError(f"the stored columns lack {error}. Save the model again.") from None
+
+
+def _own(state: Any) -> OwnPlan:
+    _need(isinstance(state, dict), "own must be a mapping")
+    names, basis = state["feature_names"], state["basis"]
+    _need(_texts(names) and len(set(names)) == len(names), "feature_names must be different texts")
+    _need(isinstance(state["words"], bool) and _texts(state["kinds"]), "words and kinds must be a flag and texts")
+    if basis is not None:
+        width = np.shape(basis)[-1] if np.ndim(basis) == 2 else 0
+        basis = _numbers(basis, (len(names), width), "basis").astype(np.float32)
+    _need(not state["words"] or basis is not None, "words must have a basis")
+    return OwnPlan(tuple(names), state["words"], basis, tuple(state["kinds"]))
+
+
+def _edges(state: Any) -> EdgePlan:
+    _need(isinstance(state, dict), "edges must be a mapping")
+    _need(isinstance(state["directed"], bool) and _texts(state["types"]), "directed must be a flag, types texts")
+    columns = tuple(_column(column) for column in _list(state["columns"], "edges.columns"))
+    _need(len({column.name for column in columns}) == len(columns), "edges.columns must have different names")
+    return EdgePlan(state["directed"], columns, tuple(state["types"]))
+
+
+def _column(state: Any) -> PlannedColumn:
+    _need(isinstance(state, dict), "an edge column must be a mapping")
+    _need(isinstance(state["name"], str), "an edge column must have a name")
+    _need(state["kind"] in get_args(ColumnKind), f"the kind of an edge column must be among {get_args(ColumnKind)}")
+    categories, flags = state["categories"], (state["diverse"], state["missing"])
+    _need(_texts(categories) and len(set(categories)) == len(categories), "categories must be different texts")
+    _need(all(isinstance(flag, bool) for flag in flags), "diverse and missing must be flags")
+    origin = _numbers(state["origin"], (), "origin")
+    return PlannedColumn(state["name"], state["kind"], tuple(categories), *flags, float(origin))
+
+
+def _part(state: Any) -> Part:
+    _need(isinstance(state, dict), "a part must be a mapping")
+    _need(state["relation"] in RELATIONS and isinstance(state["type"], str), "a part must name a relation and a type")
+    _need(state["statistic"] in get_args(Statistic), f"a part's statistic must be among {get_args(Statistic)}")
+    _need(state["whose"] in get_args(Whose), f"a part's columns must be among {get_args(Whose)}")
+    return Part(state["relation"], state["type"], state["statistic"], state["whose"])
+
+
+def _numbers(value: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        array = np.array("?")
+    right = array.dtype.kind in "iuf" and array.shape == shape
+    _need(right and bool(np.isfinite(array).all()), f"{name} must hold finite numbers of shape {shape}")
+    return array.astype(np.float64)
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    _need(isinstance(value, list | tuple), f"{name} must be a list")
+    return list(value)
+
+
+def _texts(value: Any) -> TypeGuard[list[str]]:
+    return isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
+
+
+def _need(holds: bool, what: str) -> None:
+    if not holds:
+        raise ModelFormatError(f"the stored columns were edited or are incomplete: {what}. Save the model again.")

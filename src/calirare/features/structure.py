@@ -1,0 +1,131 @@
+"""Each node's place in the graph: degree, clustering, core, component, reach."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from calirare.data.graph import RareGraph
+
+MOST_PATHS = 2_000_000_000
+"""Paths of two edges that are looked at for triangles; a graph with more goes without the clustering coefficient."""
+_PATHS_AT_ONCE = 20_000_000
+_log = logging.getLogger(__name__)
+
+
+def structure_columns(graph: RareGraph) -> dict[str, np.ndarray]:
+    """`(N,)` float64 columns by readable name; direction, weights and repeats of edges do not matter here.
+
+    >>> graph = RareGraph(x=np.eye(4), edge_index=np.array([[0, 1, 2, 2], [1, 2, 0, 3]]), y=np.zeros(4, dtype=int))
+    >>> {name: column.tolist() for name, column in structure_columns(graph).items() if name != "log degree"}
+    {'degree': [2.0, 2.0, 3.0, 1.0], 'clustering': [1.0, 1.0, 0.333..., 0.0], 'core number': [2.0, 2.0, 2.0, 1.0],
+     'size of component': [4.0, 4.0, 4.0, 4.0], "two-hop reach (neighbours' degrees added)": [5.0, 5.0, 5.0, 3.0]}
+    """
+    adjacency = neighbours(graph)
+    degree = np.diff(adjacency.indptr).astype(np.float64)
+    return {
+        "degree": degree,
+        "log degree": np.log1p(degree),
+        "clustering": clustering(adjacency),
+        "core number": core_numbers(adjacency).astype(np.float64),
+        "size of component": component_sizes(adjacency).astype(np.float64),
+        "two-hop reach (neighbours' degrees added)": adjacency @ degree,
+    }
+
+
+def neighbours(graph: RareGraph) -> sp.csr_array:
+    """The symmetric adjacency of ones; `edge_index` is sorted and free of repeats, so nothing is sorted again."""
+    source, target = graph.edge_index
+    starts = np.zeros(graph.num_nodes + 1, dtype=np.int64)
+    np.cumsum(np.bincount(source, minlength=graph.num_nodes), out=starts[1:])
+    small = source.size < 2**31 - 1
+    index = np.int32 if small else np.int64
+    parts = (np.ones(source.size), target.astype(index), starts.astype(index))
+    return sp.csr_array(parts, shape=(graph.num_nodes, graph.num_nodes))
+
+
+def component_sizes(adjacency: sp.csr_array) -> np.ndarray:
+    """Number of nodes that each node is connected to, itself included."""
+    if not adjacency.shape[0]:
+        return np.zeros(0, dtype=np.int64)
+    _, component = connected_components(adjacency, directed=False)
+    sizes: np.ndarray = np.bincount(component)[component]
+    return sizes
+
+
+def clustering(adjacency: sp.csr_array) -> np.ndarray:
+    """Share of the pairs of a node's neighbours that are neighbours themselves; 0 with fewer than two neighbours.
+
+    With U the edges from the end of smaller degree to the end of larger, every triangle has one lowest, one middle and
+    one highest node. (UᵀU)∘U counts it at the edge middle → highest, (UU)∘U at the edge lowest → highest. A hub has
+    few edges in U, so that the work stays far below the sum of squared degrees.
+    """
+    degree = np.diff(adjacency.indptr)
+    rank = np.empty(degree.size, dtype=np.int64)
+    rank[np.argsort(degree, kind="stable")] = np.arange(degree.size)
+    upwards = sp.triu(adjacency[np.argsort(rank)][:, np.argsort(rank)], format="csr")
+    upwards.sort_indices()
+    downwards = upwards.T.tocsr()
+    out, into = np.diff(upwards.indptr).astype(np.float64), np.diff(downwards.indptr)
+    paths = float(out @ out + out @ into)
+    if paths > MOST_PATHS:
+        _log.warning("clustering is left out: %.1e paths of two edges are more than %.0e.", paths, MOST_PATHS)
+        return np.full(degree.size, np.nan)
+    middle, highest = _closed_paths(downwards, upwards)
+    lowest, _ = _closed_paths(upwards, upwards)
+    triangles = (middle + highest + lowest)[rank]
+    pairs = degree * (degree - 1.0) / 2
+    shares: np.ndarray = np.divide(triangles, pairs, out=np.zeros(degree.size), where=pairs > 0)
+    return shares
+
+
+def _closed_paths(first: sp.csr_array, upwards: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column sums of (first @ upwards) ∘ upwards, in blocks of rows that fit in memory."""
+    size = upwards.shape[0]
+    work = np.concatenate([[0], np.cumsum(first @ np.diff(upwards.indptr).astype(np.float64))])
+    rows, columns = np.zeros(size), np.zeros(size)
+    start = 0
+    while start < size:
+        stop = max(start + 1, int(np.searchsorted(work, work[start] + _PATHS_AT_ONCE, side="right")) - 1)
+        closed = (first[start:stop] @ upwards).multiply(upwards[start:stop]).tocsr()
+        rows[start:stop] = closed.sum(axis=1)
+        columns += closed.sum(axis=0)
+        start = stop
+    return rows, columns
+
+
+def core_numbers(adjacency: sp.csr_array) -> np.ndarray:
+    """The largest k such that a node lies in a subgraph where everyone has k neighbours.
+
+    Nodes of the smallest degree are taken away in waves; each edge is touched once from either end.
+    """
+    left = np.diff(adjacency.indptr).astype(np.int64)
+    core = np.zeros(left.size, dtype=np.int64)
+    alive = np.arange(left.size)
+    level = 0
+    while alive.size:
+        level = max(level, int(left[alive].min()))
+        wave = alive[left[alive] <= level]
+        while wave.size:
+            core[wave] = level
+            left[wave] = -1
+            touched, times = np.unique(_ends(adjacency, wave), return_counts=True)
+            here = left[touched] >= 0
+            touched = touched[here]
+            left[touched] -= times[here]
+            wave = touched[left[touched] <= level]
+        alive = alive[left[alive] >= 0]
+    return core
+
+
+def _ends(adjacency: sp.csr_array, nodes: np.ndarray) -> np.ndarray:
+    """The neighbours of some nodes, one list after the other."""
+    starts = adjacency.indptr[nodes].astype(np.int64)
+    lengths = adjacency.indptr[nodes + 1] - starts
+    before = np.cumsum(lengths) - lengths
+    positions = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
+    ends: np.ndarray = adjacency.indices[positions]
+    return ends

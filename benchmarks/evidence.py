@@ -11,6 +11,7 @@ and label errors are functions of these arrays alone, so they can be compared wi
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +19,8 @@ from typing import NamedTuple
 
 import joblib
 import numpy as np
+import scipy.sparse as sp
 import torch
-from scipy.special import logit
 from sklearn.model_selection import StratifiedKFold
 
 import calirare as cr
@@ -27,6 +28,7 @@ import calirare as cr
 RARE_LABELS = (3, 10, 30, 100)
 REAL = ("cora", "citeseer", "pubmed", "dblp", "facebook", "tolokers", "reddit")
 DENSE = ("tolokers", "reddit")
+"""Columns as published, of very different sizes: standardised here."""
 
 
 class Case(NamedTuple):
@@ -44,11 +46,16 @@ class Case(NamedTuple):
 
 def load(case: Case) -> cr.RareGraph:
     """The graph of a case, every label known."""
+    if case.graph in DENSE:
+        graph = cr.RareGraph.load(Path(os.environ["CALIRARE_DATA"]) / f"{case.graph}.npz")
+        x = graph.x.toarray() if sp.issparse(graph.x) else graph.x
+        return replace(graph, x=((x - x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-9)).astype(np.float32))
     if case.graph in REAL:
         return replace(cr.load_benchmark(case.graph), public_split=None)
     if case.graph.startswith("noise"):
         return noise(int(case.graph.removeprefix("noise")), case.seed)
-    graph = cr.make_transactions(seed=case.seed)
+    # Many more nodes than labels, so that the true share of a bin of scores is not itself a matter of luck.
+    graph = cr.make_transactions(20_000, seed=case.seed)
     return strip_edges(graph, case.seed) if case.graph == "stripped" else graph
 
 
@@ -89,7 +96,8 @@ def fit(case: Case, graph: cr.RareGraph, nodes: np.ndarray) -> cr.RareCategoryCl
 
 def rare_logit(probabilities: np.ndarray, rare_class: int) -> np.ndarray:
     """What softmax made the probability of, as one number per node."""
-    return np.asarray(logit(np.clip(probabilities[:, rare_class], 1e-9, 1 - 1e-9)), dtype=np.float32)
+    p = np.clip(probabilities[:, rare_class], 1e-9, 1 - 1e-9)
+    return np.log(p / (1 - p)).astype(np.float32)
 
 
 def gather(case: Case) -> dict[str, np.ndarray]:
@@ -104,10 +112,11 @@ def gather(case: Case) -> dict[str, np.ndarray]:
         "left_out": rare_logit(clf.predict_left_out(), rare),
         "logits": rare_logit(clf.predict_proba(graph), rare),
     }
-    if case.folds and (graph.y[nodes] == rare).sum() >= 5:
+    rare_labels = int((graph.y[nodes] == rare).sum())
+    if case.folds and rare_labels >= 2:
         nodes = clf.labelled_nodes_
         found["folds"] = np.empty(nodes.size, dtype=np.float32)
-        folds = StratifiedKFold(5, shuffle=True, random_state=case.seed)
+        folds = StratifiedKFold(min(5, rare_labels), shuffle=True, random_state=case.seed)
         for train, test in folds.split(nodes, graph.y[nodes]):
             again = fit(case, graph, nodes[train]).predict_proba(graph)
             found["folds"][test] = rare_logit(again, rare)[nodes[test]]
@@ -137,12 +146,14 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     for what in arguments.what:
-        tasks = [joblib.delayed(gather)(case) for case in cases(what, arguments.seeds, arguments.fold_seeds)]
-        arrays: dict[str, np.ndarray] = {}
-        for found in joblib.Parallel(n_jobs=arguments.jobs, return_as="generator_unordered")(tasks):
-            arrays |= found
-        np.savez_compressed(arguments.out / f"{what}.npz", **arrays)
-        print(f"{what}: {len(tasks)} fits", flush=True)
+        wanted = list(cases(what, arguments.seeds, arguments.fold_seeds))
+        for count in sorted({case.rare_labels for case in wanted}):
+            tasks = [joblib.delayed(gather)(case) for case in wanted if case.rare_labels == count]
+            arrays: dict[str, np.ndarray] = {}
+            for found in joblib.Parallel(n_jobs=arguments.jobs, return_as="generator_unordered")(tasks):
+                arrays |= found
+            np.savez_compressed(arguments.out / f"{what}-{count}.npz", **arrays)
+            print(f"{what}, {count} rare labels expected: {len(tasks)} fits", flush=True)
 
 
 if __name__ == "__main__":

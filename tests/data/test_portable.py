@@ -1,6 +1,7 @@
 """Portable files: what goes in comes out, and files from strangers are refused before anything runs."""
 
 import io
+import json
 import os
 import pickle
 import zipfile
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from edge_cases import odd_table, typed_graph
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -46,18 +48,62 @@ def small_graph(**options):
     return RareGraph(**(defaults | options))
 
 
-@pytest.mark.parametrize("graph", [small_graph(), make_transactions(50, seed=0), small_graph(x=np.eye(3)[:, :2])])
+@pytest.mark.parametrize(
+    "graph", [small_graph(), make_transactions(50, seed=0), small_graph(x=np.eye(3)[:, :2]), typed_graph()]
+)
 def test_everything_survives_the_round_trip(graph, tmp_path):
     graph.save(tmp_path / "graph.npz")
     again = RareGraph.load(tmp_path / "graph.npz")
-    for name in ("x", "edge_index", "y", "edge_weight", "node_ids", "original_y", "true_probability"):
+    for name in ("x", "edge_index", "y", "edge_weight", "node_ids", "original_y", "true_probability", "node_type"):
         assert same(getattr(graph, name), getattr(again, name)), name
-    for name in ("rare_class", "class_names", "feature_names", "schema", "name"):
+    for name in ("rare_class", "class_names", "feature_names", "schema", "name", "node_type_names"):
         assert getattr(graph, name) == getattr(again, name), name
     if graph.public_split is not None:
         for part in ("train", "val", "test"):
             assert same(getattr(graph.public_split, part), getattr(again.public_split, part))
     assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("typed", [True, False])
+@pytest.mark.parametrize("num_edges", [0, 20])
+def test_edges_survive_the_round_trip(directed, typed, num_edges, tmp_path):
+    table = odd_table(num_edges=num_edges, directed=directed, typed=typed)
+    graph = RareGraph(x=np.zeros((12, 0)), edge_index=np.zeros((2, 0), int), y=np.zeros(12, int), edges=table)
+    graph.save(tmp_path / "graph.npz")
+    again = RareGraph.load(tmp_path / "graph.npz").edges
+    for name in ("source", "target", "type"):
+        assert same(getattr(table, name), getattr(again, name)), name
+    assert (table.directed, table.type_names) == (again.directed, again.type_names)
+    for one, other in zip(table.columns, again.columns, strict=True):
+        assert (one.name, one.kind, one.categories) == (other.name, other.kind, other.categories)
+        np.testing.assert_array_equal(one.values, other.values)
+        assert one.values.dtype == other.values.dtype
+
+
+def test_edges_that_do_not_fit_are_refused(tmp_path):
+    path = tmp_path / "graph.npz"
+    typed_graph().save(path)
+    good = read_arrays(path)
+
+    def said(**changes):
+        told = json.loads(good["edges_columns"].tobytes().decode()) | changes
+        return {"edges_columns": np.frombuffer(json.dumps(told).encode(), dtype=np.uint8)}
+
+    changes = {
+        "edges.source must name nodes": {"edges_ends": good["edges_ends"] + 100},
+        "one value per edge": {"edges_numbers": good["edges_numbers"][:, 1:]},
+        "'value' has no values": {"edges_numbers": good["edges_numbers"][:0]},
+        "lacks 'edges_codes'": {"edges_codes": None},
+        "type must hold": {"edges_type": good["edges_type"] + 5},
+        "node_type must hold": {"node_type": good["node_type"] - 1},
+        "kind must be": said(columns=[{"name": "value", "kind": "pickle", "categories": []}]),
+        "lacks 'columns'": {"edges_columns": np.frombuffer(b"{}", dtype=np.uint8)},
+    }
+    for message, change in changes.items():
+        write_arrays(path, {name: array for name, array in (good | change).items() if array is not None})
+        with pytest.raises(DataError, match=message):
+            RareGraph.load(path)
 
 
 def test_the_same_graph_gives_the_same_bytes(tmp_path):
@@ -164,7 +210,7 @@ def test_what_is_no_graph_is_said(tmp_path):
 @given(data=st.data())
 def test_damaged_files_give_a_graph_or_our_error(data, tmp_path):
     path = tmp_path / "graph.npz"
-    small_graph().save(path)
+    data.draw(st.sampled_from([small_graph, typed_graph]))().save(path)
     content = bytearray(path.read_bytes())
     if data.draw(st.booleans()):
         content = content[: data.draw(st.integers(0, len(content) - 1))]

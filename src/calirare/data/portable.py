@@ -2,7 +2,8 @@
 
 A file holds `edge_index`, `y` and the features, dense (`x`) or as CSR (`x_indptr`, `x_indices`, `x_data`, `x_shape`).
 All else is optional: `edge_weight`, `original_y`, `true_probability`, `node_ids`, `feature_names`, `class_names`,
-`rare_class`, `name`, `schema` (JSON), and the masks `train_mask`, `val_mask`, `test_mask`, `unlabelled_mask`.
+`rare_class`, `name`, `schema` (JSON), `node_type`, `node_type_names`, the masks `train_mask`, `val_mask`, `test_mask`,
+`unlabelled_mask`, and the edges as they came (see `calirare.data.portable_edges`).
 """
 
 from __future__ import annotations
@@ -17,16 +18,19 @@ import scipy.sparse as sp
 
 from calirare.data.archive import MAX_BYTES, read_arrays, write_arrays
 from calirare.data.arrays import UNKNOWN
+from calirare.data.portable_edges import edges_from_arrays, edges_to_arrays
 from calirare.errors import CalirareError, DataError, LabelError
 
 Graph = TypeVar("Graph")
-FORMAT = 1
-_OPTIONAL = ("edge_weight", "original_y", "true_probability")
+FORMAT = 2
+"""Files with an edge table or kinds of node are of format 2, so that a reader who would drop them refuses; others of 1."""
+_OPTIONAL = ("edge_weight", "original_y", "true_probability", "node_type")
 
 
 def write_graph(graph: Any, path: Path) -> None:
     """Write a `RareGraph` whole or not at all; the same graph gives the same bytes."""
-    arrays = {"format": np.array(FORMAT), "edge_index": graph.edge_index, "y": graph.y}
+    version = 1 if graph.edges is None and graph.node_type is None else FORMAT
+    arrays = {"format": np.array(version), "edge_index": graph.edge_index, "y": graph.y}
     arrays |= features_to_arrays(graph.x) if sp.issparse(graph.x) else {"x": graph.x}
     arrays |= {name: getattr(graph, name) for name in _OPTIONAL if getattr(graph, name) is not None}
     arrays["rare_class"] = np.array(graph.rare_class)
@@ -39,6 +43,10 @@ def write_graph(graph: Any, path: Path) -> None:
         arrays["feature_names"] = np.array(graph.feature_names, dtype=str)
     if graph.schema is not None:
         arrays["schema"] = np.frombuffer(json.dumps(graph.schema).encode(), dtype=np.uint8)
+    if graph.node_type is not None:
+        arrays["node_type_names"] = np.array(graph.node_type_names, dtype=str)
+    if graph.edges is not None:
+        arrays |= edges_to_arrays(graph.edges)
     if graph.public_split is not None:
         for part in ("train", "val", "test"):
             mask = np.zeros(graph.num_nodes, dtype=bool)
@@ -88,6 +96,10 @@ def _arguments(arrays: dict[str, np.ndarray], rare_class: int | None, stem: str)
         options["schema"] = json.loads(arrays["schema"].astype(np.uint8).tobytes().decode())
     if "feature_names" in arrays:
         options["feature_names"] = tuple(arrays["feature_names"].tolist())
+    if "node_type_names" in arrays:
+        options["node_type_names"] = tuple(arrays["node_type_names"].tolist())
+    if "edges_ends" in arrays:
+        options["edges"] = edges_from_arrays(arrays)
     if "train_mask" in arrays:
         options["public_split"] = {part: arrays[f"{part}_mask"].astype(bool) for part in ("train", "val", "test")}
     return options | {

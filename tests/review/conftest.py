@@ -81,7 +81,7 @@ def database(request, tmp_path):
 
     url = request.getfixturevalue("postgres_url")
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("DROP TABLE IF EXISTS calirare_decisions")
+        connection.execute("DROP TABLE IF EXISTS calirare_decisions, calirare_events")
     yield url
 
 

@@ -7,11 +7,15 @@ import io
 import json
 import sqlite3
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from calirare.errors import InputError
+from calirare.review.app import open_desk
+from calirare.review.snapshot import Snapshot
 from calirare.review.store import DecisionStore
 from calirare.review.view import View
 
@@ -150,3 +154,41 @@ def test_no_other_files_leave(client, path):
 @pytest.mark.parametrize("view", ["not json", "[1]", '{"miss": "a"}', '{"miss": 1e999}', '{"alarm": -1}'])
 def test_a_view_that_makes_no_sense(client, view):
     assert client.get("/export/queue.csv", query_string={"view": view}).status_code in (200, 400)
+
+
+def test_a_database_that_was_moved_away_takes_no_decision(client, desk, model, node):
+    (model / "decisions.sqlite").rename(model / "away.sqlite")
+    answer = decide(client, node)
+    assert answer.status_code == 503 and "nothing was stored" in answer.json["error"]
+    (model / "away.sqlite").rename(model / "decisions.sqlite")
+    assert decide(client, node).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "database", ["sqlite:///", "sqlite://", "sqlite:///:memory:", "sqlite:///file:x?mode=memory&uri=true"]
+)
+def test_a_desk_without_a_file_for_its_decisions_does_not_start(model, database):
+    with pytest.raises(InputError, match="file"):
+        open_desk(model, database)
+
+
+def test_an_undo_gives_the_row_back_to_who_decided_before(client, desk, node):
+    desk.store.record(node, "normal", reviewer="bob", model_version="m", seen=0, action_key="b")
+    seen = desk.store.since()[-1].id
+    row = decide(client, node, "rare", seen=seen).json["decision"]
+    answer = client.post("/api/undo", json={"decision": row["id"], "key": "k2"})
+    assert (answer.json["stands"]["decision"], answer.json["stands"]["reviewer"]) == ("normal", "bob")
+    index = desk.snapshot.find(node)
+    assert desk.queue.columns(np.array([index]), View())["reviewer"] == ["bob"]
+    last = read_csv(client.get("/export/decisions.csv"))[-1]
+    assert (last["reviewer"], last["stands_by"], last["stands"]) == ("ada", "bob", str(seen))
+
+
+def test_altered_scores_are_not_believed(model, caplog):
+    [file] = model.glob("scores-*.npz")
+    honest = Snapshot.load(model).scores.probability
+    arrays = dict(np.load(file))
+    arrays["probability"] = arrays["probability"][::-1].copy()
+    np.savez_compressed(file, **arrays)
+    assert np.array_equal(Snapshot.load(model).scores.probability, honest)
+    assert "was altered" in caplog.text

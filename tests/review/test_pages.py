@@ -85,7 +85,7 @@ def test_errors_of_callbacks_in_words(monkeypatch, error, says, hides):
 
 def test_a_desk_that_cannot_open_lets_go_of_its_database(model, monkeypatch):
     closed = []
-    monkeypatch.setattr(app.DecisionStore, "close", lambda store: closed.append(store.engine.dispose()))
+    monkeypatch.setattr(app.DecisionStore, "close", lambda store: closed.append(store.database.engine.dispose()))
     next(model.glob("arrays-*.safetensors")).write_bytes(b"")
     with pytest.raises(DataError):
         app.open_desk(model)

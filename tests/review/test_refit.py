@@ -205,7 +205,7 @@ def test_decisions_of_other_nodes_are_counted_not_used(tmp_path):
     store.record("gone", "rare", reviewer="a", model_version="m", seen=0, action_key="1")
     store.record(str(graph.ids[3]), "unsure", reviewer="a", model_version="m", seen=0, action_key="2")
     store.close()
-    decided = as_labels(read_decisions(tmp_path / "d.sqlite"), index_of(graph))
+    decided = as_labels(read_decisions(tmp_path / "d.sqlite", graph), index_of(graph))
     assert (decided.nodes.size, decided.unsure, decided.unknown) == (0, 1, 1)
     with pytest.raises(LabelError, match="decide some cases first"):
         fit_with_decisions(cr.RareCategoryClassifier(), graph, Base(graph.y, None), decided)

@@ -18,8 +18,10 @@ from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
 from calirare.errors import DataError, InputError
+from calirare.review.book import DecisionBook
 from calirare.review.database import database_url, write_ahead
-from calirare.review.store import CHOICES, ConflictError, DecisionStore
+from calirare.review.events import EventLog
+from calirare.review.store import CHOICES, ConflictError, DecisionStore, node_key, standing
 
 
 def record(store, node="A1", decision="rare", reviewer="ada", seen=0, key=None, note=""):
@@ -111,7 +113,7 @@ def test_undo_of_what_is_not_yours_or_not_last_is_refused(store):
 )
 def test_even_sql_cannot_change_what_was_decided(store, statement):
     row = record(store)
-    with store.engine.connect() as connection, pytest.raises(DatabaseError, match="kept as they were made"):
+    with store.database.engine.connect() as connection, pytest.raises(DatabaseError, match="kept as they were made"):
         connection.execute(text(statement))
     assert store.since() == [row]
 
@@ -271,3 +273,91 @@ def test_passwords_stay_out_of_messages():
         DecisionStore.open("postgresql://desk:hunter2secret@127.0.0.1:1/none")
     assert "hunter2secret" not in str(error.value)
     assert database_url("postgres://u@h/d").drivername == "postgresql+psycopg"
+
+
+def test_after_an_undo_the_decision_that_stands_is_named(store):
+    first = record(store, decision="normal", reviewer="bob")
+    second = record(store, decision="rare", reviewer="ada", seen=first.id)
+    back = store.undo(second.id, reviewer="ada", model_version="m2", action_key="z")
+    rows = {row.id: row for row in store.since()}
+    assert standing(back, rows) == first and standing(second, rows) == second
+    book = DecisionBook(store)
+    book.refresh()
+    assert book.of("A1") == back and book.standing("A1") == first
+    again = store.undo(back.id, reviewer="ada", model_version="m2", action_key="zz")
+    assert standing(again, {row.id: row for row in store.since()}) == second
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT OR REPLACE INTO calirare_decisions SELECT id, node_key, node_id, 'normal', note, time, reviewer, "
+        "model_version, supersedes, undoes, action_key, network FROM calirare_decisions",
+        "REPLACE INTO calirare_decisions SELECT id + 7, node_key, node_id, 'normal', note, time, reviewer, "
+        "model_version, supersedes, undoes, 'fresh', network FROM calirare_decisions",
+        "INSERT INTO calirare_decisions SELECT id, node_key, node_id, 'normal', note, time, reviewer, model_version, "
+        "supersedes, undoes, action_key, network FROM calirare_decisions WHERE 1 ON CONFLICT DO UPDATE SET decision='x'",
+        "UPDATE OR REPLACE calirare_events SET value = 'x'",
+        "DELETE FROM calirare_events",
+        "INSERT OR REPLACE INTO calirare_events SELECT id, network, kind, subject, 'x', time, reviewer FROM calirare_events",
+    ],
+)
+def test_nothing_replaces_a_row(tmp_path, statement):
+    store = DecisionStore.open(tmp_path / "d.sqlite")
+    row, event = record(store), EventLog(store.database).add("setting", "budget", "5", reviewer="ada")
+    with (
+        sqlite3.connect(tmp_path / "d.sqlite") as raw,
+        pytest.raises(sqlite3.IntegrityError, match="as they were made"),
+    ):
+        raw.execute(statement)
+    raw.close()
+    assert store.since() == [row] and EventLog(store.database).since() == [event]
+    store.close()
+
+
+@pytest.mark.parametrize("how", ["rename", "unlink", "replace", "wal"])
+def test_no_decision_is_acknowledged_by_a_database_that_has_gone(tmp_path, how):
+    file = tmp_path / "d.sqlite"
+    store = DecisionStore.open(file)
+    kept = record(store, node="before")
+    if how == "wal":
+        (tmp_path / "d.sqlite-wal").unlink()
+    else:
+        file.rename(tmp_path / "away") if how != "unlink" else file.unlink()
+        if how == "replace":
+            DecisionStore.open(file).close()
+    for turn in range(18):
+        with pytest.raises(DataError, match="moved, removed or replaced"):
+            record(store, node=f"N{turn}")
+    if how == "rename":
+        (tmp_path / "away").rename(file)
+        assert [row.id for row in store.since()] == [kept.id]
+        assert record(store, node="after").id > kept.id
+    store.close()
+
+
+def test_a_database_of_the_earlier_version_is_brought_up_to_date(tmp_path):
+    file = tmp_path / "d.sqlite"
+    with sqlite3.connect(file) as raw:
+        raw.execute(
+            "CREATE TABLE calirare_decisions (id INTEGER PRIMARY KEY AUTOINCREMENT, node_key VARCHAR(64) NOT NULL, "
+            "node_id TEXT NOT NULL, decision VARCHAR(16) NOT NULL, note TEXT NOT NULL, time DATETIME NOT NULL, "
+            "reviewer TEXT NOT NULL, model_version VARCHAR(64) NOT NULL, supersedes INTEGER NOT NULL, "
+            "undoes INTEGER NOT NULL, action_key VARCHAR(64) NOT NULL, UNIQUE (node_key, supersedes), UNIQUE (action_key))"
+        )
+        raw.execute(
+            "INSERT INTO calirare_decisions VALUES (1, ?, 'A1', 'rare', '', '2026-01-01 00:00:00', 'ada', 'm', 0, 0, 'k')",
+            [node_key("A1")],
+        )
+    raw.close()
+    with pytest.raises(DataError, match="earlier version"):
+        DecisionStore.open(file, create=False)
+    store = DecisionStore.open(file)
+    assert store.current()["A1"].reviewer == "ada"
+    assert record(store, seen=1, decision="normal").supersedes == 1
+    store.close()
+
+
+def test_a_database_without_a_file_is_refused():
+    with pytest.raises(InputError, match="names no file"):
+        DecisionStore.open("sqlite:///")

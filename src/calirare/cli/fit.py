@@ -53,6 +53,9 @@ def fit(
         str | None,
         typer.Option(help="Reviewers' decisions as further labels: a model folder, an SQLite file or a database URL."),
     ] = None,
+    network: Annotated[
+        str, typer.Option(help="Name of the network whose decisions count, in a database that holds several.")
+    ] = "",
     seed: Seed = 0,
     device: Device = "auto",
     id_column: IdColumn = None,
@@ -98,7 +101,7 @@ def fit(
     )
     used = None
     if decisions is not None:
-        classifier, graph, used = _fit_with_decisions(classifier, graph, split, decisions, out)
+        classifier, graph, used = _fit_with_decisions(classifier, graph, split, decisions, network, out)
     else:
         with console.epochs("Training") as step:
             classifier.fit(graph, split, progress=step)
@@ -108,14 +111,14 @@ def fit(
 
 
 def _fit_with_decisions(
-    classifier: RareCategoryClassifier, graph: RareGraph, split: Split | None, decisions: str, out: Path
+    classifier: RareCategoryClassifier, graph: RareGraph, split: Split | None, decisions: str, network: str, out: Path
 ) -> tuple[RareCategoryClassifier, RareGraph, int]:
     """As `fit` and `save`, with the decisions among the labels; a model that is there already is kept."""
     from calirare.review.refit import fit_from_store
     from calirare.review.versions import Base, install
 
     with console.epochs("Training") as step:
-        fitted, labelled, used = fit_from_store(classifier, graph, split, decisions, progress=step)
+        fitted, labelled, used = fit_from_store(classifier, graph, split, decisions, network=network, progress=step)
     with console.working("Saving"):
         install(fitted, labelled, Base(graph.y, split), out)
     return fitted, labelled, int(used.nodes.size)

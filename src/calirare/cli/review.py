@@ -22,6 +22,9 @@ def review(
         str | None,
         typer.Option(help="Database of decisions: postgresql://… or sqlite:///…; default: decisions.sqlite in MODEL."),
     ] = None,
+    network: Annotated[
+        str, typer.Option(help="Name of this network, where one database holds the decisions of several.")
+    ] = "",
     host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs --token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0: a free one.")] = 8050,
     token: Annotated[
@@ -50,7 +53,7 @@ def review(
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a short queue is no news
     with console.working("Scoring every node"):
-        desk = open_desk(model, db)
+        desk = open_desk(model, db, network)
     server = DeskServer(desk, access)
     if as_json:
         console.show_json({"url": server.url, "model": desk.snapshot.version, "decisions": desk.store.name})

@@ -52,7 +52,8 @@ def _add_decisions(server: Flask, desk: Desk, access: Access) -> None:
             reviewer=current_reviewer(access) or "",
             action_key=_text(data, "key"),
         )
-        return jsonify(ok=True, decision=row.as_dict())
+        stands = desk.book.standing(row.node_id)
+        return jsonify(ok=True, decision=row.as_dict(), stands=None if stands is None else stands.as_dict())
 
 
 def _add_exports(server: Flask, desk: Desk) -> None:

@@ -20,6 +20,7 @@ except ModuleNotFoundError as error:
 
 from calirare.persistence.folder import model_version
 from calirare.review.api import add_routes
+from calirare.review.database import database_url
 from calirare.review.desk import Desk
 from calirare.review.pages import case_page, model_page, quality_page, queue_page, shell
 from calirare.review.security import LARGEST_REQUEST, Access, guard
@@ -42,15 +43,24 @@ _INDEX = """<!DOCTYPE html>
 </html>"""
 
 
-def open_desk(model: str | Path, db: str | None = None) -> Desk:
+def open_desk(model: str | Path, db: str | None = None, network: str = "") -> Desk:
     """A desk for a model folder; decisions go to `db`, else to a file beside the model."""
     model_version(model)  # refuses what is no model before a database is made in its place
-    store = DecisionStore.open(model if db is None else db)
+    where = model if db is None else db
+    _refuse_memory(where)
+    store = DecisionStore.open(where, network=network)
     try:
         return Desk(model, store)
     except BaseException:
         store.close()
         raise
+
+
+def _refuse_memory(where: str | Path) -> None:
+    url = database_url(where)
+    file = url.database or ""
+    if url.get_backend_name() == "sqlite" and (file in ("", ":memory:") or file.startswith("file:") or url.query):
+        raise InputError("the desk keeps its decisions in a file; give --db sqlite:///FILE, or postgresql://….")
 
 
 def make_app(desk: Desk, access: Access) -> Dash:

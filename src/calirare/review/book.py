@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from calirare.review.store import CHOICES, OPEN, Decision, DecisionStore, stored_text
+from calirare.review.store import CHOICES, OPEN, Decision, DecisionStore, standing, stored_text
 
 STATES = (OPEN, *CHOICES)
 _FRESH = 0.25  # seconds for which what was read stands
@@ -27,6 +27,7 @@ class DecisionBook:
         self.store = store
         self._lock = threading.Lock()
         self._current: dict[str, Decision] = {}
+        self._rows: dict[int, Decision] = {}
         self._index: dict[str, int] = {}
         self._codes = np.zeros(0, dtype=np.int8)
         self._settled = 0
@@ -73,6 +74,11 @@ class DecisionBook:
         """The last row of a node."""
         return self._current.get(stored_text(node_id))
 
+    def standing(self, node_id: str) -> Decision | None:
+        """The decision of a node that is in force, after an undo the one that it brought back; None if there is none."""
+        last = self.of(node_id)
+        return None if last is None else standing(last, self._rows)
+
     @property
     def codes(self) -> np.ndarray:
         """`(N,)` index into `STATES`."""
@@ -85,6 +91,7 @@ class DecisionBook:
             return dict(self._current)
 
     def _take(self, decision: Decision) -> None:
+        self._rows[decision.id] = decision
         known = self._current.get(decision.node_id)
         if known is None or known.id < decision.id:
             self._current[decision.node_id] = decision

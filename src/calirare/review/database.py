@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from calirare.errors import InputError, MissingDependencyError
+from calirare.errors import DataError, InputError, MissingDependencyError
 
 FILE = "decisions.sqlite"
 """The SQLite file beside a model."""
@@ -42,7 +45,82 @@ def database_url(where: str | Path) -> URL:
         return url.set(drivername="postgresql+psycopg")
     if kind != "sqlite":
         raise InputError(f"the database must be SQLite or PostgreSQL; got {kind!r}.")
+    if url.database == "":
+        raise InputError("the database names no file; give sqlite:///FILE, with three slashes and a path.")
     return url
+
+
+class Database:
+    """A database, and the certainty that what was written to it can be found where it was said to be.
+
+    An SQLite file that is renamed or removed while it is open goes on taking rows, and they vanish with it. So the file at
+    the path is compared with the one that was opened, before and after every use.
+
+    Args:
+        url: From `database_url`.
+    """
+
+    def __init__(self, url: URL) -> None:
+        self.engine = make_engine(url)
+        is_file = url.get_backend_name() == "sqlite" and url.database not in (None, ":memory:")
+        self.file = Path(str(url.database)).absolute() if is_file else None
+        self._opened: tuple[int, int] | None = None
+
+    @property
+    def name(self) -> str:
+        """The address without the password."""
+        return self.engine.url.render_as_string(hide_password=True)
+
+    def settle(self) -> None:
+        """Remember which file was opened; call once its tables are there."""
+        if self.file is not None:
+            self._opened = _identity(self.file)
+
+    @contextmanager
+    def connected(self, *, writing: bool = False) -> Iterator[Any]:
+        """A connection whose every statement stands on its own; the database's errors become ours.
+
+        Raises:
+            DataError: It cannot be reached, or its file is no longer the one that was opened. What the block wrote is then
+                not acknowledged.
+        """
+        self._check_file(writing=False)
+        try:
+            with self.engine.connect() as connection:
+                yield connection
+                self._check_file(writing)
+        except SQLAlchemyError as error:
+            reason = str(getattr(error, "orig", None) or error).strip().splitlines()
+            raise DataError(
+                f"the decisions in {self.name} cannot be read or written: {reason[0] if reason else error}."
+            ) from error
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    def _check_file(self, writing: bool) -> None:
+        if self.file is None or self._opened is None:
+            return
+        log = self.file.with_name(f"{self.file.name}-wal")  # where a row is until the file itself takes it in
+        if _identity(self.file) != self._opened or (writing and self._writes_ahead() and not log.exists()):
+            raise DataError(
+                f"{self.file} was moved, removed or replaced while the desk was open; nothing more is stored there. "
+                "Put it back, or start the desk again."
+            )
+
+    def _writes_ahead(self) -> bool:
+        if not hasattr(self, "_wal"):
+            with self.engine.connect() as connection:
+                self._wal = connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+        return self._wal
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def make_engine(url: URL) -> Engine:

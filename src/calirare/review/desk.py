@@ -12,7 +12,9 @@ from calirare.errors import InputError
 from calirare.persistence.folder import model_version
 from calirare.review import versions
 from calirare.review.book import DecisionBook
+from calirare.review.events import EventLog
 from calirare.review.jobs import Job, Report
+from calirare.review.network import join_network
 from calirare.review.quality import Quality, measure
 from calirare.review.queue import Queue
 from calirare.review.refit import Change, as_labels, compare_models, refit
@@ -61,8 +63,10 @@ class Desk:
         self.model = Path(model)
         self.store = store
         self.book = DecisionBook(store)
+        self.log = EventLog(store.database, store.network)
         self._versions: set[str] = set()
         self.station = self._open(Snapshot.load(self.model))
+        join_network(self.log, self.snapshot.graph)
         self.outcome: Outcome | None = None
         self.job = Job(self._refit)
         self._switching = threading.Lock()

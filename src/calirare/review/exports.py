@@ -10,7 +10,7 @@ import numpy as np
 from calirare.data.tables.export import write_csv, write_parquet
 from calirare.errors import InputError
 from calirare.review.queue import Queue
-from calirare.review.store import Decision, DecisionStore, stored_text
+from calirare.review.store import Decision, DecisionStore, standing, stored_text
 from calirare.review.view import View
 
 FORMATS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
@@ -27,6 +27,8 @@ def export_queue(queue: Queue, view: View, kind: str) -> bytes:
 def export_decisions(store: DecisionStore, kind: str) -> bytes:
     """Every row ever written, oldest first; times in UTC."""
     rows = store.since()
+    by_id = {row.id: row for row in rows}
+    stands = [standing(row, by_id) for row in rows]
     columns: dict[str, Any] = {}
     for name in _DECISION_COLUMNS:
         values = [getattr(row, name) for row in rows]
@@ -36,6 +38,9 @@ def export_decisions(store: DecisionStore, kind: str) -> bytes:
             columns[name] = np.array(values, dtype=np.int64)
         else:
             columns[name] = values
+    # After each row: whose decision is in force, which after an undo is not that of who took theirs back.
+    columns["stands"] = np.array([0 if one is None else one.id for one in stands], dtype=np.int64)
+    columns["stands_by"] = ["" if one is None else one.reviewer for one in stands]
     return encode(columns, kind)
 
 

@@ -91,7 +91,7 @@ class Queue:
         parts = judgement.decisions
         picked = Decisions(*(getattr(parts, name)[place] for name in Decisions.__dataclass_fields__))
         p, lower, upper = (column[nodes] for column in (scores.probability, scores.lower, scores.upper))
-        last = [self.book.of(name) for name in snapshot.ids[nodes]]
+        stands = [self.book.standing(name) for name in snapshot.ids[nodes]]
         return {
             "id": snapshot.ids[nodes].tolist(),
             "probability": p.tolist(),
@@ -100,8 +100,8 @@ class Queue:
             "action": picked.action.tolist(),
             "saves": picked.gain.tolist(),
             "reason": write_reasons(snapshot.wording, p, lower, upper, picked, view.costs).tolist(),
-            "decision": [OPEN if one is None else one.decision for one in last],
-            "reviewer": ["" if one is None or one.decision == OPEN else one.reviewer for one in last],
+            "decision": [OPEN if one is None else one.decision for one in stands],
+            "reviewer": ["" if one is None else one.reviewer for one in stands],
         }
 
     def position(self, view: View, node: int) -> tuple[int | None, int | None, int | None, int]:

@@ -21,6 +21,8 @@ from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.fitting import ReadLabels
 from calirare.estimator.methods import get_method
 from calirare.metrics import Estimate
+from calirare.review.events import EventLog
+from calirare.review.network import check_network
 from calirare.review.quality import judge
 from calirare.review.snapshot import Snapshot
 from calirare.review.store import Decision, DecisionStore, stored_text
@@ -56,10 +58,11 @@ class Change:
     after: dict[str, Estimate]
 
 
-def read_decisions(where: str | Path) -> list[Decision]:
-    """The current decisions of a database, a model folder or an SQLite file."""
-    store = DecisionStore.open(where, create=False)
+def read_decisions(where: str | Path, graph: RareGraph, network: str = "") -> list[Decision]:
+    """The current decisions about a graph in a database, a model folder or an SQLite file."""
+    store = DecisionStore.open(where, network=network, create=False)
     try:
+        check_network(EventLog(store.database, store.network), graph)
         return list(store.current().values())
     finally:
         store.close()
@@ -127,10 +130,11 @@ def fit_from_store(
     split: Split | None,
     where: str | Path,
     *,
+    network: str = "",
     progress: Progress | None = None,
 ) -> tuple[RareCategoryClassifier, RareGraph, Decided]:
     """(fitted model, graph with the decisions as labels, the decisions used), for a graph fresh from its tables."""
-    decided = as_labels(read_decisions(where), index_of(graph))
+    decided = as_labels(read_decisions(where, graph, network), index_of(graph))
     fitted, labelled = fit_with_decisions(clf, graph, Base(graph.y, split), decided, progress=progress)
     return fitted, labelled, decided
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.archive import read_arrays, write_arrays
+from calirare.data.archive import content_sha256, read_arrays, write_arrays
 from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph
 from calirare.decisions.forecast import CalibrationDraws
@@ -23,6 +24,7 @@ from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.fitting import ReadLabels
 from calirare.estimator.methods import get_method
 from calirare.persistence.folder import load, load_graph, model_version
+from calirare.persistence.writing import reading
 from calirare.review.store import stored_text
 from calirare.review.versions import Base, load_base
 
@@ -103,8 +105,9 @@ class Snapshot:
     @classmethod
     def load(cls, model: Path) -> Self:
         """Read a model folder with its graph; scores come from the file of an earlier start, or are computed."""
-        clf, graph, version = load(model), load_graph(model), model_version(model)
-        snapshot = cls(version, clf, graph, load_base(model, clf, graph), load_scores(model, clf, graph))
+        with reading(model):  # model, graph and scores of one and the same save
+            clf, graph, version = load(model), load_graph(model), model_version(model)
+            snapshot = cls(version, clf, graph, load_base(model, clf, graph), load_scores(model, clf, graph))
         if len(snapshot.index) < graph.num_nodes:
             twice = next(name for node, name in enumerate(snapshot.ids) if snapshot.find(name) != node)
             raise DataError(
@@ -169,10 +172,12 @@ def load_scores(model: Path, clf: RareCategoryClassifier, graph: RareGraph) -> S
     """The scores from the file beside the model if they are of exactly this model and graph, else new ones."""
     file = _scores_file(model)
     try:
-        scores = Scores.from_arrays(read_arrays(file))
-        if scores.fits(graph):
+        arrays = read_arrays(file)
+        found = arrays.pop("checksum", np.zeros(0)).tobytes()
+        scores = Scores.from_arrays(arrays)
+        if found == _checksum(file, arrays) and scores.fits(graph):
             return scores
-        logger.warning("%s does not fit this model; the nodes are scored again.", file)
+        logger.warning("%s was altered, or does not fit this model; the nodes are scored again.", file)
     except (DataError, KeyError):
         pass  # not there yet, or not ours
     scores = Scores.of(clf, graph)
@@ -183,12 +188,18 @@ def load_scores(model: Path, clf: RareCategoryClassifier, graph: RareGraph) -> S
 def keep_scores(model: Path, scores: Scores) -> None:
     """Write the current model's scores beside it, so that the next start is quick; those of a few others stay."""
     try:
-        write_arrays(_scores_file(model), scores.to_arrays())
+        file, arrays = _scores_file(model), scores.to_arrays()
+        write_arrays(file, arrays | {"checksum": np.frombuffer(_checksum(file, arrays), dtype=np.uint8)})
         newest_first = sorted(model.glob("scores-*.npz"), key=lambda file: file.stat().st_mtime, reverse=True)
         for old in newest_first[_SCORES_KEPT:]:
             old.unlink(missing_ok=True)
     except OSError as error:  # a read-only folder, a full disk: the desk works without
         logger.warning("the scores could not be kept for the next start: %s", error)
+
+
+def _checksum(file: Path, arrays: dict[str, np.ndarray]) -> bytes:
+    """sha256 over the scores and the file's name, which says whose they are; tells an altered or renamed file."""
+    return hashlib.sha256(f"{file.name} {content_sha256(arrays)}".encode()).digest()
 
 
 def _scores_file(model: Path) -> Path:

@@ -7,24 +7,23 @@ reviewers who saw the same state one is told what the other decided. Taking a de
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
 try:
-    from sqlalchemy import Engine, func, insert, select
-    from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+    from sqlalchemy import func, insert, select
+    from sqlalchemy.exc import IntegrityError
 except ModuleNotFoundError:
     from calirare.errors import MissingDependencyError
 
     raise MissingDependencyError("SQLAlchemy", "review") from None
 
 from calirare.errors import CalirareError, DataError, InputError
-from calirare.review.database import database_url, make_engine
-from calirare.review.tables import DECISIONS, create_table, table_exists
+from calirare.review.database import Database, database_url
+from calirare.review.tables import DECISIONS, create_tables, knows_networks, table_exists
 
 CHOICES = ("rare", "normal", "unsure")
 OPEN = "open"
@@ -77,20 +76,34 @@ class ConflictError(CalirareError):
         super().__init__(message)
 
 
-def node_key(node_id: str) -> str:
-    """What stands for a node id in an index.
+def node_key(node_id: str, network: str = "") -> str:
+    """What stands for a node of a network in an index.
 
-    >>> len(node_key("A0000001")), node_key("a") == node_key("b")
-    (64, False)
+    >>> len(node_key("A0000001")), node_key("a") == node_key("b"), node_key("a") == node_key("a", "cards")
+    (64, False, False)
     """
-    return hashlib.sha256(node_id.encode("utf-8", "surrogatepass")).hexdigest()
+    text = f"{network}\0{node_id}" if network else node_id
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def standing(row: Decision, rows: Mapping[int, Decision]) -> Decision | None:
+    """The decision in force after `row`: itself, or what an undo brought back; None if nothing is decided.
+
+    `rows`: the rows of its node by id.
+    """
+    last: Decision | None = row
+    while last is not None and last.undoes:
+        taken_back = rows.get(last.undoes)
+        last = None if taken_back is None else rows.get(taken_back.supersedes)
+    return last
 
 
 class DecisionStore:
     """The decisions of one network.
 
     Args:
-        engine: Made by `open`.
+        database: Made by `open`.
+        network: Name of the network, where a database holds several.
 
     >>> store = DecisionStore.open("sqlite://")
     >>> first = store.record("A7", "rare", reviewer="ada", model_version="m1", seen=0, action_key="click-1")
@@ -100,35 +113,42 @@ class DecisionStore:
     'open'
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, database: Database, network: str = "") -> None:
+        self.database = database
+        self.network = network
+        self._rows = DECISIONS.c.network == network
 
     @classmethod
-    def open(cls, where: str | Path, *, create: bool = True) -> Self:
+    def open(cls, where: str | Path, *, network: str = "", create: bool = True) -> Self:
         """Open a database: a URL (`sqlite:///…`, `postgresql://…`), a model folder, or an SQLite file.
 
         Args:
             where: A model folder keeps its decisions in `decisions.sqlite`.
-            create: Make the table where there is none; else that is an error.
+            network: Only the decisions of this network are seen.
+            create: Make the tables where there are none, or bring those of an earlier version up to date; else that is
+                an error.
         """
         url = database_url(where)
         if url.get_backend_name() == "sqlite" and url.database and not create and not Path(url.database).is_file():
             raise DataError(f"{url.database} does not exist: no decision has been made yet.")
-        store = cls(make_engine(url))
-        with store._connected() as connection:
+        store = cls(Database(url), check_text(network, "network", LONGEST_NAME))
+        with store.database.connected() as connection:
             if create:
-                create_table(connection)
+                create_tables(connection)
             elif not table_exists(connection):
                 raise DataError(f"{store.name} holds no decisions: it has no table of them.")
+            elif not knows_networks(connection):
+                raise DataError(f"{store.name} is of an earlier version; open it once with `calirare review`.")
+        store.database.settle()
         return store
 
     @property
     def name(self) -> str:
         """The address without the password."""
-        return self.engine.url.render_as_string(hide_password=True)
+        return self.database.name
 
     def close(self) -> None:
-        self.engine.dispose()
+        self.database.close()
 
     # Writing
 
@@ -168,8 +188,8 @@ class DecisionStore:
             ConflictError: Someone decided after it.
             InputError: There is no such decision, or it is another reviewer's.
         """
-        with self._connected() as connection:
-            row = connection.execute(select(DECISIONS).where(DECISIONS.c.id == decision_id)).one_or_none()
+        with self.database.connected() as connection:
+            row = connection.execute(select(DECISIONS).where(DECISIONS.c.id == decision_id, self._rows)).one_or_none()
             if row is None:
                 raise InputError(f"there is no decision {decision_id}.")
             if row.reviewer != stored_text(reviewer):
@@ -190,20 +210,21 @@ class DecisionStore:
         action_key: str,
         key: str | None = None,
     ) -> Decision:
-        key = node_key(node_id) if key is None else key
+        key = node_key(node_id, self.network) if key is None else key
         values = {
             "node_key": key,
             "node_id": stored_text(node_id),
             "decision": decision,
-            "note": _check_text(note, "note", LONGEST_NOTE),
+            "note": check_text(note, "note", LONGEST_NOTE),
             "time": datetime.now(UTC),
-            "reviewer": _check_text(reviewer, "reviewer", LONGEST_NAME, needed=True),
-            "model_version": _check_text(model_version, "model_version", 64),
+            "reviewer": check_text(reviewer, "reviewer", LONGEST_NAME, needed=True),
+            "model_version": check_text(model_version, "model_version", 64),
             "supersedes": seen,
             "undoes": undoes,
-            "action_key": _check_text(action_key, "action_key", 64, needed=True),
+            "action_key": check_text(action_key, "action_key", 64, needed=True),
+            "network": self.network,
         }
-        with self._connected() as connection:
+        with self.database.connected(writing=True) as connection:
             if seen and not _is_row_of(connection, seen, key):
                 raise ConflictError(None)
             try:
@@ -211,7 +232,7 @@ class DecisionStore:
                 number = connection.execute(insert(DECISIONS).values(values)).inserted_primary_key
             except IntegrityError:
                 return self._explain_refusal(connection, key, values["action_key"])
-        shown = {name: value for name, value in values.items() if name not in ("node_key", "action_key")}
+        shown = {name: value for name, value in values.items() if name in Decision.__dataclass_fields__}
         return Decision(id=int(number[0]), **shown)  # type: ignore[arg-type]
 
     def _explain_refusal(self, connection: Any, key: str, action_key: Any) -> Decision:
@@ -227,32 +248,22 @@ class DecisionStore:
 
     def current(self) -> dict[str, Decision]:
         """The last row of every node that has one, by node id."""
-        last = select(func.max(DECISIONS.c.id)).group_by(DECISIONS.c.node_key)
+        last = select(func.max(DECISIONS.c.id)).where(self._rows).group_by(DECISIONS.c.node_key)
         return {row.node_id: row for row in self._read(select(DECISIONS).where(DECISIONS.c.id.in_(last)))}
 
     def history(self, node_id: str) -> list[Decision]:
         """Every row of a node, oldest first."""
-        return self._read(select(DECISIONS).where(DECISIONS.c.node_key == node_key(node_id)).order_by(DECISIONS.c.id))
+        return self._read(
+            select(DECISIONS).where(DECISIONS.c.node_key == node_key(node_id, self.network)).order_by(DECISIONS.c.id)
+        )
 
     def since(self, number: int = 0) -> list[Decision]:
         """Every row with a larger id, oldest first; without a number, all of them."""
-        return self._read(select(DECISIONS).where(DECISIONS.c.id > number).order_by(DECISIONS.c.id))
+        return self._read(select(DECISIONS).where(DECISIONS.c.id > number, self._rows).order_by(DECISIONS.c.id))
 
     def _read(self, query: Any) -> list[Decision]:
-        with self._connected() as connection:
+        with self.database.connected() as connection:
             return [_to_decision(row) for row in connection.execute(query)]
-
-    @contextmanager
-    def _connected(self) -> Iterator[Any]:
-        """A connection whose every statement stands on its own; the database's errors become ours."""
-        try:
-            with self.engine.connect() as connection:
-                yield connection
-        except SQLAlchemyError as error:
-            reason = str(getattr(error, "orig", None) or error).strip().splitlines()
-            raise DataError(
-                f"the decisions in {self.name} cannot be read or written: {reason[0] if reason else error}."
-            ) from error
 
 
 def _is_row_of(connection: Any, number: int, key: str) -> bool:
@@ -269,7 +280,8 @@ def stored_text(text: str) -> str:
     return text.encode("utf-8", "replace").decode().replace("\0", "\u2400")
 
 
-def _check_text(text: Any, what: str, longest: int, *, needed: bool = False) -> str:
+def check_text(text: Any, what: str, longest: int, *, needed: bool = False) -> str:
+    """The text as it is stored, if it is text and not too long."""
     if not isinstance(text, str) or len(text) > longest or (needed and not text.strip()):
         got = f"{len(text):,} characters" if isinstance(text, str) else type(text).__name__
         raise InputError(f"{what} must be text of {'1 to' if needed else 'at most'} {longest:,} characters; got {got}.")

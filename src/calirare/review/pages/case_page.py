@@ -15,7 +15,7 @@ from calirare.review.pages import case_parts as parts
 from calirare.review.pages.picture import draw, legend
 from calirare.review.pages.widgets import card, key
 from calirare.review.security import Access, current_reviewer
-from calirare.review.store import LONGEST_NOTE
+from calirare.review.store import LONGEST_NOTE, standing
 from calirare.review.view import View
 
 _CHOICES = (("rare", "r", "Rare"), ("normal", "n", "Normal"), ("unsure", "u", "Unsure"))
@@ -140,7 +140,8 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
             acted if isinstance(acted, dict) and acted.get("conflict") and acted.get("node") == case["id"] else None
         )
         seen = {"id": case["id"], "model": case.get("model"), "seen": 0 if last is None else last.id}
-        return parts.now(last, conflict), parts.history(rows, current_reviewer(access)), seen
+        stands = None if last is None else standing(last, {row.id: row for row in rows})
+        return parts.now(stands, conflict), parts.history(rows, current_reviewer(access)), seen
 
 
 def _add_acts(app: Dash) -> None:

@@ -9,7 +9,7 @@ from dash import dcc, html
 from calirare.review.attributes import Attribute, Comparison
 from calirare.review.case import Case, Pull
 from calirare.review.pages.widgets import card, case_href, case_link, interval_track, key, percent, pill
-from calirare.review.store import OPEN, Decision
+from calirare.review.store import Decision
 
 _MOST_HISTORY = 20
 
@@ -145,7 +145,7 @@ def pulls(pulls: list[Pull]) -> Any:
     )
 
 
-def now(last: Decision | None, conflict: Any) -> Any:
+def now(stands: Decision | None, conflict: Any) -> Any:
     children: list[Any] = []
     if conflict:
         children.append(
@@ -155,10 +155,10 @@ def now(last: Decision | None, conflict: Any) -> Any:
                 role="alert",
             )
         )
-    if last is None or last.decision == OPEN:
+    if stands is None:
         children.append(html.P("Not decided yet.", className="hint"))
     else:
-        children.append(html.P([pill(last.decision), f" by {last.reviewer}"], className="decided"))
+        children.append(html.P([pill(stands.decision), f" by {stands.reviewer}"], className="decided"))
     return children
 
 

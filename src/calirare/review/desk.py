@@ -117,7 +117,8 @@ class Desk:
         """Take a decision back. See `DecisionStore.undo`."""
         version = self.snapshot.version
         row = self.store.undo(decision_id, reviewer=reviewer, model_version=version, action_key=action_key)
-        self.book.add(row)
+        for known in self.store.history(row.node_id):  # what stands now may have been written elsewhere a moment ago
+            self.book.add(known)
         return row
 
     def go_back_to(self, version: str) -> None:

@@ -47,7 +47,7 @@ with styled():
     left, right = figure.subplots(1, 2)
     bayes = {"cheapest in theory": limits.alone}
     cr.plots.cost_curve.plot(
-        rare, asked.probability, cost_miss=costs.miss, cost_alarm=costs.alarm, thresholds=bayes, ax=left
+        rare, asked.probability, costs=costs, thresholds=bayes, ax=left
     )
     left.legend(loc="upper center")
     left.set_title("No looks: alert above a threshold", loc="left")

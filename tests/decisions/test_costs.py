@@ -105,3 +105,54 @@ def test_nonsense_input_is_refused():
         decide([0.1], Costs(), -1)
     with pytest.raises(InputError, match="one of \\['alert', 'review', 'clear'\\]"):
         Costs().realised(["ignore"], [1])
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 1), st.floats(0, 1e4), st.floats(0, 100), st.floats(0, 20)), min_size=1, max_size=12
+    ),
+    st.integers(0, 6),
+    st.sampled_from([0.0, 0.1]),
+)
+def test_prices_per_node_are_those_of_each_node_alone(cases, budget, review_error):
+    p, miss, alarm, review = np.array(cases).T
+    together = Costs(miss, alarm, review, review_error)
+    found = decide(p, together, budget)
+    gains = []
+    for node, (chance, *prices) in enumerate(cases):
+        m, a, r = prices
+        look = r + review_error * (a * (1 - chance) + m * chance)
+        alone = min(m * chance, a * (1 - chance))
+        gains.append(alone - look)
+        assert found.gain[node] == pytest.approx(alone - look, abs=1e-9)
+        assert found.cost[node] == pytest.approx(look if found.action[node] == "review" else alone, abs=1e-9)
+        if m > 0 and a > 0:
+            assert together.at(node) == Costs(m, a, r, review_error)
+    worth = sorted((gain for gain in gains if gain > 0), reverse=True)[:budget]
+    assert sorted(found.gain[found.action == "review"], reverse=True) == pytest.approx(worth)
+
+
+def test_the_budget_goes_to_the_most_valuable_looks():
+    amounts = np.array([10.0, 5_000.0, 100.0, 800.0])
+    found = decide(np.full(4, 0.05), Costs(miss=amounts, alarm=50, review=1), budget=2)
+    assert found.action.tolist() == ["clear", "review", "clear", "review"]
+    assert found.waiting.tolist() == [False, False, True, False]
+
+
+def test_prices_per_node_are_checked_compared_and_kept():
+    amounts = np.array([1.0, 2.0])
+    costs = Costs(miss=amounts)
+    amounts[0] = 9.0
+    assert costs.miss.tolist() == [1.0, 2.0] and not costs.miss.flags.writeable
+    assert costs == Costs(miss=[1.0, 2.0]) != Costs(miss=[1.0, 3.0]) and hash(costs) == hash(Costs(miss=[1.0, 2.0]))
+    assert costs.per_node and not Costs().per_node and costs.take([True, False]).miss.tolist() == [1.0]
+    with pytest.raises(InputError, match="cost_miss must hold one number of at least 0 per node; 2 of 3 are missing"):
+        Costs(miss=[1.0, np.nan, -1.0])
+    with pytest.raises(InputError, match="cost_alarm must hold numbers; got list"):
+        Costs(alarm=["a", "b"])
+    with pytest.raises(InputError, match="must speak of the same nodes; got \\[2, 3\\]"):
+        Costs(miss=[1.0, 2.0], alarm=[1.0, 2.0, 3.0])
+    with pytest.raises(InputError, match="no common thresholds"):
+        costs.thresholds()
+    with pytest.raises(InputError, match="one for each of the 3 nodes; got 2"):
+        decide([0.1, 0.2, 0.3], costs)

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from calirare import plots
+from calirare.decisions.costs import Costs
 from calirare.errors import MissingDependencyError
 
 FIGURES = [name for name in plots.__all__ if name != "save"]
@@ -20,7 +21,7 @@ def arguments(labels_and_probabilities, small_graph, runs, sensitivity_runs):
     y, probabilities = labels_and_probabilities
     p = probabilities[:, 1]
     models = {"uncalibrated": probabilities, "jackknife": probabilities[:, ::-1]}
-    costs = {"cost_miss": 10, "cost_alarm": 2}
+    costs = {"costs": Costs(miss=10, alarm=2)}
     one_dataset = [row for row in runs if row["dataset"] == "cora"]
     few = {"num_resamples": 5}
     bounds = (p, np.maximum(p - 0.1, 0), np.minimum(p + 0.2, 1))
@@ -59,7 +60,7 @@ def _tick_labels_beyond(ax):
 @pytest.mark.parametrize("name", FIGURES)
 def test_frame_has_equal_columns(name, arguments):
     positional, named = arguments[name][0]
-    names = set(getattr(plots, name).frame.__kwdefaults__ or {}) | {"cost_miss", "cost_alarm"}
+    names = set(getattr(plots, name).frame.__kwdefaults__ or {}) | {"costs"}
     table = getattr(plots, name).frame(*positional, **{key: named[key] for key in named if key in names})
     assert len({column.shape for column in table.values()}) == 1
     assert all(isinstance(column, np.ndarray) and column.ndim == 1 for column in table.values())

@@ -3,13 +3,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from calirare.decisions.costs import Costs
 from calirare.errors import InputError
 from calirare.plots import cost_curve
 
 
 def test_frame_equals_loops(labels_and_probabilities):
     y, p = labels_and_probabilities[0], labels_and_probabilities[1][:, 1]
-    table = cost_curve.frame(y, p, cost_miss=7, cost_alarm=2, num_thresholds=11)
+    table = cost_curve.frame(y, p, costs=Costs(miss=7, alarm=2), num_thresholds=11)
     for k, threshold in enumerate(np.linspace(0, 1, 11)):
         observed, expected = [], []
         for label, score in zip(y, p, strict=True):
@@ -23,25 +24,35 @@ def test_frame_equals_loops(labels_and_probabilities):
         assert table["lower"][k] == pytest.approx(max(np.mean(observed) - half, 0))
 
 
+def test_prices_of_single_nodes_enter_one_by_one(labels_and_probabilities):
+    y, p = labels_and_probabilities[0], labels_and_probabilities[1][:, 1]
+    costs = Costs(miss=np.linspace(1, 50, p.size), alarm=np.linspace(9, 1, p.size))
+    table = cost_curve.frame(y, p, costs=costs, num_thresholds=5)
+    for k, threshold in enumerate(np.linspace(0, 1, 5)):
+        action = np.where(p >= threshold, "alert", "clear")
+        assert table["observed"][k] == pytest.approx(costs.realised(action, y).mean())
+    (ax,) = cost_curve.plot(y, p, costs=costs).axes
+    assert [line.get_label() for line in ax.get_lines()] == ["observed", "predicted by the probabilities"]
+
+
 def test_a_score_at_the_threshold_is_alerted():
-    table = cost_curve.frame([1], [0.5], cost_miss=3, cost_alarm=1, num_thresholds=3)
+    table = cost_curve.frame([1], [0.5], costs=Costs(miss=3, alarm=1), num_thresholds=3)
     assert table["observed"].tolist() == [0, 0, 3]
 
 
 @settings(max_examples=50, deadline=None)
-@given(cost_miss=st.floats(0.1, 100), cost_alarm=st.floats(0.1, 100))
-def test_no_threshold_beats_the_best_one_by_the_probabilities(cost_miss, cost_alarm):
-    p = np.linspace(0, 1, 101)
-    best = cost_curve.best_threshold(cost_miss, cost_alarm)
-    cost = np.where(p >= best, (1 - p) * cost_alarm, p * cost_miss).mean()
-    table = cost_curve.frame(None, p, cost_miss=cost_miss, cost_alarm=cost_alarm)
+@given(miss=st.floats(0.1, 100), alarm=st.floats(0.1, 100))
+def test_no_threshold_beats_the_best_one_by_the_probabilities(miss, alarm):
+    p, costs = np.linspace(0, 1, 101), Costs(miss, alarm)
+    cost = np.where(p >= costs.thresholds().alone, (1 - p) * alarm, p * miss).mean()
+    table = cost_curve.frame(None, p, costs=costs)
     assert cost <= table["expected"].min() + 1e-9
 
 
 def test_the_picture_is_the_frame(labels_and_probabilities):
     y, p = labels_and_probabilities[0], labels_and_probabilities[1][:, 1]
-    table = cost_curve.frame(y, p, cost_miss=9, cost_alarm=1)
-    (ax,) = cost_curve.plot(y, p, cost_miss=9, cost_alarm=1).axes
+    table = cost_curve.frame(y, p, costs=Costs(miss=9, alarm=1))
+    (ax,) = cost_curve.plot(y, p, costs=Costs(miss=9, alarm=1)).axes
     observed, expected, mark = ax.get_lines()
     np.testing.assert_allclose(observed.get_ydata(), table["observed"])
     np.testing.assert_allclose(expected.get_ydata(), table["expected"])
@@ -50,22 +61,24 @@ def test_the_picture_is_the_frame(labels_and_probabilities):
     assert heights.max() == pytest.approx(table["upper"].max())
 
 
-def test_without_labels_only_the_foretold_cost_is_drawn():
-    table = cost_curve.frame(None, [0.2, 0.7], cost_miss=9, cost_alarm=1)
+def test_without_labels_only_the_predicted_cost_is_drawn():
+    table = cost_curve.frame(None, [0.2, 0.7], costs=Costs(miss=9, alarm=1))
     assert np.isnan(table["observed"]).all() and np.isfinite(table["expected"]).all()
-    (ax,) = cost_curve.plot(None, [0.2, 0.7], cost_miss=9, cost_alarm=1, thresholds={"alert": 0.3}).axes
-    assert [line.get_label() for line in ax.get_lines()] == ["foretold by the probabilities", "alert: 0.3"]
+    (ax,) = cost_curve.plot(None, [0.2, 0.7], costs=Costs(miss=9, alarm=1), thresholds={"alert": 0.3}).axes
+    assert [line.get_label() for line in ax.get_lines()] == ["predicted by the probabilities", "alert: 0.3"]
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"cost_miss": 0}, "cost_miss must be a positive number; got 0"),
-        ({"cost_alarm": float("nan")}, "cost_alarm must be a positive number; got nan"),
+        (
+            {"costs": Costs(miss=[1.0, 2.0, 3.0])},
+            "cost_miss must be a number or hold one for each of the 2 nodes; got 3",
+        ),
         ({"num_thresholds": 1}, "num_thresholds must be a whole number, 2 or more"),
         ({"coverage": 1}, "coverage must lie between 0 and 1"),
     ],
 )
 def test_bad_settings_are_refused(changes, message):
     with pytest.raises(InputError, match=message):
-        cost_curve.frame([0, 1], [0.1, 0.9], **{"cost_miss": 2, "cost_alarm": 1, **changes})
+        cost_curve.frame([0, 1], [0.1, 0.9], **{"costs": Costs(miss=2, alarm=1), **changes})

@@ -8,18 +8,18 @@ from typing import Annotated
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Coverage, Model
+from calirare.cli.options import DEFAULT_COSTS, AsJson, Budget, Coverage, Model, priced
+from calirare.decisions.costs import Costs
 
 EXAMPLE = "Example: calirare report model --out report.html"
 
 
+@priced
 def report(
     model: Model,
     out: Annotated[Path, typer.Option(help="The page to write: .html.")] = Path("report.html"),
-    cost_miss: Annotated[float, typer.Option(help="Cost of a rare node that is cleared.")] = 50.0,
-    cost_alarm: Annotated[float, typer.Option(help="Cost of an alert on a node that is not rare.")] = 5.0,
-    cost_review: Annotated[float, typer.Option(help="Cost of a human look at one node.")] = 1.0,
-    budget: Annotated[int | None, typer.Option(help="Most looks; default: wherever one pays.")] = None,
+    costs: Costs = DEFAULT_COSTS,
+    budget: Budget = None,
     rows: Annotated[int, typer.Option(help="Nodes of the queue to list.")] = 200,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     coverage: Coverage = 0.9,
@@ -39,9 +39,7 @@ def report(
             classifier,
             graph,
             out,
-            cost_miss=cost_miss,
-            cost_alarm=cost_alarm,
-            cost_review=cost_review,
+            costs=costs,
             budget=budget,
             coverage=coverage,
             rows=rows,

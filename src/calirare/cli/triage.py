@@ -9,7 +9,9 @@ import typer
 
 from calirare.cli import console
 from calirare.cli.options import (
+    DEFAULT_COSTS,
     AsJson,
+    Budget,
     Coverage,
     Edges,
     IdColumn,
@@ -18,7 +20,9 @@ from calirare.cli.options import (
     SourceColumn,
     TargetColumn,
     WeightColumn,
+    priced,
 )
+from calirare.decisions.costs import Costs
 
 if TYPE_CHECKING:
     from calirare.decisions.triage import Triage
@@ -29,16 +33,14 @@ EXAMPLE = (
 )
 
 
+@priced
 def triage(
     model: Model,
     nodes: Nodes,
     edges: Edges,
     out: Annotated[Path, typer.Option(help="Table of decisions to write: .parquet or .csv.")],
-    cost_miss: Annotated[float, typer.Option(help="Cost of a rare node that is cleared.")] = 50.0,
-    cost_alarm: Annotated[float, typer.Option(help="Cost of an alert on a node that is not rare.")] = 5.0,
-    cost_review: Annotated[float, typer.Option(help="Cost of a human look at one node.")] = 1.0,
-    budget: Annotated[int | None, typer.Option(help="Most looks; default: wherever one pays.")] = None,
-    review_error: Annotated[float, typer.Option(help="Share of looks that end in the wrong call.")] = 0.0,
+    costs: Costs = DEFAULT_COSTS,
+    budget: Budget = None,
     coverage: Coverage = 0.9,
     id_column: IdColumn = None,
     source: SourceColumn = None,
@@ -60,11 +62,8 @@ def triage(
         queue = decide(
             classifier,
             graph,
-            cost_miss,
-            cost_alarm,
-            cost_review,
-            budget,
-            review_error=review_error,
+            **costs.arguments(),
+            budget=budget,
             coverage=coverage,
         )
         write_table(queue.frame(), out)

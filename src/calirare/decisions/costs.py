@@ -9,22 +9,28 @@ expected costs of the three calls on a node with P(rare) = p are
 
 where e (`review_error`, 0 by default) is how often the person who looks is wrong. An alert on a rare node costs nothing:
 it has to be handled in any case. All three are lines in p, so the cheapest call is clear below one threshold, alert above
-another, and review between them.
+another, and review between them. Where more is at stake at some nodes (an amount, a limit), a price is a column, and each
+node has thresholds of its own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from calirare.data.checks import check_count, is_number
 from calirare.errors import InputError
-from calirare.metrics.inputs import check_rare_scores
 
 ACTIONS = ("alert", "review", "clear")
 """In the order of urgency."""
+
+PRICES = ("miss", "alarm", "review")
+"""What has a price; `Costs` holds the default of each, the only one there is."""
+
+Price = float | np.ndarray
+"""The same for every node, or one per node."""
 
 
 @dataclass(frozen=True)
@@ -47,52 +53,109 @@ class Thresholds:
         return self.review < self.alert
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Costs:
-    """The prices, in one unit.
+    """The prices, in one unit: each a number, or one per node `(n,)` where more is at stake at some.
 
     Args:
         miss: A rare node that was cleared.
         alarm: An alert on a node that is not rare.
         review: A human look at one node.
-        review_error: Share of the looks that end in the wrong call, below 0.5.
+        review_error: Share of the looks that end in the wrong call, below 0.5; a number.
 
-    >>> costs = Costs(miss=50, alarm=5, review=1)
-    >>> costs.thresholds()
+    >>> Costs(miss=50, alarm=5, review=1).thresholds()
     Thresholds(review=0.02, alert=0.8, alone=0.09090909090909091)
+    >>> decide([0.05, 0.05], Costs(miss=[10.0, 1000.0])).action.tolist()
+    ['clear', 'review']
     """
 
-    miss: float = 50.0
-    alarm: float = 5.0
-    review: float = 1.0
+    miss: Price = 50.0
+    alarm: Price = 5.0
+    review: Price = 1.0
     review_error: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, least_allowed in (("miss", False), ("alarm", False), ("review", True)):
-            value = getattr(self, name)
-            fine = is_number(value) and (value >= 0 if least_allowed else value > 0)
-            if not fine:
-                rule = "a number of at least 0" if least_allowed else "a positive number"
-                raise InputError(f"cost_{name} must be {rule}; got {value!r}.")
+        for name in PRICES:
+            object.__setattr__(self, name, _check_price(getattr(self, name), name))
         if not is_number(self.review_error) or not 0 <= self.review_error < 0.5:
             raise InputError(f"review_error must lie in [0, 0.5); got {self.review_error!r}.")
+        sizes = {np.size(price) for price in self._prices if np.ndim(price)}
+        if len(sizes) > 1:
+            raise InputError(f"prices per node must speak of the same nodes; got {sorted(sizes)} of them.")
+
+    @property
+    def _prices(self) -> tuple[Price, ...]:
+        return self.miss, self.alarm, self.review
+
+    def _key(self) -> tuple[object, ...]:
+        parts = (price.tobytes() if isinstance(price, np.ndarray) else price for price in self._prices)
+        return (*parts, self.review_error)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Costs) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    @property
+    def per_node(self) -> bool:
+        """Whether a price differs from node to node."""
+        return any(np.ndim(price) for price in self._prices)
+
+    def take(self, rows: Any) -> Costs:
+        """The prices of some of the nodes, by mask or position.
+
+        >>> Costs(miss=[10.0, 1000.0]).take([1]).miss
+        array([1000.])
+        """
+        return replace(
+            self,
+            **{
+                name: price[rows]
+                for name, price in zip(PRICES, self._prices, strict=True)
+                if isinstance(price, np.ndarray)
+            },
+        )
+
+    def arguments(self) -> dict[str, Any]:
+        """As the arguments that `triage` takes: `cost_miss`, `cost_alarm`, `cost_review`, `review_error`."""
+        prices = {f"cost_{name}": price for name, price in zip(PRICES, self._prices, strict=True)}
+        return prices | {"review_error": self.review_error}
+
+    def at(self, row: int) -> Costs:
+        """The prices of one node, as numbers.
+
+        >>> Costs(miss=[10.0, 1000.0]).at(1).thresholds().review
+        0.001
+        """
+        miss, alarm, review = (float(price[row]) if isinstance(price, np.ndarray) else price for price in self._prices)
+        return Costs(miss, alarm, review, self.review_error)
 
     def thresholds(self) -> Thresholds:
-        """Where the three lines cross."""
-        wrong = self.review_error
+        """Where the three lines cross. Prices per node have thresholds per node: ask `at(row)` for one of them."""
+        wrong, miss, alarm, review = self.review_error, *self._prices
+        if isinstance(miss, np.ndarray) or isinstance(alarm, np.ndarray) or isinstance(review, np.ndarray):
+            raise InputError(
+                "prices per node have no common thresholds; ask costs.at(row).thresholds() for one node's."
+            )
         return Thresholds(
-            review=(self.review + wrong * self.alarm) / ((1 - wrong) * self.miss + wrong * self.alarm),
-            alert=((1 - wrong) * self.alarm - self.review) / ((1 - wrong) * self.alarm + wrong * self.miss),
-            alone=self.alarm / (self.alarm + self.miss),
+            review=(review + wrong * alarm) / ((1 - wrong) * miss + wrong * alarm),
+            alert=((1 - wrong) * alarm - review) / ((1 - wrong) * alarm + wrong * miss),
+            alone=alarm / (alarm + miss),
         )
 
     def expected(self, probability: Any) -> dict[str, np.ndarray]:
-        """Expected cost of each action at P(rare).
+        """Expected cost of each action at P(rare); prices per node need a probability for each node.
 
         >>> {name: cost.tolist() for name, cost in Costs(50, 5, 1).expected([0.0, 0.1]).items()}
         {'alert': [5.0, 4.5], 'review': [1.0, 1.0], 'clear': [0.0, 5.0]}
         """
         p = np.asarray(probability, dtype=np.float64)
+        for name, price in zip(PRICES, self._prices, strict=True):
+            if np.ndim(price) and np.shape(price) != p.shape:
+                raise InputError(
+                    f"cost_{name} must be a number or hold one for each of the {p.size} nodes; got {np.size(price)}."
+                )
         alert, clear = self.alarm * (1 - p), self.miss * p
         return {"alert": alert, "review": self.review + self.review_error * (alert + clear), "clear": clear}
 
@@ -102,10 +165,35 @@ class Costs:
         >>> Costs(50, 5, 1).realised(["alert", "alert", "review", "clear", "clear"], [1, 0, 1, 0, 1])
         array([ 0.,  5.,  1.,  0., 50.])
         """
-        taken = check_actions(action)
-        rare, _ = check_rare_scores(y_rare, np.zeros(taken.shape))
+        taken, rare = check_actions(action), np.asarray(y_rare)
+        if rare.shape != taken.shape or not np.isin(rare, (0, 1)).all():
+            raise InputError(
+                f"y_rare must hold 1 (rare) or 0 for each of the {taken.size} nodes; got shape {rare.shape}."
+            )
         table = self.expected(rare)
         return np.select([taken == name for name in ACTIONS], [table[name] for name in ACTIONS])
+
+
+def _check_price(price: Any, name: str) -> Price:
+    """A number, or a column of numbers that nobody can change any more."""
+    may_be_zero = name == "review"
+    if np.ndim(price) == 0:
+        if not is_number(price) or not (price >= 0 if may_be_zero else price > 0):
+            rule = "a number of at least 0" if may_be_zero else "a positive number"
+            raise InputError(f"cost_{name} must be {rule}; got {price!r}.")
+        return float(price)
+    try:
+        column = np.array(price, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"cost_{name} must hold numbers; got {type(price).__name__}.") from None
+    bad = ~np.isfinite(column) | (column < 0)
+    if column.ndim != 1 or bad.any():
+        raise InputError(
+            f"cost_{name} must hold one number of at least 0 per node; {int(bad.sum()):,} of {column.size:,} are missing, "
+            "negative or infinite. Fill them in first."
+        )
+    column.setflags(write=False)
+    return column
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +218,8 @@ def decide(probability: Any, costs: Costs, budget: int | None = None) -> Decisio
 
     Args:
         probability: `(n,)` natural P(rare).
-        costs: The prices.
-        budget: Most looks that can be had; None: as many as pay. Equal gains go to the earlier node.
+        costs: The prices; those per node in the order of `probability`.
+        budget: Most looks that can be had; None: as many as pay. The most valuable come first, equal ones in order.
 
     >>> decide([0.01, 0.05, 0.3, 0.9], Costs(50, 5, 1)).action.tolist()
     ['clear', 'review', 'review', 'alert']

@@ -12,7 +12,7 @@ import numpy as np
 
 from calirare.data.checks import check_count
 from calirare.data.graph import RareGraph
-from calirare.decisions.costs import ACTIONS, Costs, Decisions, decide
+from calirare.decisions.costs import ACTIONS, Costs, Decisions, Price, decide
 from calirare.decisions.forecast import CalibrationDraws, Group, calibration_draws, forecast, groups_frame
 from calirare.decisions.wording import Wording, write_drivers, write_reasons
 from calirare.errors import InputError, MissingDependencyError
@@ -143,12 +143,12 @@ class Triage:
 def triage(
     clf: RareCategoryClassifier,
     graph: RareGraph,
-    cost_miss: float = 50,
-    cost_alarm: float = 5,
-    cost_review: float = 1,
+    cost_miss: Price = Costs.miss,
+    cost_alarm: Price = Costs.alarm,
+    cost_review: Price = Costs.review,
     budget: int | None = None,
     *,
-    review_error: float = 0.0,
+    review_error: float = Costs.review_error,
     coverage: float = 0.9,
     nodes: Any = None,
     num_drivers: int = 3,

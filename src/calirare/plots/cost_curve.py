@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import norm
 
 from calirare.data.checks import check_count
+from calirare.decisions.costs import Costs
 from calirare.errors import InputError
 from calirare.metrics.inputs import check_rare_scores
 from calirare.plots.style import BLUE, GUIDE, ORANGE, VERMILION, figure_of, styled
@@ -23,32 +24,27 @@ def frame(
     y_rare: Any,
     scores: Any,
     *,
-    cost_miss: float,
-    cost_alarm: float,
+    costs: Costs,
     num_thresholds: int = 201,
     coverage: float = 0.95,
 ) -> Frame:
     """Cost per node if every node with P(rare) ≥ threshold is alerted, for thresholds from 0 to 1.
 
     Columns: `threshold`; `observed`, the cost on the labels, with `lower` and `upper` (normal interval of the mean);
-    `expected`, the cost the probabilities foretell: Σ p·cost_miss below the threshold and Σ (1−p)·cost_alarm above,
-    per node. Where the probabilities are right the two agree.
+    `expected`, the cost that the probabilities predict: Σ p·miss below the threshold and Σ (1−p)·alarm above, per node.
+    Where the probabilities are right the two agree.
 
     Args:
         y_rare: `(n,)` 1 where the node is rare, else 0; None where labels are missing: `observed` is then NaN.
         scores: `(n,)` P(rare).
-        cost_miss: Of a rare node that is not alerted.
-        cost_alarm: Of an alert on a node that is not rare.
+        costs: The prices of a miss and of a false alarm; nobody looks here.
         num_thresholds: How many, evenly spaced from 0 to 1.
         coverage: Of the interval.
 
-    >>> table = frame([1, 0], [0.8, 0.3], cost_miss=10, cost_alarm=1, num_thresholds=3)
+    >>> table = frame([1, 0], [0.8, 0.3], costs=Costs(miss=10, alarm=1), num_thresholds=3)
     >>> table["threshold"], table["observed"], table["expected"]
     (array([0. , 0.5, 1. ]), array([0.5, 0. , 5. ]), array([0.45, 1.6 , 5.5 ]))
     """
-    for name, cost in (("cost_miss", cost_miss), ("cost_alarm", cost_alarm)):
-        if not np.isfinite(cost) or cost <= 0:
-            raise InputError(f"{name} must be a positive number; got {cost!r}.")
     if not 0 < coverage < 1:
         raise InputError(f"coverage must lie between 0 and 1; got {coverage!r}.")
     labelled = y_rare is not None
@@ -56,58 +52,45 @@ def frame(
         y_rare if labelled else np.zeros(np.shape(scores), int), scores, unit_interval=True
     )
     thresholds = np.linspace(0, 1, check_count(num_thresholds, "num_thresholds", least=2))
-    n = scores.size
-    misses, alarms = _below(scores, rare, thresholds), (~rare).sum() - _below(scores, ~rare, thresholds)
-    observed = (cost_miss * misses + cost_alarm * alarms) / n if labelled else np.full(thresholds.size, np.nan)
-    second_moment = (cost_miss**2 * misses + cost_alarm**2 * alarms) / n
-    half = norm.ppf((1 + coverage) / 2) * np.sqrt(np.maximum(second_moment - observed**2, 0) / n)
-    foretold_alarms = (1 - scores).sum() - _below(scores, 1 - scores, thresholds)
-    expected = (cost_miss * _below(scores, scores, thresholds) + cost_alarm * foretold_alarms) / n
+    missed, alarmed = costs.expected(rare)["clear"], costs.expected(rare)["alert"]
+    observed = _if_alerted_from(scores, missed, alarmed, thresholds) if labelled else np.full(thresholds.size, np.nan)
+    second_moment = _if_alerted_from(scores, missed**2, alarmed**2, thresholds)
+    half = norm.ppf((1 + coverage) / 2) * np.sqrt(np.maximum(second_moment - observed**2, 0) / scores.size)
+    predicted = costs.expected(scores)
     return {
         "threshold": thresholds,
         "observed": observed,
         "lower": np.maximum(observed - half, 0),
         "upper": observed + half,
-        "expected": expected,
+        "expected": _if_alerted_from(scores, predicted["clear"], predicted["alert"], thresholds),
     }
-
-
-def best_threshold(cost_miss: float, cost_alarm: float) -> float:
-    """The cheapest threshold where the probabilities are right: alert when p·cost_miss ≥ (1−p)·cost_alarm.
-
-    >>> best_threshold(cost_miss=9, cost_alarm=1)
-    0.1
-    """
-    return cost_alarm / (cost_alarm + cost_miss)
 
 
 def plot(
     y_rare: Any,
     scores: Any,
     *,
-    cost_miss: float,
-    cost_alarm: float,
+    costs: Costs,
     thresholds: Mapping[str, float] | None = None,
     num_thresholds: int = 201,
     coverage: float = 0.95,
     ax: Axes | None = None,
 ) -> Figure:
-    """Observed and foretold cost by threshold. See `frame`.
+    """Observed and predicted cost by threshold. See `frame`.
 
-    `thresholds` are marked by name; default: the best one where the probabilities are right, c_a / (c_a + c_m).
+    `thresholds` are marked by name; default: the best one where the probabilities are right, alarm / (alarm + miss),
+    or none where each node has prices of its own.
     """
-    table = frame(
-        y_rare, scores, cost_miss=cost_miss, cost_alarm=cost_alarm, num_thresholds=num_thresholds, coverage=coverage
-    )
+    table = frame(y_rare, scores, costs=costs, num_thresholds=num_thresholds, coverage=coverage)
     if thresholds is None:
-        thresholds = {"cheapest by the probabilities": best_threshold(cost_miss, cost_alarm)}
+        thresholds = {} if costs.per_node else {"cheapest by the probabilities": costs.thresholds().alone}
     with styled():
         figure, ax = figure_of(ax, 4.6, 3.1)
         x = table["threshold"]
         if np.isfinite(table["observed"]).all():
             ax.plot(x, table["observed"], color=BLUE, label="observed")
             ax.fill_between(x, table["lower"], table["upper"], color=BLUE, alpha=0.15, linewidth=0)
-        ax.plot(x, table["expected"], color=ORANGE, linestyle="--", label="foretold by the probabilities")
+        ax.plot(x, table["expected"], color=ORANGE, linestyle="--", label="predicted by the probabilities")
         for i, (name, threshold) in enumerate(thresholds.items()):
             colour = (VERMILION, GUIDE)[min(i, 1)]
             ax.axvline(
@@ -124,9 +107,12 @@ def plot(
     return figure
 
 
-def _below(scores: np.ndarray, weight: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """Sum of the weights of the nodes that score below each threshold."""
+def _if_alerted_from(
+    scores: np.ndarray, cleared: np.ndarray, alerted: np.ndarray, thresholds: np.ndarray
+) -> np.ndarray:
+    """Mean over the nodes of `cleared` below each threshold and `alerted` from it on."""
     order = np.argsort(scores, kind="stable")
-    running = np.append(0.0, np.cumsum(weight[order], dtype=np.float64))
-    below: np.ndarray = running[np.searchsorted(scores[order], thresholds, side="left")]
-    return below
+    running = np.append(0.0, np.cumsum((cleared - alerted)[order], dtype=np.float64))
+    below = running[np.searchsorted(scores[order], thresholds, side="left")]
+    mean: np.ndarray = (alerted.sum() + below) / scores.size
+    return mean

@@ -44,9 +44,9 @@ def name_metric(name: str) -> str:
     """What to call the column of a metric.
 
     >>> name_metric("brier_score"), name_metric("my_own_score")
-    ('Brier score', 'my_own_score')
+    ('Brier', 'my_own_score')
     """
-    return METRICS[name].title if name in METRICS else name
+    return METRICS[name].short if name in METRICS else name
 
 
 def mean_over_runs(frame: Frame, keys: Sequence[str], value: str, coverage: float) -> Frame:

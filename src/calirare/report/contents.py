@@ -85,9 +85,7 @@ def gather(
     clf: RareCategoryClassifier,
     graph: RareGraph,
     *,
-    cost_miss: float = 50,
-    cost_alarm: float = 5,
-    cost_review: float = 1,
+    costs: Costs | None = None,
     budget: int | None = None,
     coverage: float = 0.9,
     num_resamples: int = 200,
@@ -96,7 +94,7 @@ def gather(
     model_version: str | None = None,
 ) -> Contents:
     """Ask the model everything that the report tells; see `calirare.report.write_report` for the arguments."""
-    prices = Costs(cost_miss, cost_alarm, cost_review)
+    prices = costs or Costs()
     evaluation = evaluation_of(clf, graph)
     rare_class = clf.rare_class_
     is_rare = evaluation.y == rare_class
@@ -110,7 +108,7 @@ def gather(
     )
     queue, note = None, ""
     try:
-        queue = triage(clf, graph, cost_miss, cost_alarm, cost_review, budget, coverage=coverage)
+        queue = triage(clf, graph, **prices.arguments(), budget=budget, coverage=coverage)
     except InputError as error:
         if clf.prior == "natural":
             raise
@@ -140,7 +138,7 @@ def gather(
             class_probability=True,
         ),
         scores=scores.frame(is_rare, after, num_bins=40),
-        costs=cost_curve.frame(is_rare, after, cost_miss=cost_miss, cost_alarm=cost_alarm, num_thresholds=501),
+        costs=cost_curve.frame(is_rare, after, costs=prices, num_thresholds=501),
         queue=queue,
         queue_note=note,
         prices=prices,

@@ -162,7 +162,7 @@ def score_figure(contents: Contents) -> Figure:
 
 
 def cost_figure(contents: Contents) -> Figure:
-    """Cost per node of alerting above a threshold: observed with its interval, and foretold by the probabilities."""
+    """Cost per node of alerting above a threshold: observed with its interval, and predicted by the probabilities."""
     table = contents.costs
     x = _round(table["threshold"])
     band = {"type": "scatter", "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "x": x}
@@ -170,7 +170,7 @@ def cost_figure(contents: Contents) -> Figure:
         band | {"y": _round(table["upper"])},
         band | {"y": _round(table["lower"]), "fill": "tonexty", "fillcolor": "rgba(0,114,178,0.14)"},
         _line(x, _round(table["observed"]), "observed, with 95% interval", BLUE, "x", "y"),
-        _line(x, _round(table["expected"]), "foretold by the probabilities", ORANGE, "x", "y", dash="dash"),
+        _line(x, _round(table["expected"]), "predicted by the probabilities", ORANGE, "x", "y", dash="dash"),
     ]
     for trace in data[2:]:
         trace["hovertemplate"] = "alert from %{x:.3f} on: %{y:.3f} per node<extra></extra>"
@@ -182,6 +182,8 @@ def cost_figure(contents: Contents) -> Figure:
 
 
 def _mark_thresholds(layout: Figure, contents: Contents) -> None:
+    if contents.prices.per_node:  # every node has thresholds of its own
+        return
     limits = contents.prices.thresholds()
     marks = [("alert without a look", limits.alone)]
     if limits.review_pays:

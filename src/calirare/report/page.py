@@ -12,6 +12,7 @@ import numpy as np
 
 from calirare.data.archive import write_atomically
 from calirare.data.graph import RareGraph
+from calirare.decisions.costs import Costs
 from calirare.errors import InputError, MissingDependencyError
 from calirare.metrics import Estimate
 from calirare.metrics.registry import CONDITIONAL_NOTE, METRICS, of_family
@@ -27,9 +28,7 @@ def write_report(
     graph: RareGraph,
     path: str | Path,
     *,
-    cost_miss: float = 50,
-    cost_alarm: float = 5,
-    cost_review: float = 1,
+    costs: Costs | None = None,
     budget: int | None = None,
     coverage: float = 0.9,
     rows: int = 200,
@@ -44,9 +43,7 @@ def write_report(
         clf: Fitted.
         graph: The graph it was fitted on, or another one with the same features.
         path: Ends in `.html`.
-        cost_miss: Of a rare node that is cleared.
-        cost_alarm: Of an alert on a node that is not rare.
-        cost_review: Of a look at one node.
+        costs: The prices; default: those of `Costs`.
         budget: Most looks.
         coverage: Of the nodes' intervals and sets and of the forecast.
         rows: How many nodes of the queue to list.
@@ -64,9 +61,7 @@ def write_report(
     contents = gather(
         clf,
         graph,
-        cost_miss=cost_miss,
-        cost_alarm=cost_alarm,
-        cost_review=cost_review,
+        costs=costs,
         budget=budget,
         coverage=coverage,
         num_resamples=num_resamples,

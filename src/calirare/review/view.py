@@ -76,7 +76,7 @@ class View:
         (('probability', True),)
         """
         data = data if isinstance(data, dict) else {}
-        costs = Costs(*(_number(data.get(name), getattr(Costs, name)) for name in ("miss", "alarm", "review")))
+        costs = Costs(**{name: _number(data.get(name), getattr(Costs, name)) for name in Costs.__dataclass_fields__})
         budget = data.get("budget")
         budget = None if budget in (None, "") else int(min(max(_number(budget, 0), 0), 10**9))
         action, status = data.get("action"), data.get("status")

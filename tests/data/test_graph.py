@@ -29,7 +29,11 @@ def test_weights_of_repeats_add_up_and_both_directions_are_one_edge():
     edges = np.array([[0, 0, 1, 2, 2], [1, 1, 0, 1, 2]])
     merged, weight = merge_edges(edges, np.array([1.0, 2.0, 3.0, 5.0, 9.0]), 3)
     assert merged.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]
-    assert weight.tolist() == [3.0, 3.0, 5.0, 5.0]
+    assert weight.tolist() == [6.0, 6.0, 5.0, 5.0]
+    both = np.hstack([edges[:, :1], edges[:, 3:4], edges[::-1, :1], edges[::-1, 3:4]])
+    assert merge_edges(both, np.array([4.0, 5.0, 4.0, 5.0]), 3)[1].tolist() == [4.0, 4.0, 5.0, 5.0]
+    assert merge_edges(both, np.array([4.0, 5.0, 4.0, 5.0]), 3, rows_count=True)[1].tolist() == [8.0, 8.0, 10.0, 10.0]
+    assert merge_edges(merged, weight, 3)[1].tolist() == weight.tolist()
 
 
 def test_properties_of_a_small_graph():

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from calirare.data.archive import read_arrays, write_arrays
+from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph, Split
 from calirare.data.synthetic import make_transactions
 from calirare.errors import DataError
@@ -252,3 +253,29 @@ def test_what_cannot_be_stored_or_guessed_is_said(tmp_path):
         archive.writestr("y.npy", member(bytes(16)))
     with pytest.raises(DataError, match="two arrays of the same name"):
         RareGraph.load(tmp_path / "c.npz")
+
+
+def test_edges_as_they_came_survive(tmp_path):
+    columns = (
+        EdgeColumn("amount", "number", np.array([1.5, np.nan, -2.0])),
+        EdgeColumn("channel", "category", np.array([1, -1, 0]), ("app", "card")),
+        EdgeColumn("when", "time", np.array([0.0, 1e9, np.nan])),
+    )
+    edges = EdgeTable(
+        [0, 0, 1], [1, 1, 1], columns, directed=False, type=[0, 1, 0], type_names=("pays", "calls")
+    )
+    graph = RareGraph(
+        x=np.zeros((2, 0)), edge_index=np.array([[0], [1]]), y=np.array([0, 1]), edges=edges,
+        node_type=np.array([0, 1]), node_type_names=("shop", "user"), node_time=np.array([1.0, np.nan]),
+    )  # fmt: skip
+    graph.save(tmp_path / "graph.npz")
+    again = RareGraph.load(tmp_path / "graph.npz")
+    assert again.x.shape == (2, 0) and again.node_type_names == ("shop", "user")
+    np.testing.assert_array_equal(again.node_time, graph.node_time)
+    np.testing.assert_array_equal(again.node_type, graph.node_type)
+    assert (again.edges.directed, again.edges.type_names) == (False, ("pays", "calls"))
+    for name in ("source", "target", "type"):
+        np.testing.assert_array_equal(getattr(again.edges, name), getattr(edges, name))
+    for one, other in zip(again.edges.columns, columns, strict=True):
+        assert (one.name, one.kind, one.categories) == (other.name, other.kind, other.categories)
+        np.testing.assert_array_equal(one.values, other.values)

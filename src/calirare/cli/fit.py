@@ -139,7 +139,7 @@ def _parse_types(types: list[str] | None) -> dict[str, str]:
 def _show(
     classifier: RareCategoryClassifier, graph: RareGraph, out: Path, as_json: bool, decisions: int | None
 ) -> None:
-    from calirare.data.tables.schema import describe_schema
+    from calirare.data.tables.describe import describe_schema
 
     columns = describe_schema(graph.schema or {"columns": []})
     facts: dict[str, Any] = {

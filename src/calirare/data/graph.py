@@ -88,6 +88,8 @@ class RareGraph:
             than `edge_index` says.
         node_type: `(N,)` codes into `node_type_names`, where the graph has several kinds of node.
         node_type_names: Names of the kinds of node.
+        node_time: `(N,)` float64 when each node came, in seconds since 1970 or in the table's own steps; NaN where that
+            is not known.
 
     >>> graph = RareGraph(x=np.eye(3), edge_index=np.array([[0, 1, 1], [1, 0, 2]]), y=np.array([0, 1, -1]))
     >>> graph.num_nodes, graph.num_edges, graph.edge_index.shape
@@ -110,6 +112,7 @@ class RareGraph:
     edges: EdgeTable | None = None
     node_type: np.ndarray | None = None
     node_type_names: tuple[str, ...] = ()
+    node_time: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -133,6 +136,11 @@ class RareGraph:
         if self.edges is not None:
             self.edges.check_nodes(num_nodes)
         self._check_node_type(num_nodes)
+        if self.node_time is not None:
+            moments = np.asarray(as_array(self.node_time, "node_time"), dtype=np.float64)
+            if moments.shape != (num_nodes,):
+                raise InputError(f"node_time must hold one moment per node, shape ({num_nodes},); got {moments.shape}.")
+            put(self, "node_time", moments)
 
     def _check_node_type(self, num_nodes: int) -> None:
         object.__setattr__(self, "node_type_names", tuple(str(name) for name in self.node_type_names))
@@ -222,10 +230,15 @@ class RareGraph:
 
     @property
     def scored(self) -> np.ndarray:
-        """Nodes that are looked at, ascending: all, or those of the kinds that carry labels."""
-        if self.node_type is None or not self.known.size:
+        """Nodes that are looked at, ascending: all, or those of the kinds that carry labels, now or at fit."""
+        if self.node_type is None:
             return np.arange(self.num_nodes)
-        return np.flatnonzero(np.isin(self.node_type, self.node_type[self.known]))
+        kinds = set(self.node_type[self.known].tolist())
+        at_fit = ((self.schema or {}).get("nodes") or {}).get("labelled") or ()
+        kinds |= {code for code, name in enumerate(self.node_type_names) if name in at_fit}
+        if not kinds:
+            return np.arange(self.num_nodes)
+        return np.flatnonzero(np.isin(self.node_type, list(kinds)))
 
     @property
     def ids(self) -> np.ndarray:
@@ -328,11 +341,24 @@ class RareGraph:
         return read_graph(Path(path), make, rare_class=rare_class, max_bytes=max_bytes)
 
 
-def merge_edges(edge_index: Any, edge_weight: Any, num_nodes: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Both directions of every edge once, sorted by source and target, self-loops dropped.
+def merge_edges(
+    edge_index: Any, edge_weight: Any, num_nodes: int, *, rows_count: bool = False
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Both directions of every edge once, sorted by source and target, self-loops dropped: the one rule for them all.
 
-    An edge given in both directions is one edge. A repeated edge keeps the sum of its weights over the
-    repeats of one direction, or the larger of both directions' sums.
+    A pair of nodes weighs the sum over all rows that join it, in either direction. A list that gives every edge in both
+    directions with the same weight, as PyG keeps undirected graphs, says each edge twice, and half of that sum is
+    meant. Pairs that weigh nothing are no edges.
+
+    Args:
+        edge_index: `(2, E)` node indices.
+        edge_weight: `(E,)` weights that are not negative, or None: then no weights come back.
+        num_nodes: Number of nodes.
+        rows_count: Every row is an event of its own, also where the list is the same in both directions: the rows of a
+            table.
+
+    >>> merge_edges([[0, 1], [1, 0]], [1.0, 2.0], 2)[1].tolist(), merge_edges([[0, 1], [1, 0]], [2.0, 2.0], 2)[1].tolist()
+    ([3.0, 3.0], [2.0, 2.0])
     """
     edge_index = as_indices(edge_index, "edge_index")
     if edge_index.ndim != 2 or edge_index.shape[0] != 2:
@@ -342,24 +368,37 @@ def merge_edges(edge_index: Any, edge_weight: Any, num_nodes: int) -> tuple[np.n
             f"edge_index must name nodes 0…{num_nodes - 1}; got {int(edge_index.min())}…{int(edge_index.max())}."
         )
     source, target = edge_index
-    if edge_weight is not None:
-        edge_weight = as_floats(edge_weight, "edge_weight")
-        if edge_weight.shape != source.shape:
-            raise InputError(
-                f"edge_weight must hold one weight per edge, shape {source.shape}; got {edge_weight.shape}."
-            )
-        if (edge_weight < 0).any():
-            raise InputError(f"edge_weight must be finite and not negative; got {edge_weight.min():g}.")
-    shape = (num_nodes, num_nodes)
-    values = np.ones(source.size, dtype=np.float32) if edge_weight is None else edge_weight
+    values = np.ones(source.size) if edge_weight is None else _checked_weights(edge_weight, source.shape)
     keep = source != target
-    directed = sp.csr_array((values[keep], (source[keep], target[keep])), shape=shape)
-    with np.errstate(over="ignore"):
-        directed.sum_duplicates()
-    if not np.isfinite(directed.data).all():
-        raise InputError("edge_weight must be finite; the weights of repeated edges add up to more than 3.4e+38.")
-    both = directed.maximum(directed.T).tocsr()
+    one_way = sp.csr_array((values[keep], (source[keep], target[keep])), shape=(num_nodes, num_nodes))
+    one_way.sum_duplicates()
+    both = one_way if not rows_count and _says_all_twice(one_way) else one_way + one_way.T.tocsr()
+    both.eliminate_zeros()
     both.sort_indices()
     both = both.tocoo()
     index = np.vstack([both.row, both.col]).astype(np.int64)
-    return index, None if edge_weight is None else both.data.astype(np.float32)
+    if edge_weight is None:
+        return index, None
+    with np.errstate(over="ignore"):
+        weight = both.data.astype(np.float32)
+    if not np.isfinite(weight).all():
+        raise InputError("edge_weight must be finite; the weights of repeated edges add up to more than 3.4e+38.")
+    return index, weight
+
+
+def _checked_weights(edge_weight: Any, shape: tuple[int, ...]) -> np.ndarray:
+    weight = as_floats(edge_weight, "edge_weight")
+    if weight.shape != shape:
+        raise InputError(f"edge_weight must hold one weight per edge, shape {shape}; got {weight.shape}.")
+    if (weight < 0).any():
+        raise InputError(f"edge_weight must be finite and not negative; got {weight.min():g}.")
+    return weight.astype(np.float64)
+
+
+def _says_all_twice(one_way: sp.csr_array) -> bool:
+    """Whether the matrix of weights is symmetric, but for the rounding of sums in another order."""
+    back = one_way.T.tocsr()
+    one_way.sort_indices()
+    back.sort_indices()
+    same = np.array_equal(one_way.indptr, back.indptr) and np.array_equal(one_way.indices, back.indices)
+    return same and bool(np.allclose(one_way.data, back.data, rtol=1e-6, atol=0.0))

@@ -2,7 +2,7 @@
 
 A file holds `edge_index`, `y` and the features, dense (`x`) or as CSR (`x_indptr`, `x_indices`, `x_data`, `x_shape`).
 All else is optional: `edge_weight`, `original_y`, `true_probability`, `node_ids`, `feature_names`, `class_names`,
-`rare_class`, `name`, `schema` (JSON), `node_type`, `node_type_names`, the masks `train_mask`, `val_mask`, `test_mask`,
+`rare_class`, `name`, `schema` (JSON), `node_type`, `node_type_names`, `node_time`, the masks `train_mask`, `val_mask`, `test_mask`,
 `unlabelled_mask`, and the edges as they came (see `calirare.data.portable_edges`).
 """
 
@@ -24,7 +24,7 @@ from calirare.errors import CalirareError, DataError, LabelError
 Graph = TypeVar("Graph")
 FORMAT = 2
 """Files with an edge table or kinds of node are of format 2, so that a reader who would drop them refuses; others of 1."""
-_OPTIONAL = ("edge_weight", "original_y", "true_probability", "node_type")
+_OPTIONAL = ("edge_weight", "original_y", "true_probability", "node_type", "node_time")
 
 
 def write_graph(graph: Any, path: Path) -> None:

@@ -15,7 +15,7 @@ from calirare.data.graph import RareGraph
 from calirare.data.synthetic import make_transactions
 from calirare.data.tables.files import write_tables
 from calirare.data.tables.reading import read_tables
-from calirare.data.tables.schema import describe_schema
+from calirare.data.tables.describe import describe_schema
 from calirare.errors import CalirareError, ColumnError, DataError, InputError, LabelError, MissingDependencyError
 
 NODES = {
@@ -43,7 +43,9 @@ def test_every_cell_of_a_small_table_is_where_it_belongs():
     assert graph.edge_index.tolist() == [[0, 0, 1, 2, 3, 3], [1, 3, 0, 3, 0, 2]]
     assert graph.edge_weight is None and graph.original_y is None
     counts = {"rows": 5, "edges": 3, "duplicates": 1, "self_loops": 1, "zero_weights": 0}
-    assert graph.schema["read"] == {"edges": counts, "imputed": {"age": 1, "country": 1}, "unseen": {}}
+    labels = {"known": 3, "missing": 1, "missing_words": {}}
+    filled = {"imputed": {"age": 1, "country": 1}, "unseen": {}, "rare": {}, "unreadable": {}}
+    assert graph.schema["read"] == {"edges": counts, "labels": labels, **filled}
 
 
 def test_weights_of_both_directions_add_up():
@@ -84,7 +86,7 @@ def test_schema_survives_json_and_repeats_the_fit_on_other_tables():
     graph = read()
     schema = json.loads(json.dumps(graph.schema))
     new = {"id": ["x", "y", "a"], "age": [None, 1000.0, 20.0], "country": ["DK", None, "SE"], "extra": [1, 2, 3]}
-    scored = read_tables(new, {"source": ["x"], "target": ["a"]}, schema=schema)
+    scored = read_tables(new, {"source": ["x"], "target": ["a"], "amount": [1]}, schema=schema)
     scale = np.std([20.0, 40.0, 60.0])
     expected = [[0, 1, 0, 0, 0], [960 / scale, 0, 0, 0, 1], [-20 / scale, 0, 0, 1, 0]]
     assert np.allclose(scored.x, expected, atol=1e-5)
@@ -108,7 +110,11 @@ def test_types_are_inferred_shown_and_can_be_overridden():
         "nested": [[1], [2], [3], [4]],
     }
     graph = read(columns)
-    types = {row["column"]: row["type"] for row in describe_schema(graph.schema)}
+    rows = describe_schema(graph.schema)
+    roles = [(row["table"], row["column"], row["type"]) for row in rows if row["type"] in ("id", "label", "end", "number")]
+    assert roles == [("nodes", "id", "id"), ("nodes", "is_fraud", "label"), ("edges", "source", "end"),
+                     ("edges", "target", "end"), ("edges", "amount", "number")]  # fmt: skip
+    types = {row["column"]: row["type"] for row in rows if (row["table"], row["column"], row["type"]) not in roles}
     assert types == {"age": "numeric", "country": "categorical", "code": "numeric", "flag": "numeric",
                      "since": "numeric", "empty": "ignore", "same": "numeric", "nested": "ignore"}  # fmt: skip
     same = graph.x[:, graph.feature_names.index("same")]
@@ -127,7 +133,7 @@ def test_free_text_is_left_out_and_many_categories_keep_the_commonest():
         "id": range(n),
         "note": [f"text {k}" for k in range(n)],
         "town": [f"town {k % 150 if k < 600 else k % 50}" for k in range(n)],
-        "amount": np.arange(n),
+        "amount": np.arange(n) / 2,
         "label": np.arange(n) % 2,
     }
     graph = read_tables(nodes, {"source": [0], "target": [1]}, label="label", rare=1)
@@ -135,7 +141,10 @@ def test_free_text_is_left_out_and_many_categories_keep_the_commonest():
     assert kinds["note"]["type"] == "ignore" and "1000 different words" in kinds["note"]["reason"]
     assert len(kinds["town"]["categories"]) == 100
     assert {f"town {k}" for k in range(50)} <= set(kinds["town"]["categories"])
-    assert graph.schema["read"]["unseen"]["town"] == 200
+    assert graph.schema["read"]["rare"]["town"] == 200 and not graph.schema["read"]["unseen"]
+    again = read_tables({**nodes, "town": [kinds["town"]["rare"][0]] * 3 + ["elsewhere"] * (n - 3)}, {"source": [0], "target": [1]},
+                        schema=graph.schema)  # fmt: skip
+    assert again.schema["read"]["rare"] == {"town": 3} and again.schema["read"]["unseen"] == {"town": n - 3}
 
 
 def test_wide_features_stay_sparse():
@@ -257,7 +266,8 @@ BAD = [
     ({"types": {"agee": "numeric"}}, ColumnError, "did you mean 'age'"),
     ({"types": {"age": "number"}}, InputError, "must be one of"),
     ({"types": {"country": "numeric"}}, InputError, "column 'country' must hold numbers; 3 values are words, such as 'NO'"),
-    ({"types": {"age": "ignore", "country": "ignore"}}, InputError, "at least one attribute column"),
+    ({"types": {"age": "ignore", "country": "ignore"}, "edges": pl.DataFrame(EDGES).clear()}, InputError,
+     "at least one attribute column"),
     ({"schema": {}}, InputError, "schema is incomplete"),
     ({"schema": {"format": 9}}, InputError, "format 9"),
     ({"nodes": {"id": ["a", "a", "c", "c"]}}, InputError, r"2 ids appear more than once: \['a', 'c'\]"),
@@ -288,7 +298,9 @@ def test_everything_wrong_gets_one_clear_message(change, error, message):
 
 def test_new_tables_must_have_the_columns_and_types_of_the_fit():
     schema = read().schema
-    edges = {"source": ["a"], "target": ["a"]}
+    edges = {"source": ["a"], "target": ["a"], "amount": [1.0]}
+    with pytest.raises(ColumnError, match=r"edges table must have .* 1 are missing: \['amount'\]"):
+        read_tables({"id": ["a"], "age": [1.0], "country": ["NO"]}, {"source": ["a"], "target": ["a"]}, schema=schema)
     with pytest.raises(ColumnError, match=r"1 are missing: \['age'\]: did you mean 'agee'"):
         read_tables({"id": ["a"], "agee": [1.0], "country": ["NO"]}, edges, schema=schema)
     with pytest.raises(InputError, match="column 'age' must hold numbers; 1 values are words, such as 'old'"):

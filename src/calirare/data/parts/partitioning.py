@@ -22,7 +22,8 @@ from calirare.data.parts.shards import Shards, open_shards
 from calirare.data.tables.columns import import_polars
 from calirare.data.tables.edges import edge_weights
 from calirare.data.tables.preprocess import apply_columns, warn_of_unseen
-from calirare.data.tables.reading import find_columns, names_of, plain_ids
+from calirare.data.tables.ids import plain_ids
+from calirare.data.tables.naming import find_columns, names_of
 from calirare.data.tables.schema import check_schema, feature_names
 from calirare.errors import InputError
 
@@ -131,7 +132,7 @@ def _read_nodes(
     present = [name for name in wanted if name in table.empty.columns]
     kind = SparseRowFile if schema["sparse"] else RowFile
     features = kind.create(folder / "features", table.num_rows, len(feature_names(schema)))
-    read: dict[str, dict[str, int]] = {"imputed": {}, "unseen": {}}
+    read: dict[str, dict[str, int]] = {"imputed": {}, "unseen": {}, "rare": {}, "unreadable": {}}
     ids = []
     for first, frame in table.batches(list(dict.fromkeys([id_column, *present])), NODE_ROWS):
         with _rows_named(table, first, frame.height):

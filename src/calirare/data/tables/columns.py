@@ -2,57 +2,23 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calirare.errors import InputError, MissingDependencyError
+from calirare.data.tables.polars_library import import_polars as import_polars
+from calirare.data.tables.text import SPREADSHEET_ERRORS, STRANGE_SHARE, read_styled
+from calirare.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
 
-MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none", "-", "?")
-"""What people write for a missing number. In a column of words these stay words: NA is also Namibia."""
+logger = logging.getLogger(__name__)
 
-_DAY_IN_MICROSECONDS = 86_400_000_000.0
-
-
-def import_polars() -> Any:
-    """The polars module, or the line that installs it."""
-    try:
-        import polars
-    except ImportError as error:
-        raise MissingDependencyError("polars", "tables") from error
-    return polars
-
-
-def guess_csv_types(frame: pl.DataFrame) -> pl.DataFrame:
-    """Give the text columns of a CSV their types, looking at every row.
-
-    Whole numbers, numbers, true/false and ISO dates are recognised. Numbers written with leading zeros are codes and
-    stay text.
-    """
-    return frame.with_columns([_guess(frame[name]) for name in frame.columns])
-
-
-def _guess(text: pl.Series) -> pl.Series:
-    pl = import_polars()
-    clean = text.str.strip_chars()
-    known = clean.set(clean.str.to_lowercase().is_in(MISSING_WORDS), None)
-    if known.null_count() == known.len() or known.str.contains(r"^[+-]?0\d|^\+").any():
-        return text
-    for kind in (pl.Int64, pl.Float64):
-        numbers = known.cast(kind, strict=False)
-        if numbers.null_count() == known.null_count():
-            return numbers.alias(text.name)
-    lower = known.str.to_lowercase()
-    if lower.drop_nulls().is_in(["true", "false"]).all():
-        return (lower == "true").alias(text.name)
-    if known.drop_nulls().str.contains(r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$").all():
-        moments = known.str.slice(0, 10).str.to_date(strict=False)
-        if moments.null_count() == known.null_count():
-            return moments.alias(text.name)
-    return text
+_DAY = 86_400.0
+_SECOND_IN_MICROSECONDS = 1_000_000.0
 
 
 def is_number_like(kind: Any) -> bool:
@@ -61,48 +27,84 @@ def is_number_like(kind: Any) -> bool:
     return bool(kind.is_numeric() or kind.is_temporal() or kind == pl.Boolean)
 
 
-def to_numbers(column: pl.Series) -> np.ndarray:
+def to_numbers(column: pl.Series, style: Mapping[str, Any] | None = None, *, infinite: str = "refuse") -> np.ndarray:
     """The column as float64, NaN where a value is missing; dates and times in days.
+
+    Args:
+        column: Of any type.
+        style: How its text is to be read (see `calirare.data.tables.text`); default: plain numbers.
+        infinite: "refuse" infinite values, or count them as "missing".
 
     Raises:
         InputError: It holds words, infinite values, or values within values.
     """
     pl = import_polars()
+    if column.dtype == pl.String:
+        column, strange = read_styled(column, style or {})
+        _warn_or_refuse(column, strange)
     kind = column.dtype
-    if kind == pl.String:
-        numbers = _parse_numbers(column)
-    elif kind == pl.Duration:
-        numbers = column.dt.total_microseconds().cast(pl.Float64) / _DAY_IN_MICROSECONDS
+    if kind == pl.Duration:
+        numbers = column.dt.total_microseconds().cast(pl.Float64) / (_DAY * _SECOND_IN_MICROSECONDS)
     elif kind == pl.Time:
-        numbers = column.cast(pl.Int64).cast(pl.Float64) / (1000 * _DAY_IN_MICROSECONDS)
+        numbers = column.cast(pl.Int64).cast(pl.Float64) / (1000 * _DAY * _SECOND_IN_MICROSECONDS)
     elif kind.is_temporal():
-        numbers = column.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64) / _DAY_IN_MICROSECONDS
+        numbers = _seconds(column) / _DAY
     elif kind.is_numeric() or kind in (pl.Boolean, pl.Null):
         numbers = column.cast(pl.Float64)
     else:
         raise InputError(f"column {column.name!r} must hold single values; it holds {kind}. Leave it out with types.")
     values = np.array(numbers.fill_null(float("nan")).to_numpy(), dtype=np.float64)
-    infinite = np.flatnonzero(np.isinf(values))
-    if infinite.size:
+    endless = np.flatnonzero(np.isinf(values))
+    if endless.size and infinite == "missing":
+        logger.warning("column %r: %d infinite values count as missing.", column.name, endless.size)
+        values[endless] = np.nan
+    elif endless.size:
         raise InputError(
-            f"column {column.name!r} holds {infinite.size} infinite values, the first in row {infinite[0] + 1}. "
+            f"column {column.name!r} holds {endless.size} infinite values, the first in row {endless[0] + 1}. "
             "Replace them, or leave them empty to have them imputed."
         )
     return values
 
 
-def _parse_numbers(column: pl.Series) -> pl.Series:
+def to_seconds(column: pl.Series, style: Mapping[str, Any] | None = None, unit: float = 1.0) -> np.ndarray:
+    """Moments as float64 seconds since 1970 (UTC), NaN where missing. Numbers are multiplied by `unit`."""
     pl = import_polars()
-    clean = column.str.strip_chars()
-    known = clean.set(clean.str.to_lowercase().is_in(MISSING_WORDS), None)
-    numbers = known.cast(pl.Float64, strict=False)
-    words = known.filter(numbers.is_null() & known.is_not_null())
-    if words.len():
+    if column.dtype == pl.String:
+        column, strange = read_styled(column, style or {})
+        _warn_or_refuse(column, strange)
+    if column.dtype.is_temporal() and column.dtype not in (pl.Duration, pl.Time):
+        return np.array(_seconds(column).fill_null(float("nan")).to_numpy(), dtype=np.float64)
+    return to_numbers(column, infinite="missing") * unit
+
+
+def _seconds(column: pl.Series) -> pl.Series:
+    pl = import_polars()
+    return column.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64) / _SECOND_IN_MICROSECONDS
+
+
+def _warn_or_refuse(column: pl.Series, strange: pl.Series) -> None:
+    """A stray word among numbers counts as missing, with a warning; many of them are a mistake."""
+    if not strange.len():
+        return
+    words = strange.filter(~strange.str.to_lowercase().is_in(SPREADSHEET_ERRORS))
+    known = column.len() - column.null_count() + strange.len()
+    if words.len() > STRANGE_SHARE * known:
+        what = "dates" if column.dtype.is_temporal() else "numbers"
         raise InputError(
-            f"column {column.name!r} must hold numbers; {words.len()} values are words, such as {words[0]!r}. "
+            f"column {column.name!r} must hold {what}; {words.len()} values are words, such as {words[0]!r}. "
             "Correct them, or make it categorical with types."
         )
-    return numbers
+    logger.warning(
+        "column %r: %d values cannot be read, such as %r; they count as missing.",
+        column.name, strange.len(), strange[0],
+    )  # fmt: skip
+
+
+def count_strange(column: pl.Series, style: Mapping[str, Any] | None) -> int:
+    """How many texts of a column of numbers or dates cannot be read as such."""
+    if column.dtype != import_polars().String:
+        return 0
+    return int(read_styled(column, style or {})[1].len())
 
 
 def to_categories(column: pl.Series) -> pl.Series:
@@ -123,3 +125,9 @@ def to_categories(column: pl.Series) -> pl.Series:
     else:
         raise InputError(f"column {column.name!r} must hold single values; it holds {kind}. Leave it out with types.")
     return text.set(text == "", None).alias(column.name)
+
+
+def commonest(column: pl.Series) -> list[str]:
+    """The categories of a column, the commonest first, equally common ones by name."""
+    counts = to_categories(column).drop_nulls().alias("category").value_counts(name="count")
+    return [str(name) for name in counts.sort(["count", "category"], descending=[True, False])["category"].to_list()]

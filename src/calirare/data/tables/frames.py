@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calirare.data.archive import MAX_BYTES
-from calirare.data.tables.columns import guess_csv_types, import_polars
+from calirare.data.tables.polars_library import import_polars
 from calirare.errors import ColumnError, DataError, InputError, MissingDependencyError, nearest
 
 if TYPE_CHECKING:
@@ -100,10 +100,10 @@ def _read_csv(path: Path) -> pl.DataFrame:
     # polars replaces what is not UTF-8 in the names of columns without a word; a cut head may end inside a character.
     first_line = head.split(b"\n", 1)[0].decode("utf-8", errors="strict" if len(head) < 1 << 20 else "replace")
     separator = max((",", ";", "\t", "|"), key=first_line.count)
-    # Everything as text first: the types of a CSV are a guess, and a guess from its first rows can fail later.
+    # Everything stays text: ids keep their bytes, and what the other columns mean is judged by all of their values.
     frame = pl.read_csv(source, separator=separator, infer_schema=False, glob=False)
     # A blank line is read as a row of gaps; nobody means a node by it.
-    return guess_csv_types(frame.filter(~pl.all_horizontal(pl.all().is_null())))
+    return frame.filter(~pl.all_horizontal(pl.all().is_null()))
 
 
 def _read_arrow(path: Path, is_parquet: bool) -> pl.DataFrame:

@@ -19,15 +19,31 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+MISSING_LABELS = ("", "na", "nan", "null", "none", "n/a", "<na>", "nat", "#n/a")
+"""What counts as an unknown label, in upper or lower case, whatever the type of the column."""
+
+
 @dataclass(frozen=True)
 class Labels:
-    """`y` is 1 for rare, 0 for the rest, UNKNOWN for null; `original_y` indexes `values`."""
+    """`y` is 1 for rare, 0 for the rest, UNKNOWN for null; `original_y` indexes `values`.
+
+    `words` counts the words that were taken for a missing label; None where there is no column of labels.
+    """
 
     y: np.ndarray
     original_y: np.ndarray
     class_names: tuple[str, str]
     rare: str
     values: list[str]
+    words: dict[str, int] | None = None
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """What was read, for `schema["read"]`; nothing where there was no column of labels."""
+        if self.words is None:
+            return {}
+        known = int((self.y != UNKNOWN).sum())
+        return {"labels": {"known": known, "missing": int(self.y.size) - known, "missing_words": self.words}}
 
 
 def learn_labels(column: pl.Series, rare: Any) -> Labels:
@@ -40,32 +56,52 @@ def learn_labels(column: pl.Series, rare: Any) -> Labels:
     Raises:
         LabelError: No label at all, a single class, or no node with the rare value.
     """
-    text = to_categories(column)
+    text, words = known_labels(column)
     values = sorted(text.drop_nulls().unique().to_list())
+    note = f" {', '.join(map(repr, words))} count as missing." if words else ""
     if not values:
-        raise LabelError(f"column {column.name!r} must label some nodes; every value is missing.")
+        raise LabelError(f"column {column.name!r} must label some nodes; every value is missing.{note}")
     word = _match(rare, values)
     if word is None:
         shown = values if len(values) <= 12 else [*values[:12], "…"]
-        raise LabelError(f"rare must be one of the values in column {column.name!r}: {shown}; got {rare!r}.")
+        raise LabelError(f"rare must be one of the values in column {column.name!r}: {shown}; got {rare!r}.{note}")
     if len(values) == 1:
         raise LabelError(
             f"column {column.name!r} must hold at least two classes; every labelled node is {word!r}. "
-            "Label some nodes that are not rare (nulls mean unknown)."
+            f"Label some nodes that are not rare (nulls mean unknown).{note}"
         )
-    return _labels(text, word, values)
+    return _labels(text, word, values, words)
+
+
+def known_labels(column: pl.Series) -> tuple[pl.Series, dict[str, int]]:
+    """The labels as text, null where unknown, and how often each word stood for an unknown one.
+
+    >>> import polars as pl
+    >>> known_labels(pl.Series(["yes", "NA", "", "nan"]))[1]
+    {'NA': 1, 'nan': 1}
+    """
+    text = to_categories(column)
+    missing = text.str.to_lowercase().is_in(MISSING_LABELS).fill_null(False)
+    found = text.filter(missing)
+    words = {str(word): int((found == word).sum()) for word in sorted(found.unique().to_list())}
+    if words:
+        logger.warning(
+            "column %r: %d labels count as unknown: %s.",
+            column.name, found.len(), ", ".join(f"{word!r} ({count})" for word, count in words.items()),
+        )  # fmt: skip
+    return text.set(missing, None), words
 
 
 def apply_labels(column: pl.Series, label: Mapping[str, Any]) -> Labels:
     """Labels of a table that is scored: the values of the fit keep their meaning, new ones are unknown."""
-    text = to_categories(column)
+    text, words = known_labels(column)
     foreign = text.is_not_null() & ~text.is_in(label["values"])
     if foreign.any():
         logger.warning(
             "column %r: %d labels that the fit did not know, such as %r, count as unknown.",
             column.name, foreign.sum(), text.filter(foreign)[0],
         )  # fmt: skip
-    return _labels(text, label["rare"], label["values"])
+    return _labels(text, label["rare"], label["values"], words)
 
 
 def no_labels(num_nodes: int, label: Mapping[str, Any] | None) -> Labels:
@@ -76,12 +112,12 @@ def no_labels(num_nodes: int, label: Mapping[str, Any] | None) -> Labels:
     return Labels(unknown, unknown, _class_names(label["rare"], label["values"]), label["rare"], label["values"])
 
 
-def _labels(text: pl.Series, rare: str, values: list[str]) -> Labels:
+def _labels(text: pl.Series, rare: str, values: list[str], words: dict[str, int]) -> Labels:
     pl = import_polars()
     place = text.replace_strict(values, list(range(len(values))), default=None, return_dtype=pl.Int64)
     original_y = np.array(place.fill_null(UNKNOWN).to_numpy(), dtype=np.int64)
     y = np.where(original_y == UNKNOWN, UNKNOWN, (original_y == values.index(rare)).astype(np.int64))
-    return Labels(y, original_y, _class_names(rare, values), rare, values)
+    return Labels(y, original_y, _class_names(rare, values), rare, values, words)
 
 
 def _class_names(rare: str, values: list[str]) -> tuple[str, str]:

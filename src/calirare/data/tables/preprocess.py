@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.tables.columns import import_polars, to_categories, to_numbers
+from calirare.data.tables.columns import count_strange, import_polars, to_categories, to_numbers
 from calirare.errors import ColumnError, InputError, nearest
 
 if TYPE_CHECKING:
@@ -21,25 +21,25 @@ logger = logging.getLogger(__name__)
 def apply_columns(
     frame: pl.DataFrame, schema: Mapping[str, Any]
 ) -> tuple[np.ndarray | sp.csr_array, dict[str, dict[str, int]]]:
-    """Features of every row, and per column how many values were imputed and how many categories were never seen.
+    """Features of every row, and per column how many values were imputed, unreadable, rare or never seen.
 
     Numbers: (value - mean) / scale, the median where one is missing. Categories: one column each, all 0 for a category
     that the schema does not know. An indicator column says where a value was missing.
     """
     columns = [column for column in schema["columns"] if column["type"] != "ignore"]
     _check_columns(frame, [column["name"] for column in columns])
-    counts: dict[str, dict[str, int]] = {"imputed": {}, "unseen": {}}
+    counts: dict[str, dict[str, int]] = {"imputed": {}, "unseen": {}, "rare": {}, "unreadable": {}}
     blocks: list[Any] = []
     for column in columns:
         series = frame[column["name"]]
-        block, missing = (
-            _numeric(series, column) if column["type"] == "numeric" else _categorical(series, column, counts)
-        )
+        block, missing = (_numeric if column["type"] == "numeric" else _categorical)(series, column, counts)
         blocks.append(block)
         if missing.any():
             counts["imputed"][column["name"]] = int(missing.sum())
         if column["indicator"]:
             blocks.append(missing.astype(np.float32)[:, None])
+    if not blocks:
+        return np.zeros((frame.height, 0), dtype=np.float32), counts
     if schema["sparse"]:
         return sp.csr_array(sp.hstack([sp.csr_array(block) for block in blocks], format="csr")), counts
     return np.hstack([block.toarray() if sp.issparse(block) else block for block in blocks]), counts
@@ -63,8 +63,13 @@ def _check_columns(frame: pl.DataFrame, needed: list[str]) -> None:
         )
 
 
-def _numeric(series: pl.Series, column: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    values = to_numbers(series)
+def _numeric(
+    series: pl.Series, column: Mapping[str, Any], counts: dict[str, dict[str, int]]
+) -> tuple[np.ndarray, np.ndarray]:
+    values = to_numbers(series, column.get("text"))
+    strange = count_strange(series, column.get("text"))
+    if strange:
+        counts["unreadable"][series.name] = strange
     missing = np.isnan(values)
     values[missing] = column["median"]
     with np.errstate(over="ignore"):
@@ -86,9 +91,10 @@ def _categorical(
     place = text.replace_strict(categories, list(range(len(categories))), default=None, return_dtype=pl.Int64)
     known = place.is_not_null().to_numpy()
     missing = text.is_null().to_numpy()
-    unseen = int((~known & ~missing).sum())
-    if unseen:
-        counts["unseen"][series.name] = unseen
+    rare = int(text.is_in(column["rare"]).sum()) if column.get("rare") else 0
+    for word, number in (("rare", rare), ("unseen", int((~known & ~missing).sum()) - rare)):
+        if number:
+            counts[word][series.name] = number
     rows = np.flatnonzero(known)
     ones = np.ones(rows.size, dtype=np.float32)
     shape = (series.len(), len(categories))

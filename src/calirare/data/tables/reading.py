@@ -1,29 +1,40 @@
-"""Your own data: a table of nodes and a table of edges."""
+"""Your own data: tables of nodes and tables of edges."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calirare.data.graph import RareGraph
-from calirare.data.tables.columns import import_polars
-from calirare.data.tables.edges import as_whole, check_ids, read_edges
-from calirare.data.tables.frames import pick_column, to_frame
+from calirare.data.tables.columns import to_seconds
+from calirare.data.tables.edge_columns import apply_edge_columns, check_types, learn_edge_columns
+from calirare.data.tables.edges import EdgeList, read_edges
+from calirare.data.tables.frames import pick_column
+from calirare.data.tables.gathering import (
+    EdgeRows,
+    NodeRows,
+    codes_as_at_fit,
+    gather_edges,
+    gather_nodes,
+    nodes_of_edges,
+    with_labels,
+)
+from calirare.data.tables.ids import check_ids, id_array
+from calirare.data.tables.kinds import kind_of
 from calirare.data.tables.labels import Labels, apply_labels, learn_labels, no_labels
+from calirare.data.tables.naming import find_label
+from calirare.data.tables.polars_library import import_polars
 from calirare.data.tables.preprocess import apply_columns, warn_of_unseen
 from calirare.data.tables.schema import FORMAT, SPARSE_WIDTH, check_schema, feature_names, learn_columns
-from calirare.errors import InputError
+from calirare.errors import ColumnError, InputError, nearest
 
 if TYPE_CHECKING:
     import polars as pl
 
-_ID_NAMES = ("id", "node_id", "node", "account_id", "account", "customer_id", "user_id", "name")
-_END_NAMES = (
-    ("source", "target"), ("src", "dst"), ("from", "to"), ("from_id", "to_id"), ("sender", "receiver"),
-    ("payer", "payee"), ("source_id", "target_id"), ("node1", "node2"), ("id_1", "id_2"), ("u", "v"),
-)  # fmt: skip
+TYPES = ("numeric", "categorical", "time", "ignore")
 
 
 def read_tables(
@@ -38,43 +49,62 @@ def read_tables(
     weight: str | None = None,
     types: Mapping[str, str] | None = None,
     schema: Mapping[str, Any] | None = None,
+    directed: bool | None = None,
+    edge_type: str | None = None,
+    node_type: str | None = None,
+    time: str | None = None,
+    drop_unknown_edges: bool = False,
+    labels: Any = None,
 ) -> RareGraph:
-    """A graph from a table of nodes and a table of edges.
+    """A graph from tables of nodes and edges.
 
     Each table is a path (CSV, Parquet, Arrow), a polars, pandas or Arrow frame, or a dict of columns. Numbers are
-    standardised, words become one column per category, gaps are imputed and marked. The direction of edges is dropped;
-    repeated edges are merged and self-loops left out, both counted in `graph.schema["read"]`.
+    standardised, words become one column per category, gaps are imputed and marked. `graph.edges` keeps every row of
+    the edges with its direction and its columns; `graph.edge_index` is the merged, undirected form for networks. What
+    was merged or filled is counted in `graph.schema["read"]`.
 
     Args:
-        nodes: One row per node: an id, attributes, a label where known.
-        edges: One row per edge: the ids of both ends, and more columns if you like.
+        nodes: One row per node: an id, attributes, a label where known. Several tables, in a mapping or a list, are
+            kinds of node. None: the nodes are those that the edges name, and `labels` tells what is known of them.
+        edges: One row per edge: the ids of both ends, and more columns if you like. Several tables, in a mapping by
+            name or a list, are types of edge.
         label: Label column; nulls mean unknown. With `schema` it may be left out, or be missing from the table.
         rare: The rare value of the label column. All other values together are the other class.
         id: Id column of the nodes; default: a usual name (id, node, account, …), else the first column.
         source: Column of one end of the edges; default: usual names (source, src, from, …), else the first column.
         target: Column of the other end; default: the usual partner, else the second column.
-        weight: Column of edge weights; default: every edge weighs the same.
-        types: `{"column": "numeric" | "categorical" | "ignore"}` where the guess is wrong; see `describe_schema`.
+        weight: Column of edge weights; default: every edge weighs the same. It is also one of the edges' columns.
+        types: `{"column": "numeric" | "categorical" | "time" | "ignore"}` where the guess is wrong; see
+            `describe_schema`.
         schema: The schema of the graph that a model was fitted on. It is applied unchanged: same means, same
             categories, those never seen count as none of them.
+        directed: Whether source and target differ in meaning; default: they do, or as at fit.
+        edge_type: Column of the edges that tells their type.
+        node_type: Column of the nodes that tells their kind. Only kinds that carry labels are scored.
+        time: Column of the edges or of the nodes that says when.
+        drop_unknown_edges: Leave out edges to nodes that are not in the nodes table, instead of refusing them.
+        labels: A table of ids and labels, where they are not in the nodes table.
 
     Raises:
         DataError: A file is missing, empty, truncated or not in its format.
         ColumnError: A column is missing; the message names the nearest ones.
         LabelError: No labels, a single class, or no node with the rare value.
-        InputError: Duplicate ids, edges to unknown nodes, infinite values, no attributes.
+        InputError: Duplicate ids, edges to unknown nodes, infinite values.
 
     >>> nodes = {"id": ["a", "b", "c"], "age": [30, None, 50], "fraud": ["yes", "no", None]}
-    >>> graph = read_tables(nodes, {"source": ["a", "b", "c"], "target": ["b", "a", "c"]}, label="fraud", rare="yes")
+    >>> edges = {"source": ["a", "b", "c"], "target": ["b", "a", "c"], "amount": [5.0, -2.0, 1.0]}
+    >>> graph = read_tables(nodes, edges, label="fraud", rare="yes")
     >>> graph.y.tolist(), graph.num_edges, graph.feature_names
     ([1, 0, -1], 1, ('age', 'age is missing'))
-    >>> graph.schema["read"]["edges"]
-    {'rows': 3, 'edges': 1, 'duplicates': 1, 'self_loops': 1, 'zero_weights': 0}
+    >>> graph.edges.columns[0].values.tolist(), graph.schema["read"]["edges"]["self_loops"]
+    ([5.0, -2.0, 1.0], 1)
     """
     pl = import_polars()
-    names = {"id": id, "source": source, "target": target, "weight": weight, "label": label}
+    names = {"id": id, "source": source, "target": target, "weight": weight, "label": label, "time": time}
+    asked = _Asked(names, rare, dict(types or {}), directed, edge_type, node_type, drop_unknown_edges)
+    check_types(asked.types, TYPES)
     try:
-        return _read(to_frame(nodes, "nodes"), to_frame(edges, "edges"), names, rare, types, schema)
+        return _read(nodes, edges, labels, asked, schema)
     except InputError as error:
         error.see(error.guide or "guides/tables.md")
         raise
@@ -83,56 +113,130 @@ def read_tables(
         raise InputError(f"the tables hold values that cannot be understood: {error}") from error
 
 
-def _read(
-    node_frame: pl.DataFrame,
-    edge_frame: pl.DataFrame,
-    given: Mapping[str, str | None],
-    rare: Any,
-    types: Mapping[str, str] | None,
-    schema: Mapping[str, Any] | None,
-) -> RareGraph:
+@dataclass(frozen=True)
+class _Asked:
+    """What the caller said of the tables."""
+
+    names: dict[str, str | None]
+    rare: Any
+    types: dict[str, str]
+    directed: bool | None
+    edge_type: str | None
+    node_type: str | None
+    drop_unknown: bool
+
+    def as_at_fit(self, schema: Mapping[str, Any]) -> _Asked:
+        """With what the schema says where nothing was said."""
+        edges, nodes = schema["edges"], schema.get("nodes", {})
+        at_fit = {
+            "id": schema["id"],
+            "weight": edges.get("weight"),
+            "time": edges.get("time") or nodes.get("time"),
+            "label": (schema["label"] or {}).get("column"),
+        }
+        if len(edges.get("tables", ())) <= 1:
+            at_fit |= {"source": edges["source"], "target": edges["target"]}
+        names = {key: at_fit.get(key) if name is None else name for key, name in self.names.items()}
+        return replace(
+            self,
+            names=names,
+            directed=edges.get("directed", True) if self.directed is None else self.directed,
+            edge_type=edges.get("type") if self.edge_type is None else self.edge_type,
+            node_type=nodes.get("type") if self.node_type is None else self.node_type,
+        )
+
+
+def _read(nodes: Any, edges: Any, labels: Any, asked: _Asked, schema: Mapping[str, Any] | None) -> RareGraph:
+    label_given = asked.names["label"] is not None
     if schema is not None:
         check_schema(schema)
-        wanted = names_of(schema, given)
-    else:
-        if given["label"] is None:
-            raise InputError("label must name the column of the nodes table that tells the rare nodes; got None.")
-        wanted = dict(given)
-    names = find_columns(node_frame, edge_frame, wanted, optional_label=given["label"] is None)
-    if node_frame.height == 0:
+        asked = asked.as_at_fit(schema)
+    elif not label_given and labels is None:
+        raise InputError("label must name the column of the nodes table that tells the rare nodes; got None.")
+    names = asked.names
+    at_fit = {} if schema is None else schema["edges"]
+    rows = gather_edges(edges, names["source"], names["target"], asked.edge_type, at_fit.get("tables", ()))
+    found = _gather_nodes(nodes, rows, labels, asked, schema)
+    if labels is not None:
+        found, names["label"] = with_labels(found, labels, names["id"], names["label"])
+    frame = found.frame
+    names = {**names, "id": found.id, "label": find_label(frame, names["label"], schema is not None and not label_given)}
+    if names["id"] == names["label"]:
+        raise InputError(f"id and label must be different columns of the nodes table; both are {names['id']!r}.")
+    if frame.height == 0:
         raise InputError("nodes must have at least one row; the table has none.")
-    ids = node_frame[names["id"]]
-    check_ids(ids)
-    labels = _read_labels(node_frame, names["label"], rare, schema)
-    plan = _learn(node_frame, names, labels, types) if schema is None else dict(schema)
-    x, counts = apply_columns(node_frame, plan)
-    warn_of_unseen(counts)
-    edge_list = read_edges(ids, edge_frame, names["source"], names["target"], names["weight"])
-    return RareGraph(
-        x=x,
-        edge_index=edge_list.edge_index,
-        y=labels.y,
-        rare_class=1,
-        edge_weight=edge_list.edge_weight,
-        class_names=labels.class_names,
-        node_ids=_id_array(ids),
-        feature_names=feature_names(plan),
-        original_y=labels.original_y if len(labels.values) > 2 else None,
-        schema={**plan, "read": {"edges": edge_list.counts, **counts}},
-    )
+    check_ids(frame[found.id])
+    _check_names(asked, frame, rows.frame)
+    known = _read_labels(frame, names["label"], asked.rare, schema)
+    if schema is None:
+        plan = _learn(found, rows, names, known, replace(asked, names=names), from_edges=nodes is None)
+    else:
+        plan = {**schema, "read": {}}
+    return _build(found, rows, known, plan, asked)
+
+
+def _gather_nodes(
+    nodes: Any, rows: EdgeRows, labels: Any, asked: _Asked, schema: Mapping[str, Any] | None
+) -> NodeRows:
+    if nodes is not None:
+        return gather_nodes(nodes, asked.names["id"], asked.node_type)
+    if labels is None and schema is None:
+        raise InputError("nodes may be None only with labels, a table of ids and labels; got None for both.")
+    return nodes_of_edges(rows, asked.names["id"] or "id")
+
+
+def _check_names(asked: _Asked, nodes: pl.DataFrame, edges: pl.DataFrame) -> None:
+    """Names that may belong to either table must be in one."""
+    both = [*nodes.columns, *edges.columns]
+    for name in asked.types:
+        if name not in both:
+            raise _no_column("types", "nodes or edges", name, both)
+    time = asked.names["time"]
+    if time is not None and time not in both:
+        raise _no_column("time", "nodes or edges", time, both)
+    if asked.names["weight"] is not None:
+        pick_column(edges, asked.names["weight"], "weight", "edges")
+
+
+def _no_column(argument: str, what: str, name: str, columns: list[str]) -> ColumnError:
+    return ColumnError(f"{argument} must name a column of the {what} table; got {name!r}: {nearest(name, columns)}")
 
 
 def _learn(
-    frame: pl.DataFrame, names: dict[str, Any], labels: Labels, types: Mapping[str, str] | None
+    found: NodeRows, rows: EdgeRows, names: Mapping[str, Any], labels: Labels, asked: _Asked, *, from_edges: bool
 ) -> dict[str, Any]:
-    columns = learn_columns(frame, {names["id"], names["label"]}, types)
+    time = names["time"]
+    edge_time = time if time in rows.frame.columns else None
+    node_time = time if time in found.frame.columns and edge_time is None else None
+    columns = learn_columns(found.frame, {names["id"], names["label"], node_time}, asked.types)
+    kinds = () if found.type is None else sorted({found.type_names[k] for k in found.type[labels.y >= 0]})
     plan = {
         "format": FORMAT,
         "id": names["id"],
         "label": {"column": names["label"], "rare": labels.rare, "values": labels.values},
-        "edges": {key: names[key] for key in ("source", "target", "weight")},
+        "nodes": {
+            "type": asked.node_type,
+            "types": list(found.type_names),
+            "labelled": list(kinds),
+            "time": node_time,
+            "from_edges": from_edges,
+        },
+        "edges": {
+            "source": rows.tables[0]["source"],
+            "target": rows.tables[0]["target"],
+            "weight": names["weight"],
+            "directed": asked.directed is not False,
+            "type": asked.edge_type,
+            "types": list(rows.type_names),
+            "time": edge_time,
+            "tables": [dict(table) for table in rows.tables],
+            "columns": learn_edge_columns(rows.frame, asked.types, edge_time),
+        },
         "columns": columns,
     }
+    if node_time is not None:
+        kind = kind_of(found.frame[node_time])
+        plan["nodes"]["clock"] = {"text": kind.style, "unit": kind.unit}  # type: ignore[index]
     return {**plan, "sparse": len(feature_names(plan)) > SPARSE_WIDTH}
 
 
@@ -144,55 +248,48 @@ def _read_labels(frame: pl.DataFrame, label: str | None, rare: Any, schema: Mapp
     return apply_labels(frame[label], schema["label"])
 
 
-def names_of(schema: Mapping[str, Any], given: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Column names as given, else as at fit."""
-    at_fit = {"id": schema["id"], **schema["edges"], "label": (schema["label"] or {}).get("column")}
-    return {key: at_fit[key] if name is None else name for key, name in given.items()}
+def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any], asked: _Asked) -> RareGraph:
+    x, counts = apply_columns(found.frame, plan)
+    if not x.shape[1] and not rows.source.len():
+        raise InputError("nodes must have at least one attribute column that can be used where there are no edges.")
+    edge_list, unseen = _build_edges(found.frame[found.id], rows, plan, asked)
+    counts["unseen"] |= unseen
+    warn_of_unseen(counts)
+    node_type, node_type_names = codes_as_at_fit(found.type, found.type_names, plan.get("nodes", {}).get("types", ()))
+    return RareGraph(
+        x=x,
+        edge_index=edge_list.edge_index,
+        y=labels.y,
+        rare_class=1,
+        edge_weight=edge_list.edge_weight,
+        class_names=labels.class_names,
+        node_ids=id_array(found.frame[found.id]),
+        feature_names=feature_names(plan),
+        original_y=labels.original_y if len(labels.values) > 2 else None,
+        schema={**plan, "read": {"edges": edge_list.counts, **labels.counts, **counts}},
+        edges=edge_list.table,
+        node_type=node_type,
+        node_type_names=node_type_names,
+        node_time=_node_time(found.frame, plan.get("nodes", {})),
+    )
 
 
-def find_columns(
-    nodes: pl.DataFrame, edges: pl.DataFrame, names: dict[str, str | None], optional_label: bool
-) -> dict[str, Any]:
-    """The columns to read: those named, else guessed, or an error that names the nearest."""
-    found: dict[str, Any] = dict(names)
-    if names["label"] is not None:
-        if optional_label and names["label"] not in nodes.columns:
-            found["label"] = None
-        else:
-            pick_column(nodes, names["label"], "label", "nodes")
-    found["id"] = _pick_or_guess(nodes, names["id"], "id", "nodes", _ID_NAMES, 0)
-    if found["id"] == found["label"]:
-        raise InputError(f"id and label must be different columns of the nodes table; both are {found['id']!r}.")
-    if edges.width < 2:
-        raise InputError(f"edges must have two columns with the ids of both ends; got {edges.columns}.")
-    pair = next((pair for pair in _END_NAMES if set(pair) <= set(edges.columns)), (None, None))
-    found["source"] = _pick_or_guess(edges, names["source"], "source", "edges", pair[:1], 0)
-    found["target"] = _pick_or_guess(edges, names["target"], "target", "edges", pair[1:], 1)
-    if found["source"] == found["target"]:
-        raise InputError(
-            f"source and target must be different columns of the edges table; both are {found['source']!r}."
-        )
-    if names["weight"] is not None:
-        pick_column(edges, names["weight"], "weight", "edges")
-    return found
+def _build_edges(
+    ids: pl.Series, rows: EdgeRows, plan: Mapping[str, Any], asked: _Asked
+) -> tuple[EdgeList, dict[str, int]]:
+    edges = plan["edges"]
+    codes, names = codes_as_at_fit(rows.type, rows.type_names, edges.get("types", ()))
+    rows = replace(rows, type=codes, type_names=names)
+    columns, unseen = apply_edge_columns(rows.frame, edges.get("columns", ()))
+    weight = asked.names["weight"]
+    directed = edges.get("directed", True) if asked.directed is None else asked.directed
+    found = read_edges(ids, rows, columns, weight, directed=directed, drop_unknown=asked.drop_unknown)
+    return found, unseen
 
 
-def _pick_or_guess(
-    frame: pl.DataFrame, wanted: str | None, argument: str, what: str, usual: Sequence[str | None], place: int
-) -> str:
-    if wanted is not None:
-        return pick_column(frame, wanted, argument, what)
-    return next((name for name in usual if name is not None and name in frame.columns), frame.columns[place])
-
-
-def plain_ids(ids: pl.Series) -> pl.Series:
-    """Ids as they are given back: whole numbers as numbers, all else as text."""
-    whole = as_whole(ids)
-    return ids.cast(import_polars().String) if whole is None else whole
-
-
-def _id_array(ids: pl.Series) -> np.ndarray:
-    plain = plain_ids(ids)
-    if plain.dtype.is_numeric():
-        return np.array(plain.to_numpy(), dtype=np.int64)
-    return np.array(plain.to_list(), dtype=str)
+def _node_time(frame: pl.DataFrame, nodes: Mapping[str, Any]) -> np.ndarray | None:
+    column = nodes.get("time")
+    if column is None or column not in frame.columns:
+        return None
+    clock = nodes.get("clock", {})
+    return to_seconds(frame[column], clock.get("text"), clock.get("unit", 1.0))

@@ -1,17 +1,24 @@
-"""How a node table becomes features, learned once and kept as plain data.
+"""How tables become a graph, learned once and kept as plain data.
 
 A schema is a dict that JSON can hold:
 
     format    1
     id        name of the id column
     label     {"column", "rare", "values"}: the label column, the rare value, every value seen; or None
-    edges     {"source", "target", "weight"}: column names of the edge table
+    nodes     {"type", "types", "labelled", "time", "from_edges"}: the column of kinds of node, their names, those that
+              carry labels, the column that says when, and whether the nodes come from the edges alone
+    edges     {"source", "target", "weight", "directed", "type", "types", "time", "tables", "columns"}: column names,
+              names of the types, {"name", "source", "target"} of each table, and what every other column is
+              (`calirare.data.tables.edge_columns`)
     columns   per attribute {"name", "type"} and
-                numeric:      "median" (fills gaps), "mean", "scale", "indicator" (a column that says where gaps were)
-                categorical:  "categories" (one column each), "indicator"
+                numeric:      "median" (fills gaps), "mean", "scale", "indicator" (a column that says where gaps were),
+                              "text" (how it is written, where it is text)
+                categorical:  "categories" (one column each), "rare" (names too rare for one), "indicator"
                 ignore:       "reason"
     sparse    whether the features are kept as CSR
-    read      what was counted at reading: edges merged, self-loops, imputed values, unseen categories
+    read      what was counted at reading: edges merged, self-loops, imputed values, unseen categories, missing labels
+
+All but `nodes` and the later keys of `edges` must be there.
 """
 
 from __future__ import annotations
@@ -22,8 +29,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calirare.data.tables.columns import import_polars, is_number_like, to_categories, to_numbers
-from calirare.data.tables.frames import pick_column
+from calirare.data.tables.columns import commonest, to_categories, to_numbers
+from calirare.data.tables.edge_columns import check_edge_columns
+from calirare.data.tables.kinds import MAX_CATEGORIES, Kind, kind_of
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,8 +39,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 TYPES = ("numeric", "categorical", "ignore")
-MAX_CATEGORIES = 100
-"""Most categories of one column; rarer ones are treated like categories never seen."""
+MAX_RARE_NAMES = 1000
+"""Most names of rare categories that are kept, to tell them from those never seen."""
 SPARSE_WIDTH = 200
 """From this many features on they are kept sparse: most of them are then columns of a few ones."""
 
@@ -45,48 +53,27 @@ def learn_columns(frame: pl.DataFrame, skip: set[str], types: Mapping[str, str] 
         skip: Columns that are no attributes: id and label.
         types: `{"column": "numeric" | "categorical" | "ignore"}`.
     """
-    types = dict(types or {})
-    for name, kind in types.items():
-        pick_column(frame, name, "types", "nodes")
-        if kind not in TYPES:
-            raise InputError(f"types[{name!r}] must be one of {list(TYPES)}; got {kind!r}.")
-    columns = [_learn(frame[name], types.get(name)) for name in frame.columns if name not in skip]
-    if all(column["type"] == "ignore" for column in columns):
-        seen = "; ".join(f"{column['name']}: {column['reason']}" for column in columns) or "it has only id and label"
-        raise InputError(f"nodes must have at least one attribute column that can be used ({seen}).")
-    return columns
+    types = types or {}
+    return [_learn(frame[name], types.get(name)) for name in frame.columns if name not in skip]
 
 
-def _learn(column: pl.Series, kind: str | None) -> dict[str, Any]:
-    if kind == "ignore":
+def _learn(column: pl.Series, wanted: str | None) -> dict[str, Any]:
+    if wanted == "ignore":
         return _ignore(column, "left out by types")
-    if column.null_count() == column.len():
-        return _ignore(column, "every value is missing")
-    if kind is None:
-        kind, reason = _infer(column)
-        if kind == "ignore":
-            return _ignore(column, reason)
-    return _learn_numeric(column) if kind == "numeric" else _learn_categorical(column)
-
-
-def _infer(column: pl.Series) -> tuple[str, str]:
-    pl = import_polars()
-    if is_number_like(column.dtype):
-        return "numeric", ""
-    if column.dtype != pl.String:
-        return "ignore", f"holds {column.dtype}"
-    distinct = column.drop_nulls().n_unique()
-    if distinct > MAX_CATEGORIES and 2 * distinct > column.len() - column.null_count():
-        return "ignore", f"{distinct} different words: an identifier or free text"
-    return "categorical", ""
+    found = kind_of(column)
+    if found.reason == "every value is missing" or (found.name == "ignore" and wanted is None):
+        return _ignore(column, found.reason)
+    if wanted == "categorical" or (wanted is None and found.name == "category"):
+        return _learn_categorical(column)
+    return _learn_numeric(column, found)
 
 
 def _ignore(column: pl.Series, reason: str) -> dict[str, Any]:
     return {"name": column.name, "type": "ignore", "reason": reason}
 
 
-def _learn_numeric(column: pl.Series) -> dict[str, Any]:
-    values = to_numbers(column)
+def _learn_numeric(column: pl.Series, kind: Kind) -> dict[str, Any]:
+    values = to_numbers(column, kind.style)
     known = values[~np.isnan(values)]
     if not known.size:
         return _ignore(column, "every value is missing")
@@ -102,20 +89,20 @@ def _learn_numeric(column: pl.Series) -> dict[str, Any]:
         "mean": mean,
         "scale": scale,
         "indicator": bool(known.size < values.size),
+        **({"text": kind.style} if kind.style else {}),
     }
 
 
 def _learn_categorical(column: pl.Series) -> dict[str, Any]:
-    pl = import_polars()
-    text = to_categories(column)
-    counts = text.drop_nulls().value_counts(name="n").sort(["n", column.name], descending=[True, False])
-    if not counts.height:
+    names = commonest(column)
+    if not names:
         return _ignore(column, "every value is missing")
     return {
         "name": column.name,
         "type": "categorical",
-        "categories": counts[column.name].head(MAX_CATEGORIES).sort().cast(pl.String).to_list(),
-        "indicator": bool(text.null_count()),
+        "categories": sorted(names[:MAX_CATEGORIES]),
+        "rare": names[MAX_CATEGORIES : MAX_CATEGORIES + MAX_RARE_NAMES],
+        "indicator": bool(to_categories(column).null_count()),
     }
 
 
@@ -136,29 +123,6 @@ def feature_names(schema: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def describe_schema(schema: Mapping[str, Any]) -> list[dict[str, str]]:
-    """One row per column for the eye: its name, its type, and what is done with it.
-
-    >>> describe_schema({"columns": [{"name": "note", "type": "ignore", "reason": "free text"}]})
-    [{'column': 'note', 'type': 'ignore', 'treatment': 'not used: free text'}]
-    """
-    rows = []
-    for column in schema["columns"]:
-        if column["type"] == "numeric":
-            treatment = f"(value - {column['mean']:.4g}) / {column['scale']:.4g}"
-            fill = f"missing: {column['median']:.4g}"
-        elif column["type"] == "categorical":
-            shown = ", ".join(column["categories"][:4]) + (", …" if len(column["categories"]) > 4 else "")
-            treatment = f"{len(column['categories'])} categories: {shown}"
-            fill = "missing: none of them"
-        else:
-            rows.append({"column": column["name"], "type": "ignore", "treatment": f"not used: {column['reason']}"})
-            continue
-        treatment += f"; {fill}, with an indicator" if column["indicator"] else ""
-        rows.append({"column": column["name"], "type": column["type"], "treatment": treatment})
-    return rows
-
-
 def check_schema(schema: Any) -> None:
     """Refuse a schema that this version does not understand or that was edited into nonsense."""
     try:
@@ -166,6 +130,7 @@ def check_schema(schema: Any) -> None:
             raise InputError(f"schema is of format {schema['format']!r}; this calirare reads {FORMAT}.")
         good = isinstance(schema["id"], str) and isinstance(schema["edges"]["source"], str)
         good &= schema["label"] is None or isinstance(schema["label"]["column"], str)
+        good &= _good_edges(schema["edges"]) and _good_nodes(schema.get("nodes", {}))
         for column in schema["columns"]:
             good &= isinstance(column["name"], str) and column["type"] in TYPES
             if column["type"] == "numeric":
@@ -181,3 +146,17 @@ def check_schema(schema: Any) -> None:
         raise InputError(f"schema is incomplete: {error}.") from error
     if not good:
         raise InputError("schema holds values of the wrong type; use the one that read_tables gave.")
+
+
+def _good_edges(edges: Mapping[str, Any]) -> bool:
+    good = all(edges.get(key) is None or isinstance(edges[key], str) for key in ("weight", "type", "time"))
+    good &= isinstance(edges["target"], str) and isinstance(edges.get("directed", True), bool)
+    good &= all(isinstance(name, str) for name in edges.get("types", ()))
+    good &= all(isinstance(table[key], str) for table in edges.get("tables", ()) for key in ("name", "source", "target"))
+    return good and check_edge_columns(edges.get("columns", []))
+
+
+def _good_nodes(nodes: Mapping[str, Any]) -> bool:
+    good = all(nodes.get(key) is None or isinstance(nodes[key], str) for key in ("type", "time"))
+    good &= all(isinstance(name, str) for key in ("types", "labelled") for name in nodes.get(key, ()))
+    return good and isinstance(nodes.get("from_edges", False), bool)

@@ -1,0 +1,94 @@
+"""Every column of both tables for the eye: how it is used, or why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def describe_schema(schema: Mapping[str, Any]) -> list[dict[str, str]]:
+    """One row per column: its table, its name, its type, and what is done with it.
+
+    >>> describe_schema({"columns": [{"name": "note", "type": "ignore", "reason": "free text"}]})
+    [{'table': 'nodes', 'column': 'note', 'type': 'ignore', 'treatment': 'not used: free text'}]
+    """
+    rows = [*_roles_of_nodes(schema), *(_node_column(column) for column in schema["columns"])]
+    edges = schema.get("edges") or {}
+    rows += _roles_of_edges(edges)
+    return rows + [_edge_column(column, edges) for column in edges.get("columns", ())]
+
+
+def _row(table: str, column: str, type: str, treatment: str) -> dict[str, str]:
+    return {"table": table, "column": column, "type": type, "treatment": treatment}
+
+
+def _roles_of_nodes(schema: Mapping[str, Any]) -> list[dict[str, str]]:
+    rows = []
+    nodes, label = schema.get("nodes") or {}, schema.get("label")
+    if schema.get("id"):
+        source = "the nodes, by the edges that name them" if nodes.get("from_edges") else "names the nodes"
+        rows.append(_row("nodes", schema["id"], "id", source))
+    if label:
+        rows.append(_row("nodes", label["column"], "label", f"{label['rare']!r} is rare; empty: unknown"))
+    if nodes.get("type"):
+        rows.append(_row("nodes", nodes["type"], "node type", _shown(nodes.get("types", ()), "kinds")))
+    if nodes.get("time"):
+        rows.append(_row("nodes", nodes["time"], "time", "when; not an attribute"))
+    return rows
+
+
+def _roles_of_edges(edges: Mapping[str, Any]) -> list[dict[str, str]]:
+    rows = []
+    ends = ("from", "to") if edges.get("directed", True) else ("one end", "other end")
+    tables = edges.get("tables") or [edges]
+    for table in tables if edges.get("source") else ():
+        where = f"edges {table['name']}" if len(tables) > 1 else "edges"
+        rows += [_row(where, table[key], "end", word) for key, word in zip(("source", "target"), ends, strict=True)]
+    if edges.get("type"):
+        rows.append(_row("edges", edges["type"], "edge type", _shown(edges.get("types", ()), "types")))
+    return rows
+
+
+def _node_column(column: Mapping[str, Any]) -> dict[str, str]:
+    if column["type"] == "ignore":
+        return _row("nodes", column["name"], "ignore", f"not used: {column['reason']}")
+    if column["type"] == "numeric":
+        treatment = f"(value - {column['mean']:.4g}) / {column['scale']:.4g}{_style(column)}"
+        fill = f"missing: {column['median']:.4g}"
+    else:
+        treatment = _shown(column["categories"], "categories")
+        rare = len(column.get("rare", ()))
+        treatment += f"; {rare} rarer ones count as none of them" if rare else ""
+        fill = "missing: none of them"
+    treatment += f"; {fill}, with an indicator" if column["indicator"] else ""
+    return _row("nodes", column["name"], column["type"], treatment)
+
+
+def _edge_column(column: Mapping[str, Any], edges: Mapping[str, Any]) -> dict[str, str]:
+    kind = column["kind"]
+    if kind == "ignore":
+        return _row("edges", column["name"], kind, f"not used: {column['reason']}")
+    if kind == "category":
+        treatment = "shares of " + _shown(column["categories"], "categories")
+        treatment += f"; {column['rare']} rarer ones count as none of them" if column.get("rare") else ""
+    else:
+        treatment = "summed up per node" if kind == "number" else "when: first, last and spread per node"
+        treatment += _style(column)
+    if column["name"] == edges.get("weight"):
+        treatment += "; the weight of the edges"
+    return _row("edges", column["name"], kind, treatment)
+
+
+def _style(column: Mapping[str, Any]) -> str:
+    style = column.get("text") or {}
+    if "date" in style:
+        words = {"%d": "day", "%m": "month", "%b": "month", "%B": "month", "%Y": "year", "%y": "year"}
+        form = style["date"]
+        for sign, word in words.items():
+            form = form.replace(sign, word)
+        return f", read as {form}"
+    return ", read with decimal comma" if style.get("decimal") == "," else ""
+
+
+def _shown(names: Any, what: str) -> str:
+    return f"{len(names)} {what}: " + ", ".join(list(names)[:4]) + (", …" if len(names) > 4 else "")

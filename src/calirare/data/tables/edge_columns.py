@@ -1,0 +1,127 @@
+"""The columns of an edge table: what each is, learned once, and read the same way ever after.
+
+In a schema each is `{"name", "kind"}` with
+
+    number      "text": how it is written, where it is text
+    time        "text", and "unit": the seconds in one of its units, where it came as numbers
+    category    "categories"
+    ignore      "reason"
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calirare.data.edge_table import MISSING, EdgeColumn
+from calirare.data.tables.columns import commonest, to_categories, to_numbers, to_seconds
+from calirare.data.tables.kinds import Kind, kind_of
+from calirare.data.tables.polars_library import import_polars
+from calirare.errors import ColumnError, InputError, nearest
+
+if TYPE_CHECKING:
+    import polars as pl
+
+logger = logging.getLogger(__name__)
+
+MAX_EDGE_CATEGORIES = 50
+KINDS = ("number", "time", "category", "ignore")
+_KIND_OF_TYPE = {"numeric": "number", "categorical": "category", "time": "time", "ignore": "ignore"}
+
+
+def learn_edge_columns(
+    frame: pl.DataFrame, types: Mapping[str, str] | None = None, time: str | None = None
+) -> list[dict[str, Any]]:
+    """What every column is.
+
+    Args:
+        frame: The edge table without the ends and the type.
+        types: `{"column": "numeric" | "categorical" | "time" | "ignore"}` where the guess would be wrong.
+        time: The column that says when; it is a time whatever it looks like.
+    """
+    types = {**(types or {}), **({} if time is None else {time: "time"})}
+    return [_learn(frame[name], types.get(name)) for name in frame.columns]
+
+
+def _learn(column: pl.Series, wanted: str | None) -> dict[str, Any]:
+    name = column.name
+    found = kind_of(column, MAX_EDGE_CATEGORIES)
+    if wanted is not None and found.reason != "every value is missing":
+        kind = _KIND_OF_TYPE[wanted]
+        if kind == "ignore":
+            found = Kind("ignore", "left out by types")
+        elif found.name != kind:
+            found = Kind(kind, style=found.style)
+    if found.name == "ignore":
+        return {"name": name, "kind": "ignore", "reason": found.reason}
+    learned: dict[str, Any] = {"name": name, "kind": found.name}
+    if found.name == "category":
+        names = commonest(column)
+        if not names:
+            return {"name": name, "kind": "ignore", "reason": "every value is missing"}
+        kept = sorted(names[:MAX_EDGE_CATEGORIES])
+        return {**learned, "categories": kept, "rare": len(names) - len(kept)}
+    if found.style:
+        learned["text"] = found.style
+    if found.name == "time":
+        learned["unit"] = found.unit
+    return learned
+
+
+def apply_edge_columns(
+    frame: pl.DataFrame, columns: Sequence[Mapping[str, Any]]
+) -> tuple[tuple[EdgeColumn, ...], dict[str, int]]:
+    """The columns of every edge, and how many values of each category column were never seen.
+
+    Raises:
+        ColumnError: A column that the model was fitted on is missing.
+    """
+    wanted = [column for column in columns if column["kind"] != "ignore"]
+    missing = [column["name"] for column in wanted if column["name"] not in frame.columns]
+    if missing:
+        raise ColumnError(
+            f"the edges table must have the columns that the model was fitted on; {len(missing)} are missing: "
+            f"{missing[:5]}: {nearest(missing[0], frame.columns)}"
+        )
+    unseen: dict[str, int] = {}
+    return tuple(_apply(frame[column["name"]], column, unseen) for column in wanted), unseen
+
+
+def _apply(series: pl.Series, column: Mapping[str, Any], unseen: dict[str, int]) -> EdgeColumn:
+    name, kind = column["name"], column["kind"]
+    if kind == "number":
+        return EdgeColumn(name, "number", to_numbers(series, column.get("text"), infinite="missing"))
+    if kind == "time":
+        return EdgeColumn(name, "time", to_seconds(series, column.get("text"), column.get("unit", 1.0)))
+    pl = import_polars()
+    text, names = to_categories(series), column["categories"]
+    codes = text.replace_strict(names, list(range(len(names))), default=None, return_dtype=pl.Int32)
+    strange = int((codes.is_null() & text.is_not_null()).sum())
+    if strange:
+        unseen[name] = strange
+    values = np.array(codes.fill_null(MISSING).to_numpy(), dtype=np.int32)
+    return EdgeColumn(name, "category", values, tuple(names))
+
+
+def check_edge_columns(columns: Any) -> bool:
+    """Whether the columns of a schema are what `learn_edge_columns` gives."""
+    good = isinstance(columns, list)
+    for column in columns:
+        good &= isinstance(column["name"], str) and column["kind"] in KINDS
+        if column["kind"] == "category":
+            names = column["categories"]
+            good &= isinstance(names, list) and all(isinstance(name, str) for name in names)
+            good &= len(set(names)) == len(names)
+        elif column["kind"] == "time":
+            good &= 0 < float(column.get("unit", 1.0)) < float("inf")
+    return bool(good) and len({column["name"] for column in columns}) == len(columns)
+
+
+def check_types(types: Mapping[str, str], kinds: Sequence[str]) -> None:
+    """Refuse kinds that nobody knows."""
+    for name, kind in types.items():
+        if kind not in kinds:
+            raise InputError(f"types[{name!r}] must be one of {list(kinds)}; got {kind!r}.")

@@ -1,0 +1,220 @@
+"""Several tables as one: kinds of node, types of edge, labels in a table of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calirare.data.tables.columns import to_categories
+from calirare.data.tables.frames import pick_column, to_frame
+from calirare.data.tables.naming import find_ends, find_id
+from calirare.data.tables.polars_library import import_polars
+from calirare.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MAX_TYPES = 50
+
+
+@dataclass(frozen=True, eq=False)
+class NodeRows:
+    """Every node of all node tables: its columns, the id column among them, and its kind."""
+
+    frame: pl.DataFrame
+    id: str
+    type: np.ndarray | None = None
+    type_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeRows:
+    """Every row of all edge tables: both ends, the type, and the other columns.
+
+    `tables` says per table its name and the columns of its ends.
+    """
+
+    frame: pl.DataFrame
+    source: pl.Series
+    target: pl.Series
+    tables: tuple[dict[str, str], ...]
+    type: np.ndarray | None = None
+    type_names: tuple[str, ...] = ()
+
+
+def named_tables(tables: Any, what: str) -> list[tuple[str, Any]]:
+    """Tables with their names: one table, a mapping of tables by name, or a list of tables, files named by their stems.
+
+    >>> [name for name, _ in named_tables({"pays": {"a": [1]}, "calls": {"a": [2]}}, "edges")]
+    ['pays', 'calls']
+    """
+    if isinstance(tables, Mapping) and tables and all(_is_table(table) for table in tables.values()):
+        return [(str(name), table) for name, table in tables.items()]
+    if isinstance(tables, (list, tuple)) and tables and all(_is_table(table) for table in tables):
+        names = [_stem(table) or f"{what} {place}" for place, table in enumerate(tables, start=1)]
+        if len(set(names)) < len(names):
+            names = [f"{name} {place}" for place, name in enumerate(names, start=1)]
+        return list(zip(names, tables, strict=True))
+    return [(what, tables)]
+
+
+def _is_table(table: Any) -> bool:
+    if isinstance(table, (str, os.PathLike, Mapping)):
+        return True
+    return hasattr(table, "columns") or hasattr(table, "collect_schema")  # frames of polars, pandas, Arrow
+
+
+def _stem(table: Any) -> str:
+    if not isinstance(table, (str, os.PathLike)):
+        return ""
+    name = Path(table).name
+    return name.removesuffix(".gz").rsplit(".", 1)[0]
+
+
+def gather_nodes(nodes: Any, id: str | None, node_type: str | None) -> NodeRows:
+    """All nodes; the ids of several tables must differ, as edges name nodes by them alone."""
+    tables = [(name, to_frame(table, "nodes")) for name, table in named_tables(nodes, "nodes")]
+    if len(tables) == 1:
+        frame = tables[0][1]
+        found = NodeRows(frame, find_id(frame, id))
+        return found if node_type is None else _typed_nodes(found, node_type)
+    if node_type is not None:
+        raise InputError("node_type must be left out where each nodes table is a kind of its own.")
+    pl = import_polars()
+    ids = [find_id(frame, id if id in frame.columns else None) for _, frame in tables]
+    frames = [frame.rename({column: ids[0]}) for column, (_, frame) in zip(ids, tables, strict=True)]
+    frames = _same_types(frames)
+    codes = np.repeat(np.arange(len(tables)), [frame.height for frame in frames])
+    return NodeRows(pl.concat(frames, how="diagonal"), ids[0], codes, tuple(name for name, _ in tables))
+
+
+def _typed_nodes(rows: NodeRows, column: str) -> NodeRows:
+    pick_column(rows.frame, column, "node_type", "nodes")
+    codes, names = type_codes(rows.frame[column], "node_type")
+    return NodeRows(rows.frame.drop(column), rows.id, codes, names)
+
+
+def nodes_of_edges(edges: EdgeRows, id: str) -> NodeRows:
+    """Every node that an edge names, in the order in which they appear."""
+    pl = import_polars()
+    ends = [edges.source.alias(id), edges.target.alias(id)]
+    if ends[0].dtype != ends[1].dtype:
+        ends = [end.cast(pl.String) for end in ends]
+    # Row by row, source before target.
+    both = pl.DataFrame({"source": ends[0], "target": ends[1]}).select(pl.concat_list("source", "target").explode())
+    ids = both.to_series().drop_nulls().unique(maintain_order=True).alias(id)
+    return NodeRows(pl.DataFrame([ids]), id)
+
+
+def with_labels(rows: NodeRows, labels: Any, id: str | None, label: str | None) -> tuple[NodeRows, str]:
+    """The nodes with the label column of another table; nodes that only that table names are added."""
+    pl = import_polars()
+    table = to_frame(labels, "labels")
+    own_id = find_id(table, id if id in table.columns else None, "labels")
+    others = [name for name in table.columns if name != own_id]
+    if not others:
+        raise InputError(f"labels must have two columns, the id and the label; got {table.columns}.")
+    column = others[0] if label is None else pick_column(table, label, "label", "labels")
+    if rows.id == column or column in rows.frame.columns:
+        raise InputError(f"label must stand in one table; {column!r} is a column of the nodes and of the labels table.")
+    right = table.select(pl.col(own_id).alias(rows.id), pl.col(column))
+    left, right = _same_types([rows.frame, right])
+    joined = left.join(right, on=rows.id, how="left", maintain_order="left")
+    extra = right.join(left, on=rows.id, how="anti", maintain_order="left")
+    if joined.height > left.height or right[rows.id].is_duplicated().any():
+        raise InputError(f"column {own_id!r} of the labels table must name every node once; some ids repeat.")
+    if extra.height and rows.type is None:
+        joined = pl.concat([joined, extra], how="diagonal")
+    return NodeRows(joined, rows.id, rows.type, rows.type_names), column
+
+
+def gather_edges(
+    edges: Any, source: str | None, target: str | None, edge_type: str | None, at_fit: Sequence[Mapping[str, str]] = ()
+) -> EdgeRows:
+    """All edges, each table a type of its own where there are several.
+
+    `at_fit` names tables and ends as they were at fit; tables are matched to it by name, else by place.
+    """
+    pl = import_polars()
+    tables = [(name, to_frame(table, "edges")) for name, table in named_tables(edges, "edges")]
+    if len(tables) > 1 and edge_type is not None:
+        raise InputError("edge_type must be left out where each edges table is a type of its own.")
+    names = _match_names([name for name, _ in tables], [table["name"] for table in at_fit])
+    known = {table["name"]: table for table in at_fit}
+    parts, ends, said = [], [], []
+    for name, (_, frame) in zip(names, tables, strict=True):
+        own = known.get(name, {})
+        wanted = [
+            given if given is not None and (len(tables) == 1 or given in frame.columns) else own.get(key)
+            for key, given in (("source", source), ("target", target))
+        ]
+        one, other = find_ends(frame, *wanted)
+        said.append({"name": name, "source": one, "target": other})
+        ends.append(pl.DataFrame({"source": frame[one], "target": frame[other]}))
+        parts.append(frame.drop(one, other))
+    joined = pl.concat(_same_types(ends)) if len(ends) > 1 else ends[0]
+    frame = parts[0] if len(parts) == 1 else pl.concat(_same_types(parts), how="diagonal")
+    codes, type_names = None, ()
+    if len(tables) > 1:
+        codes, type_names = np.repeat(np.arange(len(parts)), [end.height for end in ends]), tuple(names)
+    elif edge_type is not None:
+        pick_column(frame, edge_type, "edge_type", "edges")
+        codes, type_names = type_codes(frame[edge_type], "edge_type")
+        frame = frame.drop(edge_type)
+    return EdgeRows(frame, joined["source"], joined["target"], tuple(said), codes, type_names)
+
+
+def _match_names(names: list[str], at_fit: list[str]) -> list[str]:
+    """Names of the fit for tables that are called otherwise now, where their number is the same."""
+    return at_fit if len(names) == len(at_fit) and not set(names) & set(at_fit) else names
+
+
+def type_codes(column: pl.Series, argument: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Codes and names of a column of types; missing ones are a type of their own."""
+    pl = import_polars()
+    text = to_categories(column).fill_null("unknown")
+    names = sorted(text.unique().to_list())
+    if len(names) > MAX_TYPES:
+        raise InputError(
+            f"{argument} must be a column of few kinds, at most {MAX_TYPES}; {column.name!r} holds {len(names)}."
+        )
+    codes = text.replace_strict(names, list(range(len(names))), return_dtype=pl.Int64)
+    return np.array(codes.to_numpy(), dtype=np.int64), tuple(names)
+
+
+def codes_as_at_fit(
+    codes: np.ndarray | None, names: Sequence[str], at_fit: Sequence[str]
+) -> tuple[np.ndarray | None, tuple[str, ...]]:
+    """Codes into the names of the fit, new names after them.
+
+    >>> codes_as_at_fit(np.array([0, 1]), ["card", "app"], ["app", "cash"])
+    (array([2, 0]), ('app', 'cash', 'card'))
+    """
+    if codes is None:
+        return None, ()
+    known = tuple(at_fit) + tuple(name for name in names if name not in at_fit)
+    place = np.array([known.index(name) for name in names], dtype=np.int64)
+    return place[codes], known
+
+
+def _same_types(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
+    """The frames with one type for columns of one name: as they are where equal, else numbers, else text."""
+    pl = import_polars()
+    kinds: dict[str, set[Any]] = {}
+    for frame in frames:
+        for name, kind in frame.schema.items():
+            kinds.setdefault(name, set()).add(kind)
+    common = {}
+    for name, found in kinds.items():
+        if len(found) > 1:
+            whole = all(kind.is_integer() for kind in found)
+            common[name] = pl.Int64 if whole else pl.Float64 if all(k.is_numeric() for k in found) else pl.String
+    return [
+        frame.with_columns([pl.col(name).cast(kind) for name, kind in common.items() if name in frame.columns])
+        for frame in frames
+    ]

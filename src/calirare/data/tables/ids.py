@@ -1,0 +1,136 @@
+"""Ids: kept as they are written, matched between tables, and hints where they do not match."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calirare.data.tables.polars_library import import_polars
+from calirare.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MAX_ID_LENGTH = 1_000
+"""Longest id, in characters: arrays of ids are as wide as the longest."""
+_EXACT = 2.0**53
+
+
+def check_ids(ids: pl.Series) -> None:
+    """Every node needs an id of its own."""
+    pl = import_polars()
+    if ids.dtype.is_nested():
+        raise InputError(f"column {ids.name!r} must hold one id per node; it holds {ids.dtype}.")
+    missing = ids.null_count() + (int(ids.is_nan().sum()) if ids.dtype.is_float() else 0)
+    if missing:
+        raise InputError(f"column {ids.name!r} must name every node; {missing} ids are missing.")
+    if ids.dtype == pl.String:
+        if ids.str.contains("\0", literal=True).any():
+            raise InputError(f"column {ids.name!r} must hold readable ids; some hold a NUL character.")
+        longest = int(ids.str.len_chars().max() or 0)
+        if longest > MAX_ID_LENGTH:
+            raise InputError(
+                f"column {ids.name!r} must hold ids of at most {MAX_ID_LENGTH:,} characters; one has {longest:,}. "
+                "Is it the id column?"
+            )
+    if ids.dtype.is_float() and ids.len() and float(ids.abs().max()) >= _EXACT:  # type: ignore[arg-type]
+        raise InputError(
+            f"column {ids.name!r} holds ids as floating-point numbers beyond 2⁵³, which have lost digits. "
+            "Read them as text."
+        )
+    repeated = ids.filter(ids.is_duplicated())
+    if repeated.len():
+        distinct = repeated.unique(maintain_order=True)
+        raise InputError(
+            f"column {ids.name!r} must name every node once; {distinct.len()} ids appear more than once: "
+            f"{distinct.head(5).to_list()}."
+        )
+
+
+def find_places(
+    ids: pl.Series, source: pl.Series, target: pl.Series, *, drop_unknown: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Places in `ids` of both ends of every edge; with `drop_unknown` -1 where an end is no node.
+
+    Raises:
+        InputError: An edge names a node that is not there.
+    """
+    pl = import_polars()
+    key, ends = _common_type(ids, [source, target])
+    places = pl.DataFrame({"id": key, "place": np.arange(ids.len())})
+    found = [
+        pl.DataFrame({"id": end}).join(places, on="id", how="left", maintain_order="left")["place"] for end in ends
+    ]
+    lost = pl.concat([end.filter(place.is_null()) for end, place in zip(ends, found, strict=True)])
+    if lost.len() and not drop_unknown:
+        rows = int((found[0].is_null() | found[1].is_null()).sum())
+        names = lost.unique(maintain_order=True)
+        raise InputError(
+            f"edges must join nodes of the nodes table; {rows} of {source.len()} rows name {names.len()} nodes that are "
+            f"not in column {ids.name!r}, first: {names.head(5).to_list()}. {_why_lost(key, names)}"
+        )
+    start, end = (np.asarray(place.fill_null(-1).to_numpy(), dtype=np.int64) for place in found)
+    return start, end
+
+
+def _why_lost(ids: pl.Series, lost: pl.Series) -> str:
+    """The likely cause, and the way out."""
+    pl = import_polars()
+    wanted, known = lost.cast(pl.String).drop_nulls().head(10_000), ids.cast(pl.String)
+    way_out = "Add these nodes, drop these rows, or leave them out with drop_unknown_edges (--drop-unknown-edges)."
+    if not wanted.len():
+        return f"These ends are empty. {way_out}"
+    causes = (
+        (lambda text: text.str.strip_chars_start("0"), "leading zeros were lost in one of the tables; keep ids as text"),
+        (lambda text: text.str.replace(r"\.0+$", ""), "one table writes its ids as decimals (7.0 for 7)"),
+        (lambda text: text.str.strip_chars(), "one table has spaces around its ids"),
+        (lambda text: text.str.to_lowercase(), "the tables differ in upper and lower case"),
+    )
+    for clean, cause in causes:
+        if clean(wanted).is_in(clean(known).implode()).mean() > 0.5:  # type: ignore[operator]
+            return f"It seems that {cause}."
+    return way_out
+
+
+def _common_type(ids: pl.Series, ends: list[pl.Series]) -> tuple[pl.Series, list[pl.Series]]:
+    """All columns in one type: as they are if equal, whole numbers if all are, else text."""
+    pl = import_polars()
+    ends = [end.alias("end") for end in ends]
+    if all(end.dtype == ids.dtype for end in ends) and not ids.dtype.is_float():
+        return ids, ends
+    whole = [as_whole(column) for column in (ids, *ends)]
+    numbers = [column for column in whole if column is not None]
+    if len(numbers) == len(whole):
+        return numbers[0], numbers[1:]
+    text = [
+        (column if number is None else number).cast(pl.String)
+        for column, number in zip((ids, *ends), whole, strict=True)
+    ]
+    return text[0], text[1:]
+
+
+def as_whole(column: pl.Series) -> pl.Series | None:
+    """The column as int64 if that loses nothing (a float column of whole numbers, say), else None."""
+    pl = import_polars()
+    if not column.dtype.is_numeric():
+        return None
+    if column.dtype.is_float():
+        column = column.set(column.is_nan(), None)
+    whole = column.cast(pl.Int64, strict=False)
+    same = (whole.cast(column.dtype, strict=False) == column).fill_null(column.is_null())
+    return whole if same.all() else None
+
+
+def plain_ids(ids: pl.Series) -> pl.Series:
+    """Ids as they are given back: whole numbers as numbers, all else as text."""
+    whole = as_whole(ids)
+    return ids.cast(import_polars().String) if whole is None else whole
+
+
+def id_array(ids: pl.Series) -> np.ndarray:
+    """Ids as an array of int64 or of text."""
+    plain = plain_ids(ids)
+    if plain.dtype.is_numeric():
+        return np.array(plain.to_numpy(), dtype=np.int64)
+    return np.array(plain.to_list(), dtype=str)

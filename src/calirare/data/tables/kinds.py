@@ -1,0 +1,116 @@
+"""What a column is: numbers, moments, categories, or nothing that a model can use, and why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from calirare.data.tables.columns import is_number_like
+from calirare.data.tables.polars_library import import_polars
+from calirare.data.tables.text import understand
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MAX_CATEGORIES = 100
+"""Most categories of one column; rarer ones count as none of them."""
+MAX_CATEGORY_LENGTH = 200
+"""Longer texts are prose."""
+
+_FEWEST_NUMBERED = 50
+"""From so many rows on, whole numbers without gaps that never repeat number the rows."""
+_FEWEST_NAMED_ID = 20
+_ID_NAME = re.compile(r"(^|_|\b)(id|ids|uuid|guid|key|iban|ssn|ref|reference|index|nr|number)$", re.IGNORECASE)
+_CAMEL_ID = re.compile(r"[a-z](Id|ID|Nr|Ref|Key)$")
+_TIME_NAME = re.compile(r"^(time|timestamp|datetime|date|ts|t|step|tick|epoch|day|when)$", re.IGNORECASE)
+_MOMENT_NAME = re.compile(r"(time|timestamp|datetime|date|_ts|epoch|_at|At)$", re.IGNORECASE)
+_SECONDS = (631_152_000, 4_102_444_800)  # 1990 to 2100
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a column is.
+
+    Args:
+        name: `"number"`, `"time"`, `"category"` or `"ignore"`.
+        reason: Why it is ignored.
+        style: How its text is to be read (see `calirare.data.tables.text`).
+        unit: Of a time that came as numbers: so many seconds.
+    """
+
+    name: str
+    reason: str = ""
+    style: dict[str, Any] = field(default_factory=dict)
+    unit: float = 1.0
+
+
+def kind_of(column: pl.Series, most_categories: int = MAX_CATEGORIES) -> Kind:
+    """What the column is, judged by its type, its values and, for ids and times, its name.
+
+    >>> import polars as pl
+    >>> kind_of(pl.Series("price", ["€ 3,50", "€ 12,00"])).name, kind_of(pl.Series("order_id", range(0, 900, 9))).reason
+    ('number', '100 different whole numbers: an identifier')
+    """
+    pl = import_polars()
+    if column.null_count() == column.len():
+        return Kind("ignore", "every value is missing")
+    if column.dtype == pl.String:
+        return _kind_of_text(column, most_categories)
+    if not is_number_like(column.dtype):
+        return Kind("ignore", f"holds {column.dtype}")
+    if column.dtype.is_numeric():
+        return _kind_of_numbers(column, column, {})
+    time = column.dtype.is_temporal() and column.dtype not in (pl.Duration, pl.Time)
+    return Kind("time" if time else "number")
+
+
+def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
+    pl = import_polars()
+    found = understand(column)
+    if found.kind == "number":
+        plain = column.str.strip_chars().cast(pl.Int64, strict=False)
+        whole = plain if plain.null_count() == column.null_count() else None
+        return _kind_of_numbers(column, whole, found.style)
+    if found.kind in ("time", "truth"):
+        return Kind("time" if found.kind == "time" else "number", style=found.style)
+    words = column.str.strip_chars().drop_nulls()
+    words = words.filter(words != "")
+    if not words.len():
+        return Kind("ignore", "every value is missing")
+    distinct = words.n_unique()
+    if distinct > most_categories and 2 * distinct > words.len():
+        return Kind("ignore", f"{distinct} different words: an identifier or free text")
+    if words.str.len_chars().max() > MAX_CATEGORY_LENGTH:
+        return Kind("ignore", f"texts of up to {words.str.len_chars().max()} characters: free text")
+    return Kind("category")
+
+
+def _kind_of_numbers(column: pl.Series, whole: pl.Series | None, style: dict[str, Any]) -> Kind:
+    """Numbers, unless they name things or tell the time."""
+    values = None if whole is None or not whole.dtype.is_integer() else whole.drop_nulls()
+    unit = None if values is None or not values.len() else _seconds_per_unit(float(values.median()))
+    if _TIME_NAME.search(column.name) or (_MOMENT_NAME.search(column.name) and unit is not None):
+        return Kind("time", style=style, unit=1.0 if unit is None else unit)
+    reason = "" if values is None else _names_things(column.name, values)
+    return Kind("ignore", reason) if reason else Kind("number", style=style)
+
+
+def _seconds_per_unit(middle: float) -> float | None:
+    """The unit in which a typical value is a moment between 1990 and 2100, None where there is none."""
+    return next((unit for unit in (1.0, 1e-3, 1e-6, 1e-9) if _SECONDS[0] < middle * unit < _SECONDS[1]), None)
+
+
+def _names_things(name: str, values: pl.Series) -> str:
+    """Why these whole numbers are names and no quantities; empty where they are not."""
+    rows = values.len()
+    if rows < _FEWEST_NAMED_ID or values.n_unique() < rows:
+        return ""
+    least, most = int(values.min()), int(values.max())
+    if rows >= _FEWEST_NUMBERED and most - least < 1.5 * rows:
+        return f"{rows} whole numbers that never repeat, nearly without gaps: row numbers"
+    if _ID_NAME.search(name) or _CAMEL_ID.search(name):
+        return f"{rows} different whole numbers: an identifier"
+    if rows >= _FEWEST_NUMBERED and least >= 10**8 and len(str(least)) == len(str(most)):
+        return f"{rows} different whole numbers of {len(str(least))} digits: an identifier"
+    return ""

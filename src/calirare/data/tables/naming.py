@@ -1,0 +1,105 @@
+"""Which column is which: ids, ends and labels by the names that people give them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from calirare.data.tables.frames import pick_column
+from calirare.errors import ColumnError, InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_ID_NAMES = (
+    "id", "nodeid", "node", "accountid", "account", "customerid", "customer", "userid", "user", "clientid", "client",
+    "name", "key",
+)  # fmt: skip
+_END_NAMES = (
+    ("source", "target"), ("src", "dst"), ("from", "to"), ("sender", "receiver"), ("payer", "payee"),
+    ("orig", "dest"), ("origin", "destination"), ("orig", "bene"), ("originator", "beneficiary"),
+    ("nameorig", "namedest"), ("rater", "rated"), ("rater", "ratee"), ("caller", "callee"), ("buyer", "seller"),
+    ("follower", "followed"), ("follower", "followee"), ("debtor", "creditor"), ("giver", "taker"), ("left", "right"),
+    ("start", "end"), ("node1", "node2"), ("id1", "id2"), ("u", "v"), ("a", "b"),
+)  # fmt: skip
+_AFFIXES = ("", "id", "nodeid", "node", "account", "accountid", "user", "userid", "customer", "acct", "acctid")
+
+
+def _plain(name: str) -> str:
+    """Lower case, letters and digits alone: `sourceNodeId`, `source_node_id` and `Source Node ID` are one name."""
+    return re.sub(r"[\W_]+", "", name.lower())
+
+
+def guess_id(columns: Sequence[str]) -> str:
+    """The id column by its usual names, else the first."""
+    plain = {_plain(name): name for name in reversed(columns)}
+    return next((plain[usual] for usual in _ID_NAMES if usual in plain), columns[0])
+
+
+def guess_ends(columns: Sequence[str]) -> tuple[str, str] | None:
+    """Both ends by their usual names, None where there are none.
+
+    >>> guess_ends(["time", "targetNodeId", "sourceNodeId"]), guess_ends(["from_account", "to_account", "x"])
+    (('sourceNodeId', 'targetNodeId'), ('from_account', 'to_account'))
+    """
+    plain = {_plain(name): name for name in reversed(columns)}
+    for one, other in _END_NAMES:
+        for affix in _AFFIXES:
+            for first, second in ((one + affix, other + affix), (affix + one, affix + other)):
+                if first in plain and second in plain:
+                    return plain[first], plain[second]
+    return None
+
+
+def find_id(frame: pl.DataFrame, wanted: str | None, what: str = "nodes") -> str:
+    """The id column: as named, else guessed."""
+    return guess_id(frame.columns) if wanted is None else pick_column(frame, wanted, "id", what)
+
+
+def find_ends(frame: pl.DataFrame, source: str | None, target: str | None) -> tuple[str, str]:
+    """The columns of both ends: as named, else by usual names, else the first two."""
+    if frame.width < 2:
+        raise InputError(f"edges must have two columns with the ids of both ends; got {frame.columns}.")
+    guess = guess_ends(frame.columns) or (frame.columns[0], frame.columns[1])
+    ends = [
+        guess[place] if name is None else pick_column(frame, name, argument, "edges")
+        for place, (name, argument) in enumerate(((source, "source"), (target, "target")))
+    ]
+    if ends[0] == ends[1]:
+        raise InputError(
+            f"source and target must be different columns of the edges table; both are {ends[0]!r}. "
+            f"Name them with --source and --target; columns: {frame.columns[:12]}."
+        )
+    return ends[0], ends[1]
+
+
+def find_columns(
+    nodes: pl.DataFrame, edges: pl.DataFrame, names: Mapping[str, str | None], optional_label: bool
+) -> dict[str, Any]:
+    """The columns to read: those named, else guessed, or an error that names the nearest."""
+    found: dict[str, Any] = dict(names)
+    found["label"] = find_label(nodes, names["label"], optional_label)
+    found["id"] = find_id(nodes, names["id"])
+    if found["id"] == found["label"]:
+        raise InputError(f"id and label must be different columns of the nodes table; both are {found['id']!r}.")
+    found["source"], found["target"] = find_ends(edges, names["source"], names["target"])
+    if names["weight"] is not None:
+        pick_column(edges, names["weight"], "weight", "edges")
+    return found
+
+
+def find_label(nodes: pl.DataFrame, wanted: str | None, optional: bool) -> str | None:
+    """The label column; None where it is not there and need not be."""
+    if wanted is None or (optional and wanted not in nodes.columns):
+        return None
+    try:
+        return pick_column(nodes, wanted, "label", "nodes")
+    except ColumnError as error:
+        raise ColumnError(f"{error} Labels in a table of their own: --labels.") from None
+
+
+def names_of(schema: Mapping[str, Any], given: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Column names as given, else as at fit."""
+    at_fit = {"id": schema["id"], **schema["edges"], "label": (schema["label"] or {}).get("column")}
+    return {key: at_fit[key] if name is None else name for key, name in given.items()}

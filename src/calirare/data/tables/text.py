@@ -1,0 +1,180 @@
+"""Text that means numbers, dates or yes and no: `1.234,56`, `$1,234.50`, `12 %`, `31.12.2024 18:05`, `true`.
+
+How a column is to be read is decided once, from all of its values, and kept as a *style*: plain data with which the next
+table is read the same way.
+
+    {}                           plain numbers, or words
+    {"decimal": ","}             numbers with this decimal sign; the other of . and , groups thousands
+    {"date": "%d.%m.%Y"}         dates, with or without a time of day
+    {"truth": True}              true/false, yes/no, t/f, y/n
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from calirare.data.tables.polars_library import import_polars
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none", "-", "?", "<na>", "nat", "#n/a")
+"""What people write for a missing number. In a column of words these stay words: NA is also Namibia."""
+SPREADSHEET_ERRORS = ("#ref!", "#div/0!", "#value!", "#name?", "#num!", "#null!", "#n/a", "#error!")
+STRANGE_SHARE = 0.01
+"""Up to this share of a column may be unreadable; it counts as missing, with a warning."""
+
+_TRUE, _FALSE = ("true", "yes", "t", "y"), ("false", "no", "f", "n")
+_CODE = r"^[+-]?0\d|^\+\d{6,}"
+_MONEY = r"(?i)[\s\u{00a0}\u{202f}'’%()$€£¥₹]|usd|eur|gbp|chf|sek|nok|dkk|jpy|cny|inr|aud|cad|\bkr\b"
+_GROUPED = r"^[+-]?(\d{1,3}([.,]\d{3})+|\d+)?([.,]\d*)?([eE][+-]?\d+)?$"
+_COMMA_DECIMAL = r"^[+-]?(\d{1,3}(\.\d{3})+,\d+|\d+,(\d{1,2}|\d{4,})|0,\d+|\d{1,3}(\.\d{3}){2,})$"
+_POINT_DECIMAL = r"^[+-]?(\d{1,3}(,\d{3})+\.\d+|\d*\.(\d{1,2}|\d{4,})|0?\.\d+|\d{1,3}(,\d{3}){2,})$"
+_DATE_LIKE = r"^(\d{1,4}[-/. ](\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4})"
+_DATES = (
+    "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d %b %Y",
+    "%d-%b-%Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y",
+)  # fmt: skip
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S%.f", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S%z", " %H:%M:%S%.f%z")
+
+
+@dataclass(frozen=True)
+class Understood:
+    """What a text column means.
+
+    Args:
+        kind: `"number"`, `"time"`, `"truth"` or `"words"`.
+        style: With which the next table is read the same way; empty for words and plain numbers.
+    """
+
+    kind: str
+    style: dict[str, Any]
+
+
+def known_text(text: pl.Series) -> pl.Series:
+    """Without spaces around it, null where it says that a value is missing."""
+    clean = text.str.strip_chars()
+    return clean.set(clean.str.to_lowercase().is_in(MISSING_WORDS), None)
+
+
+def understand(text: pl.Series) -> Understood:
+    """What the values mean, looking at all of them. Numbers with leading zeros and phone numbers are codes: words.
+
+    >>> import polars as pl
+    >>> understand(pl.Series(["1.234,56", "7,5"])), understand(pl.Series(["$1,234.50", "-"]))
+    (Understood(kind='number', style={'decimal': ','}), Understood(kind='number', style={}))
+    >>> understand(pl.Series(["31.12.2024 18:05", "01.02.2024"])).style, understand(pl.Series(["007", "12"])).kind
+    ({'date': '%d.%m.%Y'}, 'words')
+    """
+    pl = import_polars()
+    known = known_text(text).drop_nulls()
+    if known.len() and not known.head(100).cast(pl.Float64, strict=False).null_count():
+        if not known.cast(pl.Float64, strict=False).null_count():  # the usual case, without a further look
+            return Understood("words", {}) if known.str.contains(_CODE).any() else Understood("number", {})
+    lower = known.head(1000).str.to_lowercase()
+    if lower.is_in([*_TRUE, *_FALSE]).all() and lower.is_in(_TRUE).any() and lower.is_in(_FALSE).any():
+        if known.str.to_lowercase().is_in([*_TRUE, *_FALSE]).all():
+            return Understood("truth", {"truth": True})
+    good = known.filter(~known.str.to_lowercase().is_in(SPREADSHEET_ERRORS))
+    enough = (1 - STRANGE_SHARE) * good.len()
+    if not good.len():
+        return Understood("words", {})
+    if good.head(1000).str.contains(_DATE_LIKE).sum() > 0.5 * min(good.len(), 1000):
+        style = _date_style(good, enough)
+        if style:
+            return Understood("time", style)
+    if good.str.contains(_CODE).any():
+        return Understood("words", {})
+    for decimal in _decimal_signs(good):
+        if read_numbers(good, decimal).is_not_null().sum() >= enough:
+            return Understood("number", {"decimal": ","} if decimal == "," else {})
+    return Understood("words", {})
+
+
+def read_styled(text: pl.Series, style: Mapping[str, Any]) -> tuple[pl.Series, pl.Series]:
+    """The values (float64, truth values or times), and the texts that are neither one nor a sign of a missing value."""
+    known = known_text(text)
+    if "date" in style:
+        values = read_dates(known, style["date"])
+        if not values.drop_nulls().len() and known.drop_nulls().len():  # another export, another form: look again
+            again = _date_style(known.drop_nulls(), 0.99 * known.drop_nulls().len())
+            values = read_dates(known, again["date"]) if again else values
+    elif style.get("truth"):
+        lower = known.str.to_lowercase()
+        values = (lower.is_in(_TRUE)).set(~lower.is_in([*_TRUE, *_FALSE]), None)
+    else:
+        values = read_numbers(known, style.get("decimal", "."))
+    return values.alias(text.name), known.filter(values.is_null() & known.is_not_null())
+
+
+def read_numbers(known: pl.Series, decimal: str = ".") -> pl.Series:
+    """Float64, null where the text is no number: currency and percent signs, grouped thousands, (1) for -1.
+
+    >>> import polars as pl
+    >>> read_numbers(pl.Series(["€ 1.234,5", "12,5%", "(3)", "x"]), ",").to_list()
+    [1234.5, 0.125, -3.0, None]
+    """
+    pl = import_polars()
+    plain = known.cast(pl.Float64, strict=False)
+    if decimal == "." and plain.null_count() == known.null_count():
+        return plain
+    core = known.str.replace_all(_MONEY, "")
+    core = core.set(~core.str.contains(_GROUPED) | ~core.str.contains(r"\d"), None)
+    core = core.set(~_grouped_well(core, decimal), None)
+    core = core.str.replace_all("." if decimal == "," else ",", "", literal=True)
+    numbers = core.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+    numbers = numbers.zip_with(~known.str.ends_with("%"), numbers / 100)
+    numbers = numbers.zip_with(~known.str.contains(r"^\(.*\)$"), -numbers)
+    # What is plain in every convention keeps the digits of the plain reading ("inf" among them).
+    return numbers if decimal == "," else plain.zip_with(plain.is_not_null(), numbers)
+
+
+def _grouped_well(core: pl.Series, decimal: str) -> pl.Series:
+    """Whether the other sign only ever groups three digits, before the decimal sign."""
+    group = r"\." if decimal == "," else ","
+    point = r"\." if decimal == "." else ","
+    return core.str.contains(rf"^[+-]?(\d{{1,3}}({group}\d{{3}})+|\d*)({point}\d*)?([eE][+-]?\d+)?$")
+
+
+def _decimal_signs(known: pl.Series) -> tuple[str, ...]:
+    """Decimal signs to try, the likelier first. Where all is ambiguous (1,234) the comma groups thousands."""
+    if not known.str.contains(",", literal=True).any():
+        return (".",) if not known.str.contains(r"\.\d{3}\.").any() else (",", ".")
+    core = known.str.replace_all(_MONEY, "")
+    comma, point = core.str.contains(_COMMA_DECIMAL).sum(), core.str.contains(_POINT_DECIMAL).sum()
+    return (",", ".") if comma > point else (".", ",")
+
+
+def read_dates(known: pl.Series, date: str) -> pl.Series:
+    """Moments in UTC, null where the text is none of this form; a time of day may follow, with an offset."""
+    pl = import_polars()
+    text = known.str.replace(r"(\d)T(\d)", "$1 $2").str.replace(r"(\d)\s?(Z|UTC|GMT)$", "$1").str.replace_all("  ", " ")
+    found = pl.Series(known.name, [None] * known.len(), dtype=pl.Datetime("us"))
+    for clock in _CLOCKS:
+        rest = text.set(found.is_not_null(), None)
+        if not rest.drop_nulls().len():
+            break
+        moments = rest.str.to_datetime(date + clock, strict=False, exact=True, time_unit="us")
+        if clock.endswith("%z"):
+            moments = moments.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        found = found.zip_with(found.is_not_null(), moments)
+    sane = found.dt.year().is_between(1800, 2200).fill_null(False)
+    return found.set(~sane, None)
+
+
+def _date_style(known: pl.Series, enough: float) -> dict[str, Any]:
+    """The form that reads most; of forms that read the same the first, so 01/02/2024 is the first of February."""
+    sample = known.head(200)
+    least = 0.5 * sample.len()
+    best, most = "", 0
+    for date in _DATES:
+        if read_dates(sample, date).drop_nulls().len() < least:
+            continue
+        found = read_dates(known, date).drop_nulls().len()
+        if found > most:
+            best, most = date, found
+        if found == known.len():
+            break
+    return {"date": best} if best and most >= enough else {}

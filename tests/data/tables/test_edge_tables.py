@@ -1,0 +1,191 @@
+"""Edges as they come: direction, repetition, types, columns of every kind, several tables, no nodes table."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from calirare.data.graph import RareGraph, merge_edges
+from calirare.data.tables.describe import describe_schema
+from calirare.data.tables.reading import read_tables
+from calirare.errors import ColumnError, InputError
+
+NODES = {"id": ["a", "b", "c"], "x": [1.0, 2.0, 4.0], "fraud": ["yes", "no", None]}
+EDGES = {
+    "from": ["a", "a", "b", "c", "b"],
+    "to": ["b", "b", "a", "c", "c"],
+    "amount": [5.0, -2.0, 0.0, None, 7.0],
+    "when": ["2024-01-01 12:00", "2024-01-02", None, "2024-01-04", "2024-01-03 06:30:15"],
+    "channel": ["card", "app", "card", None, "card"],
+    "note": [[1], [2], [3], [4], [5]],
+}
+
+
+def read(edges=EDGES, nodes=NODES, **options):
+    return read_tables(nodes, edges, **({"label": "fraud", "rare": "yes"} | options))
+
+
+def test_every_row_keeps_its_direction_and_every_usable_column():
+    graph = read()
+    edges = graph.edges
+    assert edges.directed and edges.type is None and len(edges) == 5
+    assert edges.source.tolist() == [0, 0, 1, 2, 1] and edges.target.tolist() == [1, 1, 0, 2, 2]
+    amount, when, channel = edges.columns
+    assert (amount.name, when.kind, channel.categories) == ("amount", "time", ("app", "card"))
+    np.testing.assert_array_equal(amount.values, [5, -2, 0, np.nan, 7])
+    first = 1704067200.0  # 2024-01-01, UTC
+    np.testing.assert_array_equal(
+        when.values, [first + 43200, first + 86400, np.nan, first + 3 * 86400, first + 2 * 86400 + 23415]
+    )
+    assert channel.values.tolist() == [1, 0, 1, -1, 1]
+    assert graph.edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]] and graph.edge_weight is None
+    rows = {row["column"]: row for row in describe_schema(graph.schema) if row["table"] == "edges"}
+    assert list(rows) == ["from", "to", "amount", "when", "channel", "note"]
+    assert rows["note"]["treatment"].startswith("not used: holds List")
+    assert read(directed=False).edges.directed is False
+
+
+def test_the_rule_for_parallel_edges_stands_once():
+    edges = {"from": ["a", "b", "a"], "to": ["b", "a", "c"], "w": [1.0, 2.0, 4.0]}
+    graph = read(edges, weight="w")
+    index, weight = merge_edges(np.array([[0, 1, 0], [1, 0, 2]]), np.array([1.0, 2.0, 4.0]), 3)
+    assert graph.edge_weight.tolist() == weight.tolist() == [3.0, 4.0, 3.0, 4.0]
+    assert graph.edge_index.tolist() == index.tolist()
+    back = RareGraph(x=graph.x, edge_index=graph.edge_index, y=graph.y, edge_weight=graph.edge_weight)
+    assert back.edge_weight.tolist() == graph.edge_weight.tolist()
+    assert [column.name for column in graph.edges.columns] == ["w"]  # a weight is a column too
+    # Paid back to the cent: rows of a table are events, and none of them is the other's mirror.
+    assert read({"from": ["a", "b"], "to": ["b", "a"], "w": [3.0, 3.0]}, weight="w").edge_weight.tolist() == [6.0, 6.0]
+
+
+def test_new_tables_are_read_as_at_fit():
+    schema = json.loads(json.dumps(read().schema, allow_nan=False))
+    new = {
+        "from": ["a", "c"], "to": ["c", "b"], "amount": ["1.5", None], "when": [None, "2024-02-01T00:00:00Z"],
+        "channel": ["card", "fax"],
+    }  # fmt: skip
+    graph = read(new, schema=schema)
+    amount, when, channel = graph.edges.columns
+    np.testing.assert_array_equal(amount.values, [1.5, np.nan])
+    np.testing.assert_array_equal(when.values, [np.nan, 1706745600.0])
+    assert channel.values.tolist() == [1, -1] and graph.schema["read"]["unseen"] == {"channel": 1}
+    with pytest.raises(ColumnError, match="amount"):
+        read({"from": ["a"], "to": ["b"]}, schema=schema)
+    for path, value in ((["columns", 0, "kind"], "word"), (["columns", 2, "categories"], [1]), (["directed"], "yes"),
+                        (["tables", 0, "source"], 3), (["types"], [1]), (["columns", 1, "unit"], 0)):  # fmt: skip
+        broken = json.loads(json.dumps(schema))
+        place = broken["edges"]
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+        with pytest.raises(InputError, match="schema"):
+            read(new, schema=broken)
+
+
+def test_types_of_edge_from_a_column_or_from_several_tables(tmp_path):
+    graph = read(edge_type="channel")
+    assert graph.edges.type_names == ("app", "card", "unknown") and graph.edges.type.tolist() == [1, 0, 1, 2, 1]
+    assert "channel" not in [column.name for column in graph.edges.columns]
+    new = {"from": ["a", "b"], "to": ["b", "c"], "amount": [1, 2], "when": [None, None], "channel": ["fax", "card"]}
+    again = read(new, schema=graph.schema)
+    assert again.edges.type_names == ("app", "card", "unknown", "fax") and again.edges.type.tolist() == [3, 1]
+
+    pays = {"payer": ["a", "b"], "payee": ["b", "c"], "amount": [1.0, 2.0]}
+    calls = {"caller": ["c"], "callee": ["a"], "seconds": [30]}
+    graph = read({"pays": pays, "calls": calls})
+    assert graph.edges.type_names == ("pays", "calls") and graph.edges.type.tolist() == [0, 0, 1]
+    assert graph.edges.source.tolist() == [0, 1, 2] and graph.edges.target.tolist() == [1, 2, 0]
+    values = {column.name: column.values.tolist() for column in graph.edges.columns}
+    assert values["amount"][:2] == [1.0, 2.0] and np.isnan(values["amount"][2]) and values["seconds"][2] == 30.0
+    swapped = read({"calls": calls, "pays": pays}, schema=graph.schema)
+    assert swapped.edges.type_names == ("pays", "calls") and swapped.edges.type.tolist() == [1, 0, 0]
+    files = []
+    for name, table in (("p_jan", pays), ("c_jan", calls)):
+        files.append(tmp_path / f"{name}.csv")
+        pl.DataFrame(table).write_csv(files[-1])
+    assert read(files).edges.type_names == ("p_jan", "c_jan")
+    renamed = read([str(file) for file in files], schema=graph.schema)  # other names, the same number: by place
+    assert renamed.edges.type_names == ("pays", "calls") and renamed.edges.type.tolist() == [0, 0, 1]
+    with pytest.raises(InputError, match="edge_type must be left out"):
+        read({"pays": pays, "calls": calls}, edge_type="amount")
+    with pytest.raises(ColumnError, match="edge_type"):
+        read(edge_type="chanel")
+    many = {"from": ["a"] * 60, "to": ["b"] * 60, "kind": [f"k{k}" for k in range(60)]}
+    with pytest.raises(InputError, match="at most 50; 'kind' holds 60"):
+        read(many, edge_type="kind")
+
+
+def test_only_kinds_of_node_with_labels_are_scored():
+    nodes = {**NODES, "kind": ["user", "user", "shop"]}
+    graph = read(nodes=nodes, node_type="kind")
+    assert graph.node_type_names == ("shop", "user") and graph.node_type.tolist() == [1, 1, 0]
+    assert graph.scored.tolist() == [0, 1] and graph.feature_names == ("x",)
+    unlabelled = {key: value for key, value in nodes.items() if key != "fraud"}
+    assert read_tables(unlabelled, EDGES, schema=graph.schema).scored.tolist() == [0, 1]
+    users = {"user": ["a", "b"], "x": [1.0, 2.0], "fraud": ["yes", "no"]}
+    graph = read(nodes={"users": users, "shops": {"shop": ["c"], "rent": [9.0]}})
+    assert graph.node_type_names == ("users", "shops") and graph.ids.tolist() == ["a", "b", "c"]
+    assert graph.feature_names == ("x", "x is missing", "rent", "rent is missing") and graph.scored.tolist() == [0, 1]
+    with pytest.raises(InputError, match="appear more than once"):
+        read(nodes={"users": users, "shops": {"shop": ["b", "c"], "rent": [9.0, 1.0]}})
+    with pytest.raises(InputError, match="node_type must be left out"):
+        read(nodes=[users, {"shop": ["c"]}], node_type="x")
+
+
+def test_an_id_and_a_label_are_enough_and_labels_may_stand_alone():
+    graph = read(nodes={"id": ["a", "b", "c"], "fraud": ["yes", "no", None]})
+    assert graph.x.shape == (3, 0) and graph.feature_names == () and graph.num_edges == 2
+    labels = {"who": ["b", "a", "z"], "fraud": ["no", "yes", "no"], "since": [1, 2, 3]}
+    graph = read(nodes=None, labels=labels)
+    assert graph.ids.tolist() == ["a", "b", "c", "z"] and graph.y.tolist() == [1, 0, -1, 0]
+    assert graph.x.shape == (4, 0) and graph.schema["nodes"]["from_edges"]
+    assert read_tables(None, EDGES, schema=graph.schema).ids.tolist() == ["a", "b", "c"]
+    assert read_tables(None, EDGES, labels={"id": ["a", "b"], "y": [1, 0]}, rare=1).y.tolist() == [1, 0, -1]
+    beside = read(nodes={"id": ["a", "b", "c"], "x": [1.0, 2.0, 3.0]}, labels=labels)
+    assert beside.y.tolist() == [1, 0, -1, 0] and beside.feature_names == ("x", "x is missing")
+    with pytest.raises(InputError, match="only with labels"):
+        read(nodes=None)
+    with pytest.raises(InputError, match="name every node once"):
+        read(nodes=None, labels={"id": ["a", "a"], "fraud": ["yes", "no"]})
+    with pytest.raises(InputError, match="two columns"):
+        read(nodes=None, labels={"id": ["a"]})
+    with pytest.raises(InputError, match="stand in one table"):
+        read(labels=labels)
+
+
+def test_edges_that_leave_the_nodes_can_be_dropped():
+    edges = {"from": ["a", "z", "a"], "to": ["b", "a", "y"], "amount": [1.0, 2.0, 3.0]}
+    with pytest.raises(InputError, match="2 of 3 rows name 2 nodes .*--drop-unknown-edges"):
+        read(edges)
+    graph = read(edges, drop_unknown_edges=True, weight="amount")
+    assert graph.edges.columns[0].values.tolist() == [1.0] and graph.edge_weight.tolist() == [1.0, 1.0]
+    assert graph.schema["read"]["edges"]["unknown_ends"] == 2 and graph.schema["read"]["edges"]["rows"] == 3
+
+
+def test_time_of_nodes_and_edges():
+    graph = read(time="amount")
+    assert graph.edges.columns[0].kind == "time" and graph.schema["edges"]["time"] == "amount"
+    nodes = {**NODES, "opened": ["2024-01-01", "2024-01-02 12:00", None]}
+    graph = read(nodes=nodes, time="opened")
+    np.testing.assert_array_equal(graph.node_time, [1704067200.0, 1704196800.0, np.nan])
+    assert graph.feature_names == ("x",) and graph.schema["nodes"]["time"] == "opened"
+    np.testing.assert_array_equal(read(nodes=nodes, schema=graph.schema).node_time, graph.node_time)
+    with pytest.raises(ColumnError, match="time must name a column .* did you mean 'opened'"):
+        read(nodes=nodes, time="opend")
+
+
+@pytest.mark.parametrize(
+    ("edges", "hint"),
+    [
+        ({"from": ["7", "8"], "to": ["8", "7"]}, "leading zeros were lost"),
+        ({"from": [7, 8], "to": [8, 7]}, "leading zeros were lost"),
+        ({"from": ["007.0"], "to": ["008.0"]}, "decimals"),
+        ({"from": [" 007"], "to": ["008 "]}, "spaces"),
+        ({"from": ["x"], "to": ["y"]}, "Add these nodes"),
+        ({"from": [None], "to": ["007"]}, "These ends are empty"),
+    ],
+)
+def test_hints_lead_to_the_cause(edges, hint):
+    with pytest.raises(InputError, match=hint):
+        read(edges, nodes={"id": ["007", "008"], "x": [1, 2], "fraud": ["yes", "no"]})

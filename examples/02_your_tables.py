@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 import calirare as cr
-from calirare.data.tables.files import edge_columns, node_columns
 from calirare.data.tables.describe import describe_schema
+from calirare.data.tables.files import edge_columns, node_columns
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--out", type=Path, default=Path("pictures"), help="folder for the picture")

@@ -261,9 +261,7 @@ def test_edges_as_they_came_survive(tmp_path):
         EdgeColumn("channel", "category", np.array([1, -1, 0]), ("app", "card")),
         EdgeColumn("when", "time", np.array([0.0, 1e9, np.nan])),
     )
-    edges = EdgeTable(
-        [0, 0, 1], [1, 1, 1], columns, directed=False, type=[0, 1, 0], type_names=("pays", "calls")
-    )
+    edges = EdgeTable([0, 0, 1], [1, 1, 1], columns, directed=False, type=[0, 1, 0], type_names=("pays", "calls"))
     graph = RareGraph(
         x=np.zeros((2, 0)), edge_index=np.array([[0], [1]]), y=np.array([0, 1]), edges=edges,
         node_type=np.array([0, 1]), node_type_names=("shop", "user"), node_time=np.array([1.0, np.nan]),

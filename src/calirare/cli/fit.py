@@ -155,7 +155,7 @@ def _show(
     if as_json:
         console.show_json({"model": out, "method": classifier.method, **facts, "columns": columns})
         return
-    console.show_table("Columns", ["column", "type", "treatment"], [tuple(row.values()) for row in columns])
+    console.show_table("Columns", ["table", "column", "type", "treatment"], [tuple(row.values()) for row in columns])
     read = facts.pop("read").get("edges", {})
     shown = facts | {f"{name} dropped".replace("_", " "): count for name, count in read.items() if name in _DROPPED}
     console.show_table("Data", ["", "count"], [(name.replace("_", " "), n) for name, n in shown.items()], right=(1,))

@@ -13,9 +13,9 @@ import scipy.sparse as sp
 
 from calirare.data.graph import RareGraph
 from calirare.data.synthetic import make_transactions
+from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.files import write_tables
 from calirare.data.tables.reading import read_tables
-from calirare.data.tables.describe import describe_schema
 from calirare.errors import CalirareError, ColumnError, DataError, InputError, LabelError, MissingDependencyError
 
 NODES = {
@@ -111,7 +111,9 @@ def test_types_are_inferred_shown_and_can_be_overridden():
     }
     graph = read(columns)
     rows = describe_schema(graph.schema)
-    roles = [(row["table"], row["column"], row["type"]) for row in rows if row["type"] in ("id", "label", "end", "number")]
+    roles = [
+        (row["table"], row["column"], row["type"]) for row in rows if row["type"] in ("id", "label", "end", "number")
+    ]
     assert roles == [("nodes", "id", "id"), ("nodes", "is_fraud", "label"), ("edges", "source", "end"),
                      ("edges", "target", "end"), ("edges", "amount", "number")]  # fmt: skip
     types = {row["column"]: row["type"] for row in rows if (row["table"], row["column"], row["type"]) not in roles}

@@ -103,7 +103,7 @@ def _read_csv(path: Path) -> pl.DataFrame:
     # Everything stays text: ids keep their bytes, and what the other columns mean is judged by all of their values.
     frame = pl.read_csv(source, separator=separator, infer_schema=False, glob=False)
     # A blank line is read as a row of gaps; nobody means a node by it.
-    return frame.filter(~pl.all_horizontal(pl.all().is_null()))
+    return frame.filter(~pl.all_horizontal(pl.all().is_null()))  # type: ignore[no-any-return]
 
 
 def _read_arrow(path: Path, is_parquet: bool) -> pl.DataFrame:

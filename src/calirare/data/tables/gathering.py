@@ -159,7 +159,8 @@ def gather_edges(
         parts.append(frame.drop(one, other))
     joined = pl.concat(_same_types(ends)) if len(ends) > 1 else ends[0]
     frame = parts[0] if len(parts) == 1 else pl.concat(_same_types(parts), how="diagonal")
-    codes, type_names = None, ()
+    codes: np.ndarray | None = None
+    type_names: tuple[str, ...] = ()
     if len(tables) > 1:
         codes, type_names = np.repeat(np.arange(len(parts)), [end.height for end in ends]), tuple(names)
     elif edge_type is not None:

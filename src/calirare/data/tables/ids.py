@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def check_ids(ids: pl.Series) -> None:
     if ids.dtype == pl.String:
         if ids.str.contains("\0", literal=True).any():
             raise InputError(f"column {ids.name!r} must hold readable ids; some hold a NUL character.")
-        longest = int(ids.str.len_chars().max() or 0)
+        longest = int(ids.str.len_chars().to_numpy().max(initial=0))
         if longest > MAX_ID_LENGTH:
             raise InputError(
                 f"column {ids.name!r} must hold ids of at most {MAX_ID_LENGTH:,} characters; one has {longest:,}. "
@@ -81,14 +82,14 @@ def _why_lost(ids: pl.Series, lost: pl.Series) -> str:
     way_out = "Add these nodes, drop these rows, or leave them out with drop_unknown_edges (--drop-unknown-edges)."
     if not wanted.len():
         return f"These ends are empty. {way_out}"
-    causes = (
-        (lambda text: text.str.strip_chars_start("0"), "leading zeros were lost in one of the tables; keep ids as text"),
-        (lambda text: text.str.replace(r"\.0+$", ""), "one table writes its ids as decimals (7.0 for 7)"),
-        (lambda text: text.str.strip_chars(), "one table has spaces around its ids"),
-        (lambda text: text.str.to_lowercase(), "the tables differ in upper and lower case"),
-    )
-    for clean, cause in causes:
-        if clean(wanted).is_in(clean(known).implode()).mean() > 0.5:  # type: ignore[operator]
+    clean: dict[str, Callable[[Any], Any]] = {
+        "leading zeros were lost in one of the tables; keep ids as text": lambda text: text.str.strip_chars_start("0"),
+        "one table writes its ids as decimals (7.0 for 7)": lambda text: text.str.replace(r"\.0+$", ""),
+        "one table has spaces around its ids": lambda text: text.str.strip_chars(),
+        "the tables differ in upper and lower case": lambda text: text.str.to_lowercase(),
+    }
+    for cause, same in clean.items():
+        if 2 * same(wanted).is_in(same(known).to_list()).sum() > wanted.len():
             return f"It seems that {cause}."
     return way_out
 

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from calirare.data.tables.columns import is_number_like
 from calirare.data.tables.polars_library import import_polars
 from calirare.data.tables.text import understand
@@ -81,15 +83,16 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
     distinct = words.n_unique()
     if distinct > most_categories and 2 * distinct > words.len():
         return Kind("ignore", f"{distinct} different words: an identifier or free text")
-    if words.str.len_chars().max() > MAX_CATEGORY_LENGTH:
-        return Kind("ignore", f"texts of up to {words.str.len_chars().max()} characters: free text")
+    longest = int(words.str.len_chars().to_numpy().max())
+    if longest > MAX_CATEGORY_LENGTH:
+        return Kind("ignore", f"texts of up to {longest} characters: free text")
     return Kind("category")
 
 
 def _kind_of_numbers(column: pl.Series, whole: pl.Series | None, style: dict[str, Any]) -> Kind:
     """Numbers, unless they name things or tell the time."""
     values = None if whole is None or not whole.dtype.is_integer() else whole.drop_nulls()
-    unit = None if values is None or not values.len() else _seconds_per_unit(float(values.median()))
+    unit = None if values is None or not values.len() else _seconds_per_unit(float(np.median(values.to_numpy())))
     if _TIME_NAME.search(column.name) or (_MOMENT_NAME.search(column.name) and unit is not None):
         return Kind("time", style=style, unit=1.0 if unit is None else unit)
     reason = "" if values is None else _names_things(column.name, values)
@@ -106,7 +109,8 @@ def _names_things(name: str, values: pl.Series) -> str:
     rows = values.len()
     if rows < _FEWEST_NAMED_ID or values.n_unique() < rows:
         return ""
-    least, most = int(values.min()), int(values.max())
+    array = values.to_numpy()
+    least, most = int(array.min()), int(array.max())
     if rows >= _FEWEST_NUMBERED and most - least < 1.5 * rows:
         return f"{rows} whole numbers that never repeat, nearly without gaps: row numbers"
     if _ID_NAME.search(name) or _CAMEL_ID.search(name):

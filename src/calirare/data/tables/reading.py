@@ -160,7 +160,11 @@ def _read(nodes: Any, edges: Any, labels: Any, asked: _Asked, schema: Mapping[st
     if labels is not None:
         found, names["label"] = with_labels(found, labels, names["id"], names["label"])
     frame = found.frame
-    names = {**names, "id": found.id, "label": find_label(frame, names["label"], schema is not None and not label_given)}
+    names = {
+        **names,
+        "id": found.id,
+        "label": find_label(frame, names["label"], schema is not None and not label_given),
+    }
     if names["id"] == names["label"]:
         raise InputError(f"id and label must be different columns of the nodes table; both are {names['id']!r}.")
     if frame.height == 0:
@@ -175,9 +179,7 @@ def _read(nodes: Any, edges: Any, labels: Any, asked: _Asked, schema: Mapping[st
     return _build(found, rows, known, plan, asked)
 
 
-def _gather_nodes(
-    nodes: Any, rows: EdgeRows, labels: Any, asked: _Asked, schema: Mapping[str, Any] | None
-) -> NodeRows:
+def _gather_nodes(nodes: Any, rows: EdgeRows, labels: Any, asked: _Asked, schema: Mapping[str, Any] | None) -> NodeRows:
     if nodes is not None:
         return gather_nodes(nodes, asked.names["id"], asked.node_type)
     if labels is None and schema is None:
@@ -208,7 +210,8 @@ def _learn(
     time = names["time"]
     edge_time = time if time in rows.frame.columns else None
     node_time = time if time in found.frame.columns and edge_time is None else None
-    columns = learn_columns(found.frame, {names["id"], names["label"], node_time}, asked.types)
+    roles = {name for name in (names["id"], names["label"], node_time) if name is not None}
+    columns = learn_columns(found.frame, roles, asked.types)
     kinds = () if found.type is None else sorted({found.type_names[k] for k in found.type[labels.y >= 0]})
     plan = {
         "format": FORMAT,
@@ -236,7 +239,7 @@ def _learn(
     }
     if node_time is not None:
         kind = kind_of(found.frame[node_time])
-        plan["nodes"]["clock"] = {"text": kind.style, "unit": kind.unit}  # type: ignore[index]
+        plan["nodes"]["clock"] = {"text": kind.style, "unit": kind.unit}
     return {**plan, "sparse": len(feature_names(plan)) > SPARSE_WIDTH}
 
 

@@ -152,7 +152,9 @@ def _good_edges(edges: Mapping[str, Any]) -> bool:
     good = all(edges.get(key) is None or isinstance(edges[key], str) for key in ("weight", "type", "time"))
     good &= isinstance(edges["target"], str) and isinstance(edges.get("directed", True), bool)
     good &= all(isinstance(name, str) for name in edges.get("types", ()))
-    good &= all(isinstance(table[key], str) for table in edges.get("tables", ()) for key in ("name", "source", "target"))
+    good &= all(
+        isinstance(table[key], str) for table in edges.get("tables", ()) for key in ("name", "source", "target")
+    )
     return good and check_edge_columns(edges.get("columns", []))
 
 

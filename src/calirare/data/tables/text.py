@@ -161,7 +161,7 @@ def read_dates(known: pl.Series, date: str) -> pl.Series:
             moments = moments.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         found = found.zip_with(found.is_not_null(), moments)
     sane = found.dt.year().is_between(1800, 2200).fill_null(False)
-    return found.set(~sane, None)
+    return found.set(~sane, None)  # type: ignore[no-any-return]
 
 
 def _date_style(known: pl.Series, enough: float) -> dict[str, Any]:

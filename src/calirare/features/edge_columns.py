@@ -44,12 +44,23 @@ def edge_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> dict[str, 
     for name in plan.types:
         codes = [code for code, other in enumerate(table.type_names) if other == name]
         chosen = np.isin(table.type, codes) if table.type is not None else np.zeros(len(table), dtype=bool)
-        columns |= _of_edges(table.take(chosen), plan, num_nodes, f" ({name})")
+        columns |= _of_edges(table.take(chosen), plan, num_nodes, f" ({name})", plan.brief)
     return columns
 
 
-def _of_edges(table: EdgeTable, plan: EdgePlan, num_nodes: int, suffix: str) -> Iterator[Named]:
+def is_main(name: str) -> bool:
+    """Whether an edge column is a number of edges or neighbours, a sum or a mean: what is kept where there are many.
+
+    >>> is_main("number of incoming"), is_main("value, mean of edges"), is_main("value, least of edges")
+    (True, True, False)
+    """
+    return name.startswith(("number of ", "distinct neighbours")) or ", sum of " in name or ", mean of " in name
+
+
+def _of_edges(table: EdgeTable, plan: EdgePlan, num_nodes: int, suffix: str, brief: bool = False) -> Iterator[Named]:
     for name, column in _all(table, plan, num_nodes):
+        if brief and not is_main(name):
+            continue
         yield name + suffix, np.clip(column, -_LARGEST, _LARGEST).astype(np.float32)
 
 

@@ -13,6 +13,8 @@ MOST_CATEGORIES = 10
 """Categories of an edge column that get a share of their own; the most frequent ones."""
 MOST_TYPES = 8
 """Edge types that are summed up apart, beside all types together; the most frequent ones."""
+MOST_OF_TYPES = 200
+"""Columns of single types, about; where there would be more, only numbers, sums and means are taken by type."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,13 @@ class EdgePlan:
         directed: Outgoing and incoming edges apart, beside both together.
         columns: The columns.
         types: Types that are also summed up apart.
+        brief: Of single types, numbers, sums and means alone.
     """
 
     directed: bool
     columns: tuple[PlannedColumn, ...] = ()
     types: tuple[str, ...] = ()
+    brief: bool = False
 
     @property
     def clock(self) -> str | None:
@@ -63,9 +67,15 @@ def plan_edges(table: EdgeTable | None) -> EdgePlan | None:
     types: tuple[str, ...] = ()
     if table.type is not None:
         types = _most_frequent(table.type, table.type_names, MOST_TYPES)
-    return EdgePlan(
-        table.directed, tuple(_plan_column(column) for column in table.columns), types if len(types) > 1 else ()
-    )
+    types = types if len(types) > 1 else ()
+    columns = tuple(_plan_column(column) for column in table.columns)
+    by_type = len(types) * (3 if table.directed else 1) * (3 + sum(_width(column) for column in columns))
+    return EdgePlan(table.directed, columns, types, by_type > MOST_OF_TYPES)
+
+
+def _width(column: PlannedColumn) -> int:
+    """About how many columns come of it, in one direction."""
+    return 6 if column.kind != "category" else len(column.categories) + 1
 
 
 def edge_table(graph: RareGraph) -> EdgeTable | None:

@@ -13,7 +13,7 @@ from calirare.data.graph import RareGraph
 from calirare.errors import InputError
 from calirare.features.words import directions, learn_directions
 
-WIDE = 256
+WIDE = 128
 """More attributes than this are propagated by their leading directions; if sparse they are words."""
 _AT_ONCE = 64
 

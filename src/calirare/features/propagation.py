@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from calirare.data.graph import RareGraph
 from calirare.features.columns import ColumnGroup
+from calirare.features.edge_columns import is_main
 from calirare.features.structure import neighbours
 
 MOST_COLUMNS = 400
@@ -25,8 +26,10 @@ MOST_TYPES_APART = 4
 RELATIONS = ("neighbours", "incoming neighbours", "outgoing neighbours")
 _BLOCK = 16
 Statistic = Literal["mean", "spread", "two steps"]
-Whose = Literal["own", "derived"]
-"""The node's attributes, or what was derived from edges and structure."""
+Whose = Literal["own", "main", "detail"]
+"""The node's attributes; structure and the numbers, sums and means of its edges; all else that its edges say."""
+_STATISTICS: tuple[Statistic, ...] = ("mean", "spread", "two steps")
+_WHOSE: tuple[Whose, ...] = ("own", "main", "detail")
 
 
 @dataclass(frozen=True)
@@ -54,57 +57,67 @@ class Part:
         return f"{column}, {what} over {self.relation}{where}" + (f" ({self.type})" if self.type else "")
 
 
-def plan_parts(groups: Sequence[ColumnGroup], directed: bool, types: Sequence[str]) -> tuple[Part, ...]:
-    """The parts that keep the number of columns at `MOST_COLUMNS`, least needed dropped first.
+def whose_column(name: str, group: ColumnGroup, types: Sequence[str]) -> Whose | None:
+    """What a column counts as; None for what edges of a single type say, which is not propagated.
 
-    In this order, whole parts: spread of derived columns; two steps of derived columns; what concerns single edge
-    types; spread of own; two steps of own; derived over all neighbours where incoming and outgoing are known; own
-    over all neighbours likewise; derived; own. A node's own and derived columns themselves are never dropped.
+    >>> [whose_column(name, "edges", ["wire"]) for name in ("value, sum of incoming", "value, least of incoming")]
+    ['main', 'detail']
+    >>> whose_column("value, sum of incoming (wire)", "edges", ["wire"])
     """
-    sizes: dict[Whose, int] = {"own": sum(group == "own" for group in groups)}
-    sizes["derived"] = len(groups) - sizes["own"]
+    if group != "edges":
+        return "own" if group == "own" else "main"
+    if any(name.endswith(f" ({type})") for type in types):
+        return None
+    return "main" if is_main(name) else "detail"
+
+
+def plan_parts(whose: Sequence[Whose | None], directed: bool, types: Sequence[str]) -> tuple[Part, ...]:
+    """The parts whose columns fit into `MOST_COLUMNS` with the node's `whose` own ones, most needed first.
+
+    1. Means of own columns, 2. means of main columns, over incoming and outgoing neighbours (undirected: over all):
+    these are always there. Then, each if there is room: 3. own over all neighbours, 4. own two steps away, 5. spread
+    of own, 6. means of details, 7. main two steps away, 8. main over all neighbours, 9. own and main over the
+    neighbours by single edge types, 10. details over all neighbours, 11. details two steps away, 12. spread of main,
+    13. spread of details.
+    """
     relations = RELATIONS if directed else RELATIONS[:1]
     few = list(types) if len(types) <= MOST_TYPES_APART else []
     parts = [
-        Part(relation, type, statistic, whose)
+        Part(relation, type, statistic, mine)
         for type in ["", *few]
         for relation in relations
         for statistic in _STATISTICS
-        for whose in _WHOSE
-        if sizes[whose] and not (type and statistic != "mean")
+        for mine in _WHOSE
+        if mine in whose and not (type and (statistic != "mean" or mine == "detail"))
     ]
-    total = len(groups) + sum(sizes[part.whose] for part in parts)
-    for part in sorted(parts, key=lambda part: _need(part, directed)):
-        if total <= MOST_COLUMNS:
-            break
-        parts.remove(part)
-        total -= sizes[part.whose]
-    return tuple(parts)
+    room, kept = MOST_COLUMNS - len(whose), set()
+    for level in range(1, 14):
+        here = [part for part in parts if _level(part, directed) == level]
+        size = sum(whose.count(part.whose) for part in here)
+        if level <= 2 or size <= room:
+            room -= size
+            kept.update(here)
+    return tuple(part for part in parts if part in kept)
 
 
-_STATISTICS: tuple[Statistic, ...] = ("mean", "spread", "two steps")
-_WHOSE: tuple[Whose, ...] = ("own", "derived")
-
-
-def _need(part: Part, directed: bool) -> int:
-    """Low: dropped first."""
+def _level(part: Part, directed: bool) -> int:
+    """As numbered in `plan_parts`."""
     if part.type:
-        return 2
-    derived = part.whose == "derived"
+        return 9
     if part.statistic == "spread":
-        return 0 if derived else 3
+        return {"own": 5, "main": 12, "detail": 13}[part.whose]
     if part.statistic == "two steps":
-        return 1 if derived else 4
+        return {"own": 4, "main": 7, "detail": 11}[part.whose]
     if directed and part.relation == "neighbours":
-        return 5 if derived else 6
-    return 7 if derived else 8
+        return {"own": 3, "main": 8, "detail": 10}[part.whose]
+    return {"own": 1, "main": 2, "detail": 6}[part.whose]
 
 
 def propagate(
     graph: RareGraph,
     values: np.ndarray,
     names: Sequence[str],
-    groups: Sequence[ColumnGroup],
+    whose: Sequence[Whose | None],
     middle: np.ndarray,
     parts: Sequence[Part],
 ) -> Iterator[tuple[list[str], np.ndarray]]:
@@ -114,7 +127,7 @@ def propagate(
         graph: Who is joined to whom.
         values: `(N, D)` the columns that are propagated, finite.
         names: Of the columns.
-        groups: Of the columns.
+        whose: What each counts as.
         middle: `(D,)` the population's means; they stand for a neighbour who has no neighbours of its own.
         parts: What is wanted.
     """
@@ -122,14 +135,12 @@ def propagate(
         wanted = [part for part in parts if (part.relation, part.type) == (relation, type)]
         matrix = row_normalised(relation_matrix(graph, relation, type))
         alone = np.diff(matrix.indptr) == 0
-        for start in range(0, len(names), _BLOCK):
-            at = np.arange(start, min(start + _BLOCK, len(names)))
-            for whose in _WHOSE:
-                chosen = at[[(groups[int(k)] == "own") == (whose == "own") for k in at]]
-                mine = [part for part in wanted if part.whose == whose]
-                if chosen.size and mine:
-                    labels = [names[int(k)] for k in chosen]
-                    yield from _statistics(matrix, alone, values[:, chosen], middle[chosen], labels, mine)
+        for mine in _WHOSE:
+            asked = [part for part in wanted if part.whose == mine]
+            places = [k for k, one in enumerate(whose) if one == mine] if asked else []
+            for start in range(0, len(places), _BLOCK):
+                at = places[start : start + _BLOCK]
+                yield from _statistics(matrix, alone, values[:, at], middle[at], [names[k] for k in at], asked)
 
 
 def _statistics(

@@ -16,7 +16,7 @@ from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_plan import EdgePlan, edge_table, plan_edges
 from calirare.features.own import OwnPlan, unique_names
-from calirare.features.propagation import Part, plan_parts, propagate
+from calirare.features.propagation import Part, Whose, plan_parts, propagate, whose_column
 from calirare.features.stored import read_state
 from calirare.features.structure import structure_columns
 
@@ -72,11 +72,11 @@ class ColumnRecipe:
             kept.add(name, group, column)
         if not kept.names:  # nothing varies: a column is needed all the same
             kept.add("degree", "structure", np.zeros(graph.num_nodes, dtype=np.float32), whatever=True)
-        base, groups, means = kept.matrix(), tuple(kept.groups), np.array(kept.means)
-        first = _first_propagated(kept.names, own)
-        parts = plan_parts(groups[first:], edges is not None and edges.directed, edges.types if edges else ())
+        base, means = kept.matrix(), np.array(kept.means)
+        first, whose = _propagated(kept.names, kept.groups, own, edges)
+        parts = plan_parts(whose, edges is not None and edges.directed, edges.types if edges else ())
         blocks = [base]
-        for names, block in propagate(graph, base[:, first:], kept.names[first:], groups[first:], means[first:], parts):
+        for names, block in propagate(graph, base[:, first:], kept.names[first:], whose, means[first:], parts):
             blocks.append(kept.add_block(names, block))
         recipe = cls(own, edges, tuple(kept.names), tuple(kept.groups), np.array(kept.means), parts)
         return recipe, recipe._columns(graph, np.concatenate(blocks, axis=1))
@@ -94,10 +94,10 @@ class ColumnRecipe:
                 values[:, at[name]] = _filled(column, self.means[at[name]])
         count = sum(group != "neighbours" for group in self.groups)
         self._say(missing.intersection(self.names[:count]))
-        first, groups = _first_propagated(self.names, self.own), self.groups[:count]
+        first, whose = _propagated(self.names[:count], self.groups[:count], self.own, self.edges)
         base = np.ascontiguousarray(values[:, first:count])
         middle = self.means[first:count]
-        for names, block in propagate(graph, base, self.names[first:count], groups[first:], middle, self.parts):
+        for names, block in propagate(graph, base, self.names[first:count], whose, middle, self.parts):
             wanted = [k for k, name in enumerate(names) if name in at]
             places = [at[names[k]] for k in wanted]
             values[:, places] = _filled(block[:, wanted], self.means[places])
@@ -158,12 +158,19 @@ def _base_columns(graph: RareGraph, own: OwnPlan, edges: EdgePlan | None) -> Ite
             yield name, group, np.asarray(column, dtype=np.float32)
 
 
-def _first_propagated(names: Sequence[str], own: OwnPlan) -> int:
-    """Wide attributes that are not words stay as they are; their directions are propagated in their place."""
-    if own.basis is None or own.words:
-        return 0
-    plain = set(own.feature_names)
-    return sum(name in plain for name in names)
+def _propagated(
+    names: Sequence[str], groups: Sequence[ColumnGroup], own: OwnPlan, edges: EdgePlan | None
+) -> tuple[int, list[Whose | None]]:
+    """Where the columns that are propagated begin, and what each counts as.
+
+    Wide attributes that are not words stay as they are; their directions are propagated in their place.
+    """
+    first = 0
+    if own.basis is not None and not own.words:
+        plain = set(own.feature_names)
+        first = sum(name in plain for name in names)
+    types = edges.types if edges is not None else ()
+    return first, [whose_column(*one, types) for one in list(zip(names, groups, strict=True))[first:]]
 
 
 class _Kept:

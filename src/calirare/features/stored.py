@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, TypeGuard, get_args
 
 import numpy as np
@@ -12,6 +13,9 @@ from calirare.features.columns import ColumnGroup
 from calirare.features.edge_plan import EdgePlan, PlannedColumn
 from calirare.features.own import OwnPlan
 from calirare.features.propagation import RELATIONS, Part, Statistic, Whose
+
+LARGEST = float(np.finfo(np.float32).max)
+"""The most that a column can hold, and so its mean."""
 
 
 def read_state(state: Any) -> dict[str, Any]:
@@ -45,24 +49,25 @@ def _own(state: Any) -> OwnPlan:
     _need(_texts(names) and len(set(names)) == len(names), "feature_names must be different texts")
     _need(isinstance(state["words"], bool) and _texts(state["kinds"]), "words and kinds must be a flag and texts")
     if basis is not None:
-        width = np.shape(basis)[-1] if np.ndim(basis) == 2 else 0
-        basis = _numbers(basis, (len(names), width), "basis").astype(np.float32)
+        basis = _numbers(basis, (len(names), None), "basis").astype(np.float32)
     _need(not state["words"] or basis is not None, "words must have a basis")
     return OwnPlan(tuple(names), state["words"], basis, tuple(state["kinds"]))
 
 
 def _edges(state: Any) -> EdgePlan:
     _need(isinstance(state, dict), "edges must be a mapping")
-    _need(isinstance(state["directed"], bool) and _texts(state["types"]), "directed must be a flag, types texts")
+    flags = (state["directed"], state["brief"])
+    _need(all(isinstance(flag, bool) for flag in flags), "directed and brief must be flags")
+    _need(_texts(state["types"]), "types must be texts")
     columns = tuple(_column(column) for column in _list(state["columns"], "edges.columns"))
     _need(len({column.name for column in columns}) == len(columns), "edges.columns must have different names")
-    return EdgePlan(state["directed"], columns, tuple(state["types"]))
+    return EdgePlan(flags[0], columns, tuple(state["types"]), flags[1])
 
 
 def _column(state: Any) -> PlannedColumn:
     _need(isinstance(state, dict), "an edge column must be a mapping")
     _need(isinstance(state["name"], str), "an edge column must have a name")
-    _need(state["kind"] in get_args(ColumnKind), f"the kind of an edge column must be among {get_args(ColumnKind)}")
+    _among(state["kind"], get_args(ColumnKind), "the kind of an edge column")
     categories, flags = state["categories"], (state["diverse"], state["missing"])
     _need(_texts(categories) and len(set(categories)) == len(categories), "categories must be different texts")
     _need(all(isinstance(flag, bool) for flag in flags), "diverse and missing must be flags")
@@ -72,20 +77,27 @@ def _column(state: Any) -> PlannedColumn:
 
 def _part(state: Any) -> Part:
     _need(isinstance(state, dict), "a part must be a mapping")
-    _need(state["relation"] in RELATIONS and isinstance(state["type"], str), "a part must name a relation and a type")
-    _need(state["statistic"] in get_args(Statistic), f"a part's statistic must be among {get_args(Statistic)}")
-    _need(state["whose"] in get_args(Whose), f"a part's columns must be among {get_args(Whose)}")
+    _among(state["relation"], RELATIONS, "a part's relation")
+    _among(state["statistic"], get_args(Statistic), "a part's statistic")
+    _among(state["whose"], get_args(Whose), "a part's columns")
+    _need(isinstance(state["type"], str), "a part's type must be a text")
     return Part(state["relation"], state["type"], state["statistic"], state["whose"])
 
 
-def _numbers(value: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+def _numbers(value: Any, shape: tuple[int | None, ...], name: str) -> np.ndarray:
+    """Of this shape, None for any length."""
     try:
         array = np.asarray(value)
     except (TypeError, ValueError):
         array = np.array("?")
-    right = array.dtype.kind in "iuf" and array.shape == shape
-    _need(right and bool(np.isfinite(array).all()), f"{name} must hold finite numbers of shape {shape}")
+    right = array.ndim == len(shape) and all(b in (a, None) for a, b in zip(array.shape, shape, strict=True))
+    finite = right and array.dtype.kind in "iuf" and bool((np.abs(array.astype(np.float64)) <= LARGEST).all())
+    _need(finite, f"{name} must hold finite numbers of shape {shape}")
     return array.astype(np.float64)
+
+
+def _among(value: Any, choices: Collection[str], name: str) -> None:
+    _need(isinstance(value, str) and value in choices, f"{name} must be among {tuple(choices)}")
 
 
 def _list(value: Any, name: str) -> list[Any]:

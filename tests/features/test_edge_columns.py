@@ -1,0 +1,156 @@
+"""Sums, means, shares and gaps agree with plain loops over the edges, on odd tables too."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from edge_cases import odd_table
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from properties import few_or_many, run_property
+from slow_columns import slow_edge_columns
+
+from calirare.data.edge_table import EdgeColumn, EdgeTable
+from calirare.data.graph import RareGraph
+from calirare.features.edge_columns import edge_columns
+from calirare.features.edge_plan import MOST_CATEGORIES, edge_table, plan_edges
+
+
+def compare(table, num_nodes, rtol=1e-6, atol=1e-6):
+    plan = plan_edges(table)
+    fast, slow = edge_columns(table, plan, num_nodes), slow_edge_columns(table, plan, num_nodes)
+    assert set(fast) == set(slow)
+    for name, column in fast.items():
+        assert column.dtype == np.float32 and column.shape == (num_nodes,)
+        scale = np.nanmax(np.abs(slow[name]), initial=0.0) if name.split(",")[-1].startswith(" spread") else 0.0
+        np.testing.assert_allclose(column, slow[name], rtol=rtol, atol=atol + 1e-7 * scale, err_msg=name)
+    return fast
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("typed", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_column_agrees_with_loops(directed, typed, seed):
+    columns = compare(odd_table(seed, directed=directed, typed=typed), 12)
+    assert all(np.isfinite(column).any() for name, column in columns.items() if "(" not in name)
+    assert ("value, mean of incoming" in columns) == directed and ("value, mean of edges (wire)" in columns) == typed
+
+
+def test_no_edges_and_no_columns():
+    none = np.zeros(0, dtype=int)
+    empty = compare(EdgeTable(none, none, (EdgeColumn("value", "number", none.astype(float)),)), 3)
+    assert empty["number of edges"].tolist() == [0, 0, 0] and np.isnan(empty["value, mean of incoming"]).all()
+    compare(EdgeTable(np.array([0, 1, 1]), np.array([1, 0, 1])), 3)
+    compare(odd_table(num_edges=0), 4)
+    assert edge_columns(EdgeTable(none, none), plan_edges(EdgeTable(none, none)), 0)["number of edges"].size == 0
+
+
+def test_names_that_people_read():
+    table = EdgeTable(
+        np.array([0, 0, 2]),
+        np.array([1, 1, 0]),
+        (EdgeColumn("value", "number", [5.0, -1.0, 0.0]), EdgeColumn("sort", "category", [0, 1, -1], ("a", "b"))),
+    )
+    columns = edge_columns(table, plan_edges(table), 3)
+    assert columns["value, sum of outgoing"].tolist() == [4, 0, 0]
+    assert columns["value, least of incoming"].tolist()[:2] == [0, -1]
+    assert columns["sort = b, share of outgoing"][0] == 0.5 and columns["sort missing, share of outgoing"][2] == 1
+    assert columns["share returned, all"].tolist() == [0, 0, 0]
+
+
+def test_values_that_do_not_differ_have_exactly_no_spread():
+    table = EdgeTable(np.zeros(3, int), np.ones(3, int), (EdgeColumn("value", "number", [0.1, 0.1, 0.1]),))
+    assert edge_columns(table, plan_edges(table), 2)["value, spread of edges"].tolist() == [0, 0]
+
+
+def test_spread_of_large_values_does_not_cancel():
+    seconds = 1.7e9 + np.array([0.0, 1.0, 2.0, 3.0])
+    table = EdgeTable(np.array([0, 0, 1, 0]), np.array([1, 1, 0, 1]), (EdgeColumn("n", "number", seconds),))
+    spread = edge_columns(table, plan_edges(table), 2)["n, spread of edges"]
+    np.testing.assert_allclose(spread, np.std(seconds), rtol=1e-5)
+
+
+def test_the_latest_of_several_is_their_mean_whatever_their_order():
+    value = EdgeColumn("value", "number", [1.0, 3.0, 8.0, np.nan])
+    time = EdgeColumn("time", "time", [50.0, 50.0, 20.0, 90.0])
+    table = EdgeTable(np.array([0, 0, 0, 0]), np.array([1, 2, 1, 1]), (value, time))
+    for rows in ([0, 1, 2, 3], [3, 2, 1, 0]):
+        columns = edge_columns(table.take(rows), plan_edges(table), 3)
+        assert columns["value, last of outgoing"][0] == 2.0 and columns["value, last of incoming"][1] == 1.0
+
+
+def test_codes_may_change_as_long_as_names_stay():
+    table, plan = odd_table(0), plan_edges(odd_table(0))
+    device = next(column for column in plan.columns if column.name == "device")
+    assert len(device.categories) == MOST_CATEGORIES and device.diverse
+
+    def recoded(column):
+        if column.kind != "category":
+            return column
+        most = len(column.categories)
+        values = np.where(column.values < 0, -1, most - column.values)
+        return replace(column, values=values, categories=("new", *column.categories[::-1]))
+
+    columns = tuple(recoded(column) for column in reversed(table.columns))
+    other = replace(table, columns=columns, type=2 - table.type, type_names=("new", "card", "wire"))
+    expected = edge_columns(table, plan, 12)
+    found = edge_columns(other, plan, 12)
+    assert list(found) == list(expected)
+    for name, column in expected.items():
+        np.testing.assert_array_equal(found[name], column, err_msg=name)
+
+
+def test_a_table_without_a_column_or_a_type_lacks_its_columns_or_counts_none():
+    table, plan = odd_table(0), plan_edges(odd_table(0))
+    lacking = replace(table, columns=table.columns[1:], type=None, type_names=())
+    found = edge_columns(lacking, plan, 12)
+    expected = edge_columns(table, plan, 12)
+    assert set(expected) - set(found) == {name for name in expected if name.startswith("value")}
+    assert found["number of edges (wire)"].tolist() == [0] * 12
+    other_kind = replace(table.columns[0], values=np.zeros(60, int), kind="category", categories=("a",))
+    assert set(edge_columns(replace(table, columns=(other_kind, *table.columns[1:])), plan, 12)) == set(found)
+
+
+def test_weights_without_a_table_are_a_column():
+    graph = RareGraph(
+        x=np.eye(3), edge_index=np.array([[0, 1], [1, 2]]), y=np.zeros(3, int), edge_weight=np.array([2.0, 5.0])
+    )
+    table = edge_table(graph)
+    columns = compare(table, 3)
+    assert columns["weight, sum of edges"].tolist() == [2, 7, 5]
+    assert edge_table(replace(graph, edge_weight=None)) is None
+
+
+def tables(max_nodes=6, max_edges=12):
+    def build(draw_size):
+        size = draw_size
+        ends = hnp.arrays(np.int64, size, elements=st.integers(0, max_nodes - 1))
+        number = hnp.arrays(np.float64, size, elements=st.floats(-1e12, 1e12) | st.just(np.nan) | st.just(0.0))
+        time = hnp.arrays(np.float64, size, elements=st.integers(0, 5).map(lambda day: day * 86400.0) | st.just(np.nan))
+        codes = hnp.arrays(np.int64, size, elements=st.integers(-1, 2))
+        types = hnp.arrays(np.int64, size, elements=st.integers(0, 1))
+        return st.tuples(ends, ends, number, time, codes, types, st.booleans(), st.booleans())
+
+    return st.integers(0, max_edges).flatmap(build)
+
+
+@few_or_many(40, 2000)
+def test_odd_tables_agree_with_loops(examples):
+    def check(drawn):
+        source, target, number, time, codes, types, directed, typed = drawn
+        columns = (
+            EdgeColumn("value", "number", number),
+            EdgeColumn("time", "time", time),
+            EdgeColumn("sort", "category", codes, ("a", "b", "c")),
+        )
+        table = EdgeTable(source, target, columns, directed, types if typed else None, ("x", "y") if typed else ())
+        compare(table, 6, rtol=1e-5, atol=1e-3)
+
+    run_property(examples, check, drawn=tables())
+
+
+@pytest.mark.parametrize("value", [1e308, -1e308, 1e39])
+def test_huge_values_stay_finite(value):
+    table = EdgeTable(np.array([0, 0, 1]), np.array([1, 1, 0]), (EdgeColumn("value", "number", [value, 0.0, -value]),))
+    for column in edge_columns(table, plan_edges(table), 2).values():
+        assert np.isfinite(column).all()

@@ -1,0 +1,92 @@
+"""Means and spreads over neighbours agree with loops; the plan keeps the number of columns in bounds."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from edge_cases import typed_graph
+from slow_columns import slow_propagation
+
+from calirare.data.graph import RareGraph
+from calirare.features.propagation import MOST_COLUMNS, RELATIONS, Part, plan_parts, propagate
+
+STATISTICS = ("mean", "spread", "two steps")
+
+
+def neighbour_sets(graph, relation, type):
+    """By loops over the table."""
+    sets = [set() for _ in range(graph.num_nodes)]
+    table = graph.edges
+    for k in range(len(table)):
+        a, b = int(table.source[k]), int(table.target[k])
+        if a != b and (not type or table.type_names[int(table.type[k])] == type):
+            if relation != "incoming neighbours":
+                sets[a].add(b)
+            if relation != "outgoing neighbours":
+                sets[b].add(a)
+    return sets
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("type", ["", "wire"])
+def test_every_statistic_agrees_with_loops(relation, type):
+    graph = typed_graph(num_edges=60)
+    values = np.random.default_rng(1).normal(100.0, 3.0, (30, 20)).astype(np.float32)
+    names, whose = [f"c{k}" for k in range(20)], ["own"] * 7 + ["main"] * 3 + ["detail"] * 10
+    middle = values.mean(axis=0, dtype=np.float64)
+    parts = [Part(relation, type, statistic, mine) for statistic in STATISTICS for mine in ("own", "main", "detail")]
+    found = {}
+    for labels, block in propagate(graph, values, names, whose, middle, parts):
+        assert block.dtype == np.float32
+        found |= dict(zip(labels, block.T, strict=True))
+    sets = neighbour_sets(graph, relation, type)
+    assert len(found) == 60 and any(not mine for mine in sets)
+    for part in parts[::3]:
+        for k, name in enumerate(names):
+            slow = slow_propagation(sets, values[:, k], middle[k], part.statistic)
+            np.testing.assert_allclose(found[part.name(name)], slow, rtol=1e-5, atol=1e-4, err_msg=part.name(name))
+
+
+def test_neighbours_that_are_alike_have_exactly_no_spread():
+    values = np.array([[0.0], [1e6 + 0.1], [1e6 + 0.1], [1e6 + 0.1]], dtype=np.float32)
+    graph = RareGraph(x=values, edge_index=np.array([[0, 0, 0], [1, 2, 3]]), y=np.zeros(4, int))
+    part = Part("neighbours", "", "spread", "own")
+    ((_, block),) = propagate(graph, values, ["c"], ["own"], values.mean(axis=0, dtype=np.float64), [part])
+    assert block[:, 0].tolist() == [0, 0, 0, 0]
+
+
+def test_a_graph_without_a_table_has_no_incoming_neighbours():
+    graph = replace(typed_graph(), edges=None)
+    part = Part("incoming neighbours", "", "mean", "own")
+    ((_, block),) = propagate(graph, graph.x, ["a", "b"], ["own", "own"], np.zeros(2), [part])
+    assert np.isnan(block).all()
+
+
+@pytest.mark.parametrize("own", [0, 1, 10, 64, 128])
+@pytest.mark.parametrize("main, detail", [(6, 0), (20, 30), (30, 90), (100, 400)])
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("types", [(), ("a", "b"), tuple("abcdefgh")])
+def test_the_plan_stays_in_bounds(own, main, detail, directed, types):
+    whose = ["own"] * own + ["main"] * main + ["detail"] * detail + [None] * 10
+    parts = plan_parts(whose, directed, types)
+    always = RELATIONS[1:] if directed else RELATIONS[:1]
+    needed = {Part(relation, "", "mean", mine) for relation in always for mine in ("own", "main") if mine in whose}
+    assert needed <= set(parts) and len(set(parts)) == len(parts)
+    extra = sum(whose.count(part.whose) for part in parts if part not in needed)
+    room = MOST_COLUMNS - len(whose) - sum(whose.count(part.whose) for part in needed)
+    assert extra <= max(0, room)
+    assert {part.type for part in parts} <= {"", *(types if len(types) <= 4 else ())}
+
+
+def test_few_columns_are_all_propagated():
+    assert plan_parts(["own", "main"], False, ()) == tuple(
+        Part("neighbours", "", statistic, mine) for statistic in STATISTICS for mine in ("own", "main")
+    )
+    assert plan_parts([], True, ()) == ()
+
+
+def test_spread_of_details_goes_first():
+    parts = plan_parts(["own"] + ["main"] * 20 + ["detail"] * 25, True, ())
+    assert {part.statistic for part in parts if part.whose == "detail"} == {"mean", "two steps"}
+    parts = plan_parts(["own"] + ["main"] * 30 + ["detail"] * 90, True, ())
+    assert {part.statistic for part in parts if part.whose == "detail"} <= {"mean"}

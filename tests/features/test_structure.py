@@ -1,0 +1,62 @@
+"""Structure agrees with networkx."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from calirare.data.graph import RareGraph
+from calirare.features import structure
+from calirare.features.structure import structure_columns
+
+
+def as_graph(network):
+    edge_index = np.array(list(network.edges()), dtype=int).reshape(-1, 2).T
+    size = network.number_of_nodes()
+    return RareGraph(x=np.zeros((size, 0)), edge_index=edge_index, y=np.zeros(size, dtype=int))
+
+
+NETWORKS = {
+    "random": nx.gnp_random_graph(80, 0.08, seed=0),
+    "dense": nx.gnp_random_graph(30, 0.6, seed=1),
+    "hubs": nx.barabasi_albert_graph(120, 3, seed=2),
+    "communities": nx.relaxed_caveman_graph(6, 7, 0.2, seed=3),
+    "star": nx.star_graph(20),
+    "path": nx.path_graph(15),
+    "in pieces": nx.disjoint_union(nx.complete_graph(5), nx.empty_graph(4)),
+    "no edges": nx.empty_graph(3),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("at_once", [1, 2**30])
+def test_structure_agrees_with_networkx(name, at_once, monkeypatch):
+    monkeypatch.setattr(structure, "_PATHS_AT_ONCE", at_once)
+    network = NETWORKS[name]
+    network.remove_edges_from(nx.selfloop_edges(network))
+    columns = structure_columns(as_graph(network))
+    degree = dict(network.degree())
+    component = {node: len(piece) for piece in nx.connected_components(network) for node in piece}
+    expected = {
+        "degree": degree,
+        "log degree": {node: np.log1p(many) for node, many in degree.items()},
+        "clustering": nx.clustering(network),
+        "core number": nx.core_number(network),
+        "size of component": component,
+        "two-hop reach (neighbours' degrees added)": {
+            node: sum(degree[other] for other in network[node]) for node in network
+        },
+    }
+    assert list(columns) == list(expected)
+    for column, wanted in expected.items():
+        np.testing.assert_allclose(columns[column], [wanted[node] for node in range(len(network))], err_msg=column)
+
+
+def test_too_many_paths_leave_clustering_out_with_a_word(monkeypatch, caplog):
+    monkeypatch.setattr(structure, "MOST_PATHS", 10)
+    columns = structure_columns(as_graph(NETWORKS["dense"]))
+    assert np.isnan(columns["clustering"]).all() and "clustering is left out" in caplog.text
+
+
+def test_no_nodes():
+    graph = RareGraph(x=np.zeros((0, 1)), edge_index=np.zeros((2, 0), int), y=np.zeros(0, int))
+    assert all(column.shape == (0,) for column in structure_columns(graph).values())

@@ -1,0 +1,113 @@
+"""Columns of nodes by plain loops over the edges, one node at a time."""
+
+import math
+
+import numpy as np
+
+NAN = float("nan")
+
+
+def slow_edge_columns(table, plan, num_nodes):
+    """By name, the values of every node; NaN where a node has nothing to say."""
+    result = {}
+    for type_name in ("", *plan.types):
+        rows = [
+            k for k in range(len(table)) if not type_name or table.type_names[int(table.type[k])] == type_name
+        ]  # fmt: skip
+        suffix = f" ({type_name})" if type_name else ""
+        for node in range(num_nodes):
+            for name, value in _node(table, plan, rows, node).items():
+                if type_name and plan.brief and not name.startswith(("number", "distinct")) and not _sum_or_mean(name):
+                    continue
+                result.setdefault(name + suffix, []).append(value)
+    return {name: np.array(values, dtype=float) for name, values in result.items()}
+
+
+def _sum_or_mean(name):
+    return name.split(", ")[-1].split(" ")[:2] in (["sum", "of"], ["mean", "of"])
+
+
+def _node(table, plan, rows, node):
+    out = [k for k in rows if table.source[k] == node]
+    into = [k for k in rows if table.target[k] == node]
+    sides = {"outgoing": out, "incoming": into} if plan.directed else {}
+    sides["edges"] = out + into  # a loop counts twice
+    to = {int(table.target[k]) for k in out} - {node}
+    by = {int(table.source[k]) for k in into} - {node}
+    said = {f"number of {which}": len(mine) for which, mine in sides.items()}
+    said["distinct neighbours"] = len(to | by)
+    if plan.directed:
+        said["distinct neighbours, outgoing"], said["distinct neighbours, incoming"] = len(to), len(by)
+        for which, known in (("outgoing", to), ("incoming", by), ("all", to | by)):
+            said[f"share returned, {which}"] = len(to & by) / len(known) if known else NAN
+    clock = next((column for column in table.columns if column.name == plan.clock), None)
+    found = {column.name: column for column in table.columns}
+    for planned in plan.columns:
+        for which, mine in sides.items():
+            said |= _column(planned, found[planned.name], clock, mine, which)
+    return said
+
+
+def _column(planned, column, clock, mine, which):
+    if planned.kind == "category":
+        return _category(planned, column, mine, which)
+    known = [k for k in mine if not math.isnan(column.values[k])]
+    values = [float(column.values[k]) for k in known]
+    said = {}
+    if planned.kind == "number":
+        name, last = planned.name, NAN
+        if clock is not None:
+            timed = [k for k in known if not math.isnan(clock.values[k])]
+            if timed:
+                latest = max(clock.values[k] for k in timed)
+                last = _mean([float(column.values[k]) for k in timed if clock.values[k] == latest])
+            said[f"{name}, last of {which}"] = last
+        said[f"{name}, sum of {which}"] = math.fsum(values)
+        low, high = "least", "greatest"
+    else:
+        name, low, high = f"{planned.name} in days", "first", "last"
+        values = [(value - planned.origin) / 86_400 for value in values]
+        said[f"{name}, span of {which}"] = max(values) - min(values) if values else NAN
+        said[f"{name}, mean gap of {which}"] = (
+            (max(values) - min(values)) / (len(values) - 1) if len(values) > 1 else NAN
+        )
+    mean = _mean(values)
+    said[f"{name}, mean of {which}"] = mean
+    said[f"{name}, spread of {which}"] = math.sqrt(_mean([(value - mean) ** 2 for value in values])) if values else NAN
+    said[f"{name}, {low} of {which}"] = min(values, default=NAN)
+    said[f"{name}, {high} of {which}"] = max(values, default=NAN)
+    if planned.missing:
+        said[f"{planned.name} missing, share of {which}"] = 1 - len(known) / len(mine) if mine else NAN
+    return said
+
+
+def _category(planned, column, mine, which):
+    codes = [int(column.values[k]) for k in mine]
+    known = [column.categories[code] for code in codes if code >= 0]
+    said = {
+        f"{planned.name} = {category}, share of {which}": known.count(category) / len(known) if known else NAN
+        for category in planned.categories
+    }
+    if planned.missing:
+        said[f"{planned.name} missing, share of {which}"] = codes.count(-1) / len(codes) if codes else NAN
+    if planned.diverse:
+        said[f"{planned.name}, different ones of {which}"] = len(set(known))
+    return said
+
+
+def _mean(values):
+    return math.fsum(values) / len(values) if values else NAN
+
+
+def slow_propagation(sets, values, middle, statistic):
+    """`(N,)` of one column over each node's set of neighbours."""
+    means = [_mean([float(values[k]) for k in mine]) for mine in sets]
+    if statistic == "mean":
+        return np.array(means)
+    if statistic == "two steps":
+        known = [middle if math.isnan(mean) else mean for mean in means]
+        return np.array([_mean([known[k] for k in mine]) for mine in sets])
+    return np.array([
+        math.sqrt(_mean([(float(values[k]) - mean) ** 2 for k in mine])) if mine else NAN
+        for mine, mean in zip(sets, means, strict=True)
+    ])  # fmt: skip

@@ -133,7 +133,12 @@ def test_the_queue_as_parquet_keeps_names_as_they_are(client, desk):
     assert frame["probability"].dtype == pl.Float64
 
 
-def test_decisions_in_both_forms(client, desk, node):
+def test_formulas_behind_a_semicolon(client, desk, node):
+    decide(client, node, note="a;=1+1", key="k0")
+    assert read_csv(client.get("/export/decisions.csv"))[0]["note"] == "a;'=1+1"
+
+
+def test_formulas_in_notes(client, desk, node):
     decide(client, node, note="=cmd|'/C calc'!A0")
     [row] = read_csv(client.get("/export/decisions.csv"))
     assert row["note"] == "'=cmd|'/C calc'!A0" and row["node_id"] == node and row["time"].endswith("+00:00")

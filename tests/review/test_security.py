@@ -168,33 +168,77 @@ def test_a_session_ends(guarded, monkeypatch):
     assert is_out(guarded)
 
 
-def test_logins_are_rate_limited_by_address(guarded):
-    for _ in range(5):
-        assert log_in(guarded, "wrong").status_code == 401
-    answer = log_in(guarded)  # the right token, too late
-    assert answer.status_code == 429 and 0 < int(answer.headers["Retry-After"]) <= 61
-    assert is_out(guarded)
-    elsewhere = log_in(guarded, environ_base={"REMOTE_ADDR": "10.0.0.9"})
-    assert elsewhere.status_code == 303
+def test_wrong_tokens_are_told_to_stop_and_the_right_one_always_passes(guarded):
+    """From the same address, under the same name, and after more failures in all than any limit."""
+    codes = [log_in(guarded, "wrong").status_code for _ in range(8)]
+    assert codes == [401] * 5 + [429] * 3
+    again = log_in(guarded, "wrong")
+    assert 0 < int(again.headers["Retry-After"]) <= 61
+    assert log_in(guarded, "wrong", reviewer="bob").status_code == 401  # another account's failures are not his
+    for turn in range(100):
+        log_in(guarded, "wrong", environ_base={"REMOTE_ADDR": f"10.0.0.{turn}"})
+    assert log_in(guarded).status_code == 303
+    assert not is_out(guarded)
 
 
 def test_the_limit_forgets_and_is_bounded(monkeypatch):
     now = [1000.0]
     monkeypatch.setattr("calirare.review.security.time.monotonic", lambda: now[0])
-    limit = LoginLimit(per_address=2, in_all=4, seconds=60)
-    for _ in range(2):
-        limit.fail("a")
-    assert limit.wait("a") == 60 and limit.wait("b") == 0
-    limit.fail("b")
-    limit.fail("c")
-    assert limit.wait("d") > 0  # all together have failed too often
+    limit = LoginLimit(most=2, seconds=60)
+    assert [limit.fail("a", "ada") for _ in range(3)] == [0, 0, 60]
+    assert limit.fail("b", "ada") == limit.fail("a", "bob") == 0
     now[0] += 61
-    assert limit.wait("a") == 0 and limit.wait("d") == 0
-    limit.fail("a")
-    limit.succeed("a")
+    assert limit.fail("a", "ada") == 0
+    limit.succeed("a", "ada")
+    assert [limit.fail("a", "ada") for _ in range(2)] == [0, 0]
     for i in range(10_500):
-        limit.fail(str(i))
+        limit.fail(str(i), "")
     assert len(limit._failures) <= 10_000
+
+
+def test_a_cookie_that_was_copied_is_worth_nothing_after_logout(guarded, desk):
+    cookie = log_in(guarded).headers["Set-Cookie"].split(";")[0].split("=", 1)[1]
+    name = guarded.application.config["SESSION_COOKIE_NAME"]
+    assert not is_out(guarded)
+    guarded.post("/logout")
+    guarded.set_cookie(name, cookie)
+    assert is_out(guarded)
+    assert guarded.post("/api/decide", json={}).status_code == 401
+
+
+@pytest.mark.parametrize(("scheme", "secure"), [("https", True), ("http", False)])
+def test_the_cookie_is_marked_secure_under_tls(guarded, scheme, secure):
+    answer = log_in(guarded, base_url=f"{scheme}://desk.example")
+    assert ("Secure" in answer.headers["Set-Cookie"]) == secure
+    assert ("Strict-Transport-Security" in answer.headers) == secure
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "//", "http://a:b:c", "\x00", "http://" + "a" * 5000])
+def test_an_origin_that_is_none_is_turned_away_without_noise(client, origin, caplog):
+    headers = {"Host": "localhost", "Origin": origin} if origin != "\x00" else {"Host": "localhost", "Origin": "%00"}
+    assert client.post("/api/decide", json={}, headers=headers).status_code == 403
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[" * 100_000, b'{"node": "\\ud800"}', b'{"\\udfff": 1}', b'{"seen": NaN}', b'{"seen": -Infinity}', b"{", b"\xff\xfe{",
+     b'{"seen": 1' + b"0" * 5000 + b"}", b"", b'{"node": "\x00"}'],
+)  # fmt: skip
+@pytest.mark.parametrize("path", ["/api/decide", "/api/undo", "/_dash-update-component"])
+def test_odd_json_is_refused(client, desk, body, path, caplog):
+    answer = client.post(path, data=body, content_type="application/json")
+    assert 400 <= answer.status_code < 500, answer.data
+    assert desk.store.since() == [] and not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [({"token": "a" * 20}, "different"), ({"trusted_proxy": "proxy.example"}, "address of the proxy"), ({"trusted_proxy": "*"}, "address")],
+)  # fmt: skip
+def test_settings_that_would_let_strangers_in(options, says):
+    with pytest.raises(InputError, match=says):
+        Access(**options).check()
 
 
 @pytest.mark.parametrize("path", ["/", "/login", "/export/decisions.csv", "/no/such/page", "/assets/desk.css"])

@@ -41,6 +41,10 @@ def review(
         list[str] | None,
         typer.Option(help="Host name by which browsers reach the desk, as behind a proxy; repeatable."),
     ] = None,
+    trusted_proxy: Annotated[
+        str | None,
+        typer.Option(help="Address of the proxy in front, whose X-Forwarded-For and X-Forwarded-Proto are believed."),
+    ] = None,
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser.")] = True,
     as_json: AsJson = False,
 ) -> None:
@@ -48,7 +52,7 @@ def review(
     from calirare.review.app import DeskServer, open_desk
     from calirare.review.security import Access, is_loopback
 
-    access = Access(host, port, token, reviewer or _user(), tuple(allow_host or ()))
+    access = Access(host, port, token, reviewer or _user(), tuple(allow_host or ()), trusted_proxy)
     access.check()
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a short queue is no news

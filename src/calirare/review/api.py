@@ -7,14 +7,14 @@ import logging
 import secrets
 from typing import Any
 
-from flask import Flask, Response, jsonify, redirect, request, session
+from flask import Flask, Response, jsonify, redirect, request
 from werkzeug.exceptions import HTTPException
 
 from calirare.errors import CalirareError, DataError, InputError
 from calirare.review.desk import Desk
 from calirare.review.exports import FORMATS, export_decisions, export_queue
 from calirare.review.pages.login import login_page
-from calirare.review.security import Access, LoginLimit, current_reviewer, log_in
+from calirare.review.security import Access, LoginLimit, current_reviewer, is_token, log_in, log_out
 from calirare.review.store import LONGEST_NAME, ConflictError
 from calirare.review.view import View
 
@@ -79,24 +79,25 @@ def _add_login(server: Flask, access: Access) -> None:
     @server.post("/login")
     def login() -> Any:
         address = request.remote_addr or ""
-        wait = limit.wait(address)
-        if wait > 0:
-            page = login_page("Too many attempts. Wait a minute, then try again.", 429)
+        name = " ".join(request.form.get("reviewer", "").split())[:LONGEST_NAME]
+        token = request.form.get("token", "")
+        if not is_token(access, token):
+            wait = limit.fail(address, name)
+            if wait <= 0:
+                return login_page("That is not the token.", 401, name)
+            logger.warning("many wrong tokens from %s", address)
+            page = login_page("That is not the token either. Ask whoever started the desk for it.", 429, name)
             page.headers["Retry-After"] = str(int(wait) + 1)
             return page
-        name = " ".join(request.form.get("reviewer", "").split())[:LONGEST_NAME]
-        if not log_in(access, request.form.get("token", ""), name):
-            limit.fail(address)
-            return login_page("That is not the token.", 401, name)
         if not name:
-            session.clear()
             return login_page("Give your name: it is written beside your decisions.", 400)
-        limit.succeed(address)
+        log_in(access, token, name)
+        limit.succeed(address, name)
         return redirect("/", 303)
 
     @server.post("/logout")
     def logout() -> Any:
-        session.clear()
+        log_out()
         return redirect("/login" if access.token else "/", 303)
 
 
@@ -128,8 +129,9 @@ def _asked_view() -> View:
     try:
         asked = json.loads(request.args.get("view") or "{}")
     except (ValueError, RecursionError):
-        raise InputError("view must be a JSON object.") from None
-    asked = asked if isinstance(asked, dict) else {}
+        asked = None
+    if not isinstance(asked, dict):
+        raise InputError("view must be a JSON object.")
     return View.parse(asked, asked.get("sort"), asked.get("filter"))
 
 

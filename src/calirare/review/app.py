@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import socket
 import threading
 import webbrowser
 from pathlib import Path
@@ -14,7 +13,8 @@ from calirare.errors import CalirareError, DataError, InputError, MissingDepende
 try:
     from dash import Dash, set_props
     from flask import Flask
-    from waitress.server import create_server
+
+    from calirare.review.serving import bind, make_server
 except ModuleNotFoundError as error:
     raise MissingDependencyError(str(error.name), "review") from None
 
@@ -28,7 +28,6 @@ from calirare.review.store import DecisionStore
 
 logger = logging.getLogger(__name__)
 
-THREADS = 16
 _INDEX = """<!DOCTYPE html>
 <html lang="en">
   <head>
@@ -113,28 +112,6 @@ def _say_error(error: Exception) -> None:
     set_props("message", {"data": {"text": text[:500], "kind": "bad"}})
 
 
-def _bind(host: str, port: int) -> socket.socket:
-    """A socket at this address, IPv4 where the name has both."""
-    try:
-        found = sorted(
-            socket.getaddrinfo(host, port, type=socket.SOCK_STREAM), key=lambda one: one[0] != socket.AF_INET
-        )
-        family, kind, protocol, _, address = found[0]
-        bound = socket.socket(family, kind, protocol)
-        try:
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            bound.bind(address)
-        except OSError:
-            bound.close()
-            raise
-    except OSError as error:
-        reason = error.strerror or error
-        raise InputError(
-            f"the desk cannot listen on {host}:{port} ({reason}); choose another --port or --host."
-        ) from error
-    return bound
-
-
 class DeskServer:
     """The desk behind a socket.
 
@@ -149,16 +126,8 @@ class DeskServer:
     def __init__(self, desk: Desk, access: Access) -> None:
         self.desk, self.access = desk, access
         app = make_app(desk, access)
-        self._socket = _bind(access.host, access.port)
-        self._server = create_server(
-            app.server,
-            sockets=[self._socket],
-            threads=THREADS,
-            ident=None,
-            max_request_body_size=LARGEST_REQUEST,
-            connection_limit=500,
-            clear_untrusted_proxy_headers=True,
-        )
+        self._socket = bind(access.host, access.port)
+        self._server = make_server(app.server, self._socket, LARGEST_REQUEST, access.trusted_proxy)
         self._thread: threading.Thread | None = None
 
     @property

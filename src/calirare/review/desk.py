@@ -117,7 +117,9 @@ class Desk:
         """Take a decision back. See `DecisionStore.undo`."""
         version = self.snapshot.version
         row = self.store.undo(decision_id, reviewer=reviewer, model_version=version, action_key=action_key)
-        for known in self.store.history(row.node_id):  # what stands now may have been written elsewhere a moment ago
+        node = self.snapshot.find(row.node_id)
+        name = row.node_id if node is None else str(self.snapshot.ids[node])  # stored names lack odd characters
+        for known in self.store.history(name):  # what stands now may have been written elsewhere a moment ago
             self.book.add(known)
         return row
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import json
 import secrets
 import socket
 import threading
@@ -15,13 +16,16 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import Flask, Response, redirect, request, session
+from flask import Flask, Response, current_app, redirect, request, session
+from flask.sessions import SecureCookieSessionInterface
 
 from calirare.errors import InputError
 
 SHORTEST_TOKEN = 16
 SESSION_HOURS = 12
 LARGEST_REQUEST = 1 << 20
+_FEWEST_DIFFERENT = 8
+_MOST_SESSIONS = 10_000
 _OPEN_PATHS = ("/login", "/assets/desk.css")
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _HEADERS = {
@@ -44,6 +48,7 @@ class Access:
         token: What reviewers must know; None: none, on loopback only.
         reviewer: Name written beside decisions where nobody logs in.
         allowed_hosts: Further names by which browsers may reach the desk, as behind a proxy.
+        trusted_proxy: Address of the proxy in front, whose word on clients and TLS is believed; None: nobody's.
 
     >>> Access("0.0.0.0", 8050).check()
     Traceback (most recent call last):
@@ -56,6 +61,7 @@ class Access:
     token: str | None = field(default=None, repr=False)
     reviewer: str = "reviewer"
     allowed_hosts: tuple[str, ...] = ()
+    trusted_proxy: str | None = None
 
     def check(self) -> None:
         """Refuse what would let strangers in."""
@@ -68,6 +74,10 @@ class Access:
             )
         if self.token is not None and len(self.token) < SHORTEST_TOKEN:
             raise InputError(f"token must have at least {SHORTEST_TOKEN} characters; got {len(self.token)}.")
+        if self.token is not None and len(set(self.token)) < _FEWEST_DIFFERENT:
+            raise InputError(f"token must have at least {_FEWEST_DIFFERENT} different characters; make a random one.")
+        if self.trusted_proxy is not None:
+            _check_address(self.trusted_proxy)
         if not self.reviewer.strip() or len(self.reviewer) > 100:
             raise InputError("reviewer must be a name of 1 to 100 characters.")
 
@@ -112,50 +122,93 @@ def split_host(host: str) -> tuple[str, str]:
         return "", ""
 
 
+def _check_address(text: str) -> None:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        raise InputError(
+            f"trusted_proxy must be the address of the proxy, as the desk sees it; got {text!r}."
+        ) from None
+
+
 class LoginLimit:
-    """Counts failed logins: a few a minute for each address, some more for all together.
+    """Counts failed logins of each name from each address, and says when they were too many for a minute.
+
+    Nobody is locked out: whoever has the token always gets in, so a stranger behind the same proxy cannot keep a reviewer
+    away. What keeps strangers out is the token's length. At a thousand guesses a second, more than this server answers,
+    half of all tokens of 16 random letters and digits take 10¹⁷ years. The limit tells people and the log.
 
     Args:
-        per_address: Failures that one address may have in a minute.
-        in_all: Failures that all addresses may have together in a minute.
+        most: Failures in a minute after which the answer is "too many".
+
+    Note:
+        Flask-Limiter counts requests, not failures, and cannot let the right ones pass.
     """
 
-    def __init__(self, per_address: int = 5, in_all: int = 60, seconds: float = 60.0) -> None:
-        self.per_address, self.in_all, self.seconds = per_address, in_all, seconds
-        self._failures: OrderedDict[str, deque[float]] = OrderedDict()
-        self._all: deque[float] = deque()
+    def __init__(self, most: int = 5, seconds: float = 60.0) -> None:
+        self.most, self.seconds = most, seconds
+        self._failures: OrderedDict[tuple[str, str], deque[float]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def wait(self, address: str) -> float:
-        """Seconds until this address may try again; 0 if now."""
-        now = time.monotonic()
+    def fail(self, address: str, name: str) -> float:
+        """Count a failure; seconds until the next counts as one of few again, 0 if it still does."""
+        now, key = time.monotonic(), (address, name)
         with self._lock:
-            waits = [
-                self._wait(self._all, self.in_all, now),
-                self._wait(self._failures.get(address), self.per_address, now),
-            ]
-            return max(waits)
-
-    def _wait(self, failures: deque[float] | None, most: int, now: float) -> float:
-        while failures and now - failures[0] > self.seconds:
-            failures.popleft()
-        return max(0.0, self.seconds - (now - failures[0])) if failures and len(failures) >= most else 0.0
-
-    def fail(self, address: str) -> None:
-        with self._lock:
-            self._failures.setdefault(address, deque(maxlen=self.per_address)).append(time.monotonic())
-            self._failures.move_to_end(address)
-            self._all.append(time.monotonic())
+            failures = self._failures.setdefault(key, deque(maxlen=self.most + 1))
+            self._failures.move_to_end(key)
             while len(self._failures) > 10_000:  # a flood of addresses must not fill the memory
                 self._failures.popitem(last=False)
+            while failures and now - failures[0] > self.seconds:
+                failures.popleft()
+            failures.append(now)
+            return max(0.0, self.seconds - (now - failures[0])) if len(failures) > self.most else 0.0
 
-    def succeed(self, address: str) -> None:
+    def succeed(self, address: str, name: str) -> None:
         with self._lock:
-            self._failures.pop(address, None)
+            self._failures.pop((address, name), None)
+
+
+class Sessions:
+    """Who is logged in. A cookie alone is not enough: it must name a session that is here, and logging out ends it."""
+
+    def __init__(self) -> None:
+        self._since: OrderedDict[str, float] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def start(self) -> str:
+        """The secret name of a new session."""
+        name = secrets.token_urlsafe(24)
+        with self._lock:
+            self._since[name] = time.time()
+            while len(self._since) > _MOST_SESSIONS:
+                self._since.popitem(last=False)
+        return name
+
+    def holds(self, name: Any) -> bool:
+        """Whether a session of this name is going on."""
+        since = self._since.get(name) if isinstance(name, str) else None
+        return since is not None and 0 <= time.time() - since < SESSION_HOURS * 3600
+
+    def end(self, name: Any) -> None:
+        with self._lock:
+            self._since.pop(name, None)
+
+
+class _CookieByTransport(SecureCookieSessionInterface):
+    """Marks the cookie Secure where the request came over TLS, which a desk that serves both cannot know beforehand."""
+
+    def get_cookie_secure(self, app: Flask) -> bool:
+        return request.is_secure
 
 
 def guard(server: Flask, access: Access, script_hashes: Sequence[str]) -> None:
-    """Put the checks before every request and the headers behind every answer."""
+    """Put the checks before every request and the headers behind every answer.
+
+    Note:
+        Flask's TRUSTED_HOSTS compares names alone: it cannot allow every address while it refuses strangers' names, which
+        is what stops DNS rebinding here. Flask-Talisman sets the headers but for `Cache-Control` and answers plain HTTP
+        with a redirect to TLS, which a desk on loopback does not speak. So both stay out.
+    """
     server.config.update(
         SECRET_KEY=secrets.token_bytes(32),  # sessions end with the process
         # Browsers share cookies between the ports of a host; two desks must not log each other out.
@@ -165,6 +218,8 @@ def guard(server: Flask, access: Access, script_hashes: Sequence[str]) -> None:
         PERMANENT_SESSION_LIFETIME=timedelta(hours=SESSION_HOURS),
         MAX_CONTENT_LENGTH=LARGEST_REQUEST,
     )
+    server.session_interface = _CookieByTransport()
+    server.extensions["calirare_sessions"] = Sessions()
     policy = content_policy(script_hashes)
     # First of all checks, before those that Dash may add.
     server.before_request_funcs.setdefault(None, []).insert(0, lambda: check_request(access))
@@ -174,6 +229,8 @@ def guard(server: Flask, access: Access, script_hashes: Sequence[str]) -> None:
         for name, value in _HEADERS.items():
             response.headers.setdefault(name, value)
         response.headers["Content-Security-Policy"] = policy
+        if request.is_secure:
+            response.headers["Strict-Transport-Security"] = "max-age=31536000"
         if not request.path.startswith(("/_dash-component-suites/", "/assets/")):
             response.headers["Cache-Control"] = "no-store"
         response.headers.pop("Server", None)
@@ -207,7 +264,27 @@ def check_request(access: Access) -> Any:
         if request.method == "GET" and request.accept_mimetypes.accept_html and not request.path.startswith("/_"):
             return redirect("/login")
         return _refuse(401, "Log in first.")
+    if request.method == "POST" and request.is_json and not is_plain_json(request.get_data()):
+        return _refuse(400, "The request must carry valid JSON: whole characters, finite numbers, no deep nesting.")
     return None
+
+
+def is_plain_json(body: bytes) -> bool:
+    """Whether a body is JSON that any program can read: no NaN, no halves of characters, not nested beyond reason.
+
+    >>> is_plain_json(b'{"a": 1.5}'), is_plain_json(b"[NaN]"), is_plain_json(b"[" * 10**5)
+    (True, False, False)
+    """
+
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)
+
+    try:
+        found = json.loads(body, parse_constant=refuse)
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):  # text that is no text is a ValueError too
+        return False
+    return True
 
 
 def _is_own_origin() -> bool:
@@ -215,30 +292,45 @@ def _is_own_origin() -> bool:
     if origin is None:
         # Programs send none; browsers always do with a POST, and say where it comes from.
         return request.headers.get("Sec-Fetch-Site", "none") in ("same-origin", "none")
-    return (
-        urlsplit(origin).scheme in ("http", "https") and urlsplit(origin).netloc.casefold() == request.host.casefold()
-    )
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and parts.netloc.casefold() == request.host.casefold()
 
 
 def current_reviewer(access: Access) -> str | None:
     """Who is asking; None for someone who must log in first."""
     if access.token is None:
         return access.reviewer
-    name, since = session.get("reviewer"), session.get("since")
-    if not isinstance(name, str) or not isinstance(since, (int, float)):
-        return None
-    return name if 0 <= time.time() - since < SESSION_HOURS * 3600 else None
+    name = session.get("reviewer")
+    return name if isinstance(name, str) and _sessions().holds(session.get("session")) else None
 
 
 def log_in(access: Access, token: str, name: str) -> bool:
     """Compare the token in constant time; if it is right, remember who it is in a signed cookie."""
-    expected = access.token or ""
-    if not hmac.compare_digest(token.encode("utf-8", "replace"), expected.encode("utf-8", "replace")):
+    if not is_token(access, token):
         return False
-    session.clear()
+    log_out()
     session.permanent = True
-    session["reviewer"], session["since"] = name, time.time()
+    session["reviewer"], session["session"] = name, _sessions().start()
     return True
+
+
+def is_token(access: Access, token: str) -> bool:
+    """Whether this is the token, in a time that tells nothing about it."""
+    return hmac.compare_digest(token.encode("utf-8", "replace"), (access.token or "").encode("utf-8", "replace"))
+
+
+def log_out() -> None:
+    """End the session: the cookie is worth nothing from here on, wherever a copy of it lies."""
+    _sessions().end(session.get("session"))
+    session.clear()
+
+
+def _sessions() -> Sessions:
+    found: Sessions = current_app.extensions["calirare_sessions"]
+    return found
 
 
 def _refuse(code: int, message: str) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -15,7 +16,9 @@ from calirare.errors import InputError
 
 FORMATS = (".parquet", ".csv")
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
+# Spreadsheets of many languages part cells at semicolons, or tabs, whatever the quotes say: what follows starts a cell.
+_INNER_FORMULA = re.compile(r"([;\t|\r\n]\s*)([=+\-@＝＋－＠])")
 
 
 def check_export_path(path: str | Path) -> Path:
@@ -63,12 +66,15 @@ def write_parquet(columns: Mapping[str, Any], stream: IO[bytes]) -> None:
 
 
 def escape_formula(cell: Any) -> Any:
-    """The cell with an apostrophe in front if it is text that a spreadsheet would take for a formula.
+    """The cell with an apostrophe before what a spreadsheet would take for a formula.
 
-    >>> escape_formula("=1+1"), escape_formula("account 7"), escape_formula(-3)
-    ("'=1+1", 'account 7', -3)
+    >>> escape_formula("=1+1"), escape_formula("account 7"), escape_formula(-3), escape_formula("a;=1+1")
+    ("'=1+1", 'account 7', -3, "a;'=1+1")
     """
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS) else cell
+    if not isinstance(cell, str):
+        return cell
+    inside = _INNER_FORMULA.sub(r"\1'\2", cell)
+    return f"'{inside}" if cell.startswith(_FORMULA_STARTS) else inside
 
 
 def _holds_text(values: Any) -> bool:

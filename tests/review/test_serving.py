@@ -1,0 +1,153 @@
+"""Slow strangers in front of the desk, and what it does for others meanwhile."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import threading
+import time
+
+import pytest
+
+from calirare.review import serving
+from calirare.review.app import DeskServer, open_desk
+from calirare.review.security import Access
+
+
+@pytest.fixture
+def server(model):
+    server = DeskServer(open_desk(model), Access(port=0))
+    server.start()
+    yield server
+    server.close()
+
+
+def address_of(server):
+    return "127.0.0.1", int(server.url.rsplit(":", 1)[1])
+
+
+def ask(server, timeout=10):
+    """(status, seconds) of one request over a connection of its own."""
+    start = time.monotonic()
+    line = http.client.HTTPConnection(*address_of(server), timeout=timeout)
+    try:
+        line.request("GET", "/export/decisions.csv")
+        return line.getresponse().status, time.monotonic() - start
+    finally:
+        line.close()
+
+
+class Drippers:
+    """Connections that send one byte of a request now and then, and come again when they are closed."""
+
+    def __init__(self, server, count, head=b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nX: "):
+        self.address, self.count, self.head = address_of(server), count, head
+        self.sockets = [self._connect() for _ in range(count)]
+        self.closed, self._stop = 0, threading.Event()
+        self._thread = threading.Thread(target=self._drip, daemon=True)
+        self._thread.start()
+
+    def _connect(self):
+        line = socket.create_connection(self.address, timeout=5)
+        line.sendall(self.head)
+        return line
+
+    def _drip(self):
+        while not self._stop.wait(0.2):
+            for place, line in enumerate(self.sockets):
+                try:
+                    line.sendall(b"x")
+                except OSError:
+                    self.closed += 1
+                    line.close()
+                    try:
+                        self.sockets[place] = self._connect()
+                    except OSError:
+                        pass
+
+    def stop(self):
+        self._stop.set()
+        self._thread.join()
+        for line in self.sockets:
+            line.close()
+
+
+def test_more_dripping_sockets_than_connections_stop_nobody(server, monkeypatch):
+    monkeypatch.setattr(serving, "MOST_CONNECTIONS", 40)
+    crowd = Drippers(server, 60)
+    try:
+        answers = [ask(server) for _ in range(10)]
+    finally:
+        crowd.stop()
+    assert [status for status, _ in answers] == [200] * 10
+    assert max(seconds for _, seconds in answers) < 5
+
+
+def test_a_request_has_some_seconds_to_arrive(server, monkeypatch):
+    monkeypatch.setattr(serving, "REQUEST_SECONDS", 0.5)
+    line = socket.create_connection(address_of(server), timeout=15)
+    begun, silent = time.monotonic(), socket.create_connection(address_of(server), timeout=15)
+    line.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+    closed_at = None
+    while time.monotonic() - begun < 12 and closed_at is None:
+        try:
+            line.sendall(b"X: y\r\n")
+            line.settimeout(0.3)
+            closed_at = time.monotonic() if line.recv(10) == b"" else None
+        except TimeoutError:
+            pass
+        except OSError:
+            closed_at = time.monotonic()
+    assert closed_at is not None
+    assert silent.recv(10) == b""  # one that never asked, too
+    line.close()
+    silent.close()
+    assert ask(server)[0] == 200
+
+
+def test_a_connection_that_is_used_stays_open(server, monkeypatch):
+    """Idle between two requests is not slow."""
+    monkeypatch.setattr(serving, "REQUEST_SECONDS", 0.5)
+    line = http.client.HTTPConnection(*address_of(server), timeout=10)
+    for _ in range(2):
+        line.request("GET", "/export/decisions.csv")
+        answer = line.getresponse()
+        assert (answer.status, answer.read()[:2]) == (200, b"id")
+        used = line.sock
+        time.sleep(3)
+    assert line.sock is used and used is not None
+    line.close()
+
+
+@pytest.mark.slow
+def test_520_dripping_sockets_for_half_a_minute(server):
+    crowd = Drippers(server, 520)
+    try:
+        start, answers = time.monotonic(), []
+        while time.monotonic() - start < 30:
+            answers.append(ask(server))
+            time.sleep(0.1)
+    finally:
+        crowd.stop()
+    seconds = sorted(seconds for _, seconds in answers)
+    assert {status for status, _ in answers} == {200} and len(answers) > 50
+    assert seconds[int(0.95 * len(seconds))] < 1.0, seconds[-5:]
+    print(f"{len(answers)} requests, p95 {seconds[int(0.95 * len(seconds))]:.3f} s, {crowd.closed} drippers closed")
+
+
+def test_a_trusted_proxy_is_believed_and_nobody_else(model):
+    for proxy, expected in ((None, "127.0.0.1"), ("127.0.0.1", "203.0.113.9"), ("10.0.0.1", "127.0.0.1")):
+        server = DeskServer(open_desk(model), Access(port=0, token="a token that is long enough", trusted_proxy=proxy))
+        server.start()
+        try:
+            line = http.client.HTTPConnection(*address_of(server), timeout=10)
+            headers = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https"}
+            body = "token=a+token+that+is+long+enough&reviewer=ada"
+            line.request("POST", "/login", body, headers | {"Content-Type": "application/x-www-form-urlencoded"})
+            answer = line.getresponse()
+            assert answer.status == 303
+            assert ("Secure" in answer.headers["Set-Cookie"]) == (expected == "203.0.113.9")
+            assert ("Strict-Transport-Security" in answer.headers) == (expected == "203.0.113.9")
+            line.close()
+        finally:
+            server.close()

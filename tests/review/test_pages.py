@@ -109,7 +109,7 @@ def test_a_port_in_use_is_said_in_one_line(desk):
         with pytest.raises(InputError, match="choose another --port"):
             app.DeskServer(desk, app.Access(port=port))
     with pytest.raises(InputError, match="cannot listen"):
-        app.DeskServer(desk, app.Access("no such host.invalid", token="x" * 16))
+        app.DeskServer(desk, app.Access("no such host.invalid", token="a token that is long enough"))
 
 
 def test_an_unknown_format_is_refused():

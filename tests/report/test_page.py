@@ -7,9 +7,11 @@ import sys
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 import calirare as cr
+from calirare.decisions.costs import Costs
 from calirare.errors import InputError, MissingDependencyError
 from calirare.report import gather, write_report
 from calirare.report.page import _script_json, render
@@ -76,11 +78,18 @@ def test_figures_are_json_that_cannot_end_their_tag(page, contents):
 def test_it_says_what_was_found(page, contents):
     groups = contents.queue.groups
     assert f"{groups['alert'].num_nodes} are alerted, {groups['review'].num_nodes} go to a person" in page.words
-    assert f"{contents.metrics['after']['average_precision'].value:.3f} (" in page.words
+    assert f"{contents.evaluation.after['average_precision'].value:.3f} (" in page.words
     for words in ("2 January 2026, 03:04 UTC", "abc123", "train + val: 200 labels", "neither training nor calibration"):
         assert words in page.words
     assert f"torch {contents.versions['torch']}" in page.words
     assert sum(tag == "tr" for tag, _ in page.tags) > 30
+
+
+def test_the_prices_are_those_given(clf, graph):
+    costs = Costs(miss=80, alarm=4, review=1, review_error=0.1)
+    contents = gather(clf, graph, costs=costs, num_resamples=2)
+    assert contents.queue.costs == contents.costs == costs
+    assert "to end in the wrong call 10.0% of the time" in Page(render(contents, rows=3, plotly="")).words
 
 
 def test_the_queue_is_cut_to_the_rows_asked_for(contents):
@@ -89,11 +98,15 @@ def test_the_queue_is_cut_to_the_rows_asked_for(contents):
 
 
 def test_without_test_labels_the_left_out_ones_judge(graph, split):
-    blind = cr.RareCategoryClassifier(epochs=20).fit(graph, cr.Split(train=split.train))
+    y = np.full(graph.num_nodes, -1)
+    y[split.train] = graph.y[split.train]
+    graph = graph.with_labels(y)
+    blind = cr.RareCategoryClassifier(epochs=20).fit(graph)
     contents = gather(blind, graph, num_resamples=10)
-    assert contents.evaluation.source == "left_out" and contents.evaluation.y.size == split.train.size
+    assert contents.evaluation.evidence.source == "left_out"
+    assert contents.evaluation.evidence.y.size == split.train.size
     words = Page(render(contents, rows=3, plotly="")).words
-    assert "There is no test set" in words and "one Newton step, no retraining" in words
+    assert "There is no test set" in words
 
 
 def test_balanced_probabilities_are_reported_without_decisions(graph, split):

@@ -187,7 +187,7 @@ def test_costs_move_the_thresholds_live_and_the_other_pages_open(serve, open_pag
     # The reliability diagrams
     page.click("#nav-reliability")
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
-    expect(page.locator("#quality-said")).to_contain_text("never saw its label")
+    expect(page.locator("#quality-said")).to_contain_text("without its label")
     expect(page.locator(".metric")).to_have_count(4)
 
 

@@ -6,12 +6,12 @@ import subprocess
 import sys
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 import calirare as cr
 from calirare.metrics import brier_score, negative_log_likelihood
-from calirare.review.pages.quality_page import reliability_figure, score_figure
+from calirare.metrics.registry import headlines
+from calirare.review.pages.quality_page import draw_quality
 from calirare.review.quality import measure
 from calirare.review.snapshot import Scores, Snapshot
 from calirare.review.versions import Base
@@ -31,37 +31,32 @@ def test_on_test_nodes_where_there_are_some(graph):
     split = cr.split_labels(graph, train_fraction=0.4, val_fraction=0.0, test_fraction=0.6, seed=0)
     snapshot = snapshot_of(graph, split)
     found = measure(snapshot)
-    probabilities = snapshot.clf.predict_proba(graph)[split.test]
-    assert "test nodes" in found.said and found.y_rare.size == split.test.size
-    assert found.metrics["brier_score"][1].value == pytest.approx(brier_score(graph.y[split.test], probabilities))
-    before, after = found.metrics["average_precision"]
-    assert before.value == pytest.approx(after.value, abs=1e-9)  # calibration keeps the order
-    assert not np.allclose(found.before, found.after)
+    assert found.evidence.source == "unread" and found.evidence.nodes.tolist() == sorted(split.test.tolist())
+    probabilities = snapshot.clf.predict_proba(graph)[found.evidence.nodes]
+    assert found.after["brier_score"].value == pytest.approx(brier_score(graph.y[found.evidence.nodes], probabilities))
+    name = "average_precision"
+    assert found.before[name].value == pytest.approx(found.after[name].value, abs=1e-9)  # calibration keeps the order
+    assert found.evidence.calibrates
 
 
 def test_else_on_left_out_predictions_of_labels_before_any_decision(graph):
     snapshot = snapshot_of(graph)
     found = measure(snapshot)
-    assert "never saw its label" in found.said
+    assert found.evidence.source == "left_out"
     expected = negative_log_likelihood(snapshot.clf.labelled_y_, snapshot.clf.predict_left_out())
-    assert found.metrics["negative_log_likelihood"][1].value == pytest.approx(expected)
+    assert found.after["negative_log_likelihood"].value == pytest.approx(expected)
     base = graph.y.copy()
     base[:100] = -1  # as if the first hundred labels were decisions
     fewer = measure(replace(snapshot, base=Base(base, None)))
-    assert fewer.y_rare.size == 300
+    assert fewer.evidence.y.size == 300
 
 
-def test_labels_that_are_no_random_draw_are_pointed_out(graph):
-    assert "so dots lie off the line" in measure(snapshot_of(graph, rare_share=0.02)).said
-    assert "so dots lie off the line" not in measure(snapshot_of(graph)).said
-
-
-def test_the_figures_hold_the_numbers(graph):
+def test_the_page_shows_verdict_and_numbers(graph):
     found = measure(snapshot_of(graph))
-    figure = reliability_figure(found)
-    counts = [np.sum(trace.customdata) for trace in figure.data if trace.customdata is not None]
-    assert counts == [found.y_rare.size, found.y_rare.size]
-    assert sum(np.sum(bar.y) for bar in score_figure(found).data) == pytest.approx(2.0)
+    page = str(draw_quality(found, "v", "fraud"))
+    assert found.verdict.words in page and all(warning in page for warning in found.warnings)
+    for metric in headlines():
+        assert metric.title in page and f"{found.after[metric.name].value:.3f}" in page
 
 
 @pytest.mark.slow

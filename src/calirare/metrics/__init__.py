@@ -33,13 +33,14 @@ from calirare.metrics.scoring import (
     negative_log_likelihood_rare,
 )
 from calirare.metrics.smooth import smooth_ece
-from calirare.metrics.summary import summary
+from calirare.metrics.summary import Summary, summary
 
 __all__ = [
     "Bins",
     "Estimate",
     "METRICS",
     "Metric",
+    "Summary",
     "accuracy",
     "adaptive_calibration_error",
     "average_precision",

@@ -18,16 +18,14 @@ from calirare.decisions.triage import Triage, read_nodes, triage, wording_of
 from calirare.decisions.wording import Wording
 from calirare.errors import InputError, NotFittedError
 from calirare.estimator.methods import get_method
-from calirare.metrics import Estimate
-from calirare.plots import cost_curve, reliability, scores
+from calirare.evaluation import Evaluation, evaluate
+from calirare.plots import cost_curve
 from calirare.plots.tables import Frame
-from calirare.report.evaluation import Evaluation, evaluation_of
 
 if TYPE_CHECKING:
     from calirare.estimator.classifier import RareCategoryClassifier
 
 LIBRARIES = ("torch", "torch_geometric", "numpy", "scipy", "scikit-learn")
-NUM_BINS = 10
 _MOST_COLUMNS = 60
 """Columns of the node table that the report lists; a bag of words has thousands."""
 
@@ -44,10 +42,9 @@ class Contents:
         columns: The node table's columns and what was done with them; empty where the graph came without a table.
         num_columns: How many columns there are in all.
         labels: What was read for what, by name.
-        evaluation: The nodes that judge the model.
-        metrics: `"before"` and `"after"`, each metric with its interval.
+        evaluation: The judgement of the model.
         individual_error: EICE over all nodes, or None where it cannot be had.
-        reliability, scores, costs: The numbers of the figures.
+        cost_curve: The numbers of the figure of costs.
         queue: The decisions, or None where the probabilities are not natural; `queue_note` then says so.
         settings: The estimator's arguments.
         versions: Of the libraries.
@@ -63,14 +60,11 @@ class Contents:
     num_columns: int
     labels: dict[str, str]
     evaluation: Evaluation
-    metrics: dict[str, dict[str, Estimate]]
     individual_error: float | None
-    reliability: Frame
-    scores: Frame
-    costs: Frame
+    cost_curve: Frame
     queue: Triage | None
     queue_note: str
-    prices: Costs
+    costs: Costs
     settings: dict[str, str]
     versions: dict[str, str]
     coverage: float
@@ -78,7 +72,7 @@ class Contents:
     @property
     def calibrates(self) -> bool:
         """Whether before and after differ."""
-        return not np.array_equal(self.evaluation.before, self.evaluation.after)
+        return self.evaluation.evidence.calibrates
 
 
 def gather(
@@ -94,29 +88,18 @@ def gather(
     model_version: str | None = None,
 ) -> Contents:
     """Ask the model everything that the report tells; see `calirare.report.write_report` for the arguments."""
-    prices = costs or Costs()
-    evaluation = evaluation_of(clf, graph)
-    rare_class = clf.rare_class_
-    is_rare = evaluation.y == rare_class
-    size = len(evaluation.y)
-    metrics = evaluation.summaries(
-        rare_class,
-        budget=None if budget is None else min(budget, size),
-        coverage=0.95,
-        num_resamples=num_resamples,
-        seed=clf.seed,
-    )
+    costs = costs or Costs()
+    evaluation = evaluate(clf, graph, budget=budget, num_resamples=num_resamples)
+    evidence = evaluation.evidence
     queue, note = None, ""
     try:
-        queue = triage(clf, graph, **prices.arguments(), budget=budget, coverage=coverage)
+        queue = triage(clf, graph, **costs.arguments(), budget=budget, coverage=coverage)
     except InputError as error:
         if clf.prior == "natural":
             raise
         note = str(error)
-    after = evaluation.after[:, rare_class]
     wording = wording_of(clf, coverage)
     rare = wording.rare
-    tables = {"before": evaluation.before, "after": evaluation.after}
     return Contents(
         title=title or f"Rare nodes: {rare}" + ("" if graph.name == RareGraph.name else f" in {graph.name}"),
         date=date or datetime.now(UTC),
@@ -127,21 +110,16 @@ def gather(
         num_columns=len(graph.schema["columns"]) if graph.schema else 0,
         labels=_labels(clf, graph, evaluation),
         evaluation=evaluation,
-        metrics=metrics,
         individual_error=_individual_error(clf, graph),
-        reliability=reliability.frame(
-            evaluation.y,
-            tables,
-            rare_class=rare_class,
-            groups=("rare", "majority"),
-            num_bins=NUM_BINS,
-            class_probability=True,
+        cost_curve=cost_curve.frame(
+            evidence.y_rare,
+            evidence.after[:, evidence.rare_class],
+            costs=costs.take(evidence.nodes),
+            num_thresholds=501,
         ),
-        scores=scores.frame(is_rare, after, num_bins=40),
-        costs=cost_curve.frame(is_rare, after, costs=prices, num_thresholds=501),
         queue=queue,
         queue_note=note,
-        prices=prices,
+        costs=costs,
         settings=_settings(clf, model_version),
         versions=_versions(),
         coverage=coverage,
@@ -196,17 +174,13 @@ def _labels(clf: RareCategoryClassifier, graph: RareGraph, evaluation: Evaluatio
     trains, calibrates = method.label_budget
     num_rare = int((clf.labelled_y_ == clf.rare_class_).sum())
     read = read_nodes(clf, graph)
-    judged = {
-        "test": "labels of test nodes, which neither training nor calibration has read",
-        "left_out": "the training labels, each judged by the model without it (one Newton step, no retraining)",
-    }[evaluation.source]
-    judged_rare = int((evaluation.y == clf.rare_class_).sum())
+    num_judged_rare = int(evaluation.evidence.y_rare.sum())
     return {
         "Method": f"{method.name}: {method.summary}",
         "Trained on": f"{trains}: {clf.labelled_nodes_.size:,} labels, {num_rare:,} of them rare",
         "Calibrated on": "nothing: probabilities as trained" if method.calibrator is None else calibrates,
         "Labels read in all": "the model was fitted on another graph" if read is None else f"{read.size:,}",
-        "Judged on": f"{judged}: {evaluation.y.size:,} nodes, {judged_rare:,} of them rare",
+        "Judged on": f"{evaluation.evidence.say()}; {num_judged_rare:,} of them are rare",
     }
 
 

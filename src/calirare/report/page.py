@@ -16,8 +16,9 @@ from calirare.decisions.costs import Costs
 from calirare.errors import InputError, MissingDependencyError
 from calirare.metrics import Estimate
 from calirare.metrics.registry import CONDITIONAL_NOTE, METRICS, of_family
+from calirare.metrics.summary import say
+from calirare.plots.interactive import cost_figure, reliability_figure, score_figure
 from calirare.report.contents import Contents, gather
-from calirare.report.figures import cost_figure, reliability_figure, score_figure
 
 if TYPE_CHECKING:
     from calirare.estimator.classifier import RareCategoryClassifier
@@ -87,14 +88,18 @@ def render(contents: Contents, *, rows: int, plotly: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"estimate": _estimate, "number": _number, "count": _count, "percent": _percent}
+    environment.filters |= {"estimate": say, "number": _number, "count": _count, "percent": _percent}
+    evaluation, names = contents.evaluation, (contents.rare, contents.other)
     figures = {
-        "reliability": reliability_figure(contents),
-        "scores": score_figure(contents),
-        "costs": cost_figure(contents),
+        "reliability": reliability_figure(evaluation.reliability, *names, contents.calibrates),
+        "scores": score_figure(evaluation.scores, *names, contents.costs),
+        "costs": cost_figure(contents.cost_curve, contents.costs),
     }
     return environment.get_template("report.html").render(
         c=contents,
+        before=evaluation.before,
+        after=evaluation.after,
+        verdict=evaluation.verdict,
         queue=_queue_rows(contents, rows),
         metrics=METRICS,
         note=CONDITIONAL_NOTE,
@@ -135,22 +140,12 @@ def _queue_rows(contents: Contents, rows: int) -> list[dict[str, Any]]:
 
 def _bin_rows(contents: Contents) -> list[dict[str, Any]]:
     """The filled bins of the reliability diagrams of the rare class, for the table below them."""
-    table = contents.reliability
+    table = contents.evaluation.reliability
     picked = (table["group"] == "rare") & (table["count"] > 0)
     if not contents.calibrates:
         picked &= table["model"] == "after"
     columns = {name: column[picked].tolist() for name, column in table.items()}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _estimate(estimate: Estimate, digits: int = 3, interval: bool = True) -> str:
-    """`0.912 (0.880 to 0.940)`; a dash where there is no number."""
-    if not np.isfinite(estimate.value):
-        return "–"
-    text = f"{estimate.value:,.{digits}f}"
-    if interval and np.isfinite(estimate.lower):
-        text += f" ({estimate.lower:,.{digits}f} to {estimate.upper:,.{digits}f})"
-    return text
 
 
 def _count(estimate: Estimate) -> str:

@@ -9,13 +9,14 @@ from functools import cached_property
 from pathlib import Path
 
 from calirare.errors import InputError
+from calirare.evaluation import Evaluation
 from calirare.persistence.folder import model_version
 from calirare.review import versions
 from calirare.review.book import DecisionBook
 from calirare.review.events import EventLog
 from calirare.review.jobs import Job, Report
 from calirare.review.network import join_network
-from calirare.review.quality import Quality, measure
+from calirare.review.quality import measure
 from calirare.review.queue import Queue
 from calirare.review.refit import Change, as_labels, compare_models, refit
 from calirare.review.snapshot import Scores, Snapshot, keep_scores
@@ -42,11 +43,11 @@ class Station:
         self._lock = threading.Lock()
 
     @cached_property
-    def _quality(self) -> Quality:
+    def _quality(self) -> Evaluation:
         return measure(self.snapshot)
 
     @property
-    def quality(self) -> Quality:
+    def quality(self) -> Evaluation:
         with self._lock:  # ten pages opened at once ask for one computation
             return self._quality
 

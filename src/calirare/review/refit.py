@@ -20,7 +20,7 @@ from calirare.errors import LabelError
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.fitting import ReadLabels
 from calirare.estimator.methods import get_method
-from calirare.metrics import Estimate
+from calirare.metrics import Summary
 from calirare.review.events import EventLog
 from calirare.review.network import check_network
 from calirare.review.quality import judge
@@ -54,8 +54,8 @@ class Change:
     labels_before: int
     labels_after: int
     compared: int
-    before: dict[str, Estimate]
-    after: dict[str, Estimate]
+    before: Summary
+    after: Summary
 
 
 def read_decisions(where: str | Path, graph: RareGraph, network: str = "") -> list[Decision]:

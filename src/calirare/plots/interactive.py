@@ -1,4 +1,6 @@
-"""The report's figures as plotly's own JSON: `{"data": …, "layout": …}`.
+"""The figures of report and desk as plotly's own JSON: `{"data": …, "layout": …}`.
+
+They are drawn from the same frames as the static ones, and plotly itself is not needed to make them.
 
 Names come from users, and plotly reads some HTML in text, so every name is escaped on its way in.
 """
@@ -10,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from calirare.decisions.costs import Costs
 from calirare.plots.style import BLUE, FAINT, GUIDE, NORMAL, ORANGE, RARE
 from calirare.plots.tables import Frame
-from calirare.report.contents import Contents
 
 Figure = dict[str, Any]
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -27,33 +29,35 @@ _AXIS = {
 }
 
 
-def reliability_figure(contents: Contents) -> Figure:
-    """One panel per class, before and after over each other; below each the number of nodes in every bin."""
-    table, titles = contents.reliability, {"rare": contents.rare, "majority": contents.other}
-    models = (
-        (("before", BEFORE, "diamond"), ("after", AFTER, "circle"))
-        if contents.calibrates
-        else (("after", AFTER, "circle"),)
-    )
+def reliability_figure(table: Frame, rare: str, other: str, calibrates: bool) -> Figure:
+    """One panel per class, before and after over each other; below each the number of nodes in every bin.
+
+    Args:
+        table: From `calirare.plots.reliability.frame` for the models "before" and "after", with `class_probability`.
+        rare, other: What to call the classes.
+        calibrates: Whether before and after differ.
+    """
+    titles = {"rare": rare, "majority": other}
+    models = (("before", BEFORE, "diamond"), ("after", AFTER, "circle"))[0 if calibrates else 1 :]
     data: list[Figure] = []
     layout = _layout(height=500, top=70)
     layout["annotations"] = []
     for panel, group in enumerate(("rare", "majority")):
         x, top, bottom = (_name("x", panel), _name("y", 2 * panel), _name("y", 2 * panel + 1))
         low, high = (0.0, 0.44) if panel == 0 else (0.56, 1.0)
-        layout[_axis("xaxis", panel)] = _AXIS | {
+        layout[_name("xaxis", panel)] = _AXIS | {
             "domain": [low, high],
             "range": [-0.02, 1.02],
             "anchor": bottom,
             "title": _title("predicted"),
         }
-        layout[_axis("yaxis", 2 * panel)] = _AXIS | {
+        layout[_name("yaxis", 2 * panel)] = _AXIS | {
             "domain": [0.28, 1.0],
             "range": [-0.03, 1.03],
             "anchor": x,
             "title": _title("share that came true"),
         }
-        layout[_axis("yaxis", 2 * panel + 1)] = _AXIS | {
+        layout[_name("yaxis", 2 * panel + 1)] = _AXIS | {
             "domain": [0.0, 0.19],
             "type": "log",
             "anchor": x,
@@ -129,11 +133,16 @@ def _reliability_traces(
     return [points, bars]
 
 
-def score_figure(contents: Contents) -> Figure:
-    """How P(rare) is spread over rare and other nodes, each as shares of its own class, with the thresholds."""
-    table = contents.scores
+def score_figure(table: Frame, rare: str, other: str, costs: Costs | None = None) -> Figure:
+    """How P(rare) is spread over rare and other nodes, each as shares of its own class.
+
+    Args:
+        table: From `calirare.plots.scores.frame`.
+        rare, other: What to call the classes.
+        costs: Whose thresholds are marked.
+    """
     data = []
-    for kind, colour, name in (("normal", NORMAL, contents.other), ("rare", RARE, contents.rare)):
+    for kind, colour, name in (("normal", NORMAL, other), ("rare", RARE, rare)):
         part = {key: column[table["kind"] == kind] for key, column in table.items()}
         share = np.nan_to_num(part["share"])
         bounds = zip(_round(part["left"]), _round(part["right"]), part["count"].tolist(), strict=True)
@@ -157,13 +166,17 @@ def score_figure(contents: Contents) -> Figure:
         "dtick": 1,
         "title": _title("share of the class (log scale)"),
     }
-    _mark_thresholds(layout, contents)
+    _mark_thresholds(layout, costs)
     return {"data": data, "layout": layout}
 
 
-def cost_figure(contents: Contents) -> Figure:
-    """Cost per node of alerting above a threshold: observed with its interval, and predicted by the probabilities."""
-    table = contents.costs
+def cost_figure(table: Frame, costs: Costs) -> Figure:
+    """Cost per node of alerting above a threshold: observed with its interval, and predicted by the probabilities.
+
+    Args:
+        table: From `calirare.plots.cost_curve.frame`.
+        costs: Whose thresholds are marked.
+    """
     x = _round(table["threshold"])
     band = {"type": "scatter", "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "x": x}
     data = [
@@ -177,14 +190,14 @@ def cost_figure(contents: Contents) -> Figure:
     layout = _layout(height=360, top=84) | {"hovermode": "x"}
     layout["xaxis"] = _AXIS | {"range": [0, 1], "title": _title("alert when P(rare) is at least")}
     layout["yaxis"] = _AXIS | {"rangemode": "tozero", "title": _title("cost per node")}
-    _mark_thresholds(layout, contents)
+    _mark_thresholds(layout, costs)
     return {"data": data, "layout": layout}
 
 
-def _mark_thresholds(layout: Figure, contents: Contents) -> None:
-    if contents.prices.per_node:  # every node has thresholds of its own
+def _mark_thresholds(layout: Figure, costs: Costs | None) -> None:
+    if costs is None or costs.per_node:  # then every node has thresholds of its own
         return
-    limits = contents.prices.thresholds()
+    limits = costs.thresholds()
     marks = [("alert without a look", limits.alone)]
     if limits.review_pays:
         marks = [("look", limits.review), *marks, ("alert", limits.alert)]
@@ -265,10 +278,6 @@ def _line(
 
 
 def _name(axis: str, index: int) -> str:
-    return axis if index == 0 else f"{axis}{index + 1}"
-
-
-def _axis(axis: str, index: int) -> str:
     return axis if index == 0 else f"{axis}{index + 1}"
 
 

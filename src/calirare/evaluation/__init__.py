@@ -1,0 +1,10 @@
+"""One judgement of a model, which the report, the desk and the command line show.
+
+`evaluate` gathers the evidence, computes every metric with its interval, and says in words how far to trust the model.
+"""
+
+from calirare.evaluation.evidence import Evidence
+from calirare.evaluation.judgement import Evaluation, evaluate
+from calirare.evaluation.verdict import Verdict
+
+__all__ = ["Evaluation", "Evidence", "Verdict", "evaluate"]

@@ -1,0 +1,141 @@
+"""The nodes that may judge a model: those whose labels did not make the answer for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from scipy.special import softmax
+
+from calirare.data.arrays import as_array
+from calirare.data.graph import RareGraph
+from calirare.data.inputs import GraphInputs
+from calirare.decisions.triage import read_nodes
+from calirare.errors import LabelError
+from calirare.estimator.fitting import choose_device
+from calirare.influence.model import predict_logits
+
+if TYPE_CHECKING:
+    from calirare.estimator.classifier import RareCategoryClassifier
+
+Source = Literal["unread", "left_out", "both"]
+FEWEST_UNREAD = 50
+"""With fewer labels that nothing has read, the labels that trained the model judge it better, each left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What a model says of nodes whose labels are known, by answers that those labels did not make.
+
+    Args:
+        source: `"unread"`: neither training nor calibration has read these labels. `"left_out"`: they trained the
+            model, and each is judged by the model without it. `"both"`: some of each.
+        nodes: `(n,)` index in the graph.
+        y: `(n,)` true classes.
+        before: `(n, C)` probabilities before calibration.
+        after: `(n, C)` calibrated probabilities.
+        predicted: `(n,)` the decisions.
+        rare_class: The class looked for.
+    """
+
+    source: Source
+    nodes: np.ndarray
+    y: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    predicted: np.ndarray
+    rare_class: int
+
+    @property
+    def y_rare(self) -> np.ndarray:
+        """`(n,)` whether each node is rare."""
+        rare: np.ndarray = self.y == self.rare_class
+        return rare
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether before and after differ."""
+        return not np.array_equal(self.before, self.after)
+
+    def say(self) -> str:
+        """Which nodes these are, in words."""
+        words = {
+            "unread": "whose labels neither training nor calibration has read",
+            "left_out": "that trained the model, each judged by the model without its label",
+            "both": "; those that trained the model are judged without their label",
+        }[self.source]
+        return f"{self.y.size:,} nodes{'' if self.source == 'both' else ' '}{words}"
+
+
+def gather_evidence(
+    clf: RareCategoryClassifier, graph: RareGraph, nodes: Any = None, *, among: np.ndarray | None = None
+) -> Evidence:
+    """Labels that nothing has read where there are enough, else the training labels, each left out.
+
+    Args:
+        clf: Fitted.
+        graph: The graph it was fitted on, or another one.
+        nodes: Judge by these nodes, as far as their labels are known: an index or a mask. Default: the test nodes of the
+            split, else every label that the model has not read, else those that trained it.
+        among: Only labels of these nodes count; the desk leaves out what reviewers decided, for they decide the cases
+            that the model picked.
+    """
+    read = read_nodes(clf, graph)
+    trained = clf.labelled_nodes_ if read is not None else np.empty(0, dtype=np.int64)
+    allowed = graph.known if among is None else np.intersect1d(graph.known, among)
+    if nodes is not None:
+        allowed = np.intersect1d(allowed, _indices(nodes, graph.num_nodes))
+        unread = np.setdiff1d(allowed, [] if read is None else read)
+        return _collect(clf, graph, unread, np.isin(trained, allowed))
+    unread = np.setdiff1d(allowed, [] if read is None else read)
+    if read is not None and clf.split_ is not None and clf.split_.test.size:
+        unread = np.intersect1d(unread, clf.split_.test)
+    enough = unread.size >= FEWEST_UNREAD or read is None
+    if enough and np.unique(graph.y[unread] == clf.rare_class_).size == 2:
+        return _collect(clf, graph, unread, np.zeros(trained.size, dtype=bool))
+    return _collect(clf, graph, np.empty(0, dtype=np.int64), np.isin(trained, allowed))
+
+
+def _collect(clf: RareCategoryClassifier, graph: RareGraph, unread: np.ndarray, rows: np.ndarray) -> Evidence:
+    """Predictions for the unread nodes, left-out ones for those rows of the labelled nodes."""
+    rows = np.flatnonzero(rows)
+    if not unread.size and not rows.size:
+        raise LabelError(
+            "no node with a known label can judge this model. Give the tables a label column with known labels."
+        )
+    pieces = []
+    if unread.size:
+        predicted = np.searchsorted(clf.classes_, clf.predict(graph)[unread])
+        pieces.append(
+            (unread, graph.y[unread], _before(clf, graph)[unread], clf.predict_proba(graph)[unread], predicted)
+        )
+    if rows.size:
+        after = clf.predict_left_out()[rows]
+        pieces.append(
+            (clf.labelled_nodes_[rows], clf.labelled_y_[rows], _before_left_out(clf)[rows], after, after.argmax(axis=1))
+        )
+    source: Source = "both" if len(pieces) == 2 else "unread" if unread.size else "left_out"
+    nodes, y, before, after, predicted = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
+    return Evidence(source, nodes, y, before, after, predicted, int(clf.rare_class_))
+
+
+def _before(clf: RareCategoryClassifier, graph: RareGraph) -> np.ndarray:
+    """`(N, C)` what the detector says, before calibration."""
+    logits = predict_logits(clf.model_, GraphInputs(graph, choose_device(clf.device))).double().cpu().numpy()
+    return np.asarray(softmax(logits, axis=1))
+
+
+def _before_left_out(clf: RareCategoryClassifier) -> np.ndarray:
+    """`(n, C)` the same of each labelled node without its label."""
+    return np.asarray(softmax(clf.left_out_.logits, axis=1))
+
+
+def _indices(nodes: Any, num_nodes: int) -> np.ndarray:
+    chosen = as_array(nodes, "nodes")
+    if chosen.dtype == bool and chosen.shape == (num_nodes,):
+        return np.flatnonzero(chosen)
+    fits = chosen.ndim == 1 and (not chosen.size or chosen.dtype.kind in "iu")
+    if not fits or chosen.size and not (0 <= chosen.min() and chosen.max() < num_nodes):
+        raise LabelError(f"nodes must list node indices in 0…{num_nodes - 1}, or be a mask over all {num_nodes} nodes.")
+    return chosen.astype(np.int64)

@@ -1,0 +1,129 @@
+"""Evidence, metrics and verdict together: what the report, the desk and `calirare evaluate` show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calirare.data.graph import RareGraph
+from calirare.evaluation.evidence import Evidence, gather_evidence
+from calirare.evaluation.verdict import Verdict, judge
+from calirare.metrics import Summary, summary
+from calirare.plots import reliability, scores
+from calirare.plots.tables import Frame
+
+if TYPE_CHECKING:
+    from calirare.estimator.classifier import RareCategoryClassifier
+
+NUM_BINS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """One judgement of a model.
+
+    Args:
+        evidence: The nodes that judge it, and what it says of them.
+        before: Metrics before calibration, without intervals.
+        after: Metrics with their intervals.
+        verdict: What they mean.
+    """
+
+    evidence: Evidence
+    before: Summary
+    after: Summary
+    verdict: Verdict
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self.verdict.warnings
+
+    @cached_property
+    def reliability(self) -> Frame:
+        """The bins of the reliability diagrams of P(rare) and of P(not rare), `"before"` and `"after"`."""
+        return reliability.frame(
+            self.evidence.y,
+            {"before": self.evidence.before, "after": self.evidence.after},
+            rare_class=self.evidence.rare_class,
+            groups=("rare", "majority"),
+            num_bins=NUM_BINS,
+            class_probability=True,
+        )
+
+    @cached_property
+    def scores(self) -> Frame:
+        """How P(rare) is spread over rare and other nodes."""
+        return scores.frame(self.evidence.y_rare, self.evidence.after[:, self.evidence.rare_class], num_bins=40)
+
+    def frame(self) -> dict[str, np.ndarray]:
+        """One row per metric: `metric`, `title`, `before`, `value`, `lower`, `upper`, `better`."""
+        table = self.after.frame()
+        before = np.array([self.before[name].value for name in self.after])
+        return {"metric": table.pop("metric"), "title": table.pop("title"), "before": before, **table}
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain numbers and texts."""
+        found = self.after.to_json()
+        for name, one in found["metrics"].items():
+            one["before"] = self.before[name].value
+        return {
+            "verdict": self.verdict.level,
+            "words": self.verdict.words,
+            "warnings": list(self.warnings),
+            "judged_on": self.evidence.say(),
+            "source": self.evidence.source,
+            **found,
+        }
+
+
+def evaluate(
+    clf: RareCategoryClassifier,
+    graph: RareGraph,
+    nodes: Any = None,
+    *,
+    among: np.ndarray | None = None,
+    budget: int | None = None,
+    coverage: float = 0.95,
+    num_resamples: int = 200,
+    only: Iterable[str] | None = None,
+) -> Evaluation:
+    """Judge a model by labels that did not make its answers.
+
+    Args:
+        clf: Fitted.
+        graph: The graph it was fitted on, or another one with known labels.
+        nodes, among: Which labels may judge; see `calirare.evaluation.evidence.gather_evidence`.
+        budget: With it, recall within the budget is among the metrics.
+        coverage: Of the metrics' intervals.
+        num_resamples: Of the bootstrap.
+        only: Names of metrics, where not all are wanted; those that the verdict reads come along.
+
+    >>> import calirare as cr
+    >>> graph = cr.make_transactions(num_nodes=600, labelled_share=0.5, rare_share=0.2, seed=0)
+    >>> found = evaluate(cr.RareCategoryClassifier(epochs=60, weight_decay=5e-3).fit(graph), graph, num_resamples=20)
+    >>> found.evidence.source, found.verdict.level, "average_precision" in found.after
+    ('left_out', 'caution', True)
+    """
+    evidence = gather_evidence(clf, graph, nodes, among=among)
+    size = None if budget is None else min(budget, evidence.y.size)
+    wanted = None if only is None else dict.fromkeys([*only, "average_precision", "negative_log_likelihood"])
+    before, after = (
+        summary(
+            evidence.y,
+            probabilities,
+            evidence.rare_class,
+            predicted=evidence.predicted,
+            budget=size,
+            coverage=coverage,
+            num_resamples=draws,
+            seed=clf.seed,
+            only=wanted,
+        )
+        for probabilities, draws in ((evidence.before, 0), (evidence.after, num_resamples))
+    )
+    share = float(clf.shares_[clf.rare_class_])
+    return Evaluation(evidence, before, after, judge(evidence, before, after, share))

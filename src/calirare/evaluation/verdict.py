@@ -1,0 +1,108 @@
+"""What the numbers mean, in words: does the model find, can its probabilities be believed, and what to beware of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from calirare.evaluation.evidence import Evidence, Source
+from calirare.metrics import METRICS, Summary
+from calirare.metrics.summary import say
+
+Level = Literal["good", "caution", "no skill"]
+FEW_RARE = 20
+"""Below this many rare labels, every number about the rare class is a rough one."""
+_SURPRISE = 2.6
+"""Standard errors between what was predicted and what happened that chance explains once in a hundred times."""
+_SKEWED = 1.5
+_NOTES: dict[Source, tuple[str, ...]] = {
+    "unread": (),
+    "both": (),
+    "left_out": ("There is no test set: the labels that trained the model judge it, each left out.",),
+}
+"""Worth knowing, but no reason to doubt the model."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The judgement.
+
+    Args:
+        level: `"good"`; `"caution"`: read the warnings; `"no skill"`: no better than the rare share alone.
+        words: What was found, in two sentences.
+        warnings: What to beware of, one sentence each.
+    """
+
+    level: Level
+    words: str
+    warnings: tuple[str, ...]
+
+
+def judge(evidence: Evidence, before: Summary, after: Summary, population_share: float) -> Verdict:
+    """The verdict on a model.
+
+    Args:
+        evidence: The nodes that judge it.
+        before: Their metrics before calibration.
+        after: Their metrics after it.
+        population_share: The rare share that the probabilities were calibrated to.
+    """
+    share = float(evidence.y_rare.mean())
+    skewed = not 1 / _SKEWED < share / population_share < _SKEWED
+    finds, found = _finding(after, share)
+    believed, trust = (True, "") if skewed else _trust(evidence)
+    serious = [
+        *_warn_of_labels(evidence, share, population_share, skewed),
+        *([] if finds else ["It finds rare nodes no better than chance: do not use its order or its alerts."]),
+        *([] if believed else ["Its probabilities do not agree with what happened: thresholds and costs will be off."]),
+        *_warn_of_calibration(evidence, before, after, skewed),
+    ]
+    level: Level = "no skill" if not finds else "caution" if serious else "good"
+    return Verdict(level, f"{found} {trust}".strip(), (*serious, *_NOTES[evidence.source]))
+
+
+def _finding(after: Summary, share: float) -> tuple[bool, str]:
+    """Whether the order is better than chance, which has the rare share as its average precision."""
+    found, metric = after["average_precision"], METRICS["average_precision"]
+    times = f", {found.value / share:.1f} times that of a random order" if share > 0 else ""
+    lower = found.lower if np.isfinite(found.lower) else found.value
+    return lower > share, f"{metric.title} {say(found, 2)}{times}."
+
+
+def _trust(evidence: Evidence) -> tuple[bool, str]:
+    """Whether P(rare) agrees with the labels, in the mean and (Spiegelhalter's test) in its spread."""
+    p, y = np.clip(evidence.after[:, evidence.rare_class], 1e-12, 1 - 1e-12), evidence.y_rare.astype(np.float64)
+    variance = p * (1 - p)
+    mean = (y - p).sum() / np.sqrt(variance.sum())
+    slope = 1 - 2 * p
+    spread = ((y - p) * slope).sum() / np.sqrt((slope**2 * variance).sum())
+    said = f"P(rare) is {p.mean():.1%} on average, and {y.mean():.1%} of these nodes are rare"
+    if abs(mean) > _SURPRISE:
+        return False, f"{said}: the probabilities are too {'low' if mean > 0 else 'high'}."
+    if abs(spread) > _SURPRISE:
+        return False, f"{said}, but the probabilities are too {'sure' if spread > 0 else 'cautious'} of themselves."
+    return True, f"{said}: the probabilities agree with what happened, as far as these labels can tell."
+
+
+def _warn_of_labels(evidence: Evidence, share: float, population: float, skewed: bool) -> list[str]:
+    warnings, num_rare = [], int(evidence.y_rare.sum())
+    if num_rare < FEW_RARE:
+        warnings.append(f"Only {num_rare} rare labels judge this model: every number about them is a rough one.")
+    if skewed:
+        warnings.append(
+            f"{share:.1%} of these nodes are rare, of the population {population:.1%}: they are no random draw of it, so "
+            "points of the reliability diagram lie off the line."
+        )
+    return warnings
+
+
+def _warn_of_calibration(evidence: Evidence, before: Summary, after: Summary, skewed: bool) -> list[str]:
+    metric = METRICS["negative_log_likelihood"]
+    old, new = before[metric.name], after[metric.name]
+    if not evidence.calibrates:
+        return ["This method does not calibrate: its probabilities are as trained."]
+    if not skewed and metric.improves(old.value, new.lower):
+        return [f"Calibration made the {metric.title.lower()} worse, {old.value:.3f} before and {new.value:.3f} after."]
+    return []

@@ -16,6 +16,7 @@ from calirare.cli.progress import share_done
 if TYPE_CHECKING:
     from calirare.benchmark import Grid, Results
 
+PANEL = "Research"
 EXAMPLE = "Example: calirare benchmark --table calibration --datasets cora,citeseer --seeds 5 --out results/"
 TABLES = ("calibration", "classification")
 

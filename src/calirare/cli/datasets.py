@@ -10,12 +10,13 @@ import typer
 from calirare.cli import console
 from calirare.cli.options import AsJson
 
-app = typer.Typer(no_args_is_help=True, help="List, fetch and verify the five benchmark graphs.")
+PANEL = "Research"
+commands = typer.Typer(no_args_is_help=True, help="List, fetch and verify the five benchmark graphs.")
 
 Names = Annotated[list[str] | None, typer.Argument(help="Graphs by name; all of them if none is named.")]
 
 
-@app.command("list", epilog="Example: calirare datasets list")
+@commands.command("list", epilog="Example: calirare datasets list")
 def list_(as_json: AsJson = False) -> None:
     """What the graphs hold, and which of them are in the cache folder."""
     from calirare.data.catalogue.benchmarks import benchmark_path, list_benchmarks
@@ -57,7 +58,7 @@ def list_(as_json: AsJson = False) -> None:
     )
 
 
-@app.command(epilog="Example: calirare datasets fetch cora pubmed")
+@commands.command(epilog="Example: calirare datasets fetch cora pubmed")
 def fetch(
     names: Names = None,
     force: Annotated[bool, typer.Option("--force", help="Fetch and convert again what is already there.")] = False,
@@ -79,7 +80,7 @@ def fetch(
         console.show_json(paths)
 
 
-@app.command(epilog="Example: calirare datasets verify cora")
+@commands.command(epilog="Example: calirare datasets verify cora")
 def verify(names: Names = None, as_json: AsJson = False) -> None:
     """Compare the stored graphs with the published statistics and with the sha256 of their arrays.
 

@@ -11,6 +11,7 @@ from calirare.cli import console
 from calirare.cli.options import AsJson, Seed, folder
 from calirare.cli.progress import share_done
 
+PANEL = "Research"
 EXAMPLE = "Example: calirare figures --figure reliability --out figures/"
 
 

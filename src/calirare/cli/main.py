@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import pkgutil
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 import calirare
-from calirare.cli import benchmark, console, datasets, demo, figures, fit, methods, report, review, score, triage
+from calirare import cli
+from calirare.cli import console
 
 
 class OneLineErrors(TyperGroup):
@@ -43,23 +46,12 @@ class OneLineErrors(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-app = typer.Typer(
-    cls=OneLineErrors,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
 def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(calirare.__version__)
         raise typer.Exit
 
 
-@app.callback()
 def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
@@ -68,13 +60,31 @@ def root(
     """Find the few nodes that matter in a graph, and know how far to trust each call."""
 
 
-app.command(epilog=demo.EXAMPLE)(demo.demo)
-app.command(epilog=fit.EXAMPLE)(fit.fit)
-app.command(epilog=score.EXAMPLE)(score.score)
-app.command(epilog=triage.EXAMPLE)(triage.triage)
-app.command(epilog=report.EXAMPLE)(report.report)
-app.command(epilog=review.EXAMPLE)(review.review)
-app.command(epilog=methods.EXAMPLE)(methods.methods)
-app.command(epilog=benchmark.EXAMPLE)(benchmark.benchmark)
-app.command(epilog=figures.EXAMPLE)(figures.figures)
-app.add_typer(datasets.app, name="datasets")
+def make_app() -> typer.Typer:
+    """The program with every command of this package.
+
+    A module here is a command if it has a function of its own name, with an `EXAMPLE`, or a `commands` of its own (a
+    Typer with several); `PANEL` names its group in the help. A new command is one file.
+    """
+    made = typer.Typer(
+        cls=OneLineErrors,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(root)
+    for found in pkgutil.iter_modules(cli.__path__):
+        if found.name == "main":
+            continue
+        module = import_module(f"{cli.__name__}.{found.name}")
+        panel = getattr(module, "PANEL", None)
+        if isinstance(getattr(module, "commands", None), typer.Typer):
+            made.add_typer(module.commands, name=found.name, rich_help_panel=panel)
+        elif hasattr(module, "EXAMPLE"):
+            made.command(epilog=module.EXAMPLE, rich_help_panel=panel)(getattr(module, found.name))
+    return made
+
+
+app = make_app()

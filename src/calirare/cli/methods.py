@@ -9,6 +9,7 @@ import typer
 from calirare.cli import console
 from calirare.cli.options import AsJson
 
+PANEL = "Research"
 EXAMPLE = "Example: calirare methods"
 HEADER = ("method", "what it does", "trains on", "calibrates on", "source")
 

@@ -1,0 +1,121 @@
+"""`calirare evaluate`: how good a model is, on labels that did not make its answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from calirare.cli import console
+from calirare.cli.options import AsJson, Budget, IdColumn, Model, SourceColumn, TargetColumn, WeightColumn
+
+if TYPE_CHECKING:
+    from calirare.evaluation import Evaluation
+
+EXAMPLE = "Example: calirare evaluate model nodes.csv edges.csv --at-least average_precision=0.5"
+FAILED = 1
+"""Exit code where a bound is missed; mistakes on the command line exit with 2."""
+
+
+def evaluate(
+    model: Model,
+    nodes: Annotated[
+        Path | None, typer.Argument(help="Table of nodes with labels; default: the one of the fit.", show_default=False)
+    ] = None,
+    edges: Annotated[Path | None, typer.Argument(help="Table of edges.", show_default=False)] = None,
+    at_least: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="METRIC=VALUE: exit with 1 where the metric is worse (lower, or for errors higher); repeatable."
+        ),
+    ] = None,
+    budget: Budget = None,
+    resamples: Annotated[int, typer.Option(help="Of the bootstrap behind the intervals.")] = 1000,
+    id_column: IdColumn = None,
+    source: SourceColumn = None,
+    target: TargetColumn = None,
+    weight: WeightColumn = None,
+    as_json: AsJson = False,
+) -> None:
+    """Every metric with its interval, on nodes whose labels are known, and a verdict in words.
+
+    Labels that trained the model judge it only by what it says of each without its label.
+    """
+    from calirare.evaluation import evaluate as judge
+    from calirare.persistence.folder import load, load_graph
+    from calirare.scoring.table import read_for
+
+    bounds = _bounds(at_least or [])
+    if (nodes is None) != (edges is None):
+        raise typer.BadParameter("give both tables, or none for those of the fit.")
+    with console.working("Reading model and tables"):
+        classifier = load(model)
+        if nodes is None or edges is None:
+            graph = load_graph(model)
+        else:
+            graph = read_for(classifier, nodes, edges, id=id_column, source=source, target=target, weight=weight)
+    with console.working("Judging"):
+        found = judge(classifier, graph, budget=budget, num_resamples=resamples)
+    missed = _missed(found, bounds)
+    if as_json:
+        console.show_json({**found.to_json(), "missed": missed})
+    else:
+        show_evaluation(found)
+    for words in missed:
+        console.fail(words)
+    if missed:
+        raise typer.Exit(FAILED)
+
+
+def show_evaluation(found: Evaluation) -> None:
+    """Print the verdict and the table of metrics."""
+    from calirare.metrics import METRICS
+    from calirare.metrics.summary import say
+
+    rows = [
+        (METRICS[name].title, say(found.before[name], interval=False), say(one), METRICS[name].better.split()[0])
+        for name, one in found.after.items()
+        if not METRICS[name].conditional
+    ]
+    console.show_table(
+        f"{found.evidence.say()}; {found.after.num_rare:,} of them rare",
+        ["metric", "before", f"value ({found.after.coverage:.0%} interval)", "better"],
+        rows,
+        right=(1, 2),
+    )
+    console.show(f"Verdict: {found.verdict.level}. {found.verdict.words}")
+    for warning in found.warnings:
+        console.show(f"- {warning}")
+
+
+def _bounds(said: list[str]) -> dict[str, float]:
+    """`METRIC=VALUE`, checked before the minutes that reading may take."""
+    from calirare.errors import InputError, nearest
+    from calirare.metrics import METRICS
+
+    bounds = {}
+    for words in said:
+        name, _, value = words.partition("=")
+        if name not in METRICS:
+            raise InputError(f"--at-least must name a metric; got {name!r}: {nearest(name, METRICS)}")
+        try:
+            bounds[name] = float(value)
+        except ValueError:
+            raise InputError(f"--at-least is written METRIC=VALUE, with a number; got {words!r}.") from None
+    return bounds
+
+
+def _missed(found: Evaluation, bounds: dict[str, float]) -> list[str]:
+    from calirare.errors import InputError
+    from calirare.metrics import METRICS
+
+    missed = []
+    for name, bound in bounds.items():
+        if name not in found.after:
+            raise InputError(f"--at-least {name} needs --budget.")
+        value, metric = found.after[name].value, METRICS[name]
+        if not (value == bound or metric.improves(value, bound)):
+            rule = "at least" if metric.higher_is_better else "at most"
+            missed.append(f"{metric.title} is {value:.4g}; it must be {rule} {bound:g}.")
+    return missed

@@ -380,20 +380,6 @@ def test_times_and_encoded_categories_are_understood():
     assert {"kind = x", "kind = y", "kind is missing"} <= set(graph.feature_names)
 
 
-def test_tables_that_claim_too_much_are_refused(tmp_path, monkeypatch):
-    import gzip
-
-    monkeypatch.setattr("calirare.data.tables.frames.MAX_BYTES", 1000)
-    bomb = tmp_path / "nodes.csv.gz"
-    bomb.write_bytes(gzip.compress(b"id,x,y\n" + b"0" * 100_000))
-    with pytest.raises(DataError, match="more than 1,000 bytes"):
-        read_tables(bomb, EDGES, label="y", rare=1)
-    repeats = tmp_path / "nodes.parquet"
-    pl.DataFrame({"id": np.zeros(100_000, dtype=int)}).write_parquet(repeats)
-    with pytest.raises(DataError, match="would take"):
-        read_tables(repeats, EDGES, label="y", rare=1)
-
-
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
 def test_a_missing_library_is_named_with_the_line_that_installs_it(library, tmp_path, monkeypatch):
     pl.DataFrame(NODES).write_parquet(tmp_path / "nodes.parquet")

@@ -43,7 +43,9 @@ def learn_edge_columns(
         time: The column that says when; it is a time whatever it looks like.
     """
     types = {**(types or {}), **({} if time is None else {time: "time"})}
-    return [_learn(frame[name], types.get(name)) for name in frame.columns]
+    # The time that was named comes first: of several, the first is the clock.
+    names = sorted(frame.columns, key=lambda name: name != time)
+    return [_learn(frame[name], types.get(name)) for name in names]
 
 
 def _learn(column: pl.Series, wanted: str | None) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import zlib
@@ -10,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calirare.data.archive import MAX_BYTES
+from calirare.data.tables.limits import check_dictionaries, check_parquet, check_text_file, check_width, unpack
 from calirare.data.tables.polars_library import import_polars
-from calirare.errors import ColumnError, DataError, InputError, MissingDependencyError, nearest
+from calirare.errors import CalirareError, ColumnError, DataError, InputError, MissingDependencyError, nearest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,6 +39,7 @@ def to_frame(table: Any, what: str) -> pl.DataFrame:
         frame = _convert(table, what)
     if frame.width == 0:
         raise InputError(f"{what} must have columns; the table is empty.")
+    check_width(frame.columns, what)
     plain = [_plain(frame[name]) for name, kind in frame.schema.items() if kind in (pl.Categorical, pl.Enum, pl.Object)]
     return frame.with_columns(plain)
 
@@ -66,7 +66,7 @@ def _read_file(path: Path, what: str) -> pl.DataFrame:
         raise DataError(f"{what}: {path} is empty.")
     try:
         return _read_csv(path) if name.endswith(_CSV) else _read_arrow(path, is_parquet=name.endswith(_PARQUET))
-    except DataError:
+    except CalirareError:
         raise
     except (
         pl.exceptions.PolarsError,
@@ -85,20 +85,17 @@ def _read_file(path: Path, what: str) -> pl.DataFrame:
 def _read_csv(path: Path) -> pl.DataFrame:
     pl = import_polars()
     if path.name.lower().endswith(".gz"):
-        with gzip.open(path) as stream:
-            content = stream.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            raise DataError(
-                f"{path} would take more than {MAX_BYTES:,} bytes when unpacked. Unpack it yourself if you trust it."
-            )
+        content = unpack(path)
         source: Any = io.BytesIO(content)
         head = content[: 1 << 20]
     else:
+        check_text_file(path)
         source = path
         with path.open("rb") as stream:
             head = stream.readline(1 << 20)
     # polars replaces what is not UTF-8 in the names of columns without a word; a cut head may end inside a character.
     first_line = head.split(b"\n", 1)[0].decode("utf-8", errors="strict" if len(head) < 1 << 20 else "replace")
+    check_width([""] * (1 + max(first_line.count(sign) for sign in ",;\t|")), str(path))
     separator = max((",", ";", "\t", "|"), key=first_line.count)
     # Everything stays text: ids keep their bytes, and what the other columns mean is judged by all of their values.
     frame = pl.read_csv(source, separator=separator, infer_schema=False, glob=False)
@@ -118,8 +115,11 @@ def _read_arrow(path: Path, is_parquet: bool) -> pl.DataFrame:
     try:
         if is_parquet:
             with pyarrow.parquet.ParquetFile(path) as file:
-                _check_size(path, file.metadata)
+                check_parquet(path, file.metadata)
+                text = [field.name for field in file.schema_arrow if _is_text(field.type)]
+            with pyarrow.parquet.ParquetFile(path, read_dictionary=text) as file:
                 table = file.read()
+            check_dictionaries(path, table)
         else:
             table = pyarrow.feather.read_table(path, memory_map=False)
         table.validate(full=True)
@@ -128,12 +128,10 @@ def _read_arrow(path: Path, is_parquet: bool) -> pl.DataFrame:
         raise OSError(_first(error)) from error
 
 
-def _check_size(path: Path, metadata: Any) -> None:
-    """A small Parquet file can claim any size, in bytes or in repeats of one value."""
-    groups = (metadata.row_group(k) for k in range(metadata.num_row_groups))
-    claimed = max(sum(group.total_byte_size for group in groups), 4 * metadata.num_rows * metadata.num_columns)
-    if claimed > 4 * MAX_BYTES:
-        raise DataError(f"{path} would take {claimed:,} bytes when unpacked; at most {4 * MAX_BYTES:,} are read.")
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _convert(table: Any, what: str) -> pl.DataFrame:

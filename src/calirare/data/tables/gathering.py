@@ -12,6 +12,7 @@ import numpy as np
 
 from calirare.data.tables.columns import to_categories
 from calirare.data.tables.frames import pick_column, to_frame
+from calirare.data.tables.kinds import MAX_CATEGORY_LENGTH
 from calirare.data.tables.naming import find_ends, find_id
 from calirare.data.tables.polars_library import import_polars
 from calirare.errors import InputError
@@ -180,7 +181,7 @@ def type_codes(column: pl.Series, argument: str) -> tuple[np.ndarray, tuple[str,
     pl = import_polars()
     text = to_categories(column).fill_null("unknown")
     names = sorted(text.unique().to_list())
-    if len(names) > MAX_TYPES:
+    if len(names) > MAX_TYPES or max(map(len, names), default=0) > MAX_CATEGORY_LENGTH:
         raise InputError(
             f"{argument} must be a column of few kinds, at most {MAX_TYPES}; {column.name!r} holds {len(names)}."
         )

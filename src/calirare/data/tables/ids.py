@@ -45,7 +45,7 @@ def check_ids(ids: pl.Series) -> None:
         distinct = repeated.unique(maintain_order=True)
         raise InputError(
             f"column {ids.name!r} must name every node once; {distinct.len()} ids appear more than once: "
-            f"{distinct.head(5).to_list()}."
+            f"{_shown(distinct)}."
         )
 
 
@@ -69,10 +69,15 @@ def find_places(
         names = lost.unique(maintain_order=True)
         raise InputError(
             f"edges must join nodes of the nodes table; {rows} of {source.len()} rows name {names.len()} nodes that are "
-            f"not in column {ids.name!r}, first: {names.head(5).to_list()}. {_why_lost(key, names)}"
+            f"not in column {ids.name!r}, first: {_shown(names)}. {_why_lost(key, names)}"
         )
     start, end = (np.asarray(place.fill_null(-1).to_numpy(), dtype=np.int64) for place in found)
     return start, end
+
+
+def _shown(names: pl.Series) -> list[Any]:
+    """The first few, cut where they are long."""
+    return [name[:60] + "…" if isinstance(name, str) and len(name) > 60 else name for name in names.head(5).to_list()]
 
 
 def _why_lost(ids: pl.Series, lost: pl.Series) -> str:

@@ -22,6 +22,9 @@ logger = logging.getLogger(__name__)
 MISSING_LABELS = ("", "na", "nan", "null", "none", "n/a", "<na>", "nat", "#n/a")
 """What counts as an unknown label, in upper or lower case, whatever the type of the column."""
 
+MAX_LABELS = 1_000
+MAX_LABEL_LENGTH = 200
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -61,6 +64,11 @@ def learn_labels(column: pl.Series, rare: Any) -> Labels:
     note = f" {', '.join(map(repr, words))} count as missing." if words else ""
     if not values:
         raise LabelError(f"column {column.name!r} must label some nodes; every value is missing.{note}")
+    if len(values) > MAX_LABELS or max(map(len, values)) > MAX_LABEL_LENGTH:
+        raise LabelError(
+            f"column {column.name!r} must hold at most {MAX_LABELS} different labels of at most {MAX_LABEL_LENGTH} "
+            f"characters; it holds {len(values):,}, the longest of {max(map(len, values)):,}. Is it the label column?"
+        )
     word = _match(rare, values)
     if word is None:
         shown = values if len(values) <= 12 else [*values[:12], "…"]

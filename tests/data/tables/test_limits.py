@@ -1,0 +1,109 @@
+"""Memory is checked before it is taken, and the refusal is one line."""
+
+import gzip
+import subprocess
+import sys
+import time
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from calirare.data.tables import limits
+from calirare.data.tables.reading import read_tables
+from calirare.errors import CalirareError, DataError, InputError, LabelError
+
+NODES = {"id": ["a", "b"], "x": [1.0, 2.0], "y": [0, 1]}
+EDGES = {"source": ["a"], "target": ["b"]}
+
+
+def read(nodes=NODES, edges=EDGES, **options):
+    return read_tables(nodes, edges, **({"label": "y", "rare": 1} | options))
+
+
+def bomb(folder, kind, rows):
+    """A small file that unpacks to `rows` rows."""
+    path = folder / kind
+    if kind == "rows.csv.gz":
+        path.write_bytes(gzip.compress(b"id,x,y\n" + b"1,2,3\n" * rows, 1))
+    elif kind == "commas.csv":
+        path.write_bytes(b"id,x,y\n" + b",,\n" * rows)
+    elif kind == "same.parquet":
+        pq.write_table(pa.table({"id": pa.array(np.zeros(rows, dtype=np.int64))}), path, compression="zstd")
+    else:
+        once = pa.DictionaryArray.from_arrays(np.zeros(rows // 100, dtype=np.int32), ["x" * 10_000])
+        pq.write_table(pa.table({"id": once}), path, compression="zstd")
+    return path
+
+
+KINDS = ("rows.csv.gz", "commas.csv", "same.parquet", "words.parquet")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_that_claim_more_than_is_free_are_refused(tmp_path, monkeypatch, kind):
+    path = bomb(tmp_path, kind, 100_000)
+    monkeypatch.setattr(limits, "available_memory", lambda: 2_000_000)
+    with pytest.raises(DataError, match=r"would take about [\d,]+ bytes to read, and 1,600,000 are free"):
+        read(path)
+
+
+def test_what_is_free_obeys_the_limits_of_the_process():
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30));"
+        "from calirare.data.tables.limits import available_memory; print(available_memory())"
+    )
+    found = int(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+    assert 0 < found < 3 << 30
+    assert limits.available_memory() > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_bombs_under_a_cap_of_two_gigabytes(tmp_path, kind):
+    path = bomb(tmp_path, kind, 60_000_000)
+    code = (
+        "import sys, resource; import calirare as cr; import polars, pyarrow.parquet;"
+        "from calirare.data.tables.reading import read_tables;"
+        "used = int(open('/proc/self/statm').read().split()[0]) * 4096;"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + (2 << 30),) * 2);\n"
+        "try: read_tables(sys.argv[1], {'source': [1], 'target': [2]}, label='y', rare=1)\n"
+        "except cr.errors.CalirareError as error: print(str(error).count(chr(10)), error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "would take about" in done.stdout, done.stderr[-500:]
+
+
+def test_too_many_columns_are_refused_quickly(tmp_path):
+    wide = {f"c{k}": [1, 2] for k in range(6_000)}
+    pl.DataFrame({**NODES, **wide}).write_csv(tmp_path / "wide.csv")
+    pq.write_table(pa.table({**NODES, **wide}), tmp_path / "wide.parquet")
+    for table in (tmp_path / "wide.csv", tmp_path / "wide.parquet", {**NODES, **wide}):
+        start = time.perf_counter()
+        with pytest.raises(InputError, match="at most 5,000 columns; got"):
+            read(table)
+        assert time.perf_counter() - start < 5
+
+
+def test_long_ids_labels_and_names_are_refused_in_a_short_line(tmp_path):
+    long = "x" * 500_000
+    cases = [
+        ({"nodes": {**NODES, "id": ["a", long]}}, InputError, "ids of at most 1,000 characters; one has 500,000"),
+        ({"nodes": {**NODES, "y": ["no", long]}, "rare": "no"}, LabelError, "at most 200 characters"),
+        ({"nodes": {**NODES, long: [1, 2]}}, InputError, "column names of at most 500 characters"),
+        ({"edges": {"source": ["a"], "target": [long]}}, InputError, "1 of 1 rows name 1 nodes"),
+        ({"edges": {**EDGES, "kind": [long]}, "edge_type": "kind"}, InputError, "few kinds"),
+    ]
+    for change, error, message in cases:
+        with pytest.raises(error, match=message) as caught:
+            read(**change)
+        assert len(str(caught.value)) < 700, message
+    assert read({**NODES, "note": ["short", long]}).feature_names == ("x",)  # prose, not a category
+
+
+def test_a_table_that_fits_is_read(tmp_path):
+    for kind in KINDS:
+        with pytest.raises(CalirareError) as caught:
+            read(bomb(tmp_path, kind, 1_000))
+        assert "would take" not in str(caught.value)

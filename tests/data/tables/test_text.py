@@ -1,0 +1,190 @@
+"""Text that means numbers, dates or yes and no; ids and labels as they are written."""
+
+import datetime
+import logging
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calirare.data.tables.columns import to_numbers, to_seconds
+from calirare.data.tables.kinds import kind_of
+from calirare.data.tables.reading import read_tables
+from calirare.data.tables.text import read_styled, understand
+from calirare.errors import InputError, LabelError
+
+
+def numbers(*texts):
+    column = pl.Series("c", texts, dtype=pl.String)
+    found = understand(column)
+    assert found.kind == "number", found
+    return to_numbers(column, found.style).tolist()
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        (["1.234,56", "7,5", "-1.000"], [1234.56, 7.5, -1000.0]),
+        (["1,234.56", "7.5", "-1,000"], [1234.56, 7.5, -1000.0]),
+        (["$1,234.50", "$ 7", "($3.25)"], [1234.5, 7.0, -3.25]),
+        (["1 234,5 kr", "12 kr"], [1234.5, 12.0]),
+        (["€ 1.234.567", "€ 2"], [1234567.0, 2.0]),
+        (["EUR 3,50", "12,00 EUR"], [3.5, 12.0]),
+        (["1'234.5", "2’000"], [1234.5, 2000.0]),
+        (["12 %", "3.5%", "100%"], [0.12, 0.035, 1.0]),
+        (["1e3", "-2.5E-2", "+4"], [1000.0, -0.025, 4.0]),
+        ([",5", "0,25"], [0.5, 0.25]),
+    ],
+)
+def test_numbers_as_people_write_them(texts, values):
+    assert numbers(*texts) == pytest.approx(values, rel=1e-15)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    values=st.lists(st.integers(-(10**9), 10**9).map(lambda k: k / 100), min_size=3, max_size=20),
+    comma=st.booleans(),
+    sign=st.sampled_from(["", "$", "€ "]),
+)
+def test_grouped_numbers_come_back_in_both_conventions(values, comma, sign):
+    texts = [sign + f"{value:,.2f}" for value in values]
+    if comma:
+        texts = [text.translate(str.maketrans(",.", ".,")) for text in texts]
+    assert numbers(*texts) == pytest.approx(values, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("texts", "moments"),
+    [
+        (["2024-01-31", "2024-01-31 18:05", "2024-01-31T18:05:09.5Z"], [(31, 0, 0, 0), (31, 18, 5, 0), (31, 18, 5, 9.5)]),
+        (["31.01.2024 18:05:09", "01.01.2024"], [(31, 18, 5, 9), (1, 0, 0, 0)]),
+        (["01/31/2024", "01/02/2024 6:05 PM"], [(31, 0, 0, 0), (2, 18, 5, 0)]),
+        (["31/01/2024", "02/01/2024"], [(31, 0, 0, 0), (2, 0, 0, 0)]),
+        (["31-Jan-2024", "2-Jan-2024"], [(31, 0, 0, 0), (2, 0, 0, 0)]),
+        (["January 31, 2024", "January 2, 2024"], [(31, 0, 0, 0), (2, 0, 0, 0)]),
+        (["2024-01-31 20:05:00+02:00"], [(31, 18, 5, 0)]),
+        (["31.01.24"], [(31, 0, 0, 0)]),
+    ],
+)  # fmt: skip
+def test_dates_keep_their_time_of_day(texts, moments):
+    column = pl.Series("c", texts)
+    kind = kind_of(column)
+    assert kind.name == "time"
+    expected = [
+        datetime.datetime(2024, 1, day, hour, minute, tzinfo=datetime.UTC).timestamp() + second
+        for day, hour, minute, second in moments
+    ]
+    assert to_seconds(column, kind.style).tolist() == expected
+    np.testing.assert_allclose(to_numbers(column, kind.style), np.array(expected) / 86400, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (["yes", "No"], "truth"), (["TRUE", "false"], "truth"), (["NO", "SE"], "words"), (["no", "no"], "words"),
+        (["007", "12"], "words"), (["+4790123456", "+4790123457"], "words"), (["1.2.3", "4.5.6"], "words"),
+        (["1", "x"], "words"), (["", "NA"], "words"), (["1,2,3"], "words"), (["12:30"], "words"),
+        (["31.02.2024"], "words"), (["1", "#REF!", "2"], "number"),
+    ],
+)  # fmt: skip
+def test_what_is_and_what_is_not_understood(texts, kind):
+    assert understand(pl.Series(texts)).kind == kind
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts=st.lists(st.text(alphabet="0123456789.,-+eE%$€() /:TZaJnM#", max_size=12), min_size=1, max_size=8))
+def test_any_text_is_read_or_left_alone(texts):
+    column = pl.Series("c", texts)
+    found = understand(column)
+    values, strange = read_styled(column, found.style)
+    assert values.len() == len(texts) and strange.len() <= len(texts)
+    if found.kind == "number":
+        assert all(value is None or not math.isnan(value) for value in values.to_list())
+
+
+EDGES = {"source": ["1"], "target": ["2"]}
+
+
+def test_one_bad_cell_warns_and_stays_missing(caplog):
+    n = 5000
+    amount = [f"{k / 7:.2f}" for k in range(n)]
+    amount[1234] = "#REF!"
+    nodes = {"id": [str(k) for k in range(n)], "amount": amount, "y": [str(k % 2) for k in range(n)]}
+    with caplog.at_level(logging.WARNING):
+        graph = read_tables(nodes, EDGES, label="y", rare=1)
+    assert "column 'amount': 1 values cannot be read, such as '#REF!'" in caplog.text
+    assert graph.feature_names == ("amount", "amount is missing") and graph.x[:, 1].nonzero()[0].tolist() == [1234]
+    assert graph.schema["read"]["unreadable"] == {"amount": 1} and graph.schema["read"]["imputed"] == {"amount": 1}
+    nodes["amount"] = ["word"] * 100 + amount[100:]
+    with pytest.raises(InputError, match="column 'amount' must hold numbers; 100 values are words"):
+        read_tables(nodes, EDGES, schema=graph.schema)
+
+
+HUGE = [str(2**63), str(2**63 + 1), "123456789012345678901234", "123456789012345678901235", "10e5", "1000000", "007", "7",
+        "0x1F", "1_000", " 1", "NaN?"]  # fmt: skip
+
+
+def test_ids_in_a_csv_keep_their_bytes(tmp_path):
+    rows = "\n".join(f"{name},{k % 2},{k}" for k, name in enumerate(HUGE))
+    (tmp_path / "nodes.csv").write_text(f"id,y,x\n{rows}\n", encoding="utf-8")
+    edges = "\n".join(f"{one},{other}" for one, other in zip(HUGE[:-1], HUGE[1:], strict=True))
+    (tmp_path / "edges.csv").write_text(f"source,target\n{edges}\n", encoding="utf-8")
+    graph = read_tables(tmp_path / "nodes.csv", tmp_path / "edges.csv", label="y", rare=1)
+    assert graph.ids.tolist() == HUGE
+    assert graph.edges.source.tolist() == list(range(len(HUGE) - 1))
+    assert graph.edges.target.tolist() == list(range(1, len(HUGE)))
+    typed = pl.DataFrame({"id": [2**63 + 5, 2**63 + 7], "x": [1, 2], "y": [0, 1]}, schema_overrides={"id": pl.UInt64})
+    typed.write_parquet(tmp_path / "nodes.parquet")
+    ends = {"source": pl.Series([2**63 + 7], dtype=pl.UInt64), "target": pl.Series([2**63 + 5], dtype=pl.UInt64)}
+    graph = read_tables(tmp_path / "nodes.parquet", ends, label="y", rare=1)
+    assert graph.ids.tolist() == [str(2**63 + 5), str(2**63 + 7)] and graph.edges.source.tolist() == [1]
+
+
+def test_ids_that_are_no_names_are_refused():
+    with pytest.raises(InputError, match="1 ids are missing"):
+        read_tables({"id": [1.0, float("nan")], "x": [1, 2], "y": [0, 1]}, EDGES, label="y", rare=1)
+    with pytest.raises(InputError, match="have lost digits"):
+        read_tables({"id": [1.0, 1e19], "x": [1, 2], "y": [0, 1]}, EDGES, label="y", rare=1)
+
+
+@pytest.mark.parametrize("word", ["NA", "nan", "NULL", "None", "n/a", ""])
+@pytest.mark.parametrize("kind", ["csv", "frame", "numbers"])
+def test_words_for_a_missing_label_count_as_missing_whatever_the_type(word, kind, tmp_path, caplog):
+    labels = ["1", "0", word, "0"] if kind != "frame" else ["yes", "no", word, "no"]
+    nodes = {"id": ["1", "2", "3", "4"], "x": [1.5, 2.0, 3.0, 4.0], "y": labels}
+    if kind == "csv":
+        pl.DataFrame(nodes).write_csv(tmp_path / "nodes.csv")
+    with caplog.at_level(logging.WARNING):
+        graph = read_tables(
+            tmp_path / "nodes.csv" if kind == "csv" else nodes, EDGES, label="y", rare="yes" if kind == "frame" else 1
+        )
+    assert graph.y.tolist() == [1, 0, -1, 0]
+    counts = {word: 1} if word else {}
+    assert graph.schema["read"]["labels"] == {"known": 3, "missing": 1, "missing_words": counts}
+    assert ("1 labels count as unknown" in caplog.text) == bool(word)
+
+
+def test_a_class_called_none_is_explained():
+    nodes = {"id": ["1", "2"], "x": [1.5, 2.0], "y": ["mule", "none"]}
+    with pytest.raises(LabelError, match="every labelled node is 'mule'.*'none' count as missing"):
+        read_tables(nodes, EDGES, label="y", rare="mule")
+
+
+def test_names_of_things_are_no_numbers():
+    rows = np.arange(100)
+    assert "row numbers" in kind_of(pl.Series("n", rows)).reason
+    assert "identifier" in kind_of(pl.Series("customerId", rows * 17)).reason
+    assert "9 digits" in kind_of(pl.Series("phone", 900_000_000 + rows * 997)).reason
+    assert kind_of(pl.Series("balance", rows * 997)).name == "number"
+    assert kind_of(pl.Series("created_at", 1_700_000_000 + rows * 60)).name == "time"
+    assert kind_of(pl.Series("created_at", (1_700_000_000 + rows * 60) * 1000)).unit == 1e-3
+    assert kind_of(pl.Series("response_time", rows * 3)).name == "number"
+    assert kind_of(pl.Series("time", rows)).name == "time"
+    nodes = {"id": rows, "customer_nr": rows * 7, "x": rows % 10, "y": rows % 2}
+    graph = read_tables(nodes, {"source": [0], "target": [1]}, label="y", rare=1)
+    assert graph.feature_names == ("x",)
+    told = read_tables(nodes, {"source": [0], "target": [1]}, label="y", rare=1, types={"customer_nr": "numeric"})
+    assert told.feature_names == ("customer_nr", "x")

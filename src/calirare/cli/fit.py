@@ -8,18 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import (
-    AsJson,
-    Device,
-    Edges,
-    IdColumn,
-    Nodes,
-    Seed,
-    SourceColumn,
-    TargetColumn,
-    WeightColumn,
-    folder,
-)
+from calirare.cli.options import AsJson, Device, Seed, folder
+from calirare.cli.table_options import Tables, tabled
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,12 +19,14 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: calirare fit nodes.csv edges.csv --label is_fraud --rare yes --out model"
 
 
+@tabled
 def fit(
-    nodes: Nodes,
-    edges: Edges,
-    label: Annotated[str, typer.Option(help="Label column of the nodes; empty cells mean unknown.")],
+    tables: Tables,
     rare: Annotated[str, typer.Option(help="The label looked for; all others together are the other class.")],
     out: Annotated[Path, typer.Option(parser=folder, metavar="FOLDER", help="Folder for the model.")],
+    label: Annotated[
+        str | None, typer.Option(help="Label column; empty cells mean unknown. Needed, but for --labels.")
+    ] = None,
     method: Annotated[str, typer.Option(help="One of `calirare methods`.")] = "jackknife",
     prior: Annotated[str, typer.Option(help="natural (true frequencies) or balanced.")] = "natural",
     rare_share: Annotated[
@@ -58,33 +50,20 @@ def fit(
     ] = "",
     seed: Seed = 0,
     device: Device = "auto",
-    id_column: IdColumn = None,
-    source: SourceColumn = None,
-    target: TargetColumn = None,
-    weight: WeightColumn = None,
     types: Annotated[
         list[str] | None,
-        typer.Option("--type", help="COLUMN=numeric, categorical or ignore, where the guess is wrong; repeatable."),
+        typer.Option(
+            "--type", help="COLUMN=numeric, categorical, time or ignore, where the guess is wrong; repeatable."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train and calibrate a model on your tables."""
     from calirare.data.splits import split_labels
-    from calirare.data.tables.reading import read_tables
     from calirare.estimator.classifier import RareCategoryClassifier
 
     with console.working("Reading the tables"):
-        graph = read_tables(
-            nodes,
-            edges,
-            label=label,
-            rare=rare,
-            id=id_column,
-            source=source,
-            target=target,
-            weight=weight,
-            types=_parse_types(types),
-        )
+        graph = tables.read(label=label, rare=rare, types=parse_types(types))
     split = None
     if val_share is not None:
         split = split_labels(graph, train_fraction=1 - val_share, val_fraction=val_share, test_fraction=0.0, seed=seed)
@@ -124,13 +103,14 @@ def _fit_with_decisions(
     return fitted, labelled, int(used.nodes.size)
 
 
-def _parse_types(types: list[str] | None) -> dict[str, str]:
+def parse_types(types: list[str] | None) -> dict[str, str]:
+    """`COLUMN=TYPE` as pairs."""
     pairs = {}
     for text in types or ():
         column, equals, kind = text.rpartition("=")
         if not equals:
             raise InputError(
-                f"--type must look like COLUMN=numeric, COLUMN=categorical or COLUMN=ignore; got {text!r}."
+                f"--type must look like COLUMN=numeric, COLUMN=categorical, COLUMN=time or COLUMN=ignore; got {text!r}."
             )
         pairs[column] = kind
     return pairs
@@ -162,4 +142,4 @@ def _show(
     console.show(f"Model: {out}\nNext:  calirare score {out} NODES EDGES --out scores.parquet")
 
 
-_DROPPED = ("duplicates", "self_loops", "zero_weights")
+_DROPPED = ("duplicates", "self_loops", "zero_weights", "unknown_ends")

@@ -8,35 +8,21 @@ from typing import Annotated, Any
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import (
-    Address,
-    AsJson,
-    Backend,
-    Coverage,
-    Edges,
-    IdColumn,
-    Model,
-    Nodes,
-    SourceColumn,
-    TargetColumn,
-    WeightColumn,
-)
+from calirare.cli.options import Address, AsJson, Backend, Coverage, Model
 from calirare.cli.progress import share_done
+from calirare.cli.table_options import Tables, tabled
+from calirare.errors import InputError
 
 EXAMPLE = "Example: calirare score model nodes.csv edges.csv --out scores.parquet"
 
 
+@tabled
 def score(
     model: Model,
-    nodes: Nodes,
-    edges: Edges,
+    tables: Tables,
     out: Annotated[Path, typer.Option(help="Table of scores to write: .parquet or .csv.")],
     coverage: Coverage = 0.9,
     intervals: Annotated[bool, typer.Option(help="Without them: no lower and upper, and less time.")] = True,
-    id_column: IdColumn = None,
-    source: SourceColumn = None,
-    target: TargetColumn = None,
-    weight: WeightColumn = None,
     partitions: Annotated[
         int | None,
         typer.Option(help="Work in so many parts, for Parquet tables larger than memory; 0: chosen by size."),
@@ -60,11 +46,12 @@ def score(
     check_export_path(out)
     with console.working("Reading the model"):
         classifier = load(model)
-    names = {"id": id_column, "source": source, "target": target, "weight": weight}
     settings: dict[str, Any] = {"coverage": coverage, "intervals": intervals}
     asked = partitions is not None or (work, backend, jobs, address) != (None, "loky", 1, None)
-    if not asked and not wants_parts(nodes, edges):
-        facts, top = _score_at_once(classifier, nodes, edges, out, names, settings)
+    if asked and not tables.plain:
+        raise InputError("in parts, one table of nodes and one of edges are read, without options about them.")
+    if not asked and not (tables.plain and wants_parts(tables.nodes, tables.edges)):
+        facts, top = _score_at_once(classifier, tables, out, settings)
     else:
         settings |= {
             "partitions": partitions or None,
@@ -73,7 +60,7 @@ def score(
             "jobs": jobs,
             "address": address,
         }
-        facts, top = _score_in_parts(classifier, nodes, edges, out, names, settings)
+        facts, top = _score_in_parts(classifier, tables, out, settings)
     if as_json:
         console.show_json({"scores": out, "coverage": coverage, **facts})
         return
@@ -82,13 +69,13 @@ def score(
 
 
 def _score_at_once(
-    classifier: Any, nodes: Path, edges: Path, out: Path, names: dict[str, str | None], settings: dict[str, Any]
+    classifier: Any, tables: Tables, out: Path, settings: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     from calirare.data.tables.export import write_table
-    from calirare.scoring.table import read_for, score_table
+    from calirare.scoring.table import score_table
 
     with console.working("Reading the tables"):
-        graph = read_for(classifier, nodes, edges, **names)
+        graph = tables.read_for(classifier)
     with console.working("Scoring"):
         table = score_table(classifier, graph, **settings)
         write_table(table, out)
@@ -98,12 +85,14 @@ def _score_at_once(
 
 
 def _score_in_parts(
-    classifier: Any, nodes: Path, edges: Path, out: Path, names: dict[str, str | None], settings: dict[str, Any]
+    classifier: Any, tables: Tables, out: Path, settings: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     from calirare.scoring.in_parts import score_in_parts
 
     with share_done("Scoring in parts") as step:
-        done = score_in_parts(classifier, nodes, edges, out, names=names, progress=step, **settings)
+        done = score_in_parts(
+            classifier, tables.nodes, tables.edges, out, names=tables.names, progress=step, **settings
+        )
     return {"nodes": done.num_nodes, "parts": done.num_parts, "read": done.read}, done.top
 
 

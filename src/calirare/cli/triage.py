@@ -8,20 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import (
-    DEFAULT_COSTS,
-    AsJson,
-    Budget,
-    Coverage,
-    Edges,
-    IdColumn,
-    Model,
-    Nodes,
-    SourceColumn,
-    TargetColumn,
-    WeightColumn,
-    priced,
-)
+from calirare.cli.options import DEFAULT_COSTS, AsJson, Budget, Coverage, Model, priced
+from calirare.cli.table_options import Tables, tabled
 from calirare.decisions.costs import Costs
 
 if TYPE_CHECKING:
@@ -34,30 +22,25 @@ EXAMPLE = (
 
 
 @priced
+@tabled
 def triage(
     model: Model,
-    nodes: Nodes,
-    edges: Edges,
+    tables: Tables,
     out: Annotated[Path, typer.Option(help="Table of decisions to write: .parquet or .csv.")],
     costs: Costs = DEFAULT_COSTS,
     budget: Budget = None,
     coverage: Coverage = 0.9,
-    id_column: IdColumn = None,
-    source: SourceColumn = None,
-    target: TargetColumn = None,
-    weight: WeightColumn = None,
     as_json: AsJson = False,
 ) -> None:
     """Decide every node whose label is not known: alert, review by a person, or clear, with the reason."""
     from calirare.data.tables.export import check_export_path, write_table
     from calirare.decisions.triage import triage as decide
     from calirare.persistence.folder import load
-    from calirare.scoring.table import read_for
 
     check_export_path(out)
     with console.working("Reading model and tables"):
         classifier = load(model)
-        graph = read_for(classifier, nodes, edges, id=id_column, source=source, target=target, weight=weight)
+        graph = tables.read_for(classifier)
     with console.working("Deciding"):
         queue = decide(
             classifier,

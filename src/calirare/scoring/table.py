@@ -76,8 +76,14 @@ def read_for(
     """
     from calirare.data.tables.reading import read_tables
 
+    schema = check_reads_tables(classifier)
+    return read_tables(nodes, edges, schema=schema, id=id, source=source, target=target, weight=weight)
+
+
+def check_reads_tables(classifier: RareCategoryClassifier) -> dict[str, Any]:
+    """The schema of the tables that the model was fitted on; an error where it was fitted on none."""
     if classifier.schema_ is None:
         raise InputError(
             "this model was not fitted on tables, so it cannot read any; score a graph with predict_proba."
         )
-    return read_tables(nodes, edges, schema=classifier.schema_, id=id, source=source, target=target, weight=weight)
+    return classifier.schema_

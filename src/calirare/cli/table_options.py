@@ -1,0 +1,164 @@
+"""Which tables a command reads, and how: the same arguments and options for all of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calirare.cli.options import IdColumn, SourceColumn, TargetColumn, WeightColumn
+from calirare.errors import InputError
+
+if TYPE_CHECKING:
+    from calirare.data.graph import RareGraph
+
+_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "more_nodes": (
+        Annotated[
+            list[str] | None,
+            typer.Option("--nodes", help="A further table of nodes, a kind of its own: FILE or NAME=FILE; repeatable."),
+        ],
+        None,
+    ),
+    "more_edges": (
+        Annotated[
+            list[str] | None,
+            typer.Option("--edges", help="A further table of edges, a type of its own: FILE or NAME=FILE; repeatable."),
+        ],
+        None,
+    ),
+    "labels": (
+        Annotated[
+            Path | None,
+            typer.Option(help="Table of ids and labels; without NODES the nodes are those that EDGES names."),
+        ],
+        None,
+    ),
+    "id_column": (IdColumn, None),
+    "source": (SourceColumn, None),
+    "target": (TargetColumn, None),
+    "weight": (WeightColumn, None),
+    "undirected": (Annotated[bool, typer.Option("--undirected", help="The ends of an edge do not differ.")], False),
+    "edge_type": (Annotated[str | None, typer.Option(help="Column of the edges that tells their type.")], None),
+    "node_type": (Annotated[str | None, typer.Option(help="Column of the nodes that tells their kind.")], None),
+    "time": (Annotated[str | None, typer.Option(help="Column of the edges or nodes that says when.")], None),
+    "drop_unknown_edges": (
+        Annotated[bool, typer.Option("--drop-unknown-edges", help="Leave out edges to nodes that are not in NODES.")],
+        False,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of a command line.
+
+    Args:
+        nodes: As `read_tables` takes them; None: the nodes come from the edges.
+        edges: As `read_tables` takes them.
+        options: Further arguments of `read_tables`.
+    """
+
+    nodes: Any
+    edges: Any
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def plain(self) -> bool:
+        """Whether there is one file of nodes and one of edges, and nothing is said that scoring in parts cannot do."""
+        simple = {name for name, value in self.options.items() if value} <= {"id", "source", "target", "weight"}
+        return simple and isinstance(self.nodes, Path) and isinstance(self.edges, Path)
+
+    @property
+    def names(self) -> dict[str, str | None]:
+        """Columns that are named otherwise than at fit."""
+        return {key: self.options.get(key) for key in ("id", "source", "target", "weight")}
+
+    def read(self, **said: Any) -> RareGraph:
+        """The graph of the tables; see `read_tables`."""
+        from calirare.data.tables.reading import read_tables
+
+        return read_tables(self.nodes, self.edges, **self.options, **said)
+
+    def read_for(self, classifier: Any) -> RareGraph:
+        """The graph of the tables as the model wants them."""
+        from calirare.scoring.table import check_reads_tables
+
+        return self.read(schema=check_reads_tables(classifier))
+
+
+def tabled(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the arguments NODES and EDGES and the options about tables, in place of its parameter `tables`."""
+    files = {"nodes": "Table of nodes: .csv, .parquet or .arrow.", "edges": "Table of edges: .csv, .parquet or .arrow."}
+    asked = [
+        _parameter(name, Annotated[Path | None, typer.Argument(help=words, show_default=False)], None)
+        for name, words in files.items()
+    ]
+    options = [_parameter(name, *option) for name, option in _OPTIONS.items()]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        said = {name: given.pop(name) for name in (*files, *_OPTIONS)}
+        command(**given, tables=choose_tables(**said))
+
+    own = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in inspect.signature(command, eval_str=True).parameters.values()
+    ]
+    at = [parameter.name for parameter in own].index("tables")
+    last = own.pop() if own[-1].name == "as_json" else None
+    all_of_them = [*own[:at], *asked, *own[at + 1 :], *options, *([last] if last else [])]
+    run.__signature__ = inspect.Signature(all_of_them)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in all_of_them}
+    return run
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def choose_tables(
+    nodes: Path | None,
+    edges: Path | None,
+    more_nodes: list[str] | None,
+    more_edges: list[str] | None,
+    labels: Path | None,
+    id_column: str | None,
+    undirected: bool,
+    **options: Any,
+) -> Tables:
+    """What the command line says of the tables. A single file is the edges, unless `--edges` names those."""
+    if nodes is not None and edges is None and not more_edges:
+        nodes, edges = None, nodes
+    node_files, edge_files = _files(nodes, more_nodes), _files(edges, more_edges)
+    if not edge_files:
+        raise InputError("EDGES must be given: a table of edges, as the second file or with --edges.")
+    said = {"id": id_column, "labels": labels, "directed": False if undirected else None, **options}
+    return Tables(_one_or_all(node_files), _one_or_all(edge_files), said)
+
+
+def _files(first: Path | None, more: list[str] | None) -> dict[str, Path]:
+    found = {} if first is None else {_stem(first): first}
+    for text in more or ():
+        name, equals, file = text.partition("=")
+        path = Path(file if equals else text)
+        name = name if equals else _stem(path)
+        if name in found:
+            raise InputError(f"tables must have different names; {name!r} is given twice. Name one: NAME={path}.")
+        found[name] = path
+    return found
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").rsplit(".", 1)[0]
+
+
+def _one_or_all(files: dict[str, Path]) -> Any:
+    if len(files) <= 1:
+        return next(iter(files.values()), None)
+    return files

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import calirare as cr
+from calirare.data import locking
 from calirare.errors import DataError, InputError
 from calirare.persistence import writing
 from calirare.persistence.folder import load_graph, model_version
@@ -202,7 +203,7 @@ def test_what_killed_writers_left_is_gone_after_the_next_save(models, tmp_path):
 
 def test_where_a_folder_cannot_be_locked_nothing_is_removed(models, tmp_path, monkeypatch):
     clfs, graph = models
-    monkeypatch.setattr(writing, "fcntl", None)
+    monkeypatch.setattr(locking, "fcntl", None)
     for clf in clfs:
         clf.save(tmp_path, graph)
     assert len(list(tmp_path.glob("arrays-*"))) == 3
@@ -210,6 +211,6 @@ def test_where_a_folder_cannot_be_locked_nothing_is_removed(models, tmp_path, mo
     monkeypatch.undo()
     shutil.copytree(tmp_path, tmp_path / "copy")
     refused = random.Random(0).choice([errno.ENOLCK, errno.ENOTSUP])
-    monkeypatch.setattr(writing.fcntl, "flock", lambda *_: (_ for _ in ()).throw(OSError(refused, "no locks here")))
+    monkeypatch.setattr(locking.fcntl, "flock", lambda *_: (_ for _ in ()).throw(OSError(refused, "no locks here")))
     clfs[0].save(tmp_path / "copy", graph)
     assert_whole(tmp_path / "copy", graph)

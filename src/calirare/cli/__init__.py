@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
+from calirare.cli import streams
+
 
 def run() -> None:
     """Start the program; the entry point `calirare`."""
-    # A path in another encoding, or a terminal without ours, is no reason to fail.
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="backslashreplace")
+    streams.prepare()
     try:
         from calirare.cli.main import app
     except ModuleNotFoundError as error:

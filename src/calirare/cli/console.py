@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import sys
@@ -43,7 +44,9 @@ def show_json(value: Any) -> None:
 
 def fail(message: str) -> None:
     """Print an error to stderr, in one line."""
-    sys.stderr.write(f"Error: {' '.join(message.split())}\n")
+    with contextlib.suppress(OSError, ValueError):  # nobody listens: the exit code still says it
+        sys.stderr.write(f"Error: {' '.join(message.split())}\n")
+        sys.stderr.flush()
 
 
 def describe(error: BaseException) -> str | None:

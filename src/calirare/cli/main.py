@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 import calirare
 from calirare import cli
-from calirare.cli import console
+from calirare.cli import console, streams
 
 
 class OneLineErrors(TyperGroup):
@@ -30,8 +30,9 @@ class OneLineErrors(TyperGroup):
     ) -> Any:
         try:
             code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+            sys.stdout.flush()  # a full disk is said here, not by Python when it ends
         except BrokenPipeError:  # the reader of our output, `head` say, has had enough
-            sys.stdout = None  # else Python complains once more when it flushes
+            streams.let_go()
             code = 1
         except Exception as error:
             if not standalone_mode:
@@ -40,6 +41,8 @@ class OneLineErrors(TyperGroup):
             if message is None:
                 raise
             console.fail(message)
+            if isinstance(error, OSError):
+                streams.let_go()  # it may be the output itself that is full
             code = 2
         if not standalone_mode:
             return code

@@ -4,13 +4,11 @@ A writer fills a hidden folder inside the model folder, and then, alone for that
 `model.json` last. Files are named after their sha256, so that two models never share a name. Of what lies there only files
 that an earlier `model.json` of ours named are removed, and only while no reader and no other writer is at work.
 
-Who is at work is told by a lock on the folder itself (`flock`): it leaves no file behind, and the system drops it when a
-process dies. Where a disk or a system has no such locks, nothing is removed.
+Who is at work is told by a lock on the folder itself. Where a disk or a system has no such locks, nothing is removed.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -20,14 +18,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-try:
-    fcntl: Any = import_module("fcntl")
-except ModuleNotFoundError:  # Windows
-    fcntl = None
+from calirare.data.locking import locked
 
 HEADER = "model.json"
 _STAGING = ".saving-"
@@ -46,16 +40,16 @@ def staged(folder: Path) -> Iterator[Path]:
         with reading(folder):  # else another writer could take the new folder for an abandoned one
             staging = Path(tempfile.mkdtemp(dir=folder, prefix=_STAGING))
             held.callback(shutil.rmtree, staging, ignore_errors=True)
-            held.enter_context(_locked(staging, exclusive=True))
+            held.enter_context(locked(staging, exclusive=True))
         yield staging
-        with _locked(folder, exclusive=True) as alone:
+        with locked(folder, exclusive=True) as alone:
             _put_in_place(staging, folder, alone)
 
 
 @contextmanager
 def reading(folder: Path) -> Iterator[None]:
     """While the block runs, the files that `model.json` names stay where they are. Saving there must wait until it ends."""
-    with _locked(folder, exclusive=False):
+    with locked(folder, exclusive=False):
         yield
 
 
@@ -115,7 +109,7 @@ def _remove_abandoned(folder: Path, own: Path) -> set[str]:
     for staging in folder.glob(f"{_STAGING}*"):
         if staging == own or not staging.is_dir() or staging.is_symlink():
             continue
-        with _locked(staging, exclusive=True, wait=False) as free:
+        with locked(staging, exclusive=True, wait=False) as free:
             if free or time.time() - staging.stat().st_mtime > _DAY:
                 found |= _files_named_by(staging / HEADER)
                 shutil.rmtree(staging, ignore_errors=True)
@@ -132,34 +126,6 @@ def _files_named_by(file: Path) -> set[str]:
         return set()
     ours = isinstance(header, dict) and header.get("checksum") == header_checksum(header)
     return own_files(header) if ours else set()
-
-
-@contextmanager
-def _locked(folder: Path, *, exclusive: bool, wait: bool = True) -> Iterator[bool]:
-    """Hold the folder's lock; gives whether it is held, for without `wait`, or where there are no locks, it may not be."""
-    if fcntl is None:
-        yield False
-        return
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # not there, or not ours to open: whoever uses it will say so
-        yield False
-        return
-    try:
-        yield _take_lock(handle, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | (0 if wait else fcntl.LOCK_NB))
-    finally:
-        os.close(handle)  # and with it the lock
-
-
-def _take_lock(handle: int, kind: int) -> bool:
-    try:
-        fcntl.flock(handle, kind)
-    except OSError as error:
-        known = (errno.EWOULDBLOCK, errno.EACCES, errno.ENOLCK, errno.ENOTSUP, errno.EINVAL, errno.ENOSYS, errno.EBADF)
-        if error.errno not in known:
-            raise
-        return False
-    return True
 
 
 def _flush(folder: Path) -> None:

@@ -10,7 +10,6 @@ the edges, and a few numbers per node.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calirare.data.locking import working_folder
 from calirare.data.parts.partitioning import Run, partition_tables
 from calirare.data.parts.shards import is_sharded, open_shards
 from calirare.data.tables.export import check_export_path
@@ -201,5 +201,5 @@ def _working_folder(work: str | Path | None, out: Path) -> Iterator[Path]:
         base.mkdir(parents=True, exist_ok=True)
     while not base.is_dir():
         base = base.parent
-    with tempfile.TemporaryDirectory(prefix="calirare-parts-", dir=base) as folder:
-        yield Path(folder)
+    with working_folder(base, "calirare-parts-") as folder:
+        yield folder

@@ -72,6 +72,12 @@ if TYPE_CHECKING:
         """A result was asked of an object that has not been fitted; also scikit-learn's error of that name."""
 
 
+class ContractError(CalirareError, AssertionError):
+    """An object does not do what every member of its family promises; see `calirare.testing`."""
+
+    guide = "guides/extend.md"
+
+
 class MissingDependencyError(CalirareError, ImportError):
     """An optional library is not installed; the message gives the line that installs it."""
 

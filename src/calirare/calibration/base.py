@@ -15,6 +15,7 @@ from calirare.data.inputs import GraphInputs
 from calirare.errors import InputError, LabelError, NotFittedError, NumericalError
 
 _SMALLEST_PROBABILITY = 1e-12
+_SUM_TOLERANCE = 1e-6
 _LARGEST_LOGIT = 1e30
 """Far beyond any model's; squares of larger ones overflow."""
 
@@ -82,8 +83,25 @@ class Calibrator(BaseEstimator):
         if logits.shape[1] != self.num_classes_:
             raise InputError(f"logits must have {self.num_classes_} columns as at fit; got {logits.shape[1]}.")
         if self.needs_graph:
-            return self._predict_on_graph(logits, self._graph(graph, len(logits)))
-        return self._predict(logits)
+            found = self._predict_on_graph(logits, self._graph(graph, len(logits)))
+        else:
+            found = self._predict(logits)
+        return self._check_output(found, logits.shape)
+
+    def _check_output(self, found: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """Refuse what is no probability: everything after this believes it."""
+        fits = isinstance(found, np.ndarray) and found.shape == shape
+        with np.errstate(invalid="ignore"):
+            if (
+                not fits
+                or found.size
+                and not (found.min() >= 0 and np.abs(found.sum(axis=1) - 1).max() < _SUM_TOLERANCE)
+            ):
+                raise NumericalError(
+                    f"{type(self).__name__} gives no probabilities: it must give {shape} numbers in [0, 1] whose rows "
+                    "sum to one."
+                )
+        return found
 
     def predict_class(self, logits: Tensor, of_class: int, *, graph: GraphInputs | None = None) -> Tensor:
         """P(class) `(N, m)` for each of m models' logits `(N, m, C)`, on their device."""

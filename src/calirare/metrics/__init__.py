@@ -5,6 +5,8 @@ and `scores` (P(rare)), or `predicted` classes. The answer is a plain float; `bo
 around any of them and `summary` around all. `METRICS` says what each is called and which end is good.
 """
 
+from typing import Any
+
 from calirare.metrics.binning import Bins, equal_count_bins, equal_width_bins, reliability_bins
 from calirare.metrics.bootstrap import Estimate, bootstrap_interval, bootstrap_intervals
 from calirare.metrics.calibration import (
@@ -68,3 +70,10 @@ __all__ = [
     "summary",
     "true_class_ace",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """A metric that the registry knows and this file does not name."""
+    if name in METRICS:
+        return METRICS[name].function
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,6 +11,7 @@ import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,13 @@ _FACEBOOK_CLASSES = ("company", "tvshow", "politician", "government")
 
 
 def convert(reader: str, name: str, folder: Path) -> dict[str, np.ndarray]:
-    """The arrays of benchmark `name` from its upstream files in `folder`."""
-    return _READERS[reader](name, folder)
+    """The arrays of benchmark `name` from its upstream files in `folder`.
+
+    `reader` is one of the functions below, or `module:function` for one in a file of its own.
+    """
+    read = _READERS[reader] if reader in _READERS else resolve_name(reader)
+    arrays: dict[str, np.ndarray] = read(name, folder)
+    return arrays
 
 
 def _planetoid(name: str, folder: Path) -> dict[str, np.ndarray]:

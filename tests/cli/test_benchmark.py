@@ -47,7 +47,7 @@ def test_tables_in_every_format_and_a_page_for_the_docs(words, tmp_path):
     page = docs.read_text()
     assert page == (out / "results.md").read_text()
     assert "jackknife (natural)" in page and "jackknife (balanced)" in page
-    assert "conditions on the true label" in page
+    assert "picked by their true class" in page
     with (out / "calibration.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert {(row["labels_per_class"], row["num_seeds"]) for row in rows} == {("10", "2"), ("20", "2")}

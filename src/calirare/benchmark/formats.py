@@ -1,13 +1,14 @@
-"""A table of text in Markdown, LaTeX and HTML, and numbers in CSV."""
+"""A table of text in Markdown and LaTeX, pages in HTML by jinja, and numbers in CSV."""
 
 from __future__ import annotations
 
 import csv
-import html
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from calirare.errors import MissingDependencyError
 
 Mark = Literal["", "best", "tied"]
 TIE = "⁼"
@@ -63,8 +64,7 @@ class Table:
 
 def to_markdown(table: Table, level: int = 3) -> str:
     """Heading, notes, table."""
-    places = range(len(table.header))
-    rule = [":--" if place < table.num_text_columns else "--:" for place in places]
+    rule = [":--" if column < table.num_text_columns else "--:" for column in range(len(table.header))]
     lines = [f"{'#' * level} {table.title}", "", *(f"{note}\n" for note in table.notes)]
     lines += [_markdown_row(table.header), _markdown_row(rule)]
     lines += [_markdown_row([_markdown_cell(cell) for cell in row]) for row in table.rows]
@@ -113,31 +113,20 @@ def _escape_latex(text: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in text).replace(TIE, r"$^{=}$").replace("**", "")
 
 
-def to_html(table: Table) -> str:
-    """A section with heading, notes and table."""
-    heads = "".join(
-        f"<th scope=col{'' if place < table.num_text_columns else ' class=number'}>{html.escape(head)}</th>"
-        for place, head in enumerate(table.header)
+def render(template: str, **values: object) -> str:
+    """A page of `templates/`; jinja escapes every value."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        raise MissingDependencyError("jinja2", "benchmark") from None
+    environment = Environment(
+        loader=PackageLoader("calirare.benchmark"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    body = "\n".join(
-        "<tr>"
-        + "".join(_html_cell(cell, place < table.num_text_columns, place == 0) for place, cell in enumerate(row))
-        + "</tr>"
-        for row in table.rows
-    )
-    notes = "".join(f"<p>{html.escape(note)}</p>" for note in table.notes)
-    return (
-        f'<section id="{html.escape(table.name)}">\n<h3>{html.escape(table.title)}</h3>{notes}\n'
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{html.escape(table.title)}"><table>\n'
-        f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>\n</section>\n"
-    )
-
-
-def _html_cell(cell: Cell, is_text: bool, is_head: bool) -> str:
-    text = html.escape(cell.text)
-    text = {"best": f"<b>{text}</b>", "tied": f'{text}<sup title="tied with the best">=</sup>', "": text}[cell.mark]
-    tag = "th scope=row" if is_head else "td" if is_text else 'td class="number"'
-    return f"<{tag}>{text}</{tag.split()[0]}>"
+    return environment.get_template(template).render(**values)
 
 
 def to_csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

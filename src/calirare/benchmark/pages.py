@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from calirare.benchmark.comparison import comparison_overview, comparison_table, pairs
-from calirare.benchmark.formats import Table, to_csv, to_html, to_latex, to_markdown
+from calirare.benchmark.formats import Table, render, to_csv, to_latex, to_markdown
 from calirare.benchmark.grid import Entry
 from calirare.benchmark.paper import TableName
 from calirare.benchmark.provenance import versions
@@ -167,33 +166,8 @@ def markdown_page(results: Results, statistics: Table, parts: Sequence[Part], co
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-_STYLE = """
-:root{color-scheme:light dark}
-body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;padding:0 1rem;max-width:100rem}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums;white-space:nowrap}
-th,td{padding:.25rem .6rem;border-bottom:1px solid #8884;text-align:left}
-.number{text-align:right}
-thead th{position:sticky;top:0;background:Canvas;border-bottom:2px solid #888}
-tbody th{position:sticky;left:0;background:Canvas;font-weight:600}
-tbody tr:hover td,tbody tr:hover th{background:color-mix(in srgb,Canvas 92%,CanvasText)}
-.scroll{overflow-x:auto}
-pre{overflow-x:auto;padding:.6rem;border:1px solid #8886}
-nav a{margin-right:1rem}
-"""
-
-
 def html_page(results: Results, statistics: Table, parts: Sequence[Part], command: str) -> str:
     """One page that needs nothing else."""
-    facts = "".join(f"<p>{html.escape(fact)}</p>" for fact in _facts(results))
-    links = [(statistics.name, statistics.title), *((part.name, _TITLES[part.name]) for part in parts)]
-    nav = "".join(f'<a href="#{name}">{html.escape(title)}</a>' for name, title in links)
-    body = [to_html(statistics)]
-    for part in parts:
-        inner = "".join(to_html(table) for table in part.tables)
-        body.append(f'<section id="{part.name}"><h2>{html.escape(_TITLES[part.name])}</h2>\n{inner}</section>\n')
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1"><title>calirare: results</title>'
-        f"<style>{_STYLE}</style></head><body>\n<h1>Results</h1>\n<nav>{nav}</nav>\n"
-        f"<pre>{html.escape(command)}</pre>\n{facts}\n{''.join(body)}</body></html>\n"
+    return render(
+        "page.html", statistics=statistics, parts=parts, titles=_TITLES, command=command, facts=_facts(results)
     )

@@ -150,6 +150,9 @@ def plot(
 def wilson_interval(share: np.ndarray, count: np.ndarray, coverage: float) -> tuple[np.ndarray, np.ndarray]:
     """Wilson's interval of a share seen in `count` trials; NaN where there is none.
 
+    SciPy's `binomtest(…).proportion_ci` takes one bin at a time and whole numbers of hits; nodes tied across bins share
+    theirs. The tests compare the two.
+
     >>> lower, upper = wilson_interval(np.array([1.0]), np.array([3]), 0.95)
     >>> lower.round(3), upper.round(3)
     (array([0.439]), array([1.]))

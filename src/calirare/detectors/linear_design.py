@@ -1,0 +1,234 @@
+"""The columns that a linear model reads: normal scores of dense columns, words seen from landmarks, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from calirare.data.graph import RareGraph
+from calirare.detectors.base import DetectorInputs, LabelledNodes, State
+from calirare.detectors.squash import Squash
+from calirare.detectors.stored import need, numbers, whole
+from calirare.detectors.words import LikenessToLandmarks, WordColumns, WordHops, choose_landmarks
+from calirare.errors import InputError
+from calirare.features.columns import ColumnGroup, Columns
+
+MOST_HOPS = 3
+_DIRECTION = "words, direction "
+"""Columns that say in part what the words say in full."""
+_BLOCK = 32_768
+_STRONGEST_WORDS = 32
+_WHERE = ("", ", mean over neighbours", ", mean over neighbours two steps away", ", mean over neighbours {} steps away")
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A node's score, taken apart: `base` `(K,)` and `shares` `(D, K)` add up to it."""
+
+    base: np.ndarray
+    names: tuple[str, ...]
+    groups: tuple[ColumnGroup, ...]
+    shares: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Which columns there are, how each is made, and those of the labelled nodes.
+
+    Args:
+        num_columns: How many dense columns a graph has.
+        dense: Which of them are read.
+        squash: Their normal scores.
+        middle: Their means among the labelled nodes.
+        words: Columns of words, or None.
+        hops: How far the neighbours' columns reach.
+        labelled: `(n, R)`; empty once restored.
+        ties: See `WithoutGroups`.
+    """
+
+    num_columns: int
+    dense: np.ndarray
+    squash: Squash
+    middle: np.ndarray
+    words: WordColumns | None
+    hops: int
+    labelled: np.ndarray
+    ties: tuple[np.ndarray, np.ndarray] | None
+
+    @property
+    def num_word_columns(self) -> int:
+        return 0 if self.words is None else self.words.turn.shape[1]
+
+    @property
+    def size(self) -> int:
+        return self.num_word_columns + len(self.dense)
+
+    def _dense(self, values: np.ndarray) -> np.ndarray:
+        return (self.squash(values[:, self.dense]) - self.middle) / np.sqrt(max(len(self.dense), 1))
+
+    def _check(self, columns: Columns) -> None:
+        words = 0 if self.words is None else self.words.rows[0].shape[1]
+        if columns.values.shape[1] != self.num_columns or words and (
+            columns.words is None or columns.words.shape[1] != words
+        ):
+            raise InputError(f"the graph must have the {self.num_columns} columns and {words} words of the fit.")
+
+    def scores(self, inputs: DetectorInputs, theta: np.ndarray) -> np.ndarray:
+        """`(N, K)`: the columns times θ `(R, K)`, without ever holding words of all nodes."""
+        columns = inputs.columns
+        self._check(columns)
+        first, found = self.num_word_columns, np.zeros((inputs.num_nodes, theta.shape[1]))
+        if len(self.dense):
+            for start in range(0, inputs.num_nodes, _BLOCK):
+                block = slice(start, start + _BLOCK)
+                found[block] = self._dense(columns.values[block]) @ theta[first:]
+        if self.words is not None:
+            coefficients, offset = self.words.coefficients(theta[:first])
+            found += _hops_of(inputs).everywhere(coefficients) - offset
+        return found
+
+    def parts(self, inputs: DetectorInputs, node: int, theta: np.ndarray) -> Parts:
+        """What each column adds to a node's scores."""
+        columns = inputs.columns
+        self._check(columns)
+        first = self.num_word_columns
+        values = self._dense(columns.values[[node]])[0]
+        names = [columns.names[k] for k in self.dense]
+        groups = [columns.groups[k] for k in self.dense]
+        shares, base = [values[:, None] * theta[first:]], np.zeros(theta.shape[1])
+        if self.words is not None:
+            coefficients, offset = self.words.coefficients(theta[:first])
+            base = base - offset
+            for hops, matrix in enumerate(coefficients):
+                row = _hops_of(inputs).rows(np.array([node]), hops)
+                named, found = _strongest(row.indices, row.data[:, None] * matrix[row.indices], hops, inputs.graph)
+                names += named
+                groups += ["neighbours" if hops else "own"] * len(named)
+                shares.append(found)
+        return Parts(base, tuple(names), tuple(groups), np.concatenate(shares))
+
+    def state(self) -> State:
+        found: State = {"num_columns": self.num_columns, "dense": self.dense, "middle": self.middle, "hops": self.hops}
+        found |= {f"squash/{name}": value for name, value in self.squash.state().items()}
+        if self.words is not None:
+            found |= {f"words/{name}": value for name, value in self.words.state().items()}
+        return found
+
+    @classmethod
+    def restore(cls, state: State) -> Design:
+        num_columns = whole(state, "num_columns")
+        dense = numbers(state, "dense", 1, kind="i")
+        need(not dense.size or bool(0 <= dense.min() and dense.max() < num_columns), "which columns are read")
+        squash = Squash.restore(_under("squash/", state))
+        need(len(squash.knots) == len(dense), "the knots")
+        middle = numbers(state, "middle", 1, size=len(dense))
+        inside = _under("words/", state)
+        words = WordColumns.restore(inside) if inside else None
+        size = len(dense) + (0 if words is None else words.turn.shape[1])
+        return cls(num_columns, dense, squash, middle, words, whole(state, "hops"), np.empty((0, size)), None)
+
+
+def _under(prefix: str, state: State) -> dict[str, Any]:
+    return {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
+
+
+def _hops_of(inputs: DetectorInputs) -> WordHops:
+    """Made once for a graph."""
+    if "_word_hops" not in vars(inputs):
+        words = inputs.columns.words
+        assert words is not None
+        vars(inputs)["_word_hops"] = WordHops(inputs.graph, words)
+    return vars(inputs)["_word_hops"]  # type: ignore[no-any-return]
+
+
+def _strongest(words: np.ndarray, shares: np.ndarray, hops: int, graph: RareGraph) -> tuple[list[str], np.ndarray]:
+    """The words with the largest shares by name, and all others as one."""
+    where = _WHERE[min(hops, 3)].format(hops)
+    order = np.argsort(-np.abs(shares).max(axis=1), kind="stable") if len(shares) else np.empty(0, dtype=np.int64)
+    kept, rest = order[:_STRONGEST_WORDS], order[_STRONGEST_WORDS:]
+    called = graph.feature_names
+    names = [(called[words[k]] if called else f"word {words[k]}") + where for k in kept]
+    found = shares[kept]
+    if rest.size:
+        names.append(f"{rest.size} other words{where}")
+        found = np.concatenate([found, shares[rest].sum(axis=0, keepdims=True)])
+    return names, found
+
+
+class DesignChoices:
+    """The designs among which left-out likelihood chooses.
+
+    Args:
+        graph: The graph.
+        columns: Its columns.
+        labels: The labels; their classes only choose landmarks, and a label that is left out is no landmark.
+        groups: `(n,)` groups of labels, 0…G-1.
+        hops: What the user wants.
+        seed: Of the landmarks.
+    """
+
+    def __init__(
+        self,
+        graph: RareGraph,
+        columns: Columns,
+        labels: LabelledNodes,
+        groups: np.ndarray,
+        hops: int | Literal["left_out"],
+        seed: int,
+    ) -> None:
+        self.columns, self.labels, self.groups, self.seed = columns, labels, groups, seed
+        self._fixed = hops if isinstance(hops, int) else None
+        self._squash: Squash | None = None
+        self._likeness: LikenessToLandmarks | None = None
+        if columns.words is not None:
+            landmarks = choose_landmarks(labels.y, groups, seed)
+            most = MOST_HOPS if self._fixed is None else self._fixed
+            self._likeness = LikenessToLandmarks.measure(
+                WordHops(graph, columns.words), labels.nodes, landmarks, most
+            )
+        self.first = self._design(min(2, MOST_HOPS) if self._fixed is None else self._fixed, self._likeness is None)
+
+    def others(self) -> Iterator[Design]:
+        """Other numbers of hops."""
+        if self._fixed is not None:
+            return
+        if self._likeness is None:
+            if "neighbours" in self.columns.groups:
+                yield self._design(0, True)
+        else:
+            yield from (self._design(hops, False) for hops in (1, MOST_HOPS))
+
+    def with_dense(self, design: Design) -> Iterator[Design]:
+        """Edges and structure beside the words."""
+        if design.words is not None and self._dense_columns(design.hops).size:
+            yield self._design(design.hops, True)
+
+    def _dense_columns(self, hops: int) -> np.ndarray:
+        kept = [
+            k
+            for k, (name, group) in enumerate(self.columns)
+            if (hops or group != "neighbours") and not (self._likeness and name.startswith(_DIRECTION))
+        ]
+        return np.array(kept, dtype=np.int64)
+
+    def _design(self, hops: int, with_dense: bool) -> Design:
+        if self._squash is None and with_dense:
+            self._squash = Squash.learn(self.columns.values, self.seed)
+        dense = self._dense_columns(hops) if with_dense else np.empty(0, dtype=np.int64)
+        squash = self._squash.take(dense) if self._squash else Squash(np.empty((0, 1)), np.empty((0, 1)))
+        scores = squash(self.columns.values[self.labels.nodes][:, dense])
+        middle = scores.mean(axis=0)
+        blocks = [(scores - middle) / np.sqrt(max(len(dense), 1))]
+        words, ties = None, None
+        if self._likeness is not None:
+            words, found = self._likeness.columns(hops)
+            blocks.insert(0, found)
+            if len(self._likeness.landmarks) < int(self.groups.max()) + 1:
+                vectors = np.zeros((found.shape[1] + len(dense), len(self._likeness.landmarks)))
+                vectors[: found.shape[1]] = words.turn.T
+                ties = vectors, self.groups[self._likeness.landmarks]
+        labelled = np.ascontiguousarray(np.concatenate(blocks, axis=1))
+        return Design(self.columns.values.shape[1], dense, squash, middle, words, hops, labelled, ties)

@@ -1,0 +1,69 @@
+"""Columns with heavy tails on a common scale: each value's place among those seen, as a normal score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import ndtri
+
+from calirare.detectors.stored import need, numbers
+
+_KNOTS = 64
+_MOST_SEEN = 4_096
+
+
+@dataclass(frozen=True, eq=False)
+class Squash:
+    """Monotone, piecewise linear, flat beyond what was seen: an outlier counts as the largest value known.
+
+    A value that many share has the middle of their ranks, so that a column of zeros and ones stays one.
+
+    Args:
+        knots: `(D, K)` values, ascending.
+        scores: `(D, K)` their normal scores.
+
+    >>> squash = Squash.learn(np.array([[0.0], [0.0], [1.0], [100.0]]), seed=0)
+    >>> squash(np.array([[0.0], [1.0], [100.0], [1e9]])).round(2).ravel().tolist()
+    [-0.67, 0.32, 1.15, 1.15]
+    """
+
+    knots: np.ndarray
+    scores: np.ndarray
+
+    @classmethod
+    def learn(cls, values: np.ndarray, seed: int) -> Self:
+        """From rows drawn at random; labels are not needed."""
+        seen = values
+        if len(values) > _MOST_SEEN:
+            seen = values[np.sort(np.random.default_rng(seed).permutation(len(values))[:_MOST_SEEN])]
+        ranked = np.sort(seen.astype(np.float64), axis=0)
+        places = np.unique(np.linspace(0, len(ranked) - 1, _KNOTS).round().astype(np.int64))
+        knots, scores = np.ascontiguousarray(ranked[places].T), np.empty((values.shape[1], len(places)))
+        for k, column in enumerate(ranked.T):
+            below, until = np.searchsorted(column, knots[k]), np.searchsorted(column, knots[k], side="right")
+            scores[k] = ndtri((below + until) / (2 * len(column)))
+        return cls(knots, scores)
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        """Normal scores, float64."""
+        found = np.empty(values.shape)
+        for k, column in enumerate(values.T):
+            found[:, k] = np.interp(column, self.knots[k], self.scores[k])
+        return found
+
+    def take(self, columns: np.ndarray) -> Squash:
+        """Some of the columns."""
+        return Squash(self.knots[columns], self.scores[columns])
+
+    def state(self) -> dict[str, Any]:
+        return {"knots": self.knots, "scores": self.scores}
+
+    @classmethod
+    def restore(cls, state: dict[str, Any]) -> Squash:
+        knots = numbers(state, "knots", 2)
+        scores = numbers(state, "scores", 2, size=len(knots))
+        need(knots.shape == scores.shape and knots.shape[1] > 0, "knots and scores must match")
+        need(bool((np.diff(knots) >= 0).all() and (np.diff(scores) >= 0).all()), "knots must ascend")
+        return cls(knots, scores)

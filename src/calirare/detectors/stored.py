@@ -1,0 +1,47 @@
+"""Checks of what a stored detector holds. A file can hold anything, also with a checksum that fits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calirare.errors import ModelFormatError
+
+
+def need(holds: bool, what: str) -> None:
+    """Refuse the state unless `holds`.
+
+    >>> need(False, "the number of hops")
+    Traceback (most recent call last):
+    calirare.errors.ModelFormatError: the stored detector is damaged: the number of hops. Save the model again.
+    """
+    if not holds:
+        raise ModelFormatError(f"the stored detector is damaged: {what}. Save the model again.")
+
+
+def numbers(state: dict[str, Any], name: str, ndim: int, *, size: int | None = None, kind: str = "f") -> np.ndarray:
+    """The array `state[name]`: finite, so many axes, the first of length `size`; float64, or int64 with kind "i"."""
+    array = state.get(name)
+    need(isinstance(array, np.ndarray) and array.ndim == ndim, f"{name!r} must be an array with {ndim} axes")
+    assert isinstance(array, np.ndarray)
+    need(array.dtype.kind == kind, f"{name!r} must hold {'whole ' if kind == 'i' else ''}numbers")
+    need(size is None or len(array) == size, f"{name!r} must have {size} rows")
+    need(bool(np.isfinite(array).all()), f"{name!r} is not finite")
+    return array.astype(np.float64 if kind == "f" else np.int64)
+
+
+def texts(state: dict[str, Any], name: str) -> tuple[str, ...]:
+    """The list of texts `state[name]`."""
+    found = state.get(name)
+    need(isinstance(found, list | tuple) and all(isinstance(one, str) for one in found), f"{name!r} must list texts")
+    assert isinstance(found, list | tuple)
+    return tuple(found)
+
+
+def whole(state: dict[str, Any], name: str, least: int = 0) -> int:
+    """The whole number `state[name]`, at least `least`."""
+    found = state.get(name)
+    need(isinstance(found, int) and not isinstance(found, bool) and found >= least, f"{name!r} must be a whole number")
+    assert isinstance(found, int)
+    return found

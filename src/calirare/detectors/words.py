@@ -1,0 +1,170 @@
+"""Words of a node and of those around it, thousands of sparse columns, seen from a few labelled nodes (*landmarks*).
+
+With X the words (rows of length one), A the row-normalised adjacency and S the landmarks, a node's columns are its
+likeness to each of them, k_S(v) = Σ_h s_h (AʰX)_v · (AʰX)_S, times T = K_SS^(-1/2). A penalised linear model on these
+is one on all words of all hops whose coefficients are mixtures of the landmarks' rows; with every label a landmark
+that is no restriction. Nothing of size nodes × words is ever made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import eigh
+
+from calirare.data.graph import RareGraph
+from calirare.detectors.stored import need, numbers, whole
+from calirare.features.words import unit_rows
+
+MOST_LANDMARKS = 256
+_LEAST_EIGENVALUE = 1e-7
+
+
+def choose_landmarks(y: np.ndarray, groups: np.ndarray, seed: int, most: int = MOST_LANDMARKS) -> np.ndarray:
+    """Rows of the labels that serve as landmarks: one per group, classes in equal numbers as far as they go.
+
+    >>> choose_landmarks(np.array([0, 0, 0, 0, 1, 0]), np.array([0, 1, 2, 3, 4, 0]), seed=0, most=3).tolist()
+    [1, 3, 4]
+    """
+    rows = np.unique(groups, return_index=True)[1]
+    order = np.random.default_rng(seed).permutation(rows)
+    ranks = np.empty(len(order))
+    for label in np.unique(y):
+        mine = y[order] == label
+        ranks[mine] = np.arange(mine.sum())
+    return np.sort(order[np.argsort(ranks, kind="stable")[:most]])
+
+
+def mean_over_neighbours(graph: RareGraph) -> sp.csr_array:
+    """A: the adjacency, each row divided by its sum."""
+    matrix = graph.adjacency().astype(np.float64)
+    total = np.asarray(matrix.sum(axis=1)).ravel()
+    matrix.data /= np.repeat(np.where(total > 0, total, 1.0), np.diff(matrix.indptr))
+    return matrix
+
+
+class WordHops:
+    """X, AX, A²X, … as operators.
+
+    Args:
+        graph: Who is joined to whom.
+        words: `(N, F)` sparse.
+    """
+
+    def __init__(self, graph: RareGraph, words: sp.csr_array) -> None:
+        self.words = unit_rows(words).astype(np.float64)
+        self.mean = mean_over_neighbours(graph)
+
+    def rows(self, nodes: np.ndarray, hops: int) -> sp.csr_array:
+        """`(len(nodes), F)`: (AʰX) of some nodes."""
+        walk = sp.csr_array((np.ones(len(nodes)), nodes, np.arange(len(nodes) + 1)), shape=(len(nodes), len(self)))
+        for _ in range(hops):
+            walk = walk @ self.mean
+        return sp.csr_array(walk @ self.words)
+
+    def __len__(self) -> int:
+        return int(self.mean.shape[0])
+
+    def product(self, nodes: np.ndarray, matrix: np.ndarray, hops: int) -> np.ndarray:
+        """`(len(nodes), k)`: (AʰX)_nodes times `(F, k)`, over the nodes within reach alone."""
+        steps, at = [], nodes
+        for _ in range(hops):
+            step = self.mean[at]
+            at, columns = np.unique(step.indices, return_inverse=True)
+            steps.append(sp.csr_array((step.data, columns, step.indptr), shape=(step.shape[0], len(at))))
+        found = np.asarray(self.words[at] @ matrix)
+        for step in reversed(steps):
+            found = step @ found
+        return found
+
+    def everywhere(self, matrices: list[np.ndarray]) -> np.ndarray:
+        """`(N, k)`: Σ_h AʰX W_h, from the outermost hop inwards."""
+        found = self.words @ matrices[-1]
+        for matrix in reversed(matrices[:-1]):
+            found = self.mean @ found + self.words @ matrix
+        return np.asarray(found)
+
+
+@dataclass(frozen=True, eq=False)
+class LikenessToLandmarks:
+    """For each number of hops how alike the labelled nodes are to the landmarks.
+
+    Args:
+        rows: Per hop `(S, F)` sparse, the landmarks' words.
+        likeness: Per hop `(n, S)`.
+        landmarks: `(S,)` rows of the labels.
+    """
+
+    rows: list[sp.csr_array]
+    likeness: list[np.ndarray]
+    landmarks: np.ndarray
+
+    @classmethod
+    def measure(cls, words: WordHops, nodes: np.ndarray, landmarks: np.ndarray, most_hops: int) -> Self:
+        rows, likeness = [], []
+        for hops in range(most_hops + 1):
+            found = words.rows(nodes[landmarks], hops)
+            found = sp.csr_array(found.astype(np.float32).astype(np.float64))  # as they will be stored
+            table = words.product(nodes, found.T.toarray(), hops)
+            spread = table[landmarks].diagonal().mean() - table[landmarks].mean()
+            scale = 1.0 / max(float(spread), 1e-12)
+            rows.append(sp.csr_array(found * scale))
+            likeness.append(table * scale)
+        return cls(rows, likeness, landmarks)
+
+    def columns(self, hops: int) -> tuple[WordColumns, np.ndarray]:
+        """The columns with this many hops, and those of the labelled nodes, `(n, R)`."""
+        share = 1.0 / (hops + 1)
+        table = share * sum(self.likeness[: hops + 1])
+        values, vectors = eigh(table[self.landmarks])
+        kept = values > _LEAST_EIGENVALUE * max(float(values[-1]), 1e-300)
+        turn = vectors[:, kept] / np.sqrt(values[kept])
+        middle = table.mean(axis=0)
+        rows = [sp.csr_array(matrix * share) for matrix in self.rows[: hops + 1]]
+        return WordColumns(rows, turn, middle), (table - middle) @ turn
+
+
+@dataclass(frozen=True, eq=False)
+class WordColumns:
+    """φ(v) = (Σ_h (AʰX)_v · rows_h - middle) turn.
+
+    Args:
+        rows: Per hop `(S, F)` sparse, scaled.
+        turn: T, `(S, R)`.
+        middle: `(S,)`, the labelled nodes' mean.
+    """
+
+    rows: list[sp.csr_array]
+    turn: np.ndarray
+    middle: np.ndarray
+
+    def coefficients(self, theta: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+        """Per hop `(F, k)`, what each word counts, and `(k,)` what is to be taken off, for θ `(R, k)`."""
+        mixture = self.turn @ theta
+        return [matrix.T @ mixture for matrix in self.rows], self.middle @ mixture
+
+    def state(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"hops": len(self.rows) - 1, "turn": self.turn, "middle": self.middle}
+        for hops, matrix in enumerate(self.rows):
+            found |= {f"data_{hops}": matrix.data, f"indices_{hops}": matrix.indices, f"ends_{hops}": matrix.indptr}
+        return found | {"num_words": self.rows[0].shape[1]}
+
+    @classmethod
+    def restore(cls, state: dict[str, Any]) -> WordColumns:
+        hops, num_words = whole(state, "hops"), whole(state, "num_words", 1)
+        need(hops <= 16, "the number of hops")
+        turn = numbers(state, "turn", 2)
+        middle = numbers(state, "middle", 1, size=len(turn))
+        return cls([_restore_rows(state, hop, (len(turn), num_words)) for hop in range(hops + 1)], turn, middle)
+
+
+def _restore_rows(state: dict[str, Any], hop: int, shape: tuple[int, int]) -> sp.csr_array:
+    ends = numbers(state, f"ends_{hop}", 1, size=shape[0] + 1, kind="i")
+    data = numbers(state, f"data_{hop}", 1)
+    indices = numbers(state, f"indices_{hop}", 1, size=len(data), kind="i")
+    need(ends[0] == 0 and ends[-1] == len(data) and bool((np.diff(ends) >= 0).all()), "the ends of the rows of words")
+    need(not indices.size or bool(0 <= indices.min() and indices.max() < shape[1]), "the columns of words")
+    return sp.csr_array((data, indices, ends), shape=shape)

@@ -11,7 +11,7 @@ from scipy.special import log_softmax
 
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.linear_design import Design, DesignChoices
-from calirare.detectors.logistic import Problem, WithoutGroups, fit_logistic
+from calirare.detectors.logistic import Optimum, Problem, WithoutGroups, fit_logistic
 from calirare.detectors.stored import need, numbers
 from calirare.errors import InputError, LabelError, NotFittedError
 
@@ -25,12 +25,11 @@ _BLOCK = 64
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """One design with one penalty: coefficients `(K, R)`, intercepts `(K,)`, and the likelihood of left-out labels."""
+    """One design with one penalty: an optimum per target (None where no label has the class), and its left-out loss."""
 
     design: Design
     penalty: float
-    theta: np.ndarray
-    intercept: np.ndarray
+    optima: list[Optimum | None]
     score: float
 
 
@@ -70,19 +69,18 @@ class Linear(Detector):
         rows = np.random.default_rng(seed).permutation(n)[:kept]
         self.directions_ = np.zeros((len(targets), size, kept), dtype=np.float32)
         self.rows_ = rows
-        self.theta_, self.intercept_ = best.theta.copy(), best.intercept.copy()
+        self.theta_, self.intercept_ = np.zeros((len(targets), size)), np.full(len(targets), np.log(0.5 / (n + 0.5)))
         left_out = np.empty((n, len(targets)))
-        for k, target in enumerate(targets):
-            found = fit_logistic_or_rest(best, k, target)
-            if found is None:
-                left_out[:, k] = best.intercept[k]
-                continue
-            self.theta_[k], self.intercept_[k] = found
-            problem = Problem(best.design.labelled, target, np.full(n, 1.0 / n))
-            without = WithoutGroups(problem, *found, best.penalty, groups, best.design.ties)
-            directions = without.directions()
-            left_out[:, k] = without.left_out(directions)
-            self.directions_[k] = directions[:, groups[rows]]
+        for k, (target, near) in enumerate(zip(targets, best.optima, strict=True)):
+            left_out[:, k] = self.intercept_[k]
+            if near is not None:
+                problem = Problem(best.design.labelled, target, np.full(n, 1.0 / n))
+                found = fit_logistic(problem, best.penalty, near)
+                without = WithoutGroups(problem, found, best.penalty, groups, best.design.ties)
+                directions = without.directions()
+                self.theta_[k], self.intercept_[k] = found.theta, found.intercept
+                left_out[:, k] = without.left_out(directions)
+                self.directions_[k] = directions[:, groups[rows]]
         self.left_out_ = _as_logits(left_out)
         return self
 
@@ -130,7 +128,9 @@ class Linear(Detector):
         place[self.rows_] = np.arange(len(self.rows_))
         rows = np.asarray(rows)
         if (place[rows] < 0).any():
-            raise InputError(f"only {len(self.rows_)} of {len(place)} left-out models are kept; ask for those in rows_.")
+            raise InputError(
+                f"only {len(self.rows_)} of {len(place)} left-out models are kept; ask for those in rows_."
+            )
         base = self.design_.scores(inputs, self.theta_.T) + self.intercept_
         for start in range(0, len(rows), _BLOCK):
             some = rows[start : start + _BLOCK]
@@ -175,20 +175,12 @@ class Linear(Detector):
         need(isinstance(penalty, float) and 0 < penalty < np.inf, "the penalty")
         self.design_, self.theta_, self.intercept_, self.left_out_ = design, theta, intercept, left_out
         self.rows_, self.directions_, self.num_classes_ = rows, directions, num_classes
-        self.penalty_, self.hops_ = penalty, design.hops
+        self.penalty_, self.hops_ = float(penalty or 0.0), design.hops
         return self
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "theta_"):
             raise NotFittedError("Linear is not fitted; call fit first.")
-
-
-def fit_logistic_or_rest(fit: _Fit, k: int, target: np.ndarray) -> tuple[np.ndarray, float] | None:
-    """The optimum to the last digit, from a fit that stopped near it; None where no label has this class."""
-    if not 0 < target.sum() < len(target):
-        return None
-    problem = Problem(fit.design.labelled, target, np.full(len(target), 1.0 / len(target)))
-    return fit_logistic(problem, fit.penalty, (fit.theta[k], float(fit.intercept[k])))
 
 
 def _targets(labels: LabelledNodes) -> np.ndarray:
@@ -215,17 +207,18 @@ def _rare_against_rest(logits: np.ndarray, rare_class: int) -> tuple[np.ndarray,
 
 
 def _fit(design: Design, penalty: float, targets: np.ndarray, groups: np.ndarray, start: _Fit | None = None) -> _Fit:
-    n, size = design.labelled.shape
-    theta, intercept, score = np.zeros((len(targets), size)), np.full(len(targets), np.log(0.5 / (n + 0.5))), 0.0
+    n, score = len(design.labelled), 0.0
+    optima: list[Optimum | None] = []
     for k, target in enumerate(targets):
         if not 0 < target.sum() < n:
+            optima.append(None)
             continue
         problem = Problem(design.labelled, target, np.full(n, 1.0 / n))
-        begin = None if start is None else (start.theta[k], float(start.intercept[k]))
-        theta[k], intercept[k] = fit_logistic(problem, penalty, begin, tolerance=1e-7)
-        without = WithoutGroups(problem, theta[k], float(intercept[k]), penalty, groups, design.ties)
+        found = fit_logistic(problem, penalty, start.optima[k] if start else None, tolerance=1e-7)
+        without = WithoutGroups(problem, found, penalty, groups, design.ties)
         score += _surprise(without.left_out(without.directions(refine=False)), target)
-    return _Fit(design, penalty, theta, intercept, score)
+        optima.append(Optimum(found.theta, found.intercept, without.gram))
+    return _Fit(design, penalty, optima, score)
 
 
 def _refine(best: _Fit, targets: np.ndarray, groups: np.ndarray) -> _Fit:
@@ -244,8 +237,8 @@ def _surprise(logits: np.ndarray, target: np.ndarray) -> float:
     n = len(target)
     scale = float(logits.std()) or 1.0
     problem = Problem(((logits - logits.mean()) / scale)[:, None], target, np.full(n, 1.0 / n))
-    theta, intercept = fit_logistic(problem, 1e-6, tolerance=1e-10)
-    if theta[0] < 0:
-        share = target.mean()
-        theta, intercept = np.zeros(1), float(np.log(share / (1 - share)))
-    return problem.loss(theta, intercept, 0.0)
+    found = fit_logistic(problem, 1e-6, tolerance=1e-10)
+    if found.theta[0] > 0:
+        return problem.loss(found.theta, found.intercept, 0.0)
+    share = float(target.mean())
+    return -share * float(np.log(share)) - (1 - share) * float(np.log(1 - share))

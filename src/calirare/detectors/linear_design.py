@@ -67,12 +67,14 @@ class Design:
         return self.num_word_columns + len(self.dense)
 
     def _dense(self, values: np.ndarray) -> np.ndarray:
-        return (self.squash(values[:, self.dense]) - self.middle) / np.sqrt(max(len(self.dense), 1))
+        return np.asarray((self.squash(values[:, self.dense]) - self.middle) / np.sqrt(max(len(self.dense), 1)))
 
     def _check(self, columns: Columns) -> None:
         words = 0 if self.words is None else self.words.rows[0].shape[1]
-        if columns.values.shape[1] != self.num_columns or words and (
-            columns.words is None or columns.words.shape[1] != words
+        if (
+            columns.values.shape[1] != self.num_columns
+            or words
+            and (columns.words is None or columns.words.shape[1] != words)
         ):
             raise InputError(f"the graph must have the {self.num_columns} columns and {words} words of the fit.")
 
@@ -186,9 +188,7 @@ class DesignChoices:
         if columns.words is not None:
             landmarks = choose_landmarks(labels.y, groups, seed)
             most = MOST_HOPS if self._fixed is None else self._fixed
-            self._likeness = LikenessToLandmarks.measure(
-                WordHops(graph, columns.words), labels.nodes, landmarks, most
-            )
+            self._likeness = LikenessToLandmarks.measure(WordHops(graph, columns.words), labels.nodes, landmarks, most)
         self.first = self._design(min(2, MOST_HOPS) if self._fixed is None else self._fixed, self._likeness is None)
 
     def others(self) -> Iterator[Design]:
@@ -215,9 +215,9 @@ class DesignChoices:
         return np.array(kept, dtype=np.int64)
 
     def _design(self, hops: int, with_dense: bool) -> Design:
-        if self._squash is None and with_dense:
-            self._squash = Squash.learn(self.columns.values, self.seed)
         dense = self._dense_columns(hops) if with_dense else np.empty(0, dtype=np.int64)
+        if self._squash is None and with_dense:
+            self._squash = Squash.learn(self.columns.values, self.seed, self._dense_columns(1))
         squash = self._squash.take(dense) if self._squash else Squash(np.empty((0, 1)), np.empty((0, 1)))
         scores = squash(self.columns.values[self.labels.nodes][:, dense])
         middle = scores.mean(axis=0)

@@ -18,8 +18,10 @@ _LEAST_LEFT_OVER = 1e-6
 """Of 1 - leverage: a label that holds up a direction alone leaves nothing to say about it."""
 _INTERCEPT_PENALTY = 1e-9
 """Next to nothing: it keeps the system solvable where the classes are separable without columns."""
-_MOST_REFINED = 512
+_MOST_REFINED = 256
 _REFINEMENTS = 2
+_SLOW = 0.3
+"""Of the decrease that the step before promised: beyond it the curvature is taken anew."""
 _FAR = 0.02
 """A change of a logit beyond which one step is not enough."""
 
@@ -47,55 +49,92 @@ class Problem:
         p = expit(z)
         return np.asarray(self.weights * np.maximum(p * (1.0 - p), _LEAST_CURVATURE))
 
-    def gram(self, scale: np.ndarray) -> np.ndarray:
-        """φᵀ diag(scale) φ."""
+    def gram(self, z: np.ndarray) -> np.ndarray:
+        """[φ, 1]ᵀ diag(curvature) [φ, 1], `(R + 1, R + 1)`."""
+        scale = self.curvature(z)
         scaled = self.columns * np.sqrt(scale)[:, None]
-        return np.asarray(scaled.T @ scaled)
+        found = np.empty((scaled.shape[1] + 1,) * 2)
+        found[:-1, :-1] = scaled.T @ scaled
+        found[:-1, -1] = found[-1, :-1] = self.columns.T @ scale
+        found[-1, -1] = scale.sum()
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """θ and b, and the `gram` of a point near them, which serves as curvature for the next fit."""
+
+    theta: np.ndarray
+    intercept: float
+    gram: np.ndarray
 
 
 def fit_logistic(
-    problem: Problem,
-    penalty: float,
-    start: tuple[np.ndarray, float] | None = None,
-    *,
-    tolerance: float = 1e-12,
-    max_steps: int = 60,
-) -> tuple[np.ndarray, float]:
-    """θ and b at the optimum; `tolerance` bounds the decrease that the last Newton step still promised.
+    problem: Problem, penalty: float, start: Optimum | None = None, *, tolerance: float = 1e-13, max_steps: int = 100
+) -> Optimum:
+    """The optimum; `tolerance` bounds the decrease that the last Newton step still promised.
+
+    The curvature is the dear part of a step, so a step uses the last one known and takes it anew only where that
+    made little way.
 
     >>> problem = Problem(np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 0.0]), np.full(3, 1 / 3))
-    >>> theta, intercept = fit_logistic(problem, penalty=1.0)
-    >>> residual = problem.weights * (expit(problem.columns @ theta + intercept) - problem.y)
-    >>> bool(abs(problem.columns.T @ residual + theta).max() < 1e-9 and abs(residual.sum()) < 1e-8)
+    >>> found = fit_logistic(problem, penalty=1.0)
+    >>> residual = problem.weights * (expit(problem.columns @ found.theta + found.intercept) - problem.y)
+    >>> bool(abs(problem.columns.T @ residual + found.theta).max() < 1e-6 and abs(residual.sum()) < 1e-6)
     True
     """
-    share = float(problem.weights @ problem.y)
-    at_rest = float(np.log(share / (1.0 - share)))
-    theta, intercept = start or (np.zeros(problem.columns.shape[1]), at_rest)
-    value = problem.loss(theta, intercept, penalty)
+    if start is None:
+        share = float(problem.weights @ problem.y)
+        intercept = float(np.log(share / (1.0 - share)))
+        start = Optimum(np.zeros(problem.columns.shape[1]), intercept, problem.gram(np.full(len(problem.y), intercept)))
+    theta, intercept, gram = start.theta, start.intercept, start.gram
+    value, before, factor = problem.loss(theta, intercept, penalty), np.inf, _factor(gram, penalty)
     for _ in range(max_steps):
         z = problem.columns @ theta + intercept
-        residual, scale = problem.weights * (expit(z) - problem.y), problem.curvature(z)
+        residual = problem.weights * (expit(z) - problem.y)
         gradient = np.append(problem.columns.T @ residual + penalty * theta, residual.sum())
-        hessian = np.empty((len(theta) + 1, len(theta) + 1))
-        hessian[:-1, :-1] = problem.gram(scale)
-        hessian[:-1, -1] = hessian[-1, :-1] = problem.columns.T @ scale
-        hessian[-1, -1] = scale.sum()
-        hessian.flat[:: len(hessian) + 1] += np.append(np.full(len(theta), penalty), _INTERCEPT_PENALTY)
-        step = cho_solve(cho_factor(hessian, lower=True, overwrite_a=True), gradient)
-        decrease, size = float(gradient @ step), 1.0
+        step = cho_solve(factor, gradient)
+        decrease = float(gradient @ step)
         if decrease < tolerance:
             break
-        while size > 1e-8:
-            moved = theta - size * step[:-1], intercept - size * float(step[-1])
-            now = problem.loss(*moved, penalty)
-            if now <= value - 1e-4 * size * decrease:
-                break
-            size /= 2
-        else:
+        if decrease > _SLOW * before:
+            gram = problem.gram(z)
+            factor = _factor(gram, penalty)
+            step = cho_solve(factor, gradient)
+            decrease = float(gradient @ step)
+        moved = _along(problem, penalty, theta, intercept, step, value, decrease)
+        if moved is None:
             break
-        (theta, intercept), value = moved, now
-    return theta, intercept
+        theta, intercept, now = moved
+        before, value = decrease, now
+    return Optimum(theta, intercept, gram)
+
+
+def _factor(gram: np.ndarray, penalty: float) -> tuple[np.ndarray, bool]:
+    matrix = gram.copy()
+    matrix.flat[: -1 : len(matrix) + 1] += penalty
+    matrix[-1, -1] += _INTERCEPT_PENALTY
+    return cho_factor(matrix, lower=True, overwrite_a=True)  # type: ignore[no-any-return]
+
+
+def _along(
+    problem: Problem,
+    penalty: float,
+    theta: np.ndarray,
+    intercept: float,
+    step: np.ndarray,
+    value: float,
+    decrease: float,
+) -> tuple[np.ndarray, float, float] | None:
+    """The step, halved until the loss falls; None where it never does."""
+    size = 1.0
+    while size > 1e-6:
+        moved = theta - size * step[:-1], intercept - size * float(step[-1])
+        now = problem.loss(*moved, penalty)
+        if now <= value - 1e-4 * size * decrease:
+            return *moved, now
+        size /= 2
+    return None
 
 
 class WithoutGroups:
@@ -110,8 +149,7 @@ class WithoutGroups:
 
     Args:
         problem: What was fitted.
-        theta: At the optimum.
-        intercept: Likewise.
+        optimum: θ and b.
         penalty: λ.
         groups: `(n,)` numbers 0…G-1, each of them used.
         ties: `(R, T)` and `(T,)`: vectors c and their groups; or None.
@@ -120,17 +158,18 @@ class WithoutGroups:
     def __init__(
         self,
         problem: Problem,
-        theta: np.ndarray,
-        intercept: float,
+        optimum: Optimum,
         penalty: float,
         groups: np.ndarray,
         ties: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
-        self.problem, self.theta, self.intercept, self.penalty = problem, theta, intercept, penalty
+        self.problem, self.penalty = problem, penalty
+        self.theta, self.intercept = optimum.theta, optimum.intercept
         self.groups, self.num_groups = groups, int(groups.max()) + 1
-        z = problem.columns @ theta + intercept
+        z = problem.columns @ self.theta + self.intercept
         self._residual, self._scale = problem.weights * (expit(z) - problem.y), problem.curvature(z)
-        hessian = problem.gram(self._scale)
+        self.gram = problem.gram(z)
+        hessian = self.gram[:-1, :-1].copy()
         hessian.flat[:: len(hessian) + 1] += penalty
         self._factor = cho_factor(hessian, lower=True, overwrite_a=True)
         self._pulls = cho_solve(self._factor, problem.columns.T)
@@ -169,9 +208,7 @@ class WithoutGroups:
         if places.size:
             tie = self._tie_of[which[places]]
             ends = step[:, places] if start is None else step[:, places] + start[:, None]
-            step[:, places] -= self._tied[:, tie] * (
-                np.einsum("rt,rt->t", self._ties[:, tie], ends) / self._along[tie]
-            )
+            step[:, places] -= self._tied[:, tie] * (np.einsum("rt,rt->t", self._ties[:, tie], ends) / self._along[tie])
         return step
 
     def directions(self, refine: bool = True) -> np.ndarray:
@@ -211,7 +248,7 @@ class WithoutGroups:
 
     def own_changes(self, directions: np.ndarray) -> np.ndarray:
         """`(n,)`: how each label's own logit moves when its group is left out."""
-        return np.einsum("nr,rn->n", self.problem.columns, directions[:, self.groups])
+        return np.asarray(np.einsum("nr,rn->n", self.problem.columns, directions[:, self.groups]))
 
     def left_out(self, directions: np.ndarray) -> np.ndarray:
         """`(n,)` left-out logits."""

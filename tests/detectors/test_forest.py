@@ -1,0 +1,141 @@
+"""The forest: out-of-bag votes against a slow loop, groups that never tell on each other, same seed same bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from column_cases import dense_graph, inputs_of, labels_of
+from scipy.special import logsumexp
+from sklearn.metrics import roc_auc_score
+
+from calirare.detectors.base import LabelledNodes
+from calirare.detectors.forest import Forest, bootstrap_counts
+from calirare.errors import InputError, LabelError, ModelFormatError, NotFittedError
+
+
+def test_out_of_bag_votes_by_a_slow_loop() -> None:
+    graph = dense_graph(num_classes=3)
+    inputs, labels = inputs_of(graph), labels_of(graph, 60)
+    forest = Forest(trees=30, jobs=1).fit(inputs, labels)
+    rows = inputs.columns.values[labels.nodes]
+    for i in range(len(labels)):
+        votes = [
+            forest.trees_.take(np.array([tree])).total(rows[[i]])[0]
+            for tree in range(30)
+            if forest.out_of_bag_[tree, i]
+        ]
+        wanted = forest._logits(np.mean(votes, axis=0)[None])[0]
+        np.testing.assert_allclose(forest.left_out_logits()[i], wanted, atol=1e-10)
+
+
+def test_without_a_label_is_what_the_label_is_told() -> None:
+    graph = dense_graph()
+    inputs, labels = inputs_of(graph), labels_of(graph, 60)
+    forest = Forest(trees=50, jobs=1).fit(inputs, labels)
+    for rows, found in forest.logits_without(inputs, np.array([3, 40, 7])):
+        own = found[labels.nodes[rows], np.arange(len(rows))]
+        np.testing.assert_allclose(own, forest.left_out_logits()[rows], atol=1e-5)
+
+
+def test_every_tree_sees_a_rare_label_and_every_group_is_out_of_some_bag() -> None:
+    y = np.array([1, 1, 1] + [0] * 60)
+    counts = bootstrap_counts(y, np.arange(63), 100, seed=0)
+    assert (counts[:, :3].sum(axis=1) == 3).all() and (counts[:, 3:].sum(axis=1) == 60).all()
+    assert (counts == 0).any(axis=0).all()
+    assert (bootstrap_counts(np.array([1, 0, 0]), np.arange(3), 30, seed=0)[:, 0] == 0).sum() == 10
+
+
+def test_copies_do_not_tell_on_each_other() -> None:
+    graph = dense_graph(num_nodes=120, num_columns=12)
+    once = labels_of(graph, 120, y=np.random.default_rng(5).permutation(graph.y))
+    four = np.repeat(np.arange(120), 4)
+    copies = LabelledNodes(once.nodes[four], once.y[four], once.weights[four] / 4, 2, once.groups[four])
+    apart = LabelledNodes(copies.nodes, copies.y, copies.weights, 2, np.arange(480))
+    inputs = inputs_of(graph)
+
+    def surprise(labels: LabelledNodes) -> float:
+        logits = Forest(trees=60, jobs=1).fit(inputs, labels).left_out_logits()
+        return float((logsumexp(logits, axis=1) - logits[np.arange(len(labels)), labels.y]).mean())
+
+    assert surprise(copies) > 0.95 * surprise(once)
+    assert surprise(apart) < 0.8 * surprise(once)
+
+
+@pytest.mark.parametrize(("columns", "count"), [(5, 100), (100, 300)])
+def test_random_labels_stay_unexplained(columns: int, count: int) -> None:
+    graph = dense_graph(num_nodes=500, num_columns=columns)
+    inputs, found = inputs_of(graph), []
+    for seed in range(3):
+        y = (np.random.default_rng(seed).random(count) < 0.3).astype(np.int64)
+        labels = labels_of(graph, count, y=y)
+        logits = Forest(trees=60, jobs=1).fit(inputs, labels, seed=seed).left_out_logits()
+        found.append(roc_auc_score(y, logits[:, 1] - logits[:, 0]))
+    assert 0.4 < np.mean(found) < 0.6
+
+
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_contributions_add_up(num_classes: int) -> None:
+    graph = dense_graph(num_classes=num_classes)
+    inputs = inputs_of(graph)
+    forest = Forest(trees=40, jobs=1).fit(inputs, labels_of(graph, 80))
+    logits = forest.logits(inputs)
+    for node in (0, 5, 17):
+        for rare in range(num_classes):
+            others = logsumexp(np.delete(logits[node], rare))
+            assert forest.contributions(inputs, node, rare).logit == pytest.approx(
+                logits[node, rare] - others, abs=1e-9
+            )
+    strongest = np.abs(np.sum([forest.contributions(inputs, node, 1).shares for node in range(20)], axis=0)).argmax()
+    assert inputs.columns.names[strongest].startswith("attribute")
+
+
+def test_same_seed_same_bytes_whatever_the_threads() -> None:
+    graph = dense_graph()
+    inputs, labels = inputs_of(graph), labels_of(graph, 80)
+    one, two = (Forest(trees=20, jobs=jobs).fit(inputs, labels, seed=3).state() for jobs in (1, 2))
+    assert one.keys() == two.keys()
+    for name, value in one.items():
+        np.testing.assert_array_equal(value, two[name])
+
+
+def test_stored_and_restored() -> None:
+    graph = dense_graph()
+    inputs, rows = inputs_of(graph), np.array([1, 2])
+    forest = Forest(trees=20, jobs=1).fit(inputs, labels_of(graph, 80))
+    again = Forest(trees=20, jobs=1).restore(forest.state())
+    np.testing.assert_array_equal(again.logits(inputs), forest.logits(inputs))
+    np.testing.assert_array_equal(again.left_out_logits(), forest.left_out_logits())
+    (_, first), (_, second) = next(forest.logits_without(inputs, rows)), next(again.logits_without(inputs, rows))
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("prior", np.array([2.0, -1.0])),
+        ("groups", np.full(80, 80)),
+        ("out_of_bag", np.zeros((20, 3), dtype=np.uint8)),
+        ("left_out", np.full((80, 2), np.nan)),
+        ("left_out", np.zeros((80, 3))),
+        ("num_groups", "many"),
+    ],
+)
+def test_refuses_a_damaged_state(name: str, value: object) -> None:
+    graph = dense_graph()
+    state = Forest(trees=20, jobs=1).fit(inputs_of(graph), labels_of(graph, 80)).state()
+    with pytest.raises(ModelFormatError, match="damaged"):
+        Forest().restore(state | {name: value})
+
+
+def test_refuses_what_makes_no_sense() -> None:
+    graph = dense_graph()
+    inputs, labels = inputs_of(graph), labels_of(graph, 40)
+    with pytest.raises(InputError, match="trees must be a whole number"):
+        Forest(trees=0).fit(inputs, labels)
+    with pytest.raises(LabelError, match="single class"):
+        Forest().fit(inputs, labels.take(np.flatnonzero(labels.y == 0)))
+    with pytest.raises(NotFittedError):
+        Forest().logits(inputs)
+    forest = Forest(trees=5, jobs=1).fit(inputs, labels)
+    with pytest.raises(InputError, match="columns of the fit"):
+        forest.logits(inputs_of(dense_graph(num_columns=6)))

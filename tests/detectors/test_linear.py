@@ -1,0 +1,260 @@
+"""The linear detector: left-out logits and choices against real refits, words against dense algebra."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from column_cases import dense_graph, inputs_of, labels_of, word_graph
+from scipy.optimize import minimize
+from scipy.special import expit, logsumexp
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+from calirare.detectors.base import LabelledNodes
+from calirare.detectors.linear import Linear
+from calirare.detectors.logistic import Problem, WithoutGroups, fit_logistic
+from calirare.errors import InputError, LabelError, ModelFormatError, NotFittedError
+
+
+def refit_without(problem: Problem, intercept: float, penalty: float, rows: np.ndarray) -> np.ndarray:
+    """θ without some labels and with the intercept held, by a general minimiser."""
+    kept = np.setdiff1d(np.arange(len(problem.y)), rows)
+    columns, y, weights = problem.columns[kept], problem.y[kept], problem.weights[kept]
+
+    def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        z = columns @ theta + intercept
+        value = weights @ (np.logaddexp(0, z) - y * z) + penalty / 2 * theta @ theta
+        return value, columns.T @ (weights * (expit(z) - y)) + penalty * theta
+
+    start = np.zeros(columns.shape[1])
+    options = {"maxiter": 10_000, "ftol": 1e-15, "gtol": 1e-9}
+    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x)
+
+
+def random_problem(n: int = 60, size: int = 8, seed: int = 0) -> Problem:
+    rng = np.random.default_rng(seed)
+    columns = rng.standard_normal((n, size)) / np.sqrt(size)
+    y = (columns[:, 0] * 3 + rng.standard_normal(n) > 0.8).astype(np.float64)
+    return Problem(columns, y, np.full(n, 1 / n))
+
+
+@pytest.mark.parametrize("penalty", [1e-1, 1e-2, 1e-3])
+def test_optimum_is_scikit_learns(penalty: float) -> None:
+    problem = random_problem()
+    optimum = fit_logistic(problem, penalty)
+    theta, intercept = optimum.theta, optimum.intercept
+    peer = LogisticRegression(C=1 / (penalty * len(problem.y)), tol=1e-10, max_iter=10_000)
+    peer.fit(problem.columns, problem.y)
+    np.testing.assert_allclose(theta, peer.coef_[0], atol=1e-4)
+    assert intercept == pytest.approx(peer.intercept_[0], abs=1e-4)
+
+
+@pytest.mark.parametrize("penalty", [1e-1, 1e-2, 3e-3])
+@pytest.mark.parametrize("several", [False, True])
+def test_left_out_is_a_refit(penalty: float, several: bool) -> None:
+    problem = random_problem()
+    groups = np.arange(60) // 3 if several else np.arange(60)
+    optimum = fit_logistic(problem, penalty)
+    theta, intercept = optimum.theta, optimum.intercept
+    without = WithoutGroups(problem, optimum, penalty, groups)
+    directions = without.directions()
+    left_out = without.left_out(directions)
+    for group in range(groups.max() + 1):
+        rows = np.flatnonzero(groups == group)
+        wanted = refit_without(problem, intercept, penalty, rows)
+        np.testing.assert_allclose(theta + directions[:, group], wanted, atol=2e-2 * np.abs(wanted).max())
+        np.testing.assert_allclose(left_out[rows], problem.columns[rows] @ wanted + intercept, atol=1e-2)
+
+
+def test_a_tied_column_goes_with_its_label() -> None:
+    """Left out with a tie: the refit in which cᵀθ = 0."""
+    problem, penalty, rng = random_problem(), 1e-2, np.random.default_rng(1)
+    ties = rng.standard_normal((8, 2))
+    optimum = fit_logistic(problem, penalty)
+    theta, intercept = optimum.theta, optimum.intercept
+    without = WithoutGroups(problem, optimum, penalty, np.arange(60), (ties, np.array([4, 9])))
+    found = without.directions()
+    for tie, row in ((0, 4), (1, 9)):
+        free = np.linalg.svd(ties[:, [tie]].T)[2][1:].T
+        wanted = free @ refit_without(
+            Problem(problem.columns @ free, problem.y, problem.weights), intercept, penalty, np.array([row])
+        )
+        assert abs(ties[:, tie] @ (theta + found[:, row])) < 1e-10
+        # Two steps with one curvature: a tie moves further than one label does.
+        assert np.abs(theta + found[:, row] - wanted).max() < 0.1 * np.abs(theta - wanted).max()
+
+
+def left_out_surprise(detector: Linear, labels: LabelledNodes) -> float:
+    logits = detector.left_out_logits()
+    return float((logsumexp(logits, axis=1) - logits[np.arange(len(labels)), labels.y]).mean())
+
+
+@pytest.mark.slow
+def test_penalty_is_the_one_that_refits_choose() -> None:
+    graph = dense_graph(num_nodes=200)
+    inputs, labels = inputs_of(graph), labels_of(graph, 60)
+    chosen = Linear(hops=1).fit(inputs, labels)
+
+    def surprise_of_refits(penalty: float) -> float:
+        design = Linear(penalty=penalty, hops=1).fit(inputs, labels).design_
+        problem = Problem(design.labelled, labels.y.astype(np.float64), np.full(60, 1 / 60))
+        intercept = fit_logistic(problem, penalty).intercept
+        z = np.array(
+            [problem.columns[i] @ refit_without(problem, intercept, penalty, np.array([i])) for i in range(60)]
+        )
+        peer = LogisticRegression(C=1e6).fit(z[:, None], labels.y)
+        return float(-peer.predict_log_proba(z[:, None])[np.arange(60), labels.y].mean())
+
+    grid = 10 ** np.arange(-4.5, -0.9, 0.5)
+    surprises = [surprise_of_refits(penalty) for penalty in grid]
+    assert surprise_of_refits(chosen.penalty_) <= min(surprises) + 2e-3
+
+
+def test_words_are_all_words_of_all_hops() -> None:
+    """With every label a landmark, the model is ridge-penalised on [X, AX] written out, scaled and centred."""
+    graph = word_graph(num_nodes=120)
+    inputs, labels = inputs_of(graph), labels_of(graph, 50)
+    detector = Linear(penalty=1e-2, hops=1).fit(inputs, labels)
+    words = graph.x.toarray().astype(np.float64)  # type: ignore[union-attr]
+    words /= np.maximum(np.linalg.norm(words, axis=1, keepdims=True), 1e-12)
+    adjacency = graph.adjacency().toarray()
+    mean = adjacency / np.maximum(adjacency.sum(axis=1, keepdims=True), 1e-12)
+    blocks = []
+    for block in (words, mean @ words):
+        gram = block[labels.nodes] @ block[labels.nodes].T
+        blocks.append(block / np.sqrt(2 * (gram.diagonal().mean() - gram.mean())))
+    columns = np.concatenate(blocks, axis=1)
+    columns -= columns[labels.nodes].mean(axis=0)
+    if detector.design_.dense.size:
+        pytest.skip("left-out likelihood took the structure too")
+    problem = Problem(columns[labels.nodes], labels.y.astype(np.float64), np.full(50, 1 / 50))
+    optimum = fit_logistic(problem, 1e-2)
+    theta, intercept = optimum.theta, optimum.intercept
+    logits = detector.logits(inputs)
+    np.testing.assert_allclose(logits[:, 1] - logits[:, 0], columns @ theta + intercept, atol=1e-4)
+    for i in (0, 7, 20):
+        wanted = columns[labels.nodes[i]] @ refit_without(problem, intercept, 1e-2, np.array([i])) + intercept
+        found = detector.left_out_logits()[i]
+        assert found[1] - found[0] == pytest.approx(wanted, abs=1e-2)
+
+
+@pytest.mark.parametrize("make", [dense_graph, word_graph])
+def test_without_a_label_is_what_the_label_is_told(make: Any) -> None:
+    graph = make()
+    inputs, labels = inputs_of(graph), labels_of(graph, 70)
+    detector = Linear().fit(inputs, labels)
+    for rows, found in detector.logits_without(inputs, np.array([3, 40, 7])):
+        own = found[labels.nodes[rows], np.arange(len(rows))]
+        np.testing.assert_allclose(own, detector.left_out_logits()[rows], atol=1e-4)
+
+
+@pytest.mark.slow
+def test_landmarks_do_not_flatter() -> None:
+    """More labels than landmarks, random labels: being a landmark must tell nothing."""
+    graph = word_graph(num_nodes=700)
+    inputs, found = inputs_of(graph), []
+    for seed in range(3):
+        y = (np.random.default_rng(seed).random(600) < 0.15).astype(np.int64)
+        detector = Linear().fit(inputs, labels_of(graph, 600, y=y), seed=seed)
+        logits = detector.left_out_logits()
+        found.append(roc_auc_score(y, logits[:, 1] - logits[:, 0]))
+    assert 0.43 < np.mean(found) < 0.57
+
+
+@pytest.mark.parametrize(("columns", "count"), [(5, 50), (50, 200), (200, 300)])
+def test_random_labels_stay_unexplained(columns: int, count: int) -> None:
+    graph = dense_graph(num_nodes=600, num_columns=columns)
+    inputs, found = inputs_of(graph), []
+    for seed in range(4):
+        y = (np.random.default_rng(seed).random(count) < 0.3).astype(np.int64)
+        logits = Linear().fit(inputs, labels_of(graph, count, y=y)).left_out_logits()
+        found.append(roc_auc_score(y, logits[:, 1] - logits[:, 0]))
+    assert 0.4 < np.mean(found) < 0.6
+
+
+def test_copies_do_not_tell_on_each_other() -> None:
+    graph = dense_graph(num_nodes=100, num_columns=15)
+    once = labels_of(graph, 100)
+    four = np.repeat(np.arange(100), 4)
+    copies = LabelledNodes(once.nodes[four], once.y[four], once.weights[four] / 4, 2, once.groups[four])
+    apart = LabelledNodes(copies.nodes, copies.y, copies.weights, 2, np.arange(400))
+    inputs, detector = inputs_of(graph), Linear(penalty=1e-3)
+    alone = left_out_surprise(detector.fit(inputs, once), once)
+    assert left_out_surprise(detector.fit(inputs, copies), copies) == pytest.approx(alone, rel=0.02)
+    assert left_out_surprise(detector.fit(inputs, apart), apart) < 0.9 * alone
+
+
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_contributions_add_up(num_classes: int) -> None:
+    graph = dense_graph(num_classes=num_classes)
+    inputs = inputs_of(graph)
+    detector = Linear().fit(inputs, labels_of(graph, 80))
+    logits = detector.logits(inputs)
+    for node in (0, 5, 17):
+        for rare in range(num_classes):
+            others = logsumexp(np.delete(logits[node], rare))
+            found = detector.contributions(inputs, node, rare)
+            assert found.logit == pytest.approx(logits[node, rare] - others, abs=1e-9)
+
+
+def test_contributions_name_the_words() -> None:
+    graph = word_graph()
+    inputs = inputs_of(graph)
+    detector = Linear(hops=2).fit(inputs, labels_of(graph, 80))
+    logits = detector.logits(inputs)
+    found = detector.contributions(inputs, 4, 1)
+    assert found.logit == pytest.approx(logits[4, 1] - logits[4, 0], abs=1e-9)
+    assert any(name.startswith("word ") and name.endswith("two steps away") for name in found.names)
+    assert len(found.names) == len(found.groups) == len(found.shares)
+
+
+@pytest.mark.parametrize("make", [dense_graph, word_graph])
+def test_same_seed_same_bytes_stored_and_restored(make: Any) -> None:
+    graph = make()
+    inputs, labels = inputs_of(graph), labels_of(graph, 70)
+    detector, twin = (Linear().fit(inputs, labels, seed=2) for _ in range(2))
+    state = detector.state()
+    for name, value in twin.state().items():
+        np.testing.assert_array_equal(value, state[name])
+    again = Linear().restore(state)
+    np.testing.assert_array_equal(again.logits(inputs), detector.logits(inputs))
+    np.testing.assert_array_equal(again.left_out_logits(), detector.left_out_logits())
+    first, second = (next(one.logits_without(inputs, np.array([1, 5])))[1] for one in (detector, again))
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("theta", np.full((1, 3), np.nan)),
+        ("theta", np.zeros((2, 3))),
+        ("rows", np.array([100])),
+        ("dense", np.array([10**6])),
+        ("squash/knots", np.zeros((2, 2))),
+        ("penalty", "weak"),
+        ("words/indices_0", np.array([-1])),
+        ("words/ends_0", np.array([0, 99, 3])),
+        ("words/hops", 10**9),
+        ("hops", None),
+    ],
+)
+def test_refuses_a_damaged_state(name: str, value: object) -> None:
+    graph = word_graph()
+    state = Linear().fit(inputs_of(graph), labels_of(graph, 70)).state()
+    with pytest.raises(ModelFormatError, match="damaged"):
+        Linear().restore(state | {name: value})
+
+
+def test_refuses_what_makes_no_sense() -> None:
+    graph = dense_graph()
+    inputs, labels = inputs_of(graph), labels_of(graph, 40)
+    with pytest.raises(InputError, match="penalty must be"):
+        Linear(penalty=-1.0).fit(inputs, labels)
+    with pytest.raises(InputError, match="hops must be"):
+        Linear(hops=1.5).fit(inputs, labels)  # type: ignore[arg-type]
+    with pytest.raises(LabelError, match="single class"):
+        Linear().fit(inputs, labels.take(np.flatnonzero(labels.y == 0)))
+    with pytest.raises(NotFittedError):
+        Linear().logits(inputs)

@@ -77,7 +77,7 @@ def left_out() -> Any:
     """Labels as fitted and left out, and the calibration map that each teaches."""
     graph, clf, unseen = network(
         num_features=60, labelled_share=0.1
-    )  # many columns, few labels: easy to learn by heart
+    )  # many columns, few labels: easy to memorise
     trained = clf._trained
     fitted, honest = trained.logits[clf.labelled_nodes_], clf.left_out_.logits
     y, rare = clf.labelled_y_, clf.labelled_y_ == 1

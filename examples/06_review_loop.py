@@ -1,6 +1,6 @@
-"""Active review loop: look at the review queue, refit with the answers, look again.
+"""Active review loop: review the queue, refit with the answers, review again.
 
-A simulated reviewer answers what triage asks. Beside it: the same number of looks spent on accounts drawn at random.
+A simulated reviewer answers what triage asks. Beside it: the same number of reviews spent on accounts drawn at random.
 
 python examples/06_review_loop.py --out pictures
 """
@@ -20,7 +20,7 @@ parser.add_argument("--out", type=Path, default=Path("pictures"), help="folder f
 parser.add_argument("--nodes", type=int, default=3_000)
 parser.add_argument("--epochs", type=int, default=200)
 parser.add_argument("--rounds", type=int, default=5)
-parser.add_argument("--looks", type=int, default=60, help="looks in each round")
+parser.add_argument("--reviews", type=int, default=60, help="reviews in each round")
 args = parser.parse_args()
 
 graph = cr.make_transactions(num_nodes=args.nodes, labelled_share=0.1, seed=0)
@@ -39,12 +39,12 @@ def refit(y: np.ndarray) -> cr.RareCategoryClassifier:
 
 
 def by_triage(clf: cr.RareCategoryClassifier, asked: np.ndarray) -> np.ndarray:
-    queue = cr.triage(clf, graph, cost_miss=50, cost_alarm=5, cost_review=1, budget=args.looks, nodes=asked)
+    queue = cr.triage(clf, graph, cost_miss=50, cost_alarm=5, cost_review=1, budget=args.reviews, nodes=asked)
     return queue.node[queue.action == "review"]
 
 
 def at_random(clf: cr.RareCategoryClassifier, asked: np.ndarray) -> np.ndarray:
-    return rng.choice(asked, min(args.looks, asked.size), replace=False)
+    return rng.choice(asked, min(args.reviews, asked.size), replace=False)
 
 
 history = {}
@@ -56,24 +56,24 @@ for name, choose in (("triage", by_triage), ("at random", at_random)):
         fraud = int((y[open_nodes] == 1).sum())
         found.append((negative_log_likelihood(answers[test], p), average_precision(answers[test] == 1, p[:, 1]), fraud))
         numbers = f"NLL {found[-1][0]:.3f}, average precision {found[-1][1]:.3f}, fraud found {fraud}"
-        print(f"{name:9s} after {turn * args.looks:3d} looks: {numbers}")
+        print(f"{name:9s} after {turn * args.reviews:3d} reviews: {numbers}")
         chosen = choose(clf, open_nodes[y[open_nodes] == UNKNOWN])
         y[chosen] = answers[chosen]
     history[name] = np.array(found)
 
-looks = np.arange(args.rounds + 1) * args.looks
+reviews = np.arange(args.rounds + 1) * args.reviews
 with styled():
     figure = new_figure(9.0, 2.9)
     panels = figure.subplots(1, 3)
-    titles = ("NLL on the test accounts", "average precision on them", "fraud found by the looks")
+    titles = ("NLL on the test accounts", "average precision on them", "fraud found by the reviews")
     panels[2].axhline((answers[open_nodes] == 1).sum(), color=GUIDE, linestyle=":", label="all there is")
     for k, (ax, title) in enumerate(zip(panels, titles, strict=True)):
         for name, colour, marker in (("triage", VERMILION, "o"), ("at random", BLUE, "s")):
-            ax.plot(looks, history[name][:, k], color=colour, marker=marker, label=name)
+            ax.plot(reviews, history[name][:, k], color=colour, marker=marker, label=name)
         ax.set_title(title, loc="left")
         ax.margins(y=0.12)
         ax.set_ylim(bottom=0)
-        ax.set_xlabel("looks")
+        ax.set_xlabel("reviews")
         ax.grid(axis="y")
     panels[2].legend(loc="upper left", bbox_to_anchor=(0.0, 0.92))
 print(cr.plots.save(figure, args.out / "06_review_loop", formats=["png"])[0])

@@ -56,7 +56,7 @@ class Cells(HTMLParser):
 
 def test_html_closes_its_tags_and_escapes():
     parser = Cells()
-    parser.feed(render("page.html", statistics=TABLE, parts=[], titles={}, command="calirare", facts=[]))
+    parser.feed(render("page.html", statistics=TABLE, sections=[], titles={}, command="calirare", facts=[]))
     assert not parser.open
     assert parser.text == ["method", "Recall", "ACE†", "label_smoothing", "91.0 ± 0.5", "0.1", "<b>|x", "90.9", "–"]
 

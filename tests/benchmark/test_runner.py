@@ -9,7 +9,7 @@ import pytest
 
 from calirare import RareCategoryClassifier, RareGraph
 from calirare.benchmark import Entry, Settings, run_grid
-from calirare.benchmark.pages import make_part, write_pages
+from calirare.benchmark.pages import make_section, write_pages
 from calirare.benchmark.runner import expected_cost
 from calirare.benchmark.store import RowStore, read_rows
 from calirare.benchmark.work import row_metrics, split_for
@@ -99,7 +99,7 @@ def test_processes_give_the_rows_of_this_process(make_grid, tmp_path):
 def test_files_that_a_killed_run_left_behind_are_ignored(make_grid, tmp_path):
     rows = tmp_path / "rows"
     rows.mkdir()
-    (rows / ".tiny-20-seed0.parquet.abc.part").write_bytes(b"half a fi")
+    (rows / ".tiny-20-seed0.parquet.abc.section").write_bytes(b"half a fi")
     assert run_grid(make_grid("uncalibrated", seeds=1), tmp_path, jobs=1).num_computed == 1
 
 
@@ -123,7 +123,7 @@ def test_what_cannot_be_computed_is_told_and_tried_again(make_grid, tmp_path):
     assert [failure.entry for failure in results.failures] == ["mixup@gin"]
     assert "gcn" in results.failures[0].reason
     assert len(run_grid(grid, tmp_path, jobs=1).failures) == 1
-    write_pages(results, tmp_path, [make_part(results, "calibration", grid.entries)], "calirare benchmark")
+    write_pages(results, tmp_path, [make_section(results, "calibration", grid.entries)], "calirare benchmark")
     assert "1 runs are missing" in (tmp_path / "results.md").read_text()
 
 

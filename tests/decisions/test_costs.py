@@ -132,7 +132,7 @@ def test_prices_per_node_are_those_of_each_node_alone(cases, budget, review_erro
     assert sorted(found.gain[found.action == "review"], reverse=True) == pytest.approx(worth)
 
 
-def test_the_budget_goes_to_the_most_valuable_looks():
+def test_the_budget_goes_to_the_most_valuable_reviews():
     amounts = np.array([10.0, 5_000.0, 100.0, 800.0])
     found = decide(np.full(4, 0.05), Costs(miss=amounts, alarm=50, review=1), budget=2)
     assert found.action.tolist() == ["clear", "review", "clear", "review"]

@@ -15,7 +15,7 @@ SMALL = {
     "03_compare_calibrators": ["--nodes", "600", "--epochs", "4"],
     "04_calibrate_your_model": ["--nodes", "800", "--epochs", "20"],
     "05_triage_with_costs": ["--nodes", "600", "--epochs", "10"],
-    "06_review_loop": ["--nodes", "600", "--epochs", "5", "--rounds", "2", "--looks", "20"],
+    "06_review_loop": ["--nodes", "600", "--epochs", "5", "--rounds", "2", "--reviews", "20"],
     "07_new_method": ["--epochs", "5", "--seeds", "1"],
     "08_the_paper": ["--epochs", "3", "--seeds", "1", "--methods", "uncalibrated,jackknife"],
 }

@@ -52,11 +52,11 @@ def test_attributes_of_every_kind():
     assert "none of the attributes" in words(case_parts.attributes(Comparison([], "x", 0)))
 
 
-def test_where_a_look_never_pays_the_page_says_so(desk):
+def test_where_a_review_never_pays_the_page_says_so(desk):
     costs = Costs(miss=1, alarm=1, review=5)
     view = View(costs)
     said = words(forecast.draw_forecast(view, desk.queue.judge(costs, None).groups))
-    assert "a look never pays" in said and "0.500" in said
+    assert "a review never pays" in said and "0.500" in said
     track = widgets.interval_track(0.4, 0.2, 0.6, costs.thresholds())
     assert "zone-review" not in json.dumps(track, default=lambda one: one.to_plotly_json())
 

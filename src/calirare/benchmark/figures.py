@@ -12,13 +12,14 @@ import numpy as np
 from calirare import plots
 from calirare.benchmark.formats import to_csv
 from calirare.benchmark.grid import Entry, Grid, Settings
-from calirare.benchmark.runner import Progress, run_grid
+from calirare.benchmark.runner import run_grid
 from calirare.benchmark.sources import DatasetSource
 from calirare.benchmark.store import read_rows
 from calirare.benchmark.work import one_thread, split_for
 from calirare.data.archive import write_atomically
 from calirare.data.catalogue.benchmarks import list_benchmarks
 from calirare.data.synthetic import make_transactions
+from calirare.detectors.base import Progress
 from calirare.errors import DataError, InputError
 from calirare.estimator.classifier import RareCategoryClassifier
 

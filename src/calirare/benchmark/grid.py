@@ -171,7 +171,7 @@ class Grid:
             groups = [
                 tuple(group)
                 for _, group in itertools.groupby(
-                    sorted(self.entries, key=lambda entry: self._place(entry)), key=lambda entry: entry.training
+                    sorted(self.entries, key=lambda entry: self._first(entry)), key=lambda entry: entry.training
                 )
             ]
         return [
@@ -182,9 +182,9 @@ class Grid:
             for group in groups
         ]
 
-    def _place(self, entry: Entry) -> int:
+    def _first(self, entry: Entry) -> int:
         """Where the entry's backbone first appears."""
-        return next(place for place, other in enumerate(self.entries) if other.training == entry.training)
+        return next(row for row, other in enumerate(self.entries) if other.training == entry.training)
 
 
 def without(tasks: Iterable[Task], done: set[RowKey]) -> list[Task]:

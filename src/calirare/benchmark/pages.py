@@ -41,7 +41,7 @@ _CSV_HEADER = (
 
 
 @dataclass(frozen=True)
-class Part:
+class Section:
     """One of the paper's tables: its scores and its tables of text."""
 
     name: TableName
@@ -50,7 +50,7 @@ class Part:
     csv: str
 
 
-def make_part(results: Results, name: TableName, entries: Sequence[Entry]) -> Part:
+def make_section(results: Results, name: TableName, entries: Sequence[Entry]) -> Section:
     """The tables of one of the paper's tables, from all rows."""
     keys = [entry.key for entry in entries]
     metrics = _METRICS[name]
@@ -66,7 +66,7 @@ def make_part(results: Results, name: TableName, entries: Sequence[Entry]) -> Pa
                 tables.append(cell_table(book, (source.name, labels), title, metrics, budgets, name))
         beside = comparison_table(book, name, source)
         tables += [beside] if beside else []
-    return Part(name, book, tuple(tables), _csv(results, book, name, metrics))
+    return Section(name, book, tuple(tables), _csv(results, book, name, metrics))
 
 
 def _csv(results: Results, book: ScoreBook, name: TableName, metrics: Sequence[str]) -> str:
@@ -91,7 +91,7 @@ def _csv(results: Results, book: ScoreBook, name: TableName, metrics: Sequence[s
 
 
 def write_pages(
-    results: Results, folder: str | Path, parts: Sequence[Part], command: str, *, docs: str | Path | None = None
+    results: Results, folder: str | Path, sections: Sequence[Section], command: str, *, docs: str | Path | None = None
 ) -> list[Path]:
     """Write every table under `folder`, and the Markdown page to `docs` as well; gives the paths.
 
@@ -100,16 +100,16 @@ def write_pages(
     """
     folder = Path(folder)
     statistics = statistics_table(results.grid.datasets)
-    page = markdown_page(results, statistics, parts, command)
+    page = markdown_page(results, statistics, sections, command)
     contents = {
         folder / "results.md": page,
-        folder / "index.html": html_page(results, statistics, parts, command),
+        folder / "index.html": html_page(results, statistics, sections, command),
         folder / "statistics.tex": to_latex(statistics),
         folder / "statistics.csv": to_csv(statistics.header, [[cell.text for cell in row] for row in statistics.rows]),
     }
-    for part in parts:
-        contents[folder / f"{part.name}.tex"] = "\n".join(to_latex(table) for table in part.tables)
-        contents[folder / f"{part.name}.csv"] = part.csv
+    for section in sections:
+        contents[folder / f"{section.name}.tex"] = "\n".join(to_latex(table) for table in section.tables)
+        contents[folder / f"{section.name}.csv"] = section.csv
     if docs is not None:
         contents[Path(docs)] = page
     contents[folder / "costs.csv"] = _costs(results)
@@ -156,18 +156,18 @@ def _facts(results: Results) -> list[str]:
     return facts
 
 
-def markdown_page(results: Results, statistics: Table, parts: Sequence[Part], command: str) -> str:
+def markdown_page(results: Results, statistics: Table, sections: Sequence[Section], command: str) -> str:
     """The page for the documentation."""
     lines = ["# Results", "", "Made by one command, which also goes on with a run that was interrupted:", ""]
     lines += ["```sh", command, "```", "", *(f"{fact}\n" for fact in _facts(results))]
     lines += [to_markdown(statistics, level=2)]
-    for part in parts:
-        lines += [f"## {_TITLES[part.name]}", "", *(to_markdown(table) for table in part.tables)]
+    for section in sections:
+        lines += [f"## {_TITLES[section.name]}", "", *(to_markdown(table) for table in section.tables)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def html_page(results: Results, statistics: Table, parts: Sequence[Part], command: str) -> str:
+def html_page(results: Results, statistics: Table, sections: Sequence[Section], command: str) -> str:
     """One page that needs nothing else."""
     return render(
-        "page.html", statistics=statistics, parts=parts, titles=_TITLES, command=command, facts=_facts(results)
+        "page.html", statistics=statistics, sections=sections, titles=_TITLES, command=command, facts=_facts(results)
     )

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from calirare.benchmark.grid import Grid, RowKey, Task, without
 from calirare.benchmark.store import RowStore, key_of
 from calirare.benchmark.work import Failure, Row, run_task
+from calirare.detectors.base import Progress
 from calirare.estimator.methods import methods
 from calirare.scoring.backends import mapping
-
-Progress = Callable[[float, str], None]
-"""Called with the share of the work that is done, and what was done last."""
 
 _FOLDS = 5
 _USUAL_SIZE = {"cora": 0.3, "citeseer": 0.35, "pubmed": 1.0, "dblp": 1.0, "facebook": 1.3}
@@ -81,8 +78,8 @@ def run_grid(
 
 def _in_order(grid: Grid, keys: list[RowKey]) -> list[RowKey]:
     """By dataset, labels per class, method as listed, seed."""
-    datasets = {source.name: place for place, source in enumerate(grid.datasets)}
-    entries = {entry.key: place for place, entry in enumerate(grid.entries)}
+    datasets = {source.name: row for row, source in enumerate(grid.datasets)}
+    entries = {entry.key: row for row, entry in enumerate(grid.entries)}
     return sorted(keys, key=lambda key: (datasets[key[0]], key[1], entries[key[3]], key[2]))
 
 

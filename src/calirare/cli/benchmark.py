@@ -60,7 +60,7 @@ def benchmark(
     Rows are stored as they finish: stopped at any moment and started again, the command goes on where it was.
     """
     from calirare.benchmark import run_grid
-    from calirare.benchmark.pages import make_part, write_pages
+    from calirare.benchmark.pages import make_section, write_pages
 
     sys.path.insert(0, "")  # MODULE:CLASS may lie in the folder the command runs in
     chosen = _check_tables(table)
@@ -68,8 +68,8 @@ def benchmark(
     with share_done("Benchmark") as step:
         results = run_grid(grid, out, backend=backend, jobs=jobs, address=address, progress=step)
     with console.working("Writing the tables"):
-        parts = [make_part(results, name, entries[name]) for name in chosen]
-        paths = write_pages(results, out, parts, command_line(context), docs=docs)
+        sections = [make_section(results, name, entries[name]) for name in chosen]
+        paths = write_pages(results, out, sections, command_line(context), docs=docs)
     _show(results, paths, as_json)
 
 

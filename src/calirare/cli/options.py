@@ -23,8 +23,8 @@ def folder(text: str) -> Path:
 Address = Annotated[str | None, typer.Option(help="Of a running Ray cluster; default: a local one.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Backend = Annotated[str, typer.Option(help="loky: processes on this machine; ray: a Ray cluster.")]
-Budget = Annotated[int | None, typer.Option(help="Most looks; default: wherever one pays.")]
-Coverage = Annotated[float, typer.Option(help="How often the intervals and sets shall hold the truth.")]
+Budget = Annotated[int | None, typer.Option(help="Most reviews; default: wherever one pays.")]
+Coverage = Annotated[float, typer.Option(help="How often the intervals and sets hold the truth.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Edges = Annotated[Path, typer.Argument(help="Table of edges: .csv, .parquet or .arrow.", show_default=False)]
 IdColumn = Annotated[str | None, typer.Option("--id", help="Id column of the nodes; default: guessed.")]
@@ -39,8 +39,8 @@ DEFAULT_COSTS = Costs()
 _PRICED = {
     "cost_miss": "Cost of a rare node that is cleared.",
     "cost_alarm": "Cost of an alert on a node that is not rare.",
-    "cost_review": "Cost of a human look at one node.",
-    "review_error": "Share of looks that end in the wrong call.",
+    "cost_review": "Cost of a review at one node.",
+    "review_error": "Share of reviews that end in the wrong call.",
 }
 
 

@@ -1,1 +1,1 @@
-"""From probabilities to alerts, looks and costs."""
+"""From probabilities to alerts, reviews and costs."""

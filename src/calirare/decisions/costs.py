@@ -1,13 +1,13 @@
 """What each call on a node is expected to cost, and the cheapest one.
 
-A probability alone decides nothing. With the price of a missed rare case, of a false alarm and of a human look, the
+A probability alone decides nothing. With the price of a missed rare case, of a false alarm and of a review, the
 expected costs of the three calls on a node with P(rare) = p are
 
     clear   c_miss · p
     alert   c_alarm · (1 − p)
     review  c_review + e · (c_miss · p + c_alarm · (1 − p))
 
-where e (`review_error`, 0 by default) is how often the person who looks is wrong. An alert on a rare node costs nothing:
+where e (`review_error`, 0 by default) is how often the reviewer is wrong. An alert on a rare node costs nothing:
 it has to be handled in any case. All three are lines in p, so the cheapest call is clear below one threshold, alert above
 another, and review between them. Where more is at stake at some nodes (an amount, a limit), a price is a column, and each
 node has thresholds of its own.
@@ -38,8 +38,8 @@ class Thresholds:
     """Where the cheapest call changes.
 
     Args:
-        review: From this P(rare) on a look is cheaper than clearing.
-        alert: From this P(rare) on an alert is cheaper than a look. Not above `review`: a look never pays.
+        review: From this P(rare) on a review is cheaper than clearing.
+        alert: From this P(rare) on an alert is cheaper than a review. Not above `review`: a review never pays.
         alone: Bayes' threshold c_alarm / (c_alarm + c_miss), from which an alert is cheaper than clearing.
     """
 
@@ -49,7 +49,7 @@ class Thresholds:
 
     @property
     def review_pays(self) -> bool:
-        """Whether any probability makes a look worth its cost."""
+        """Whether any probability makes a review worth its cost."""
         return self.review < self.alert
 
 
@@ -60,8 +60,8 @@ class Costs:
     Args:
         miss: A rare node that was cleared.
         alarm: An alert on a node that is not rare.
-        review: A human look at one node.
-        review_error: Share of the looks that end in the wrong call, below 0.5; a number.
+        review: A review by a person at one node.
+        review_error: Share of the reviews that end in the wrong call, below 0.5; a number.
 
     >>> Costs(miss=50, alarm=5, review=1).thresholds()
     Thresholds(review=0.02, alert=0.8, alone=0.09090909090909091)
@@ -160,7 +160,7 @@ class Costs:
         return {"alert": alert, "review": self.review + self.review_error * (alert + clear), "clear": clear}
 
     def realised(self, action: Any, y_rare: Any) -> np.ndarray:
-        """What each action did cost, `(n,)`, once the truth is known; a look's errors enter by their expectation.
+        """What each action did cost, `(n,)`, once the truth is known; a reviewer's errors enter by their expectation.
 
         >>> Costs(50, 5, 1).realised(["alert", "alert", "review", "clear", "clear"], [1, 0, 1, 0, 1])
         array([ 0.,  5.,  1.,  0., 50.])
@@ -203,8 +203,8 @@ class Decisions:
     Args:
         action: `"alert"`, `"review"` or `"clear"`.
         cost: Its expected cost.
-        gain: What a look saves in expectation against the cheaper call without one; negative where it does not pay.
-        waiting: True where a look would pay, but the budget went to nodes that gain more.
+        gain: What a review saves in expectation against the cheaper call without one; negative where it does not pay.
+        waiting: True where a review would pay, but the budget went to nodes that gain more.
     """
 
     action: np.ndarray
@@ -214,12 +214,12 @@ class Decisions:
 
 
 def decide(probability: Any, costs: Costs, budget: int | None = None) -> Decisions:
-    """The cheapest action for each node; with a `budget`, at most that many looks, where they gain most.
+    """The cheapest action for each node; with a `budget`, at most that many reviews, where they gain most.
 
     Args:
         probability: `(n,)` natural P(rare).
         costs: The prices; those per node in the order of `probability`.
-        budget: Most looks that can be had; None: as many as pay. The most valuable come first, equal ones in order.
+        budget: Most reviews that can be had; None: as many as pay. The most valuable come first, equal ones in order.
 
     >>> decide([0.01, 0.05, 0.3, 0.9], Costs(50, 5, 1)).action.tolist()
     ['clear', 'review', 'review', 'alert']

@@ -260,7 +260,7 @@ def _require_natural(clf: RareCategoryClassifier) -> None:
         ).see("guides/costs.md#what-they-decide")
     if clf.calibrator_ is None:
         logger.warning(
-            "method %r does not calibrate: its probabilities, and the costs they foretell, may be far off.", clf.method
+            "method %r does not calibrate: its probabilities, and the costs they predict, may be far off.", clf.method
         )
 
 

@@ -18,8 +18,8 @@ _BLOCK = 8_000_000
 def _quantile(values: Tensor, level: float) -> Tensor:
     """torch.quantile over the second axis, by partial selection from the nearer end instead of a full sort."""
     last = values.shape[1] - 1
-    place = level * last
-    below = min(int(place), max(last - 1, 0))
+    rank = level * last
+    below = min(int(rank), max(last - 1, 0))
     upper_half = below > last // 2
     selected = values.topk(
         last + 1 - below if upper_half else min(below + 2, last + 1), dim=1, largest=upper_half
@@ -28,7 +28,7 @@ def _quantile(values: Tensor, level: float) -> Tensor:
     if last == 0:
         return first
     second = selected[:, last - below - 1] if upper_half else selected[:, below + 1]
-    return torch.lerp(first, second, place - below)
+    return torch.lerp(first, second, rank - below)
 
 
 def jackknife_bounds(

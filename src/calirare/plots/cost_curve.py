@@ -37,7 +37,7 @@ def frame(
     Args:
         y_rare: `(n,)` 1 where the node is rare, else 0; None where labels are missing: `observed` is then NaN.
         scores: `(n,)` P(rare).
-        costs: The prices of a miss and of a false alarm; nobody looks here.
+        costs: The prices of a miss and of a false alarm; nobody reviews here.
         num_thresholds: How many, evenly spaced from 0 to 1.
         coverage: Of the interval.
 

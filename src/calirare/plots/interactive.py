@@ -198,9 +198,9 @@ def _mark_thresholds(layout: Figure, costs: Costs | None) -> None:
     if costs is None or costs.per_node:  # then every node has thresholds of its own
         return
     limits = costs.thresholds()
-    marks = [("alert without a look", limits.alone)]
+    marks = [("alert without a review", limits.alone)]
     if limits.review_pays:
-        marks = [("look", limits.review), *marks, ("alert", limits.alert)]
+        marks = [("review", limits.review), *marks, ("alert", limits.alert)]
     layout["shapes"] = [
         {
             "type": "line",

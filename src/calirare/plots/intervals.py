@@ -66,20 +66,20 @@ def plot(
     """
     table = frame(scores, lower, upper, y_rare=y_rare, node_ids=node_ids, num_nodes=num_nodes)
     count = table["score"].size
-    place = np.arange(count)
+    row = np.arange(count)
     with styled():
         figure, ax = figure_of(ax, 4.6, 0.9 + 0.17 * count)
         for kind, colour in _COLOURS.items():
             picked = table["kind"] == kind
             if picked.any():
-                ax.hlines(place[picked], table["lower"][picked], table["upper"][picked], color=colour, linewidth=1.6)
+                ax.hlines(row[picked], table["lower"][picked], table["upper"][picked], color=colour, linewidth=1.6)
                 marker = "D" if kind == "rare" else "o"
-                ax.plot(table["score"][picked], place[picked], marker, color=colour, label=kind, markersize=4.5)
+                ax.plot(table["score"][picked], row[picked], marker, color=colour, label=kind, markersize=4.5)
         if threshold is not None:
             ax.axvline(threshold, color=GUIDE, linewidth=1, linestyle="--", label=f"threshold {threshold:.3g}")
         low, high = min(0.0, float(table["lower"].min())), max(1.0, float(table["upper"].max()))
         ax.set(xlabel="P(rare)", ylabel="node", xlim=(low - 0.02, high + 0.02), ylim=(count - 0.4, -0.6))
-        ax.set_yticks(place, [str(node) for node in table["node"]])
+        ax.set_yticks(row, [str(node) for node in table["node"]])
         ax.grid(axis="x")
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, columnspacing=1.2)
     return figure

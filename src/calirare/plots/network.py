@@ -34,15 +34,15 @@ def frame(graph: RareGraph, *, max_nodes: int = 1500, seed: int = 0) -> Frame:
 def plot(graph: RareGraph, *, max_nodes: int = 1500, seed: int = 0, ax: Axes | None = None) -> Figure:
     """Nodes and edges, rare nodes on top and marked by shape as well as colour. See `frame`."""
     table = frame(graph, max_nodes=max_nodes, seed=seed)
-    place = np.column_stack([table["x"], table["y"]])
+    position = np.column_stack([table["x"], table["y"]])
     with styled():
         from matplotlib.collections import LineCollection
 
         figure, ax = figure_of(ax, 4.6, 4.6)
         edges = drawn_edges(graph, table["node"])
         once = edges[:, edges[0] < edges[1]].T
-        ax.add_collection(LineCollection(list(place[once]), colors=FAINT, linewidths=0.4, zorder=1))
-        size = float(np.clip(9000 / max(place.shape[0], 1), 5, 40))
+        ax.add_collection(LineCollection(list(position[once]), colors=FAINT, linewidths=0.4, zorder=1))
+        size = float(np.clip(9000 / max(position.shape[0], 1), 5, 40))
         looks: dict[str, dict[str, Any]] = {
             "unknown": {"color": UNKNOWN_LABEL, "marker": "o", "s": size * 0.7, "zorder": 2},
             "normal": {"color": NORMAL, "marker": "o", "s": size, "zorder": 3},
@@ -52,11 +52,15 @@ def plot(graph: RareGraph, *, max_nodes: int = 1500, seed: int = 0, ax: Axes | N
             picked = table["kind"] == kind
             if picked.any():
                 label = f"{_name(graph, kind)} ({int(picked.sum()):,})"
-                ax.scatter(*place[picked].T, linewidths=0.3, edgecolors="white", label=label, **look)
+                ax.scatter(*position[picked].T, linewidths=0.3, edgecolors="white", label=label, **look)
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=[], yticks=[], aspect="equal")
         for side in ax.spines.values():
             side.set_visible(False)
-        drawn = f"{place.shape[0]:,} of {graph.num_nodes:,} nodes" if place.shape[0] < graph.num_nodes else "all nodes"
+        drawn = (
+            f"{position.shape[0]:,} of {graph.num_nodes:,} nodes"
+            if position.shape[0] < graph.num_nodes
+            else "all nodes"
+        )
         ax.set_title(f"{graph.name}: {drawn}", loc="left")
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, handletextpad=0.2, columnspacing=1.2)
     return figure
@@ -85,9 +89,9 @@ def sample_nodes(graph: RareGraph, max_nodes: int, seed: int) -> np.ndarray:
 
 def drawn_edges(graph: RareGraph, nodes: np.ndarray) -> np.ndarray:
     """Edges among `nodes`, `(2, E)`, both directions, as positions in `nodes`."""
-    place = np.full(graph.num_nodes, -1)
-    place[nodes] = np.arange(nodes.size)
-    edges: np.ndarray = place[graph.edge_index]
+    row = np.full(graph.num_nodes, -1)
+    row[nodes] = np.arange(nodes.size)
+    edges: np.ndarray = row[graph.edge_index]
     return edges[:, (edges >= 0).all(axis=0)]
 
 

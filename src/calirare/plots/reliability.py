@@ -125,13 +125,13 @@ def plot(
             figure, panels = _grid(len(pairs) // num_columns, num_columns)
         else:
             figure, panels = figure_of(ax, 0, 0)[0], [(ax, None)]
-        for place, ((model, group), (diagram, strip)) in enumerate(zip(pairs, panels, strict=True)):
+        for panel, ((model, group), (diagram, strip)) in enumerate(zip(pairs, panels, strict=True)):
             error = _error(y, models[model], rare_class, group, options, coverage, num_resamples, seed)
             picked = (table["model"] == model) & (table["group"] == group)
             part = {name: column[picked] for name, column in table.items()}
             one_class = class_probability and group != "all"
             title = f"{_TITLES[group]}, {model}" if model else _TITLES[group]
-            first = place % num_columns == 0
+            first = panel % num_columns == 0
             _draw_diagram(diagram, part, title, error)
             diagram.set(ylabel=("observed share" if one_class else "accuracy") if first else "")
             if strip is not None:

@@ -45,7 +45,7 @@ def write_report(
         graph: The graph it was fitted on, or another one with the same features.
         path: Ends in `.html`.
         costs: The prices; default: those of `Costs`.
-        budget: Most looks.
+        budget: Most reviews.
         coverage: Of the nodes' intervals and sets and of the forecast.
         rows: How many nodes of the queue to list.
         num_resamples: For the metrics' bootstrap intervals.

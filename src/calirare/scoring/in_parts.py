@@ -10,7 +10,7 @@ the edges, and a few numbers per node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +24,7 @@ from calirare.data.parts.partitioning import Run, partition_tables
 from calirare.data.parts.shards import is_sharded, open_shards
 from calirare.data.tables.export import check_export_path
 from calirare.data.tables.schema import feature_names
+from calirare.detectors.base import Progress
 from calirare.detectors.networks.layerwise import Layers, layers_of
 from calirare.errors import InputError
 from calirare.scoring.backends import mapping
@@ -32,8 +33,6 @@ from calirare.scoring.passes import PartScorer, join_shards, make_scorer
 if TYPE_CHECKING:
     from calirare.estimator.classifier import RareCategoryClassifier
 
-Progress = Callable[[float, str], None]
-"""Called with the share of the work that is done, and what is being done."""
 
 MANY_EDGES = 20_000_000
 """Rows of an edge table above which `calirare score` works in parts unasked."""

@@ -25,7 +25,7 @@ def draw_forecast(view: View, groups: Mapping[str, Group]) -> Any:
     else:
         rules = [
             html.Li([pill("alert"), f" from P(rare) {limits.alone:.3f}"], id="rule-alert"),
-            html.Li([pill("clear"), " below; a look never pays"], id="rule-review"),
+            html.Li([pill("clear"), " below; a review never pays"], id="rule-review"),
         ]
     rows = [
         html.Tr(

@@ -36,9 +36,9 @@ def test_every_statistic_agrees_with_loops(relation, type):
     middle = values.mean(axis=0, dtype=np.float64)
     parts = [Part(relation, type, statistic, mine) for statistic in STATISTICS for mine in ("own", "main", "detail")]
     found = {}
-    for labels, block in propagate(graph, values, names, whose, middle, parts):
-        assert block.dtype == np.float32
-        found |= dict(zip(labels, block.T, strict=True))
+    for some in propagate(graph, values, names, whose, middle, parts):
+        assert some.values.dtype == np.float32 and not some.values[some.alone].any()
+        found |= dict(zip(some.names, np.where(some.alone, np.nan, some.values.T), strict=True))
     sets = neighbour_sets(graph, relation, type)
     assert len(found) == 60 and any(not mine for mine in sets)
     for part in parts[::3]:
@@ -51,15 +51,15 @@ def test_neighbours_that_are_alike_have_exactly_no_spread():
     values = np.array([[0.0], [1e6 + 0.1], [1e6 + 0.1], [1e6 + 0.1]], dtype=np.float32)
     graph = RareGraph(x=values, edge_index=np.array([[0, 0, 0], [1, 2, 3]]), y=np.zeros(4, int))
     part = Part("neighbours", "", "spread", "own")
-    ((_, block),) = propagate(graph, values, ["c"], ["own"], values.mean(axis=0, dtype=np.float64), [part])
-    assert block[:, 0].tolist() == [0, 0, 0, 0]
+    (found,) = propagate(graph, values, ["c"], ["own"], values.mean(axis=0, dtype=np.float64), [part])
+    assert found.values[:, 0].tolist() == [0, 0, 0, 0]
 
 
 def test_a_graph_without_a_table_has_no_incoming_neighbours():
     graph = replace(typed_graph(), edges=None)
     part = Part("incoming neighbours", "", "mean", "own")
-    ((_, block),) = propagate(graph, graph.x, ["a", "b"], ["own", "own"], np.zeros(2), [part])
-    assert np.isnan(block).all()
+    (found,) = propagate(graph, graph.x, ["a", "b"], ["own", "own"], np.zeros(2), [part])
+    assert found.alone.all()
 
 
 @pytest.mark.parametrize("own", [0, 1, 10, 64, 128])

@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.edge_table import EdgeColumn, EdgeTable
+from calirare.data.sparse import in_threads
 from calirare.features.edge_groups import EdgeGroups, Latest, Moments
 from calirare.features.edge_plan import EdgePlan, PlannedColumn
 
@@ -67,19 +68,21 @@ def _of_edges(table: EdgeTable, plan: EdgePlan, num_nodes: int, suffix: str, bri
 def _all(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[Named]:
     yield from _ends(table, plan.directed, num_nodes)
     outgoing, incoming = EdgeGroups(table.source, num_nodes), EdgeGroups(table.target, num_nodes)
-    sides = [outgoing, incoming]
     found = {column.name: column for column in table.columns}
     clock = found.get(plan.clock) if plan.clock is not None else None
-    for planned in plan.columns:
-        column = found.get(planned.name)
+
+    def work(planned: PlannedColumn) -> list[Named]:
+        column, sides = found.get(planned.name), [outgoing, incoming]
         if column is None or column.kind != planned.kind:
-            continue
+            return []
         if planned.kind == "category":
-            yield from _of_category(planned, column, table, plan.directed, num_nodes)
-        elif planned.kind == "time":
-            yield from _of_time(planned, column, sides, plan.directed)
-        else:
-            yield from _of_number(planned, column, clock, sides, plan.directed)
+            return list(_of_category(planned, column, table, plan.directed, num_nodes))
+        if planned.kind == "time":
+            return list(_of_time(planned, column, sides, plan.directed))
+        return list(_of_number(planned, column, clock, sides, plan.directed))
+
+    for columns in in_threads(work, plan.columns):
+        yield from columns
 
 
 def _directions(sides: list[Part], directed: bool) -> Iterator[tuple[str, Part]]:

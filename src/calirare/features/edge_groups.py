@@ -40,11 +40,12 @@ class EdgeGroups:
 
     def among(self, chosen: np.ndarray) -> EdgeGroups:
         """The groups of some edges; `chosen` is a mask in the table's order."""
-        kept = chosen[self.order]
-        if kept.all():
-            return self
+        return self if chosen.all() else self.at(chosen[self.order])
+
+    def at(self, chosen: np.ndarray) -> EdgeGroups:
+        """The groups of some edges; `chosen` is a mask sorted as `order`."""
         part = object.__new__(EdgeGroups)
-        part._take(self.order[kept], self.reduce(np.add, kept.astype(np.int64)).astype(np.int64))
+        part._take(self.order[chosen], self.reduce(np.add, chosen.astype(np.int64)).astype(np.int64))
         return part
 
     def reduce(self, operation: np.ufunc, values: np.ndarray, empty: float = 0.0) -> np.ndarray:
@@ -136,9 +137,9 @@ class Latest:
         groups = groups.among(~(np.isnan(values) | np.isnan(times)))
         when = times[groups.order]
         time = groups.reduce(np.maximum, when, -np.inf)
-        last = (when == groups.spread_out(time)).astype(np.float64)
-        mine = np.clip(values[groups.order], -LARGEST_EDGE_VALUE, LARGEST_EDGE_VALUE)
-        return cls(time, groups.reduce(np.add, mine * last), groups.reduce(np.add, last))
+        last = groups.at(when == groups.spread_out(time))
+        mine = np.clip(values[last.order], -LARGEST_EDGE_VALUE, LARGEST_EDGE_VALUE)
+        return cls(time, last.reduce(np.add, mine), last.counts)
 
     def joined(self, other: Latest) -> Latest:
         """Of both sets of edges together."""

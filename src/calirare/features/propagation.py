@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.graph import RareGraph
+from calirare.data.sparse import in_threads
 from calirare.features.columns import ColumnGroup
 from calirare.features.edge_columns import is_main
 from calirare.features.structure import neighbours
@@ -113,6 +114,21 @@ def _level(part: Part, directed: bool) -> int:
     return {"own": 1, "main": 2, "detail": 6}[part.whose]
 
 
+@dataclass(frozen=True, eq=False)
+class Propagated:
+    """Some propagated columns.
+
+    Args:
+        names: Readable.
+        values: `(N, b)` float32; zeros for the nodes that have no such neighbour.
+        alone: `(N,)` these nodes.
+    """
+
+    names: list[str]
+    values: np.ndarray
+    alone: np.ndarray
+
+
 def propagate(
     graph: RareGraph,
     values: np.ndarray,
@@ -120,8 +136,8 @@ def propagate(
     whose: Sequence[Whose | None],
     middle: np.ndarray,
     parts: Sequence[Part],
-) -> Iterator[tuple[list[str], np.ndarray]]:
-    """Blocks of names and `(N, b)` float32 columns, NaN where a node has no such neighbour.
+) -> Iterator[Propagated]:
+    """What is wanted over the neighbours, a few columns at a time.
 
     Args:
         graph: Who is joined to whom.
@@ -132,39 +148,46 @@ def propagate(
         parts: What is wanted.
     """
     for relation, type in dict.fromkeys((part.relation, part.type) for part in parts):
-        wanted = [part for part in parts if (part.relation, part.type) == (relation, type)]
         matrix = row_normalised(relation_matrix(graph, relation, type))
-        alone = np.diff(matrix.indptr) == 0
-        for mine in _WHOSE:
-            asked = [part for part in wanted if part.whose == mine]
-            places = [k for k, one in enumerate(whose) if one == mine] if asked else []
-            for start in range(0, len(places), _BLOCK):
-                at = places[start : start + _BLOCK]
-                yield from _statistics(matrix, alone, values[:, at], middle[at], [names[k] for k in at], asked)
+        jobs = _blocks(whose, [part for part in parts if (part.relation, part.type) == (relation, type)])
+
+        def work(job: tuple[list[int], list[Part]], matrix: sp.csr_array = matrix) -> list[Propagated]:
+            at, mine = job
+            return list(_statistics(matrix, values[:, at], middle[at], [names[k] for k in at], mine))
+
+        for found in in_threads(work, jobs):
+            yield from found
+
+
+def _blocks(whose: Sequence[Whose | None], parts: list[Part]) -> Iterator[tuple[list[int], list[Part]]]:
+    """Places of a few columns that count as the same, and what is wanted of them."""
+    for mine in _WHOSE:
+        wanted = [part for part in parts if part.whose == mine]
+        places = [k for k, one in enumerate(whose) if one == mine] if wanted else []
+        for start in range(0, len(places), _BLOCK):
+            yield places[start : start + _BLOCK], wanted
 
 
 def _statistics(
-    matrix: sp.csr_array,
-    alone: np.ndarray,
-    values: np.ndarray,
-    middle: np.ndarray,
-    names: list[str],
-    parts: list[Part],
-) -> Iterator[tuple[list[str], np.ndarray]]:
+    matrix: sp.csr_array, values: np.ndarray, middle: np.ndarray, names: list[str], parts: list[Part]
+) -> Iterator[Propagated]:
+    alone = np.diff(matrix.indptr) == 0
     centred = values - middle  # float64; squares of what is far from zero would cancel
     mean = matrix @ centred
     for part in parts:
         if part.statistic == "mean":
             result = mean + middle
         elif part.statistic == "two steps":
-            result = matrix @ mean + middle
+            result = matrix @ mean
+            result += middle
         else:
             squares = matrix @ np.square(centred)
-            variance = squares - np.square(mean)
+            result = squares - np.square(mean)
             # What is left by rounding where all neighbours are alike is no spread.
-            result = np.sqrt(np.where(variance > 1e-12 * squares, variance, 0.0))
-        result[alone] = np.nan
-        yield [part.name(name) for name in names], result.astype(np.float32)
+            result[result <= 1e-12 * squares] = 0.0
+            np.sqrt(result, out=result)
+        result[alone] = 0.0
+        yield Propagated([part.name(name) for name in names], result.astype(np.float32), alone)
 
 
 def relation_matrix(graph: RareGraph, relation: str, type: str = "") -> sp.csr_array:

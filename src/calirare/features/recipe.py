@@ -16,11 +16,12 @@ from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_plan import EdgePlan, edge_table, plan_edges
 from calirare.features.own import OwnPlan, unique_names
-from calirare.features.propagation import Part, Whose, plan_parts, propagate, whose_column
+from calirare.features.propagation import Part, Propagated, Whose, plan_parts, propagate, whose_column
 from calirare.features.stored import read_state
 from calirare.features.structure import structure_columns
 
 _log = logging.getLogger(__name__)
+_AT_ONCE = 32
 Base = tuple[str, ColumnGroup, np.ndarray]
 
 
@@ -72,14 +73,16 @@ class ColumnRecipe:
             kept.add(name, group, column)
         if not kept.names:  # nothing varies: a column is needed all the same
             kept.add("degree", "structure", np.zeros(graph.num_nodes, dtype=np.float32), whatever=True)
-        base, means = kept.matrix(), np.array(kept.means)
         first, whose = _propagated(kept.names, kept.groups, own, edges)
         parts = plan_parts(whose, edges is not None and edges.directed, edges.types if edges else ())
-        blocks = [base]
-        for names, block in propagate(graph, base[:, first:], kept.names[first:], whose, means[first:], parts):
-            blocks.append(kept.add_block(names, block))
+        count = len(kept.names)
+        values = kept.matrix(count + sum(whose.count(part.whose) for part in parts))
+        base, means = np.ascontiguousarray(values[:, first:count]), np.array(kept.means[first:])
+        for found in propagate(graph, base, kept.names[first:count], whose, means, parts):
+            kept.add_block(found, values)
         recipe = cls(own, edges, tuple(kept.names), tuple(kept.groups), np.array(kept.means), parts)
-        return recipe, recipe._columns(graph, np.concatenate(blocks, axis=1))
+        values = values if len(kept.names) == values.shape[1] else values[:, : len(kept.names)].copy()
+        return recipe, recipe._columns(graph, values)
 
     def apply(self, graph: RareGraph) -> Columns:
         """The columns of every node."""
@@ -96,11 +99,12 @@ class ColumnRecipe:
         self._say(missing.intersection(self.names[:count]))
         first, whose = _propagated(self.names[:count], self.groups[:count], self.own, self.edges)
         base = np.ascontiguousarray(values[:, first:count])
-        middle = self.means[first:count]
-        for names, block in propagate(graph, base, self.names[first:count], whose, middle, self.parts):
-            wanted = [k for k, name in enumerate(names) if name in at]
-            places = [at[names[k]] for k in wanted]
-            values[:, places] = _filled(block[:, wanted], self.means[places])
+        for found in propagate(graph, base, self.names[first:count], whose, self.means[first:count], self.parts):
+            wanted = [k for k, name in enumerate(found.names) if at.get(name, -1) >= count]
+            places = [at[found.names[k]] for k in wanted]
+            block = found.values[:, wanted]
+            block[found.alone] = self.means[places]
+            values[:, places] = block
         return self._columns(graph, values)
 
     def _columns(self, graph: RareGraph, values: np.ndarray) -> Columns:
@@ -181,6 +185,7 @@ class _Kept:
         self.names: list[str] = []
         self.groups: list[ColumnGroup] = []
         self.means: list[float] = []
+        self._names: set[str] = set()
         self._columns: list[np.ndarray] = []
         self._seen: set[bytes] = set()
 
@@ -193,23 +198,32 @@ class _Kept:
             self._columns.append(column)
             self._note(name, group, mean)
 
-    def add_block(self, names: list[str], block: np.ndarray) -> np.ndarray:
-        """The columns of the block that vary."""
-        means = np.array([_mean(column) for column in block.T])
-        block = _filled(block, means)
-        varies = block.min(axis=0) < block.max(axis=0)
-        for k in np.flatnonzero(varies):
-            self._note(names[k], "neighbours", means[k])
-        kept: np.ndarray = block[:, varies]
-        return kept
+    def add_block(self, found: Propagated, values: np.ndarray) -> None:
+        """Write the columns that vary behind those that are there; the name of an attribute is not taken."""
+        block, known = found.values, max(1, int((~found.alone).sum()))
+        means = block.sum(axis=0, dtype=np.float64) / known
+        block[found.alone] = means
+        varies = block.min(axis=0, initial=np.inf) < block.max(axis=0, initial=-np.inf)
+        kept = [k for k in np.flatnonzero(varies) if found.names[k] not in self._names]
+        start = len(self.names)
+        values[:, start : start + len(kept)] = block if len(kept) == len(varies) else block[:, kept]
+        for k in kept:
+            self._note(found.names[k], "neighbours", means[k])
 
     def _note(self, name: str, group: ColumnGroup, mean: float) -> None:
         self.names.append(name)
+        self._names.add(name)
         self.groups.append(group)
         self.means.append(float(mean))
 
-    def matrix(self) -> np.ndarray:
-        return np.stack(self._columns, axis=1)
+    def matrix(self, width: int) -> np.ndarray:
+        """The columns so far, with room for others; they are handed over, not kept."""
+        values = np.empty((self.num_nodes, width), dtype=np.float32)
+        for start in range(0, len(self._columns), _AT_ONCE):
+            block = np.stack(self._columns[start : start + _AT_ONCE], axis=1)
+            values[:, start : start + block.shape[1]] = block
+        self._columns.clear()
+        return values
 
 
 def _mean(column: np.ndarray) -> float:

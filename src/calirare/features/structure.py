@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from calirare.data.graph import RareGraph
+from calirare.data.sparse import in_threads
 
 MOST_PATHS = 2_000_000_000
 """Paths of two edges that are looked at for triangles; a graph with more goes without the clustering coefficient."""
-_PATHS_AT_ONCE = 20_000_000
+_PATHS_AT_ONCE = 10_000_000
 _log = logging.getLogger(__name__)
 
 
@@ -68,6 +70,7 @@ def clustering(adjacency: sp.csr_array) -> np.ndarray:
     rank[np.argsort(degree, kind="stable")] = np.arange(degree.size)
     upwards = sp.triu(adjacency[np.argsort(rank)][:, np.argsort(rank)], format="csr")
     upwards.sort_indices()
+    upwards.data = upwards.data.astype(np.float32)  # counts of paths between two nodes stay far below 2²⁴
     downwards = upwards.T.tocsr()
     out, into = np.diff(upwards.indptr).astype(np.float64), np.diff(downwards.indptr)
     paths = float(out @ out + out @ into)
@@ -86,15 +89,21 @@ def _closed_paths(first: sp.csr_array, upwards: sp.csr_array) -> tuple[np.ndarra
     """Row and column sums of (first @ upwards) ∘ upwards, in blocks of rows that fit in memory."""
     size = upwards.shape[0]
     work = np.concatenate([[0], np.cumsum(first @ np.diff(upwards.indptr).astype(np.float64))])
-    rows, columns = np.zeros(size), np.zeros(size)
-    start = 0
-    while start < size:
-        stop = max(start + 1, int(np.searchsorted(work, work[start] + _PATHS_AT_ONCE, side="right")) - 1)
-        closed = (first[start:stop] @ upwards).multiply(upwards[start:stop]).tocsr()
-        rows[start:stop] = closed.sum(axis=1)
-        columns += closed.sum(axis=0)
-        start = stop
-    return rows, columns
+    cuts = [0]
+    while cuts[-1] < size:
+        enough = np.searchsorted(work, work[cuts[-1]] + _PATHS_AT_ONCE, side="right")
+        cuts.append(max(cuts[-1] + 1, int(enough) - 1))
+
+    def closed(block: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+        rows = slice(*block)
+        paths = (first[rows] @ upwards).multiply(upwards[rows]).tocsr()
+        return paths.sum(axis=1, dtype=np.float64), paths.sum(axis=0, dtype=np.float64)
+
+    rows, columns = [], np.zeros(size)
+    for row_sums, column_sums in in_threads(closed, pairwise(cuts)):
+        rows.append(row_sums)
+        columns += column_sums
+    return np.concatenate([np.zeros(0), *rows]), columns
 
 
 def core_numbers(adjacency: sp.csr_array) -> np.ndarray:

@@ -1,0 +1,150 @@
+"""How often the 90% interval of a node's P(rare) holds the true share of rare nodes among those that score alike.
+
+Nodes that no label was read of are put into six bins by the rank of their score: the lower half, the next 30%, 10%, 5%, 3%
+and the top 2%. In generated networks the true share of a bin is the mean of the true probabilities; in real graphs it is
+a count, so the interval is widened by the coins (a bin of n nodes is n coins). Compared are the posterior of the map,
+which `predict_interval` uses, a Bayesian bootstrap of the same map, and Venn-Abers by the package `venn-abers`.
+
+    python benchmarks/evidence.py transactions --seeds 50 --jobs 2 --out evidence/
+    python benchmarks/evidence.py real --seeds 6 --jobs 2 --out evidence/
+    python benchmarks/interval_coverage.py evidence/
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from evidence import REAL, Case, load
+from scipy.special import expit, logit
+from venn_abers import VennAbers
+
+from calirare.calibration.scaling import PlattScaling
+from calirare.uncertainty.intervals import CalibrationDraws, bent_line, calibration_draws
+
+BINS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 1.0)
+Bounds = tuple[np.ndarray, np.ndarray]
+
+
+def calibrated(left_out: np.ndarray, rare: np.ndarray, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """P(rare) of the labelled nodes without their labels, and of the others, by Platt's map."""
+
+    def two(z: np.ndarray) -> np.ndarray:
+        return np.column_stack([np.zeros(z.size), z.astype(np.float64)])
+
+    platt = PlattScaling().fit(two(left_out), rare.astype(np.int64))
+    return platt.predict_proba(two(left_out))[:, 1], platt.predict_proba(two(logits))[:, 1]
+
+
+def posterior(own: np.ndarray, rare: np.ndarray, p: np.ndarray, coverage: float) -> Bounds:
+    found = draws_of(own, rare).interval(p, coverage)
+    return found.lower, found.upper
+
+
+def draws_of(own: np.ndarray, rare: np.ndarray) -> CalibrationDraws:
+    return calibration_draws(own, rare, rare_share=float(rare.mean()), num_share_labels=rare.size)
+
+
+def bootstrap(own: np.ndarray, rare: np.ndarray, p: np.ndarray, coverage: float, num_draws: int = 300) -> Bounds:
+    """A line that bends at the rare share and at one half, fitted under random weights of the labels."""
+    rng, knots = np.random.default_rng(0), (logit(rare.mean()), 0.0)
+    z = logit(np.clip(own, 1e-9, 1 - 1e-9))
+    features, start = bent_line(z, knots), np.array([0.0, 1.0, 0.0, 0.0])
+    weight = rng.gamma(1.0, size=(num_draws, rare.size))
+    theta, ridge = np.tile(start, (num_draws, 1)), np.array([1.0, 1.0, 4.0, 4.0])
+    for _ in range(30):
+        chance = expit(theta @ features.T)
+        gradient = (weight * (chance - rare)) @ features + ridge * (theta - start)
+        hessian = np.einsum("bn,nk,nl->bkl", weight * chance * (1 - chance), features, features, optimize=True)
+        step = np.linalg.solve(hessian + np.diag(ridge), gradient[:, :, None])[:, :, 0]
+        theta -= step / np.maximum(1.0, np.abs(step).max(axis=1, keepdims=True))
+    found = CalibrationDraws(theta, knots).interval(p, coverage)
+    return found.lower, found.upper
+
+
+def venn_abers(own: np.ndarray, rare: np.ndarray, p: np.ndarray, coverage: float) -> Bounds:
+    judge = VennAbers()
+    judge.fit(np.column_stack([1 - own, own]), rare.astype(np.int64))
+    _, bounds = judge.predict_proba(np.column_stack([1 - p, p]))
+    return bounds[:, 0], bounds[:, 1]
+
+
+METHODS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, float], Bounds]] = {
+    "posterior": posterior,
+    "bootstrap": bootstrap,
+    "venn-abers": venn_abers,
+}
+
+
+@lru_cache(maxsize=64)
+def truth(graph: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(known nodes, whether each node is rare, its true probability where it is known)."""
+    loaded = load(Case(graph, 0, seed))
+    rare = loaded.y == loaded.rare_class
+    share = rare.astype(float) if loaded.true_probability is None else loaded.true_probability
+    return loaded.known, rare, share
+
+
+def bins_of(score: np.ndarray) -> list[np.ndarray]:
+    order = np.argsort(score, kind="stable")
+    cuts = (np.array(BINS) * score.size).astype(int)
+    return [order[low:high] for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+def with_coins(own: np.ndarray, rare: np.ndarray, p: np.ndarray, coverage: float) -> tuple[float, float]:
+    """The interval of a bin's share when each of its nodes is a coin."""
+    chances = draws_of(own, rare).probabilities(logit(np.clip(p, 1e-9, 1 - 1e-9))).mean(axis=1)
+    drawn = np.random.default_rng(0).binomial(p.size, chances) / p.size
+    lower, upper = np.quantile(drawn, [(1 - coverage) / 2, (1 + coverage) / 2])
+    return float(lower), float(upper)
+
+
+def judge(graph: str, count: int, seed: int, arrays: dict[str, np.ndarray], method: str, coverage: float) -> np.ndarray:
+    """`(bins, 2)`: whether the true share is inside, and the width."""
+    key = f"{graph}/{count}/{seed}"
+    known, is_rare, share = truth(graph, 0 if graph in REAL else seed)
+    nodes = arrays[f"{key}/nodes"]
+    others = np.setdiff1d(known, nodes)
+    own, p = calibrated(arrays[f"{key}/left_out"], is_rare[nodes], arrays[f"{key}/logits"][others])
+    rows = bins_of(arrays[f"{key}/logits"][others])
+    found = []
+    if graph not in REAL:
+        lower, upper = METHODS[method](own, is_rare[nodes], p, coverage)
+    for row in rows:
+        if graph in REAL:
+            low, high = with_coins(own, is_rare[nodes], p[row], coverage)
+        else:
+            low, high = lower[row].mean(), upper[row].mean()
+        found.append((low <= share[others][row].mean() <= high, high - low))
+    return np.array(found, dtype=float)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--coverage", type=float, default=0.9)
+    parser.add_argument("--methods", default="posterior,bootstrap,venn-abers")
+    parser.add_argument("--seeds", type=int, default=50)
+    arguments = parser.parse_args()
+    print(f"{'':28s} bin by rank: the true share inside, per cent / mean width")
+    print(f"{'graphs, method':21s} {'rare':>6s} {'0-50':>12s} {'50-80':>12s} {'80-90':>12s} {'90-95':>12s} {'95-98':>12s} {'98-100':>12s}")  # fmt: skip
+    for what in ("transactions", "real"):
+        for method in arguments.methods.split(",") if what == "transactions" else ["posterior"]:
+            for file in sorted(arguments.folder.glob(f"{what}-*.npz"), key=lambda path: int(path.stem.split("-")[1])):
+                arrays = dict(np.load(file))
+                keys = sorted({tuple(name.split("/")[:3]) for name in arrays})
+                table = [
+                    judge(graph, int(count), int(seed), arrays, method, arguments.coverage)
+                    for graph, count, seed in keys
+                    if int(seed) < arguments.seeds
+                ]
+                inside, width = np.mean(table, axis=0).T
+                cells = " ".join(f"{100 * hit:5.0f} /{size:5.3f}" for hit, size in zip(inside, width, strict=True))
+                print(f"{what + ', ' + method:24s} {file.stem.split('-')[1]:>4s} {cells}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,267 @@
+"""Of the nodes that score like this one, what share is rare, and how well do the labels pin that down?
+
+The score of a node is u = logit P(rare). The labelled nodes have left-out scores, honest ones, and known answers; they are
+what is known about the share of rare nodes at each score. Say that this share is
+
+    logit share(u) = a + b · x + Σ_k c_k · max(x − t_k, 0) ,      x = (u − mean) / deviation ,
+
+a line that may bend at three scores t_k (half, four fifths and 95% of the population lie below them). Where a map that was
+fitted to the labels is too simple, the bends show it. The priors are weak: b ~ N(1.5, 2²), since detectors usually find
+something, c_k ~ N(0, 2²), and a is nearly free. The posterior given the labels is drawn from: a multivariate t around its
+peak, weighted by the exact density and resampled; no chain, nothing to converge. Each draw is a calibration map that the
+labels leave open. The interval of a node holds the middle 90% of what the draws say at its score: it is wide where labels
+are few, and where few of them score alike.
+
+Two more things are unsure. The population's share of rare nodes: it is drawn as the labels leave it open, by a Beta, or kept
+where the user gave it, and each map is shifted to it. And the left-out predictions themselves: a model without one of r rare
+labels knows less of the rare class than the model that is used, and scores otherwise. So each left-out prediction counts as
+r/(r + 2) of an independent one: three fifths with three rare labels, nearly all of it with a hundred.
+`python benchmarks/interval_coverage.py` counts how often the interval holds the true share.
+
+The forecast of `calirare.decisions.forecast` uses the same draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from calirare.errors import InputError, LabelError
+from calirare.uncertainty.jackknife import Intervals
+
+_BENDS_BELOW = (0.5, 0.8, 0.95)
+_SHIFT_WIDTH, _SLOPE_MEAN, _SLOPE_WIDTH, _BEND_WIDTH = 5.0, 1.5, 2.0, 2.0
+"""Of the priors, on standardised scores."""
+_DEGREES = 6
+"""Of freedom of the t that proposes: tails heavier than the posterior's."""
+_PROPOSALS = 3
+"""How many are proposed for each that is kept."""
+_MOST_BINS = 128
+"""Labels of one class with nearly the same score are counted together; more bins change no digit that is shown."""
+_GRID = 256
+_SMALLEST_PROBABILITY = 1e-9
+_ALIKE = 1e-9
+"""Scores whose spread is below this are one score."""
+_NEWTON_STEPS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationDraws:
+    """Calibration maps that the labels leave open, from logit P to logit of the share of rare nodes.
+
+    Args:
+        parameters: `(draws, 2 + knots)`: shift, slope and the bends.
+        knots: Where the map may bend, in logits.
+
+    >>> certain = CalibrationDraws(np.array([[0.0, 1.0]]))
+    >>> certain.probabilities(np.array([0.0, 2.0])).round(3)
+    array([[0.5  , 0.881]])
+    """
+
+    parameters: np.ndarray
+    knots: tuple[float, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.parameters)
+
+    def probabilities(self, z: np.ndarray) -> np.ndarray:
+        """`(draws, n)`: what each draw makes of logits `(n,)`."""
+        return np.asarray(expit(self.parameters @ bent_line(z, self.knots).T))
+
+    def mean(self, probability: Any) -> np.ndarray:
+        """`(n,)`: the share of rare nodes at each P, averaged over the draws; nearer to the base rate where labels are few.
+
+        >>> draws = CalibrationDraws(np.array([[-1.0, 1.0], [1.0, 1.0]]))
+        >>> draws.mean([0.5, 0.9]).round(3)
+        array([0.5  , 0.864])
+        """
+        return np.asarray(self._at_scores(probability, lambda table: table.mean(axis=0, keepdims=True))[0])
+
+    def interval(self, probability: Any, coverage: float = 0.9) -> Intervals:
+        """The middle of the draws at each P(rare), `(n,)` each, widened where needed so that it holds P itself.
+
+        >>> draws = CalibrationDraws(np.column_stack([np.linspace(-1, 1, 101), np.ones(101)]))
+        >>> found = draws.interval([0.5], coverage=0.5)
+        >>> bool(abs(found.lower[0] - expit(-0.5)) < 1e-3), bool(abs(found.upper[0] - expit(0.5)) < 1e-3)
+        (True, True)
+        """
+        if not 0 < coverage < 1:
+            raise InputError(f"coverage must lie between 0 and 1; got {coverage!r}.")
+        levels = [(1 - coverage) / 2, (1 + coverage) / 2]
+        lower, upper = self._at_scores(probability, lambda table: np.quantile(table, levels, axis=0))
+        p = np.asarray(probability, dtype=np.float64)
+        return Intervals(np.minimum(lower, p), np.maximum(upper, p))
+
+    def _at_scores(self, probability: Any, summary: Any) -> np.ndarray:
+        """A summary over the draws at each node, by way of a grid: nodes may be millions."""
+        z = finite_logit(probability)
+        if z.size == 0:
+            return np.asarray(summary(np.zeros((len(self), 1))))[:, :0]
+        points = np.unique(z)
+        if points.size > _GRID:
+            points = np.unique(
+                np.concatenate([np.quantile(z, np.linspace(0, 1, _GRID)), np.linspace(z.min(), z.max(), _GRID)])
+            )
+        found = np.asarray(summary(self.probabilities(points)))
+        return np.array([np.interp(z, points, row) for row in found])
+
+
+def calibration_draws(
+    left_out_probability: Any,
+    y_rare: Any,
+    *,
+    rare_share: float,
+    num_share_labels: float | None,
+    num_draws: int = 1000,
+    seed: int = 0,
+) -> CalibrationDraws:
+    """The calibration maps that the labelled nodes leave open; see the top of this module.
+
+    Args:
+        left_out_probability: `(n,)` P(rare) of the labelled nodes by models that never saw their labels.
+        y_rare: `(n,)` whether each of them is rare.
+        rare_share: The population's share of rare nodes that the probabilities were calibrated to.
+        num_share_labels: How many random labels that share was counted on; None where it is known.
+        num_draws: How many.
+        seed: Of the draws.
+
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(4_000); y = rng.random(4_000) < p
+    >>> draws = calibration_draws(p, y, rare_share=0.5, num_share_labels=4_000)
+    >>> drawn = draws.probabilities(np.zeros(1))  # at logit 0, which is P = 0.5
+    >>> bool(abs(drawn.mean() - 0.5) < 0.03), bool(drawn.std() < 0.03)
+    (True, True)
+    """
+    p, rare = _check_labels(left_out_probability, y_rare, rare_share)
+    rng = np.random.default_rng(seed)
+    score, target, count = _counted(finite_logit(p), rare)
+    weight = count * np.where(target == 1, rare_share / rare.sum(), (1 - rare_share) / (~rare).sum())
+    centre = float(weight @ score)
+    spread = float(np.sqrt(weight @ (score - centre) ** 2))
+    scale = spread if spread > _ALIKE else 1.0
+    knots = _weighted_quantiles(score, weight, _BENDS_BELOW)
+    features = bent_line((score - centre) / scale, (knots - centre) / scale)
+    drawn = _draw_posterior(features, target, count * evidence_of_a_label(int(rare.sum())), num_draws, rng)
+    drawn = _at_share(drawn, features, weight, _draw_shares(rare_share, num_share_labels, num_draws, rng))
+    # From standardised scores back to logits: a + b (u - m)/s + Σ c max((u - m)/s - t, 0).
+    parameters = drawn / np.concatenate([[1.0], np.full(drawn.shape[1] - 1, scale)])
+    parameters[:, 0] -= parameters[:, 1] * centre
+    return CalibrationDraws(parameters, tuple(knots.tolist()))
+
+
+def evidence_of_a_label(num_rare: int) -> float:
+    """What a left-out prediction counts, measured in independent ones, with so many rare labels in all.
+
+    >>> [round(evidence_of_a_label(r), 2) for r in (1, 3, 10, 100)]
+    [0.33, 0.6, 0.83, 0.98]
+    """
+    return num_rare / (num_rare + 2)
+
+
+def bent_line(z: Any, knots: Any) -> np.ndarray:
+    """`(n, 2 + knots)`: one, z, and what z is above each knot.
+
+    >>> bent_line(np.array([0.0, 3.0]), (1.0,))
+    array([[1., 0., 0.],
+           [1., 3., 2.]])
+    """
+    z = np.asarray(z, dtype=np.float64)
+    return np.column_stack([np.ones_like(z), z, *(np.maximum(z - knot, 0.0) for knot in knots)])
+
+
+def finite_logit(probability: Any) -> np.ndarray:
+    """logit P, with P kept a hair away from 0 and 1."""
+    p = np.asarray(probability, dtype=np.float64)
+    return np.asarray(logit(np.clip(p, _SMALLEST_PROBABILITY, 1 - _SMALLEST_PROBABILITY)))
+
+
+def _check_labels(left_out_probability: Any, y_rare: Any, rare_share: float) -> tuple[np.ndarray, np.ndarray]:
+    p, rare = np.asarray(left_out_probability, dtype=np.float64), np.asarray(y_rare, dtype=bool)
+    if p.shape != rare.shape or p.ndim != 1:
+        raise InputError(
+            f"left_out_probability and y_rare must have one value per label; got {p.shape} and {rare.shape}."
+        )
+    if not rare.any() or rare.all():
+        raise LabelError("intervals and forecasts need labelled nodes of the rare class and of another.")
+    if not 0 < rare_share < 1:
+        raise InputError(f"rare_share must lie between 0 and 1; got {rare_share!r}.")
+    return p, rare
+
+
+def _counted(score: np.ndarray, rare: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(mean score, class, count) of consecutive runs of the sorted scores of each class."""
+    means, targets, counts = [], [], []
+    for flag in (True, False):
+        runs = np.array_split(np.sort(score[rare == flag]), min(int((rare == flag).sum()), _MOST_BINS))
+        means += [run.mean() for run in runs]
+        counts += [float(run.size) for run in runs]
+        targets += [float(flag)] * len(runs)
+    return np.array(means), np.array(targets), np.array(counts)
+
+
+def _weighted_quantiles(values: np.ndarray, weight: np.ndarray, levels: tuple[float, ...]) -> np.ndarray:
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weight[order]) - weight[order] / 2
+    return np.unique(np.interp(levels, below / weight.sum(), values[order]))
+
+
+def _draw_posterior(
+    features: np.ndarray, target: np.ndarray, count: np.ndarray, num_draws: int, rng: np.random.Generator
+) -> np.ndarray:
+    """`(draws, parameters)` of the logistic regression: proposals from a t around the peak, resampled by their weight."""
+    size = features.shape[1]
+    rate = (count @ target + 0.5) / (count.sum() + 1)
+    mean = np.array([logit(rate), _SLOPE_MEAN, *[0.0] * (size - 2)])
+    precision = np.array([_SHIFT_WIDTH, _SLOPE_WIDTH, *[_BEND_WIDTH] * (size - 2)]) ** -2.0
+    peak, curvature = _posterior_peak(features, target, count, mean, precision)
+    spread = np.linalg.cholesky(1.2 * np.linalg.inv(curvature))
+    normal = rng.standard_normal((_PROPOSALS * num_draws, size))
+    stretch = rng.chisquare(_DEGREES, len(normal)) / _DEGREES
+    proposed = peak + (normal / np.sqrt(stretch)[:, None]) @ spread.T
+    log_proposal = -(_DEGREES + size) / 2 * np.log1p((normal**2).sum(axis=1) / stretch / _DEGREES)
+    line = proposed @ features.T
+    log_posterior = (line * target - np.logaddexp(0.0, line)) @ count - 0.5 * (proposed - mean) ** 2 @ precision
+    weight = np.exp(log_posterior - log_proposal - (log_posterior - log_proposal).max())
+    # One random start and equal steps: less noise than independent draws.
+    ticks = (np.arange(num_draws) + rng.random()) / num_draws
+    chosen = np.searchsorted(np.cumsum(weight) / weight.sum(), ticks).clip(0, len(weight) - 1)
+    return np.asarray(proposed[rng.permutation(chosen)])
+
+
+def _posterior_peak(
+    features: np.ndarray, target: np.ndarray, count: np.ndarray, mean: np.ndarray, precision: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where the posterior is highest, and minus its second derivative there, by Newton's method."""
+    theta = mean.copy()
+    for _ in range(_NEWTON_STEPS):
+        p = expit(features @ theta)
+        gradient = features.T @ (count * (p - target)) + precision * (theta - mean)
+        curvature = (features.T * (count * p * (1 - p))) @ features + np.diag(precision)
+        step = np.linalg.solve(curvature, gradient)
+        # Far from the peak a whole Newton step may overshoot.
+        theta = theta - step / max(1.0, float(np.abs(step).max()))
+        if np.abs(step).max() < 1e-9:
+            break
+    return theta, curvature
+
+
+def _draw_shares(rare_share: float, num_labels: float | None, num_draws: int, rng: np.random.Generator) -> np.ndarray:
+    """`(draws,)`: what the population's share of rare nodes may be, as so many random labels leave it open."""
+    if num_labels is None:
+        return np.full(num_draws, rare_share)
+    # Half a label to each side, as in Jeffreys' prior: a handful of rare labels says little about the upper end.
+    return rng.beta(rare_share * num_labels + 0.5, (1 - rare_share) * num_labels + 0.5, num_draws)
+
+
+def _at_share(drawn: np.ndarray, features: np.ndarray, weight: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """The draws with their shifts set so that the mean over the population, weighted labels, is each draw's share."""
+    drawn = drawn.copy()
+    for _ in range(_NEWTON_STEPS):
+        missing = finite_logit(share) - finite_logit(expit(drawn @ features.T) @ weight)
+        drawn[:, 0] += missing
+        if np.abs(missing).max() < 1e-6:
+            break
+    return drawn

@@ -1,0 +1,146 @@
+"""Intervals against numerical integration, an independent library, and worlds in which the truth is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from venn_abers import VennAbers
+
+from calirare.errors import InputError, LabelError
+from calirare.uncertainty.intervals import (
+    CalibrationDraws,
+    _at_share,
+    _draw_posterior,
+    bent_line,
+    calibration_draws,
+    evidence_of_a_label,
+)
+
+
+def world(rng, num_labels, num_nodes=0, truth=lambda u: u):
+    """Scores of labels and of other nodes from one population, and who is rare."""
+    u = rng.normal(-3.4, 1.8, size=num_labels + num_nodes)
+    share = expit(truth(u))
+    y = rng.random(u.size) < share
+    y[0], y[1] = True, False  # both classes are there
+    return expit(u[:num_labels]), y[:num_labels], expit(u[num_labels:]), share[num_labels:]
+
+
+def draws_of(p, y, **options):
+    return calibration_draws(p, y, **{"rare_share": float(y.mean()), "num_share_labels": y.size} | options)
+
+
+def test_the_posterior_is_that_of_numerical_integration():
+    """Two parameters, twelve labels of which two are rare: the density on a fine grid, summed."""
+    rng = np.random.default_rng(0)
+    z, y = rng.normal(size=12), np.repeat([1.0, 0.0], [2, 10])
+    features, count = bent_line(z, ()), np.full(12, 0.5)
+    a, b = np.meshgrid(np.linspace(-12, 8, 401), np.linspace(-7, 9, 401), indexing="ij")
+    grid = np.column_stack([a.ravel(), b.ravel()])
+    line = grid @ features.T
+    prior = -0.5 * ((grid[:, 0] - logit((count @ y + 0.5) / (count.sum() + 1))) / 5) ** 2
+    density = (line * y - np.logaddexp(0, line)) @ count + prior - 0.5 * ((grid[:, 1] - 1.5) / 2) ** 2
+    weight = np.exp(density - density.max())
+    weight /= weight.sum()
+    drawn = _draw_posterior(features, y, count, 40_000, rng)
+    np.testing.assert_allclose(drawn.mean(axis=0), weight @ grid, atol=0.05)
+    centred = grid - weight @ grid
+    np.testing.assert_allclose(np.cov(drawn.T), (centred.T * weight) @ centred, atol=0.15)
+
+
+def test_each_draw_has_the_share_it_is_given():
+    rng = np.random.default_rng(1)
+    features, weight = bent_line(rng.normal(size=50), (0.0, 1.0)), rng.dirichlet(np.ones(50))
+    share = rng.uniform(0.01, 0.6, size=30)
+    shifted = _at_share(rng.normal(size=(30, 4)) * 3, features, weight, share)
+    np.testing.assert_allclose(expit(shifted @ features.T) @ weight, share, rtol=1e-4)
+
+
+def test_with_many_labels_it_holds_the_answer_of_venn_abers():
+    """A map that is no line: what the package finds at each score lies inside, or within a hair of it."""
+    rng = np.random.default_rng(2)
+    p, y, others, share = world(rng, 8_000, 200, truth=lambda u: -2.6 + 1.6 * np.tanh(u + 3) + 0.5 * (u + 3))
+    found = draws_of(p, y).interval(others, 0.99)
+    judge = VennAbers()
+    judge.fit(np.column_stack([1 - p, p]), y.astype(int))
+    _, bounds = judge.predict_proba(np.column_stack([1 - others, others]))
+    theirs = bounds.mean(axis=1)
+    draws = draws_of(p, y).mean(others)
+    assert np.abs(draws - theirs).mean() < 0.01
+    assert np.abs(draws - share).mean() < np.abs(theirs - share).mean()  # smoother, hence nearer to the truth
+    assert (found.upper >= theirs - 0.03).mean() > 0.95 and (found.lower <= theirs + 0.03).mean() > 0.95
+
+
+def test_the_scale_of_the_scores_does_not_matter():
+    p, y, others, _ = world(np.random.default_rng(3), 300, 50)
+    squeezed = [expit(0.3 * logit(values) - 1) for values in (p, others)]
+    plain, other = draws_of(p, y), draws_of(squeezed[0], y)
+    np.testing.assert_allclose(plain.mean(others), other.mean(squeezed[1]), rtol=1e-6)
+
+
+def test_more_labels_make_it_narrower_and_it_holds_the_probability():
+    widths = []
+    for num_labels in (60, 200, 600, 2_000):
+        mean = []
+        for seed in range(4):
+            p, y, others, _ = world(np.random.default_rng(seed), num_labels, 200)
+            found = draws_of(p, y, num_draws=300).interval(others)
+            assert ((found.lower <= others) & (others <= found.upper)).all()
+            assert (found.lower >= 0).all() and (found.upper <= 1).all()
+            mean.append(found.width.mean())
+        widths.append(np.mean(mean))
+    assert widths == sorted(widths, reverse=True) and widths[3] < 0.4 * widths[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rare", [3, 10, 30, 100])
+@pytest.mark.parametrize("truth", [lambda u: u, lambda u: -3.0 + np.maximum(u + 2.5, 0), lambda u: 0 * u - 3.0])
+def test_nine_of_ten_intervals_hold_the_true_share_at_every_score(rare, truth):
+    """Scores that are right, that bend, and that say nothing; three standard errors of 200 worlds around 90%."""
+    inside = []
+    for seed in range(200):
+        p, y, others, share = world(np.random.default_rng([seed, rare]), 20 * rare, 2_000, truth)
+        order = np.argsort(others)[[200, 1000, 1600, 1900, 1980]]
+        found = draws_of(p, y, num_draws=400, seed=seed)
+        lower, upper = np.quantile(found.probabilities(logit(others[order])), [0.05, 0.95], axis=0)
+        inside.append((lower <= share[order]) & (share[order] <= upper))
+    assert (np.mean(inside, axis=0) > 0.84).all(), np.mean(inside, axis=0)
+
+
+def test_scores_that_are_all_alike_leave_the_base_rate():
+    y = np.repeat([True, False], [5, 95])
+    found = draws_of(np.full(100, 0.05), y).interval(np.full(3, 0.05))
+    # Jeffreys' interval for 5 of 100.
+    np.testing.assert_allclose([found.lower[0], found.upper[0]], [0.0223, 0.0954], atol=0.006)
+
+
+def test_a_known_share_moves_the_interval():
+    p, y, others, _ = world(np.random.default_rng(4), 1_000, 100)
+    one, three = (draws_of(p, y, rare_share=share, num_share_labels=None).mean(others).mean() for share in (0.03, 0.09))
+    assert three / one == pytest.approx(3, rel=0.25)
+
+
+def test_a_label_counts_less_where_rare_ones_are_few():
+    assert evidence_of_a_label(1) < evidence_of_a_label(10) < 1
+
+
+def test_one_rare_label_gives_a_wide_finite_interval():
+    p, y = np.array([0.9, *np.linspace(0.01, 0.1, 30)]), np.arange(31) == 0
+    draws = draws_of(p, y)
+    found = draws.interval([0.95])
+    assert np.isfinite(draws.parameters).all() and found.width[0] > 0.5
+
+
+def test_nothing_asked_nothing_said():
+    found = CalibrationDraws(np.array([[0.0, 1.0]])).interval(np.empty(0))
+    assert found.lower.shape == found.upper.shape == (0,)
+
+
+def test_nonsense_is_refused():
+    with pytest.raises(LabelError, match="rare class and of another"):
+        draws_of(np.array([0.1, 0.2]), np.array([False, False]), rare_share=0.1)
+    with pytest.raises(InputError, match="rare_share"):
+        draws_of(np.array([0.1, 0.2]), np.array([False, True]), rare_share=1.0)
+    with pytest.raises(InputError, match="coverage"):
+        CalibrationDraws(np.array([[0.0, 1.0]])).interval([0.1], coverage=1.0)

@@ -45,8 +45,3 @@ def test_bounds_set_the_exit_code(model, bound, code, says):
     answer = run(app, ["evaluate", str(model), "--resamples", "0", "--at-least", bound])
     assert answer.exit_code == code and says in answer.stderr
     assert answer.stderr.count("\n") == bool(code)
-
-
-def test_one_table_alone_is_refused(model, tables):
-    answer = run(app, ["evaluate", str(model), tables[0]])
-    assert answer.exit_code == 2 and "give both tables" in answer.stderr

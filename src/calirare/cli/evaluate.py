@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Budget, IdColumn, Model, SourceColumn, TargetColumn, WeightColumn
+from calirare.cli.options import AsJson, Budget, Model
+from calirare.cli.table_options import Tables, perhaps_tabled
 
 if TYPE_CHECKING:
     from calirare.evaluation import Evaluation
@@ -18,12 +18,10 @@ FAILED = 1
 """Exit code where a bound is missed; mistakes on the command line exit with 2."""
 
 
+@perhaps_tabled
 def evaluate(
     model: Model,
-    nodes: Annotated[
-        Path | None, typer.Argument(help="Table of nodes with labels; default: the one of the fit.", show_default=False)
-    ] = None,
-    edges: Annotated[Path | None, typer.Argument(help="Table of edges.", show_default=False)] = None,
+    tables: Tables | None = None,
     at_least: Annotated[
         list[str] | None,
         typer.Option(
@@ -32,29 +30,19 @@ def evaluate(
     ] = None,
     budget: Budget = None,
     resamples: Annotated[int, typer.Option(help="Of the bootstrap behind the intervals.")] = 1000,
-    id_column: IdColumn = None,
-    source: SourceColumn = None,
-    target: TargetColumn = None,
-    weight: WeightColumn = None,
     as_json: AsJson = False,
 ) -> None:
     """Every metric with its interval, on nodes whose labels are known, and a verdict in words.
 
-    Labels that trained the model judge it only by what it says of each without its label.
+    Without tables those of the fit judge. Labels that trained the model judge it only by what it says of each without its label.
     """
     from calirare.evaluation import evaluate as judge
     from calirare.persistence.folder import load, load_graph
-    from calirare.scoring.table import read_for
 
     bounds = _bounds(at_least or [])
-    if (nodes is None) != (edges is None):
-        raise typer.BadParameter("give both tables, or none for those of the fit.")
     with console.working("Reading model and tables"):
         classifier = load(model)
-        if nodes is None or edges is None:
-            graph = load_graph(model)
-        else:
-            graph = read_for(classifier, nodes, edges, id=id_column, source=source, target=target, weight=weight)
+        graph = load_graph(model) if tables is None else tables.read_for(classifier)
     with console.working("Judging"):
         found = judge(classifier, graph, budget=budget, num_resamples=resamples)
     missed = _missed(found, bounds)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from calirare.cli.expand import expand
 from calirare.cli.options import IdColumn, SourceColumn, TargetColumn, WeightColumn
 from calirare.errors import InputError
 
@@ -92,36 +90,6 @@ class Tables:
         return self.read(schema=check_reads_tables(classifier))
 
 
-def tabled(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the arguments NODES and EDGES and the options about tables, in place of its parameter `tables`."""
-    files = {"nodes": "Table of nodes: .csv, .parquet or .arrow.", "edges": "Table of edges: .csv, .parquet or .arrow."}
-    asked = [
-        _parameter(name, Annotated[Path | None, typer.Argument(help=words, show_default=False)], None)
-        for name, words in files.items()
-    ]
-    options = [_parameter(name, *option) for name, option in _OPTIONS.items()]
-
-    @wraps(command)
-    def run(**given: Any) -> None:
-        said = {name: given.pop(name) for name in (*files, *_OPTIONS)}
-        command(**given, tables=choose_tables(**said))
-
-    own = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in inspect.signature(command, eval_str=True).parameters.values()
-    ]
-    at = [parameter.name for parameter in own].index("tables")
-    last = own.pop() if own[-1].name == "as_json" else None
-    all_of_them = [*own[:at], *asked, *own[at + 1 :], *options, *([last] if last else [])]
-    run.__signature__ = inspect.Signature(all_of_them)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in all_of_them}
-    return run
-
-
-def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
 def choose_tables(
     nodes: Path | None,
     edges: Path | None,
@@ -162,3 +130,23 @@ def _one_or_all(files: dict[str, Path]) -> Any:
     if len(files) <= 1:
         return next(iter(files.values()), None)
     return files
+
+
+_FILES: dict[str, tuple[Any, Any]] = {
+    name: (Annotated[Path | None, typer.Argument(help=words, show_default=False)], None)
+    for name, words in (
+        ("nodes", "Table of nodes: .csv, .parquet or .arrow."),
+        ("edges", "Table of edges: .csv, .parquet or .arrow."),
+    )
+}
+
+
+def _choose_any(**said: Any) -> Tables | None:
+    return choose_tables(**said) if any(said.values()) else None
+
+
+tabled = expand("tables", _FILES, choose_tables, late=_OPTIONS)
+"""Gives a command the arguments NODES and EDGES and the options about tables, in place of its parameter `tables`."""
+
+perhaps_tabled = expand("tables", _FILES, _choose_any, late=_OPTIONS)
+"""The same, where no table at all means those of the fit: `tables` is then None."""

@@ -12,6 +12,7 @@ from scipy.special import expit
 
 from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph, merge_edges
+from calirare.data.synthetic_payments import draw_payments, edge_schema
 from calirare.errors import InputError
 
 
@@ -70,6 +71,7 @@ def make_transactions(
     average_degree: float = 10.0,
     labelled_share: float = 1.0,
     seed: int = 0,
+    with_payments: bool = True,
 ) -> RareGraph:
     r"""A network of accounts that pay each other, some of them fraudulent, with P(fraud) known for every account.
 
@@ -84,7 +86,8 @@ def make_transactions(
 
     where w are the weights in `ATTRIBUTES` and a makes the mean of p equal `rare_share`. Neither features nor edges
     see the label, and r_v is a function of the features and edges alone, so `true_probability` is exactly
-    P(rare | features, edges): no model can do better, and a perfect one equals it.
+    P(rare | features, edges): no model can do better, and a perfect one equals it. The payments are drawn from features and
+    edges alone and change nothing in that.
 
     Args:
         num_nodes: Accounts, up to tens of millions.
@@ -94,6 +97,8 @@ def make_transactions(
         labelled_share: Share of the accounts, drawn at random, whose label is known. The labels of the others are
             kept in `original_y` only, for judging; no method reads them there.
         seed: Same seed, same network.
+        with_payments: Give every payment with its direction, amount and time in `graph.edges` (see
+            `calirare.data.synthetic_payments`); the network is the same without them.
 
     Returns:
         A graph whose `x` is standardised; its `schema` holds the means and scales that give the table's units back.
@@ -115,6 +120,9 @@ def make_transactions(
     probability = expit(_intercept(risk, rare_share) + SHARPNESS * risk)
     truth = (rng.random(num_nodes) < probability).astype(np.int64)
     known = rng.random(num_nodes) < labelled_share
+    payments = None
+    if with_payments:
+        payments = draw_payments(edge_index, _in_units(x, columns), account_suspicion(x), np.random.default_rng([seed, 8]))
     return RareGraph(
         x=x,
         edge_index=edge_index,
@@ -129,19 +137,37 @@ def make_transactions(
             "format": 1,
             "id": "id",
             "label": {"column": "is_fraud", "rare": "yes", "values": ["no", "yes"]},
-            "edges": {"source": "source", "target": "target", "weight": None},
+            "edges": edge_schema() if with_payments else {"source": "source", "target": "target", "weight": None},
             "columns": columns,
             "sparse": False,
         },
         name="transactions",
+        edges=payments,
     )
+
+
+def _in_units(x: np.ndarray, columns: list[dict[str, Any]]) -> dict[str, np.ndarray]:
+    """Every named column in the units of the table."""
+    return {
+        column["name"]: x[:, k].astype(np.float64) * column["scale"] + column["mean"] for k, column in enumerate(columns)
+    }
+
+
+def account_suspicion(x: np.ndarray) -> np.ndarray:
+    """max(s_v, 0) of `make_transactions`."""
+    return np.maximum(_own_risk(x), 0.0)
+
+
+def _own_risk(x: np.ndarray) -> np.ndarray:
+    own = np.zeros(x.shape[0])
+    for column, attribute in enumerate(ATTRIBUTES[:NUM_RISK_ATTRIBUTES]):
+        own += attribute.weight * x[:, column].astype(np.float64)
+    return own
 
 
 def account_risk(x: np.ndarray, edge_index: np.ndarray) -> np.ndarray:
     """The risk r_v of `make_transactions`, from the standardised features and both directions of every edge."""
-    own = np.zeros(x.shape[0])
-    for column, attribute in enumerate(ATTRIBUTES[:NUM_RISK_ATTRIBUTES]):
-        own += attribute.weight * x[:, column].astype(np.float64)
+    own = _own_risk(x)
     suspicion = np.maximum(own, 0.0)
     degree = np.bincount(edge_index[0], minlength=own.size)
     total = np.bincount(edge_index[0], weights=suspicion[edge_index[1]], minlength=own.size)

@@ -9,11 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import UNKNOWN
+from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.tables.export import write_table
 from calirare.errors import InputError
 
 FORMATS = ("parquet", "csv")
+_STEPS = 1e8
+"""Times up to this are steps of a simulation and no seconds since 1970."""
 
 
 def write_tables(
@@ -22,8 +25,8 @@ def write_tables(
     """Write `nodes` and `edges` into a folder, each whole or not at all; the paths of both.
 
     Nodes: `id`, the attributes in the units of the schema's table, and the label, "yes" for the rare class, "no" for
-    the others, null where it is unknown. Edges: `source`, `target`, and `weight` where the graph has weights; each
-    edge once.
+    the others, null where it is unknown. Edges: `source`, `target`, and every column of the edges as they came, each
+    row; else `weight` where the graph has weights, each edge once.
 
     Args:
         graph: Its features must be numbers, as those of `make_transactions`.
@@ -62,10 +65,28 @@ def node_columns(graph: RareGraph, label: str = "is_fraud") -> dict[str, Any]:
 
 
 def edge_columns(graph: RareGraph) -> dict[str, Any]:
-    """The edges as columns, each edge once; see `write_tables`."""
+    """The edges as columns; see `write_tables`."""
+    if graph.edges is not None:
+        return _rows_of(graph.edges, graph.ids)
     once = graph.edge_index[0] < graph.edge_index[1]
     source, target = graph.edge_index[:, once]
     columns: dict[str, Any] = {"source": graph.ids[source], "target": graph.ids[target]}
     if graph.edge_weight is not None:
         columns["weight"] = graph.edge_weight[once]
+    return columns
+
+
+def _rows_of(edges: EdgeTable, ids: np.ndarray) -> dict[str, Any]:
+    columns: dict[str, Any] = {"source": ids[edges.source], "target": ids[edges.target]}
+    if edges.type is not None:
+        columns["type"] = np.array(edges.type_names, dtype=object)[edges.type]
+    for column in edges.columns:
+        name = column.name if column.name not in columns else f"{column.name} of the edge"
+        if column.kind == "category":
+            words = np.array([*column.categories, None], dtype=object)  # the last, -1, is missing
+            columns[name] = words[column.values]
+        elif column.kind == "time" and np.nanmax(column.values, initial=0.0) > _STEPS:
+            columns[name] = np.where(np.isnan(column.values), np.nan, column.values * 1e6).astype("datetime64[us]")
+        else:
+            columns[name] = column.values
     return columns

@@ -94,19 +94,24 @@ def understand(text: pl.Series) -> Understood:
 
 
 def read_styled(text: pl.Series, style: Mapping[str, Any]) -> tuple[pl.Series, pl.Series]:
-    """The values (float64, truth values or times), and the texts that are neither one nor a sign of a missing value."""
+    """The values (float64, truth values or times), and the texts that are neither one nor a sign of a missing value.
+
+    Where the style reads nothing at all (another export, another form of the same dates) the text is understood anew.
+    """
     known = known_text(text)
-    if "date" in style:
-        values = read_dates(known, style["date"])
-        if not values.drop_nulls().len() and known.drop_nulls().len():  # another export, another form: look again
-            again = _date_style(known.drop_nulls(), 0.99 * known.drop_nulls().len())
-            values = read_dates(known, again["date"]) if again else values
-    elif style.get("truth"):
-        lower = known.str.to_lowercase()
-        values = (lower.is_in(_TRUE)).set(~lower.is_in([*_TRUE, *_FALSE]), None)
-    else:
-        values = read_numbers(known, style.get("decimal", "."))
+    values = _read(known, style)
+    if values.null_count() == values.len() and known.null_count() < known.len():
+        values = _read(known, understand(text).style)
     return values.alias(text.name), known.filter(values.is_null() & known.is_not_null())
+
+
+def _read(known: pl.Series, style: Mapping[str, Any]) -> pl.Series:
+    if "date" in style:
+        return read_dates(known, style["date"])
+    if style.get("truth"):
+        lower = known.str.to_lowercase()
+        return lower.is_in(_TRUE).set(~lower.is_in([*_TRUE, *_FALSE]), None)
+    return read_numbers(known, style.get("decimal", "."))
 
 
 def read_numbers(known: pl.Series, decimal: str = ".") -> pl.Series:

@@ -30,7 +30,7 @@ def export(seed: int, folder: Path) -> tuple[Path, Path]:
         country=pl.Series(rng.choice(["NO", "SE", "DK"], args.nodes)),
         account_age_days=pl.when(pl.Series(rng.random(args.nodes) < 0.1)).then(None).otherwise("account_age_days"),
     )
-    edges = pl.DataFrame({name: list(column) for name, column in edge_columns(source).items()})
+    edges = pl.DataFrame({name: column.tolist() for name, column in edge_columns(source).items()})
     folder.mkdir(parents=True, exist_ok=True)
     nodes.write_csv(folder / "nodes.csv")
     pl.concat([edges, edges.head(50)]).write_csv(folder / "edges.csv")

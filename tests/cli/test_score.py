@@ -40,7 +40,8 @@ def test_new_nodes_without_labels_are_scored(model, tables, tmp_path):
     nodes = pl.read_csv(tables[0]).drop("is_fraud")
     new = nodes.head(1).with_columns(pl.lit("NEW").alias("id"))
     pl.concat([nodes, new]).write_csv(tmp_path / "nodes.csv")
-    edges = pl.concat([pl.read_csv(tables[1]), pl.DataFrame({"source": ["NEW"], "target": [nodes["id"][5]]})])
+    edges = pl.read_csv(tables[1])
+    edges = pl.concat([edges, edges.head(1).with_columns(source=pl.lit("NEW"), target=pl.lit(nodes["id"][5]))])
     edges.write_csv(tmp_path / "edges.csv")
     words = ["score", str(model), str(tmp_path / "nodes.csv"), str(tmp_path / "edges.csv")]
     answer = run(app, [*words, "--out", str(tmp_path / "s.csv"), "--json"])
@@ -53,7 +54,7 @@ def test_ids_that_look_like_formulas_are_escaped_in_csv_alone(model, tables, tmp
     first = nodes["id"][0]
     evil = "=HYPERLINK(1)"
     nodes.with_columns(pl.col("id").replace(first, evil)).write_csv(tmp_path / "nodes.csv")
-    edges.with_columns(pl.all().replace(first, evil)).write_csv(tmp_path / "edges.csv")
+    edges.with_columns(pl.col("source", "target").replace(first, evil)).write_csv(tmp_path / "edges.csv")
     for name in ("s.csv", "s.parquet"):
         words = ["score", str(model), str(tmp_path / "nodes.csv"), str(tmp_path / "edges.csv"), "--out"]
         assert run(app, [*words, str(tmp_path / name)]).exit_code == 0
@@ -95,7 +96,7 @@ def test_parts_and_shards_give_the_same_table(model, tables, tmp_path):
     assert json.loads(answer.stdout)["parts"] == 3
     answer = run(app, ["score", str(model), *tables, "--no-intervals", "--out", str(tmp_path / "whole.csv"), "--json"])
     facts = json.loads(answer.stdout)
-    assert facts["parts"] == 1 and facts["read"]["edges"]["edges"] == edges.height
+    assert facts["parts"] == 1 and facts["read"]["edges"]["rows"] == edges.height
     whole = pl.read_csv(tmp_path / "whole.csv")
     for name in ("parts.csv", "three.csv"):
         found = pl.read_csv(tmp_path / name)

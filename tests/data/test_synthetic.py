@@ -7,7 +7,7 @@ from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 
-from calirare.data.synthetic import SHARPNESS, account_risk, make_transactions
+from calirare.data.synthetic import SHARPNESS, account_risk, account_suspicion, make_transactions
 from calirare.errors import InputError
 
 
@@ -106,3 +106,40 @@ def test_smallest_networks_work():
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(InputError, match=message):
         make_transactions(**{"num_nodes": 100, **arguments})
+
+
+def test_payments_show_what_the_accounts_do_and_leave_the_network_alone():
+    graph, bare = make_transactions(3_000, seed=3), make_transactions(3_000, seed=3, with_payments=False)
+    for name in ("x", "y", "edge_index", "true_probability"):
+        assert np.array_equal(getattr(graph, name), getattr(bare, name)), name
+    assert bare.edges is None and "columns" not in bare.schema["edges"]
+    edges = graph.edges
+    amount, when, channel = edges.columns
+    pairs = {tuple(sorted(pair)) for pair in zip(edges.source.tolist(), edges.target.tolist(), strict=True)}
+    assert pairs == {(a, b) for a, b in graph.edge_index.T.tolist() if a < b}  # every edge, and no other, was paid
+    assert (np.diff(when.values) >= 0).all() and (amount.values > 0).all()
+    units = {
+        column["name"]: graph.x[:, k] * column["scale"] + column["mean"]
+        for k, column in enumerate(graph.schema["columns"])
+    }
+    payer = edges.source
+    night = (when.values % 86_400) < 6 * 3_600
+    expected = {"night_share": night, "round_amount_share": amount.values % 10 == 0}
+    for name, seen in expected.items():  # within four standard errors of the payers' own shares
+        share = units[name][payer]
+        error = np.sqrt((share * (1 - share)).sum()) / payer.size
+        assert abs(seen.mean() - share.mean()) < 4 * error + 0.01, name
+    log = np.log10(amount.values) - units["amount_mean_log10"][payer]
+    assert abs(np.median(log)) < 0.05
+    suspicion = account_suspicion(graph.x)
+    cash = channel.values == channel.categories.index("cash")
+    rate = 1 / (1 + np.exp(3 - 2 * suspicion[payer]))
+    assert abs(cash.mean() - rate.mean()) < 4 * np.sqrt((rate * (1 - rate)).sum()) / payer.size
+    outgoing = np.bincount(payer, minlength=graph.num_nodes) / np.bincount(
+        np.concatenate([payer, edges.target]), minlength=graph.num_nodes
+    ).clip(1)
+    assert np.corrcoef(outgoing, units["incoming_share"])[0, 1] < -0.4
+
+
+def test_few_features_have_payments_too():
+    assert len(make_transactions(100, num_features=8, seed=0).edges) >= 490

@@ -119,8 +119,11 @@ def parse_types(types: list[str] | None) -> dict[str, str]:
 def _show(
     classifier: RareCategoryClassifier, graph: RareGraph, out: Path, as_json: bool, decisions: int | None
 ) -> None:
+    from calirare.cli.audit import show_audit
+    from calirare.data.tables.audit import audit_graph
     from calirare.data.tables.describe import describe_schema
 
+    audit = audit_graph(graph)
     columns = describe_schema(graph.schema or {"columns": []})
     facts: dict[str, Any] = {
         "nodes": graph.num_nodes,
@@ -133,9 +136,12 @@ def _show(
         "read": (graph.schema or {}).get("read", {}),
     }
     if as_json:
-        console.show_json({"model": out, "method": classifier.method, **facts, "columns": columns})
+        console.show_json(
+            {"model": out, "method": classifier.method, **facts, "columns": columns, "audit": audit.to_json()}
+        )
         return
     console.show_table("Columns", ["table", "column", "type", "treatment"], [tuple(row.values()) for row in columns])
+    show_audit(audit)
     read = facts.pop("read").get("edges", {})
     shown = facts | {f"{name} dropped".replace("_", " "): count for name, count in read.items() if name in _DROPPED}
     console.show_table("Data", ["", "count"], [(name.replace("_", " "), n) for name, n in shown.items()], right=(1,))

@@ -122,7 +122,9 @@ def make_transactions(
     known = rng.random(num_nodes) < labelled_share
     payments = None
     if with_payments:
-        payments = draw_payments(edge_index, _in_units(x, columns), account_suspicion(x), np.random.default_rng([seed, 8]))
+        payments = draw_payments(
+            edge_index, _in_units(x, columns), account_suspicion(x), np.random.default_rng([seed, 8])
+        )
     return RareGraph(
         x=x,
         edge_index=edge_index,
@@ -149,7 +151,8 @@ def make_transactions(
 def _in_units(x: np.ndarray, columns: list[dict[str, Any]]) -> dict[str, np.ndarray]:
     """Every named column in the units of the table."""
     return {
-        column["name"]: x[:, k].astype(np.float64) * column["scale"] + column["mean"] for k, column in enumerate(columns)
+        column["name"]: x[:, k].astype(np.float64) * column["scale"] + column["mean"]
+        for k, column in enumerate(columns)
     }
 
 

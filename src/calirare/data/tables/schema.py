@@ -64,8 +64,10 @@ def _learn(column: pl.Series, wanted: str | None) -> dict[str, Any]:
     if found.reason == "every value is missing" or (found.name == "ignore" and wanted is None):
         return _ignore(column, found.reason)
     if wanted == "categorical" or (wanted is None and found.name == "category"):
-        return _learn_categorical(column)
-    return _learn_numeric(column, found)
+        learned = _learn_categorical(column)
+    else:
+        learned = _learn_numeric(column, found)
+    return {**learned, "identifier": found.reason} if found.name == "ignore" else learned  # kept against advice
 
 
 def _ignore(column: pl.Series, reason: str) -> dict[str, Any]:

@@ -1,0 +1,57 @@
+"""`calirare audit`: what to know of the tables before a model is fitted on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from calirare.cli import console
+from calirare.cli.fit import parse_types
+from calirare.cli.options import AsJson
+from calirare.cli.table_options import Tables, tabled
+
+if TYPE_CHECKING:
+    from calirare.data.tables.audit import Audit
+
+EXAMPLE = "Example: calirare audit nodes.csv edges.csv --label is_fraud --rare yes"
+
+
+@tabled
+def audit(
+    tables: Tables,
+    rare: Annotated[str, typer.Option(help="The label looked for; all others together are the other class.")],
+    label: Annotated[
+        str | None, typer.Option(help="Label column; empty cells mean unknown. Needed, but for --labels.")
+    ] = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option("--type", help="COLUMN=numeric, categorical, time or ignore; repeatable."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look for columns that give the label away, columns that say nothing, and labels too few or at odds."""
+    from calirare.data.tables.audit import audit_graph
+    from calirare.data.tables.describe import describe_schema
+
+    with console.working("Reading the tables"):
+        graph = tables.read(label=label, rare=rare, types=parse_types(types))
+    with console.working("Looking"):
+        found = audit_graph(graph)
+    columns = describe_schema(graph.schema or {"columns": []})
+    if as_json:
+        console.show_json(
+            {"findings": found.to_json(), "columns": columns, "read": (graph.schema or {}).get("read", {})}
+        )
+        return
+    console.show_table("Columns", ["table", "column", "type", "treatment"], [tuple(row.values()) for row in columns])
+    show_audit(found)
+
+
+def show_audit(found: Audit) -> None:
+    """Print the findings, the gravest first."""
+    if not found.findings:
+        console.show("Audit: nothing to report.")
+        return
+    rows = [(finding.severity, finding.kind, finding.column, finding.words) for finding in found.findings]
+    console.show_table("Audit", ["", "kind", "column", "what was found"], rows)

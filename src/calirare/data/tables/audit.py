@@ -1,0 +1,236 @@
+"""Look at the tables before a model does: columns that give the label away, and labels too few or at odds.
+
+The rules, in one place:
+
+* **leak by presence**: where most nodes share one value of a column (or have none), and of the labelled nodes with
+  another value at least `PURE` are rare, at least `FEWEST` of them: a column filled in after the fact. So is one whose
+  filled cells belong to labelled nodes, but for 1 - `PURE` of them, and cover half of these, where most nodes have no
+  label.
+* **leak by value**: the column alone ranks the labelled nodes with a ROC-AUC above `PERFECT` (or below 1 - `PERFECT`),
+  with at least `ENOUGH` labels of both classes.
+* **near-constant**: one value for all but `CONSTANT` of the nodes. **duplicate**: correlated by more than `SAME` with an
+  earlier column.
+* **contradiction**: nodes with equal attributes and different labels, if more than `AT_ODDS` of the labelled nodes are
+  such; where all columns are words or few numbers, that is usual and not said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import rankdata
+
+from calirare.data.graph import RareGraph
+from calirare.data.tables.audit_columns import AuditColumn, audit_columns
+
+Severity = Literal["leak", "warning", "note"]
+
+PURE = 0.98
+FEWEST = 10
+PERFECT = 0.99
+ENOUGH = 20
+CONSTANT = 0.001
+SAME = 0.9999
+AT_ODDS = 0.01
+MOST_COMPARED = 500
+"""Columns that are compared with each other; wider tables are compared up to here."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to know before a fit.
+
+    Args:
+        kind: `"leak"`, `"constant"`, `"duplicate"`, `"identifier"`, `"contradiction"` or `"labels"`.
+        column: The column in question; empty where it is none.
+        words: What was found and what to do, in a sentence or two.
+        severity: `"leak"` (it will look good and be worth nothing), `"warning"` or `"note"`.
+    """
+
+    kind: str
+    column: str
+    words: str
+    severity: Severity
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was found, the gravest first."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def leaks(self) -> tuple[Finding, ...]:
+        """Columns that give the label away."""
+        return tuple(finding for finding in self.findings if finding.severity == "leak")
+
+    def to_json(self) -> list[dict[str, str]]:
+        """Plain data."""
+        return [asdict(finding) for finding in self.findings]
+
+
+def audit_tables(nodes: Any, edges: Any, **options: Any) -> Audit:
+    """The audit of tables; arguments as of `read_tables`.
+
+    >>> nodes = {"id": range(200), "x": [k % 7 for k in range(200)], "y": [int(k < 20) for k in range(200)]}
+    >>> nodes["closed"] = ["2024-01-01" if k < 20 else None for k in range(200)]
+    >>> audit = audit_tables(nodes, {"source": [0], "target": [1]}, label="y", rare=1)
+    >>> [finding.column for finding in audit.leaks]
+    ['closed']
+    """
+    from calirare.data.tables.reading import read_tables
+
+    return audit_graph(read_tables(nodes, edges, **options))
+
+
+def audit_graph(graph: RareGraph) -> Audit:
+    """The audit of a graph, from its attributes and labels."""
+    known = graph.known
+    rare = graph.y[known] == graph.rare_class
+    found: list[Finding] = list(_labels(graph, rare))
+    columns = list(audit_columns(graph))
+    for column in columns:
+        found += _leaks(column, known, rare)
+        found += _constants(column)
+    found += _duplicates(columns)
+    found += _identifiers(graph)
+    found += _contradictions(graph, known, rare)
+    order = {"leak": 0, "warning": 1, "note": 2}
+    return Audit(tuple(sorted(found, key=lambda finding: order[finding.severity])))
+
+
+def _labels(graph: RareGraph, rare: np.ndarray) -> Iterator[Finding]:
+    count, others = int(rare.sum()), int((~rare).sum())
+    name = graph.class_names[graph.rare_class]
+    if not rare.size:
+        return
+    if count < 10:
+        yield Finding(
+            "labels", "",
+            f"ONLY {count} LABELS ARE {name!r}: no model can be judged by so few, probabilities will stay near the base "
+            "rate, and 90% sets need nine of each class. Label more before you rely on it.",
+            "warning",
+        )  # fmt: skip
+    elif count < 30:
+        words = f"{count} labels are {name!r}: enough to rank nodes, and every measure of quality will be uncertain."
+        yield Finding("labels", "", words, "note")
+    if others < 10:
+        yield Finding("labels", "", f"Only {others} labels are not {name!r}; label some nodes that are not.", "warning")
+
+
+def _leaks(column: AuditColumn, known: np.ndarray, rare: np.ndarray) -> Iterator[Finding]:
+    """At most one finding per column; filled in after the fact is the likelier story where both rules hold."""
+    said = _leak_by_presence(column, known, rare) or _leak_by_value(column, known, rare)
+    if said:
+        yield Finding("leak", column.name, said, "leak")
+
+
+def _leak_by_presence(column: AuditColumn, known: np.ndarray, rare: np.ndarray) -> str:
+    if column.word:
+        return ""  # the words of a text are there or not; nobody fills them in
+    for usual, words in ((column.missing, "filled"), (column.usual, f"other than {column.usual_value}")):
+        if usual is None or usual.mean() < 0.5:
+            continue
+        special = ~usual[known]
+        hits = int((special & rare).sum())
+        if hits >= FEWEST and hits >= PURE * special.sum() and hits > 2 * rare.mean() * special.sum():
+            return (
+                f"{words} for {int(special.sum()):,} labelled nodes, {hits:,} of them rare: it was known only after the "
+                "label. Leave it out (--type COLUMN=ignore) unless it is there before."
+            ).replace("COLUMN", column.name)
+    if column.missing is not None and 2 * known.size < column.missing.size:
+        filled = int((~column.missing).sum())
+        labelled = int((~column.missing[known]).sum())
+        if filled >= ENOUGH and labelled >= PURE * filled and 2 * labelled >= known.size:
+            return (
+                f"filled for {filled:,} nodes, {labelled:,} of them labelled: it is known only where the label is, and will "
+                f"be empty where you need it. Leave it out (--type {column.name}=ignore)."
+            )
+    return ""
+
+
+def _leak_by_value(column: AuditColumn, known: np.ndarray, rare: np.ndarray) -> str:
+    if column.values is None or min(rare.sum(), (~rare).sum()) < ENOUGH:
+        return ""
+    auc = _auc(column.values[known], rare)
+    if max(auc, 1 - auc) < PERFECT:
+        return ""
+    return (
+        f"it alone tells the classes apart (ROC-AUC {max(auc, 1 - auc):.3f}): too good to be known beforehand? "
+        f"Leave it out (--type {column.name}=ignore) unless it is."
+    )
+
+
+def _auc(values: np.ndarray, rare: np.ndarray) -> float:
+    """P(a rare node has the higher value), ties counting half; missing values lie lowest."""
+    ranks = rankdata(np.where(np.isnan(values), -np.inf, values))
+    count = int(rare.sum())
+    return float((ranks[rare].sum() - count * (count + 1) / 2) / (count * (rare.size - count)))
+
+
+def _constants(column: AuditColumn) -> Iterator[Finding]:
+    share = column.usual_share
+    if share >= 1 - CONSTANT and not column.word:
+        word = "the same for all nodes" if share == 1 else f"{column.usual_value} for {share:.2%} of the nodes"
+        yield Finding("constant", column.name, f"{word}: it can tell next to nothing.", "note")
+
+
+def _duplicates(columns: list[AuditColumn]) -> Iterator[Finding]:
+    numbers = [c for c in columns if c.values is not None and not c.word and c.usual_share < 1 - CONSTANT]
+    numbers = numbers[:MOST_COMPARED]
+    if len(numbers) < 2:
+        return
+    matrix = np.array([_standard(column.values) for column in numbers])
+    same = np.abs(matrix @ matrix.T) > SAME
+    for k in range(1, len(numbers)):
+        twins = np.flatnonzero(same[k, :k])
+        if twins.size:
+            words = f"says the same as {numbers[twins[0]].name!r}; one of them is enough."
+            yield Finding("duplicate", numbers[k].name, words, "note")
+
+
+def _standard(values: Any) -> np.ndarray:
+    """Of length one and mean zero, gaps at the mean; at most 20,000 nodes, evenly chosen."""
+    some = np.asarray(values)[:: max(1, len(values) // 20_000)]
+    known = np.isfinite(some)
+    middle = some[known].mean() if known.any() else 0.0
+    centred = np.where(known, some - middle, 0.0)
+    length = np.linalg.norm(centred)
+    return np.asarray(centred / (length or 1.0), dtype=np.float64)
+
+
+def _identifiers(graph: RareGraph) -> Iterator[Finding]:
+    """Columns of ids that the user asked for all the same."""
+    columns = (graph.schema or {}).get("columns", ())
+    for column in columns:
+        if column.get("identifier"):
+            words = f"{column['identifier']}; used because you said so. A model learns names by heart."
+            yield Finding("identifier", column["name"], words, "warning")
+
+
+def _contradictions(graph: RareGraph, known: np.ndarray, rare: np.ndarray) -> Iterator[Finding]:
+    if not graph.num_features or known.size < 2:
+        return
+    rows: Any = graph.x[known]
+    keys = _row_keys(rows)
+    _, group = np.unique(keys, return_inverse=True)
+    size = np.bincount(group)
+    hits = np.bincount(group, weights=rare.astype(float))
+    at_odds = ((hits > 0) & (hits < size))[group]
+    count = int(at_odds.sum())
+    several = size.size > 0.9 * known.size  # rows mostly differ, so equal ones are copies and no coincidence
+    if several and count > max(AT_ODDS * known.size, 1):
+        words = (
+            f"{count:,} of {known.size:,} labelled nodes have a twin with the same attributes and the other label. "
+            "Are labels or rows mixed up?"
+        )
+        yield Finding("contradiction", "", words, "warning")
+
+
+def _row_keys(rows: Any) -> np.ndarray:
+    """A number for every row, equal for equal rows (and for others with a chance of about 2⁻⁵⁰)."""
+    weights = np.random.default_rng(0).standard_normal(rows.shape[1])
+    return np.asarray(rows.astype(np.float64) @ weights)

@@ -1,0 +1,81 @@
+"""The attributes of a graph as the columns of the user's table again, for the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from calirare.data.graph import RareGraph
+
+
+@dataclass(frozen=True, eq=False)
+class AuditColumn:
+    """One column of the nodes.
+
+    Args:
+        name: As in the table.
+        values: `(N,)` numbers, NaN where missing; None for words.
+        missing: `(N,)` where no value is given; None where all are.
+        usual: `(N,)` where the commonest value stands; None where every value is met once.
+        usual_value: That value, in words.
+        usual_share: Share of the nodes that have it.
+        word: One of many sparse attributes that came without a table, such as the words of a text.
+    """
+
+    name: str
+    values: np.ndarray | None
+    missing: np.ndarray | None
+    usual: np.ndarray | None
+    usual_value: str
+    usual_share: float
+    word: bool = False
+
+
+def audit_columns(graph: RareGraph) -> Iterator[AuditColumn]:
+    """Every attribute, in the units of its table where the graph has a schema."""
+    learned = (graph.schema or {}).get("columns")
+    if not isinstance(learned, list):
+        for k, name in enumerate(graph.feature_names or [f"feature {k}" for k in range(graph.num_features)]):
+            one = _of_numbers(name, _column(graph.x, k).astype(np.float64), None)
+            yield replace(one, word=sp.issparse(graph.x))
+        return
+    place = 0
+    for column in learned:
+        width = {"numeric": 1, "categorical": len(column.get("categories", ()))}.get(column["type"], 0)
+        if not width:
+            continue
+        gap = bool(column.get("indicator"))
+        missing = _column(graph.x, place + width) > 0 if gap else None
+        if column["type"] == "numeric":
+            values = _column(graph.x, place).astype(np.float64) * column["scale"] + column["mean"]
+            yield _of_numbers(column["name"], values, missing)
+        else:
+            yield _of_words(column["name"], graph.x, place, column["categories"], missing)
+        place += width + gap
+
+
+def _of_numbers(name: str, values: np.ndarray, missing: np.ndarray | None) -> AuditColumn:
+    if missing is not None:
+        values = np.where(missing, np.nan, values)
+    known = values[~np.isnan(values)]
+    distinct, counts = np.unique(known, return_counts=True)
+    if not counts.size or (counts.max() < 2 and known.size > 1):
+        return AuditColumn(name, values, missing, None, "", 0.0)
+    mode = distinct[counts.argmax()]
+    return AuditColumn(name, values, missing, values == mode, f"{mode:.6g}", float(counts.max() / values.size))
+
+
+def _of_words(name: str, x: Any, place: int, categories: list[str], missing: np.ndarray | None) -> AuditColumn:
+    block = x[:, place : place + len(categories)]
+    counts = np.asarray(block.sum(axis=0)).ravel()
+    most = int(counts.argmax())
+    usual = _column(x, place + most) > 0
+    return AuditColumn(name, None, missing, usual, repr(categories[most]), float(counts[most] / x.shape[0]))
+
+
+def _column(x: Any, k: int) -> np.ndarray:
+    return np.asarray(x[:, [k]].toarray().ravel() if sp.issparse(x) else x[:, k])

@@ -1,0 +1,124 @@
+"""The audit finds what was planted, and nothing where nothing was."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from calirare.data.graph import RareGraph
+from calirare.data.synthetic import make_transactions
+from calirare.data.tables.audit import _auc, audit_graph, audit_tables
+from calirare.data.tables.reading import read_tables
+
+DATA = Path(os.environ.get("CALIRARE_DATA") or Path(__file__).parents[3].parent / "shared" / "data")
+N = 400
+EDGES = {"source": [0, 1], "target": [1, 2]}
+
+
+def table(**columns):
+    rng = np.random.default_rng(0)
+    y = np.arange(N) % 10 == 0
+    plain = {"id": np.arange(N), "x": rng.normal(size=N), "town": rng.choice(["a", "b", "c"], N), "y": y.astype(int)}
+    return {**plain, **{name: column(rng, y) if callable(column) else column for name, column in columns.items()}}
+
+
+def audit(**columns):
+    return audit_tables(table(**columns), EDGES, label="y", rare=1)
+
+
+def test_nothing_planted_nothing_found():
+    assert audit().findings == ()
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        (lambda rng, y: np.where(y, rng.integers(1, 90, N), -1), "other than -1 for 40 labelled nodes, 40 of them rare"),
+        (lambda rng, y: [f"2024-01-{k % 28 + 1:02d}" if rare else None for k, rare in enumerate(y)], "filled for 40"),
+        (lambda rng, y: ["chargeback" if rare else None for rare in y], "filled for 40"),
+        (lambda rng, y: np.where(y, "case closed", "none yet"), "other than 'none yet'"),
+        (lambda rng, y: y + 0.1 * rng.normal(size=N), "ROC-AUC 1.000"),
+        (lambda rng, y: -5.0 * y + rng.normal(size=N), "it alone tells the classes apart"),
+    ],
+)  # fmt: skip
+def test_columns_that_give_the_label_away(column, says):
+    found = audit(later=column)
+    assert [finding.column for finding in found.leaks] == ["later"]
+    assert says in found.leaks[0].words and "--type later=ignore" in found.leaks[0].words
+    assert found.to_json()[0]["severity"] == "leak"
+
+
+def test_good_columns_are_no_leaks():
+    strong = audit(score=lambda rng, y: 1.5 * y + rng.normal(size=N))
+    often_missing = audit(phone=lambda rng, y: [1.5 * k if rng.random() < 0.1 else None for k in range(N)])
+    flag = audit(vip=lambda rng, y: (rng.random(N) < 0.05).astype(int))
+    assert not strong.leaks and not often_missing.leaks and not flag.leaks
+
+
+def test_a_column_that_is_filled_only_where_the_label_is_known():
+    labels = np.array([None] * N, dtype=object)
+    labels[: N // 5] = np.arange(N // 5) % 10 == 0
+    investigated = [float(k % 7) if k < N // 5 else None for k in range(N)]
+    nodes = {**table(), "y": [None if label is None else int(label) for label in labels], "hours": investigated}
+    found = audit_tables(nodes, EDGES, label="y", rare=1)
+    assert [finding.column for finding in found.leaks] == ["hours"] and "known only where the label is" in found.leaks[
+        0
+    ].words
+
+
+def test_columns_that_say_nothing_new():
+    found = audit(
+        same=[3.0] * N, nearly=[1.0] + [0.0] * (N * 1000 // 1000 - 1), cents=lambda rng, y: np.arange(N) % 50 * 100.0,
+        euros=lambda rng, y: np.arange(N) % 50 * 1.0,
+    )  # fmt: skip
+    kinds = {finding.column: finding.kind for finding in found.findings}
+    assert kinds == {"same": "constant", "euros": "duplicate"}
+    assert all(finding.severity == "note" for finding in found.findings)
+
+
+def test_ids_that_were_forced_to_be_attributes():
+    graph = read_tables(table(case_nr=np.arange(N) * 17), EDGES, label="y", rare=1, types={"case_nr": "numeric"})
+    (found,) = audit_graph(graph).findings
+    assert (found.kind, found.column, found.severity) == ("identifier", "case_nr", "warning")
+
+
+def test_labels_that_contradict_each_other():
+    nodes = table()
+    nodes["x"][200:210], nodes["town"][200:210] = nodes["x"][:10], nodes["town"][:10]
+    nodes["y"][:10], nodes["y"][200:210] = 1, 0
+    found = audit_tables(nodes, EDGES, label="y", rare=1)
+    assert ["20 of 400 labelled nodes" in f.words for f in found.findings if f.kind == "contradiction"] == [True]
+
+
+@pytest.mark.parametrize(
+    ("count", "severity"), [(3, "warning"), (9, "warning"), (10, "note"), (29, "note"), (30, None)]
+)
+def test_few_rare_labels_are_said_loudly(count, severity):
+    nodes = table()
+    nodes["y"] = (np.arange(N) < count).astype(int)
+    found = [finding for finding in audit_tables(nodes, EDGES, label="y", rare=1).findings if finding.kind == "labels"]
+    assert [finding.severity for finding in found] == ([] if severity is None else [severity])
+    assert count != 3 or found[0].words.startswith("ONLY 3 LABELS ARE '1'")
+
+
+def test_the_auc_is_scikit_learns():
+    rng = np.random.default_rng(1)
+    values, rare = rng.integers(0, 5, 200).astype(float), rng.random(200) < 0.3
+    assert _auc(values, rare) == pytest.approx(roc_auc_score(rare, values), abs=1e-12)
+
+
+def test_a_generated_network_is_clean():
+    assert audit_graph(make_transactions(2_000, seed=0)).leaks == ()
+
+
+@pytest.mark.datasets
+@pytest.mark.skipif(not (DATA / "tables").exists(), reason=f"no tables at {DATA}")
+def test_the_leak_of_amlsim_is_found_and_none_in_tolokers():
+    folder = DATA / "tables" / "amlsim_fanin"
+    found = audit_tables(folder / "nodes.csv", folder / "edges.csv", label="isFraud", rare=1)
+    assert [finding.column for finding in found.leaks] == ["fraudStep"]
+    assert audit_graph(RareGraph.load(DATA / "tolokers.npz")).leaks == ()
+    assert audit_graph(RareGraph.load(DATA / "reddit.npz")).leaks == ()
+    assert audit_graph(RareGraph.load(DATA / "cora.npz").against_rest()).leaks == ()

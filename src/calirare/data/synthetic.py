@@ -158,7 +158,7 @@ def _in_units(x: np.ndarray, columns: list[dict[str, Any]]) -> dict[str, np.ndar
 
 def account_suspicion(x: np.ndarray) -> np.ndarray:
     """max(s_v, 0) of `make_transactions`."""
-    return np.maximum(_own_risk(x), 0.0)
+    return np.asarray(np.maximum(_own_risk(x), 0.0))
 
 
 def _own_risk(x: np.ndarray) -> np.ndarray:
@@ -175,7 +175,7 @@ def account_risk(x: np.ndarray, edge_index: np.ndarray) -> np.ndarray:
     degree = np.bincount(edge_index[0], minlength=own.size)
     total = np.bincount(edge_index[0], weights=suspicion[edge_index[1]], minlength=own.size)
     company = total / np.maximum(degree, 1)
-    return OWN * own + COMPANY * company + JOINT * suspicion * company
+    return np.asarray(OWN * own + COMPANY * company + JOINT * suspicion * company)
 
 
 def _intercept(risk: np.ndarray, rare_share: float) -> float:

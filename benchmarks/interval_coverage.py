@@ -20,7 +20,6 @@ from pathlib import Path
 import numpy as np
 from evidence import REAL, Case, load
 from scipy.special import expit, logit
-from venn_abers import VennAbers
 
 from calirare.calibration.scaling import PlattScaling
 from calirare.uncertainty.intervals import CalibrationDraws, bent_line, calibration_draws
@@ -66,6 +65,8 @@ def bootstrap(own: np.ndarray, rare: np.ndarray, p: np.ndarray, coverage: float,
 
 
 def venn_abers(own: np.ndarray, rare: np.ndarray, p: np.ndarray, coverage: float) -> Bounds:
+    from venn_abers import VennAbers  # in the test extra; only this comparison needs it
+
     judge = VennAbers()
     judge.fit(np.column_stack([1 - own, own]), rare.astype(np.int64))
     _, bounds = judge.predict_proba(np.column_stack([1 - p, p]))

@@ -47,7 +47,7 @@ def coverage(name: str, seed: int, labels_per_class: int, backbone: str) -> tupl
     torch.set_num_threads(1)
     graph, split = draw(name, seed, labels_per_class)
     decay = 5e-3 if name == "transactions" else 5e-4
-    clf = cr.RareCategoryClassifier(backbone, weight_decay=decay, seed=seed, device="cpu")
+    clf = cr.RareCategoryClassifier(backbone, seed=seed, device="cpu", detector=cr.detectors.GCN(weight_decay=decay))
     sets = clf.fit(graph, split).predict_set(graph)
     y, inside = graph.y[split.test], sets[split.test]
     size = inside.sum(axis=1)

@@ -19,7 +19,7 @@ import numpy as np
 
 import calirare as cr
 from calirare.data.inputs import GraphInputs
-from calirare.estimator.fitting import TrainedBackbone
+from calirare.estimator.labels import TrainedBackbone
 
 
 def largest(first: np.ndarray, second: np.ndarray) -> float:
@@ -50,14 +50,14 @@ def main() -> None:
         graph = cr.load_benchmark(name)
         split = cr.split_labels(graph, labels_per_class=20, seed=0)
         clf = cr.RareCategoryClassifier(device=device)
-        trained = clf.train_backbone(graph, split)
+        trained = clf.fit_detector(graph, split)
         gpu = answers(clf.calibrate(trained, graph, split), graph)
         twin = cr.RareCategoryClassifier(device="cpu").calibrate(on_cpu(trained, graph), graph, split)
         same = [largest(one, other) for one, other in zip(gpu, answers(twin, graph), strict=True)]
         apart, seconds = [], []
         for where in ("cpu", device):
             began = time.perf_counter()
-            fitted = cr.RareCategoryClassifier(dropout=0.0, device=where).fit(graph, split)
+            fitted = cr.RareCategoryClassifier(detector=cr.detectors.GCN(dropout=0.0), device=where).fit(graph, split)
             seconds.append(time.perf_counter() - began)
             apart.append(fitted.predict_proba(graph))
         print(

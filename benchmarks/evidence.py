@@ -90,7 +90,9 @@ def draw_labels(graph: cr.RareGraph, rare_labels: int, seed: int) -> np.ndarray:
 
 def fit(case: Case, graph: cr.RareGraph, nodes: np.ndarray) -> cr.RareCategoryClassifier:
     decay = 5e-4 if case.graph in REAL and case.graph not in DENSE else 5e-3
-    clf = cr.RareCategoryClassifier(method="uncalibrated", weight_decay=decay, seed=case.seed)
+    clf = cr.RareCategoryClassifier(
+        detector=cr.detectors.GCN(weight_decay=decay), method="uncalibrated", seed=case.seed
+    )
     return clf.fit(graph, cr.Split(train=nodes))
 
 

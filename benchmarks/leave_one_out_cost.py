@@ -63,7 +63,7 @@ def main() -> None:
         graph = cr.load_benchmark(name)
         split = cr.split_labels(graph, labels_per_class=20, seed=0)
         clf = cr.RareCategoryClassifier(device="cpu")
-        trained = clf.train_backbone(graph, split)
+        trained = clf.fit_detector(graph, split)
         peak = peak_megabytes(lambda trained=trained: trained.leave_one_out().left_out_logits)
         rounds = []
         for _ in range(arguments.repeats):

@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 import torch
+from calirare.detectors.networks.backbone import BACKBONES
 from torch import Tensor, nn
 from torch.func import functional_call, jacrev
 
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import GraphInputs
-from calirare.detectors.networks.backbone import BACKBONES
 from calirare.influence.leave_one_out import LeaveOneOut
 
 DAMPING = 1e-2

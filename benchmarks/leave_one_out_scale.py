@@ -23,9 +23,11 @@ def main() -> None:
     arguments = parser.parse_args()
     graph = cr.make_transactions(num_nodes=arguments.nodes, seed=0)
     nodes = np.sort(np.random.default_rng(0).permutation(arguments.nodes)[: arguments.labels])
-    clf = cr.RareCategoryClassifier(method="uncalibrated", epochs=arguments.epochs, device="cpu")
+    clf = cr.RareCategoryClassifier(
+        detector=cr.detectors.GCN(epochs=arguments.epochs), method="uncalibrated", device="cpu"
+    )
     began = time.perf_counter()
-    trained = clf.train_backbone(graph, cr.Split(train=nodes))
+    trained = clf.fit_detector(graph, cr.Split(train=nodes))
     training = time.perf_counter() - began
     began = time.perf_counter()
     engine = LeaveOneOut(trained.model, trained.inputs, nodes, graph.y[nodes], trained.weights, 5e-4)

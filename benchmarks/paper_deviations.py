@@ -55,7 +55,9 @@ def scores(graph: cr.RareGraph, split: cr.Split, method: str, seed: int) -> list
 
 def eices(graph: cr.RareGraph, split: cr.Split, seed: int) -> list[float]:
     """EICE of the test nodes: ours, clipped, class 1 against confidence, 0.9 as a quantile level, residual k for i."""
-    clf = cr.RareCategoryClassifier(method="uncalibrated", seed=seed, settle=0.0).fit(graph, split)
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(settle=0.0), method="uncalibrated", seed=seed).fit(
+        graph, split
+    )
     p = clf.predict_proba(graph)
     predicted, confidence = p.argmax(axis=1), p.max(axis=1)
     tables = [clf.left_out_table(graph, c) for c in (0, 1)]
@@ -100,7 +102,9 @@ def eices_at(graph: cr.RareGraph, splits: list[cr.Split], seed: int) -> list[flo
 
 def left_out_losses(graph: cr.RareGraph, split: cr.Split, seed: int) -> list[float]:
     """NLL of the training labels: as fitted, left out with the right sign, left out with the sign reversed."""
-    trained = cr.RareCategoryClassifier(method="uncalibrated", seed=seed, settle=0.0).train_backbone(graph, split)
+    trained = cr.RareCategoryClassifier(
+        detector=cr.detectors.GCN(settle=0.0), method="uncalibrated", seed=seed
+    ).fit_detector(graph, split)
     engine = trained.leave_one_out()
     fitted, left_out = engine.logits[engine.index], engine.left_out_logits
     steps = (fitted, left_out, 2 * fitted - left_out)
@@ -110,7 +114,9 @@ def left_out_losses(graph: cr.RareGraph, split: cr.Split, seed: int) -> list[flo
 def citeseer(protocol: str, seed: int) -> list[float]:
     graph = cr.load_benchmark("citeseer", protocol=protocol)
     split = cr.split_labels(graph, labels_per_class=20, seed=seed)
-    clf = cr.RareCategoryClassifier(method="uncalibrated", seed=seed, settle=0.0).fit(graph, split)
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(settle=0.0), method="uncalibrated", seed=seed).fit(
+        graph, split
+    )
     y, p = graph.y[split.test], clf.predict_proba(graph)[split.test]
     return [100 * graph.rare_share, 100 * recall(y, p.argmax(axis=1)), negative_log_likelihood(y, p)]
 

@@ -49,7 +49,7 @@ def make_model(folder: Path, num_nodes: int, num_neighbours: int) -> None:
     others = np.setdiff1d(np.arange(num_nodes), [HUB])[:num_neighbours]
     spokes = np.vstack([np.full(others.size, HUB), others])
     graph = replace(graph, edge_index=np.hstack([graph.edge_index, spokes]))
-    cr.RareCategoryClassifier(epochs=30).fit(graph).save(folder, graph=graph)
+    cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=30)).fit(graph).save(folder, graph=graph)
 
 
 @contextmanager

@@ -37,7 +37,9 @@ def fit_model(folder: Path) -> Path:
     graph = cr.make_transactions(20_000, num_features=32, average_degree=20.0, labelled_share=0.1, seed=0)
     tables = write_tables(graph, folder / "fit")
     graph = cr.read_tables(*tables, label="is_fraud", rare="yes")
-    cr.RareCategoryClassifier(weight_decay=5e-3, device="cpu").fit(graph).save(folder / "model")
+    cr.RareCategoryClassifier(detector=cr.detectors.GCN(weight_decay=5e-3), device="cpu").fit(graph).save(
+        folder / "model"
+    )
     return folder / "model"
 
 

@@ -25,7 +25,7 @@ from torch_geometric.nn import GCNConv
 import calirare as cr
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.networks.weights import node_weights
-from calirare.estimator.fitting import FitSettings, ReadLabels, fit_backbone
+from calirare.estimator.labels import FitSettings, ReadLabels, fit_backbone
 from calirare.estimator.methods import get_method
 
 

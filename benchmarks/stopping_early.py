@@ -20,7 +20,7 @@ import argparse
 import numpy as np
 
 import calirare as cr
-from calirare.estimator.fitting import TrainedBackbone
+from calirare.estimator.labels import TrainedBackbone
 from calirare.estimator.methods import get_method
 from calirare.influence.leave_one_out import LeaveOneOut
 
@@ -30,7 +30,7 @@ def train(name: str, seed: int, **options: float) -> TrainedBackbone:
     made = name == "transactions"
     graph = cr.make_transactions(seed=seed) if made else cr.load_benchmark(name)
     split = None if made else cr.split_labels(graph, labels_per_class=20, seed=seed)
-    return cr.RareCategoryClassifier(seed=seed, device="cpu", **options).train_backbone(graph, split)
+    return cr.RareCategoryClassifier(seed=seed, device="cpu", **options).fit_detector(graph, split)
 
 
 def some_rare_rows(trained: TrainedBackbone, seed: int, count: int) -> np.ndarray:

@@ -40,11 +40,13 @@ def run_seed(seed: int, args: argparse.Namespace) -> tuple[dict[str, np.ndarray]
     split = cr.split_labels(
         graph, train_fraction=args.labelled, val_fraction=0.0, test_fraction=1 - args.labelled, seed=seed
     )
-    ours = cr.RareCategoryClassifier(seed=seed, epochs=args.epochs, weight_decay=args.weight_decay)
-    trained = ours.train_backbone(graph, split)
+    ours = cr.RareCategoryClassifier(
+        detector=cr.detectors.GCN(epochs=args.epochs, weight_decay=args.weight_decay), seed=seed
+    )
+    trained = ours.fit_detector(graph, split)
     ours.calibrate(trained, graph, split)
     plain = cr.RareCategoryClassifier(
-        method="uncalibrated", seed=seed, epochs=args.epochs, weight_decay=args.weight_decay
+        detector=cr.detectors.GCN(epochs=args.epochs, weight_decay=args.weight_decay), method="uncalibrated", seed=seed
     ).calibrate(trained, graph, split)
     costs = (args.cost_miss, args.cost_alarm, args.cost_review)
     prices = Costs(*costs)

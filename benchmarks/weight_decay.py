@@ -32,7 +32,9 @@ def main() -> None:
             unseen = np.setdiff1d(np.arange(graph.num_nodes), graph.known)
             y, truth = graph.original_y[unseen], graph.true_probability[unseen]
             for name in METHODS:
-                clf = cr.RareCategoryClassifier(method=name, weight_decay=weight_decay, seed=seed).fit(graph)
+                clf = cr.RareCategoryClassifier(
+                    detector=cr.detectors.GCN(weight_decay=weight_decay), method=name, seed=seed
+                ).fit(graph)
                 found.setdefault(name, []).append(negative_log_likelihood(y, clf.predict_proba(graph)[unseen]))
             found.setdefault("truth", []).append(negative_log_likelihood(y, np.column_stack([1 - truth, truth])))
         print(f"{weight_decay:12g}" + "".join(f" {np.mean(values):12.3f}" for values in found.values()), flush=True)

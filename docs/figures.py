@@ -32,7 +32,7 @@ def network(
 ) -> tuple[cr.RareGraph, cr.RareCategoryClassifier, np.ndarray]:
     """The generated network of the examples, the fitted model, and the accounts without a label."""
     graph = cr.make_transactions(5_000, num_features=num_features, labelled_share=labelled_share, seed=0)
-    clf = cr.RareCategoryClassifier(weight_decay=5e-3, seed=0).fit(graph)
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(weight_decay=5e-3), seed=0).fit(graph)
     return graph, clf, np.setdiff1d(np.arange(graph.num_nodes), graph.known)
 
 
@@ -75,9 +75,7 @@ def perfect() -> Any:
 
 def left_out() -> Any:
     """Labels as fitted and left out, and the calibration map that each teaches."""
-    graph, clf, unseen = network(
-        num_features=60, labelled_share=0.1
-    )  # many columns, few labels: easy to memorise
+    graph, clf, unseen = network(num_features=60, labelled_share=0.1)  # many columns, few labels: easy to memorise
     trained = clf._trained
     fitted, honest = trained.logits[clf.labelled_nodes_], clf.left_out_.logits
     y, rare = clf.labelled_y_, clf.labelled_y_ == 1

@@ -19,7 +19,7 @@ graph = cr.make_transactions(num_nodes=args.nodes, labelled_share=0.2, seed=0)
 
 # Trains and calibrates on the same labels. A dozen dense attributes want a firmer penalty than the default, which is
 # the paper's for thousands of sparse words.
-clf = cr.RareCategoryClassifier(epochs=args.epochs, weight_decay=5e-3, seed=0).fit(graph)
+clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=args.epochs, weight_decay=5e-3), seed=0).fit(graph)
 p = clf.predict_proba(graph)[:, clf.rare_class_]
 print(f"{graph.num_nodes} accounts, {graph.known.size} labelled; {p.sum():.0f} expected to be fraud")
 

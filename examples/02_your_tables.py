@@ -44,7 +44,7 @@ with tempfile.TemporaryDirectory() as name:
         print(f"{row['column']:24s} {row['type']:12s} {row['treatment']}")
     print("edges:", graph.schema["read"]["edges"])
 
-    clf = cr.RareCategoryClassifier(epochs=args.epochs, weight_decay=5e-3, seed=0).fit(graph)
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=args.epochs, weight_decay=5e-3), seed=0).fit(graph)
     clf.save(folder / "model", graph)
 
     # A month later: other accounts, the same columns. Means, categories and fills are those of the fit.

@@ -26,7 +26,9 @@ y, truth = graph.y[split.test], graph.true_probability[split.test]
 found = {}
 print(f"{'method':16s} {'trains on':18s} {'calibrates on':26s} {'NLL':>6s} {'recall':>7s} {'|P - true P|':>13s}")
 for name in args.methods:
-    clf = cr.RareCategoryClassifier(method=name, epochs=args.epochs, weight_decay=5e-3, seed=0).fit(graph, split)
+    clf = cr.RareCategoryClassifier(
+        detector=cr.detectors.GCN(epochs=args.epochs, weight_decay=5e-3), method=name, seed=0
+    ).fit(graph, split)
     probabilities = clf.predict_proba(graph)[split.test]
     found[name] = bootstrap_interval(negative_log_likelihood, y, probabilities, num_resamples=200)
     hits, distance = recall(y, clf.predict(graph)[split.test]), np.abs(probabilities[:, 1] - truth).mean()

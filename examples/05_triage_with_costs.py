@@ -20,7 +20,7 @@ args = parser.parse_args()
 
 graph = cr.make_transactions(num_nodes=args.nodes, labelled_share=0.2, seed=0)
 # A dozen dense attributes want a firmer penalty than the default, which is the paper's for thousands of sparse words.
-clf = cr.RareCategoryClassifier(epochs=args.epochs, weight_decay=5e-3, seed=0).fit(graph)
+clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=args.epochs, weight_decay=5e-3), seed=0).fit(graph)
 
 costs = Costs(miss=50, alarm=5, review=1)  # one unit for all three: minutes, euros, anything
 limits = costs.thresholds()
@@ -46,9 +46,7 @@ with styled():
     figure = new_figure(9.2, 3.4)
     left, right = figure.subplots(1, 2)
     bayes = {"cheapest in theory": limits.alone}
-    cr.plots.cost_curve.plot(
-        rare, asked.probability, costs=costs, thresholds=bayes, ax=left
-    )
+    cr.plots.cost_curve.plot(rare, asked.probability, costs=costs, thresholds=bayes, ax=left)
     left.legend(loc="upper center")
     left.set_title("No reviews: alert above a threshold", loc="left")
     lower, upper = ([getattr(cost, end) for cost in expected] for end in ("lower", "upper"))

@@ -34,7 +34,9 @@ rare_share = graph.rare_share
 
 
 def refit(y: np.ndarray) -> cr.RareCategoryClassifier:
-    clf = cr.RareCategoryClassifier(epochs=args.epochs, weight_decay=5e-3, rare_share=rare_share, seed=0)
+    clf = cr.RareCategoryClassifier(
+        detector=cr.detectors.GCN(epochs=args.epochs, weight_decay=5e-3), rare_share=rare_share, seed=0
+    )
     return clf.fit(graph.with_labels(y))
 
 

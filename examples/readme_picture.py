@@ -14,7 +14,7 @@ unseen = np.setdiff1d(np.arange(graph.num_nodes), graph.known)
 
 probabilities = {}
 for title, method in (("as trained", "uncalibrated"), ("calibrated", "jackknife")):
-    clf = cr.RareCategoryClassifier(method=method, weight_decay=5e-3, seed=0).fit(graph)
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(weight_decay=5e-3), method=method, seed=0).fit(graph)
     probabilities[title] = clf.predict_proba(graph)[unseen]
 
 figure = cr.plots.reliability.plot(

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from calirare import detectors as detectors
     from calirare import metrics as metrics
     from calirare import plots as plots
     from calirare.data.catalogue.benchmarks import load_benchmark as load_benchmark
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from calirare.data.tables.reading import read_tables as read_tables
     from calirare.decisions.triage import triage as triage
     from calirare.estimator.classifier import RareCategoryClassifier as RareCategoryClassifier
+    from calirare.estimator.classifier import load as load
     from calirare.estimator.methods import methods as methods
-    from calirare.persistence.folder import load as load
 
 __version__ = "0.1.0"
 
@@ -34,8 +35,9 @@ _HOMES = {
     "RareCategoryClassifier": "calirare.estimator.classifier",
     "RareGraph": "calirare.data.graph",
     "Split": "calirare.data.graph",
+    "detectors": "calirare.detectors",
     "from_pyg": "calirare.data.pyg",
-    "load": "calirare.persistence.folder",
+    "load": "calirare.estimator.classifier",
     "load_benchmark": "calirare.data.catalogue.benchmarks",
     "make_transactions": "calirare.data.synthetic",
     "methods": "calirare.estimator.methods",
@@ -51,6 +53,7 @@ __all__ = [
     "RareGraph",
     "Split",
     "__version__",
+    "detectors",
     "from_pyg",
     "load",
     "load_benchmark",

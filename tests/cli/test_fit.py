@@ -29,7 +29,7 @@ def test_the_model_is_the_one_that_python_fits(tables, tmp_path):
     assert run(app, fit_words(tables, out, *more)).exit_code == 0
     graph = cr.read_tables(*tables, label="is_fraud", rare="yes")
     own = cr.RareCategoryClassifier(
-        backbone="sage", method="uncalibrated", hidden=8, epochs=5, weight_decay=0.001, seed=3
+        detector=cr.detectors.SAGE(hidden=8, epochs=5, weight_decay=0.001), method="uncalibrated", seed=3
     ).fit(graph)
     np.testing.assert_array_equal(cr.load(out).predict_proba(graph), own.predict_proba(graph))
 

@@ -108,6 +108,8 @@ def test_a_model_that_was_not_fitted_on_tables_says_so(tables, tmp_path, network
     from dataclasses import replace
 
     graph = replace(network, schema=None)
-    cr.RareCategoryClassifier(epochs=2, method="uncalibrated").fit(graph).save(tmp_path / "model")
+    cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=2), method="uncalibrated").fit(graph).save(
+        tmp_path / "model"
+    )
     answer = run(app, ["score", str(tmp_path / "model"), *tables, "--out", str(tmp_path / "s.csv")])
     assert answer.exit_code == 2 and "not fitted on tables" in answer.stderr

@@ -31,7 +31,7 @@ def split(graph):
 
 @pytest.fixture(scope="module")
 def clf(graph, split):
-    return cr.RareCategoryClassifier(epochs=100, weight_decay=5e-3).fit(graph, split)
+    return cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=100, weight_decay=5e-3)).fit(graph, split)
 
 
 @pytest.fixture(scope="module")
@@ -134,13 +134,13 @@ def test_a_new_graph_is_decided_whole_and_its_drivers_are_training_nodes(clf):
 
 def test_held_out_labels_count_as_read(graph):
     split = cr.split_labels(graph, train_fraction=0.2, val_fraction=0.1, test_fraction=0.7, seed=0)
-    clf = cr.RareCategoryClassifier(method="temperature", epochs=30).fit(graph, split)
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=30), method="temperature").fit(graph, split)
     np.testing.assert_array_equal(read_nodes(clf, graph), split.labelled)
 
 
 def test_of_a_graph_that_lost_other_labels_those_that_trained_the_model_are_known(graph):
     split = cr.split_labels(graph, train_fraction=0.2, val_fraction=0.1, test_fraction=0.7, seed=0)
-    clf = cr.RareCategoryClassifier(method="temperature", epochs=30).fit(graph, split)
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=30), method="temperature").fit(graph, split)
     y = graph.y.copy()
     y[split.val] = UNKNOWN
     np.testing.assert_array_equal(read_nodes(clf, graph.with_labels(y)), np.sort(split.train))
@@ -159,9 +159,14 @@ def test_what_the_rare_share_was_counted_on(graph, split):
         ("jackknife", None, graph.known.size),
         ("temperature", held_out, held_out.val.size),
     ):
-        clf = cr.RareCategoryClassifier(method=method, epochs=2).fit(graph, part)
+        clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=2), method=method).fit(graph, part)
         assert _num_share_labels(clf) == count
-    assert _num_share_labels(cr.RareCategoryClassifier(rare_share=0.1, epochs=2).fit(graph, split)) is None
+    assert (
+        _num_share_labels(
+            cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=2), rare_share=0.1).fit(graph, split)
+        )
+        is None
+    )
 
 
 def test_the_forecast_is_drawn_from_the_left_out_answers(table, clf):
@@ -208,7 +213,7 @@ def test_nonsense_is_refused(clf, graph, arguments, says):
 
 
 def test_balanced_probabilities_are_refused(graph, split):
-    clf = cr.RareCategoryClassifier(prior="balanced", epochs=5).fit(graph, split)
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=5), prior="balanced").fit(graph, split)
     with pytest.raises(InputError, match="prior='natural'"):
         triage(clf, graph)
 
@@ -226,7 +231,9 @@ def test_an_unfitted_model_is_refused(graph):
 
 
 def test_a_method_that_does_not_calibrate_is_told_so(graph, split, caplog):
-    triage(cr.RareCategoryClassifier(method="uncalibrated", epochs=5).fit(graph, split), graph)
+    triage(
+        cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=5), method="uncalibrated").fit(graph, split), graph
+    )
     assert "does not calibrate" in caplog.text
 
 
@@ -240,8 +247,8 @@ def test_ids_stay_what_they_are(clf, graph):
 def test_it_is_cheaper_than_a_threshold_and_than_the_top_k_and_foretells_its_cost(seed):
     graph = cr.make_transactions(num_nodes=2_500, seed=seed)
     split = cr.split_labels(graph, train_fraction=0.2, val_fraction=0.0, test_fraction=0.8, seed=seed)
-    clf = cr.RareCategoryClassifier(seed=seed, epochs=150, weight_decay=5e-3)
-    trained = clf.train_backbone(graph, split)
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=150, weight_decay=5e-3), seed=seed)
+    trained = clf.fit_detector(graph, split)
     found = triage(clf.calibrate(trained, graph, split), graph)
     plain = cr.RareCategoryClassifier(method="uncalibrated", seed=seed).calibrate(trained, graph, split)
     score = plain.predict_proba(graph)[found.node, graph.rare_class]

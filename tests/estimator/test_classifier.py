@@ -148,9 +148,9 @@ def test_from_trained_leaves_the_module_alone(graph, split):
 
 def test_a_users_module_as_backbone(graph, split, tmp_path):
     module = Network(graph.num_features)
-    clf = cr.RareCategoryClassifier(backbone=module, epochs=10, device="cpu").fit(graph, split)
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.Module(module, epochs=10), device="cpu").fit(graph, split)
     clf.save(tmp_path / "model")
-    with pytest.raises(OSError, match="backbone=module"):
+    with pytest.raises(OSError, match="module=module"):
         cr.load(tmp_path / "model")
     loaded = cr.load(tmp_path / "model", backbone=Network(graph.num_features))
     np.testing.assert_array_equal(loaded.predict_proba(graph), clf.predict_proba(graph))
@@ -159,7 +159,7 @@ def test_a_users_module_as_backbone(graph, split, tmp_path):
 @pytest.mark.parametrize("backbone", ["gcn", "gat", "gin", "sage"])
 def test_every_backbone_fits_and_scores_new_nodes(backbone):
     graph = cr.make_transactions(num_nodes=100, rare_share=0.2, labelled_share=0.5, seed=0)
-    clf = cr.RareCategoryClassifier(backbone=backbone, **QUICK).fit(graph)
+    clf = cr.RareCategoryClassifier(detector=backbone, **QUICK).fit(graph)
     other = cr.make_transactions(num_nodes=120, rare_share=0.2, seed=9)
     assert clf.predict_proba(other).shape == (120, 2)
     assert clf.predict_interval(other).upper.shape == (120,)
@@ -208,7 +208,7 @@ def test_extreme_inputs_stay_finite():
     y = (np.arange(200) < 10).astype(int)
     x = rng.normal(size=(200, 3)) * 0.01 + 30.0 * y[:, None]
     graph = cr.RareGraph(x=x, edge_index=np.empty((2, 0), dtype=int), y=y)
-    clf = cr.RareCategoryClassifier(weight_decay=0.0, epochs=100, device="cpu").fit(graph)
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(weight_decay=0.0, epochs=100), device="cpu").fit(graph)
     probabilities, interval = clf.predict_proba(graph), clf.predict_interval(graph)
     assert np.isfinite(probabilities).all() and np.isfinite(interval.lower).all() and np.isfinite(interval.upper).all()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-12)
@@ -217,7 +217,9 @@ def test_extreme_inputs_stay_finite():
 def test_a_module_trained_too_shortly_is_pointed_out(graph, split, caplog):
     """How far a user's training went is not known, so only the weight decay enters the left-out logits."""
     torch.manual_seed(0)
-    module = cr.RareCategoryClassifier(backbone=Network(graph.num_features), epochs=20, device="cpu").fit(graph, split)
+    module = cr.RareCategoryClassifier(
+        detector=cr.detectors.Module(Network(graph.num_features), epochs=20), device="cpu"
+    ).fit(graph, split)
     assert "far from its optimum" not in caplog.text  # our own training is accounted for
     cr.RareCategoryClassifier.from_trained(module.model_.module, graph, split, weight_decay=1e-5)
     assert "far from its optimum" in caplog.text
@@ -228,9 +230,9 @@ def test_a_network_that_knows_its_labels_by_heart_is_pointed_out(caplog):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, size=40)
     graph = cr.RareGraph(x=5 * rng.normal(size=(40, 60)), edge_index=np.empty((2, 0), dtype=int), y=y)
-    cr.RareCategoryClassifier(weight_decay=0.1, epochs=60, device="cpu").fit(graph)
+    cr.RareCategoryClassifier(detector=cr.detectors.GCN(weight_decay=0.1, epochs=60), device="cpu").fit(graph)
     assert "certain of all its labels" not in caplog.text
-    cr.RareCategoryClassifier(weight_decay=1e-5, epochs=60, device="cpu").fit(graph)
+    cr.RareCategoryClassifier(detector=cr.detectors.GCN(weight_decay=1e-5, epochs=60), device="cpu").fit(graph)
     assert "certain of all its labels" in caplog.text
 
 
@@ -238,8 +240,8 @@ def test_a_network_that_knows_its_labels_by_heart_is_pointed_out(caplog):
 def test_left_out_logits_follow_retraining_where_training_stops_early():
     """On dense columns 200 epochs are short; weight decay alone would exaggerate what a rare label does."""
     graph = cr.make_transactions(num_nodes=1_500, labelled_share=0.3, seed=0)
-    clf = cr.RareCategoryClassifier(device="cpu", dropout=0.0)
-    trained = clf.train_backbone(graph)
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(dropout=0.0), device="cpu")
+    trained = clf.fit_detector(graph)
     labels = trained.labels
     rare = np.flatnonzero(labels.train_y == 1)[:10]
     without_stopping = LeaveOneOut(
@@ -258,7 +260,7 @@ def test_left_out_logits_are_those_of_retraining_where_training_settles(data_fol
     monkeypatch.setenv("CALIRARE_DATA", str(data_folder))
     graph = cr.load_benchmark("cora")
     split = cr.split_labels(graph, labels_per_class=20, seed=0)
-    trained = cr.RareCategoryClassifier(device="cpu").train_backbone(graph, split)
+    trained = cr.RareCategoryClassifier(device="cpu").fit_detector(graph, split)
     rare = np.flatnonzero(trained.labels.train_y == 1)[::7]
     real, predicted = change_by_retraining(trained, rare), change_by_engine(trained.leave_one_out(), rare)
     assert len(rare) >= 10

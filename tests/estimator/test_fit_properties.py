@@ -82,7 +82,7 @@ def test_graphs_of_every_shape(examples):
 def test_anything_for_a_graph_or_a_split(examples):
     graph = cr.make_transactions(40, rare_share=0.3, labelled_share=0.8, seed=0)
 
-    clf = cr.RareCategoryClassifier(epochs=2, hidden=3, device="cpu")
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=2, hidden=3), device="cpu")
 
     def refuses(first, second):
         with pytest.raises(CalirareError, match="graph must be a RareGraph"):

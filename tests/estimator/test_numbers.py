@@ -47,7 +47,7 @@ def rare_graph(num_nodes, num_rare, *, gap=1.0, num_features=4, copies=1, seed=0
 @pytest.mark.slow
 def test_ten_rare_nodes_in_a_hundred_thousand():
     graph = rare_graph(100_000, 10, gap=3.0)
-    clf = cr.RareCategoryClassifier(epochs=40, weight_decay=5e-3, device="cpu").fit(graph)
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=40, weight_decay=5e-3), device="cpu").fit(graph)
     p = check(clf, graph)[:, 1]
     assert p.sum() == pytest.approx(10, rel=0.5)  # natural probabilities: as many as there are
     assert roc_auc_score(graph.y, p) > 0.9  # the shift of three deviations is averaged with six neighbours' noise
@@ -56,7 +56,9 @@ def test_ten_rare_nodes_in_a_hundred_thousand():
 @pytest.mark.parametrize("method", ["jackknife", "platt", "isotonic", "temperature", "uncalibrated", "calirare"])
 def test_ten_rare_nodes_in_five_hundred(method):
     graph = rare_graph(500, 10, gap=3.0)
-    clf = cr.RareCategoryClassifier(method=method, epochs=15, hidden=4, weight_decay=5e-3, device="cpu").fit(graph)
+    clf = cr.RareCategoryClassifier(
+        detector=cr.detectors.GCN(epochs=15, hidden=4, weight_decay=5e-3), method=method, device="cpu"
+    ).fit(graph)
     check(clf, graph)
 
 
@@ -64,7 +66,9 @@ def test_ten_rare_nodes_in_five_hundred(method):
 @pytest.mark.parametrize("gap", [30.0, 1e4])
 def test_perfectly_separable(gap, weight_decay, caplog):
     graph = rare_graph(120, 12, gap=gap)
-    clf = cr.RareCategoryClassifier(epochs=100, lr=0.05, hidden=4, weight_decay=weight_decay, device="cpu").fit(graph)
+    clf = cr.RareCategoryClassifier(
+        detector=cr.detectors.GCN(epochs=100, lr=0.05, hidden=4, weight_decay=weight_decay), device="cpu"
+    ).fit(graph)
     check(clf, graph)
 
 
@@ -136,7 +140,9 @@ def test_features_beyond_what_can_be_squared_are_refused(caplog):
     graph = rare_graph(50, 10)
     huge = cr.RareGraph(x=graph.x * 1e30, edge_index=graph.edge_index, y=graph.y)
     with pytest.raises(NumericalError, match="scale the features"):
-        cr.RareCategoryClassifier(epochs=3, hidden=4, device="cpu").fit(huge).predict_interval(huge)
+        cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=3, hidden=4), device="cpu").fit(
+            huge
+        ).predict_interval(huge)
 
 
 def test_labels_that_hold_the_model_up_alone_are_counted(caplog):

@@ -34,7 +34,9 @@ def split(graph):
 
 @pytest.fixture(scope="module")
 def clf(graph, split):
-    return cr.RareCategoryClassifier(epochs=60, weight_decay=5e-3, hidden=8).fit(graph, split)
+    return cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=60, weight_decay=5e-3, hidden=8)).fit(
+        graph, split
+    )
 
 
 def test_test_nodes_judge_where_there_are_some(clf, graph, split):
@@ -62,7 +64,7 @@ def test_given_nodes_that_trained_the_model_are_judged_without_their_label(clf, 
 
 
 def test_labels_that_were_read_never_judge_as_if_they_were_not(graph):
-    plain = cr.RareCategoryClassifier(epochs=20, hidden=8).fit(graph)
+    plain = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=20, hidden=8)).fit(graph)
     found = evaluate(plain, graph, num_resamples=0)
     assert found.evidence.source == "left_out"
     np.testing.assert_allclose(found.evidence.after, plain.predict_left_out())

@@ -5,11 +5,11 @@ import logging
 import numpy as np
 import pytest
 import torch
+from calirare.detectors.networks.backbone import ModuleBackbone
 from graph_cases import exact_inputs, random_weights, small_graph
 from leave_one_out import centred, changes, jacobian, parameter_steps, retrain_without
 from torch import nn
 
-from calirare.detectors.networks.backbone import ModuleBackbone
 from calirare.detectors.networks.gat import GAT
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.gin import GIN

@@ -13,7 +13,7 @@ from calirare.persistence.folder import header_checksum, load_graph, model_versi
 @pytest.fixture(scope="module")
 def fitted():
     graph = cr.make_transactions(num_nodes=300, rare_share=0.2, seed=0)
-    return cr.RareCategoryClassifier(epochs=8, hidden=4, device="cpu").fit(graph), graph
+    return cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=8, hidden=4), device="cpu").fit(graph), graph
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_how_it_was_trained_travels_with_the_model(folder, fitted):
 
 def test_saving_again_replaces_and_leaves_no_rubbish(folder, fitted):
     version = model_version(folder)
-    other = cr.RareCategoryClassifier(epochs=3, hidden=4, device="cpu").fit(fitted[1])
+    other = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=3, hidden=4), device="cpu").fit(fitted[1])
     other.save(folder, fitted[1])
     assert model_version(folder) != version
     assert len(list(folder.iterdir())) == 3
@@ -56,7 +56,7 @@ def test_a_crash_before_the_last_step_keeps_the_old_model(folder, fitted, monkey
             raise KeyboardInterrupt
         real(source, target)
 
-    other = cr.RareCategoryClassifier(epochs=3, hidden=4, device="cpu").fit(fitted[1])
+    other = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=3, hidden=4), device="cpu").fit(fitted[1])
     monkeypatch.setattr(os, "replace", crash)
     with pytest.raises(KeyboardInterrupt):
         other.save(folder, fitted[1])

@@ -35,7 +35,9 @@ def folders(graph, tmp_path_factory):
     """A saved model for each of some methods, with what it answers."""
     found = {}
     for method in METHODS:
-        clf = cr.RareCategoryClassifier(method=method, epochs=3, hidden=2, device="cpu").fit(graph)
+        clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=3, hidden=2), method=method, device="cpu").fit(
+            graph
+        )
         folder = tmp_path_factory.mktemp(method)
         clf.save(folder, graph)
         found[method] = folder, clf.predict_proba(graph), clf.predict_interval(graph).upper

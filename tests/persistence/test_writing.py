@@ -25,7 +25,10 @@ from calirare.persistence.folder import load_graph, model_version
 def models():
     """(three models, their graph)."""
     graph = cr.make_transactions(num_nodes=200, rare_share=0.2, seed=0)
-    found = [cr.RareCategoryClassifier(epochs=1, hidden=2, seed=seed, device="cpu").fit(graph) for seed in range(3)]
+    found = [
+        cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=1, hidden=2), seed=seed, device="cpu").fit(graph)
+        for seed in range(3)
+    ]
     for clf in found:
         assert clf.left_out_ is not None
     return found, graph

@@ -158,7 +158,7 @@ def test_pulls_are_those_of_explain(desk):
 def test_labels_kept_for_testing_are_not_shown(tmp_path):
     graph = cr.make_transactions(num_nodes=300, rare_share=0.2, seed=0)
     split = cr.split_labels(graph, train_fraction=0.3, val_fraction=0.1, test_fraction=0.6, seed=0)
-    clf = cr.RareCategoryClassifier(epochs=5, hidden=4).fit(graph, split)
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=5, hidden=4)).fit(graph, split)
     snapshot = Snapshot("v", clf, graph, Base(graph.y, split), Scores.of(clf, graph))
     assert (snapshot.label[split.test] == -1).all()
     assert np.array_equal(snapshot.label[split.train], graph.y[split.train])
@@ -167,7 +167,7 @@ def test_labels_kept_for_testing_are_not_shown(tmp_path):
 
 def test_where_every_node_is_labelled_all_are_listed():
     graph = cr.make_transactions(num_nodes=300, rare_share=0.2, seed=0)
-    clf = cr.RareCategoryClassifier(epochs=5, hidden=4).fit(graph)
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=5, hidden=4)).fit(graph)
     snapshot = Snapshot("v", clf, graph, Base(graph.y, None), Scores.of(clf, graph))
     assert snapshot.listed.size == 300
     assert replace(snapshot, version="w").find(str(graph.ids[5])) == 5

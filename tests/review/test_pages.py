@@ -64,7 +64,7 @@ def test_where_a_review_never_pays_the_page_says_so(desk):
 def test_another_model_in_the_folder_is_pointed_out(desk, model):
     assert "another model" not in words(model_page._versions(desk))
     graph = desk.snapshot.graph
-    cr.RareCategoryClassifier(epochs=1, hidden=4).fit(graph).save(model, graph=graph)
+    cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=1, hidden=4)).fit(graph).save(model, graph=graph)
     assert "another model" in words(model_page._versions(desk))
 
 

@@ -128,7 +128,7 @@ def test_without_decisions_a_refit_says_so_and_changes_nothing(desk, model):
 @pytest.mark.parametrize("step", ["_rename_folder", "make_current", "staged", "_link"])
 def test_a_crash_while_writing_leaves_the_old_model(model, monkeypatch, step):
     old = Snapshot.load(model)
-    other = cr.RareCategoryClassifier(epochs=1, hidden=4).fit(old.graph)
+    other = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=1, hidden=4)).fit(old.graph)
     monkeypatch.setattr(versions, step, lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     with pytest.raises(OSError, match="No space"):
         versions.install(other, old.graph, old.base, model)
@@ -171,7 +171,7 @@ def test_decided_nodes_leave_validation_and_test():
         store.record(name, "rare", reviewer="a", model_version="m", seen=0, action_key=name)
     decided = as_labels(store.current().values(), index_of(graph))
     clf, labelled = fit_with_decisions(
-        cr.RareCategoryClassifier(epochs=3, hidden=4), graph, Base(graph.y, split), decided
+        cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=3, hidden=4)), graph, Base(graph.y, split), decided
     )
     assert {split.val[0], split.test[0]} <= set(clf.split_.train.tolist())
     assert split.val[0] not in clf.split_.val and split.test[0] not in clf.split_.test
@@ -194,7 +194,11 @@ def test_with_more_classes_normal_is_the_most_probable_other_one():
     store.record("45", "normal", reviewer="a", model_version="m", seen=0, action_key="1")
     decided = as_labels(store.current().values(), index_of(graph))
     clf, labelled = fit_with_decisions(
-        cr.RareCategoryClassifier(epochs=3, hidden=4), graph, Base(graph.y, None), decided, other_class=np.full(90, 1)
+        cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=3, hidden=4)),
+        graph,
+        Base(graph.y, None),
+        decided,
+        other_class=np.full(90, 1),
     )
     assert labelled.y[node] == 1
 
@@ -286,7 +290,7 @@ def test_what_a_crash_left_is_removed_after_a_day(model):
 
 def test_a_model_of_a_first_fit_with_decisions_knows_its_base(tmp_path):
     graph = cr.make_transactions(num_nodes=100, rare_share=0.2, labelled_share=0.5, seed=0)
-    clf = cr.RareCategoryClassifier(epochs=2, hidden=4).fit(graph)
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=2, hidden=4)).fit(graph)
     base = np.where(graph.y == 1, -1, graph.y)
     version = versions.install(clf, graph, Base(base, None), tmp_path / "new")
     assert persistence.model_version(tmp_path / "new") == version

@@ -38,7 +38,7 @@ def fit_and_leave_out(graph):
     """What five retrainings calibrate, and left-out answers solved by iteration."""
     settings = {"epochs": 20, "weight_decay": 5e-3, "device": "cpu"}
     folds = cr.RareCategoryClassifier(method="cross_fit", **settings).fit(graph)
-    trained = cr.RareCategoryClassifier(**settings).train_backbone(graph)
+    trained = cr.RareCategoryClassifier(**settings).fit_detector(graph)
     labels = trained.labels
     engine = LeaveOneOut(
         trained.model, trained.inputs, labels.train_nodes, labels.train_y, trained.weights, 5e-3, solver="iterative"

@@ -86,7 +86,9 @@ def test_sparse_features_weights_and_shards(fit, tables, network, tmp_path, monk
     edges = edges.with_columns(pl.Series("amount", np.random.default_rng(0).integers(0, 4, edges.height)))
     graph = cr.read_tables(nodes, edges, label="is_fraud", rare="yes", weight="amount")
     graph = cr.read_tables(nodes, edges, schema={**graph.schema, "sparse": True})
-    classifier = cr.RareCategoryClassifier(epochs=30, method="uncalibrated", device="cpu").fit(graph)
+    classifier = cr.RareCategoryClassifier(
+        detector=cr.detectors.GCN(epochs=30), method="uncalibrated", device="cpu"
+    ).fit(graph)
     for name, frame in (("nodes", nodes), ("edges", edges)):
         (tmp_path / name).mkdir()
         for place in range(3):

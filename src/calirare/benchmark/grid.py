@@ -75,7 +75,7 @@ class Entry:
     def training(self) -> tuple[object, ...]:
         """Entries with equal values share one trained backbone."""
         method = get_method(self.method)
-        return self.backbone, self.options, method.objective, method.trains_on, method.refinement, method.settles
+        return self.backbone, self.options, method.objective, method.trains_on, method.refinement, method.rests
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ class Settings:
 
     @property
     def training(self) -> dict[str, Any]:
-        """The arguments for the estimator."""
-        return {name: value for name, value in asdict(self).items() if not name.startswith("num_")}
+        """The arguments for the network."""
+        return {name: value for name, value in asdict(self).items() if not name.startswith("num_") and name != "device"}
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,13 @@ from calirare.benchmark.provenance import peak_memory_mb, reset_peak_memory, ver
 from calirare.benchmark.sources import DatasetSource
 from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph, Split
-from calirare.data.inputs import GraphInputs
+from calirare.data.inputs import choose_device
 from calirare.data.splits import split_labels
+from calirare.detectors.base import DetectorInputs
+from calirare.detectors.networks.network import Network
+from calirare.detectors.registry import make_detector
 from calirare.errors import CalirareError
-from calirare.estimator.classifier import RareCategoryClassifier
-from calirare.estimator.fitting import TrainedBackbone, choose_device
+from calirare.estimator.classifier import RareCategoryClassifier, TrainedDetector
 from calirare.estimator.methods import temporarily
 from calirare.metrics import summary
 
@@ -60,7 +62,7 @@ def run_task(task: Task) -> Outcome:
             split = split_for(graph, task.labels_per_class, task.settings, task.seed)
             reset_peak_memory()
             started = time.perf_counter()
-            trained = _classifier(task, task.entries[0]).train_backbone(graph, split, inputs=inputs)
+            trained = _classifier(task, task.entries[0]).fit_detector(graph, split, inputs=inputs)
             seconds = time.perf_counter() - started
         except CalirareError as error:
             return Outcome(task, [], [_failure(task, entry, error) for entry in task.entries])
@@ -89,7 +91,7 @@ def split_for(graph: RareGraph, labels_per_class: int, settings: Settings, seed:
 
 
 def _row(
-    task: Task, entry: Entry, graph: RareGraph, split: Split, trained: TrainedBackbone, train_seconds: float
+    task: Task, entry: Entry, graph: RareGraph, split: Split, trained: TrainedDetector, train_seconds: float
 ) -> Row:
     classifier = _classifier(task, entry)
     started = time.perf_counter()
@@ -131,12 +133,15 @@ def row_metrics(y: np.ndarray, probabilities: np.ndarray, predicted: np.ndarray,
 
 
 def _classifier(task: Task, entry: Entry) -> RareCategoryClassifier:
+    detector = make_detector(entry.backbone)
+    if isinstance(detector, Network):
+        detector.set_params(**task.settings.training)
     return RareCategoryClassifier(
-        backbone=entry.backbone,
+        detector=detector,
         method=entry.resolve().name,
         prior=entry.prior,
         seed=task.seed,
-        **task.settings.training,
+        device=task.settings.device,
     )
 
 
@@ -145,10 +150,10 @@ def _failure(task: Task, entry: Entry, error: CalirareError) -> Failure:
 
 
 @lru_cache(maxsize=8)
-def _load(source: DatasetSource, device: str) -> tuple[RareGraph, GraphInputs]:
+def _load(source: DatasetSource, device: str) -> tuple[RareGraph, DetectorInputs]:
     """Each process reads each graph once."""
     graph = source.load()
-    return graph, GraphInputs(graph, choose_device(device))
+    return graph, DetectorInputs(graph, device=choose_device(device))
 
 
 @contextmanager

@@ -65,18 +65,6 @@ def describe(error: BaseException) -> str | None:
 
 
 @contextmanager
-def epochs(description: str) -> Iterator[Step]:
-    """A progress bar over the epochs of a fit, on stderr; gives the function to call after each."""
-    with _bar() as progress:
-        task = progress.add_task(description, total=None, loss="")
-
-        def step(epoch: int, total: int, loss: float) -> None:
-            progress.update(task, completed=epoch, total=total, loss=f"loss {loss:.3f}")
-
-        yield step
-
-
-@contextmanager
 def working(description: str) -> Iterator[None]:
     """A moving bar on stderr while a step of unknown length runs."""
     with _bar() as progress:

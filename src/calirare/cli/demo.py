@@ -9,6 +9,7 @@ import typer
 
 from calirare.cli import console
 from calirare.cli.options import AsJson, Seed, folder
+from calirare.cli.progress import share_done
 from calirare.cli.triage import show_queue
 
 if TYPE_CHECKING:
@@ -67,15 +68,14 @@ def demo(
 
 
 def _fit(graph: RareGraph, seed: int) -> tuple[RareCategoryClassifier, RareCategoryClassifier]:
-    """The same trained network, with and without calibration."""
+    """The default, and beside it the network of the paper as it comes from training."""
+    from calirare.detectors import GCN
     from calirare.estimator.classifier import RareCategoryClassifier
 
-    calibrated = RareCategoryClassifier(method="jackknife", weight_decay=5e-3, seed=seed)
-    with console.epochs("Training") as step:
-        trained = calibrated.train_backbone(graph, progress=step)
-    with console.working("Calibrating"):
-        calibrated.calibrate(trained, graph)
-        plain = RareCategoryClassifier(method="uncalibrated", weight_decay=5e-3, seed=seed).calibrate(trained, graph)
+    with share_done("Fitting") as step:
+        calibrated = RareCategoryClassifier(seed=seed).fit(graph, progress=step)
+    with console.working("Training a plain network to compare with"):
+        plain = RareCategoryClassifier(GCN(weight_decay=5e-3), method="uncalibrated", seed=seed).fit(graph)
     return calibrated, plain
 
 

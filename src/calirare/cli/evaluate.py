@@ -36,8 +36,9 @@ def evaluate(
 
     Without tables those of the fit judge. Labels that trained the model judge it only by what it says of each without its label.
     """
+    from calirare.estimator.classifier import load
     from calirare.evaluation import evaluate as judge
-    from calirare.persistence.folder import load, load_graph
+    from calirare.persistence.folder import load_graph
 
     bounds = _bounds(at_least or [])
     with console.working("Reading model and tables"):

@@ -9,11 +9,13 @@ import typer
 
 from calirare.cli import console
 from calirare.cli.options import AsJson, Device, Seed, folder
+from calirare.cli.progress import share_done
 from calirare.cli.table_options import Tables, tabled
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
     from calirare.data.graph import RareGraph, Split
+    from calirare.detectors.base import Detector
     from calirare.estimator.classifier import RareCategoryClassifier
 
 EXAMPLE = "Example: calirare fit nodes.csv edges.csv --label is_fraud --rare yes --out model"
@@ -32,12 +34,17 @@ def fit(
     rare_share: Annotated[
         float | None, typer.Option(help="Share of rare nodes in the population, where the labels are no random sample.")
     ] = None,
-    backbone: Annotated[str, typer.Option(help="gcn, gat, gin or sage.")] = "gcn",
-    hidden: Annotated[int, typer.Option(help="Hidden units.")] = 16,
-    epochs: Annotated[int, typer.Option(help="Passes over the labels.")] = 200,
+    detector: Annotated[
+        str,
+        typer.Option(
+            help="auto (several, weighed by left-out evidence), linear, forest, boosting, gcn, gat, gin, sage."
+        ),
+    ] = "auto",
+    hidden: Annotated[int | None, typer.Option(help="Hidden units of a network.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Passes of a network over the labels.")] = None,
     weight_decay: Annotated[
-        float, typer.Option(help="Strength of the L2 penalty; 5e-3 suits the standardised columns of tables.")
-    ] = 5e-3,
+        float | None, typer.Option(help="L2 penalty of a network; without it the one that left-out labels favour.")
+    ] = None,
     val_share: Annotated[
         float | None, typer.Option(help="Share of the labels set aside for methods that calibrate on such.")
     ] = None,
@@ -68,13 +75,10 @@ def fit(
     if val_share is not None:
         split = split_labels(graph, train_fraction=1 - val_share, val_fraction=val_share, test_fraction=0.0, seed=seed)
     classifier = RareCategoryClassifier(
-        backbone=backbone,
+        detector=_detector(detector, hidden=hidden, epochs=epochs, weight_decay=weight_decay),
         method=method,
         prior=prior,
         rare_share=rare_share,
-        hidden=hidden,
-        epochs=epochs,
-        weight_decay=weight_decay,
         seed=seed,
         device=device,
     )
@@ -82,11 +86,27 @@ def fit(
     if decisions is not None:
         classifier, graph, used = _fit_with_decisions(classifier, graph, split, decisions, network, out)
     else:
-        with console.epochs("Training") as step:
+        with share_done("Fitting") as step:
             classifier.fit(graph, split, progress=step)
         with console.working("Saving"):
             classifier.save(out, graph)
     _show(classifier, graph, out, as_json, used)
+
+
+def _detector(name: str, **given: Any) -> str | Detector:
+    """The detector of this name; with network parameters, which only networks take."""
+    from calirare.detectors.networks.network import Network
+    from calirare.detectors.registry import make_detector
+
+    made = make_detector(name)
+    parameters = {key: value for key, value in given.items() if value is not None}
+    if not isinstance(made, Network):
+        if parameters:
+            option = "--" + next(iter(parameters)).replace("_", "-")
+            raise InputError(f"{option} is for networks; give --detector gcn, gat, gin or sage with it.")
+        return name
+    made.set_params(**{"weight_decay": "left_out", **parameters})
+    return made
 
 
 def _fit_with_decisions(
@@ -96,7 +116,7 @@ def _fit_with_decisions(
     from calirare.review.refit import fit_from_store
     from calirare.review.versions import Base, install
 
-    with console.epochs("Training") as step:
+    with share_done("Fitting") as step:
         fitted, labelled, used = fit_from_store(classifier, graph, split, decisions, network=network, progress=step)
     with console.working("Saving"):
         install(fitted, labelled, Base(graph.y, split), out)

@@ -29,7 +29,8 @@ def report(
 
     The graph is the one that `calirare fit` stored beside the model.
     """
-    from calirare.persistence.folder import load, load_graph, model_version
+    from calirare.estimator.classifier import load
+    from calirare.persistence.folder import load_graph, model_version
     from calirare.report import write_report
 
     with console.working("Reading the model"):

@@ -40,7 +40,7 @@ def score(
     more than 20 million edges, are scored in parts, with the same result.
     """
     from calirare.data.tables.export import check_export_path
-    from calirare.persistence.folder import load
+    from calirare.estimator.classifier import load
     from calirare.scoring.in_parts import wants_parts
 
     check_export_path(out)

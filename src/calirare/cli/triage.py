@@ -35,7 +35,7 @@ def triage(
     """Decide every node whose label is not known: alert, review by a person, or clear, with the reason."""
     from calirare.data.tables.export import check_export_path, write_table
     from calirare.decisions.triage import triage as decide
-    from calirare.persistence.folder import load
+    from calirare.estimator.classifier import load
 
     check_export_path(out)
     with console.working("Reading model and tables"):

@@ -251,6 +251,22 @@ class RareGraph:
         known = self.y[self.known]
         return float((known == self.rare_class).mean()) if known.size else float("nan")
 
+    def index_of(self, node: Any) -> int:
+        """The index of a node given by index or by id.
+
+        >>> graph = RareGraph(x=np.eye(2), edge_index=np.array([[0], [1]]), y=np.array([0, 1]), node_ids=["a", "b"])
+        >>> graph.index_of("b"), graph.index_of(0)
+        (1, 0)
+        """
+        if isinstance(node, str):
+            found = np.flatnonzero(self.ids.astype(str) == node)
+            if not found.size:
+                raise InputError(f"node must be an index or an id of the graph; there is no {node!r}.")
+            return int(found[0])
+        if isinstance(node, bool) or not isinstance(node, int | np.integer) or not 0 <= node < self.num_nodes:
+            raise InputError(f"node must be one of 0…{self.num_nodes - 1}, or an id; got {node!r}.")
+        return int(node)
+
     def with_labels(self, y: np.ndarray) -> RareGraph:
         """The same graph with other labels.
 
@@ -402,3 +418,11 @@ def _says_all_twice(one_way: sp.csr_array) -> bool:
     back.sort_indices()
     same = np.array_equal(one_way.indptr, back.indptr) and np.array_equal(one_way.indices, back.indices)
     return same and bool(np.allclose(one_way.data, back.data, rtol=1e-6, atol=0.0))
+
+
+def require_graph(graph: object) -> None:
+    """Refuse what is no graph, with a word on how to get one."""
+    if not isinstance(graph, RareGraph):
+        raise InputError(
+            f"graph must be a RareGraph; got {type(graph).__name__}. Make one with read_tables, from_pyg or RareGraph."
+        )

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from calirare.data.graph import RareGraph
 from calirare.data.sparse import SparseMatrix, as_torch_csr
+from calirare.errors import InputError
 
 Features = Tensor | SparseMatrix
 
@@ -77,3 +78,21 @@ class GraphInputs:
         if not isinstance(self.x, SparseMatrix):
             return self.x
         return as_torch_csr(self.x.csr, self.dtype, self.device)
+
+
+def choose_device(device: str | torch.device) -> torch.device:
+    """`"auto"` is a GPU where there is one, else the CPU."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    wrong = f"device must be 'auto', 'cpu' or 'cuda'; got {device!r}."
+    try:
+        chosen = torch.device(device)
+    except RuntimeError as error:
+        raise InputError(wrong) from error
+    if chosen.type not in ("cpu", "cuda"):
+        raise InputError(wrong)
+    if chosen.type == "cuda" and not (chosen.index or 0) < torch.cuda.device_count():
+        raise InputError(
+            f"device {device!r} was asked for, but torch sees {torch.cuda.device_count()} GPUs; use device='auto'."
+        )
+    return chosen

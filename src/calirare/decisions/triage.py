@@ -13,14 +13,13 @@ import numpy as np
 from calirare.data.checks import check_count
 from calirare.data.graph import RareGraph
 from calirare.decisions.costs import ACTIONS, Costs, Decisions, Price, decide
-from calirare.decisions.forecast import CalibrationDraws, Group, calibration_draws, forecast, groups_frame
+from calirare.decisions.forecast import CalibrationDraws, Group, forecast, groups_frame
 from calirare.decisions.wording import Wording, write_drivers, write_reasons
 from calirare.errors import InputError, MissingDependencyError
-from calirare.estimator.fitting import ReadLabels
+from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import get_method
 from calirare.scoring.table import name_sets
 from calirare.uncertainty.drivers import Drivers, strongest_pulls
-from calirare.uncertainty.jackknife import bounds_of_class
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,7 +37,7 @@ class Triage:
         node: `(n,)` index in the graph.
         id: `(n,)` the user's name for it.
         probability: `(n,)` natural P(rare).
-        lower, upper: `(n,)` jackknife interval of P(rare).
+        lower, upper: `(n,)` interval of P(rare).
         member: `(n, C)` bool: the classes in its conformal set.
         drivers: The labelled nodes that pull its P(rare) most.
         decisions: Action, expected cost, and what a look saves.
@@ -175,7 +174,7 @@ def triage(
     >>> import calirare as cr
     >>> graph = cr.make_transactions(num_nodes=600, seed=0)
     >>> split = cr.split_labels(graph, train_fraction=0.3, val_fraction=0.0, test_fraction=0.7, seed=0)
-    >>> table = triage(cr.RareCategoryClassifier(epochs=30).fit(graph, split), graph, budget=10)
+    >>> table = triage(cr.RareCategoryClassifier(detector="linear").fit(graph, split), graph, budget=10)
     >>> len(table), int((table.action == "review").sum())
     (420, 10)
     """
@@ -187,18 +186,10 @@ def triage(
     chosen = _choose_nodes(nodes, graph.num_nodes, read)
     probability = clf.predict_proba(graph)[:, clf.rare_class_]
     rows, table = clf.left_out_table(graph)
-    own = clf.predict_left_out()
-    residuals = clf.left_out_.residuals(rows, clf.rare_class_)
-    lower, upper = bounds_of_class(table[chosen], residuals, coverage=coverage, clip=True)
+    draws = clf.calibration_draws()
+    interval = draws.interval(probability[chosen], coverage)
     drivers = strongest_pulls(
         table[chosen], probability[chosen], clf.labelled_nodes_[rows], clf.labelled_y_[rows], num_drivers
-    )
-    draws = calibration_draws(
-        own[:, clf.rare_class_],
-        clf.labelled_y_ == clf.rare_class_,
-        rare_share=float(clf.shares_[clf.rare_class_]),
-        num_share_labels=_num_share_labels(clf),
-        seed=clf.seed,
     )
     known_ids = None if read is None else graph.ids
     return _judged(
@@ -206,8 +197,8 @@ def triage(
             node=chosen,
             id=graph.ids[chosen],
             probability=probability[chosen],
-            lower=lower,
-            upper=upper,
+            lower=interval.lower,
+            upper=interval.upper,
             member=clf.predict_set(graph, coverage=coverage)[chosen],
             drivers=drivers,
             decisions=decide(np.empty(0), costs),
@@ -252,7 +243,7 @@ def _judged(table: Triage) -> Triage:
 
 
 def _require_natural(clf: RareCategoryClassifier) -> None:
-    clf._require_fitted()
+    _ = clf.state_  # refuses what is not fitted
     if clf.prior != "natural":
         raise InputError(
             f"triage weighs expected costs, which need natural probabilities; this model was fitted with "
@@ -277,14 +268,6 @@ def _choose_nodes(nodes: Any, num_nodes: int, read: np.ndarray | None) -> np.nda
     if chosen.size and not (0 <= chosen.min() and chosen.max() < num_nodes):
         raise InputError(f"nodes must lie in 0…{num_nodes - 1}; got {int(chosen.min())}…{int(chosen.max())}.")
     return np.unique(chosen.astype(np.int64))
-
-
-def _num_share_labels(clf: RareCategoryClassifier) -> int | None:
-    """How many labels the population's rare share was counted on; None where the user gave it."""
-    if clf.rare_share is not None:
-        return None
-    held_out = 0 if clf.split_ is None or not get_method(clf.method).reads_validation else len(clf.split_.val)
-    return held_out or len(clf.labelled_nodes_)
 
 
 __all__ = ["Costs", "Group", "Triage", "read_nodes", "triage", "wording_of"]

@@ -60,12 +60,19 @@ class DetectorInputs:
 
     Args:
         graph: The graph.
-        recipe: How its columns are made, as learned at fit.
+        recipe: How its columns are made, as learned at fit; None: learned from this graph when columns are asked for.
         device: Of the tensors.
+        seed: Of what is random in learning the recipe.
     """
 
-    def __init__(self, graph: RareGraph, recipe: ColumnRecipe, device: torch.device | str = "cpu") -> None:
-        self.graph, self.recipe, self.device = graph, recipe, torch.device(device)
+    def __init__(
+        self,
+        graph: RareGraph,
+        recipe: ColumnRecipe | None = None,
+        device: torch.device | str = "cpu",
+        seed: int = 0,
+    ) -> None:
+        self.graph, self.recipe, self.device, self.seed = graph, recipe, torch.device(device), seed
 
     @property
     def num_nodes(self) -> int:
@@ -77,7 +84,10 @@ class DetectorInputs:
 
     @cached_property
     def columns(self) -> Columns:
-        return self.recipe.apply(self.graph)
+        if self.recipe is not None:
+            return self.recipe.apply(self.graph)
+        self.recipe, columns = ColumnRecipe.learn_and_apply(self.graph, self.seed)
+        return columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +136,29 @@ class Detector(BaseEstimator, ABC):
     @abstractmethod
     def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Blocks `(some of rows, (N, b, C))`: every node's logits by the detector that missed each of these labels."""
+
+    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, node: int) -> np.ndarray:
+        """`(len(rows), …, C)`: one node's logits by the detector that missed each of these labels."""
+        found: list[np.ndarray] = []
+        told: list[np.ndarray] = []
+        for part, logits in self.logits_without(inputs, rows):
+            told.append(part)
+            found.append(logits[node])
+        order = {int(row): place for place, row in enumerate(np.concatenate(told))}
+        return np.concatenate(found)[[order[int(row)] for row in rows]]
+
+    @property
+    def left_out_rows(self) -> np.ndarray:
+        """The labels that `logits_without` can answer for, most telling first where there are too many."""
+        return np.arange(len(self.left_out_logits()))
+
+    def skip(self) -> str | None:
+        """Why a stack should go on without this detector, or None. Asked before its left-out logits, which may cost."""
+        return None
+
+    def to(self, device: torch.device) -> Self:
+        """Answer on this device from now on."""
+        return self
 
     @abstractmethod
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:

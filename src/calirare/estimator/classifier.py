@@ -1,7 +1,8 @@
-"""The estimator that ties training, calibration and uncertainty together."""
+"""The estimator that ties detection, calibration and uncertainty together."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,203 +11,216 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from torch import Tensor, nn
 
-from calirare.calibration.base import Calibrator, share_weights
+from calirare.calibration.base import share_weights
 from calirare.calibration.cross_fit import out_of_fold_evidence
-from calirare.calibration.jackknife import left_out_evidence
-from calirare.data.graph import RareGraph, Split
-from calirare.data.inputs import GraphInputs
-from calirare.detectors.networks.backbone import ModuleBackbone
-from calirare.detectors.networks.loop import Progress
-from calirare.detectors.networks.weights import ClassCosts, class_totals, node_weights
-from calirare.errors import InputError, NotFittedError
-from calirare.estimator.fitting import (
-    FitSettings,
-    ReadLabels,
-    TrainedBackbone,
-    choose_device,
-    fit_backbone,
-    require_graph,
-)
+from calirare.calibration.stack import StackScaling, left_out_probabilities
+from calirare.data.arrays import UNKNOWN
+from calirare.data.graph import RareGraph, Split, require_graph
+from calirare.data.inputs import choose_device
+from calirare.detectors.base import Detector, DetectorInputs, LabelledNodes, Progress
+from calirare.detectors.folds import fold_numbers
+from calirare.detectors.networks.loop import History
+from calirare.detectors.networks.members import GCN, Module
+from calirare.detectors.networks.module import ModuleNetwork
+from calirare.detectors.networks.network import Network
+from calirare.detectors.networks.training import Training
+from calirare.detectors.networks.weights import ClassCosts, node_weights
+from calirare.detectors.registry import make_detector
+from calirare.detectors.stack import Stack
+from calirare.errors import InputError, ModelFormatError, NotFittedError
+from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import Method, get_method
-from calirare.influence.leave_one_out import LeaveOneOut
-from calirare.influence.model import predict_logits
+from calirare.estimator.specs import describe_detector, rebuild_detector
+from calirare.estimator.state import FittedState, from_record, make_calibrator, to_record
+from calirare.features.copies import find_copies
+from calirare.persistence.folder import read_folder, write_folder
 from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds
-from calirare.uncertainty.explanation import Explanation, explain_node
-from calirare.uncertainty.jackknife import Intervals, LeftOut, bounds_of_class, jackknife_deviation
+from calirare.uncertainty.explanation import Explanation, make_explanation
+from calirare.uncertainty.intervals import CalibrationDraws, calibration_draws
+from calirare.uncertainty.jackknife import (
+    Intervals,
+    bounds_of_class,
+    jackknife_deviation,
+    left_out_table,
+    residuals_of,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedDetector:
+    """A fitted detector with what calibration may want to know of how it came to be."""
+
+    detector: Detector
+    inputs: DetectorInputs
+    labels: LabelledNodes
 
 
 class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
     """Finds the rare nodes of a graph and says how far each call can be trusted.
 
     Args:
-        backbone: `"gcn"`, `"gat"`, `"gin"`, `"sage"`, or a `torch.nn.Module` with
+        detector: `"auto"`: several detectors, weighed by what they say of labels that they did not see. Or one by name
+            (`calirare.detectors.detectors()`), as an object with its own parameters, or a `torch.nn.Module` with
             `forward(x, edge_index, edge_weight)` that returns logits.
-        method: A name from `calirare.methods()`.
+        method: A name from `calirare.methods()`. Methods of the paper that train or calibrate otherwise than
+            `"jackknife"` are for networks; with `"auto"` they use the GCN.
         prior: `"natural"`: probabilities at the population's class shares. `"balanced"`: as if every class were as
             frequent as the others, so that the largest probability is the cost-sensitive decision.
         rare_share: The rare class's share of the population; default: that of the validation labels, else of all labels.
-        hidden: Hidden units.
-        dropout: Dropout of the hidden layer.
-        epochs: Training epochs.
-        lr: Adam's learning rate.
-        weight_decay: λ of the L2 penalty. 5e-4 suits thousands of sparse words, 5e-3 a few dense columns.
         seed: Same seed, same machine: same result.
         device: `"auto"`, `"cpu"` or `"cuda"`.
         class_costs: `"inverse_frequency"`, one cost per class, or None.
-        patience: Stop when the validation loss has not fallen for this many epochs; only for methods that train on
-            the training labels alone and read validation labels.
-        settle: Share of the epochs, the last ones, without dropout. Training then comes to rest, which is where leaving
-            a label out by one Newton step agrees with retraining. 0: the paper's training, which `calirare` and
-            `calirare_code` always get.
 
     >>> import calirare as cr
     >>> graph = cr.make_transactions(num_nodes=600, seed=0)
-    >>> clf = cr.RareCategoryClassifier(epochs=20, weight_decay=5e-3).fit(graph)
+    >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
     >>> clf.predict_proba(graph).shape
     (600, 2)
     """
 
     def __init__(
         self,
-        backbone: str | nn.Module = "gcn",
+        detector: str | Detector | nn.Module = "auto",
         method: str = "jackknife",
         prior: str = "natural",
         rare_share: float | None = None,
-        hidden: int = 16,
-        dropout: float = 0.5,
-        epochs: int = 200,
-        lr: float = 0.01,
-        weight_decay: float = 5e-4,
         seed: int = 0,
         device: str = "auto",
         class_costs: ClassCosts = "inverse_frequency",
-        patience: int | None = None,
-        settle: float = 0.25,
     ) -> None:
-        self.backbone = backbone
+        self.detector = detector
         self.method = method
         self.prior = prior
         self.rare_share = rare_share
-        self.hidden = hidden
-        self.dropout = dropout
-        self.epochs = epochs
-        self.lr = lr
-        self.weight_decay = weight_decay
         self.seed = seed
         self.device = device
         self.class_costs = class_costs
-        self.patience = patience
-        self.settle = settle
 
     # Fitting
 
     def fit(self, graph: RareGraph, split: Split | None = None, *, progress: Progress | None = None) -> Self:
-        """Train on the labels the method declares, then calibrate.
+        """Fit the detector on the labels the method declares, then calibrate.
 
         Args:
             graph: The graph; not changed.
-            split: Which labels train and validate. Without it every known label is used.
-            progress: Called with (epoch, epochs, loss) after each epoch.
+            split: Which labels train and validate. Without it: the split that came with the graph, else every known
+                label.
+            progress: Called with the share of the work that is done, and what is being done.
 
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=300, seed=0)
         >>> split = cr.split_labels(graph, train_fraction=0.3, val_fraction=0.2, test_fraction=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(epochs=20, weight_decay=5e-3).fit(graph, split)
+        >>> clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=20)).fit(graph, split)
         >>> clf.classes_, clf.labelled_nodes_.size, len(clf.history_.loss)
         (array([0, 1]), 151, 20)
         """
-        return self.calibrate(self.train_backbone(graph, split, progress=progress), graph, split)
+        return self.calibrate(self.fit_detector(graph, split, progress=progress), graph, split)
 
-    def train_backbone(
+    def fit_detector(
         self,
         graph: RareGraph,
         split: Split | None = None,
         *,
-        inputs: GraphInputs | None = None,
+        inputs: DetectorInputs | None = None,
         progress: Progress | None = None,
-    ) -> TrainedBackbone:
+    ) -> TrainedDetector:
         """The first half of `fit`. Methods with the same objective and training labels can share its result.
 
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=300, seed=0)
-        >>> trained = cr.RareCategoryClassifier(epochs=20, weight_decay=5e-3).train_backbone(graph)
+        >>> trained = cr.RareCategoryClassifier(detector="linear").fit_detector(graph)
         >>> for prior in ("natural", "balanced"):
-        ...     clf = cr.RareCategoryClassifier(prior=prior, weight_decay=5e-3).calibrate(trained, graph)
+        ...     clf = cr.RareCategoryClassifier(detector="linear", prior=prior).calibrate(trained, graph)
         ...     print(prior, bool(clf.predict_proba(graph)[:, 1].mean() < 0.1))
         natural True
         balanced False
         """
-        method = get_method(self.method)
-        settings = self._settings()
-        labels = ReadLabels.of(method, graph, split, self.seed)
-        inputs = inputs or GraphInputs(graph, choose_device(self.device))
-        return fit_backbone(settings, method, inputs, labels, graph.num_classes, progress)
+        method, seed = get_method(self.method), self._seed()
+        read = ReadLabels.of(method, graph, split, seed)
+        detector = self._make_detector(method)
+        inputs = inputs or DetectorInputs(graph, device=choose_device(self.device), seed=seed)
+        labels = self._labelled(graph, read.train_nodes, read.train_y)
+        if isinstance(detector, Network):
+            validation = None
+            if read.val_nodes.size:
+                validation = self._labelled(graph, read.val_nodes, read.val_y)
+            training = Training(
+                method.objective, validation, method.trains_on == "train", method.refinement, method.rests
+            )
+            detector.fit(inputs, labels, seed=seed, progress=progress, training=training)
+        else:
+            detector.fit(inputs, labels, seed=seed, progress=progress)
+        return TrainedDetector(detector, inputs, labels)
 
-    def calibrate(self, trained: TrainedBackbone, graph: RareGraph, split: Split | None = None) -> Self:
-        """The second half of `fit`: calibrate a trained backbone on the labels the method declares.
+    def calibrate(self, trained: TrainedDetector, graph: RareGraph, split: Split | None = None) -> Self:
+        """The second half of `fit`: calibrate a fitted detector on the labels the method declares.
 
-        See `train_backbone` for an example.
+        See `fit_detector` for an example.
         """
-        method = get_method(self.method)
+        method, seed = get_method(self.method), self._seed()
         if self.prior not in ("natural", "balanced"):
             raise InputError(f"prior must be 'natural' or 'balanced'; got {self.prior!r}.")
-        labels = ReadLabels.of(method, graph, split, self.seed)
-        self._adopt(trained, graph, labels)
-        self.split_ = split
-        totals = class_totals(trained.labels.train_y, trained.weights, graph.num_classes)
-        natural = labels.shares(graph, self.rare_share)
-        self.shares_ = natural if self.prior == "natural" else np.full(graph.num_classes, 1 / graph.num_classes)
-        self.calibrator_, self.decision_ = None, None
-        if method.calibrator is not None:
-            evidence = self._evidence(method, trained, labels)
-            self.calibrator_ = self._fit_calibrator(method, trained, evidence, self.shares_)
-            if not self.calibrator_.keeps_decision:
-                self.decision_ = self._fit_calibrator(method, trained, evidence, totals)
+        read = ReadLabels.of(method, graph, split, seed)
+        natural = read.shares(graph, self.rare_share)
+        shares = natural if self.prior == "natural" else np.full(graph.num_classes, 1 / graph.num_classes)
+        calibrator = make_calibrator(self.method, trained.detector)
+        if calibrator is not None:
+            logits, y, nodes = self._evidence(method, trained, read)
+            tensors = trained.inputs.tensors if calibrator.needs_graph else None
+            calibrator.fit(logits, y, weights=share_weights(y, shares), nodes=nodes, graph=tensors)
+        self._inputs_of: tuple[RareGraph, DetectorInputs] | None = (graph, trained.inputs)
+        self._state: FittedState | None = FittedState(
+            class_names=graph.class_names,
+            rare_class=graph.rare_class,
+            num_features=graph.num_features,
+            feature_names=graph.feature_names,
+            schema=graph.schema,
+            recipe=trained.inputs.recipe,
+            detector=trained.detector,
+            calibrator=calibrator,
+            shares=shares,
+            labels=trained.labels,
+            left_out=np.empty((0, graph.num_classes)),
+            split=split,
+        )
         return self
 
-    def _adopt(self, trained: TrainedBackbone, graph: RareGraph, labels: ReadLabels) -> None:
-        """Write the fitted state that does not depend on calibration."""
-        self.classes_ = np.arange(graph.num_classes)
-        self.class_names_ = graph.class_names
-        self.rare_class_ = graph.rare_class
-        self.n_features_in_ = graph.num_features
-        self.feature_names_ = graph.feature_names
-        self.schema_ = graph.schema
-        self.model_ = trained.model
-        self.history_ = trained.history
-        self.labelled_nodes_ = labels.train_nodes
-        self.labelled_y_ = labels.train_y
-        self._trained: TrainedBackbone | None = trained
-        self._graph: RareGraph | None = graph
-        self._left_out: LeftOut | None = None
+    def _make_detector(self, method: Method) -> Detector:
+        detector = make_detector(self.detector)
+        stackable = method.evidence == "left_out" and not method.changes_training
+        if isinstance(detector, Stack) and not stackable:
+            if self.detector != "auto":
+                raise InputError(
+                    f"a stack is calibrated as a whole by method='jackknife'; got method={self.method!r}. "
+                    "Use detector='gcn' for it."
+                )
+            return GCN()
+        if method.changes_training and not isinstance(detector, Network):
+            raise InputError(
+                f"method {self.method!r} changes how a network is trained; detector must be one, 'gcn' for instance; "
+                f"got {detector.name!r}."
+            )
+        return detector
+
+    def _labelled(self, graph: RareGraph, nodes: np.ndarray, y: np.ndarray) -> LabelledNodes:
+        weights = node_weights(y, graph.num_classes, self.class_costs)
+        return LabelledNodes(nodes, y, weights, graph.num_classes, find_copies(graph, nodes))
 
     def _evidence(
-        self, method: Method, trained: TrainedBackbone, labels: ReadLabels
+        self, method: Method, trained: TrainedDetector, read: ReadLabels
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """(logits, y, nodes) to calibrate on."""
         if method.evidence == "val":
-            return trained.logits, labels.val_y, labels.val_nodes
-        nodes, y = labels.train_nodes, labels.train_y
+            return trained.detector.logits(trained.inputs), read.val_y, read.val_nodes
+        labels = trained.labels
         if method.evidence == "cross_fit":
-            logits = out_of_fold_evidence(
-                lambda rows, fold: trained.retrain(method, rows, fold), nodes, y, seed=self.seed
-            )
-            return logits, y, None
-        trained.warn_if_left_out_is_doubtful()
-        return self._left_out_logits(), y, None
 
-    def _fit_calibrator(
-        self,
-        method: Method,
-        trained: TrainedBackbone,
-        evidence: tuple[np.ndarray, np.ndarray, np.ndarray | None],
-        shares: np.ndarray,
-    ) -> Calibrator:
-        logits, y, nodes = evidence
-        calibrator = method.calibrator()  # type: ignore[misc]
-        if hasattr(calibrator, "train_nodes"):
-            calibrator.train_nodes = trained.labels.train_nodes
-        return calibrator.fit(logits, y, weights=share_weights(y, shares), nodes=nodes, graph=trained.inputs)
+            def retrain(rows: np.ndarray, fold: int) -> np.ndarray:
+                again = make_detector(trained.detector)
+                return again.fit(trained.inputs, labels.take(rows), seed=self._seed()).logits(trained.inputs)
+
+            return out_of_fold_evidence(retrain, labels.nodes, labels.y, seed=self._seed()), labels.y, None
+        return trained.detector.left_out_logits(), labels.y, None
 
     @classmethod
     def from_trained(
@@ -216,6 +230,7 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         split: Split | None = None,
         method: str = "jackknife",
         *,
+        weight_decay: float = 5e-4,
         class_costs: ClassCosts = None,
         **arguments: Any,
     ) -> Self:
@@ -226,8 +241,9 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
             graph: The graph it was trained on.
             split: `split.train`: the nodes whose labels trained it; default: every known label.
             method: A method that calibrates, for instance `"jackknife"` or `"temperature"`.
+            weight_decay: λ that it was trained with.
             class_costs: The class weights it was trained with; None: none.
-            arguments: Other arguments of the estimator; give `weight_decay` as trained.
+            arguments: Other arguments of the estimator.
 
         >>> import calirare as cr
         >>> from torch_geometric.nn import GCNConv
@@ -237,20 +253,105 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         >>> clf.predict_proba(graph).shape
         (300, 2)
         """
-        self = cls(backbone=module, method=method, class_costs=class_costs, **arguments)
+        detector = Module(module, weight_decay=weight_decay)
+        self = cls(detector=detector, method=method, class_costs=class_costs, **arguments)
         chosen = get_method(method)
-        labels = ReadLabels.of(chosen, graph, split, self.seed)
+        read = ReadLabels.of(chosen, graph, split, self._seed())
         if split is not None and chosen.trains_on == "train+val":
-            labels = ReadLabels(split.train, graph.y[split.train], split.val[:0], graph.y[split.val[:0]])
+            read = ReadLabels(split.train, graph.y[split.train], split.val[:0], graph.y[split.val[:0]])
         if chosen.evidence == "cross_fit":
             raise InputError("method 'cross_fit' retrains; from_trained leaves the module as it is. Use 'jackknife'.")
-        settings = self._settings()
-        inputs = GraphInputs(graph, choose_device(self.device))
-        weights = node_weights(labels.train_y, graph.num_classes, class_costs)
-        model = ModuleBackbone(module, graph.num_classes).to(inputs.device)
-        trained = TrainedBackbone(model, inputs, labels, weights, settings, graph.num_classes)
-        only_train = None if split is None else Split(train=labels.train_nodes, val=labels.val_nodes)
-        return self.calibrate(trained, graph, only_train)
+        inputs = DetectorInputs(graph, device=choose_device(self.device), seed=self._seed())
+        labels = self._labelled(graph, read.train_nodes, read.train_y)
+        fitted = make_detector(detector)
+        assert isinstance(fitted, Network)
+        fitted.adopt(ModuleNetwork(module, graph.num_classes), inputs, labels, self._seed())
+        _require_logits(fitted.logits(inputs))
+        only_train = None if split is None else Split(train=read.train_nodes, val=read.val_nodes)
+        return self.calibrate(TrainedDetector(fitted, inputs, labels), graph, only_train)
+
+    # What was fitted
+
+    @property
+    def state_(self) -> FittedState:
+        """Everything that `fit` learned."""
+        state: FittedState | None = getattr(self, "_state", None)
+        if state is None:
+            raise NotFittedError("RareCategoryClassifier is not fitted; call fit(graph, split) first.")
+        return state
+
+    @property
+    def classes_(self) -> np.ndarray:
+        return np.arange(len(self.state_.class_names))
+
+    @property
+    def class_names_(self) -> tuple[str, ...]:
+        return self.state_.class_names
+
+    @property
+    def rare_class_(self) -> int:
+        return self.state_.rare_class
+
+    @property
+    def n_features_in_(self) -> int:
+        return self.state_.num_features
+
+    @property
+    def feature_names_(self) -> tuple[str, ...] | None:
+        return self.state_.feature_names
+
+    @property
+    def schema_(self) -> dict[str, Any] | None:
+        return self.state_.schema
+
+    @property
+    def shares_(self) -> np.ndarray:
+        """`(C,)` class shares that the probabilities are calibrated to."""
+        return self.state_.shares
+
+    @property
+    def split_(self) -> Split | None:
+        return self.state_.split
+
+    @property
+    def labelled_nodes_(self) -> np.ndarray:
+        """The nodes whose labels trained the model."""
+        return self.state_.labels.nodes
+
+    @property
+    def labelled_y_(self) -> np.ndarray:
+        return self.state_.labels.y
+
+    @property
+    def detector_(self) -> Detector:
+        """Fitted."""
+        return self.state_.detector
+
+    @property
+    def calibrator_(self) -> Any:
+        """Fitted, or None."""
+        return self.state_.calibrator
+
+    @property
+    def weights_(self) -> dict[str, float]:
+        """Of the stack's members: what was chosen, and how much.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=300, seed=0)
+        >>> cr.RareCategoryClassifier(detector="linear").fit(graph).weights_
+        {'linear': 1.0}
+        """
+        detector, calibrator = self.detector_, self.calibrator_
+        if isinstance(detector, Stack) and isinstance(calibrator, StackScaling):
+            return dict(zip(detector.names, calibrator.weights_.tolist(), strict=True))
+        return {detector.name: 1.0}
+
+    @property
+    def history_(self) -> History:
+        """Loss by epoch of the network that was trained; empty where there was none."""
+        detector = self.detector_
+        members = detector.members_ if isinstance(detector, Stack) else [detector]
+        return next((member.history_ for member in members if isinstance(member, Network)), History())
 
     # Predicting
 
@@ -259,53 +360,103 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
 
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(epochs=100, weight_decay=5e-3).fit(graph)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> bool(abs(clf.predict_proba(graph).sum(axis=1) - 1).max() < 1e-12)
         True
         """
         inputs = self._inputs(graph)
-        return self._to_probabilities(predict_logits(self.model_, inputs).double().cpu().numpy(), inputs)
+        return self._to_probabilities(self.detector_.logits(inputs), inputs)
+
+    def predict_uncalibrated(self, graph: RareGraph) -> np.ndarray:
+        """`(N, C)`: what the detector says before calibration; of a stack, its members' mean."""
+        return _as_they_come(self.detector_.logits(self._inputs(graph)))
+
+    def left_out_uncalibrated(self) -> np.ndarray:
+        """`(n, C)`: the same of each of `labelled_nodes_` without its label."""
+        return _as_they_come(self.detector_.left_out_logits())
 
     def predict(self, graph: RareGraph) -> np.ndarray:
-        """The cost-sensitive decision under the training weights, `(N,)`, whatever the prior.
+        """The likeliest class of each node under the prior, `(N,)`: it never contradicts the probability.
 
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(epochs=100, weight_decay=5e-3).fit(graph)
-        >>> clf.predict(graph).shape, set(clf.predict(graph).tolist()) <= {0, 1}
-        ((500,), True)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+        >>> bool((clf.predict(graph) == clf.predict_proba(graph).argmax(axis=1)).all())
+        True
         """
-        inputs = self._inputs(graph)
-        logits = predict_logits(self.model_, inputs).double().cpu().numpy()
-        scores = logits if self.decision_ is None else self.decision_.predict_proba(logits, graph=inputs)
-        return np.asarray(self.classes_[scores.argmax(axis=1)])
+        return np.asarray(self.classes_[self.predict_proba(graph).argmax(axis=1)])
 
     def predict_left_out(self) -> np.ndarray:
         """`(n, C)`: what the model says of each of `labelled_nodes_` without its label.
 
+        Neither the detector nor the calibration map has seen the label.
+
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(epochs=100, weight_decay=5e-3).fit(graph)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> honest, fitted = clf.predict_left_out(), clf.predict_proba(graph)[clf.labelled_nodes_]
         >>> rare = clf.labelled_y_ == 1
         >>> bool(honest[rare, 1].mean() < fitted[rare, 1].mean())  # rare labels prop themselves up
         True
         """
-        self._require_fitted()
-        return self._left_out_probabilities() if self._left_out is None else self._left_out.probabilities
+        if not len(self.state_.left_out):
+            self._state = replace(self.state_, left_out=self._left_out_probabilities())
+        return self.state_.left_out
+
+    def score(self, graph: RareGraph, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of the nodes with known labels that `predict` gets right; unknown ones (-1) do not count.
+
+        Args:
+            graph: The graph.
+            y: `(N,)` labels; default: the graph's own.
+            sample_weight: `(N,)` weights of the nodes, or None.
+        """
+        labels = graph.y if y is None else np.asarray(y)
+        if labels.shape != (graph.num_nodes,):
+            raise InputError(f"y must hold one label per node, {graph.num_nodes} in all; got shape {labels.shape}.")
+        known = labels != UNKNOWN
+        if not known.any():
+            raise InputError("y must hold at least one known label; all are -1.")
+        right = self.predict(graph)[known] == labels[known]
+        return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)[known]))
 
     def predict_interval(self, graph: RareGraph, coverage: float = 0.9) -> Intervals:
-        """Jackknife interval of P(rare) for every node, within [0, 1].
+        """Of the nodes that score like each one, what share is rare, and how well do the labels pin that down?
 
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(epochs=100, weight_decay=5e-3).fit(graph)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> interval, p = clf.predict_interval(graph, coverage=0.9), clf.predict_proba(graph)[:, 1]
         >>> bool(((interval.lower <= p) & (p <= interval.upper)).all())
         True
         """
+        return self.calibration_draws().interval(self.predict_proba(graph)[:, self.rare_class_], coverage)
+
+    def calibration_draws(self) -> CalibrationDraws:
+        """The calibration maps that the labels leave open; intervals and forecasts are made of them."""
+        rare = self.rare_class_
+        return calibration_draws(
+            self.predict_left_out()[:, rare],
+            self.labelled_y_ == rare,
+            rare_share=float(self.shares_[rare]),
+            num_share_labels=self._num_share_labels(),
+            seed=self._seed(),
+        )
+
+    def jackknife_interval(self, graph: RareGraph, coverage: float = 0.9) -> Intervals:
+        """The paper's jackknife interval of P(rare) for every node, within [0, 1]; EICE is made of it.
+
+        Its width is the typical residual, nearly the same for all nodes: `predict_interval` is the one to believe.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+        >>> interval, p = clf.jackknife_interval(graph, coverage=0.9), clf.predict_proba(graph)[:, 1]
+        >>> bool(((interval.lower <= p) & (p <= interval.upper)).mean() > 0.95)
+        True
+        """
         rows, table = self.left_out_table(graph)
-        residuals = self.left_out_.residuals(rows, self.rare_class_)
+        residuals = residuals_of(self.predict_left_out(), self.labelled_y_, rows, self.rare_class_)
         return Intervals(*bounds_of_class(table, residuals, coverage=coverage, clip=True))
 
     def predict_deviation(self, graph: RareGraph) -> np.ndarray:
@@ -313,7 +464,7 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
 
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(epochs=100, weight_decay=5e-3).fit(graph)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> clf.predict_deviation(graph).shape
         (500,)
         """
@@ -325,7 +476,7 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
 
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=600, rare_share=0.2, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(epochs=100, weight_decay=5e-3).fit(graph)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> sets = clf.predict_set(graph, coverage=0.8)
         >>> rare = (graph.original_y == 1) & (graph.y == -1)
         >>> bool(sets[rare, 1].mean() > 0.7)
@@ -341,7 +492,7 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
 
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(epochs=100, weight_decay=5e-3).fit(graph)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> bool(clf.individual_calibration_error(graph).mean() < 0.05)
         True
         """
@@ -351,53 +502,64 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         for c in np.unique(predicted):
             nodes = predicted == c
             rows, table = self.left_out_table(graph, int(c))
-            residuals = self.left_out_.residuals(rows, int(c))
+            residuals = residuals_of(self.predict_left_out(), self.labelled_y_, rows, int(c))
             lower, upper = bounds_of_class(table[nodes], residuals, coverage=coverage, clip=clip)
             result[nodes] = np.abs((lower + upper) / 2 - probabilities[nodes, c])
         return result
 
-    def explain(self, graph: RareGraph, node: int) -> Explanation:
-        """The labelled nodes that pull this node's P(rare), with sign and size, strongest first.
+    def explain(self, graph: RareGraph, node: Any) -> Explanation:
+        """The columns that made this node's P(rare), and the labelled nodes that pull it, with sign and size.
+
+        Args:
+            graph: The graph.
+            node: Index of the node, or its id where ids are text.
 
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(epochs=100, weight_decay=5e-3).fit(graph)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> why = clf.explain(graph, node=7)
-        >>> why.node, len(why) == clf.labelled_nodes_.size, bool(abs(why.pull[0]) >= abs(why.pull[1]))
+        >>> why.node, len(why) == clf.labelled_nodes_.size, bool(abs(why.share[0]) >= abs(why.share[1]))
         (7, True, True)
+        >>> bool(abs(why.base + why.share.sum() - why.logit) < 1e-9)
+        True
         """
-        inputs = self._inputs(graph)
-        if not 0 <= node < graph.num_nodes:
-            raise InputError(f"node must be one of 0…{graph.num_nodes - 1}; got {node}.")
-        return explain_node(
-            self.model_,
-            inputs,
-            self.left_out_,
-            lambda logits: self._to_probabilities(logits, inputs),
-            node,
-            self.rare_class_,
-            node_by_node=self.calibrator_ is not None and self.calibrator_.needs_graph,
-        )
+        inputs, index = self._inputs(graph), graph.index_of(node)
+        detector, calibrator, rare = self.detector_, self.calibrator_, self.rare_class_
+        whole = detector.logits(inputs)
+        probability = float(self._to_probabilities(whole, inputs)[index, rare])
+        if isinstance(detector, Stack):
+            found = detector.weighted_contributions(inputs, index, rare, calibrator.slopes(rare))
+            slope = 1.0
+        else:
+            found = detector.contributions(inputs, index, rare)
+            slope = self._slope(whole, index, inputs)
+        rows = detector.left_out_rows
+        without = self._without(whole, detector.logits_without_at(inputs, rows, index), index, inputs)
+        labelled = (self.labelled_nodes_[rows], self.labelled_y_[rows], probability - without)
+        return make_explanation(index, probability, found, slope, labelled)
 
     def left_out_table(self, graph: RareGraph, of_class: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """(rows of `labelled_nodes_`, `(N, m)` P(class) of every node by the model without each of these labels).
 
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(epochs=100, weight_decay=5e-3).fit(graph)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> rows, table = clf.left_out_table(graph)
         >>> table.shape == (graph.num_nodes, rows.size)
         True
         """
         inputs = self._inputs(graph)
         chosen = self.rare_class_ if of_class is None else of_class
+        calibrator = self.calibrator_
 
         def to_probability(logits: Tensor) -> Tensor:
-            if self.calibrator_ is None:
+            if calibrator is None:
                 return logits.softmax(dim=-1)[..., chosen]
-            return self.calibrator_.predict_class(logits, chosen, graph=inputs)
+            tensors = inputs.tensors if calibrator.needs_graph else None
+            found: Tensor = calibrator.predict_class(logits, chosen, graph=tensors)
+            return found
 
-        return self.left_out_.table(self.model_, inputs, to_probability)
+        return left_out_table(self.detector_, inputs, to_probability)
 
     # Keeping
 
@@ -406,76 +568,131 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
 
         >>> import calirare as cr, tempfile
         >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(epochs=100, weight_decay=5e-3).fit(graph)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     clf.save(folder, graph)
         ...     bool((cr.load(folder).predict_proba(graph) == clf.predict_proba(graph)).all())
         True
         """
-        from calirare.persistence.folder import save
-
-        save(self, path, graph)
+        self.predict_left_out()
+        arguments = self.get_params(deep=False) | {"detector": describe_detector(self.detector)}
+        write_folder(path, to_record(self.state_, arguments), graph)
 
     # Inside
 
-    def _settings(self) -> FitSettings:
+    def _num_share_labels(self) -> int | None:
+        """How many labels the population's rare share was counted on; None where the user gave it."""
+        if self.rare_share is not None:
+            return None
+        split = self.split_
+        held_out = 0 if split is None or not get_method(self.method).reads_validation else len(split.val)
+        return held_out or len(self.labelled_nodes_)
+
+    def _seed(self) -> int:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or not 0 <= self.seed < 2**63:
             raise InputError(f"seed must be a whole number from 0 to 2⁶³ - 1; got {self.seed!r}.")
-        return FitSettings(**{name: getattr(self, name) for name in FitSettings.__dataclass_fields__})
-
-    @property
-    def left_out_(self) -> LeftOut:
-        """The left-out models; computed at the first question that needs them."""
-        self._require_fitted()
-        if self._left_out is None:
-            engine = self._engine()
-            self._left_out = LeftOut.from_engine(
-                engine, left_out_evidence(engine), self._left_out_probabilities(), self.seed
-            )
-        return self._left_out
-
-    def _left_out_logits(self) -> np.ndarray:
-        return left_out_evidence(self._engine()) if self._left_out is None else self._left_out.logits
+        return int(self.seed)
 
     def _left_out_probabilities(self) -> np.ndarray:
-        logits = self._left_out_logits()
-        if self.calibrator_ is None or not self.calibrator_.needs_graph or self._trained is None:
-            return self._to_probabilities(logits, None)
-        whole = self._trained.logits
-        whole[self.labelled_nodes_] = logits
-        return np.asarray(self._to_probabilities(whole, self._trained.inputs)[self.labelled_nodes_])
-
-    def _engine(self) -> LeaveOneOut:
-        if self._trained is None:
-            raise NotFittedError("this model was loaded without its left-out models; fit it again.")
-        return self._trained.leave_one_out()
-
-    def _to_probabilities(self, logits: np.ndarray, inputs: GraphInputs | None) -> np.ndarray:
-        if self.calibrator_ is None:
+        state = self.state_
+        logits, labels = state.detector.left_out_logits(), state.labels
+        if state.calibrator is None:
             return np.asarray(softmax(logits, axis=1))
-        return self.calibrator_.predict_proba(logits, graph=inputs)
+        if get_method(self.method).evidence == "left_out":
+            fold = fold_numbers(labels, self._seed(), num_folds=10)
+            return left_out_probabilities(
+                lambda: make_calibrator(self.method, state.detector), logits, labels.y, state.shares, fold
+            )
+        if not state.calibrator.needs_graph or self._inputs_of is None:
+            return state.calibrator.predict_proba(logits)
+        inputs = self._inputs_of[1]
+        whole = state.detector.logits(inputs)
+        whole[labels.nodes] = logits
+        return np.asarray(self._to_probabilities(whole, inputs)[labels.nodes])
 
-    def _inputs(self, graph: RareGraph) -> GraphInputs:
-        self._require_fitted()
+    def _without(self, whole: np.ndarray, changed: np.ndarray, node: int, inputs: DetectorInputs) -> np.ndarray:
+        """P(rare) of the node for each of its changed logits; a calibrator that looks at the graph wants them all."""
+        if self.calibrator_ is None or not self.calibrator_.needs_graph:
+            return self._to_probabilities(changed, inputs)[:, self.rare_class_]
+        found = np.empty(len(changed))
+        for place, logits in enumerate(changed):
+            replaced = whole.copy()
+            replaced[node] = logits
+            found[place] = self._to_probabilities(replaced, inputs)[node, self.rare_class_]
+        return found
+
+    def _slope(self, whole: np.ndarray, node: int, inputs: DetectorInputs) -> float:
+        """How far the node's calibrated logit moves per unit of the detector's own."""
+        step = 1e-4
+        logits = whole[node] + step * np.eye(whole.shape[1])[self.rare_class_] * np.array([[1.0], [-1.0]])
+        p = np.clip(self._without(whole, logits, node, inputs), 1e-15, 1 - 1e-15)
+        moved = np.log(p) - np.log1p(-p)
+        return float((moved[0] - moved[1]) / (2 * step))
+
+    def _to_probabilities(self, logits: np.ndarray, inputs: DetectorInputs) -> np.ndarray:
+        calibrator = self.calibrator_
+        if calibrator is None:
+            return np.asarray(softmax(logits, axis=1))
+        graph = inputs.tensors if calibrator.needs_graph else None
+        return np.asarray(calibrator.predict_proba(logits, graph=graph))
+
+    def _inputs(self, graph: RareGraph) -> DetectorInputs:
+        state = self.state_
         require_graph(graph)
-        if graph.num_features != self.n_features_in_:
+        if graph.num_features != state.num_features:
             raise InputError(
-                f"the graph has {graph.num_features} features; the model was fitted on {self.n_features_in_}."
+                f"the graph has {graph.num_features} features; the model was fitted on {state.num_features}."
             )
-        if (
-            self.feature_names_ is not None
-            and graph.feature_names is not None
-            and graph.feature_names != self.feature_names_
-        ):
-            pairs = zip(self.feature_names_, graph.feature_names, strict=True)
-            at_fit, now = next(pair for pair in pairs if pair[0] != pair[1])
+        at_fit, now = state.feature_names, graph.feature_names
+        if at_fit is not None and now is not None and at_fit != now:
+            first = next(pair for pair in zip(at_fit, now, strict=True) if pair[0] != pair[1])
             raise InputError(
-                f"features differ from those at fit: expected {at_fit!r}, got {now!r}. Read the tables with the model's schema."
+                f"features differ from those at fit: expected {first[0]!r}, got {first[1]!r}. "
+                "Read the tables with the model's schema."
             )
-        if self._trained is not None and graph is self._graph:
-            return self._trained.inputs
-        return GraphInputs(graph, choose_device(self.device))
+        if self._inputs_of is None or self._inputs_of[0] is not graph:
+            device = choose_device(self.device)
+            state.detector.to(device)
+            self._inputs_of = (graph, DetectorInputs(graph, state.recipe, device, self._seed()))
+        return self._inputs_of[1]
 
-    def _require_fitted(self) -> None:
-        if not hasattr(self, "model_"):
-            raise NotFittedError("RareCategoryClassifier is not fitted; call fit(graph, split) first.")
+
+def load(path: str | Path, module: nn.Module | None = None) -> RareCategoryClassifier:
+    """Read a model folder written by `save`. Nothing in it is executed.
+
+    Args:
+        path: The folder.
+        module: The module, for a model whose network was a user's own: code is never stored.
+
+    >>> import calirare as cr, tempfile
+    >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     cr.RareCategoryClassifier(detector="linear").fit(graph).save(folder)
+    ...     load(folder).predict(graph).shape
+    (300,)
+    """
+    record = read_folder(path)
+    try:
+        arguments = dict(record.header["arguments"])
+        detector = rebuild_detector(arguments.pop("detector"), module)
+        classifier = RareCategoryClassifier(detector=detector, **arguments)
+        spec = classifier._make_detector(get_method(classifier.method))
+        classifier._state, classifier._inputs_of = from_record(record, classifier.method, spec), None
+    except (KeyError, TypeError, IndexError, AttributeError, RuntimeError, ValueError, OverflowError) as error:
+        if isinstance(error, ModelFormatError):
+            raise
+        raise ModelFormatError(
+            f"{path} is not a complete calirare model ({type(error).__name__}: {error}); save it again."
+        ) from error
+    return classifier
+
+
+def _as_they_come(logits: np.ndarray) -> np.ndarray:
+    probabilities = np.asarray(softmax(logits, axis=-1))
+    return probabilities if probabilities.ndim == 2 else np.asarray(probabilities.mean(axis=1))
+
+
+def _require_logits(logits: np.ndarray) -> None:
+    """Refuse a module that ends in softmax: calibration would take the logarithm of a logarithm."""
+    if (logits >= 0).all() and np.allclose(logits.sum(axis=1), 1.0, atol=1e-4):
+        raise InputError("the module returns probabilities (rows sum to one); let it return logits, without softmax.")

@@ -29,20 +29,11 @@ from calirare.detectors.networks.objectives import (
     SmoothedCrossEntropy,
     SoftmaxTwice,
 )
+from calirare.detectors.networks.training import Refinement
 from calirare.errors import InputError, nearest
 
 TrainsOn = Literal["train", "train+val"]
 Evidence = Literal["none", "val", "left_out", "cross_fit"]
-
-
-@dataclass(frozen=True)
-class Refinement:
-    """A second round of training on other labels, as the paper's published code has it."""
-
-    objective: Callable[[], Objective]
-    epochs: int
-    lr: float
-    trains_on: Literal["val"] = "val"
 
 
 @dataclass(frozen=True)
@@ -58,7 +49,7 @@ class Method:
         evidence: Where the calibrator's logits come from: the validation labels, the training labels left out one
             by one (`left_out`) or fold by fold (`cross_fit`), or nowhere.
         refinement: A second round of training, or None.
-        settles: Whether training ends without dropout. The paper's own methods train as the paper does.
+        rests: Whether training ends without dropout and at rest. The paper's own methods train as the paper does.
         source: Key in `docs/references.bib`.
     """
 
@@ -69,7 +60,7 @@ class Method:
     calibrator: Callable[[], Calibrator] | None = None
     evidence: Evidence = "none"
     refinement: Refinement | None = None
-    settles: bool = True
+    rests: bool = True
     source: str = ""
 
     @property
@@ -85,6 +76,11 @@ class Method:
             "cross_fit": "train + val, out of fold",
         }[self.evidence]
         return trains, calibrates
+
+    @property
+    def changes_training(self) -> bool:
+        """Whether it says how a network is trained, so that only networks can follow it."""
+        return self.objective is not CrossEntropy or self.refinement is not None
 
     @property
     def reads_validation(self) -> bool:
@@ -135,12 +131,12 @@ for _method in (
     Method("mixup", "two-branch graph MixUp", objective=MixUp, source="wang2021mixup"),
     Method("cagcn", "a temperature per node by a GCN", calibrator=CaGCN, evidence="val", source="wang2021"),
     Method("gats", "a temperature per node by attention", calibrator=GATS, evidence="val", source="hsu2022"),
-    Method("calirare", "cross-entropy and EICE, the paper's text", objective=CaliRare, settles=False, source="wu2023"),
+    Method("calirare", "cross-entropy and EICE, the paper's text", objective=CaliRare, rests=False, source="wu2023"),
     Method(
         "calirare_code",
         "fine-tuning on validation labels, the paper's published code",
         refinement=Refinement(SoftmaxTwice, epochs=200, lr=1e-3),
-        settles=False,
+        rests=False,
         source="wu2023",
     ),
     Method(

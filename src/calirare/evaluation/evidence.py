@@ -6,15 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy.special import softmax
 
 from calirare.data.arrays import as_array
 from calirare.data.graph import RareGraph
-from calirare.data.inputs import GraphInputs
 from calirare.decisions.triage import read_nodes
 from calirare.errors import LabelError
-from calirare.estimator.fitting import choose_device
-from calirare.influence.model import predict_logits
 
 if TYPE_CHECKING:
     from calirare.estimator.classifier import RareCategoryClassifier
@@ -122,13 +118,12 @@ def _collect(clf: RareCategoryClassifier, graph: RareGraph, unread: np.ndarray, 
 
 def _before(clf: RareCategoryClassifier, graph: RareGraph) -> np.ndarray:
     """`(N, C)` what the detector says, before calibration."""
-    logits = predict_logits(clf.model_, GraphInputs(graph, choose_device(clf.device))).double().cpu().numpy()
-    return np.asarray(softmax(logits, axis=1))
+    return clf.predict_uncalibrated(graph)
 
 
 def _before_left_out(clf: RareCategoryClassifier) -> np.ndarray:
     """`(n, C)` the same of each labelled node without its label."""
-    return np.asarray(softmax(clf.left_out_.logits, axis=1))
+    return clf.left_out_uncalibrated()
 
 
 def _indices(nodes: Any, num_nodes: int) -> np.ndarray:

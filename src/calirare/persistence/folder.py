@@ -9,47 +9,62 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import torch
 
 from calirare.data.archive import write_atomically
-from calirare.data.graph import RareGraph, Split
-from calirare.detectors.networks.backbone import ModuleBackbone, make_backbone
-from calirare.detectors.networks.loop import History
+from calirare.data.graph import RareGraph
 from calirare.errors import CalirareError, DataError, InputError, ModelFormatError
-from calirare.estimator.methods import get_method
-from calirare.persistence.checks import check_header, check_left_out, check_size, restore_calibrator
 from calirare.persistence.writing import HEADER, header_checksum, name_by_content, reading, staged
-from calirare.uncertainty.jackknife import LeftOut
 
-if TYPE_CHECKING:
-    from calirare.calibration import Calibrator
-    from calirare.estimator.classifier import RareCategoryClassifier
-
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 _LARGEST_JSON = 64 * 2**20
-_MODULE = "a torch.nn.Module"
 
 
-def save(classifier: RareCategoryClassifier, path: str | Path, graph: RareGraph | None = None) -> None:
-    """Write the fitted classifier to the folder `path`; with `graph`, the graph beside it.
+@dataclass(frozen=True, eq=False)
+class Record:
+    """What is kept of a fitted model: plain data for the JSON, and named arrays."""
+
+    header: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+    def put(self, name: str, state: dict[str, Any] | None) -> None:
+        """Add a state of plain values and arrays under a name; None: there is none."""
+        if state is None:
+            self.header[name] = None
+            return
+        self.header[name] = {key: value for key, value in state.items() if not isinstance(value, np.ndarray)}
+        for key, value in state.items():
+            if isinstance(value, np.ndarray):
+                self.arrays[f"{name}/{key}"] = np.ascontiguousarray(value)
+
+    def get(self, name: str) -> dict[str, Any] | None:
+        """What `put` was given."""
+        plain = self.header[name]
+        if plain is None:
+            return None
+        prefix = f"{name}/"
+        arrays = {key.removeprefix(prefix): value for key, value in self.arrays.items() if key.startswith(prefix)}
+        return {**plain, **arrays}
+
+
+def write_folder(path: str | Path, record: Record, graph: RareGraph | None = None) -> None:
+    """Write a record to the folder `path`; with `graph`, the graph beside it.
 
     Raises:
         DataError: The folder cannot be written to, or the disk is full; a model that was there is as it was.
     """
     if not str(path).strip():
         raise InputError("path must name a folder to save the model in; it is empty. For the current folder give '.'.")
-    arrays, header = _describe(classifier)
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"path must be a folder to save the model in; {folder} is a file.")
     try:
         with staged(folder) as staging:
-            _write(staging, arrays, header, graph)
+            _write(staging, record, graph)
     except CalirareError as error:
         if isinstance(error, DataError) and isinstance(error.__cause__, OSError):
             cause = error.__cause__  # name the folder that was asked for, not the hidden one inside it
@@ -59,10 +74,18 @@ def save(classifier: RareCategoryClassifier, path: str | Path, graph: RareGraph 
         raise DataError(f"{folder} cannot be written: {error.strerror or error}.") from error
 
 
-def _write(folder: Path, arrays: dict[str, np.ndarray], header: dict[str, Any], graph: RareGraph | None) -> None:
+def _write(folder: Path, record: Record, graph: RareGraph | None) -> None:
     from safetensors.numpy import save as to_bytes
 
-    content = to_bytes(arrays)
+    import calirare
+
+    header = {
+        "format": "calirare model",
+        "format_version": FORMAT_VERSION,
+        "calirare": calirare.__version__,
+        **record.header,
+    }
+    content = to_bytes(record.arrays)
     digest = hashlib.sha256(content).hexdigest()
     header["arrays"] = {"file": name_by_content("arrays", digest, "safetensors"), "sha256": digest}
     replace_file(folder / header["arrays"]["file"], content)
@@ -72,30 +95,12 @@ def _write(folder: Path, arrays: dict[str, np.ndarray], header: dict[str, Any], 
     replace_file(folder / HEADER, json.dumps(header, indent=1, allow_nan=True).encode())
 
 
-def load(path: str | Path, backbone: torch.nn.Module | None = None) -> RareCategoryClassifier:
-    """Read a model folder written by `save`. Nothing in it is executed.
-
-    Args:
-        path: The folder.
-        backbone: The module, for a model whose backbone was a user's own: code is never stored.
-
-    >>> import calirare as cr, tempfile
-    >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     cr.RareCategoryClassifier(epochs=5, weight_decay=5e-3).fit(graph).save(folder)
-    ...     load(folder).predict(graph).shape
-    (300,)
-    """
+def read_folder(path: str | Path) -> Record:
+    """Read a folder written by `write_folder`. Nothing in it is executed."""
     folder = Path(path)
     with reading(folder):
         header = _read_header(folder)
-        arrays = _read_arrays(folder, header)
-    try:
-        return _rebuild(header, arrays, backbone)
-    except (KeyError, TypeError, IndexError, AttributeError, RuntimeError, ValueError, OverflowError) as error:
-        raise ModelFormatError(
-            f"{folder} is not a complete calirare model ({type(error).__name__}: {error}); save it again."
-        ) from error
+        return Record(header, _read_arrays(folder, header))
 
 
 def load_graph(path: str | Path) -> RareGraph:
@@ -136,51 +141,6 @@ def _save_graph(graph: RareGraph, folder: Path) -> dict[str, str]:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _describe(classifier: RareCategoryClassifier) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The fitted state as named arrays and a JSON header."""
-    import calirare
-
-    left_out = classifier.left_out_
-    arrays = {f"model/{name}": value.detach().cpu().numpy() for name, value in classifier.model_.state_dict().items()}
-    for name in ("nodes", "y", "logits", "probabilities", "rows", "directions"):
-        arrays[f"left_out/{name}"] = getattr(left_out, name)
-    arguments = classifier.get_params(deep=False)
-    if isinstance(arguments["backbone"], torch.nn.Module):
-        arguments["backbone"] = _MODULE
-    header: dict[str, Any] = {
-        "format": "calirare model",
-        "format_version": FORMAT_VERSION,
-        "calirare": calirare.__version__,
-        "arguments": arguments,
-        "class_names": list(classifier.class_names_),
-        "rare_class": classifier.rare_class_,
-        "num_features": classifier.n_features_in_,
-        "feature_names": None if classifier.feature_names_ is None else list(classifier.feature_names_),
-        "schema": classifier.schema_,
-        "shares": classifier.shares_.tolist(),
-        "history": asdict(classifier.history_),
-        "calibrators": {},
-    }
-    for role in ("calibrator_", "decision_"):
-        calibrator = getattr(classifier, role)
-        if calibrator is not None:
-            header["calibrators"][role] = _describe_calibrator(calibrator, role, arrays)
-    if classifier.split_ is not None:
-        for part in ("train", "val", "test"):
-            arrays[f"split/{part}"] = getattr(classifier.split_, part)
-    return {name: np.ascontiguousarray(value) for name, value in arrays.items()}, header
-
-
-def _describe_calibrator(calibrator: Calibrator, role: str, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    plain: dict[str, Any] = {}
-    for name, value in calibrator.state().items():
-        if isinstance(value, np.ndarray):
-            arrays[f"{role}/{name}"] = value
-        else:
-            plain[name] = value
-    return plain
 
 
 def _read_header(folder: Path) -> dict[str, Any]:
@@ -232,72 +192,3 @@ def _read_arrays(folder: Path, header: dict[str, Any]) -> dict[str, np.ndarray]:
         return from_bytes(file.read_bytes())
     except (SafetensorError, ValueError) as error:
         raise ModelFormatError(f"{file} is not a safetensors file ({error}).") from error
-
-
-def _rebuild(
-    header: dict[str, Any], arrays: dict[str, np.ndarray], backbone: torch.nn.Module | None
-) -> RareCategoryClassifier:
-    from calirare.estimator.classifier import RareCategoryClassifier
-    from calirare.estimator.fitting import choose_device
-
-    arguments = dict(header["arguments"])
-    if arguments["backbone"] == _MODULE:
-        if backbone is None:
-            raise ModelFormatError(
-                "this model's backbone is a module of your own; pass it: cr.load(path, backbone=module)."
-            )
-        arguments["backbone"] = backbone
-    check_header(header)
-    classifier = RareCategoryClassifier(**arguments)
-    num_classes, weights = len(header["class_names"]), _group(arrays, "model/")
-    check_size(classifier, header["num_features"], weights)
-    model = make_backbone(
-        classifier.backbone,
-        header["num_features"],
-        num_classes,
-        hidden=classifier.hidden,
-        dropout=classifier.dropout,
-    )
-    model.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})
-    try:
-        device = choose_device(classifier.device)
-    except InputError:
-        device = torch.device("cpu")
-    classifier.model_ = model.to(device).eval()
-    classifier.classes_ = np.arange(num_classes)
-    classifier.class_names_ = tuple(header["class_names"])
-    classifier.rare_class_ = int(header["rare_class"])
-    classifier.n_features_in_ = int(header["num_features"])
-    names = header["feature_names"]
-    classifier.feature_names_ = None if names is None else tuple(names)
-    classifier.schema_ = header["schema"]
-    classifier.shares_ = np.asarray(header["shares"])
-    classifier.history_ = History(**header["history"])
-    left_out = LeftOut(**_group(arrays, "left_out/"))
-    check_left_out(left_out, num_classes, sum(value.numel() for value in model.parameters()))
-    classifier._left_out = left_out
-    classifier.labelled_nodes_, classifier.labelled_y_ = left_out.nodes, left_out.y
-    classifier._trained, classifier._graph = None, None
-    parts = _group(arrays, "split/")
-    classifier.split_ = Split(**parts) if parts else None
-    for role in ("calibrator_", "decision_"):
-        plain = header["calibrators"].get(role)
-        state = None if plain is None else {**plain, **_group(arrays, f"{role}/")}
-        setattr(classifier, role, _rebuild_calibrator(classifier.method, role, state, num_classes))
-    return classifier
-
-
-def _rebuild_calibrator(method: str, role: str, state: dict[str, Any] | None, num_classes: int) -> Calibrator | None:
-    factory = get_method(method).calibrator
-    calibrator = None if factory is None else factory()
-    wanted = calibrator is not None and not (role == "decision_" and calibrator.keeps_decision)
-    if wanted != (state is not None):
-        raise ModelFormatError(f"model.json does not fit its method {method!r}; the folder was edited.")
-    return None if calibrator is None or state is None else restore_calibrator(calibrator, state, num_classes)
-
-
-def _group(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
-
-
-__all__ = ["FORMAT_VERSION", "ModuleBackbone", "load", "load_graph", "model_version", "replace_file", "save"]

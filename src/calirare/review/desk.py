@@ -148,10 +148,7 @@ class Desk:
         report("Reading the decisions", 0.0)
         decided = as_labels(self.store.current().values(), before.index)
 
-        def epoch(number: int, total: int, loss: float) -> None:
-            report(f"Training, epoch {number} of {total}", 0.05 + 0.6 * number / total)
-
-        clf, graph = refit(before, decided, progress=epoch)
+        clf, graph = refit(before, decided, progress=lambda share, what: report(f"Fitting, {what}", 0.05 + 0.6 * share))
         report("Scoring every node with the new model", 0.7)
         after = Snapshot("", clf, graph, before.base, Scores.of(clf, graph))
         report("Comparing the models", 0.9)

@@ -15,10 +15,10 @@ import numpy as np
 from sklearn.base import clone
 
 from calirare.data.graph import RareGraph, Split
-from calirare.detectors.networks.loop import Progress
+from calirare.detectors.base import Progress
 from calirare.errors import LabelError
 from calirare.estimator.classifier import RareCategoryClassifier
-from calirare.estimator.fitting import ReadLabels
+from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import get_method
 from calirare.metrics import Summary
 from calirare.review.events import EventLog

@@ -20,10 +20,10 @@ from calirare.decisions.forecast import CalibrationDraws
 from calirare.decisions.triage import read_nodes, triage
 from calirare.decisions.wording import Wording
 from calirare.errors import DataError, InputError
-from calirare.estimator.classifier import RareCategoryClassifier
-from calirare.estimator.fitting import ReadLabels
+from calirare.estimator.classifier import RareCategoryClassifier, load
+from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import get_method
-from calirare.persistence.folder import load, load_graph, model_version
+from calirare.persistence.folder import load_graph, model_version
 from calirare.persistence.writing import reading
 from calirare.review.store import stored_text
 from calirare.review.versions import Base, load_base

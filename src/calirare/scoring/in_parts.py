@@ -1,8 +1,7 @@
 """Score tables larger than memory: part by part, layer by layer, with the numbers of the whole graph.
 
 Two steps of neighbourhood of a part can be the whole graph. So no part ever looks two steps far: the first layer runs
-over all parts, its output is kept on disk for every node, and the second layer reads what its halo left there. The
-left-out models of the intervals go the same way, some at a time, as movements of the layers' outputs.
+over all parts, its output is kept on disk for every node, and the second layer reads what its halo left there.
 
 Memory holds one part and its halo for each process, and while the tables are read the ids. Disk holds the features twice,
 the edges, and a few numbers per node.
@@ -13,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +24,7 @@ from calirare.data.tables.export import check_export_path
 from calirare.data.tables.schema import feature_names
 from calirare.detectors.base import Progress
 from calirare.detectors.networks.layerwise import Layers, layers_of
+from calirare.detectors.networks.network import Network
 from calirare.errors import InputError
 from calirare.scoring.backends import mapping
 from calirare.scoring.passes import PartScorer, join_shards, make_scorer
@@ -38,8 +37,6 @@ MANY_EDGES = 20_000_000
 """Rows of an edge table above which `calirare score` works in parts unasked."""
 _PART_BYTES = 2**29
 """What the largest array of a part may take; a process holds a few such."""
-_MOST_COLUMNS = 64
-"""Numbers per node that cross a halo at once, when left-out models do."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,7 @@ def score_in_parts(
         edges: The same for the edges.
         out: `.parquet` or `.csv`; it appears when it is complete.
         coverage: Of the interval and of the set.
-        intervals: Without them `lower` and `upper` are left out, and scoring takes a small part of the time.
+        intervals: Without them `lower` and `upper` are left out.
         partitions: Number of parts; default: as many as keep each within about half a gigabyte.
         names: Columns `id`, `source`, `target`, `weight` where they are named otherwise than at fit.
         work: Folder for the files on the way; default: beside `out`. On a cluster every machine must see it.
@@ -96,7 +93,7 @@ def score_in_parts(
     >>> import calirare as cr, tempfile
     >>> from calirare.data.tables.files import write_tables
     >>> graph = cr.make_transactions(num_nodes=300, seed=0)
-    >>> clf = cr.RareCategoryClassifier(epochs=5, weight_decay=5e-3).fit(graph)
+    >>> clf = cr.RareCategoryClassifier(cr.detectors.GCN(epochs=5)).fit(graph)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     tables = write_tables(graph, folder)
     ...     done = score_in_parts(clf, *tables, Path(folder) / "scores.parquet", partitions=3)
@@ -108,12 +105,9 @@ def score_in_parts(
     if partitions is not None and partitions < 1:
         raise InputError(f"partitions must be a whole number of at least 1; got {partitions}.")
     layers = check_classifier(classifier)
-    num_nodes = open_shards(nodes, "nodes").num_rows
-    scorer = make_scorer(
-        classifier, layers, num_nodes, coverage=coverage, intervals=intervals, most_columns=_MOST_COLUMNS
-    )
+    scorer = make_scorer(classifier, layers, coverage=coverage, intervals=intervals)
     schema: Any = classifier.schema_
-    reading = 0.25 if intervals else 0.6
+    reading = 0.6
     with mapping(backend, jobs, address) as run, _working_folder(work, out) as folder:
         parts = partition_tables(
             nodes,
@@ -146,23 +140,27 @@ def check_classifier(classifier: RareCategoryClassifier) -> Layers:
         raise InputError(
             "this model was not fitted on tables, so it cannot read any; score a graph with predict_proba."
         )
-    if any(one is not None and one.needs_graph for one in (classifier.calibrator_, classifier.decision_)):
+    if classifier.calibrator_ is not None and classifier.calibrator_.needs_graph:
         raise InputError(
             f"method {classifier.method!r} calibrates by looking at the whole graph, which partitions do not hold; "
             "fit with method='jackknife', or leave out --partitions."
         )
-    return layers_of(classifier.model_)
+    if not isinstance(classifier.detector_, Network):
+        raise InputError(
+            f"scoring in partitions knows networks so far; this model is {classifier.detector_.name!r}. "
+            "Fit with detector='gcn', or leave out --partitions."
+        )
+    return layers_of(classifier.detector_.model_)
 
 
 def _score(scorer: PartScorer, run: Run, step: Progress) -> dict[str, np.ndarray]:
     """All passes over the parts; the rows with the highest probability."""
     places = range(len(scorer.parts))
-    blocks = scorer.blocks()
-    passes: list[tuple[str, Any]] = [("first layer", scorer.first_layer), ("second layer", scorer.second_layer)]
-    for block in blocks:
-        passes.append(("left-out models", partial(scorer.move_first, block)))
-        passes.append(("left-out models", partial(scorer.move_second, block)))
-    passes.append(("writing", scorer.write_scores))
+    passes: list[tuple[str, Any]] = [
+        ("first layer", scorer.first_layer),
+        ("second layer", scorer.second_layer),
+        ("writing", scorer.write_scores),
+    ]
     total, done = len(passes) * len(places), 0
     found: list[dict[str, np.ndarray]] = []
     for what, function in passes:
@@ -190,7 +188,7 @@ def _edges_per_part(schema: dict[str, Any], layers: Layers) -> int:
         width = len(feature_names(schema))
     if not layers.gathers:
         width = max(width, 8 * max(int(value.shape[-1]) for value in layers.parameters()))  # every edge holds a message
-    return max(1, _PART_BYTES // (4 * max(width, _MOST_COLUMNS)))
+    return max(1, _PART_BYTES // (4 * max(width, layers.passes)))
 
 
 @contextmanager

@@ -25,12 +25,12 @@ def score_table(
         intervals: Without them `lower` and `upper` are left out, which saves time on large graphs.
 
     Returns:
-        `id`; `probability` of the rare class with its interval `lower` to `upper`; `prediction`, the cost-sensitive
-        decision; `set`, the classes that the coverage does not rule out ("none" where it rules out all).
+        `id`; `probability` of the rare class with its interval `lower` to `upper`; `prediction`, the likeliest
+        class; `set`, the classes that the coverage does not rule out ("none" where it rules out all).
 
     >>> import calirare as cr
     >>> graph = cr.make_transactions(num_nodes=300, seed=0)
-    >>> table = score_table(cr.RareCategoryClassifier(epochs=5).fit(graph), graph)
+    >>> table = score_table(cr.RareCategoryClassifier(detector="linear").fit(graph), graph)
     >>> list(table)
     ['id', 'probability', 'lower', 'upper', 'prediction', 'set']
     """

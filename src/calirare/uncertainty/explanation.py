@@ -1,26 +1,26 @@
-"""Which labels pull a prediction, and how far."""
+"""Why a node got its probability: the columns that made it, and the labels that pull it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import nn
 
-from calirare.data.inputs import GraphInputs
-from calirare.influence.jacobian import contrast_basis, make_jacobian
-from calirare.influence.model import predict_logits
-from calirare.uncertainty.jackknife import LeftOut, ToProbabilities
+from calirare.detectors.base import Contributions
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Explanation:
-    """A table, strongest pull first.
+    """Two tables. Columns: signed shares of the calibrated logit that add up to it with `base`. Labels: strongest first.
 
     Args:
         node: The node explained.
         probability: Its P(rare).
+        logit: log P(rare) - log P(not rare).
+        base: What the logit would be where no column speaks.
+        column: `(D,)` readable column names, strongest first.
+        group: `(D,)` where each comes from: own, neighbours, edges, structure.
+        share: `(D,)` its signed share of the logit; positive pulls towards rare.
         labelled_node: `(m,)` nodes whose labels pull.
         label: `(m,)` their classes.
         pull: `(m,)` P(rare) with the label minus P(rare) without it: positive pulls towards rare.
@@ -28,6 +28,11 @@ class Explanation:
 
     node: int
     probability: float
+    logit: float
+    base: float
+    column: np.ndarray
+    group: np.ndarray
+    share: np.ndarray
     labelled_node: np.ndarray
     label: np.ndarray
     pull: np.ndarray
@@ -36,43 +41,45 @@ class Explanation:
         return len(self.pull)
 
     def frame(self) -> dict[str, np.ndarray]:
-        """The columns by name."""
+        """The labels that pull, as columns by name."""
         return {"labelled_node": self.labelled_node, "label": self.label, "pull": self.pull}
 
+    def columns_frame(self) -> dict[str, np.ndarray]:
+        """The shares of the logit, as columns by name."""
+        return {"column": self.column, "group": self.group, "share": self.share}
 
-def explain_node(
-    model: nn.Module,
-    inputs: GraphInputs,
-    left_out: LeftOut,
-    to_probabilities: ToProbabilities,
+
+def make_explanation(
     node: int,
-    rare_class: int,
-    *,
-    node_by_node: bool = False,
+    probability: float,
+    found: Contributions,
+    slope: float,
+    labelled: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> Explanation:
-    """P(rare) of the node by the model, minus that by each left-out model, to first order in the parameters.
+    """Put both tables together, strongest first.
 
-    `node_by_node`: the calibrator looks at the graph, so it wants the logits of all nodes, changed once per label.
+    Args:
+        node: The node.
+        probability: P(rare).
+        found: How the columns made the detector's logit.
+        slope: How far the calibrated logit moves per unit of the detector's.
+        labelled: Nodes, classes and pulls of the labels.
     """
-    jacobian = make_jacobian(model, inputs)
-    logits = predict_logits(model, inputs).double()
-    row = torch.cat(list(jacobian.rows(np.array([node]))))[0].double()
-    basis = contrast_basis(logits.shape[1]).to(row)
-    changes = torch.from_numpy(left_out.directions).to(row) @ row.T @ basis.T
-    whole, changed = logits.cpu().numpy(), logits[node].cpu().numpy() + changes.cpu().numpy()
-    probability = float(to_probabilities(whole)[node, rare_class])
-    if node_by_node:
-        without = np.array([_replaced(whole, node, row, to_probabilities)[rare_class] for row in changed])
-    else:
-        without = to_probabilities(changed)[:, rare_class]
-    pull = probability - without
-    order = np.argsort(-np.abs(pull), kind="stable")
-    rows = left_out.rows[order]
-    return Explanation(node, probability, left_out.nodes[rows], left_out.y[rows], pull[order])
-
-
-def _replaced(logits: np.ndarray, node: int, changed: np.ndarray, to_probabilities: ToProbabilities) -> np.ndarray:
-    """Probabilities `(C,)` of the node once its logits are replaced."""
-    logits = logits.copy()
-    logits[node] = changed
-    return np.asarray(to_probabilities(logits)[node])
+    clipped = min(max(probability, 1e-15), 1 - 1e-15)
+    logit = float(np.log(clipped) - np.log1p(-clipped))
+    share = slope * found.shares
+    order = np.argsort(-np.abs(share), kind="stable")
+    nodes, classes, pull = labelled
+    by_pull = np.argsort(-np.abs(pull), kind="stable")
+    return Explanation(
+        node=node,
+        probability=probability,
+        logit=logit,
+        base=logit - float(share.sum()),
+        column=np.array(found.names, dtype=object)[order],
+        group=np.array(found.groups, dtype=object)[order],
+        share=share[order],
+        labelled_node=nodes[by_pull],
+        label=classes[by_pull],
+        pull=pull[by_pull],
+    )

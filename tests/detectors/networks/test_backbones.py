@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from calirare.detectors.networks.backbone import BACKBONES, ModuleBackbone, make_backbone
 from graph_cases import exact_inputs, random_weights, small_graph
 from torch import nn
 from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
 
-from calirare.detectors.networks.backbone import BACKBONES, ModuleBackbone, make_backbone
 from calirare.detectors.networks.gat import GAT
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.gin import GIN

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from calirare.detectors.networks.backbone import BACKBONES, make_backbone
 
 import calirare as cr
 from calirare.data.inputs import GraphInputs
 from calirare.data.parts.partitions import Part
-from calirare.detectors.networks.backbone import BACKBONES, make_backbone
 from calirare.detectors.networks.layerwise import PartInputs, layers_of
 from calirare.errors import InputError
 from calirare.influence.jacobian import contrast_basis, make_jacobian

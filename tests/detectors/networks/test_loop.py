@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
+from calirare.detectors.networks.backbone import make_backbone
 from graph_cases import small_graph
 
 from calirare.data.inputs import GraphInputs
-from calirare.detectors.networks.backbone import make_backbone
 from calirare.detectors.networks.loop import seeded, train
 from calirare.detectors.networks.objectives import CrossEntropy, MixUp
 from calirare.detectors.networks.task import Task

@@ -13,7 +13,7 @@ from torch import Tensor
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix, in_threads
 from calirare.detectors.networks.gcn import GCN
-from calirare.influence.jacobian import contrast_basis, register_closed_form
+from calirare.influence.jacobian import contrast_basis
 
 _BLOCK_BYTES = 64 * 2**20
 _PUSH_BYTES = 8 * 2**20
@@ -222,6 +222,3 @@ def _map_over(features: np.ndarray | sp.csr_array) -> Any:
 def _as_dense(block: Any) -> np.ndarray:
     """A block of rows as an array; only ever called on blocks of bounded size."""
     return block if isinstance(block, np.ndarray) else np.asarray(block.toarray())
-
-
-register_closed_form(GCN, GCNJacobian)

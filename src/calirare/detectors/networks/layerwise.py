@@ -15,7 +15,6 @@ import scipy.sparse as sp
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from calirare.data.inputs import Features
 from calirare.data.parts.partitions import Part
@@ -25,9 +24,6 @@ from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.gin import GIN
 from calirare.detectors.networks.sage import GraphSAGE
 from calirare.errors import InputError
-
-_PUSH_BYTES = 8 * 2**20
-"""Small enough for a core's cache."""
 
 
 class PartInputs:
@@ -107,45 +103,6 @@ class Layers(nn.Module):
         """Output of the own nodes, from their own rows and the gathered ones."""
         raise NotImplementedError
 
-    def push(
-        self,
-        layer: int,
-        own: Features,
-        near: Features,
-        inputs: PartInputs,
-        directions: Tensor,
-        tangents: tuple[Tensor, Tensor] | None = None,
-    ) -> Tensor:
-        """`(own, b, width)`: how far the layer's output moves when the parameters move along each of b directions.
-
-        Args:
-            layer: 0 or 1.
-            own, near, inputs: As for `forward`.
-            directions: `(b, P)`.
-            tangents: `(rows, b, width)` movements of `own` and of `near`, where the layer before moved them.
-        """
-        # Jᵀu is linear in u, so its derivative in u along d is J d, as in AutogradJacobian.
-        leaves = {name: value.detach().clone().requires_grad_() for name, value in self.named_parameters()}
-        sizes = [value.numel() for value in leaves.values()]
-        sources = list(leaves.values())
-        if tangents is not None:
-            own, near = (value.detach().clone().requires_grad_() for value in (own, near))  # type: ignore[union-attr]
-            sources += [own, near]
-        output: Tensor = functional_call(self, leaves, (layer, own, near, inputs))
-        cotangent = torch.zeros_like(output, requires_grad=True)
-        pulled = torch.autograd.grad(output, sources, cotangent, create_graph=True, allow_unused=True)
-        used = [place for place, value in enumerate(pulled) if value is not None]
-        pushed = output.new_empty(len(output), len(directions), output.shape[1])
-        for column, direction in enumerate(directions):
-            moves = [
-                piece.view(value.shape) for piece, value in zip(direction.split(sizes), leaves.values(), strict=True)
-            ]
-            moves += [] if tangents is None else [tangent[:, column] for tangent in tangents]
-            pushed[:, column] = torch.autograd.grad(
-                [pulled[place] for place in used], cotangent, [moves[place] for place in used], retain_graph=True
-            )[0]
-        return pushed
-
 
 class GCNLayers(Layers):
     """u = relu(s W₁ᵀ + b₁) W₂ᵀ with s = Â X, then Â u + b₂."""
@@ -163,37 +120,6 @@ class GCNLayers(Layers):
         if layer == 0:
             return torch.relu(self.model.input(near) + self.model.input_bias) @ self.model.output.weight.T
         return near + self.model.output.bias  # type: ignore[operator]
-
-    def push(
-        self,
-        layer: int,
-        own: Features,
-        near: Features,
-        inputs: PartInputs,
-        directions: Tensor,
-        tangents: tuple[Tensor, Tensor] | None = None,
-    ) -> Tensor:
-        # In closed form: all directions in one product, where autograd would pass over the nodes once for each.
-        values = dict(self.model.named_parameters())
-        pieces = directions.split([value.numel() for value in values.values()], dim=1)
-        moves: dict[str, Tensor] = {
-            name: piece.reshape(-1, *value.shape) for (name, value), piece in zip(values.items(), pieces, strict=True)
-        }
-        if tangents is not None:
-            return tangents[1] + moves["output.bias"]
-        with torch.no_grad():
-            hidden: Tensor = self.model.input(near) + self.model.input_bias
-            stacked, bias = moves["input.weight"].flatten(0, 1).T, moves["input_bias"].flatten()
-            pushed = hidden.new_empty(len(hidden), len(directions), self.passes)
-            block = max(1, _PUSH_BYTES // (4 * max(1, bias.numel())))
-            for start in range(0, len(hidden), block):
-                here = slice(start, start + block)
-                rows = SparseMatrix(near.csr[here], near.device) if isinstance(near, SparseMatrix) else near[here]
-                first = (rows @ stacked + bias).view(-1, len(directions), hidden.shape[1])
-                first *= (hidden[here] > 0)[:, None]
-                pushed[here] = first @ self.model.output.weight.T
-                pushed[here] += torch.einsum("nk,bjk->nbj", hidden[here].clamp(min=0), moves["output.weight"])
-        return pushed
 
 
 class GINLayers(Layers):

@@ -18,7 +18,7 @@ from calirare.influence.model import evaluating
 
 _MOST_UNREAD = 20
 """Epochs after which a loss that is NaN is noticed at the latest."""
-Progress = Callable[[int, int, float], None]
+EachEpoch = Callable[[int, int, float], None]
 """Called after every epoch with the epoch (from 1), their number, and the loss."""
 
 
@@ -26,13 +26,15 @@ Progress = Callable[[int, int, float], None]
 class History:
     """Loss by epoch; `validation` is filled when early stopping watches it.
 
-    `stopping_decay` is the weight decay that stopping after this many steps acts like, beside the one trained with.
+    `rest_steps` and `slope` say how training came to rest (see `calirare.detectors.networks.rest`);
+    None where it was not asked to.
     """
 
     loss: list[float] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
     best_epoch: int | None = None
-    stopping_decay: float = 0.0
+    rest_steps: int = 0
+    slope: float | None = None
 
 
 @contextmanager
@@ -57,7 +59,7 @@ def train(
     validation: Task | None = None,
     patience: int | None = None,
     settle: float = 0.0,
-    progress: Progress | None = None,
+    progress: EachEpoch | None = None,
 ) -> History:
     """Fit `task.model` in place with Adam and L2 weight decay.
 
@@ -99,8 +101,6 @@ def train(
     if best is not None:
         task.model.load_state_dict(best)
     task.model.eval()
-    taken = len(history.loss) if history.best_epoch is None else history.best_epoch + 1
-    history.stopping_decay = _stopping_decay(optimizer, taken)
     return history
 
 
@@ -113,22 +113,6 @@ def _read(losses: list[torch.Tensor], history: History) -> None:
                 f"the loss became {value} in epoch {len(history.loss)}; lower lr or scale the features."
             )
     losses.clear()
-
-
-def _stopping_decay(optimizer: torch.optim.Adam, taken: int) -> float:
-    """Mean over the parameters of √v / (lr·T), v being Adam's mean squared gradient and T the steps taken.
-
-    A step moves a parameter by about lr·g/√v. In T steps it covers a share 1 - exp(-h·lr·T/√v) of the way to the
-    optimum along a direction of curvature h; a ridge of √v/(lr·T) shrinks that way alike. Where training has
-    converged it is small beside the weight decay; on dense, large features it is not.
-    """
-    total, count = 0.0, 0
-    for group in optimizer.param_groups:
-        for state in (optimizer.state[value] for value in group["params"] if value in optimizer.state):
-            mean_square = state["exp_avg_sq"].double() / (1 - group["betas"][1] ** float(state["step"]))
-            total += float(mean_square.sqrt().sum()) / (group["lr"] * taken)
-            count += mean_square.numel()
-    return total / max(count, 1)
 
 
 def _validation_loss(task: Task) -> float:

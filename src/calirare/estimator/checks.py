@@ -1,26 +1,23 @@
-"""What a model folder must hold to be believed. A file can hold anything, also with a checksum that fits."""
+"""What a stored model must hold to be believed. A file can hold anything, also with a checksum that fits."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
+from calirare.calibration.base import Calibrator
 from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import GraphInputs
+from calirare.detectors.base import Detector, LabelledNodes
+from calirare.detectors.stack import Stack
 from calirare.errors import ModelFormatError
-
-if TYPE_CHECKING:
-    from calirare.calibration import Calibrator
-    from calirare.estimator.classifier import RareCategoryClassifier
-    from calirare.uncertainty.jackknife import LeftOut
 
 _LEARNED = re.compile(r"[a-z]\w*_")
 """Names of what `fit` learned; a file may set these and nothing else of an object."""
-
 _LARGEST_LEARNED = 1e15
 """Of a calibrator: beyond any that a fit gives, and small enough that its products with logits stay finite."""
 
@@ -42,46 +39,30 @@ def check_header(header: dict[str, Any]) -> None:
     need(header["schema"] is None or isinstance(header["schema"], dict), "schema must be an object")
     shares = np.asarray(header["shares"], dtype=np.float64)
     need(shares.shape == (len(names),) and bool(np.isfinite(shares).all()), "shares must hold a number for each class")
-    history = header["history"]
-    for part in ("loss", "validation"):
-        need(np.asarray(history[part], dtype=np.float64).ndim == 1, "history must hold lists of numbers")
-    need(history["best_epoch"] is None or _whole(history["best_epoch"]), "best_epoch must be a whole number or null")
-    need(isinstance(history["stopping_decay"], float), "stopping_decay must be a number")
     arguments = header["arguments"]
     need(isinstance(arguments, dict) and isinstance(arguments["device"], str), "arguments must be those of a model")
     need(arguments["prior"] in ("natural", "balanced"), "prior must be 'natural' or 'balanced'")
 
 
-def check_size(classifier: RareCategoryClassifier, num_features: int, weights: dict[str, np.ndarray]) -> None:
-    """Before a model is built from numbers in a file: the weights must be there for that many."""
-    stored = sum(value.size for value in weights.values())
-    need(classifier._settings().hidden * max(1, num_features) <= stored or not isinstance(classifier.backbone, str),
-         "hidden and num_features do not fit the stored weights")  # fmt: skip
-
-
-def check_left_out(left_out: LeftOut, num_classes: int, num_parameters: int) -> None:
-    """Shapes, ranges and finite numbers of the left-out models."""
-    n, kept = len(left_out.nodes), len(left_out.rows)
-    for name, shape, kind in (
-        ("nodes", (n,), "i"),
-        ("y", (n,), "i"),
-        ("rows", (kept,), "i"),
-        ("logits", (n, num_classes), "f"),
-        ("probabilities", (n, num_classes), "f"),
-        ("directions", (kept, num_parameters), "f"),
+def check_labels(labels: LabelledNodes, left_out: np.ndarray) -> None:
+    """Shapes, ranges and finite numbers of the labels and what was said of them."""
+    n, num_classes = len(labels.nodes), labels.num_classes
+    for name, array, shape, kind in (
+        ("nodes", labels.nodes, (n,), "i"),
+        ("y", labels.y, (n,), "i"),
+        ("weights", labels.weights, (n,), "f"),
+        ("groups", labels.groups, (n,), "i"),
+        ("left_out", left_out, (n, num_classes), "f"),
     ):
-        array = getattr(left_out, name)
-        need(array.shape == shape and array.dtype.kind == kind, f"left_out/{name} has shape {array.shape}")
-        need(bool(np.isfinite(array).all()), f"left_out/{name} is not finite")
-    need(n > 0 and kept > 0, "there are no left-out models")
-    for name, most in (("nodes", np.iinfo(np.int64).max), ("y", num_classes), ("rows", n)):
-        array = getattr(left_out, name)
-        need(bool(((array >= 0) & (array < most)).all()), f"left_out/{name} is out of range")
-    inside = (left_out.probabilities >= 0) & (left_out.probabilities <= 1)
-    need(bool(inside.all()), "left_out/probabilities must lie between 0 and 1")
+        need(array.shape == shape and array.dtype.kind == kind, f"labels/{name} has shape {array.shape}")
+        need(bool(np.isfinite(array).all()), f"labels/{name} is not finite")
+    need(n > 0, "there are no labels")
+    need(bool((labels.nodes >= 0).all()), "labels/nodes is out of range")
+    need(bool(((labels.y >= 0) & (labels.y < num_classes)).all()), "labels/y is out of range")
+    need(bool(((left_out >= 0) & (left_out <= 1)).all()), "labels/left_out must lie between 0 and 1")
 
 
-def restore_calibrator(calibrator: Calibrator, state: dict[str, Any], num_classes: int) -> Calibrator:
+def check_calibrator(calibrator: Calibrator, state: dict[str, Any], detector: Detector, num_classes: int) -> Calibrator:
     """The calibrator with this state, once it has shown that it can answer."""
     for name, value in state.items():
         need(_LEARNED.fullmatch(name) is not None, f"a calibrator has no {name!r}")
@@ -93,10 +74,13 @@ def restore_calibrator(calibrator: Calibrator, state: dict[str, Any], num_classe
     if restored.needs_graph:
         ends = np.arange(len(logits))
         chain = GraphInputs(RareGraph(logits, np.stack([ends[:-1], ends[1:]]), np.full(len(logits), UNKNOWN)))
+    tried = logits
+    if isinstance(detector, Stack):
+        tried = np.repeat(logits[:, None], len(detector.members_), axis=1)
     with np.errstate(all="ignore"):
-        tried = restored.predict_proba(logits, graph=chain)
-        of_one = restored.predict_class(torch.from_numpy(logits)[:, None], 0, graph=chain)
-    good = tried.shape == logits.shape and of_one.shape == (len(logits), 1) and np.isfinite(tried).all()
+        found = restored.predict_proba(tried, graph=chain)
+        of_one = restored.predict_class(torch.from_numpy(tried)[:, None], 0, graph=chain)
+    good = found.shape == logits.shape and of_one.shape == (len(logits), 1) and np.isfinite(found).all()
     need(bool(good), "the calibrator gives no probabilities")
     return restored
 

@@ -1,0 +1,158 @@
+"""Calibration and the choice among detectors at once: equation (3) of the design.
+
+Left-out logits of K detectors, each first put on a common scale by its own Platt map, z_k. On those rows alone,
+
+    P(c | v) = softmax_c( a_c + Σ_k w_k z_kc(v) ),   w_k ≥ 0,   penalty τ K Σ_k (w_k - 1/K)²,   τ = 1
+
+is fitted by maximum likelihood, which is convex. With one detector the weight is that of the Platt map and this is Platt's
+calibration. The sum is additive, so the reasons of the members add up to the reason of the whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import torch
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+from torch import Tensor
+
+from calirare.calibration.base import Calibrator, share_weights
+from calirare.calibration.scaling import PlattScaling
+from calirare.data.inputs import GraphInputs
+from calirare.errors import InputError, NotFittedError
+
+_SHRINKAGE = 1.0
+_RIDGE = 1e-6
+"""On the shifts, which are only determined up to a constant."""
+
+
+class StackScaling(Calibrator):
+    """Maps the logits `(N, K, C)` of K detectors to probabilities `(N, C)`.
+
+    Args:
+        shrinkage: τ; how strongly the weights are drawn to 1/K each.
+
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 400); signal = np.where(y == 1, 1.0, -1.0) + rng.normal(size=400)
+    >>> noise = rng.normal(size=400)
+    >>> logits = np.stack([np.stack([-z, z], axis=1) for z in (signal, noise)], axis=1)
+    >>> stack = StackScaling().fit(logits, y)
+    >>> bool(stack.weights_[0] > 0.9), bool(stack.weights_[1] < 0.6)
+    (True, True)
+    """
+
+    def __init__(self, shrinkage: float = _SHRINKAGE) -> None:
+        self.shrinkage = shrinkage
+
+    def fit(
+        self,
+        logits: np.ndarray,
+        y: np.ndarray,
+        *,
+        weights: np.ndarray | None = None,
+        nodes: np.ndarray | None = None,
+        graph: GraphInputs | None = None,
+    ) -> Self:
+        table = _check(logits)
+        y = np.asarray(y)
+        if weights is None:
+            weights = np.full(len(y), 1 / len(y))
+        self.num_classes_ = int(table.shape[2])
+        maps = [PlattScaling().fit(table[:, k], y, weights=weights)._affine() for k in range(table.shape[1])]
+        self.scales_ = np.stack([matrix for matrix, _ in maps])
+        self.offsets_ = np.stack([shift for _, shift in maps])
+        self.weights_, self.shift_ = self._solve(self._common(table), y, weights)
+        return self
+
+    def _common(self, logits: np.ndarray) -> np.ndarray:
+        """Every member on the common scale, `(N, K, C)`, each row summing to zero."""
+        mapped = np.einsum("nkc,kcd->nkd", logits, self.scales_) + self.offsets_
+        return np.asarray(mapped - mapped.mean(axis=2, keepdims=True))
+
+    def _solve(self, z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        n, k, c = z.shape
+        if k == 1:
+            return np.ones(1), np.zeros(c)
+        rows, counts = np.arange(n), n * weights / weights.sum()
+        target = np.zeros((n, c))
+        target[rows, y] = 1.0
+
+        def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
+            w, a = theta[:k], theta[k:]
+            scores = np.einsum("k,nkc->nc", w, z) + a
+            log_p = log_softmax(scores, axis=1)
+            residual = counts[:, None] * (np.exp(log_p) - target)
+            value = -float(counts @ log_p[rows, y]) + self.shrinkage * k * float(((w - 1 / k) ** 2).sum())
+            value += _RIDGE * float(a @ a)
+            slope_w = np.einsum("nc,nkc->k", residual, z) + 2 * self.shrinkage * k * (w - 1 / k)
+            return value, np.concatenate([slope_w, residual.sum(axis=0) + 2 * _RIDGE * a])
+
+        start = np.concatenate([np.full(k, 1 / k), np.zeros(c)])
+        bounds = [(0.0, None)] * k + [(None, None)] * c
+        options = {"maxiter": 1_000, "ftol": 1e-14, "gtol": 1e-10}
+        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        return found[:k], found[k:] - found[k:].mean()
+
+    def scores(self, logits: np.ndarray) -> np.ndarray:
+        """`(N, C)`: what softmax is taken of."""
+        if not hasattr(self, "weights_"):
+            raise NotFittedError("StackScaling is not fitted; call fit first.")
+        table = _check(logits)
+        if table.shape[1:] != (len(self.weights_), self.num_classes_):
+            raise InputError(
+                f"logits must be of {len(self.weights_)} detectors and {self.num_classes_} classes; got {table.shape[1:]}."
+            )
+        return np.asarray(np.einsum("k,nkc->nc", self.weights_, self._common(table)) + self.shift_)
+
+    def predict_proba(self, logits: np.ndarray, *, graph: GraphInputs | None = None) -> np.ndarray:
+        return np.asarray(softmax(self.scores(logits), axis=1))
+
+    def predict_class(self, logits: Tensor, of_class: int, *, graph: GraphInputs | None = None) -> Tensor:
+        """P(class) `(N, m)` for each of m left-out models' logits `(N, m, K, C)`."""
+        scales, offsets, shift = (
+            torch.from_numpy(array).to(logits) for array in (self.scales_, self.offsets_, self.shift_)
+        )
+        weights = torch.from_numpy(self.weights_).to(logits)
+        mapped = torch.einsum("nmkc,kcd->nmkd", logits, scales) + offsets
+        centred = mapped - mapped.mean(dim=3, keepdim=True)
+        return (torch.einsum("k,nmkc->nmc", weights, centred) + shift).softmax(dim=2)[..., of_class]
+
+    def slopes(self, rare_class: int) -> np.ndarray:
+        """`(K,)`: how far the calibrated margin moves per unit of each member's own margin."""
+        own = (
+            self.scales_[:, rare_class, rare_class] - self.scales_[:, rare_class, (rare_class + 1) % self.num_classes_]
+        )
+        return np.asarray(self.weights_ * own)
+
+
+def left_out_probabilities(
+    make: Any, logits: np.ndarray, y: np.ndarray, shares: np.ndarray, fold: np.ndarray | None
+) -> np.ndarray:
+    """Calibrated probabilities `(n, C)` of the labelled nodes, each by a map that did not see its label either.
+
+    Args:
+        make: Makes the calibrator.
+        logits: Left-out logits of the labelled nodes.
+        y: `(n,)` their classes.
+        shares: Class shares that the calibration weights give.
+        fold: `(n,)` which labels are kept from the map together; None: too few labels, the map sees them all.
+    """
+    if fold is None:
+        return np.asarray(make().fit(logits, y, weights=share_weights(y, shares)).predict_proba(logits))
+    result = np.empty((len(y), len(shares)))
+    for number in range(int(fold.max()) + 1):
+        kept, left = fold != number, fold == number
+        calibrator = make().fit(logits[kept], y[kept], weights=share_weights(y[kept], shares))
+        result[left] = calibrator.predict_proba(logits[left])
+    return result
+
+
+def _check(logits: np.ndarray) -> np.ndarray:
+    table = np.asarray(logits, dtype=np.float64)
+    if table.ndim != 3 or table.shape[2] < 2 or not table.shape[1]:
+        raise InputError(f"logits must have shape (nodes, detectors, classes); got {table.shape}.")
+    if not np.isfinite(table).all():
+        raise InputError("logits must be finite.")
+    return table

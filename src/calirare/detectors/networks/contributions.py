@@ -1,0 +1,80 @@
+"""How the attributes of a node and of its neighbours made a network's logit.
+
+With G = ∂m/∂H the gradient of the node's margin m in what its first linear map gives, H = X W, the share of attribute j at
+node u is X_uj (G Wᵀ)_uj. A network of linear maps and relu is linear where it stands, so these shares and what the biases add
+give the margin exactly; for attention, what is left over goes to the base.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor, nn
+
+from calirare.data.inputs import GraphInputs
+from calirare.detectors.base import Contributions, DetectorInputs
+from calirare.detectors.networks.layers import FeatureLinear
+from calirare.features.columns import ColumnGroup
+from calirare.influence.model import evaluating
+
+
+def network_contributions(model: nn.Module, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
+    """Shares of the margin log P(rare) - log P(not rare) by attribute, own and neighbours' apart."""
+    margin, slopes = _slopes(model, inputs.tensors, node, rare_class)
+    own, around = np.zeros(inputs.graph.num_features), np.zeros(inputs.graph.num_features)
+    for slope, weight in slopes:
+        touched = np.flatnonzero(np.abs(slope).max(axis=1) > 0)
+        shares = _rows(inputs.graph.x, touched) * (slope[touched] @ weight)
+        mine = touched == node
+        own += shares[mine].sum(axis=0)
+        around += shares[~mine].sum(axis=0)
+    names = inputs.graph.feature_names or tuple(f"attribute {j}" for j in range(inputs.graph.num_features))
+    own_group: ColumnGroup = "own"
+    neighbours: ColumnGroup = "neighbours"
+    shares = np.concatenate([own, around])
+    return Contributions(
+        base=margin - float(shares.sum()),
+        names=(*names, *(f"{name}, of neighbours" for name in names)),
+        groups=(own_group,) * len(names) + (neighbours,) * len(names),
+        shares=shares,
+    )
+
+
+def _slopes(
+    model: nn.Module, inputs: GraphInputs, node: int, rare_class: int
+) -> tuple[float, list[tuple[np.ndarray, np.ndarray]]]:
+    """The margin, and (gradient `(N, hidden)`, weight `(hidden, F)`) of each linear map that reads the attributes."""
+    seen: list[tuple[Tensor, Tensor, bool]] = []
+
+    def record(layer: nn.Module, given: tuple[Any, ...], output: Tensor) -> Tensor:
+        propagated = "propagated_x" in vars(inputs) and given[0] is inputs.propagated_x
+        if given[0] is inputs.x or propagated:
+            output = output if output.requires_grad else output.requires_grad_()
+            output.retain_grad()
+            seen.append((output, dict(layer.named_parameters())["weight"].detach(), propagated))
+        return output
+
+    hooks = [layer.register_forward_hook(record) for layer in model.modules() if isinstance(layer, FeatureLinear)]
+    try:
+        with evaluating(model), torch.enable_grad():
+            logits: Tensor = model(inputs)[node]
+            rest = torch.cat([logits[:rare_class], logits[rare_class + 1 :]])
+            margin = logits[rare_class] - rest.logsumexp(dim=0)
+            gradients = torch.autograd.grad(margin, [output for output, _, _ in seen], materialize_grads=True)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    found = []
+    for gradient, (_, weight, propagated) in zip(gradients, seen, strict=True):
+        if propagated:  # Â X was multiplied instead of X: carry the gradient back over Â, which is symmetric
+            gradient = inputs.normalized.product(gradient, transpose=True)
+        found.append((gradient.double().cpu().numpy(), weight.double().cpu().numpy()))
+    return float(margin.detach()), found
+
+
+def _rows(x: np.ndarray | sp.csr_array, nodes: np.ndarray) -> np.ndarray:
+    rows = x[nodes]
+    return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)

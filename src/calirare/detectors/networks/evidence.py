@@ -1,0 +1,161 @@
+"""What a network would say of its labelled nodes without their labels: by one Newton step, or by refits in folds.
+
+One step from rest speaks for a refit as long as the network has more labels than freedom. Where it could learn its labels
+whatever they are, or did not come to rest, the step's answer means little, and folds are refitted instead.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+from calirare.data.inputs import GraphInputs
+from calirare.detectors.base import LabelledNodes
+from calirare.detectors.folds import folds
+from calirare.errors import NumericalError
+from calirare.influence.jacobian import contrast_basis, make_jacobian
+from calirare.influence.leave_one_out import LeaveOneOut
+from calirare.influence.model import predict_logits
+
+Blocks = Iterator[tuple[np.ndarray, np.ndarray]]
+_LARGEST_LOGIT = 30.0
+_MOST_LEFT_OUT = 1_024
+_LARGEST_DIRECTIONS = 32_000_000
+_FEWEST_LEFT_OUT = 128
+_PUSH_BYTES = 128 * 2**20
+
+
+def centred(logits: np.ndarray) -> np.ndarray:
+    """Logits without their mean, and bounded where a Newton step overshoots.
+
+    A node that alone holds up a direction of the parameters has leverage near one, and its Newton step leaves the
+    range in which one step means anything. Its logits are cut at ±30: still as wrong as a prediction can be.
+    """
+    return np.asarray(np.clip(logits - logits.mean(axis=-1, keepdims=True), -_LARGEST_LOGIT, _LARGEST_LOGIT))
+
+
+@dataclass(frozen=True, eq=False)
+class StepEvidence:
+    """The left-out models as shifts of the trained parameters.
+
+    Args:
+        logits: `(n, C)` left-out logits of the labelled nodes.
+        rows: `(m,)` the labels whose shifts are kept, in random order; all of them unless memory forbids.
+        directions: `(m, P)` float32: θ₋ᵢ - θ.
+    """
+
+    logits: np.ndarray
+    rows: np.ndarray
+    directions: np.ndarray
+
+    @classmethod
+    def from_engine(cls, engine: LeaveOneOut, seed: int) -> StepEvidence:
+        """Keep what later questions need, in bounded memory."""
+        n, size = len(engine.nodes), engine.jacobian.num_parameters
+        kept = min(n, _MOST_LEFT_OUT, max(_FEWEST_LEFT_OUT, _LARGEST_DIRECTIONS // size))
+        rows = np.random.default_rng(seed).permutation(n)[:kept]
+        directions = np.empty((kept, size), dtype=np.float32)
+        block = max(1, _PUSH_BYTES // (16 * size))
+        for start in range(0, kept, block):
+            found = engine.curvature.directions(rows[start : start + block], engine.step)
+            directions[start : start + block] = found.float().cpu().numpy()
+        return cls(centred(engine.left_out_logits.cpu().numpy()), rows, directions)
+
+    def logits_without(self, model: nn.Module, inputs: GraphInputs, rows: np.ndarray) -> Blocks:
+        """Blocks `(rows, (N, b, C))`, to first order in the parameters."""
+        place = {int(row): at for at, row in enumerate(self.rows)}
+        asked = np.array([place[int(row)] for row in rows if int(row) in place], dtype=np.int64)
+        jacobian, logits = make_jacobian(model, inputs), predict_logits(model, inputs)
+        basis = contrast_basis(logits.shape[1]).to(logits)
+        block = max(1, min(len(asked), _PUSH_BYTES // (4 * len(logits) * jacobian.push_width)))
+        for start in range(0, len(asked), block):
+            chosen = asked[start : start + block]
+            pushed = jacobian.push(torch.from_numpy(self.directions[chosen]).to(logits))
+            shifted = logits[:, None] + torch.einsum("vpi,cp->vic", pushed, basis)
+            if not bool(shifted.isfinite().all()):
+                raise NumericalError(
+                    "the left-out models give NaN or infinite logits; raise weight_decay, or scale the features and the edge weights."
+                )
+            yield self.rows[chosen], shifted.cpu().numpy()
+
+    def logits_without_at(self, model: nn.Module, inputs: GraphInputs, rows: np.ndarray, node: int) -> np.ndarray:
+        """`(len(rows), C)`: the node's logits alone, from its own row of the Jacobian."""
+        place = {int(row): at for at, row in enumerate(self.rows)}
+        asked = np.array([place[int(row)] for row in rows], dtype=np.int64)
+        jacobian, logits = make_jacobian(model, inputs), predict_logits(model, inputs)[node].double()
+        row = torch.cat(list(jacobian.rows(np.array([node]))))[0].double()
+        changes = torch.from_numpy(self.directions[asked]).to(row) @ row.T @ contrast_basis(len(logits)).to(row).T
+        return np.asarray((logits + changes).cpu().numpy())
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {"logits": self.logits, "rows": self.rows, "directions": self.directions}
+
+
+@dataclass(frozen=True, eq=False)
+class FoldEvidence:
+    """The left-out models as networks refitted without each fold.
+
+    Args:
+        logits: `(n, C)` left-out logits of the labelled nodes.
+        fold: `(n,)` the fold that leaves each label out.
+        models: The refitted networks, one per fold.
+    """
+
+    logits: np.ndarray
+    fold: np.ndarray
+    models: tuple[nn.Module, ...]
+
+    @classmethod
+    def refit(
+        cls,
+        fit: Callable[[LabelledNodes, int], nn.Module],
+        inputs: GraphInputs,
+        labels: LabelledNodes,
+        fold: np.ndarray,
+    ) -> FoldEvidence:
+        """`fit` gives a fresh network trained on some of the labels."""
+        logits = np.empty((len(labels), labels.num_classes))
+        models = []
+        for number, kept, left in folds(fold):
+            models.append(fit(labels.take(kept), number))
+            logits[left] = predict_logits(models[-1], inputs).double().cpu().numpy()[labels.nodes[left]]
+        return cls(centred(logits), fold, tuple(models))
+
+    @property
+    def rows(self) -> np.ndarray:
+        return np.arange(len(self.fold))
+
+    def logits_without(self, model: nn.Module, inputs: GraphInputs, rows: np.ndarray) -> Blocks:
+        """Blocks `(rows, (N, 1 or more, C))`: the labels of a fold share a network."""
+        for number, refitted in enumerate(self.models):
+            left = rows[self.fold[rows] == number]
+            if left.size:
+                logits = predict_logits(refitted.to(inputs.device), inputs).cpu().numpy()
+                yield left, np.broadcast_to(logits[:, None], (len(logits), left.size, logits.shape[1]))
+
+    def state(self) -> dict[str, np.ndarray]:
+        stacked = {
+            f"models/{name}": np.stack([dict(model.state_dict())[name].cpu().numpy() for model in self.models])
+            for name in self.models[0].state_dict()
+        }
+        return {"logits": self.logits, "fold": self.fold, **stacked}
+
+
+Evidence = StepEvidence | FoldEvidence
+
+
+def restore_evidence(state: dict[str, np.ndarray], model: nn.Module) -> Evidence:
+    """From what `state` gave; `model` is the trained network, whose shape the folds' networks share."""
+    if "fold" not in state:
+        return StepEvidence(state["logits"], state["rows"], state["directions"])
+    weights = {name.removeprefix("models/"): value for name, value in state.items() if name.startswith("models/")}
+    models = []
+    for number in range(int(state["fold"].max()) + 1):
+        models.append(copy.deepcopy(model))
+        models[-1].load_state_dict({name: torch.from_numpy(value[number]) for name, value in weights.items()})
+    return FoldEvidence(state["logits"], state["fold"], tuple(models))

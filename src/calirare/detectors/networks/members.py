@@ -1,0 +1,79 @@
+"""The networks by name, and the user's own."""
+
+from __future__ import annotations
+
+import copy
+
+from torch import nn
+
+from calirare.detectors.networks import gat, gcn, gcn_jacobian, gin, sage
+from calirare.detectors.networks.module import ModuleNetwork
+from calirare.detectors.networks.network import Network, WeightDecay
+from calirare.influence.jacobian import register_closed_form
+
+register_closed_form(gcn.GCN, gcn_jacobian.GCNJacobian)
+
+
+class GCN(Network):
+    """The graph convolutional network of Kipf and Welling. Source: key `kipf2017`."""
+
+    name = "gcn"
+
+    def make(self, num_features: int, num_classes: int) -> nn.Module:
+        return gcn.GCN(num_features, num_classes, hidden=self.hidden, dropout=self.dropout)
+
+
+class GAT(Network):
+    """The graph attention network of Veličković et al. Source: key `velickovic2018`."""
+
+    name = "gat"
+
+    def make(self, num_features: int, num_classes: int) -> nn.Module:
+        return gat.GAT(num_features, num_classes, hidden=self.hidden, dropout=self.dropout)
+
+
+class GIN(Network):
+    """The graph isomorphism network of Xu et al. Source: key `xu2019`."""
+
+    name = "gin"
+
+    def make(self, num_features: int, num_classes: int) -> nn.Module:
+        return gin.GIN(num_features, num_classes, hidden=self.hidden, dropout=self.dropout)
+
+
+class SAGE(Network):
+    """GraphSAGE with mean aggregation, of Hamilton et al. Source: key `hamilton2017`."""
+
+    name = "sage"
+
+    def make(self, num_features: int, num_classes: int) -> nn.Module:
+        return sage.GraphSAGE(num_features, num_classes, hidden=self.hidden, dropout=self.dropout)
+
+
+class Module(Network):
+    """A user's torch module, `forward(x, edge_index)` or `forward(x, edge_index, edge_weight)`, that returns logits.
+
+    Each fit trains a copy from the weights that the module has.
+
+    Args:
+        module: The module.
+        epochs, lr, weight_decay, settle, patience: As for the other networks.
+    """
+
+    name = "module"
+    sized = False
+
+    def __init__(
+        self,
+        module: nn.Module,
+        epochs: int = 200,
+        lr: float = 0.01,
+        weight_decay: WeightDecay = 5e-4,
+        settle: float = 0.25,
+        patience: int | None = None,
+    ) -> None:
+        super().__init__(epochs=epochs, lr=lr, weight_decay=weight_decay, settle=settle, patience=patience)
+        self.module = module
+
+    def make(self, num_features: int, num_classes: int) -> nn.Module:
+        return ModuleNetwork(copy.deepcopy(self.module), num_classes)

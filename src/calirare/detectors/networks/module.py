@@ -1,0 +1,34 @@
+"""A user's own torch module, called with the graph as our networks are."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from calirare.data.inputs import GraphInputs
+from calirare.errors import InputError
+
+
+class ModuleNetwork(nn.Module):
+    """A user's `module(x, edge_index, edge_weight)` that returns logits, called with `GraphInputs`.
+
+    A module whose forward takes no edge weight is called without it when the graph has none.
+    """
+
+    def __init__(self, module: nn.Module, num_classes: int) -> None:
+        super().__init__()
+        self.module, self.num_classes = module, num_classes
+
+    def forward(self, inputs: GraphInputs) -> Tensor:
+        if inputs.edge_weight is None:
+            logits: Tensor = self.module(inputs.torch_x, inputs.edge_index)
+        else:
+            logits = self.module(inputs.torch_x, inputs.edge_index, inputs.edge_weight)
+        wanted = (inputs.num_nodes, self.num_classes)
+        if not isinstance(logits, Tensor) or tuple(logits.shape) != wanted or not logits.is_floating_point():
+            found = (
+                f"{logits.dtype} of shape {tuple(logits.shape)}"
+                if isinstance(logits, Tensor)
+                else type(logits).__name__
+            )
+            raise InputError(f"the module must return logits of shape {wanted}, a column per class; got {found}.")
+        return logits

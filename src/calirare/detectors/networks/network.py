@@ -1,0 +1,286 @@
+"""Graph neural networks as detectors: trained, brought to rest, and left out label by label without retraining."""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+import torch
+from scipy.special import logsumexp
+from scipy.stats import mannwhitneyu
+from torch import nn
+
+from calirare.data.checks import check_count, is_number
+from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
+from calirare.detectors.folds import fold_numbers
+from calirare.detectors.networks.contributions import network_contributions
+from calirare.detectors.networks.evidence import Evidence, FoldEvidence, StepEvidence, centred, restore_evidence
+from calirare.detectors.networks.loop import History, seeded
+from calirare.detectors.networks.rest import come_to_rest
+from calirare.detectors.networks.training import Schedule, Training, task_of, train_network
+from calirare.errors import InputError, ModelFormatError, NotFittedError
+from calirare.influence.leave_one_out import LeaveOneOut
+from calirare.influence.model import predict_logits
+
+logger = logging.getLogger(__name__)
+WeightDecay = float | Literal["left_out"]
+_DECAYS = (5e-4, 5e-3)
+"""What `weight_decay="left_out"` chooses from: the first suits thousands of words, the second a few dense columns."""
+_MOST_LEVERAGE = 0.3
+"""Mean leverage, the share of its labels that a network can learn by their own pull alone, beyond which a step flatters
+or exaggerates (measured against ten-fold refits of random labels: `benchmarks/left_out_evidence.py`)."""
+_STEEPEST = 1.0
+"""Slope beyond which a network is not at rest."""
+_NO_SKILL = 0.05
+"""p-value above which left-out logits cannot be told from noise."""
+_MOST_HIDDEN = 100_000
+"""Beyond any use, and below what asks for all the memory of a machine before it is refused."""
+_LARGEST_RATE = 1e6
+"""Learning rates and weight decays beyond it overflow in single precision after a few steps."""
+
+
+class Network(Detector):
+    """A network with two layers of message passing.
+
+    Args:
+        hidden: Hidden units.
+        dropout: Dropout of the hidden layer.
+        epochs: Training epochs.
+        lr: Adam's learning rate.
+        weight_decay: λ of the L2 penalty, or `"left_out"`: the value whose left-out predictions are the likeliest.
+        settle: Share of the epochs, the last ones, without dropout.
+        patience: Stop when the validation loss has not fallen for this many epochs; for methods that read validation
+            labels. Such a network does not come to rest.
+    """
+
+    sized: ClassVar[bool] = True
+    """Whether `hidden` says how large the network is."""
+
+    def __init__(
+        self,
+        hidden: int = 16,
+        dropout: float = 0.5,
+        epochs: int = 200,
+        lr: float = 0.01,
+        weight_decay: WeightDecay = 5e-4,
+        settle: float = 0.25,
+        patience: int | None = None,
+    ) -> None:
+        self.hidden = hidden
+        self.dropout = dropout
+        self.epochs = epochs
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.settle = settle
+        self.patience = patience
+
+    @abstractmethod
+    def make(self, num_features: int, num_classes: int) -> nn.Module:
+        """A fresh network, its weights drawn from torch's random state."""
+
+    # Fitting
+
+    def fit(
+        self,
+        inputs: DetectorInputs,
+        labels: LabelledNodes,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+        training: Training | None = None,
+    ) -> Self:
+        self._check()
+        if not inputs.graph.num_features:
+            raise InputError(f"{self.name!r} needs node attributes; the graph has none. Use detector='auto'.")
+        self._fitted, self._adopted = (inputs.tensors, labels, training or Training(), seed), False
+        self._evidence: Evidence | None = None
+        self.num_features_, self.num_classes_ = inputs.graph.num_features, labels.num_classes
+        decays = _DECAYS if self.weight_decay == "left_out" else (self.weight_decay,)
+        self.weight_decay_ = float(decays[0])
+        self.model_, self.history_ = self._train(labels, seed, progress)
+        if len(decays) > 1:
+            self._choose_decay(decays[1:])
+        return self
+
+    def adopt(self, model: nn.Module, inputs: DetectorInputs, labels: LabelledNodes, seed: int) -> Self:
+        """Take a network that was trained elsewhere as it is."""
+        self._check()
+        self._fitted, self._adopted = (inputs.tensors, labels, Training(rests=False), seed), True
+        self._evidence = None
+        self.num_features_, self.num_classes_ = inputs.graph.num_features, labels.num_classes
+        self.weight_decay_ = _DECAYS[0] if self.weight_decay == "left_out" else float(self.weight_decay)
+        self.model_, self.history_ = model.to(inputs.device).eval(), History()
+        return self
+
+    def _train(self, labels: LabelledNodes, seed: int, progress: Progress | None = None) -> tuple[nn.Module, History]:
+        tensors, _, training, _ = self._fitted
+        with seeded(seed, tensors.device):
+            model = self.make(self.num_features_, self.num_classes_).to(tensors.device, tensors.dtype)
+            if self._adopted:
+                _forget(model)
+        schedule = Schedule(self.epochs, self.lr, self.weight_decay_, self.settle, self.patience)
+        return model, train_network(model, tensors, labels, schedule, training, seed, progress)
+
+    def _choose_decay(self, others: tuple[float, ...]) -> None:
+        """Move the trained network to the other decays, and keep the one whose left-out logits are the likeliest."""
+        tensors, labels, _, _ = self._fitted
+        kept = (self._left_out_loss(), self.weight_decay_, {n: v.clone() for n, v in self.model_.state_dict().items()})
+        for decay in others:
+            rest = come_to_rest(task_of(self.model_, tensors, labels, decay))
+            self.weight_decay_ = decay
+            loss = self._left_out_loss()
+            if loss < kept[0] and rest.slope <= _STEEPEST:
+                kept = (loss, decay, {n: v.clone() for n, v in self.model_.state_dict().items()})
+                self.history_.slope = rest.slope
+        _, self.weight_decay_, weights = kept
+        self.model_.load_state_dict(weights)
+
+    def _left_out_loss(self) -> float:
+        """Weighted negative log-likelihood of the left-out logits, at the best of a few temperatures."""
+        labels = self._fitted[1]
+        logits = centred(self._engine().left_out_logits.cpu().numpy())
+        losses = []
+        for sharpness in np.geomspace(0.1, 3.0, 18):
+            log_p = sharpness * logits - logsumexp(sharpness * logits, axis=1, keepdims=True)
+            losses.append(float(-(labels.weights * log_p[np.arange(len(labels)), labels.y]).sum()))
+        return min(losses)
+
+    # Evidence
+
+    def _engine(self) -> LeaveOneOut:
+        tensors, labels, _, _ = self._fitted
+        return LeaveOneOut(self.model_, tensors, labels.nodes, labels.y, labels.weights, self.weight_decay_)
+
+    @property
+    def evidence_(self) -> Evidence:
+        """What the network says of its labelled nodes without their labels; gathered when first asked for."""
+        if not hasattr(self, "model_"):
+            raise NotFittedError(f"{type(self).__name__} is not fitted; call fit first.")
+        if self._evidence is None:
+            self._evidence = self._gather()
+        return self._evidence
+
+    def _gather(self) -> Evidence:
+        tensors, labels, training, seed = self._fitted
+        fold = None
+        doubt = "labelled nodes are copies of each other" if len(np.unique(labels.groups)) < len(labels) else None
+        if doubt is None:
+            engine = self._engine()
+            doubt = self._doubt(engine)
+            if doubt is None:
+                return StepEvidence.from_engine(engine, seed)
+        if training.refinement is None:
+            fold = fold_numbers(labels, seed)
+        if fold is None:
+            logger.warning("%s: %s, and there are too few labels to refit in folds.", self.name, doubt)
+            return StepEvidence.from_engine(self._engine(), seed)
+        logger.info("%s: %s; left-out evidence comes from refits in folds.", self.name, doubt)
+        return FoldEvidence.refit(lambda kept, number: self._train(kept, seed)[0], tensors, labels, fold)
+
+    def _doubt(self, engine: LeaveOneOut) -> str | None:
+        """Why one step cannot speak for a refit, or None."""
+        training, slope = self._fitted[2], self.history_.slope
+        if training.rests and (slope is None or slope > _STEEPEST):
+            return "training did not come to rest"
+        if float(engine.curvature.leverage.diagonal(dim1=1, dim2=2).mean()) > _MOST_LEVERAGE:
+            return "the network could learn its labels whatever they are"
+        return self._no_skill(engine)
+
+    def _no_skill(self, engine: LeaveOneOut) -> str | None:
+        y, logits = self._fitted[1].y, centred(engine.left_out_logits.cpu().numpy())
+        for c in np.unique(y):
+            inside = y == c
+            if 0 < inside.sum() < len(y):
+                found = mannwhitneyu(logits[inside, c], logits[~inside, c], alternative="greater")
+                if float(found.pvalue) < _NO_SKILL:
+                    return None
+        return "left-out predictions cannot be told from noise"
+
+    def skip(self) -> str | None:
+        labels = self._fitted[1]
+        if len(np.unique(labels.groups)) < len(labels):
+            return None
+        return self._no_skill(self._engine())
+
+    # Answers
+
+    def logits(self, inputs: DetectorInputs) -> np.ndarray:
+        return predict_logits(self.model_, inputs.tensors).double().cpu().numpy()
+
+    def left_out_logits(self) -> np.ndarray:
+        return self.evidence_.logits
+
+    @property
+    def left_out_rows(self) -> np.ndarray:
+        return self.evidence_.rows
+
+    def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        return self.evidence_.logits_without(self.model_, inputs.tensors, rows)
+
+    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, node: int) -> np.ndarray:
+        evidence = self.evidence_
+        if isinstance(evidence, StepEvidence):
+            return evidence.logits_without_at(self.model_, inputs.tensors, rows, node)
+        return super().logits_without_at(inputs, rows, node)
+
+    def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
+        return network_contributions(self.model_, inputs, node, rare_class)
+
+    # Keeping
+
+    def state(self) -> State:
+        state: State = {f"weights/{name}": value.cpu().numpy() for name, value in self.model_.state_dict().items()}
+        state |= {f"evidence/{name}": value for name, value in self.evidence_.state().items()}
+        history = {f"history/{name}": value for name, value in vars(self.history_).items()}
+        sizes = {"num_features": self.num_features_, "num_classes": self.num_classes_, "decay": self.weight_decay_}
+        return state | history | sizes
+
+    def restore(self, state: State) -> Self:
+        self._check()
+        groups: dict[str, State] = {"weights": {}, "evidence": {}, "history": {}}
+        for name, value in state.items():
+            group, _, rest = name.partition("/")
+            if rest and group in groups:
+                groups[group][rest] = value
+        self.num_features_, self.num_classes_ = int(state["num_features"]), int(state["num_classes"])
+        stored = sum(value.size for value in groups["weights"].values())
+        if self.sized and self.hidden * max(1, self.num_features_) > stored:
+            raise ModelFormatError("hidden and num_features do not fit the stored weights.")
+        self.weight_decay_ = float(state["decay"])
+        self.model_ = self.make(self.num_features_, self.num_classes_)
+        self.model_.load_state_dict({name: torch.from_numpy(value) for name, value in groups["weights"].items()})
+        self.model_.eval()
+        self.history_ = History(**groups["history"])
+        self._evidence = restore_evidence(groups["evidence"], self.model_)
+        return self
+
+    def to(self, device: torch.device) -> Self:
+        """Answer on this device from now on."""
+        self.model_.to(device)
+        return self
+
+    def _check(self) -> None:
+        check_count(self.hidden, "hidden", most=_MOST_HIDDEN)
+        check_count(self.epochs, "epochs")
+        if self.patience is not None:
+            check_count(self.patience, "patience")
+        if not is_number(self.dropout) or not 0 <= self.dropout < 1:
+            raise InputError(f"dropout must lie in [0, 1); got {self.dropout!r}.")
+        if not is_number(self.settle) or not 0 <= self.settle <= 1:
+            raise InputError(f"settle must lie in [0, 1]; got {self.settle!r}.")
+        if not is_number(self.lr) or not 0 < self.lr <= _LARGEST_RATE:
+            raise InputError(f"lr must be positive, and at most {_LARGEST_RATE:g}; got {self.lr!r}.")
+        decay = self.weight_decay
+        if decay != "left_out" and (not is_number(decay) or not 0 <= decay <= _LARGEST_RATE):
+            raise InputError(f"weight_decay must be 'left_out' or a number from 0 to {_LARGEST_RATE:g}; got {decay!r}.")
+
+
+def _forget(model: nn.Module) -> None:
+    """Draw the weights of a trained network anew, layer by layer, where torch's and PyG's layers know how."""
+    for layer in model.modules():
+        reset = getattr(layer, "reset_parameters", None)
+        if callable(reset):
+            reset()

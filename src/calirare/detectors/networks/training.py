@@ -1,0 +1,125 @@
+"""Train a network as a method says: which objective, which labels, and whether it comes to rest at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from torch import nn
+
+from calirare.data.inputs import GraphInputs
+from calirare.detectors.base import LabelledNodes, Progress
+from calirare.detectors.networks.loop import History, train
+from calirare.detectors.networks.objectives import CrossEntropy, Objective
+from calirare.detectors.networks.rest import come_to_rest
+from calirare.detectors.networks.task import Task
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """A second round of training on other labels, as the paper's published code has it."""
+
+    objective: Callable[[], Objective]
+    epochs: int
+    lr: float
+    trains_on: Literal["val"] = "val"
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a method changes about the training of a network.
+
+    Args:
+        objective: Makes the objective for one fit.
+        validation: Labels that early stopping watches and that a refinement trains on.
+        stops_early: Whether `patience` watches the validation labels.
+        refinement: A second round of training, or None.
+        rests: Whether training ends without dropout and at rest. The paper's own methods train as the paper does.
+    """
+
+    objective: Callable[[], Objective] = CrossEntropy
+    validation: LabelledNodes | None = None
+    stops_early: bool = False
+    refinement: Refinement | None = None
+    rests: bool = True
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The numbers that a network is trained with."""
+
+    epochs: int
+    lr: float
+    weight_decay: float
+    settle: float
+    patience: int | None
+
+
+def task_of(model: nn.Module, inputs: GraphInputs, labels: LabelledNodes, weight_decay: float) -> Task:
+    """The training problem of these labels."""
+    return Task.make(
+        model,
+        inputs,
+        labels.nodes,
+        labels.y,
+        labels.weights,
+        num_classes=labels.num_classes,
+        weight_decay=weight_decay,
+    )
+
+
+def train_network(
+    model: nn.Module,
+    inputs: GraphInputs,
+    labels: LabelledNodes,
+    schedule: Schedule,
+    training: Training,
+    seed: int,
+    progress: Progress | None = None,
+) -> History:
+    """Fit `model` in place."""
+    task = task_of(model, inputs, labels, schedule.weight_decay)
+    validation = None
+    if training.validation is not None:
+        validation = task_of(model, inputs, training.validation, schedule.weight_decay)
+    refinement = training.refinement
+    total = schedule.epochs + (refinement.epochs if refinement else 0)
+
+    def report(done: int) -> Callable[[int, int, float], None] | None:
+        if progress is None:
+            return None
+        return lambda epoch, _, loss: progress((done + epoch) / total, f"loss {loss:.4f}")
+
+    history = train(
+        task,
+        training.objective(),
+        epochs=schedule.epochs,
+        lr=schedule.lr,
+        seed=seed,
+        validation=validation if training.stops_early else None,
+        patience=schedule.patience,
+        settle=schedule.settle if training.rests else 0.0,
+        progress=report(0),
+    )
+    if refinement is not None and validation is not None:
+        more = train(
+            validation,
+            refinement.objective(),
+            epochs=refinement.epochs,
+            lr=refinement.lr,
+            seed=seed,
+            progress=report(schedule.epochs),
+        )
+        history.loss.extend(more.loss)
+    if training.rests and history.best_epoch is None:
+        rest = come_to_rest(task)
+        history.rest_steps, history.slope = rest.steps, rest.slope
+    return history
+
+
+def base_rate_loss(y: np.ndarray, num_classes: int) -> float:
+    """The negative log-likelihood of labels under their own shares: what a detector must beat."""
+    shares = np.bincount(y, minlength=num_classes) / len(y)
+    return float(-(shares[shares > 0] * np.log(shares[shares > 0])).sum())

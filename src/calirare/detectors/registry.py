@@ -1,0 +1,39 @@
+"""The detectors by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import clone
+from torch import nn
+
+from calirare.detectors.base import Detector
+from calirare.errors import InputError, nearest
+
+_REGISTRY: dict[str, type[Detector]] = {}
+
+
+def register(detector: type[Detector]) -> type[Detector]:
+    """Add a detector under its name; a class decorator."""
+    _REGISTRY[detector.name] = detector
+    return detector
+
+
+def detectors() -> dict[str, type[Detector]]:
+    """Every detector by name."""
+    return dict(_REGISTRY)
+
+
+def make_detector(detector: Any) -> Detector:
+    """An unfitted detector from a name, a detector (copied, never changed), or a torch module."""
+    if isinstance(detector, Detector):
+        copy: Detector = clone(detector)
+        return copy
+    if isinstance(detector, nn.Module):
+        return _REGISTRY["module"](detector)
+    if not isinstance(detector, str) or detector not in _REGISTRY:
+        raise InputError(
+            f"detector must be one of {sorted(_REGISTRY)}, a calirare detector or a torch.nn.Module; got {detector!r}: "
+            + nearest(str(detector), _REGISTRY)
+        )
+    return _REGISTRY[detector]()

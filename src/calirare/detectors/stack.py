@@ -1,0 +1,150 @@
+"""Several detectors side by side. Who is heard, and how loudly, is decided by calibration on their left-out logits."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from typing import Self
+
+import numpy as np
+import torch
+
+from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
+from calirare.detectors.forest import Forest
+from calirare.detectors.linear import Linear
+from calirare.detectors.networks.members import GCN
+from calirare.detectors.registry import make_detector
+from calirare.errors import CalirareError, LabelError
+
+logger = logging.getLogger(__name__)
+
+
+def default_members() -> list[Detector]:
+    """What `"auto"` stacks: members that differ in kind, each cheap beside a network."""
+    return [Linear(), GCN(weight_decay="left_out"), Forest()]
+
+
+class Stack(Detector):
+    """All members fitted on the same labels. Its logits have one more axis than those of a member: `(N, K, C)`.
+
+    A member that fails, or whose own evidence says that it cannot help, is left out with a log line.
+
+    Args:
+        members: Detectors, or their names; default: linear, gcn, forest and boosting.
+    """
+
+    name = "auto"
+
+    def __init__(self, members: Sequence[str | Detector] | None = None) -> None:
+        self.members = members
+
+    def fit(
+        self, inputs: DetectorInputs, labels: LabelledNodes, *, seed: int = 0, progress: Progress | None = None
+    ) -> Self:
+        wanted = [make_detector(member) for member in (default_members() if self.members is None else self.members)]
+        self.members_: list[Detector] = []
+        self.left_out_reasons_: dict[str, str] = {}
+        for number, member in enumerate(wanted):
+            step = None if progress is None else _share_of(progress, member.name, number, len(wanted))
+            try:
+                member.fit(inputs, labels, seed=seed, progress=step)
+                reason = member.skip() if len(wanted) > 1 else None
+                if reason is None:
+                    member.left_out_logits()
+            except CalirareError as error:
+                reason = str(error)
+            if reason is None:
+                self.members_.append(member)
+            else:
+                self.left_out_reasons_[member.name] = reason
+                logger.info("%s is left out: %s", member.name, reason)
+        if not self.members_:
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in self.left_out_reasons_.items())
+            raise LabelError(f"no detector could be fitted. {reasons}")
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the members that were kept, a number behind those that stand twice."""
+        names = [member.name for member in self.members_]
+        return tuple(
+            name if names.count(name) == 1 else f"{name} {names[: place + 1].count(name)}"
+            for place, name in enumerate(names)
+        )
+
+    def logits(self, inputs: DetectorInputs) -> np.ndarray:
+        """`(N, K, C)`."""
+        return np.stack([member.logits(inputs) for member in self.members_], axis=1)
+
+    def left_out_logits(self) -> np.ndarray:
+        """`(n, K, C)`."""
+        return np.stack([member.left_out_logits() for member in self.members_], axis=1)
+
+    @property
+    def left_out_rows(self) -> np.ndarray:
+        shared = set(self.members_[0].left_out_rows.tolist())
+        for member in self.members_[1:]:
+            shared &= set(member.left_out_rows.tolist())
+        return np.array([row for row in self.members_[0].left_out_rows.tolist() if row in shared], dtype=np.int64)
+
+    def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Blocks `(rows, (N, b, K, C))`."""
+        block = max(1, min(len(rows), _BLOCK_NUMBERS // max(1, inputs.num_nodes * len(self.members_))))
+        for start in range(0, len(rows), block):
+            asked = rows[start : start + block]
+            order = np.argsort(asked)
+            answers = []
+            for member in self.members_:
+                found = list(member.logits_without(inputs, asked))
+                told = np.concatenate([part for part, _ in found])
+                answers.append(np.concatenate([logits for _, logits in found], axis=1)[:, np.argsort(told)])
+            yield asked[order], np.stack(answers, axis=2)
+
+    def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
+        """Of the members added up as they are; `weighted_contributions` weighs them as the calibration does."""
+        return self.weighted_contributions(inputs, node, rare_class, np.ones(len(self.members_)))
+
+    def weighted_contributions(
+        self, inputs: DetectorInputs, node: int, rare_class: int, weights: np.ndarray
+    ) -> Contributions:
+        """Σ_k weight_k · member k's contributions, columns of one name put together."""
+        base, shares, groups = 0.0, dict[str, float](), dict[str, str]()
+        for weight, member in zip(weights, self.members_, strict=True):
+            if weight == 0:
+                continue
+            of_member = member.contributions(inputs, node, rare_class)
+            base += weight * of_member.base
+            for name, group, share in zip(of_member.names, of_member.groups, of_member.shares, strict=True):
+                shares[name] = shares.get(name, 0.0) + weight * float(share)
+                groups[name] = group
+        return Contributions(base, tuple(shares), tuple(groups.values()), np.array(list(shares.values())))  # type: ignore[arg-type]
+
+    def to(self, device: torch.device) -> Self:
+        for member in self.members_:
+            member.to(device)
+        return self
+
+    def state(self) -> State:
+        state: State = {"members": [member.name for member in self.members_], "reasons": dict(self.left_out_reasons_)}
+        for number, member in enumerate(self.members_):
+            state |= {f"{number}/{name}": value for name, value in member.state().items()}
+        return state
+
+    def restore(self, state: State) -> Self:
+        given = {make_detector(m).name: make_detector(m) for m in (self.members or default_members())}
+        self.members_ = []
+        self.left_out_reasons_ = {str(name): str(reason) for name, reason in state["reasons"].items()}
+        for number, name in enumerate(state["members"]):
+            prefix = f"{number}/"
+            own = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
+            member = given[name] if name in given else make_detector(name)
+            self.members_.append(member.restore(own))
+        return self
+
+
+_BLOCK_NUMBERS = 8_000_000
+"""Numbers of a block of left-out logits, per class."""
+
+
+def _share_of(progress: Progress, name: str, number: int, total: int) -> Progress:
+    return lambda share, what: progress((number + share) / total, f"{name}: {what}")

@@ -1,0 +1,119 @@
+"""The fitted state: one frozen type that saving, loading, refitting and checks share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calirare.calibration.base import Calibrator
+from calirare.calibration.stack import StackScaling
+from calirare.data.graph import Split
+from calirare.detectors.base import Detector, LabelledNodes
+from calirare.detectors.registry import make_detector
+from calirare.detectors.stack import Stack
+from calirare.estimator.checks import check_calibrator, check_header, check_labels, need
+from calirare.estimator.methods import get_method
+from calirare.features.recipe import ColumnRecipe
+from calirare.persistence.folder import Record
+
+
+@dataclass(frozen=True, eq=False)
+class FittedState:
+    """Everything that `fit` learned.
+
+    Args:
+        class_names: One per class.
+        rare_class: The one looked for.
+        num_features: Attributes of a node.
+        feature_names: Their names, or None.
+        schema: How tables became features, or None.
+        recipe: How columns are made, or None where no detector read any.
+        detector: Fitted.
+        calibrator: Fitted, or None.
+        shares: `(C,)` class shares that the probabilities are calibrated to.
+        labels: The labels that trained the detector.
+        left_out: `(n, C)` calibrated probabilities of the labelled nodes without their labels.
+        split: As given to `fit`, or None.
+    """
+
+    class_names: tuple[str, ...]
+    rare_class: int
+    num_features: int
+    feature_names: tuple[str, ...] | None
+    schema: dict[str, Any] | None
+    recipe: ColumnRecipe | None
+    detector: Detector
+    calibrator: Calibrator | None
+    shares: np.ndarray
+    labels: LabelledNodes
+    left_out: np.ndarray
+    split: Split | None
+
+
+def make_calibrator(method: str, detector: Detector) -> Calibrator | None:
+    """The calibrator of a method, unfitted; a stack has its own, which chooses among its members too."""
+    if isinstance(detector, Stack):
+        return StackScaling()
+    factory = get_method(method).calibrator
+    return None if factory is None else factory()
+
+
+def to_record(state: FittedState, arguments: dict[str, Any]) -> Record:
+    """As named arrays and plain data."""
+    header: dict[str, Any] = {
+        "arguments": arguments,
+        "class_names": list(state.class_names),
+        "rare_class": state.rare_class,
+        "num_features": state.num_features,
+        "feature_names": None if state.feature_names is None else list(state.feature_names),
+        "schema": state.schema,
+        "shares": state.shares.tolist(),
+    }
+    record = Record(header, {})
+    record.put("detector", state.detector.state())
+    record.put("calibrator", None if state.calibrator is None else state.calibrator.state())
+    record.put("recipe", None if state.recipe is None else state.recipe.state())
+    labels = state.labels
+    record.put(
+        "labels",
+        {"nodes": labels.nodes, "y": labels.y, "weights": labels.weights, "groups": labels.groups,
+         "left_out": state.left_out},
+    )  # fmt: skip
+    split = None if state.split is None else {part: getattr(state.split, part) for part in ("train", "val", "test")}
+    record.put("split", split)
+    return record
+
+
+def from_record(record: Record, method: str, detector: Any) -> FittedState:
+    """From what `to_record` gave, checked: a file can hold anything, also with a checksum that fits."""
+    header = record.header
+    check_header(header)
+    num_classes = len(header["class_names"])
+    said = record.get("labels")
+    need(said is not None, "there are no labels")
+    left_out = said.pop("left_out")  # type: ignore[union-attr]
+    labels = LabelledNodes(num_classes=num_classes, **said)  # type: ignore[arg-type]
+    check_labels(labels, left_out)
+    fitted = make_detector(detector).restore(record.get("detector") or {})
+    calibrator, learned = make_calibrator(method, fitted), record.get("calibrator")
+    need((calibrator is None) == (learned is None), f"the calibrator does not fit method {method!r}")
+    if calibrator is not None and learned is not None:
+        calibrator = check_calibrator(calibrator, learned, fitted, num_classes)
+    recipe, split = record.get("recipe"), record.get("split")
+    names = header["feature_names"]
+    return FittedState(
+        class_names=tuple(header["class_names"]),
+        rare_class=int(header["rare_class"]),
+        num_features=int(header["num_features"]),
+        feature_names=None if names is None else tuple(names),
+        schema=header["schema"],
+        recipe=None if recipe is None else ColumnRecipe.restore(recipe),
+        detector=fitted,
+        calibrator=calibrator,
+        shares=np.asarray(header["shares"], dtype=np.float64),
+        labels=labels,
+        left_out=left_out,
+        split=None if split is None else Split(**split),
+    )

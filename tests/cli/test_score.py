@@ -113,3 +113,20 @@ def test_a_model_that_was_not_fitted_on_tables_says_so(tables, tmp_path, network
     )
     answer = run(app, ["score", str(tmp_path / "model"), *tables, "--out", str(tmp_path / "s.csv")])
     assert answer.exit_code == 2 and "not fitted on tables" in answer.stderr
+
+
+def test_shifted_tables_are_said_and_strict_refuses_them(model, tables, tmp_path):
+    nodes, edges = tables
+    frame = pl.read_csv(nodes)
+    frame.with_columns(pl.col("balance_log10") * 1000).write_csv(tmp_path / "scaled.csv")
+    words = ["score", str(model), str(tmp_path / "scaled.csv"), edges, "--no-intervals"]
+    answer = run(app, [*words, "--out", str(tmp_path / "s.csv")], env={"COLUMNS": "200"})
+    assert answer.exit_code == 0 and "BEWARE" in answer.stdout and "1,000 times" in answer.stdout
+    assert (tmp_path / "s.csv").exists()
+    shift = json.loads(run(app, [*words, "--out", str(tmp_path / "s.csv"), "--json"]).stdout)["shift"]
+    assert shift["matters"] and shift["columns"][0]["column"] == "balance_log10"
+    answer = run(app, [*words, "--out", str(tmp_path / "strict.csv"), "--strict"])
+    assert answer.exit_code == 3 and answer.stderr.count("\n") == 1 and "balance_log10" in answer.stderr
+    assert not (tmp_path / "strict.csv").exists()
+    same = ["score", str(model), nodes, edges, "--no-intervals", "--out", str(tmp_path / "same.csv"), "--strict"]
+    assert run(app, same).exit_code == 0

@@ -13,6 +13,8 @@ from calirare.cli.progress import share_done
 from calirare.cli.table_options import Tables, tabled
 from calirare.errors import InputError
 
+SHIFTED = 3
+"""Exit code where `--strict` refuses tables that have shifted."""
 EXAMPLE = "Example: calirare score model nodes.csv edges.csv --out scores.parquet"
 
 
@@ -31,6 +33,9 @@ def score(
     backend: Backend = "loky",
     jobs: Annotated[int, typer.Option(help="Parts at a time; -1: one for each core.")] = 1,
     address: Address = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help=f"Refuse tables that have shifted since the fit, with exit code {SHIFTED}.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Score every node of the tables, old or new, without fitting again.
@@ -38,6 +43,8 @@ def score(
     Columns: id, probability of the rare class, the interval lower to upper, prediction, and the set of classes that
     the coverage does not rule out. Parquet tables may be folders of shards, or patterns in quotes. Those, and tables of
     more than 20 million edges, are scored in parts, with the same result.
+
+    Tables are compared with those of the fit, and what has shifted is said; in parts they are not.
     """
     from calirare.data.tables.export import check_export_path
     from calirare.estimator.classifier import load
@@ -51,7 +58,7 @@ def score(
     if asked and not tables.plain:
         raise InputError("in parts, one table of nodes and one of edges are read, without options about them.")
     if not asked and not (tables.plain and wants_parts(tables.nodes, tables.edges)):
-        facts, top = _score_at_once(classifier, tables, out, settings)
+        facts, top = _score_at_once(classifier, tables, out, settings, strict)
     else:
         settings |= {
             "partitions": partitions or None,
@@ -65,23 +72,31 @@ def score(
         console.show_json({"scores": out, "coverage": coverage, **facts})
         return
     show_top(top, facts["nodes"])
+    show_shifts(facts.get("shift", {}))
     console.show(out)
 
 
 def _score_at_once(
-    classifier: Any, tables: Tables, out: Path, settings: dict[str, Any]
+    classifier: Any, tables: Tables, out: Path, settings: dict[str, Any], strict: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     from calirare.data.tables.export import write_table
+    from calirare.data.tables.shift import compare_with_fit
     from calirare.scoring.table import score_table
 
     with console.working("Reading the tables"):
         graph = tables.read_for(classifier)
+        shifts = compare_with_fit(graph)
+    if strict and shifts.matters:
+        first = shifts.found[0]
+        console.fail(f"the tables have shifted since the fit; {first.table}, column {first.column!r}: {first.words}")
+        raise typer.Exit(SHIFTED)
     with console.working("Scoring"):
         table = score_table(classifier, graph, **settings)
         write_table(table, out)
     order = table["probability"].argsort(kind="stable")[::-1][:10]
     top = {name: values[order] for name, values in table.items()}
-    return {"nodes": graph.num_nodes, "parts": 1, "read": (graph.schema or {}).get("read", {})}, top
+    read = (graph.schema or {}).get("read", {})
+    return {"nodes": graph.num_nodes, "parts": 1, "read": read, "shift": shifts.to_json()}, top
 
 
 def _score_in_parts(
@@ -94,6 +109,19 @@ def _score_in_parts(
             classifier, tables.nodes, tables.edges, out, names=tables.names, progress=step, **settings
         )
     return {"nodes": done.num_nodes, "parts": done.num_parts, "read": done.read}, done.top
+
+
+def show_shifts(shift: dict[str, Any]) -> None:
+    """Print the columns that are not as they were at fit."""
+    if not shift.get("columns"):
+        return
+    rows = [
+        (one["severity"], one["table"], one["column"], f"{one['psi']:.2f}", one["words"]) for one in shift["columns"]
+    ]
+    header = ["shift", "table", "column", "PSI", "what has changed"]
+    console.show_table("These tables are not like those of the fit", header, rows, right=(3,))
+    if shift["matters"]:
+        console.show("BEWARE: with such a shift the scores may be worth nothing. --strict refuses it.")
 
 
 def show_top(top: dict[str, Any], num_nodes: int) -> None:

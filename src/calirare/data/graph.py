@@ -296,6 +296,12 @@ class RareGraph:
             original_y=self.y if self.original_y is None else self.original_y,
         )
 
+    def as_of(self, moment: float | str | np.datetime64, time: str | None = None) -> RareGraph:
+        """The graph with the edges before a moment alone; see `calirare.data.as_of.edges_before`."""
+        from calirare.data.as_of import edges_before
+
+        return edges_before(self, moment, time=time)
+
     def adjacency(self) -> sp.csr_array:
         """Weights of the edges as a symmetric CSR matrix, `(N, N)`.
 

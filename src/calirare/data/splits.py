@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from calirare.data.arrays import UNKNOWN
+from calirare.data.arrays import UNKNOWN, as_array
+from calirare.data.as_of import first_seen
 from calirare.data.graph import RareGraph, Split
 from calirare.errors import InputError, LabelError
 
@@ -19,11 +20,15 @@ def split_labels(
     train_fraction: float | None = None,
     val_fraction: float | None = None,
     test_fraction: float | None = None,
+    by_time: np.ndarray | str | None = None,
 ) -> Split:
     """Disjoint train, validation and test nodes, the same ones for the same seed.
 
-    Three ways, in this order:
+    Four ways, in this order:
 
+    * With `by_time`: the earliest labels train, then come those that validate, the latest test, in the proportions of
+      the fractions (0.7, 0 and the rest where none are given). Labels of the same moment stay together. To look ahead
+      in no way, fit on `graph.as_of(moment)`.
     * With any `*_fraction`: every original class is cut in these proportions. `train_fraction` is needed,
       `val_fraction` defaults to 0 and `test_fraction` to what is left.
     * Where the graph came with a public split, that split. With 20 labels per class, 500 and 1000 it is returned as
@@ -42,6 +47,8 @@ def split_labels(
         train_fraction: Share of every class that trains.
         val_fraction: Share of every class that validates.
         test_fraction: Share of every class that tests.
+        by_time: When each node came: `(N,)` numbers, or the name of a time of the nodes or of the edges (a node then
+            comes with its first edge). Labels without a time are left out.
 
     Raises:
         LabelError: A class has too few labelled nodes, or too few are left for validation and test.
@@ -53,6 +60,10 @@ def split_labels(
     (10, 10, 20)
     """
     _check_counts(labels_per_class, num_val, num_test, seed)
+    if by_time is not None:
+        default = 0.7 if (val_fraction, test_fraction) == (None, None) else None
+        shares = _check_fractions(default if train_fraction is None else train_fraction, val_fraction, test_fraction)
+        return _by_time(graph, _classes(graph), by_time, shares)
     rng = np.random.default_rng(seed)
     classes = _classes(graph)
     if not (train_fraction is None and val_fraction is None and test_fraction is None):
@@ -133,6 +144,35 @@ def _by_fractions(
         for part, start, end in zip(parts, [0, *ends[:2]], ends, strict=True):
             part.append(nodes[start:end])
     train, val, test = (np.sort(np.concatenate(part)) for part in parts)
+    return Split(train=train, val=val, test=test)
+
+
+def _by_time(
+    graph: RareGraph, classes: np.ndarray, by_time: np.ndarray | str, fractions: tuple[float, float, float]
+) -> Split:
+    when = first_seen(graph, by_time) if isinstance(by_time, str) else np.asarray(as_array(by_time, "by_time"))
+    if when.shape != (graph.num_nodes,) or when.dtype.kind not in "biufM":
+        raise InputError(
+            f"by_time must hold one moment per node, shape ({graph.num_nodes},), or name a column of times."
+        )
+    if when.dtype.kind == "M":
+        when = np.where(np.isnat(when), np.nan, when.astype("datetime64[us]").astype(np.float64))
+    nodes = np.flatnonzero((classes != UNKNOWN) & ~np.isnan(when.astype(np.float64)))
+    if not nodes.size:
+        raise LabelError("by_time must know when some labelled nodes came; it knows of none.")
+    moments, group = np.unique(when[nodes], return_inverse=True)
+    # A moment belongs to the part in which its middle label lies.
+    counts = np.bincount(group)
+    middle = (np.cumsum(counts) - counts / 2) / nodes.size
+    shares = np.cumsum(fractions)
+    part = np.searchsorted(shares, middle, side="left")[group]
+    train, val, test = (nodes[part == k] for k in range(3))
+    missing = sorted(set(np.unique(classes[nodes]).tolist()) - set(classes[train].tolist()))
+    if missing:
+        raise LabelError(
+            f"the earliest {fractions[0]:.0%} of the labels hold none of class {_class_name(graph, missing[0])}. "
+            "Raise train_fraction."
+        )
     return Split(train=train, val=val, test=test)
 
 

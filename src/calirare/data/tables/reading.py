@@ -28,6 +28,7 @@ from calirare.data.tables.labels import Labels, apply_labels, learn_labels, no_l
 from calirare.data.tables.naming import find_label
 from calirare.data.tables.polars_library import import_polars
 from calirare.data.tables.preprocess import apply_columns, warn_of_unseen
+from calirare.data.tables.profile import profile_tables
 from calirare.data.tables.schema import FORMAT, SPARSE_WIDTH, check_schema, feature_names, learn_columns
 from calirare.errors import ColumnError, InputError, nearest
 
@@ -258,6 +259,9 @@ def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any]
     edge_list, unseen = _build_edges(found.frame[found.id], rows, plan, asked)
     counts["unseen"] |= unseen
     warn_of_unseen(counts)
+    if "read" not in plan:  # just learned
+        seen = profile_tables(x, plan, edge_list.table)
+        plan = {**plan, "seen": {**seen, "rows": found.frame.height}}
     node_type, node_type_names = codes_as_at_fit(found.type, found.type_names, plan.get("nodes", {}).get("types", ()))
     return RareGraph(
         x=x,

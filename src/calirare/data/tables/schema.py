@@ -15,6 +15,7 @@ A schema is a dict that JSON can hold:
                               "text" (how it is written, where it is text)
                 categorical:  "categories" (one column each), "rare" (names too rare for one), "indicator"
                 ignore:       "reason"
+    seen      what the columns looked like (`calirare.data.tables.profile`), to notice shifts at scoring
     sparse    whether the features are kept as CSR
     read      what was counted at reading: edges merged, self-loops, imputed values, unseen categories, missing labels
 
@@ -32,6 +33,7 @@ import numpy as np
 from calirare.data.tables.columns import commonest, to_categories, to_numbers
 from calirare.data.tables.edge_columns import check_edge_columns
 from calirare.data.tables.kinds import MAX_CATEGORIES, Kind, kind_of
+from calirare.data.tables.profile import check_profile
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
@@ -132,6 +134,7 @@ def check_schema(schema: Any) -> None:
             raise InputError(f"schema is of format {schema['format']!r}; this calirare reads {FORMAT}.")
         good = isinstance(schema["id"], str) and isinstance(schema["edges"]["source"], str)
         good &= schema["label"] is None or isinstance(schema["label"]["column"], str)
+        good &= not schema.get("seen") or check_profile(schema["seen"])
         good &= _good_edges(schema["edges"]) and _good_nodes(schema.get("nodes", {}))
         for column in schema["columns"]:
             good &= isinstance(column["name"], str) and column["type"] in TYPES

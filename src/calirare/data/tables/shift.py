@@ -1,0 +1,162 @@
+"""How far new tables have shifted since the fit, column by column.
+
+The measure is the population stability index of the shares p (fit) and q (now) over the deciles of the fit, or over the
+categories,
+
+    PSI = Σ_b (q_b - p_b) ln(q_b / p_b) ,
+
+each share with half a count added. Two samples of n and m values from one population have PSI · nm/(n + m) near a χ² with
+B - 1 degrees of freedom, so c = χ²₀.₉₉₉(B - 1) · (1/n + 1/m) is what chance gives one column in a thousand. The rule:
+
+    large      PSI - c > 0.25, or more than a tenth of the values outside the range of the fit, or of gaps more than then
+    moderate   PSI - c > 0.10, or a hundredth outside the range, and at least five values
+
+Times are not compared: a later table is later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import chi2
+
+from calirare.data.graph import RareGraph
+from calirare.data.tables.profile import profile_tables
+
+LARGE, MODERATE = 0.25, 0.10
+MANY_OUTSIDE, SOME_OUTSIDE = 0.10, 0.01
+FEW_OUTSIDE = 5
+"""Fewer values beyond the range of the fit are no shift, whatever their share."""
+
+
+@dataclass(frozen=True)
+class Shift:
+    """One column that is not as it was.
+
+    Args:
+        table: "nodes" or "edges".
+        column: Its name.
+        psi: Population stability index.
+        severity: `"large"` or `"moderate"`.
+        words: What has changed.
+    """
+
+    table: str
+    column: str
+    psi: float
+    severity: Literal["large", "moderate"]
+    words: str
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """The columns that have shifted, the farthest first."""
+
+    found: tuple[Shift, ...]
+    compared: int
+
+    @property
+    def matters(self) -> bool:
+        """Whether one of them is large: then scores of these tables should not be trusted unseen."""
+        return any(shift.severity == "large" for shift in self.found)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"compared": self.compared, "matters": self.matters, "columns": [asdict(one) for one in self.found]}
+
+
+def compare_with_fit(graph: RareGraph) -> Shifts:
+    """The shifts of a graph that was read with the schema of a fit.
+
+    >>> from calirare.data.tables.reading import read_tables
+    >>> nodes = {"id": range(500), "x": [k % 97 for k in range(500)], "y": [k % 2 for k in range(500)]}
+    >>> fitted = read_tables(nodes, {"source": [0], "target": [1]}, label="y", rare=1)
+    >>> scaled = {**nodes, "x": [1000 * (k % 97) for k in range(500)]}
+    >>> [one.words for one in compare_with_fit(read_tables(scaled, {"source": [0], "target": [1]}, schema=fitted.schema)).found]
+    ['the median is 1,000 times that of the fit: another unit? 99% of the values lie outside 0 to 96.']
+    """
+    schema = graph.schema or {}
+    seen = schema.get("seen")
+    if not seen:
+        return Shifts((), 0)
+    now = profile_tables(graph.x, schema, graph.edges, seen)
+    gaps = (schema.get("read") or {}).get("imputed", {})
+    scales = {column["name"]: column for column in schema["columns"] if column["type"] == "numeric"}
+    found: list[Shift] = []
+    for table in ("nodes", "edges"):
+        for name, then in seen[table].items():
+            if name in now[table]:
+                own = scales.get(name, {}) if table == "nodes" else {}
+                found += _compare(table, name, then, now[table][name], own)
+    found += _gaps(schema, gaps, graph.num_nodes, seen)
+    found.sort(key=lambda one: (one.severity != "large", -one.psi))
+    return Shifts(tuple(found), len(seen["nodes"]) + len(seen["edges"]))
+
+
+def stability_index(then: np.ndarray, now: np.ndarray, n: int, m: int) -> tuple[float, float]:
+    """PSI of two rows of shares, and what of it is above chance."""
+    bins = then.size
+    p, q = (then * n + 0.5) / (n + 0.5 * bins), (now * m + 0.5) / (m + 0.5 * bins)
+    psi = float(((q - p) * np.log(q / p)).sum())
+    chance = float(chi2.ppf(0.999, max(bins - 1, 1))) * (1 / n + 1 / m)
+    return psi, psi - chance
+
+
+def _compare(
+    table: str, name: str, then: Mapping[str, Any], now: Mapping[str, Any], scale: Mapping[str, Any]
+) -> Iterator[Shift]:
+    if not then["count"] or not now["count"]:
+        return
+    psi, excess = stability_index(np.array(then["shares"]), np.array(now["shares"]), then["count"], now["count"])
+    outside = now.get("outside", 0) / now["count"]
+    if now.get("outside", 0) < FEW_OUTSIDE:
+        outside = 0.0
+    if excess > LARGE or outside > MANY_OUTSIDE:
+        yield Shift(table, name, psi, "large", _words(then, now, scale))
+    elif excess > MODERATE or outside > SOME_OUTSIDE:
+        yield Shift(table, name, psi, "moderate", _words(then, now, scale))
+
+
+def _words(then: Mapping[str, Any], now: Mapping[str, Any], scale: Mapping[str, Any]) -> str:
+    if then["kind"] == "category":
+        change = np.array(now["shares"]) - np.array(then["shares"])
+        most = int(np.abs(change).argmax())
+        name = [*then["names"], "categories that the fit did not know"][most]
+        return f"{name}: {then['shares'][most]:.0%} at fit, {now['shares'][most]:.0%} now."
+    mean, size = scale.get("mean", 0.0), scale.get("scale", 1.0)
+    old, new = (one["middle"] * size + mean for one in (then, now))
+    least, greatest = (then[key] * size + mean for key in ("least", "greatest"))
+    words = f"median {old:.4g} at fit, {new:.4g} now"
+    if old and new / old > 0:
+        power = round(float(np.log10(new / old)))
+        if abs(power) >= 2 and 0.5 < new / old / 10.0**power < 2:
+            times = f"{10**power:,} times" if power > 0 else f"1/{10**-power:,} of"
+            words = f"the median is {times} that of the fit: another unit?"
+    outside = now.get("outside", 0) / now["count"]
+    tail = (
+        f" {outside:.0%} of the values lie outside {_say(least, size)} to {_say(greatest, size)}."
+        if outside > SOME_OUTSIDE
+        else ""
+    )
+    return (words if words.endswith("?") else words + ".") + tail
+
+
+def _say(value: float, scale: float) -> str:
+    """Without the rounding of a value that was standardised and is not any more."""
+    return f"{value:.4g}" if abs(value) > 1e-5 * scale else "0"
+
+
+def _gaps(schema: Mapping[str, Any], gaps: Mapping[str, int], rows: int, seen: Mapping[str, Any]) -> Iterator[Shift]:
+    """Columns of which far more cells are empty than at fit."""
+    nodes = seen.get("rows", rows)
+    for column in schema["columns"]:
+        name = column["name"]
+        if column["type"] == "ignore" or name not in seen["nodes"] or not rows:
+            continue
+        then = 1 - seen["nodes"][name]["count"] / max(nodes, 1)
+        now = gaps.get(name, 0) / rows
+        if now - then > MANY_OUTSIDE + 3 / np.sqrt(rows):
+            yield Shift("nodes", name, 0.0, "large", f"{then:.0%} of the cells were empty at fit, {now:.0%} are now.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
@@ -12,6 +11,7 @@ from sklearn.tree import ExtraTreeClassifier
 
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.stored import need, numbers
+from calirare.detectors.threads import threads_of
 from calirare.detectors.trees import Trees, from_sklearn
 from calirare.errors import InputError, LabelError, NotFittedError
 
@@ -55,10 +55,10 @@ class Forest(Detector):
         groups = np.unique(labels.groups, return_inverse=True)[1]
         counts = bootstrap_counts(labels.y, groups, self.trees, seed)
         seeds = np.random.default_rng([seed, 1]).integers(0, 2**31 - 1, self.trees)
-        threads = self.jobs or len(os.sched_getaffinity(0))
         drawn = counts[:, groups] * labels.weights
-        parts = joblib.Parallel(n_jobs=threads, prefer="threads")(
-            joblib.delayed(self._grow)(rows, labels.y, drawn[k], int(seeds[k]), labels.num_classes)
+        leaf = max(1, round(self.leaf * len(labels) / counts.shape[1]))  # copies count once
+        parts = joblib.Parallel(n_jobs=threads_of(self.jobs), prefer="threads")(
+            joblib.delayed(self._grow)(rows, labels.y, drawn[k], leaf, int(seeds[k]), labels.num_classes)
             for k in range(self.trees)
         )
         self.num_classes_ = labels.num_classes
@@ -74,17 +74,17 @@ class Forest(Detector):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
                 raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}.")
-        for name in ("columns", "jobs"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, int) and value >= 1):
-                raise InputError(f"{name} must be a positive whole number or None; got {value!r}.")
+        if self.columns is not None and not (isinstance(self.columns, int) and self.columns >= 1):
+            raise InputError(f"columns must be a positive whole number or None; got {self.columns!r}.")
         if len(np.unique(labels.y)) < 2:
             raise LabelError("the labels hold a single class, which says nothing about the other; give labels of both.")
 
-    def _grow(self, rows: np.ndarray, y: np.ndarray, drawn: np.ndarray, seed: int, num_classes: int) -> dict[str, Any]:
+    def _grow(
+        self, rows: np.ndarray, y: np.ndarray, drawn: np.ndarray, leaf: int, seed: int, num_classes: int
+    ) -> dict[str, Any]:
         width = rows.shape[1]
         looked_at = min(self.columns or min(_MOST_COLUMNS, max(1, width // 2)), width)
-        model = ExtraTreeClassifier(max_features=looked_at, min_samples_leaf=self.leaf, random_state=seed)
+        model = ExtraTreeClassifier(max_features=looked_at, min_samples_leaf=leaf, random_state=seed)
         model.fit(rows, y, sample_weight=drawn, check_input=False)
         values = np.zeros((model.tree_.node_count, num_classes))
         values[:, model.classes_] = model.tree_.value[:, 0, :]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 import numpy as np
-from scipy.special import log_softmax
 
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
+from calirare.detectors.contrast import as_logits, rare_against_rest
 from calirare.detectors.linear_design import Design, DesignChoices
-from calirare.detectors.logistic import Optimum, Problem, WithoutGroups, fit_logistic
+from calirare.detectors.logistic import Optimum, Problem, WithoutGroups, fit_logistic, left_out_loss
 from calirare.detectors.stored import need, numbers
 from calirare.errors import InputError, LabelError, NotFittedError
 
@@ -81,7 +81,7 @@ class Linear(Detector):
                 self.theta_[k], self.intercept_[k] = found.theta, found.intercept
                 left_out[:, k] = without.left_out(directions)
                 self.directions_[k] = directions[:, groups[rows]]
-        self.left_out_ = _as_logits(left_out)
+        self.left_out_ = as_logits(left_out)
         return self
 
     def _check(self, labels: LabelledNodes) -> None:
@@ -116,7 +116,7 @@ class Linear(Detector):
 
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
         self._check_fitted()
-        return _as_logits(self.design_.scores(inputs, self.theta_.T) + self.intercept_)
+        return as_logits(self.design_.scores(inputs, self.theta_.T) + self.intercept_)
 
     def left_out_logits(self) -> np.ndarray:
         self._check_fitted()
@@ -136,15 +136,13 @@ class Linear(Detector):
             some = rows[start : start + _BLOCK]
             kept = self.directions_[:, :, place[some]].astype(np.float64)
             changes = np.stack([self.design_.scores(inputs, one) for one in kept], axis=-1)
-            yield some, _as_logits(base[:, None] + changes)
+            yield some, as_logits(base[:, None] + changes)
 
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
         self._check_fitted()
         parts = self.design_.parts(inputs, node, self.theta_.T)
         total = parts.shares.sum(axis=0) + parts.base + self.intercept_
-        turn, constant = _rare_against_rest(_as_logits(total[None])[0], rare_class)
-        turn = turn[1:] - turn[:1] if len(total) == 1 else turn
-        turn = turn / 2 if len(total) == 1 else turn
+        turn, constant = rare_against_rest(total, rare_class)
         base = float((parts.base + self.intercept_) @ turn + constant)
         return Contributions(base, parts.names, parts.groups, parts.shares @ turn)
 
@@ -189,23 +187,6 @@ def _targets(labels: LabelledNodes) -> np.ndarray:
     return np.stack([(labels.y == k).astype(np.float64) for k in classes])
 
 
-def _as_logits(scores: np.ndarray) -> np.ndarray:
-    """`(…, C)` logits of `(…, K)` scores; of two classes each has half of the one score."""
-    return np.concatenate([-scores / 2, scores / 2], axis=-1) if scores.shape[-1] == 1 else scores
-
-
-def _rare_against_rest(logits: np.ndarray, rare_class: int) -> tuple[np.ndarray, float]:
-    """a and b for which log P(rare) - log P(not rare) = aᵀ logits + b, with the others in the mixture they have here.
-
-    log Σ_k exp z_k = Σ_k q_k z_k - Σ_k q_k log q_k with q the softmax over the others.
-    """
-    others = np.delete(np.arange(len(logits)), rare_class)
-    log_share = log_softmax(logits[others])
-    turn = np.zeros(len(logits))
-    turn[rare_class], turn[others] = 1.0, -np.exp(log_share)
-    return turn, float(np.exp(log_share) @ log_share)
-
-
 def _fit(design: Design, penalty: float, targets: np.ndarray, groups: np.ndarray, start: _Fit | None = None) -> _Fit:
     n, score = len(design.labelled), 0.0
     optima: list[Optimum | None] = []
@@ -216,7 +197,7 @@ def _fit(design: Design, penalty: float, targets: np.ndarray, groups: np.ndarray
         problem = Problem(design.labelled, target, np.full(n, 1.0 / n))
         found = fit_logistic(problem, penalty, start.optima[k] if start else None, tolerance=1e-7)
         without = WithoutGroups(problem, found, penalty, groups, design.ties)
-        score += _surprise(without.left_out(without.directions(refine=False)), target)
+        score += left_out_loss(without.left_out(without.directions(refine=False)), target)
         optima.append(Optimum(found.theta, found.intercept, without.gram))
     return _Fit(design, penalty, optima, score)
 
@@ -230,15 +211,3 @@ def _refine(best: _Fit, targets: np.ndarray, groups: np.ndarray) -> _Fit:
             if found.score < best.score:
                 return found
     return best
-
-
-def _surprise(logits: np.ndarray, target: np.ndarray) -> float:
-    """Mean negative log-likelihood of the labels under logits that were scaled, never turned over, and shifted."""
-    n = len(target)
-    scale = float(logits.std()) or 1.0
-    problem = Problem(((logits - logits.mean()) / scale)[:, None], target, np.full(n, 1.0 / n))
-    found = fit_logistic(problem, 1e-6, tolerance=1e-10)
-    if found.theta[0] > 0:
-        return problem.loss(found.theta, found.intercept, 0.0)
-    share = float(target.mean())
-    return -share * float(np.log(share)) - (1 - share) * float(np.log(1 - share))

@@ -137,6 +137,18 @@ def _along(
     return None
 
 
+def left_out_loss(logits: np.ndarray, target: np.ndarray) -> float:
+    """Mean negative log-likelihood of the labels under logits that were scaled, never turned over, and shifted."""
+    n = len(target)
+    scale = float(logits.std()) or 1.0
+    problem = Problem(((logits - logits.mean()) / scale)[:, None], target, np.full(n, 1.0 / n))
+    found = fit_logistic(problem, 1e-6, tolerance=1e-10)
+    if found.theta[0] > 0:
+        return problem.loss(found.theta, found.intercept, 0.0)
+    share = float(target.mean())
+    return -share * float(np.log(share)) - (1 - share) * float(np.log(1 - share))
+
+
 class WithoutGroups:
     """θ₋g for every group g of labels that are left out together; the intercept is held.
 

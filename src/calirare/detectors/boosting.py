@@ -1,0 +1,201 @@
+"""Boosted trees, left out by folds that also say how many of them there should be."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal, Self
+
+import joblib
+import numpy as np
+
+from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
+from calirare.detectors.boosters import Growth, grow
+from calirare.detectors.contrast import as_logits, rare_against_rest
+from calirare.detectors.logistic import left_out_loss
+from calirare.detectors.stored import need, numbers, whole
+from calirare.detectors.threads import threads_of
+from calirare.detectors.trees import Trees
+from calirare.errors import InputError, LabelError, NotFittedError
+
+_log = logging.getLogger(__name__)
+_MOST_ROUNDS = 300
+_FOLDS = 5
+_STEP = 10
+_LEAF = 5
+
+
+class Boosting(Detector):
+    """Small trees, each on a part of the labels and of the columns, each mending what those before it got wrong.
+
+    Labels count alike, whatever `LabelledNodes.weights` say: with cost-sensitive weights the left-out likelihood after a
+    Platt map is the same or worse (two seeds, equal / weighted: Cora 0.196, 0.247 / 0.198, 0.252; Tolokers 0.391, 0.388 /
+    0.394, 0.392; CiteSeer 0.183, 0.180 / 0.181, 0.174, but test loss 0.230, 0.232 / 0.234, 0.241).
+
+    Args:
+        rounds: How many trees; `"left_out"`: as many, up to 300, as make the labels of the folds likeliest after their
+            logits are scaled and shifted as a calibrator will do.
+        leaves: Of a tree.
+        learning_rate: How much of each tree is added.
+        jobs: Threads, one fold each; None: as many as this process may use.
+    """
+
+    name: ClassVar[str] = "boosting"
+
+    def __init__(
+        self,
+        rounds: int | Literal["left_out"] = "left_out",
+        leaves: int = 8,
+        learning_rate: float = 0.05,
+        jobs: int | None = None,
+    ) -> None:
+        self.rounds, self.leaves, self.learning_rate, self.jobs = rounds, leaves, learning_rate, jobs
+
+    def fit(
+        self, inputs: DetectorInputs, labels: LabelledNodes, *, seed: int = 0, progress: Progress | None = None
+    ) -> Self:
+        self._check(labels)
+        rows = np.ascontiguousarray(inputs.columns.values[labels.nodes], dtype=np.float32)
+        folds = fold_of_labels(labels.y, labels.groups, _FOLDS, seed)
+        leaf = max(1, round(_LEAF * len(labels) / len(np.unique(labels.groups))))  # copies count once
+        most = _MOST_ROUNDS if self.rounds == "left_out" else int(self.rounds)
+
+        def grown(kept: np.ndarray, rounds: int) -> Trees:
+            growth = Growth(rounds, self.leaves, self.learning_rate, labels.num_classes, leaf, seed)
+            return grow(growth, rows[kept], labels.y[kept])
+
+        numbers_of_folds = range(int(folds.max()) + 1)
+        parts = joblib.Parallel(n_jobs=threads_of(self.jobs), prefer="threads")(
+            joblib.delayed(grown)(np.flatnonzero(folds != fold), most) for fold in numbers_of_folds
+        )
+        per_round = 1 if labels.num_classes == 2 else labels.num_classes
+        staged = np.empty((most + 1, len(labels), per_round))
+        for fold in numbers_of_folds:
+            inside = folds == fold
+            staged[:, inside] = _after_each_round(parts[fold], rows[inside], per_round, most)
+        self.rounds_ = self._choose(staged, labels) if self.rounds == "left_out" else most
+        self.num_classes_, self.folds_ = labels.num_classes, folds
+        self.trees_ = grown(np.arange(len(labels)), self.rounds_)
+        self.fold_trees_ = [_first(part, self.rounds_, per_round) for part in parts]
+        self.left_out_ = as_logits(staged[self.rounds_])
+        return self
+
+    def _check(self, labels: LabelledNodes) -> None:
+        for name, least in (("rounds", 1), ("leaves", 2)):
+            value = getattr(self, name)
+            if value != "left_out" and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+                raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+        if not 0 < self.learning_rate <= 1:
+            raise InputError(f"learning_rate must lie above 0 and be at most 1; got {self.learning_rate!r}.")
+        if len(np.unique(labels.y)) < 2:
+            raise LabelError("the labels hold a single class, which says nothing about the other; give labels of both.")
+
+    def _choose(self, staged: np.ndarray, labels: LabelledNodes) -> int:
+        """The number of rounds after which the left-out labels are likeliest."""
+        tried = np.arange(_STEP, len(staged), _STEP)
+        losses = []
+        for rounds in tried:
+            scores, loss = as_logits(staged[rounds]), 0.0
+            for label in np.unique(labels.y)[1:] if labels.num_classes == 2 else np.unique(labels.y):
+                others = np.logaddexp.reduce(np.delete(scores, label, axis=1), axis=1)
+                loss += left_out_loss(scores[:, label] - others, (labels.y == label).astype(np.float64))
+            losses.append(loss)
+        return int(tried[int(np.argmin(losses))])
+
+    def _values(self, inputs: DetectorInputs) -> np.ndarray:
+        values = inputs.columns.values
+        if values.shape[1] != self.trees_.num_features:
+            raise InputError(
+                f"the graph must have the {self.trees_.num_features} columns of the fit; it has {values.shape[1]}."
+            )
+        return values
+
+    def logits(self, inputs: DetectorInputs) -> np.ndarray:
+        self._check_fitted()
+        return as_logits(self.trees_.total(self._values(inputs)))
+
+    def left_out_logits(self) -> np.ndarray:
+        self._check_fitted()
+        return self.left_out_.copy()
+
+    def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Every node's logits by the trees of the fold that missed a label, and others with it."""
+        self._check_fitted()
+        values, rows = self._values(inputs), np.asarray(rows)
+        for fold in np.unique(self.folds_[rows]):
+            some = rows[self.folds_[rows] == fold]
+            logits = as_logits(self.fold_trees_[fold].total(values))
+            yield some, np.repeat(logits[:, None], len(some), axis=1)
+
+    def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
+        self._check_fitted()
+        columns = inputs.columns
+        base, shares = self.trees_.path_shares(self._values(inputs)[node])
+        turn, constant = rare_against_rest(base + shares.sum(axis=0), rare_class)
+        return Contributions(float(base @ turn + constant), columns.names, columns.groups, shares @ turn)
+
+    def state(self) -> State:
+        self._check_fitted()
+        found: State = {"rounds": self.rounds_, "folds": self.folds_, "left_out": self.left_out_}
+        for name, trees in [("all", self.trees_), *((f"fold_{k}", part) for k, part in enumerate(self.fold_trees_))]:
+            found |= {f"{name}/{key}": value for key, value in trees.state().items()}
+        return found
+
+    def restore(self, state: State) -> Self:
+        left_out = numbers(state, "left_out", 2)
+        num_classes = left_out.shape[1]
+        need(num_classes >= 2, "the number of classes")
+        folds = numbers(state, "folds", 1, size=len(left_out), kind="i")
+        need(folds.size > 0 and 0 <= folds.min() and folds.max() < len(folds), "the folds")
+        names = ["all", *(f"fold_{k}" for k in range(int(folds.max()) + 1))]
+        every = [_restore_trees(state, name) for name in names]
+        wanted = 1 if num_classes == 2 else num_classes
+        need(all(trees.num_values == wanted for trees in every), "the number of classes")
+        need(len({trees.num_features for trees in every}) == 1, "the columns that trees ask for")
+        self.rounds_, self.num_classes_ = whole(state, "rounds", 1), num_classes
+        self.trees_, self.fold_trees_, self.folds_, self.left_out_ = every[0], every[1:], folds, left_out
+        return self
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "trees_"):
+            raise NotFittedError("Boosting is not fitted; call fit first.")
+
+
+def _restore_trees(state: State, name: str) -> Trees:
+    inside: dict[str, Any] = {key[len(name) + 1 :]: value for key, value in state.items() if key.startswith(f"{name}/")}
+    return Trees.restore(inside)
+
+
+def fold_of_labels(y: np.ndarray, groups: np.ndarray, most: int, seed: int) -> np.ndarray:
+    """`(n,)`: the fold of each label; a group is in one fold, a class in all, as far as its groups go.
+
+    >>> folds = fold_of_labels(np.array([0, 0, 0, 0, 1, 1, 1]), np.arange(7), 5, seed=0)
+    >>> np.unique(folds).tolist(), np.sort(folds[4:]).tolist()
+    ([0, 1, 2], [0, 1, 2])
+    """
+    sizes = np.bincount(y)
+    group = np.unique(groups, return_inverse=True)[1]
+    rarest = np.lexsort((sizes[y], group))
+    label = y[rarest[np.unique(group[rarest], return_index=True)[1]]]
+    fewest = int(np.bincount(label)[np.unique(label)].min())
+    count = min(most, max(2, fewest), len(label))
+    order = np.random.default_rng(seed).permutation(len(label))
+    order = order[np.argsort(label[order], kind="stable")]
+    fold = np.empty(len(label), dtype=np.int64)
+    fold[order] = np.arange(len(label)) % count
+    return np.asarray(fold[group])
+
+
+def _after_each_round(trees: Trees, rows: np.ndarray, per_round: int, most: int) -> np.ndarray:
+    """`(most + 1, n, K)`: the scores after 0, 1, … rounds; rounds that were not grown add nothing."""
+    added = trees.value[trees.leaves(rows)].transpose(1, 0, 2)
+    rounds = len(added) // per_round
+    summed = np.add.reduceat(added, np.arange(0, len(added), per_round), axis=0) if rounds else added
+    found = np.zeros((most + 1, len(rows), per_round))
+    found[1 : rounds + 1] = summed.cumsum(axis=0)
+    found[rounds + 1 :] = found[rounds]
+    return found
+
+
+def _first(trees: Trees, rounds: int, per_round: int) -> Trees:
+    return trees.take(np.arange(min(len(trees), rounds * per_round)))

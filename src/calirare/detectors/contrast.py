@@ -1,0 +1,33 @@
+"""Scores of K one-against-rest models as logits of C classes, and the rare class against all others."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import log_softmax
+
+
+def as_logits(scores: np.ndarray) -> np.ndarray:
+    """`(…, C)` logits of `(…, K)` scores; of two classes each has half of the one score.
+
+    >>> as_logits(np.array([[3.0]])).tolist(), as_logits(np.array([[1.0, 2.0, 3.0]])).tolist()
+    ([[-1.5, 1.5]], [[1.0, 2.0, 3.0]])
+    """
+    return np.concatenate([-scores / 2, scores / 2], axis=-1) if scores.shape[-1] == 1 else scores
+
+
+def rare_against_rest(scores: np.ndarray, rare_class: int) -> tuple[np.ndarray, float]:
+    """a `(K,)` and b for which log P(rare) - log P(not rare) = aᵀ scores + b, for one node's `(K,)` scores.
+
+    log Σ_k exp z_k = Σ_k q_k z_k - Σ_k q_k log q_k with q the softmax over the other classes: the contrast is to the
+    others in the mixture that they have at this node.
+
+    >>> rare_against_rest(np.array([3.0]), 0)
+    (array([-1.]), 0.0)
+    """
+    if len(scores) == 1:
+        return np.array([1.0 if rare_class == 1 else -1.0]), 0.0
+    others = np.delete(np.arange(len(scores)), rare_class)
+    log_share = log_softmax(scores[others])
+    turn = np.zeros(len(scores))
+    turn[rare_class], turn[others] = 1.0, -np.exp(log_share)
+    return turn, float(np.exp(log_share) @ log_share)

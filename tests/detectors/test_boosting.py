@@ -1,0 +1,208 @@
+"""Boosting: arrays against the libraries, folds that hold groups together, same seed same bytes."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from column_cases import dense_graph, inputs_of, labels_of
+from scipy.special import logsumexp
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import roc_auc_score
+
+from calirare.detectors import boosters
+from calirare.detectors.base import LabelledNodes
+from calirare.detectors.boosters import Growth, grow
+from calirare.detectors.boosting import Boosting, fold_of_labels
+from calirare.errors import InputError, LabelError, ModelFormatError, NotFittedError
+
+lightgbm = pytest.importorskip("lightgbm")
+
+
+def some_rows(num_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    graph = dense_graph(num_classes=num_classes)
+    rows = inputs_of(graph).columns.values
+    return rows, graph.y
+
+
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_says_what_lightgbm_says(num_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, y = some_rows(num_classes)
+    kept, train = [], lightgbm.train
+    monkeypatch.setattr(lightgbm, "train", lambda *args: kept.append(train(*args)) or kept[-1])
+    trees = grow(Growth(20, 8, 0.1, num_classes, 5, 0), rows, y)
+    new = np.random.default_rng(1).permuted(rows, axis=0)
+    for some in (rows, new):
+        wanted = kept[0].predict(some, raw_score=True).reshape(len(some), -1)
+        np.testing.assert_allclose(trees.total(some), wanted, atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_without_lightgbm_scikit_learn_grows_them(num_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, y = some_rows(num_classes)
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    trees = grow(Growth(15, 8, 0.1, num_classes, 5, 0), rows, y)
+    peer = HistGradientBoostingClassifier(
+        max_iter=15,
+        max_leaf_nodes=8,
+        learning_rate=0.1,
+        min_samples_leaf=5,
+        l2_regularization=boosters._L2,
+        max_features=boosters._COLUMNS,
+        max_bins=boosters._BINS,
+        early_stopping=False,
+        random_state=0,
+    ).fit(rows, y)
+    wanted = peer.decision_function(rows).reshape(len(rows), -1)
+    np.testing.assert_allclose(trees.total(rows), wanted, atol=1e-5)
+
+
+def test_left_out_is_a_refit_without_the_fold() -> None:
+    graph = dense_graph()
+    inputs, labels = inputs_of(graph), labels_of(graph, 80)
+    detector = Boosting(rounds=30, jobs=1).fit(inputs, labels, seed=1)
+    rows = inputs.columns.values[labels.nodes]
+    for fold in range(5):
+        inside = detector.folds_ == fold
+        growth = Growth(detector.rounds_, 8, 0.05, 2, 5, 1)
+        trees = grow(growth, rows[~inside], labels.y[~inside])
+        wanted = trees.total(rows[inside])[:, 0]
+        found = detector.left_out_logits()[inside]
+        np.testing.assert_allclose(found[:, 1] - found[:, 0], wanted, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_rounds_are_those_that_folds_like_best() -> None:
+    graph = dense_graph()
+    inputs, labels = inputs_of(graph), labels_of(graph, 100)
+    chosen = Boosting(jobs=1).fit(inputs, labels)
+
+    def loss(rounds: int) -> float:
+        logits = Boosting(rounds=rounds, jobs=1).fit(inputs, labels).left_out_logits()
+        from sklearn.linear_model import LogisticRegression
+
+        z = (logits[:, 1] - logits[:, 0])[:, None]
+        return float(-LogisticRegression(C=1e6).fit(z, labels.y).predict_log_proba(z)[np.arange(100), labels.y].mean())
+
+    best = loss(chosen.rounds_)
+    assert all(best <= loss(rounds) + 1e-4 for rounds in (10, 50, 150, 300))
+
+
+def test_without_a_label_is_what_the_label_is_told() -> None:
+    graph = dense_graph(num_classes=3)
+    inputs, labels = inputs_of(graph), labels_of(graph, 90)
+    detector = Boosting(rounds=20, jobs=1).fit(inputs, labels)
+    seen = []
+    for rows, found in detector.logits_without(inputs, np.array([3, 40, 7, 8, 9])):
+        seen += rows.tolist()
+        own = found[labels.nodes[rows], np.arange(len(rows))]
+        np.testing.assert_allclose(own, detector.left_out_logits()[rows], atol=1e-12)
+    assert sorted(seen) == [3, 7, 8, 9, 40]
+
+
+def test_a_group_is_in_one_fold_and_a_class_in_all() -> None:
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 30, 100)
+    y = (groups < 4).astype(np.int64)
+    folds = fold_of_labels(y, groups, 5, seed=0)
+    assert all(len(np.unique(folds[groups == group])) == 1 for group in groups)
+    assert len(np.unique(folds)) == len(np.unique(folds[y == 1])) == 4
+    assert len(np.unique(fold_of_labels(np.array([0, 0, 0, 1]), np.arange(4), 5, seed=0))) == 2
+
+
+def test_copies_do_not_tell_on_each_other() -> None:
+    graph = dense_graph(num_nodes=120, num_columns=12)
+    once = labels_of(graph, 120, y=np.random.default_rng(5).permutation(graph.y))
+    four = np.repeat(np.arange(120), 4)
+    copies = LabelledNodes(once.nodes[four], once.y[four], once.weights[four] / 4, 2, once.groups[four])
+    apart = LabelledNodes(copies.nodes, copies.y, copies.weights, 2, np.arange(480))
+    inputs = inputs_of(graph)
+
+    def auc(labels: LabelledNodes) -> float:
+        logits = Boosting(rounds=100, jobs=1).fit(inputs, labels).left_out_logits()
+        return float(roc_auc_score(labels.y, logits[:, 1] - logits[:, 0]))
+
+    assert auc(copies) < 0.65
+    assert auc(apart) > 0.85
+
+
+@pytest.mark.parametrize(("columns", "count"), [(5, 100), (100, 200)])
+def test_random_labels_stay_unexplained(columns: int, count: int) -> None:
+    graph = dense_graph(num_nodes=500, num_columns=columns)
+    inputs, found = inputs_of(graph), []
+    for seed in range(3):
+        y = (np.random.default_rng(seed).random(count) < 0.3).astype(np.int64)
+        logits = Boosting(rounds=20, jobs=1).fit(inputs, labels_of(graph, count, y=y), seed=seed).left_out_logits()
+        found.append(roc_auc_score(y, logits[:, 1] - logits[:, 0]))
+    assert 0.4 < np.mean(found) < 0.6
+
+
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_contributions_add_up(num_classes: int) -> None:
+    graph = dense_graph(num_classes=num_classes)
+    inputs = inputs_of(graph)
+    detector = Boosting(rounds=20, jobs=1).fit(inputs, labels_of(graph, 80))
+    logits = detector.logits(inputs)
+    for node in (0, 5, 17):
+        for rare in range(num_classes):
+            others = logsumexp(np.delete(logits[node], rare))
+            found = detector.contributions(inputs, node, rare)
+            assert found.logit == pytest.approx(logits[node, rare] - others, abs=1e-9)
+
+
+@pytest.mark.parametrize("counts", [(30, 1, 0), (30, 3, 1), (20, 0, 2), (4, 2, 2)])
+def test_classes_with_hardly_a_label(counts: tuple[int, int, int]) -> None:
+    graph = dense_graph(num_classes=3)
+    y = np.repeat(np.arange(3), counts)
+    nodes = np.arange(len(y))
+    labels = LabelledNodes(nodes, y, np.full(len(y), 1 / len(y)), 3, nodes)
+    inputs = inputs_of(graph)
+    detector = Boosting(rounds=20, jobs=1).fit(inputs, labels)
+    assert np.isfinite(detector.left_out_logits()).all() and np.isfinite(detector.logits(inputs)).all()
+    assert detector.logits(inputs).shape == (graph.num_nodes, 3)
+
+
+def test_same_seed_same_bytes_whatever_the_threads_stored_and_restored() -> None:
+    graph = dense_graph()
+    inputs, labels = inputs_of(graph), labels_of(graph, 80)
+    one, two = (Boosting(rounds=30, jobs=jobs).fit(inputs, labels, seed=3) for jobs in (1, 2))
+    state = one.state()
+    for name, value in two.state().items():
+        np.testing.assert_array_equal(value, state[name])
+    again = Boosting().restore(state)
+    np.testing.assert_array_equal(again.logits(inputs), one.logits(inputs))
+    np.testing.assert_array_equal(again.left_out_logits(), one.left_out_logits())
+    first, second = (next(some.logits_without(inputs, np.array([1, 5])))[1] for some in (one, again))
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("folds", np.full(80, 70)),
+        ("folds", np.full(80, -1)),
+        ("left_out", np.zeros((80, 3))),
+        ("all/left", np.zeros(5, dtype=np.int32)),
+        ("fold_1/num_features", 10**6),
+        ("rounds", 0),
+    ],
+)
+def test_refuses_a_damaged_state(name: str, value: object) -> None:
+    graph = dense_graph()
+    state = Boosting(rounds=10, jobs=1).fit(inputs_of(graph), labels_of(graph, 80)).state()
+    with pytest.raises(ModelFormatError, match="damaged"):
+        Boosting().restore(state | {name: value})
+
+
+def test_refuses_what_makes_no_sense() -> None:
+    graph = dense_graph()
+    inputs, labels = inputs_of(graph), labels_of(graph, 40)
+    for wrong in ({"rounds": 0}, {"leaves": 1}, {"learning_rate": 0.0}, {"jobs": 0}):
+        with pytest.raises(InputError, match=next(iter(wrong))):
+            Boosting(**wrong).fit(inputs, labels)  # type: ignore[arg-type]
+    with pytest.raises(LabelError, match="single class"):
+        Boosting().fit(inputs, labels.take(np.flatnonzero(labels.y == 0)))
+    with pytest.raises(NotFittedError):
+        Boosting().logits(inputs)

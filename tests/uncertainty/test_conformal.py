@@ -8,7 +8,12 @@ from crepes import ConformalClassifier
 from slow_calibrators import sample_classes
 
 from calirare.errors import InputError
-from calirare.uncertainty.conformal import conformal_p_values, conformal_sets, conformal_thresholds
+from calirare.uncertainty.conformal import (
+    conformal_p_values,
+    conformal_sets,
+    conformal_thresholds,
+    grouped_thresholds,
+)
 
 
 def _case(num_labelled=60, num_nodes=40, num_classes=3, seed=0, decimals=None):
@@ -26,6 +31,11 @@ def _case(num_labelled=60, num_nodes=40, num_classes=3, seed=0, decimals=None):
 def _rounded(probabilities, decimals):
     first = probabilities[:, :-1].round(decimals)
     return np.column_stack([first, 1 - first.sum(axis=1)]).clip(0, 1)
+
+
+def _likeliest(probabilities):
+    """Whether each class is one of the likeliest, which no set leaves out."""
+    return probabilities == probabilities.max(axis=1, keepdims=True)
 
 
 def _crepes(labelled, y, others):
@@ -57,14 +67,15 @@ def test_sets_equal_those_of_crepes(seed, coverage, decimals):
         whole = abs(rank - round(rank)) < 1e-9
         confidence = coverage - 1e-6 if whole else coverage
         theirs = judge.predict_set(scores[:, None], bins=bins, confidence=confidence, smoothing=False)[:, 0]
-        np.testing.assert_array_equal(ours[:, c], theirs.astype(bool))
+        np.testing.assert_array_equal(ours[:, c], theirs.astype(bool) | _likeliest(others)[:, c])
 
 
 @pytest.mark.parametrize("coverage", [0.5, 0.55, 0.7, 0.9, 0.95])
 def test_a_set_holds_the_classes_with_a_p_value_above_what_may_be_missed(coverage):
     labelled, y, others = _case(num_labelled=99, num_classes=2, seed=7)
     sets = conformal_sets(others, conformal_thresholds(labelled, y, coverage))
-    np.testing.assert_array_equal(sets, conformal_p_values(labelled, y, others) > 1 - coverage + 1e-9)
+    usual = conformal_p_values(labelled, y, others) > 1 - coverage + 1e-9
+    np.testing.assert_array_equal(sets, usual | _likeliest(others))
 
 
 @pytest.mark.parametrize(("coverage", "rank"), [(0.55, 55), (0.9, 90), (0.7, 70), (0.901, 91)])
@@ -96,10 +107,32 @@ def test_each_class_is_covered_as_promised(coverage):
         rare = 1 / (1 + np.exp(-generator.normal(np.where(labels == 1, 1.0, -2.0), 1.5)))
         p = np.column_stack([1 - rare, rare])
         sets = conformal_sets(p[169:], conformal_thresholds(p[:169], labels[:169], coverage))
-        inside = sets[np.arange(400), labels[169:]]
+        usual = conformal_p_values(p[:169], labels[:169], p[169:]) > 1 - coverage + 1e-9
+        assert (sets >= usual).all()
+        inside = usual[np.arange(400), labels[169:]]
         hit += np.bincount(labels[169:], weights=inside)
         seen += np.bincount(labels[169:])
     np.testing.assert_allclose(hit / seen, coverage, atol=0.012)
+
+
+def test_a_set_never_leaves_out_what_the_probability_calls_likelier():
+    """At P(rare) = 0.08 a node may be unusual for a normal one; its set says both, not "rare" alone."""
+    sets = conformal_sets([[0.92, 0.08], [0.4, 0.6]], [0.05, 0.95])
+    np.testing.assert_array_equal(sets, [[True, True], [False, True]])
+
+
+def test_groups_with_enough_labels_have_thresholds_of_their_own():
+    labelled, y, others = _case(num_labelled=300, num_classes=2, seed=5)
+    groups = np.arange(300) % 3
+    groups[(groups == 2) & (y == 1) & (np.cumsum((groups == 2) & (y == 1)) > 8)] = 1  # eight labels: one too few
+    limits = grouped_thresholds(labelled, y, groups)
+    for g, c in np.ndindex(3, 2):
+        rows = slice(None) if (g, c) == (2, 1) else groups == g
+        assert limits[g, c] == conformal_thresholds(labelled[rows], y[rows])[c]
+    chosen = np.arange(len(others)) % 3
+    both = conformal_sets(others, limits[chosen])
+    for g in range(3):
+        np.testing.assert_array_equal(both[chosen == g], conformal_sets(others[chosen == g], limits[g]))
 
 
 def test_bad_arguments_are_refused():

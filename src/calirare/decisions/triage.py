@@ -14,7 +14,7 @@ from calirare.data.checks import check_count
 from calirare.data.graph import RareGraph
 from calirare.decisions.costs import ACTIONS, Costs, Decisions, Price, decide
 from calirare.decisions.forecast import CalibrationDraws, Group, forecast, groups_frame
-from calirare.decisions.wording import Wording, write_drivers, write_reasons
+from calirare.decisions.wording import Wording, sets_beside, write_drivers, write_reasons
 from calirare.errors import InputError, MissingDependencyError
 from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import get_method
@@ -72,7 +72,8 @@ class Triage:
     @cached_property
     def set(self) -> np.ndarray:
         """`(n,)` the classes that the coverage does not rule out, in words."""
-        return name_sets(self.member, np.array(self.wording.class_names, dtype=object))
+        shown = sets_beside(self.member, self.action, self.wording.rare_class)
+        return name_sets(shown, np.array(self.wording.class_names, dtype=object))
 
     @cached_property
     def reason(self) -> np.ndarray:

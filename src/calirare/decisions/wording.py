@@ -79,6 +79,57 @@ def write_reasons(
     return np.array(sentences, dtype=object)
 
 
+def sets_beside(member: np.ndarray, action: np.ndarray, rare_class: int) -> np.ndarray:
+    """The sets `(n, C)` as they are shown beside an action: what is done is never among what is ruled out.
+
+    With extreme prices a node may be cleared although it is likely rare, or alerted although it is likely not. Then both
+    stand in its set: the price decided, not certainty.
+
+    >>> member = np.array([[False, True], [True, False], [True, False]])
+    >>> sets_beside(member, np.array(["clear", "clear", "alert"]), rare_class=1)
+    array([[ True,  True],
+           [ True, False],
+           [ True,  True]])
+    """
+    shown = member.copy()
+    shown[action == "alert", rare_class] = True
+    nothing_but_rare = shown[:, rare_class] & (shown.sum(axis=1) == 1)
+    shown[(action == "clear") & nothing_but_rare] = True
+    return shown
+
+
+def explain_set(wording: Wording, probability: float, member: np.ndarray, thresholds: np.ndarray) -> str:
+    """A set of two classes in terms of the probability, as one sentence.
+
+    Args:
+        wording: The names.
+        probability: P(rare) of the node.
+        member: `(2,)` whether each class is in the set that is shown.
+        thresholds: `(2,)` from `calirare.uncertainty.conformal.conformal_thresholds`.
+
+    >>> wording = Wording(("normal", "fraud"), 1, 0.9)
+    >>> explain_set(wording, 0.01, np.array([True, False]), np.array([0.06, 0.98]))
+    'P(fraud) is 0.010, below 0.020: at least 90% of fraud scores higher, so fraud is ruled out.'
+    >>> explain_set(wording, 0.7, np.array([False, True]), np.array([0.06, 0.98]))
+    'P(fraud) is 0.700, above 0.060: at least 90% of the others score lower, so all but fraud is ruled out.'
+    >>> explain_set(wording, 0.08, np.array([True, True]), np.array([0.06, 0.98]))
+    'P(fraud) is 0.080: fraud cannot be ruled out, though the others are likelier.'
+    """
+    rare, said = wording.rare, f"P({wording.rare}) is {share(probability)}"
+    level = f"{100 * wording.coverage:g}%"
+    least, most = 1 - thresholds[wording.rare_class], thresholds[1 - wording.rare_class]
+    if not member[wording.rare_class]:
+        return f"{said}, below {share(least)}: at least {level} of {rare} scores higher, so {rare} is ruled out."
+    if not member[1 - wording.rare_class]:
+        return (
+            f"{said}, above {share(most)}: at least {level} of the others score lower, so all but {rare} is ruled out."
+        )
+    if not np.isfinite(thresholds).all():
+        return f"{said}: with so few labels nothing can be ruled out at {level}."
+    open_, likelier = ("the others", rare) if probability > 0.5 else (rare, "the others")
+    return f"{said}: {open_} cannot be ruled out, though {likelier} {'is' if likelier == rare else 'are'} likelier."
+
+
 def write_drivers(wording: Wording, drivers: Drivers) -> np.ndarray:
     """The labelled nodes that pull each probability, in words: `A0000012 (fraud) +0.120; …`."""
     names = np.array(wording.class_names, dtype=object)

@@ -64,27 +64,62 @@ def conformal_thresholds(left_out_probabilities: Any, y: Any, coverage: float = 
 
 
 def conformal_sets(probabilities: Any, thresholds: Any) -> np.ndarray:
-    """`(N, C)` bool: the classes whose nonconformity 1 - p is within the threshold. A set may be empty.
+    """`(N, C)` bool: the classes whose nonconformity 1 - p is within the threshold, and the likeliest class in any case.
 
-    >>> conformal_sets([[0.9, 0.1], [0.75, 0.25], [0.5, 0.5]], [0.3, 0.8])
+    Class-conditional sets alone may hold the rare class and nothing else at P(rare) = 0.08: that is usual for a rare node
+    and unusual for another. True as a statement on each class, read by everyone as "this is a rare one". So a set never
+    leaves out the class that the probability calls the likeliest. That only adds to sets: the promised coverage stays.
+
+    Args:
+        probabilities: `(N, C)`.
+        thresholds: `(C,)`, or `(N, C)` where each node has those of its group.
+
+    >>> conformal_sets([[0.9, 0.1], [0.75, 0.25], [0.55, 0.45]], [0.3, 0.8])
     array([[ True, False],
            [ True,  True],
-           [False,  True]])
+           [ True,  True]])
     """
     table = _check_table(probabilities)
     limits = np.asarray(thresholds, dtype=np.float64)
-    if limits.shape != (table.shape[1],):
+    if limits.shape not in ((table.shape[1],), table.shape):
         raise InputError(
             f"thresholds must hold one number per class, {table.shape[1]} in all; got shape {limits.shape}."
         )
-    return np.asarray(1.0 - table <= limits)
+    likeliest = table >= table.max(axis=1, keepdims=True, initial=0.0)
+    return np.asarray((1.0 - table <= limits) | likeliest)
+
+
+def grouped_thresholds(left_out_probabilities: Any, y: Any, groups: Any, coverage: float = 0.9) -> np.ndarray:
+    """`(G, C)`: the thresholds of each group of nodes, 0 … G - 1.
+
+    A group's own labels decide where it has enough of a class to promise the coverage; else those of all groups.
+
+    >>> p = np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.1, 0.2])
+    >>> table = np.column_stack([p, 1 - p])
+    >>> grouped_thresholds(table, [0, 0, 0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 1, 1, 1], coverage=0.6).round(2)
+    array([[0.3, 0.2],
+           [0.6, 0.2]])
+    """
+    classes, table = check_probabilities(y, left_out_probabilities)
+    group = np.asarray(groups)
+    if group.shape != classes.shape or group.dtype.kind not in "iu" or (group < 0).any():
+        raise InputError(f"groups must hold a number 0, 1, … for each of the {classes.size} labels.")
+    pooled = conformal_thresholds(table, classes, coverage)
+    limits = np.tile(pooled, (int(group.max(initial=0)) + 1, 1))
+    for g in range(len(limits)):
+        for c in range(len(pooled)):
+            inside = (group == g) & (classes == c)
+            rank = conformal_rank(int(inside.sum()), coverage)
+            if rank <= inside.sum():
+                limits[g, c] = np.sort(1.0 - table[inside, c])[rank - 1]
+    return limits
 
 
 def conformal_p_values(left_out_probabilities: Any, y: Any, probabilities: Any) -> np.ndarray:
     """`(N, C)`: how usual each node would be as a member of each class, 1/(n_c + 1) … 1.
 
     (1 + number of labelled nodes of class c with nonconformity at least the node's) / (n_c + 1). A set of coverage q
-    holds the classes with a p-value above 1 - q.
+    holds the classes with a p-value above 1 - q, and the likeliest class.
 
     >>> p = np.array([0.9, 0.8, 0.7, 0.6, 0.1, 0.2])
     >>> conformal_p_values(np.column_stack([p, 1 - p]), [0, 0, 0, 0, 1, 1], [[0.75, 0.25]]).round(3)

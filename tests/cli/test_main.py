@@ -120,3 +120,12 @@ def test_without_typer_the_install_line_is_shown():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert done.stderr == "Error: the command line needs typer. Run: pip install 'calirare[cli]'\n"
+
+
+def test_help_waits_for_no_large_library():
+    code = (
+        "import sys, calirare.cli.main;"
+        "print([name for name in ('torch', 'scipy', 'sklearn', 'polars', 'pandas', 'matplotlib') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr

@@ -29,7 +29,7 @@ def evaluate(
         ),
     ] = None,
     budget: Budget = None,
-    resamples: Annotated[int, typer.Option(help="Of the bootstrap behind the intervals.")] = 1000,
+    resamples: Annotated[int, typer.Option(help="Of the bootstrap behind the intervals.")] = 200,
     as_json: AsJson = False,
 ) -> None:
     """Every metric with its interval, on nodes whose labels are known, and a verdict in words.

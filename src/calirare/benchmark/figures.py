@@ -116,7 +116,7 @@ def label_curve(request: Request) -> tuple[Figure, Frame]:
     rows = [
         row | {"dataset": titles.get(row["dataset"], row["dataset"])}
         for row in read_rows(request.results / "runs.parquet")
-        if row["prior"] == "natural" and row["backbone"] == "gcn"
+        if row["prior"] == "natural" and row["detector"] == "gcn"
     ]
     ours = ["jackknife"] if any(row["method"] == "jackknife" for row in rows) else []
     return plots.label_curve.plot(rows, highlight=ours), plots.label_curve.frame(rows)

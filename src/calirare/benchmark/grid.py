@@ -13,40 +13,40 @@ from typing import Any
 
 from calirare.benchmark.provenance import code_digest, versions
 from calirare.benchmark.sources import DatasetSource, MethodSource
-from calirare.detectors.networks.backbone import BACKBONES
+from calirare.detectors import detectors
 from calirare.errors import InputError, nearest
 from calirare.estimator.methods import Method, get_method, methods, temporarily
 
 PRIORS = ("natural", "balanced")
-_ENTRY = re.compile(r"(?P<method>[\w.-]+)(?::(?P<prior>\w+))?(?:@(?P<backbone>\w+))?")
+_ENTRY = re.compile(r"(?P<method>[\w.-]+)(?::(?P<prior>\w+))?(?:@(?P<detector>\w+))?")
 
 
 @dataclass(frozen=True, order=True)
 class Entry:
-    """One line of a table: a method with its prior, its backbone, and changed options of its objective.
+    """One line of a table: a method with its prior, its detector, and changed options of its objective.
 
     >>> Entry.parse("jackknife:balanced"), Entry.parse("uncalibrated@gin").key
-    (Entry(method='jackknife', prior='balanced', backbone='gcn', options=()), 'uncalibrated@gin')
+    (Entry(method='jackknife', prior='balanced', detector='gcn', options=()), 'uncalibrated@gin')
     """
 
     method: str
     prior: str = "natural"
-    backbone: str = "gcn"
+    detector: str = "gcn"
     options: tuple[tuple[str, float], ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> Entry:
-        """From `method[:prior][@backbone]`."""
+        """From `method[:prior][@detector]`."""
         found = _ENTRY.fullmatch(text.strip())
         if found is None:
-            raise InputError(f"a method is written method[:prior][@backbone]; got {text!r}.")
-        entry = cls(found["method"], found["prior"] or "natural", found["backbone"] or "gcn")
+            raise InputError(f"a method is written method[:prior][@detector]; got {text!r}.")
+        entry = cls(found["method"], found["prior"] or "natural", found["detector"] or "gcn")
         if entry.prior not in PRIORS:
             raise InputError(f"prior must be one of {list(PRIORS)}; got {entry.prior!r} in {text!r}.")
-        if entry.backbone not in BACKBONES:
+        if entry.detector not in detectors():
             raise InputError(
-                f"backbone must be one of {list(BACKBONES)}; got {entry.backbone!r}: "
-                + nearest(entry.backbone, BACKBONES)
+                f"detector must be one of {sorted(detectors())}; got {entry.detector!r}: "
+                + nearest(entry.detector, detectors())
             )
         return entry
 
@@ -54,8 +54,8 @@ class Entry:
     def key(self) -> str:
         """The entry in one word; `parse` reads it back where there are no options."""
         prior = "" if self.prior == "natural" else f":{self.prior}"
-        backbone = "" if self.backbone == "gcn" else f"@{self.backbone}"
-        return f"{self.name}{prior}{backbone}"
+        detector = "" if self.detector == "gcn" else f"@{self.detector}"
+        return f"{self.name}{prior}{detector}"
 
     @property
     def name(self) -> str:
@@ -73,9 +73,9 @@ class Entry:
 
     @property
     def training(self) -> tuple[object, ...]:
-        """Entries with equal values share one trained backbone."""
+        """Entries with equal values share one trained detector."""
         method = get_method(self.method)
-        return self.backbone, self.options, method.objective, method.trains_on, method.refinement, method.rests
+        return self.detector, self.options, method.objective, method.trains_on, method.refinement, method.rests
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Task:
-    """One backbone to train, and the entries that share it: the unit of work."""
+    """One detector to train, and the entries that share it: the unit of work."""
 
     dataset: DatasetSource
     labels_per_class: int
@@ -166,7 +166,7 @@ class Grid:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
     def tasks(self) -> list[Task]:
-        """The whole grid, entries grouped by the backbone they share."""
+        """The whole grid, entries grouped by the detector they share."""
         with known_methods(self.own_methods):
             groups = [
                 tuple(group)
@@ -183,7 +183,7 @@ class Grid:
         ]
 
     def _first(self, entry: Entry) -> int:
-        """Where the entry's backbone first appears."""
+        """Where the entry's detector first appears."""
         return next(row for row, other in enumerate(self.entries) if other.training == entry.training)
 
 
@@ -209,16 +209,16 @@ def known_methods(sources: Sequence[MethodSource]) -> Iterator[None]:
 
 
 def calibration_entries() -> tuple[Entry, ...]:
-    """The paper's Table 2: every method; `jackknife` once for each prior."""
+    """The paper's Table 2: every method on its GCN; `jackknife` once for each prior, and on the stack of detectors."""
     entries = []
     for name, method in methods().items():
         entries.append(Entry(name))
         if method.evidence == "left_out":
-            entries.append(Entry(name, prior="balanced"))
+            entries += [Entry(name, prior="balanced"), Entry(name, detector="auto")]
     return tuple(entries)
 
 
 def classification_entries() -> tuple[Entry, ...]:
-    """The paper's Table 3: three cost-sensitive backbones, the paper's method, and ours."""
+    """The paper's Table 3: three cost-sensitive detectors, the paper's method, and ours."""
     words = ("uncalibrated@gin", "uncalibrated@gat", "uncalibrated", "calirare", "calirare_code", "jackknife:balanced")
     return tuple(Entry.parse(word) for word in words)

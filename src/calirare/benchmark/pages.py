@@ -120,7 +120,7 @@ def write_pages(
 
 
 def _costs(results: Results) -> str:
-    """Mean seconds and largest memory of each entry on each graph. A shared backbone counts for each that shares it."""
+    """Mean seconds and largest memory of each entry on each graph. A shared detector counts for each that shares it."""
     found: dict[tuple[str, str], list[Row]] = {}
     for row in results.rows:
         found.setdefault((row["dataset"], row["entry"]), []).append(row)

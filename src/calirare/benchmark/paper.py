@@ -28,7 +28,7 @@ COUNTERPARTS: dict[str, tuple[str, ...]] = {
     "GCN-CS": ("uncalibrated",),
     "Ours": ("calirare_code", "calirare", "jackknife:balanced"),
 }
-"""The paper's name of each method, and our entries to set beside it (`method[:prior][@backbone]`)."""
+"""The paper's name of each method, and our entries to set beside it (`method[:prior][@detector]`)."""
 
 _NUM_TEST = 1000
 _NUM_RARE_IN_TEST = {"cora": 130, "citeseer": 160, "pubmed": 180, "dblp": 110, "facebook": 139}

@@ -93,6 +93,6 @@ def expected_cost(task: Task) -> float:
         trainings += method is not None and method.refinement is not None
     if task.entries[0].method == "calirare":
         trainings += 2
-    if task.entries[0].backbone == "gat":
+    if task.entries[0].detector == "gat":
         trainings *= 10
     return size * trainings

@@ -33,23 +33,24 @@ RANK_NOTE = (
     "(5%, not corrected for the number of comparisons) cannot tell it from the best."
 )
 MISSING = "–"
+NETWORKS = ("gcn", "gat", "gin", "sage")
 
 
 def display_names(entries: Sequence[str]) -> dict[str, str]:
-    """What to call each entry among the others: prior and backbone are named where they tell entries apart.
+    """What to call each entry among the others: prior and detector are named where they tell entries apart.
 
     >>> display_names(["jackknife", "jackknife:balanced", "uncalibrated@gin"])
     {'jackknife': 'jackknife (natural)', 'jackknife:balanced': 'jackknife (balanced)', 'uncalibrated@gin': 'uncalibrated, GIN'}
     """
     parsed = {key: _split_key(key) for key in entries}
     names = {}
-    for key, (method, prior, backbone) in parsed.items():
+    for key, (method, prior, detector) in parsed.items():
         peers = [other for other in parsed.values() if other[0] == method]
         name = method
         if prior != "natural" or len({other[1] for other in peers}) > 1:
             name += f" ({prior})"
-        if backbone != "gcn" or len({other[2] for other in peers}) > 1:
-            name += f", {backbone.upper()}"
+        if detector != "gcn" or len({other[2] for other in peers}) > 1:
+            name += f", {detector.upper() if detector in NETWORKS else detector}"
         names[key] = name
     return names
 
@@ -59,9 +60,9 @@ def _split_key(key: str) -> tuple[str, str, str]:
     if options:
         name, _, rest = key.rpartition("]")
         tail = Entry.parse(f"x{rest}")
-        return f"{name}]", tail.prior, tail.backbone
+        return f"{name}]", tail.prior, tail.detector
     entry = Entry.parse(head)
-    return entry.method, entry.prior, entry.backbone
+    return entry.method, entry.prior, entry.detector
 
 
 def show(score: Score | None, metric: Metric) -> Cell:

@@ -1,4 +1,4 @@
-"""What a worker does: train one backbone, calibrate and judge every entry that shares it."""
+"""What a worker does: train one detector, calibrate and judge every entry that shares it."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _row(
         "entry": entry.key,
         "method": entry.name,
         "prior": entry.prior,
-        "backbone": entry.backbone,
+        "detector": entry.detector,
         **{name: float(value) for name, value in entry.options},
         **row_metrics(graph.y[test], probabilities, predicted, graph.rare_class),
         "trains_on": trains_on,
@@ -133,7 +133,7 @@ def row_metrics(y: np.ndarray, probabilities: np.ndarray, predicted: np.ndarray,
 
 
 def _classifier(task: Task, entry: Entry) -> RareCategoryClassifier:
-    detector = make_detector(entry.backbone)
+    detector = make_detector(entry.detector)
     if isinstance(detector, Network):
         detector.set_params(**task.settings.training)
     return RareCategoryClassifier(

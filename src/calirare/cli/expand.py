@@ -31,7 +31,7 @@ def expand(
             said = {name: given.pop(name) for name in names}
             command(**given, **{parameter: make(**said)})
 
-        own = [_keyword(one) for one in inspect.signature(command, eval_str=True).parameters.values()]
+        own = [_keyword(one) for one in _signature(command).parameters.values()]
         at = [one.name for one in own].index(parameter)
         last = [own.pop()] if own[-1].name == "as_json" else []
         asked = [*own[:at], *_parameters(options), *own[at + 1 :], *_parameters(late or {}), *last]
@@ -40,6 +40,18 @@ def expand(
         return run
 
     return decorate
+
+
+def _signature(command: Command) -> inspect.Signature:
+    """With its annotations evaluated; what only loads when the command runs may be anything."""
+    plain = inspect.signature(command)
+    scope = {**vars(inspect.getmodule(command)), "Costs": Any}
+    return plain.replace(
+        parameters=[
+            one.replace(annotation=eval(one.annotation, scope) if isinstance(one.annotation, str) else one.annotation)
+            for one in plain.parameters.values()
+        ]
+    )
 
 
 def _keyword(parameter: inspect.Parameter) -> inspect.Parameter:

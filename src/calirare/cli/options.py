@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from calirare.cli.expand import expand
-from calirare.decisions.costs import Costs
+from calirare.decisions.prices import ARGUMENTS
+
+if TYPE_CHECKING:
+    from calirare.decisions.costs import Costs
 
 
 def folder(text: str) -> Path:
@@ -31,25 +34,16 @@ SourceColumn = Annotated[str | None, typer.Option("--source", help="Column of on
 TargetColumn = Annotated[str | None, typer.Option("--target", help="Column of the other end; default: guessed.")]
 WeightColumn = Annotated[str | None, typer.Option("--weight", help="Column of edge weights; default: none.")]
 
-DEFAULT_COSTS = Costs()
-_PRICES = {
-    "cost_miss": "Cost of a rare node that is cleared.",
-    "cost_alarm": "Cost of an alert on a node that is not rare.",
-    "cost_review": "Cost of a review of one node by a person.",
-    "review_error": "Share of reviews that end in the wrong call.",
-}
-
 
 def _costs(**prices: float) -> Costs:
+    from calirare.decisions.costs import Costs
+
     return Costs(**{name.removeprefix("cost_"): price for name, price in prices.items()})
 
 
 priced = expand(
     "costs",
-    {
-        name: (Annotated[float, typer.Option(help=words)], DEFAULT_COSTS.arguments()[name])
-        for name, words in _PRICES.items()
-    },
+    {name: (Annotated[float, typer.Option(help=words)], price) for name, (price, words) in ARGUMENTS.items()},
     _costs,
 )
 """Gives a command the options `--cost-miss` … `--review-error` in place of its parameter `costs`."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import DEFAULT_COSTS, AsJson, Budget, Coverage, Model, priced
-from calirare.decisions.costs import Costs
+from calirare.cli.options import AsJson, Budget, Coverage, Model, priced
+
+if TYPE_CHECKING:
+    from calirare.decisions.costs import Costs
 
 EXAMPLE = "Example: calirare report model --out report.html"
 
@@ -18,7 +20,8 @@ EXAMPLE = "Example: calirare report model --out report.html"
 def report(
     model: Model,
     out: Annotated[Path, typer.Option(help="The page to write: .html.")] = Path("report.html"),
-    costs: Costs = DEFAULT_COSTS,
+    *,
+    costs: Costs,
     budget: Budget = None,
     rows: Annotated[int, typer.Option(help="Nodes of the queue to list.")] = 200,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,

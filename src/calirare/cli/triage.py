@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import DEFAULT_COSTS, AsJson, Budget, Coverage, Model, priced
+from calirare.cli.options import AsJson, Budget, Coverage, Model, priced
 from calirare.cli.table_options import Tables, tabled
-from calirare.decisions.costs import Costs
 
 if TYPE_CHECKING:
+    from calirare.decisions.costs import Costs
     from calirare.decisions.triage import Triage
     from calirare.metrics import Estimate
 
@@ -27,7 +27,8 @@ def triage(
     model: Model,
     tables: Tables,
     out: Annotated[Path, typer.Option(help="Table of decisions to write: .parquet or .csv.")],
-    costs: Costs = DEFAULT_COSTS,
+    *,
+    costs: Costs,
     budget: Budget = None,
     coverage: Coverage = 0.9,
     as_json: AsJson = False,

@@ -21,13 +21,14 @@ from typing import Any
 import numpy as np
 
 from calirare.data.checks import check_count, is_number
+from calirare.decisions.prices import ALARM, MISS, REVIEW, REVIEW_ERROR
 from calirare.errors import InputError
 
 ACTIONS = ("alert", "review", "clear")
 """In the order of urgency."""
 
 PRICES = ("miss", "alarm", "review")
-"""What has a price; `Costs` holds the default of each, the only one there is."""
+"""What has a price."""
 
 Price = float | np.ndarray
 """The same for every node, or one per node."""
@@ -69,10 +70,10 @@ class Costs:
     ['clear', 'review']
     """
 
-    miss: Price = 50.0
-    alarm: Price = 5.0
-    review: Price = 1.0
-    review_error: float = 0.0
+    miss: Price = MISS
+    alarm: Price = ALARM
+    review: Price = REVIEW
+    review_error: float = REVIEW_ERROR
 
     def __post_init__(self) -> None:
         for name in PRICES:

@@ -22,7 +22,7 @@ from torch_geometric.data import Data
 
 import calirare as cr
 from calirare.benchmark import run_grid
-from calirare.benchmark.pages import make_part, write_pages
+from calirare.benchmark.pages import make_section, write_pages
 from calirare.benchmark.planning import choose_entries, keep_graph, make_grid
 from calirare.calibration import Calibrator
 from calirare.plots.style import BLUE, GUIDE, new_figure, styled
@@ -76,7 +76,7 @@ def main(folder: str | Path, *, epochs: int = 200, seeds: int = 3, jobs: int = -
         epochs=epochs,
     )
     results = run_grid(grid, folder, jobs=jobs)
-    write_pages(results, folder, [make_part(results, "calibration", entries)], f"python {Path(__file__).name} {folder}")
+    write_pages(results, folder, [make_section(results, "calibration", entries)], f"python {Path(__file__).name} {folder}")
     print(Path(folder, "results.md").read_text())
     return results.rows
 

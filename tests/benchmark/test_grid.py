@@ -1,4 +1,4 @@
-"""What shares a backbone, what makes a row its own."""
+"""What shares a detector, what makes a row its own."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ def groups(grid):
     return [sorted(entry.key for entry in task.entries) for task in grid.tasks() if task.seed == 0]
 
 
-def test_each_backbone_is_trained_once(make_grid):
+def test_each_detector_is_trained_once(make_grid):
     found = groups(make_grid(*(entry.key for entry in calibration_entries())))
     assert sorted(["uncalibrated", "temperature", "vector", "matrix", "platt", "isotonic", "cagcn", "gats"]) in found
     assert ["cross_fit", "jackknife", "jackknife:balanced"] in found
-    assert len(found) == 6  # and label_smoothing, mixup, calirare, calirare_code on their own
+    assert ["jackknife@auto"] in found
+    assert len(found) == 7  # and label_smoothing, mixup, calirare, calirare_code on their own
 
 
-def test_backbones_and_options_are_not_shared(make_grid):
+def test_detectors_and_options_are_not_shared(make_grid):
     grid = make_grid("uncalibrated", "uncalibrated@gin")
     variant = Entry("calirare", options=(("coverage", 0.7), ("trade_off", 0.2)))
     grid = dataclasses.replace(grid, entries=(*grid.entries, Entry("calirare"), variant))
     assert len(groups(grid)) == 4
-    with temporarily(Method("noisy", "dropout to the end", settles=False)):
+    with temporarily(Method("noisy", "dropout to the end", rests=False)):
         assert groups(make_grid("uncalibrated", "temperature", "noisy")) == [["temperature", "uncalibrated"], ["noisy"]]
     objective = variant.resolve().objective()
     assert (objective.coverage, objective.trade_off) == (0.7, 0.2)

@@ -13,16 +13,17 @@ from calirare.benchmark.pages import make_section, write_pages
 from calirare.benchmark.runner import expected_cost
 from calirare.benchmark.store import RowStore, read_rows
 from calirare.benchmark.work import row_metrics, split_for
+from calirare.detectors import GCN
+from calirare.detectors.networks import network
 from calirare.errors import DataError
-from calirare.estimator import classifier, fitting
 from calirare.estimator.methods import methods
 from calirare.metrics import METRICS
 
 
 @pytest.fixture
 def counted(monkeypatch):
-    """How often a backbone was trained and leave-one-out computed, in this process."""
-    calls = {"fit_backbone": 0, "LeaveOneOut": 0}
+    """How often a detector was fitted and leave-one-out computed, in this process."""
+    calls = {"fit_detector": 0, "LeaveOneOut": 0}
 
     def count(module, name):
         original = getattr(module, name)
@@ -33,8 +34,8 @@ def counted(monkeypatch):
 
         monkeypatch.setattr(module, name, call)
 
-    count(classifier, "fit_backbone")
-    count(fitting, "LeaveOneOut")
+    count(RareCategoryClassifier, "fit_detector")
+    count(network, "LeaveOneOut")
     return calls
 
 
@@ -44,9 +45,9 @@ def test_a_row_is_what_the_estimator_gives(make_grid, tiny, tmp_path):
     graph = RareGraph.load(tiny)
     split = split_for(graph, 10, grid.settings, 0)
     for entry in grid.entries:
-        alone = RareCategoryClassifier(method=entry.method, prior=entry.prior, seed=0, **grid.settings.training).fit(
-            graph, split
-        )
+        alone = RareCategoryClassifier(
+            GCN(**grid.settings.training), entry.method, entry.prior, seed=0, device=grid.settings.device
+        ).fit(graph, split)
         expected = row_metrics(
             graph.y[split.test],
             alone.predict_proba(graph)[split.test],
@@ -60,16 +61,16 @@ def test_a_row_is_what_the_estimator_gives(make_grid, tiny, tmp_path):
     assert (row["trains_on"], row["calibrates_on"]) == methods()["jackknife"].label_budget
 
 
-def test_backbones_and_left_out_logits_are_computed_once(make_grid, tmp_path, counted):
+def test_detectors_and_left_out_logits_are_computed_once(make_grid, tmp_path, counted):
     grid = make_grid("uncalibrated", "temperature", "platt", "jackknife", "jackknife:balanced", seeds=1)
     run_grid(grid, tmp_path, jobs=1)
-    assert counted == {"fit_backbone": 2, "LeaveOneOut": 1}
+    assert counted == {"fit_detector": 2, "LeaveOneOut": 1}
 
 
 def test_what_is_done_is_not_done_again(make_grid, tmp_path, counted):
     first = run_grid(make_grid("uncalibrated", seeds=1), tmp_path, jobs=1)
     again = run_grid(make_grid("uncalibrated", seeds=1), tmp_path, jobs=1)
-    assert counted["fit_backbone"] == 1 and (again.num_computed, again.num_reused) == (0, 1)
+    assert counted["fit_detector"] == 1 and (again.num_computed, again.num_reused) == (0, 1)
     assert again.rows == first.rows
     more = run_grid(make_grid("uncalibrated", "temperature"), tmp_path, jobs=1)
     assert (more.num_computed, more.num_reused) == (3, 1)

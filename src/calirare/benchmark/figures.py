@@ -15,13 +15,12 @@ from calirare.benchmark.grid import Entry, Grid, Settings
 from calirare.benchmark.runner import run_grid
 from calirare.benchmark.sources import DatasetSource
 from calirare.benchmark.store import read_rows
-from calirare.benchmark.work import one_thread, split_for
+from calirare.benchmark.work import make_classifier, one_thread, split_for
 from calirare.data.archive import write_atomically
 from calirare.data.catalogue.benchmarks import list_benchmarks
 from calirare.data.synthetic import make_transactions
 from calirare.detectors.base import Progress
 from calirare.errors import DataError, InputError
-from calirare.estimator.classifier import RareCategoryClassifier
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -153,8 +152,6 @@ def _probabilities(request: Request, entries: Sequence[Entry]) -> tuple[np.ndarr
     found = {}
     with one_thread():
         for entry in entries:
-            classifier = RareCategoryClassifier(
-                method=entry.method, prior=entry.prior, seed=request.seed, **request.settings.training
-            )
+            classifier = make_classifier(entry, request.settings, request.seed)
             found[entry.key] = classifier.fit(graph, split).predict_proba(graph)[split.test]
     return graph.y[split.test], found

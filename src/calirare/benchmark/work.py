@@ -62,7 +62,9 @@ def run_task(task: Task) -> Outcome:
             split = split_for(graph, task.labels_per_class, task.settings, task.seed)
             reset_peak_memory()
             started = time.perf_counter()
-            trained = _classifier(task, task.entries[0]).fit_detector(graph, split, inputs=inputs)
+            trained = make_classifier(task.entries[0], task.settings, task.seed).fit_detector(
+                graph, split, inputs=inputs
+            )
             seconds = time.perf_counter() - started
         except CalirareError as error:
             return Outcome(task, [], [_failure(task, entry, error) for entry in task.entries])
@@ -93,7 +95,7 @@ def split_for(graph: RareGraph, labels_per_class: int, settings: Settings, seed:
 def _row(
     task: Task, entry: Entry, graph: RareGraph, split: Split, trained: TrainedDetector, train_seconds: float
 ) -> Row:
-    classifier = _classifier(task, entry)
+    classifier = make_classifier(entry, task.settings, task.seed)
     started = time.perf_counter()
     classifier.calibrate(trained, graph, split)
     calibrate_seconds = time.perf_counter() - started
@@ -132,17 +134,13 @@ def row_metrics(y: np.ndarray, probabilities: np.ndarray, predicted: np.ndarray,
     return {name: estimate.value for name, estimate in found.items()}
 
 
-def _classifier(task: Task, entry: Entry) -> RareCategoryClassifier:
+def make_classifier(entry: Entry, settings: Settings, seed: int) -> RareCategoryClassifier:
+    """The estimator of an entry. The settings are those of networks; other detectors have defaults of their own."""
     detector = make_detector(entry.detector)
     if isinstance(detector, Network):
-        detector.set_params(**task.settings.training)
-    return RareCategoryClassifier(
-        detector=detector,
-        method=entry.resolve().name,
-        prior=entry.prior,
-        seed=task.seed,
-        device=task.settings.device,
-    )
+        detector.set_params(**settings.training)
+    method = entry.resolve().name
+    return RareCategoryClassifier(detector, method, entry.prior, seed=seed, device=settings.device)
 
 
 def _failure(task: Task, entry: Entry, error: CalirareError) -> Failure:

@@ -195,7 +195,12 @@ def _settings(clf: RareCategoryClassifier, model_version: str | None) -> dict[st
     settings = {name.replace("_", " "): _plain(value) for name, value in clf.get_params(deep=False).items()}
     if model_version is not None:
         settings["model version"] = model_version
-    settings["epochs trained"] = str(len(clf.history_.loss))
+    if clf.history_.loss:
+        settings["epochs trained"] = str(len(clf.history_.loss))
+    if len(clf.weights_) > 1:
+        settings["weights of the detectors"] = ", ".join(
+            f"{name} {weight:.2f}" for name, weight in clf.weights_.items()
+        )
     return settings
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
+from calirare.detectors.boosting import Boosting
 from calirare.detectors.forest import Forest
 from calirare.detectors.linear import Linear
 from calirare.detectors.networks.members import GCN
@@ -21,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 def default_members() -> list[Detector]:
     """What `"auto"` stacks: members that differ in kind, each cheap beside a network."""
-    return [Linear(), GCN(weight_decay="left_out"), Forest()]
+    return [Linear(), GCN(weight_decay="left_out"), Forest(), Boosting()]
 
 
 class Stack(Detector):

@@ -32,7 +32,7 @@ _DECAYS = (5e-4, 5e-3)
 _MOST_LEVERAGE = 0.3
 """Mean leverage, the share of its labels that a network can learn by their own pull alone, beyond which a step flatters
 or exaggerates (measured against ten-fold refits of random labels: `benchmarks/left_out_evidence.py`)."""
-_STEEPEST = 1.0
+_STEEPEST = 4.0
 """Slope beyond which a network is not at rest."""
 _NO_SKILL = 0.05
 """p-value above which left-out logits cannot be told from noise."""

@@ -11,15 +11,15 @@ import calirare as cr
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--out", type=Path, default=Path("pictures"), help="folder for the picture")
 parser.add_argument("--nodes", type=int, default=5_000)
-parser.add_argument("--epochs", type=int, default=200)
+parser.add_argument("--detector", default="auto", help="`linear` is quicker")
 args = parser.parse_args()
 
 # A generated network of accounts that pay each other. A fifth of them have been investigated; 5% are fraud.
 graph = cr.make_transactions(num_nodes=args.nodes, labelled_share=0.2, seed=0)
 
-# Trains and calibrates on the same labels. A dozen dense attributes want a firmer penalty than the default, which is
-# the paper's for thousands of sparse words.
-clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=args.epochs, weight_decay=5e-3), seed=0).fit(graph)
+# Fits several detectors, weighs them by what they say of labels that they did not see, and calibrates on the same.
+clf = cr.RareCategoryClassifier(args.detector, seed=0).fit(graph)
+print({name: round(weight, 2) for name, weight in clf.weights_.items()})
 p = clf.predict_proba(graph)[:, clf.rare_class_]
 print(f"{graph.num_nodes} accounts, {graph.known.size} labelled; {p.sum():.0f} expected to be fraud")
 
@@ -29,8 +29,10 @@ first = {name: queue.take(queue.action == name).take(slice(1)) for name in ("ale
 for row in (row for part in first.values() for row in part):
     print(f"{row['id']}: {row['action']}. {row['reason']}")
 
-# Which labels pull the probability of the account to look at, and how far?
+# Which columns made the probability of the account to look at, as shares of its logit, and which labels pull it?
 why = clf.explain(graph, int(first["review"].node[0]))
+for column, share in zip(why.column[:3], why.share[:3], strict=True):
+    print(f"    {column}: {share:+.2f}")
 for node, label, pull in zip(why.labelled_node[:3], why.label[:3], why.pull[:3], strict=True):
     print(f"    {graph.ids[node]} ({graph.class_names[label]}): {pull:+.3f}")
 

@@ -18,7 +18,7 @@ from calirare.plots.style import BLUE, GUIDE, VERMILION, new_figure, styled
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--out", type=Path, default=Path("pictures"), help="folder for the picture")
 parser.add_argument("--nodes", type=int, default=3_000)
-parser.add_argument("--epochs", type=int, default=200)
+parser.add_argument("--detector", default="linear", help="quick to refit; `auto` chooses")
 parser.add_argument("--rounds", type=int, default=5)
 parser.add_argument("--reviews", type=int, default=60, help="reviews in each round")
 args = parser.parse_args()
@@ -34,10 +34,7 @@ rare_share = graph.rare_share
 
 
 def refit(y: np.ndarray) -> cr.RareCategoryClassifier:
-    clf = cr.RareCategoryClassifier(
-        detector=cr.detectors.GCN(epochs=args.epochs, weight_decay=5e-3), rare_share=rare_share, seed=0
-    )
-    return clf.fit(graph.with_labels(y))
+    return cr.RareCategoryClassifier(args.detector, rare_share=rare_share, seed=0).fit(graph.with_labels(y))
 
 
 def by_triage(clf: cr.RareCategoryClassifier, asked: np.ndarray) -> np.ndarray:

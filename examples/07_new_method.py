@@ -76,7 +76,9 @@ def main(folder: str | Path, *, epochs: int = 200, seeds: int = 3, jobs: int = -
         epochs=epochs,
     )
     results = run_grid(grid, folder, jobs=jobs)
-    write_pages(results, folder, [make_section(results, "calibration", entries)], f"python {Path(__file__).name} {folder}")
+    write_pages(
+        results, folder, [make_section(results, "calibration", entries)], f"python {Path(__file__).name} {folder}"
+    )
     print(Path(folder, "results.md").read_text())
     return results.rows
 

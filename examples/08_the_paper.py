@@ -12,7 +12,7 @@ from calirare.benchmark import run_grid
 from calirare.benchmark.comparison import comparison_table
 from calirare.benchmark.figures import Request, draw
 from calirare.benchmark.formats import to_markdown
-from calirare.benchmark.pages import make_part
+from calirare.benchmark.pages import make_section
 from calirare.benchmark.planning import choose_datasets, choose_entries, make_grid
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -28,9 +28,9 @@ entries = choose_entries("calibration", args.methods)
 grid = make_grid(datasets=sources, entries=entries, labels=(20,), seeds=args.seeds, epochs=args.epochs)
 results = run_grid(grid, args.out / "08_the_paper", jobs=1)  # stopped and started again, it goes on where it was
 
-part = make_part(results, "calibration", entries)
-print(to_markdown(next(table for table in part.tables if table.name == f"calibration-{sources[0].name}-20")))
-print(to_markdown(comparison_table(part.book, "calibration", sources[0])))
+section = make_section(results, "calibration", entries)
+print(to_markdown(next(table for table in section.tables if table.name == f"calibration-{sources[0].name}-20")))
+print(to_markdown(comparison_table(section.book, "calibration", sources[0])))
 
 request = Request(folder=args.out / "08_the_paper", dataset=args.dataset, settings=grid.settings)
 for path in draw("reliability_rare", request, ["png"]):

@@ -19,7 +19,7 @@ from calirare.persistence.folder import load_graph
 run = CliRunner().invoke
 few_or_thousands = few_or_many(8, 150)
 TABLES = sorted((Path(__file__).parents[1] / "data" / "tables" / "corpus").glob("*"))
-QUICK = ["--epochs", "1", "--hidden", "2"]
+QUICK = ["--detector", "gcn", "--epochs", "1", "--hidden", "2"]
 
 numbers = st.sampled_from(
     [
@@ -50,7 +50,8 @@ texts = st.sampled_from(
 )
 FIT = {
     "--label": texts, "--rare": texts, "--method": st.sampled_from(["jackknife", "temperature", "isotonic", "x", ""]),
-    "--prior": texts, "--rare-share": numbers, "--backbone": st.sampled_from(["gcn", "sage", "", "GCN"]), "--hidden": numbers,
+    "--prior": texts, "--rare-share": numbers, "--detector": st.sampled_from(["gcn", "sage", "linear", "", "GCN"]),
+    "--hidden": numbers,
     "--epochs": small, "--weight-decay": numbers, "--val-share": numbers, "--decisions": texts, "--seed": numbers,
     "--device": st.sampled_from(["cpu", "auto", "cuda", "meta", "", "cpu:9", "mps"]), "--id": texts, "--source": texts,
     "--target": texts, "--weight": texts, "--type": st.sampled_from(["", "=", "a=b", "night_share=ignore", "is_fraud=numeric"]),

@@ -16,7 +16,7 @@ import calirare as cr
 from calirare.cli.main import app
 
 run = CliRunner().invoke
-QUICK = ["--epochs", "5"]
+QUICK = ["--detector", "gcn", "--epochs", "5", "--weight-decay", "0.005"]
 
 
 def fit_words(tables, out, *more):
@@ -25,7 +25,7 @@ def fit_words(tables, out, *more):
 
 def test_the_model_is_the_one_that_python_fits(tables, tmp_path):
     out = tmp_path / "model"
-    more = ["--method", "uncalibrated", "--hidden", "8", "--seed", "3", "--weight-decay", "0.001", "--backbone", "sage"]
+    more = ["--method", "uncalibrated", "--hidden", "8", "--seed", "3", "--weight-decay", "0.001", "--detector", "sage"]
     assert run(app, fit_words(tables, out, *more)).exit_code == 0
     graph = cr.read_tables(*tables, label="is_fraud", rare="yes")
     own = cr.RareCategoryClassifier(
@@ -62,7 +62,8 @@ def test_val_share_sets_labels_aside(tables, tmp_path, network):
         ({"--label": "is_frod"}, "did you mean 'is_fraud'"),
         ({"--rare": "maybe"}, "rare must be one of the values in column 'is_fraud': ['no', 'yes']; got 'maybe'"),
         ({"--method": "magic"}, "method must be one of"),
-        ({"--backbone": "gnc"}, "gcn"),
+        ({"--detector": "gnc"}, "gcn"),
+        ({"--detector": "linear"}, "--epochs is for networks"),
         ({"--prior": "flat"}, "prior must be"),
         ({"--epochs": "0"}, "epochs must be"),
         ({"--epochs": "many"}, "Invalid value for '--epochs'"),

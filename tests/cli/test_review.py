@@ -49,10 +49,8 @@ def fit_words(folder, out):
         "yes",
         "--out",
         str(out),
-        "--epochs",
-        "5",
-        "--hidden",
-        "4",
+        "--detector",
+        "linear",
         "--json",
     ]
 

@@ -49,7 +49,7 @@ def test_a_spreadsheet_does_not_run_the_ids(network, tmp_path):
 
     ids = np.array([f"=1+{i}" for i in range(network.num_nodes)], dtype=object)
     nodes, edges = write_tables(replace(network, node_ids=ids), tmp_path, format="parquet")
-    words = [str(nodes), str(edges), "--label", "is_fraud", "--rare", "yes", "--epochs", "5"]
+    words = [str(nodes), str(edges), "--label", "is_fraud", "--rare", "yes", "--detector", "linear"]
     assert run(app, ["fit", *words, "--out", str(tmp_path / "model")]).exit_code == 0
     out = tmp_path / "queue.csv"
     answer = run(app, ["triage", str(tmp_path / "model"), str(nodes), str(edges), "--out", str(out)])

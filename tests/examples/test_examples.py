@@ -10,12 +10,12 @@ import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SMALL = {
-    "01_quick_start": ["--nodes", "600", "--epochs", "10"],
-    "02_your_tables": ["--nodes", "500", "--epochs", "10"],
-    "03_compare_calibrators": ["--nodes", "600", "--epochs", "4"],
+    "01_quick_start": ["--nodes", "600", "--detector", "linear"],
+    "02_your_tables": ["--nodes", "500", "--detector", "linear"],
+    "03_compare_calibrators": ["--nodes", "600", "--epochs", "4", "--methods", "uncalibrated", "platt", "jackknife"],
     "04_calibrate_your_model": ["--nodes", "800", "--epochs", "20"],
-    "05_triage_with_costs": ["--nodes", "600", "--epochs", "10"],
-    "06_review_loop": ["--nodes", "600", "--epochs", "5", "--rounds", "2", "--reviews", "20"],
+    "05_triage_with_costs": ["--nodes", "600", "--detector", "linear"],
+    "06_review_loop": ["--nodes", "600", "--rounds", "2", "--reviews", "20"],
     "07_new_method": ["--epochs", "5", "--seeds", "1"],
     "08_the_paper": ["--epochs", "3", "--seeds", "1", "--methods", "uncalibrated,jackknife"],
 }

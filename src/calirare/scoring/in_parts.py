@@ -75,7 +75,7 @@ def score_in_parts(
     """Write the table of `score_table` for Parquet tables of any size, equal to it up to rounding.
 
     Args:
-        classifier: Fitted on tables, with one of the backbones that calirare names, and a calibrator that does not look
+        classifier: Fitted on tables, with one of the networks that calirare names, and a calibrator that does not look
             at the graph.
         nodes: A Parquet file, a folder of shards, or a pattern such as `nodes-*.parquet`.
         edges: The same for the edges.

@@ -12,6 +12,7 @@ import pytest
 import calirare
 
 PROMISED = {
+    "detectors",
     "read_tables",
     "from_pyg",
     "load_benchmark",

@@ -5,7 +5,6 @@ import logging
 import numpy as np
 import pytest
 import torch
-from calirare.detectors.networks.backbone import ModuleBackbone
 from graph_cases import exact_inputs, random_weights, small_graph
 from leave_one_out import centred, changes, jacobian, parameter_steps, retrain_without
 from torch import nn
@@ -13,6 +12,7 @@ from torch import nn
 from calirare.detectors.networks.gat import GAT
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.gin import GIN
+from calirare.detectors.networks.module import ModuleNetwork
 from calirare.detectors.networks.objectives.calirare import left_out_changes
 from calirare.detectors.networks.sage import GraphSAGE
 from calirare.detectors.networks.task import Task
@@ -43,7 +43,7 @@ MODELS = {
     "gat": lambda c: GAT(7, c, hidden=3, heads=2),
     "gin": lambda c: GIN(7, c, hidden=4),
     "sage": lambda c: GraphSAGE(7, c, hidden=4),
-    "own": lambda c: ModuleBackbone(_Own(c), c),
+    "own": lambda c: ModuleNetwork(_Own(c), c),
 }
 
 
@@ -219,7 +219,7 @@ def test_newton_follows_real_retraining_better_than_plain_influence():
     graph = small_graph(2, sparse=False, num_nodes=60)
     inputs, nodes = exact_inputs(graph), np.arange(24)
     y, weights, decay = graph.y[nodes], np.full(24, 1 / 24), 1e-2
-    model = ModuleBackbone(_Logistic(), 2).double()
+    model = ModuleNetwork(_Logistic(), 2).double()
     trained, theta = retrain_without(model, inputs, nodes, y, weights, decay, row=None)
     with torch.no_grad():
         nn.utils.vector_to_parameters(theta, model.parameters())

@@ -8,6 +8,9 @@ import torch
 
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import GraphInputs
+from calirare.detectors import detectors
+
+NETWORKS = ("gcn", "gat", "gin", "sage")
 
 
 def small_graph(num_classes=2, *, num_nodes=30, num_features=7, sparse=True, weighted=False, seed=0):
@@ -24,6 +27,11 @@ def small_graph(num_classes=2, *, num_nodes=30, num_features=7, sparse=True, wei
         edge_weight=generator.uniform(0.5, 2.0, edge_index.shape[1]) if weighted else None,
         class_names=tuple(f"class {c}" for c in range(num_classes)),
     )
+
+
+def make_network(name, num_features, num_classes, **arguments):
+    """The torch module of a network detector, its weights drawn from torch's random state."""
+    return detectors()[name](**arguments).make(num_features, num_classes)
 
 
 def exact_inputs(graph):

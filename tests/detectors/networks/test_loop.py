@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from calirare.detectors.networks.backbone import make_backbone
-from graph_cases import small_graph
+from graph_cases import make_network, small_graph
 
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.networks.loop import seeded, train
@@ -21,7 +20,7 @@ def _task(name="gcn", *, nodes=None, seed=0, dropout=0.5):
     graph = small_graph(2)
     nodes = np.arange(20) if nodes is None else nodes
     with seeded(seed, CPU):
-        model = make_backbone(name, 7, 2, hidden=8, dropout=dropout)
+        model = make_network(name, 7, 2, hidden=8, dropout=dropout)
     y = graph.y[nodes]
     return Task.make(model, GraphInputs(graph), nodes, y, node_weights(y, 2), num_classes=2, weight_decay=5e-4)
 
@@ -141,34 +140,3 @@ def test_a_loss_that_is_no_number_stops():
 
     with pytest.raises(NumericalError, match="the loss became nan in epoch 3"):
         train(_task(), Broken(), epochs=9, lr=0.01, seed=0)
-
-
-def test_stopping_decay_is_the_mean_root_of_adam_s_squared_gradients_per_path():
-    task, lr, epochs, beta = _task(dropout=0.0), 0.02, 6, 0.999
-    squares = []
-
-    class Recording(CrossEntropy):
-        def loss(self, task, epoch):
-            value = super().loss(task, epoch)
-            parameters = list(task.model.parameters())
-            gradients = torch.autograd.grad(value, parameters, retain_graph=True)
-            decayed = [g + task.weight_decay * p.detach() for g, p in zip(gradients, parameters, strict=True)]
-            squares.append(torch.cat([g.reshape(-1) for g in decayed]).double().square())
-            return value
-
-    history = train(task, Recording(), epochs=epochs, lr=lr, seed=0)
-    weights = torch.tensor([(1 - beta) * beta ** (epochs - 1 - t) for t in range(epochs)], dtype=torch.float64)
-    mean_square = (weights[:, None] * torch.stack(squares)).sum(0) / (1 - beta**epochs)
-    assert history.stopping_decay == pytest.approx(float(mean_square.sqrt().mean()) / (lr * epochs), rel=1e-4)
-
-
-def test_stopping_decay_counts_the_steps_to_the_restored_epoch():
-    task, nodes = _task(dropout=0.0), np.arange(20, 30)
-    graph = small_graph(2)
-    y = graph.y[nodes]
-    watched = Task.make(task.model, task.inputs, nodes, 1 - y, node_weights(1 - y, 2), num_classes=2, weight_decay=5e-4)
-    history = train(task, CrossEntropy(), epochs=60, lr=0.05, seed=0, validation=watched, patience=5)
-    assert history.best_epoch is not None and history.best_epoch + 1 < len(history.loss)
-    whole, steps = _task(dropout=0.0), len(history.loss)
-    run_on = train(whole, CrossEntropy(), epochs=steps, lr=0.05, seed=0)
-    assert history.stopping_decay == pytest.approx(run_on.stopping_decay * steps / (history.best_epoch + 1))

@@ -17,9 +17,9 @@ from calirare.errors import InputError
 NODES = np.arange(12)
 
 
-def _task(num_classes=2, *, dropout=0.0, backbone=GCN, sparse=True, weight_decay=1e-2):
+def _task(num_classes=2, *, dropout=0.0, network=GCN, sparse=True, weight_decay=1e-2):
     graph = small_graph(num_classes, sparse=sparse)
-    model = random_weights(backbone(7, num_classes, hidden=5, dropout=dropout)).train()
+    model = random_weights(network(7, num_classes, hidden=5, dropout=dropout)).train()
     y = graph.y[NODES]
     weights = node_weights(y, num_classes)
     return Task.make(model, exact_inputs(graph), NODES, y, weights, num_classes=num_classes, weight_decay=weight_decay)
@@ -136,8 +136,8 @@ def test_mixup_by_a_loop_over_pairs(monkeypatch):
 
 
 def test_mixup_mixes_inside_the_gcn_only():
-    with pytest.raises(InputError, match="backbone 'gcn'"):
-        MixUp().loss(_task(backbone=GIN), 0)
+    with pytest.raises(InputError, match="use detector='gcn'"):
+        MixUp().loss(_task(network=GIN), 0)
 
 
 def test_calirare_without_trade_off_is_cross_entropy():

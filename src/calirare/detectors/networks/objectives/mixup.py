@@ -30,7 +30,7 @@ class MixUp:
     def loss(self, task: Task, epoch: int) -> Tensor:
         model, inputs = task.model, task.inputs
         if not isinstance(model, GCN):
-            raise InputError("method 'mixup' mixes inside the layers of backbone 'gcn'; choose that backbone.")
+            raise InputError("method 'mixup' mixes inside the layers of the GCN; use detector='gcn'.")
         order = torch.randperm(len(task.nodes), device=task.nodes.device)
         share = float(torch.distributions.Beta(self.concentration, self.concentration).sample())
         here, there = task.nodes, task.nodes[order]

@@ -1,17 +1,19 @@
-"""Backbones against PyG's convolutions with the same weights, and against themselves on other forms of the input."""
+"""Networks against PyG's convolutions with the same weights, and against themselves on other forms of the input."""
 
 import numpy as np
 import pytest
 import torch
-from calirare.detectors.networks.backbone import BACKBONES, ModuleBackbone, make_backbone
-from graph_cases import exact_inputs, random_weights, small_graph
+from graph_cases import NETWORKS, exact_inputs, make_network, random_weights, small_graph
 from torch import nn
 from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
 
 from calirare.detectors.networks.gat import GAT
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.gin import GIN
+from calirare.detectors.networks.members import Module
+from calirare.detectors.networks.module import ModuleNetwork
 from calirare.detectors.networks.sage import GraphSAGE
+from calirare.detectors.registry import make_detector
 from calirare.errors import InputError
 from calirare.influence.model import evaluating, predict_logits
 
@@ -67,11 +69,11 @@ def _pyg_gat(model, x, edges):
 
 @pytest.mark.parametrize("sparse", [True, False])
 @pytest.mark.parametrize(
-    ("backbone", "reference"), [(GIN, _pyg_gin), (GraphSAGE, _pyg_sage), (GAT, _pyg_gat)], ids=["gin", "sage", "gat"]
+    ("network", "reference"), [(GIN, _pyg_gin), (GraphSAGE, _pyg_sage), (GAT, _pyg_gat)], ids=["gin", "sage", "gat"]
 )
-def test_equals_pyg_with_the_same_weights(backbone, reference, sparse):
+def test_equals_pyg_with_the_same_weights(network, reference, sparse):
     graph = small_graph(3, sparse=sparse)
-    model, inputs = random_weights(backbone(7, 3, hidden=5)), exact_inputs(graph)
+    model, inputs = random_weights(network(7, 3, hidden=5)), exact_inputs(graph)
     x = torch.from_numpy(small_graph(3, sparse=False).x).double()
     with torch.no_grad():
         torch.testing.assert_close(model(inputs), reference(model, x, inputs.edge_index), atol=1e-10, rtol=0)
@@ -103,10 +105,10 @@ def test_edge_weights_enter_sums_and_means():
     np.testing.assert_allclose(inputs.self_weight.numpy(), scale**2, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", BACKBONES)
+@pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_dense_and_sparse_features_give_the_same(name, weighted):
-    model = random_weights(make_backbone(name, 7, 2, hidden=5, dropout=0.5))
+    model = random_weights(make_network(name, 7, 2, hidden=5, dropout=0.5))
     answers = [
         predict_logits(model, exact_inputs(small_graph(2, sparse=sparse, weighted=weighted)))
         for sparse in (True, False)
@@ -114,9 +116,9 @@ def test_dense_and_sparse_features_give_the_same(name, weighted):
     torch.testing.assert_close(*answers, atol=1e-12, rtol=0)
 
 
-@pytest.mark.parametrize("name", BACKBONES)
+@pytest.mark.parametrize("name", NETWORKS)
 def test_gradients_agree_with_finite_differences(name):
-    model, inputs = random_weights(make_backbone(name, 7, 2, hidden=3, dropout=0.5)), exact_inputs(small_graph(2))
+    model, inputs = random_weights(make_network(name, 7, 2, hidden=3, dropout=0.5)), exact_inputs(small_graph(2))
     names, values = zip(*model.named_parameters(), strict=True)
 
     def logits(*parameters):
@@ -125,9 +127,9 @@ def test_gradients_agree_with_finite_differences(name):
     assert torch.autograd.gradcheck(logits, tuple(value.detach().requires_grad_() for value in values), fast_mode=True)
 
 
-@pytest.mark.parametrize("name", BACKBONES)
+@pytest.mark.parametrize("name", NETWORKS)
 def test_dropout_only_while_training(name):
-    model, inputs = random_weights(make_backbone(name, 7, 2, hidden=5, dropout=0.5)), exact_inputs(small_graph(2))
+    model, inputs = random_weights(make_network(name, 7, 2, hidden=5, dropout=0.5)), exact_inputs(small_graph(2))
     torch.testing.assert_close(predict_logits(model.train(), inputs), model.eval()(inputs).detach(), atol=0, rtol=0)
     model.train()
     with torch.random.fork_rng():
@@ -154,7 +156,7 @@ class _WeightedModule(_PlainModule):
 
 def test_a_users_module_is_copied_and_called_with_what_the_graph_has():
     module = _WeightedModule().double()
-    model = make_backbone(module, 7, 2, hidden=16, dropout=0.5)
+    model = Module(module).make(7, 2)
     assert model.module is not module
     plain, weighted = (exact_inputs(small_graph(2, sparse=False, weighted=w)) for w in (False, True))
     expected = module(plain.x, plain.edge_index)
@@ -164,13 +166,13 @@ def test_a_users_module_is_copied_and_called_with_what_the_graph_has():
     torch.testing.assert_close(model(sparse), expected)
 
 
-def test_wrong_backbones_are_refused():
-    with pytest.raises(InputError, match="backbone must be one of .* did you mean 'gin' or 'gcn'"):
-        make_backbone("gnc", 7, 2, hidden=16, dropout=0.5)
+def test_wrong_networks_are_refused():
+    with pytest.raises(InputError, match="detector must be one of .* did you mean 'gin' or 'gcn'"):
+        make_detector("gnc")
 
     class Flat(_PlainModule):
         def forward(self, x, edge_index):
             return super().forward(x, edge_index)[:, 0]
 
     with pytest.raises(InputError, match=r"logits of shape \(30, 2\), .* got torch.float64 of shape \(30,\)"):
-        ModuleBackbone(Flat().double(), 2)(exact_inputs(small_graph(2, sparse=False)))
+        ModuleNetwork(Flat().double(), 2)(exact_inputs(small_graph(2, sparse=False)))

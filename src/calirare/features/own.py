@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from calirare.data.graph import RareGraph
 from calirare.errors import InputError
+from calirare.features.structure import neighbours
 from calirare.features.words import directions, learn_directions
 
 WIDE = 128
@@ -38,7 +39,7 @@ class OwnPlan:
     def learn(cls, graph: RareGraph, seed: int) -> OwnPlan:
         names = unique_names(graph.feature_names or [f"attribute {k}" for k in range(graph.num_features)])
         wide = graph.num_features > WIDE
-        basis = learn_directions(graph.x, seed) if wide and graph.num_nodes > 1 else None
+        basis = learn_directions(graph.x, neighbours(graph), seed) if wide and graph.num_nodes > 1 else None
         kinds = () if graph.node_type is None else graph.node_type_names
         return cls(tuple(names), wide and sp.issparse(graph.x), basis, kinds)
 

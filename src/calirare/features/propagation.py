@@ -72,14 +72,16 @@ def whose_column(name: str, group: ColumnGroup, types: Sequence[str]) -> Whose |
     return "main" if is_main(name) else "detail"
 
 
-def plan_parts(whose: Sequence[Whose | None], directed: bool, types: Sequence[str]) -> tuple[Part, ...]:
+def plan_parts(
+    whose: Sequence[Whose | None], directed: bool, types: Sequence[str], spread_of_own: bool = True
+) -> tuple[Part, ...]:
     """The parts whose columns fit into `MOST_COLUMNS` with the node's `whose` own ones, most needed first.
 
     1. Means of own columns, 2. means of main columns, over incoming and outgoing neighbours (undirected: over all):
     these are always there. Then, each if there is room: 3. own over all neighbours, 4. own two steps away, 5. spread
     of own, 6. means of details, 7. main two steps away, 8. main over all neighbours, 9. own and main over the
     neighbours by single edge types, 10. details over all neighbours, 11. details two steps away, 12. spread of main,
-    13. spread of details.
+    13. spread of details. Without 5 if not `spread_of_own`: the spread of a direction of words says nothing.
     """
     relations = RELATIONS if directed else RELATIONS[:1]
     few = list(types) if len(types) <= MOST_TYPES_APART else []
@@ -89,7 +91,9 @@ def plan_parts(whose: Sequence[Whose | None], directed: bool, types: Sequence[st
         for relation in relations
         for statistic in _STATISTICS
         for mine in _WHOSE
-        if mine in whose and not (type and (statistic != "mean" or mine == "detail"))
+        if mine in whose
+        and not (type and (statistic != "mean" or mine == "detail"))
+        and not (statistic == "spread" and mine == "own" and not spread_of_own)
     ]
     room, kept = MOST_COLUMNS - len(whose), set()
     for level in range(1, 14):

@@ -74,7 +74,8 @@ class ColumnRecipe:
         if not kept.names:  # nothing varies: a column is needed all the same
             kept.add("degree", "structure", np.zeros(graph.num_nodes, dtype=np.float32), whatever=True)
         first, whose = _propagated(kept.names, kept.groups, own, edges)
-        parts = plan_parts(whose, edges is not None and edges.directed, edges.types if edges else ())
+        directed, types = (False, ()) if edges is None else (edges.directed, edges.types)
+        parts = plan_parts(whose, directed, types, spread_of_own=own.basis is None)
         count = len(kept.names)
         values = kept.matrix(count + sum(whose.count(part.whose) for part in parts))
         base, means = np.ascontiguousarray(values[:, first:count]), np.array(kept.means[first:])

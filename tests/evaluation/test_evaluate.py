@@ -34,9 +34,7 @@ def split(graph):
 
 @pytest.fixture(scope="module")
 def clf(graph, split):
-    return cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=60, weight_decay=5e-3, hidden=8)).fit(
-        graph, split
-    )
+    return cr.RareCategoryClassifier(detector="linear").fit(graph, split)
 
 
 def test_test_nodes_judge_where_there_are_some(clf, graph, split):
@@ -64,11 +62,19 @@ def test_given_nodes_that_trained_the_model_are_judged_without_their_label(clf, 
 
 
 def test_labels_that_were_read_never_judge_as_if_they_were_not(graph):
-    plain = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=20, hidden=8)).fit(graph)
+    plain = cr.RareCategoryClassifier(detector="linear").fit(graph)
     found = evaluate(plain, graph, num_resamples=0)
     assert found.evidence.source == "left_out"
     np.testing.assert_allclose(found.evidence.after, plain.predict_left_out())
     assert np.isin(found.evidence.nodes, read_nodes(plain, graph)).all()
+
+
+def test_the_estimator_gives_the_same_numbers(clf, graph, split):
+    found, judged = clf.evaluate(graph, num_resamples=5, budget=10), evaluate(clf, graph, num_resamples=5, budget=10)
+    assert dict(found) == dict(judged.after) and found.num_nodes == split.test.size
+    assert "recall_at_budget" in found and "Recall within the budget" in repr(found)
+    with pytest.raises(KeyError, match="did you mean 'brier_score'"):
+        found["brier"]
 
 
 def test_another_graph_judges_by_all_its_labels(clf):

@@ -101,7 +101,7 @@ def test_without_test_labels_the_left_out_ones_judge(graph, split):
     y = np.full(graph.num_nodes, -1)
     y[split.train] = graph.y[split.train]
     graph = graph.with_labels(y)
-    blind = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=20)).fit(graph)
+    blind = cr.RareCategoryClassifier(detector="linear").fit(graph)
     contents = gather(blind, graph, num_resamples=10)
     assert contents.evaluation.evidence.source == "left_out"
     assert contents.evaluation.evidence.y.size == split.train.size
@@ -110,7 +110,7 @@ def test_without_test_labels_the_left_out_ones_judge(graph, split):
 
 
 def test_balanced_probabilities_are_reported_without_decisions(graph, split):
-    balanced = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=20), prior="balanced").fit(graph, split)
+    balanced = cr.RareCategoryClassifier(detector="linear", prior="balanced").fit(graph, split)
     contents = gather(balanced, graph, num_resamples=10)
     assert contents.queue is None
     words = Page(render(contents, rows=3, plotly="")).words
@@ -118,7 +118,7 @@ def test_balanced_probabilities_are_reported_without_decisions(graph, split):
 
 
 def test_a_method_without_calibration_has_no_before(graph, split):
-    plain = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=20), method="uncalibrated").fit(graph, split)
+    plain = cr.RareCategoryClassifier(detector="linear", method="uncalibrated").fit(graph, split)
     contents = gather(plain, graph, num_resamples=10)
     page = Page(render(contents, rows=3, plotly=""))
     assert not contents.calibrates

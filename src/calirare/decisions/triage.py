@@ -16,8 +16,7 @@ from calirare.decisions.costs import ACTIONS, Costs, Decisions, Price, decide
 from calirare.decisions.forecast import CalibrationDraws, Group, forecast, groups_frame
 from calirare.decisions.wording import Wording, sets_beside, write_drivers, write_reasons
 from calirare.errors import InputError, MissingDependencyError
-from calirare.estimator.labels import ReadLabels
-from calirare.estimator.methods import get_method
+from calirare.estimator.evidence import read_nodes
 from calirare.scoring.table import name_sets
 from calirare.uncertainty.drivers import Drivers, strongest_pulls
 
@@ -211,21 +210,6 @@ def triage(
             draws=draws,
         )
     )
-
-
-def read_nodes(clf: RareCategoryClassifier, graph: RareGraph) -> np.ndarray | None:
-    """The nodes of `graph` whose labels the model has read; None where it was fitted on another graph.
-
-    The graph of the fit is known by its labels: all those that trained the model are there, at the same nodes.
-    """
-    labelled, y = clf.labelled_nodes_, clf.labelled_y_
-    if labelled.max(initial=-1) >= graph.num_nodes or not np.array_equal(graph.y[labelled], y):
-        return None
-    try:
-        read = ReadLabels.of(get_method(clf.method), graph, clf.split_, clf.seed)
-    except InputError:  # other labels of this graph are gone: it can only be told which ones trained the model
-        return np.sort(labelled)
-    return np.union1d(np.union1d(read.train_nodes, read.val_nodes), labelled)
 
 
 def wording_of(clf: RareCategoryClassifier, coverage: float, ids: np.ndarray | None = None) -> Wording:

@@ -28,11 +28,13 @@ from calirare.detectors.networks.weights import ClassCosts, node_weights
 from calirare.detectors.registry import make_detector
 from calirare.detectors.stack import Stack
 from calirare.errors import InputError, ModelFormatError, NotFittedError
+from calirare.estimator.evidence import gather_evidence
 from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import Method, get_method
 from calirare.estimator.specs import describe_detector, rebuild_detector
 from calirare.estimator.state import FittedState, from_record, make_calibrator, to_record
 from calirare.features.copies import find_copies
+from calirare.metrics import Summary
 from calirare.persistence.folder import read_folder, write_folder
 from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds
 from calirare.uncertainty.explanation import Explanation, make_explanation
@@ -419,6 +421,37 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
             raise InputError("y must hold at least one known label; all are -1.")
         right = self.predict(graph)[known] == labels[known]
         return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)[known]))
+
+    def evaluate(
+        self,
+        graph: RareGraph,
+        nodes: Any = None,
+        *,
+        budget: int | None = None,
+        coverage: float = 0.95,
+        num_resamples: int = 200,
+    ) -> Summary:
+        """Every metric with its interval, on nodes whose labels are known and did not make the answers.
+
+        Nodes whose labels trained the model are judged by what it says of each without its label. For a verdict in
+        words see `calirare.evaluation.evaluate`.
+
+        Args:
+            graph: The graph of the fit, or another one with known labels.
+            nodes: The nodes that judge, as indices or a mask. Default: the test nodes of the split, else every label that
+                the model has not read, else those that trained it.
+            budget: With it, recall within the budget is among the metrics.
+            coverage: Of the intervals.
+            num_resamples: Of the bootstrap.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> found = cr.RareCategoryClassifier(detector="linear").fit(graph).evaluate(graph, num_resamples=20)
+        >>> found.num_nodes, bool(found["roc_auc"].lower > 0.5)
+        (250, True)
+        """
+        evidence = gather_evidence(self, graph, nodes)
+        return evidence.summary(budget=budget, coverage=coverage, num_resamples=num_resamples, seed=self._seed())
 
     def predict_interval(self, graph: RareGraph, coverage: float = 0.9) -> Intervals:
         """Of the nodes that score like each one, what share is rare, and how well do the labels pin that down?

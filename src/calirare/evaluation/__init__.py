@@ -3,7 +3,7 @@
 `evaluate` gathers the evidence, computes every metric with its interval, and says in words how far to trust the model.
 """
 
-from calirare.evaluation.evidence import Evidence
+from calirare.estimator.evidence import Evidence
 from calirare.evaluation.judgement import Evaluation, evaluate
 from calirare.evaluation.verdict import Verdict
 

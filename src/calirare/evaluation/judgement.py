@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calirare.data.graph import RareGraph
-from calirare.evaluation.evidence import Evidence, gather_evidence
+from calirare.estimator.evidence import Evidence, gather_evidence
 from calirare.evaluation.verdict import Verdict, judge
-from calirare.metrics import Summary, summary
+from calirare.metrics import Summary
 from calirare.plots import reliability, scores
 from calirare.plots.tables import Frame
 
@@ -96,7 +96,7 @@ def evaluate(
     Args:
         clf: Fitted.
         graph: The graph it was fitted on, or another one with known labels.
-        nodes, among: Which labels may judge; see `calirare.evaluation.evidence.gather_evidence`.
+        nodes, among: Which labels may judge; see `calirare.estimator.evidence.gather_evidence`.
         budget: With it, recall within the budget is among the metrics.
         coverage: Of the metrics' intervals.
         num_resamples: Of the bootstrap.
@@ -111,19 +111,8 @@ def evaluate(
     evidence = gather_evidence(clf, graph, nodes, among=among)
     size = None if budget is None else min(budget, evidence.y.size)
     wanted = None if only is None else dict.fromkeys([*only, "average_precision", "negative_log_likelihood"])
-    before, after = (
-        summary(
-            evidence.y,
-            probabilities,
-            evidence.rare_class,
-            predicted=evidence.predicted,
-            budget=size,
-            coverage=coverage,
-            num_resamples=draws,
-            seed=clf.seed,
-            only=wanted,
-        )
-        for probabilities, draws in ((evidence.before, 0), (evidence.after, num_resamples))
-    )
+    options: dict[str, Any] = {"budget": size, "coverage": coverage, "seed": clf.seed, "only": wanted}
+    before = evidence.summary(before=True, num_resamples=0, **options)
+    after = evidence.summary(num_resamples=num_resamples, **options)
     share = float(clf.shares_[clf.rare_class_])
     return Evaluation(evidence, before, after, judge(evidence, before, after, share))

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from calirare.evaluation.evidence import Evidence, Source
+from calirare.estimator.evidence import Evidence, Source
 from calirare.metrics import METRICS, Summary
 from calirare.metrics.summary import say
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from calirare.data.arrays import as_array
 from calirare.data.graph import RareGraph
-from calirare.decisions.triage import read_nodes
-from calirare.errors import LabelError
+from calirare.errors import InputError, LabelError
+from calirare.estimator.labels import ReadLabels
+from calirare.estimator.methods import get_method
+from calirare.metrics import Summary, summary
 
 if TYPE_CHECKING:
     from calirare.estimator.classifier import RareCategoryClassifier
@@ -54,6 +56,11 @@ class Evidence:
         """Whether before and after differ."""
         return not np.array_equal(self.before, self.after)
 
+    def summary(self, *, before: bool = False, **options: Any) -> Summary:
+        """Every metric, after calibration or before it; see `calirare.metrics.summary` for the options."""
+        table = self.before if before else self.after
+        return summary(self.y, table, self.rare_class, predicted=self.predicted, **options)
+
     def say(self) -> str:
         """Which nodes these are, in words."""
         words = {
@@ -62,6 +69,21 @@ class Evidence:
             "both": "; those that trained the model are judged without their label",
         }[self.source]
         return f"{self.y.size:,} nodes{'' if self.source == 'both' else ' '}{words}"
+
+
+def read_nodes(clf: RareCategoryClassifier, graph: RareGraph) -> np.ndarray | None:
+    """The nodes of `graph` whose labels the model has read; None where it was fitted on another graph.
+
+    The graph of the fit is known by its labels: all those that trained the model are there, at the same nodes.
+    """
+    labelled, y = clf.labelled_nodes_, clf.labelled_y_
+    if labelled.max(initial=-1) >= graph.num_nodes or not np.array_equal(graph.y[labelled], y):
+        return None
+    try:
+        read = ReadLabels.of(get_method(clf.method), graph, clf.split_, clf.seed)
+    except InputError:  # other labels of this graph are gone: it can only be told which ones trained the model
+        return np.sort(labelled)
+    return np.union1d(np.union1d(read.train_nodes, read.val_nodes), labelled)
 
 
 def gather_evidence(
@@ -104,26 +126,28 @@ def _collect(clf: RareCategoryClassifier, graph: RareGraph, unread: np.ndarray, 
     if unread.size:
         predicted = np.searchsorted(clf.classes_, clf.predict(graph)[unread])
         pieces.append(
-            (unread, graph.y[unread], _before(clf, graph)[unread], clf.predict_proba(graph)[unread], predicted)
+            (
+                unread,
+                graph.y[unread],
+                clf.predict_uncalibrated(graph)[unread],
+                clf.predict_proba(graph)[unread],
+                predicted,
+            )
         )
     if rows.size:
         after = clf.predict_left_out()[rows]
         pieces.append(
-            (clf.labelled_nodes_[rows], clf.labelled_y_[rows], _before_left_out(clf)[rows], after, after.argmax(axis=1))
+            (
+                clf.labelled_nodes_[rows],
+                clf.labelled_y_[rows],
+                clf.left_out_uncalibrated()[rows],
+                after,
+                after.argmax(axis=1),
+            )
         )
     source: Source = "both" if len(pieces) == 2 else "unread" if unread.size else "left_out"
     nodes, y, before, after, predicted = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
     return Evidence(source, nodes, y, before, after, predicted, int(clf.rare_class_))
-
-
-def _before(clf: RareCategoryClassifier, graph: RareGraph) -> np.ndarray:
-    """`(N, C)` what the detector says, before calibration."""
-    return clf.predict_uncalibrated(graph)
-
-
-def _before_left_out(clf: RareCategoryClassifier) -> np.ndarray:
-    """`(n, C)` the same of each labelled node without its label."""
-    return clf.left_out_uncalibrated()
 
 
 def _indices(nodes: Any, num_nodes: int) -> np.ndarray:

@@ -33,7 +33,10 @@ def positions(ids: pl.Series, ends: pl.Series) -> np.ndarray:
 def read_amlsim(folder: Path) -> cr.RareGraph:
     nodes, edges = pl.read_csv(folder / "nodes.csv"), pl.read_csv(folder / "edges.csv")
     source, target = (positions(nodes["nodeid"], edges[end]) for end in ("sourceNodeId", "targetNodeId"))
-    columns = tuple(EdgeColumn(name, "number", edges[name].to_numpy()) for name in ("value", "time"))
+    columns = (
+        EdgeColumn("value", "number", edges["value"].to_numpy()),
+        EdgeColumn("time", "time", edges["time"].to_numpy()),  # steps 1, 2, 3, …
+    )
     return cr.RareGraph(
         x=nodes.select("init_balance").to_numpy(),  # fraudStep gives the label away
         feature_names=("init_balance",),

@@ -79,6 +79,16 @@ def test_the_latest_of_several_is_their_mean_whatever_their_order():
         assert columns["value, last of outgoing"][0] == 2.0 and columns["value, last of incoming"][1] == 1.0
 
 
+def test_times_are_days_of_a_clock_or_steps():
+    days = np.array([0.0, 1.0, 4.0])
+    for origin, length, name in ((1.6e9, 86_400.0, "time in days"), (1.0, 1.0, "time")):
+        time = EdgeColumn("time", "time", origin + length * days)
+        table = EdgeTable(np.zeros(3, int), np.ones(3, int), (time,))
+        columns = edge_columns(table, plan_edges(table), 2)
+        assert columns[f"{name}, span of outgoing"][0] == 4 and columns[f"{name}, mean gap of outgoing"][0] == 2
+        assert columns[f"{name}, first of outgoing"][0] == 0 and columns[f"{name}, last of outgoing"][0] == 4
+
+
 def test_codes_may_change_as_long_as_names_stay():
     table, plan = odd_table(0), plan_edges(odd_table(0))
     device = next(column for column in plan.columns if column.name == "device")
@@ -126,7 +136,9 @@ def tables(max_nodes=6, max_edges=12):
         size = draw_size
         ends = hnp.arrays(np.int64, size, elements=st.integers(0, max_nodes - 1))
         number = hnp.arrays(np.float64, size, elements=st.floats(-1e12, 1e12) | st.just(np.nan) | st.just(0.0))
-        time = hnp.arrays(np.float64, size, elements=st.integers(0, 5).map(lambda day: day * 86400.0) | st.just(np.nan))
+        time = hnp.arrays(
+            np.float64, size, elements=st.integers(0, 5).map(lambda day: 1.6e9 + day * 3600.0) | st.just(np.nan)
+        )
         codes = hnp.arrays(np.int64, size, elements=st.integers(-1, 2))
         types = hnp.arrays(np.int64, size, elements=st.integers(0, 1))
         return st.tuples(ends, ends, number, time, codes, types, st.booleans(), st.booleans())

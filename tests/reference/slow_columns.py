@@ -65,8 +65,8 @@ def _column(planned, column, clock, mine, which):
         said[f"{name}, sum of {which}"] = math.fsum(values)
         low, high = "least", "greatest"
     else:
-        name, low, high = f"{planned.name} in days", "first", "last"
-        values = [(value - planned.origin) / 86_400 for value in values]
+        name, low, high = f"{planned.name} in days" if planned.in_days else planned.name, "first", "last"
+        values = [(value - planned.origin) / (86_400 if planned.in_days else 1) for value in values]
         said[f"{name}, span of {which}"] = max(values) - min(values) if values else NAN
         said[f"{name}, mean gap of {which}"] = (
             (max(values) - min(values)) / (len(values) - 1) if len(values) > 1 else NAN

@@ -4,8 +4,8 @@ For outgoing edges, incoming edges and both (of an undirected table: both alone)
 
 * `number of outgoing`; `distinct neighbours, outgoing`; `share returned, outgoing`: of those, who also point back;
 * of a number: sum, mean, spread (standard deviation), least, greatest and, where there is a time, last;
-* of a time, in days: mean, spread, first, last, span, mean gap. The first three and the last count from the earliest
-  edge at fit: seconds since 1970 would not fit into float32;
+* of a time, in days or in its own steps: mean, spread, first, last, span, mean gap. Mean, first and last count from the
+  earliest edge at fit, because float32 has no room for seconds since 1970;
 * of a category: the share of each frequent one, and how many differ where there are many.
 
 An edge from a node to itself counts as one outgoing and one incoming edge and makes no neighbour. A node without edges
@@ -132,9 +132,9 @@ def _of_number(
 
 
 def _of_time(planned: PlannedColumn, column: EdgeColumn, sides: list[EdgeGroups], directed: bool) -> Iterator[Named]:
-    days = (column.values - planned.origin) / DAY
-    name = f"{planned.name} in days"
-    for which, found in _directions([Moments.of(days, side) for side in sides], directed):
+    since = (column.values - planned.origin) / (DAY if planned.in_days else 1.0)
+    name = f"{planned.name} in days" if planned.in_days else planned.name
+    for which, found in _directions([Moments.of(since, side) for side in sides], directed):
         yield f"{name}, mean of {which}", found.mean
         yield f"{name}, spread of {which}", found.spread
         yield f"{name}, first of {which}", _finite(found.least)

@@ -13,6 +13,8 @@ MOST_CATEGORIES = 10
 """Categories of an edge column that get a share of their own; the most frequent ones."""
 MOST_TYPES = 8
 """Edge types that are summed up apart, beside all types together; the most frequent ones."""
+EARLIEST_CLOCK = 1e8
+"""Times before March 1973, in seconds, are taken for steps (1, 2, 3, … of a simulation), not for a clock."""
 MOST_OF_TYPES = 200
 """Columns of single types, about; where there would be more, only numbers, sums and means are taken by type."""
 
@@ -27,7 +29,8 @@ class PlannedColumn:
         categories: Those with a share of their own.
         diverse: A category column with more categories than that: how many differ is counted too.
         missing: Some values were missing, so their share is a column.
-        origin: Of a time: the earliest, from which days are counted.
+        origin: Of a time: the earliest, from which it is counted.
+        in_days: Of a time: counted in days; else it is in steps of unknown length, which stay.
     """
 
     name: str
@@ -36,6 +39,7 @@ class PlannedColumn:
     diverse: bool = False
     missing: bool = False
     origin: float = 0.0
+    in_days: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,8 @@ def _plan_column(column: EdgeColumn) -> PlannedColumn:
         return PlannedColumn(column.name, "category", kept, diverse, bool((column.values == MISSING).any()))
     known = column.values[~np.isnan(column.values)]
     origin = float(known.min()) if column.kind == "time" and known.size else 0.0
-    return PlannedColumn(column.name, column.kind, missing=known.size < column.values.size, origin=origin)
+    missing, in_days = known.size < column.values.size, origin >= EARLIEST_CLOCK
+    return PlannedColumn(column.name, column.kind, missing=missing, origin=origin, in_days=in_days)
 
 
 def _most_frequent(codes: np.ndarray, names: tuple[str, ...], most: int) -> tuple[str, ...]:

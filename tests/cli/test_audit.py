@@ -26,7 +26,7 @@ def test_a_planted_leak_is_shown_by_audit_and_fit(tables, tmp_path):
     assert {row["column"] for row in found["columns"]} >= {"closed", "amount", "time", "source"}
     clean = json.loads(run(app, ["audit", *words, "--json", "--type", "closed=ignore"]).stdout)
     assert not [one for one in clean["findings"] if one["severity"] == "leak"]
-    more = ["--out", str(tmp_path / "model"), "--json", "--method", "uncalibrated", "--epochs", "5"]
+    more = ["--out", str(tmp_path / "model"), "--json", "--detector", "linear"]
     assert json.loads(run(app, ["fit", *words, *more]).stdout)["audit"][0]["column"] == "closed"
 
 

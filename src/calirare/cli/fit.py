@@ -162,10 +162,17 @@ def _show(
         return
     console.show_table("Columns", ["table", "column", "type", "treatment"], [tuple(row.values()) for row in columns])
     show_audit(audit)
-    read = facts.pop("read").get("edges", {})
-    shown = facts | {f"{name} dropped".replace("_", " "): count for name, count in read.items() if name in _DROPPED}
+    read = facts.pop("read")
+    shown = facts | {_ROWS[name]: count for name, count in read.get("edges", {}).items() if name in _ROWS and count}
+    for word, count in read.get("labels", {}).get("missing_words", {}).items():
+        shown[f"labels {word!r}, which count as unknown"] = count
     console.show_table("Data", ["", "count"], [(name.replace("_", " "), n) for name, n in shown.items()], right=(1,))
     console.show(f"Model: {out}\nNext:  calirare score {out} NODES EDGES --out scores.parquet")
 
 
-_DROPPED = ("duplicates", "self_loops", "zero_weights", "unknown_ends")
+_ROWS = {
+    "duplicates": "rows that repeat an edge",
+    "self_loops": "rows from a node to itself",
+    "zero_weights": "rows of weight zero",
+    "unknown_ends": "rows to unknown nodes, dropped",
+}

@@ -1,0 +1,128 @@
+"""Does the left-out evidence tell the model from the base rate at all?
+
+A model that learned nothing still ranks its own labels, and its report still has a number in every cell. What it says of
+each label without that label is the test: if rare labels do not score higher than the others by more than luck would have
+it, nothing was shown to have been learned. The measure is the ROC-AUC A of the left-out scores of r rare labels and m
+others. Were the scores independent of each other, luck would scatter it by (r + m + 1)/(12 r m), the variance of Mann and
+Whitney. They are not: if two rare labels are alike by chance, each lifts the other's score, so that every chance likeness
+counts twice, and so does the variance. Random labels on 50 columns, 5 folds, 20 rare labels: deviation of A 0.105, where
+independent scores would have 0.067. Hence
+
+    z = (A − 1/2) / sqrt((r + m + 1) / (6 r m)) ,      luck = P(normal > z) .
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+from scipy.stats import rankdata
+
+from calirare.errors import InputError, LabelError
+
+LEVEL = 0.05
+"""Evidence that luck alone would give more often than this is no evidence."""
+_FEWEST_RARE = 3
+"""Fewer cannot show anything: without one of two labels, one is left to learn from."""
+
+
+@dataclass(frozen=True)
+class Skill:
+    """What the left-out evidence shows.
+
+    Args:
+        roc_auc: Chance that a rare label scores above another, without their labels; 0.5 is luck.
+        luck: How often luck alone would reach it.
+        num_rare: Rare labels.
+        num_others: The others.
+    """
+
+    roc_auc: float
+    luck: float
+    num_rare: int
+    num_others: int
+
+    @property
+    def shown(self) -> bool:
+        """Whether the model is shown to know more than the base rate."""
+        return self.luck < LEVEL
+
+    def sentence(self, rare: str) -> str:
+        """What to say first, empty where there is nothing to warn of.
+
+        Args:
+            rare: What the rare class is called.
+        """
+        share = f"{self.num_rare / (self.num_rare + self.num_others):.3g}"
+        if self.shown:
+            return few_labels(self.num_rare, rare)
+        if self.num_rare < _FEWEST_RARE:
+            labels = "one label" if self.num_rare == 1 else f"{self.num_rare} labels"
+            return (
+                f"Nothing is shown yet: {labels} of {rare} cannot tell this model from the base rate. "
+                f"Take every probability as the base rate, {share}; label more."
+            )
+        return (
+            f"No skill is shown: without their own labels, {rare} nodes score no higher than others by more than luck "
+            f"(ROC-AUC {self.roc_auc:.2f} on {self.num_rare} labels; luck alone reaches it in {100 * self.luck:.0f}% of cases). "
+            f"Take every probability as the base rate, {share}."
+        )
+
+
+def few_labels(num_rare: int, rare: str) -> str:
+    """What so few rare labels cannot say; empty from ten on.
+
+    >>> few_labels(3, "fraud")
+    'Only 3 labels of fraud: probabilities are rough, see their intervals, and sets at 90% cannot rule fraud out.'
+    >>> few_labels(10, "fraud")
+    ''
+    """
+    if num_rare >= 10:
+        return ""
+    if num_rare == 9:
+        return f"Only 9 labels of {rare}: probabilities are rough, see their intervals."
+    labels = "label" if num_rare == 1 else "labels"
+    return (
+        f"Only {num_rare} {labels} of {rare}: probabilities are rough, see their intervals, "
+        f"and sets at 90% cannot rule {rare} out."
+    )
+
+
+def no_skill(left_out_probability: Any, y_rare: Any) -> Skill:
+    """Whether left-out evidence can tell the model from the base rate.
+
+    Args:
+        left_out_probability: `(n,)` P(rare) of the labelled nodes by models that never saw their labels, or any score.
+        y_rare: `(n,)` whether each of them is rare.
+
+    >>> no_skill(np.linspace(1, 0, 60), np.arange(60) < 3).shown
+    True
+    >>> no_skill([0.9, 0.1, 0.2, 0.3], [1, 0, 0, 0]).sentence("fraud")
+    'Nothing is shown yet: one label of fraud cannot tell this model from the base rate. Take every probability as the base rate, 0.25; label more.'
+    """
+    score, rare = np.asarray(left_out_probability, dtype=np.float64), np.asarray(y_rare, dtype=bool)
+    if score.shape != rare.shape or score.ndim != 1:
+        raise InputError(f"scores and labels must speak of the same nodes; got {score.shape} and {rare.shape}.")
+    if not rare.any() or rare.all():
+        raise LabelError(
+            "skill can be judged on labelled nodes of the rare class and of another; one of them is missing."
+        )
+    num_rare, num_others = int(rare.sum()), int((~rare).sum())
+    wins = rankdata(score)[rare].sum() - num_rare * (num_rare + 1) / 2
+    auc = float(wins / (num_rare * num_others))
+    deviation = np.sqrt((num_rare + num_others + 1) / (6 * num_rare * num_others))
+    luck = float(ndtr(-(auc - 0.5) / deviation)) if num_rare >= _FEWEST_RARE else 1.0
+    return Skill(auc, luck, num_rare, num_others)
+
+
+def drawn_to_base_rate(probability: Any, rare_share: float, keep: float = 0.25) -> np.ndarray:
+    """Probabilities of a model that has shown no skill: a quarter of what it says against the base rate is kept.
+
+    The order of the nodes stays, for choosing what to label next, and so does the mean.
+
+    >>> drawn_to_base_rate([0.02, 0.1, 0.5], 0.1)
+    array([0.08, 0.1 , 0.2 ])
+    """
+    return np.asarray(rare_share + keep * (np.asarray(probability, dtype=np.float64) - rare_share))

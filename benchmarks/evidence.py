@@ -1,7 +1,7 @@
 """Left-out logits of many fits, computed once, for the benchmarks that judge what is made of them.
 
 Each fit reads a random sample of labels and keeps three things: which nodes it read, what it says of each of them without
-its label, and what it says of every node, as uncalibrated logits of the rare class. Intervals, forecasts, tests for skill
+its label, and what it says of every node, as logits of P(rare). Intervals, forecasts, tests for skill
 and label errors are functions of these arrays alone, so they can be compared without fitting again.
 
     python benchmarks/evidence.py transactions --seeds 100 --jobs 2 --out evidence/
@@ -38,6 +38,7 @@ class Case(NamedTuple):
     rare_labels: int
     seed: int
     folds: bool = False
+    detector: str = "gcn"
 
     @property
     def key(self) -> str:
@@ -89,15 +90,11 @@ def draw_labels(graph: cr.RareGraph, rare_labels: int, seed: int) -> np.ndarray:
 
 
 def fit(case: Case, graph: cr.RareGraph, nodes: np.ndarray) -> cr.RareCategoryClassifier:
-    decay = 5e-4 if case.graph in REAL and case.graph not in DENSE else 5e-3
-    clf = cr.RareCategoryClassifier(
-        detector=cr.detectors.GCN(weight_decay=decay), method="uncalibrated", seed=case.seed
-    )
-    return clf.fit(graph, cr.Split(train=nodes))
+    return cr.RareCategoryClassifier(case.detector, seed=case.seed).fit(graph, cr.Split(train=nodes))
 
 
 def rare_logit(probabilities: np.ndarray, rare_class: int) -> np.ndarray:
-    """What softmax made the probability of, as one number per node."""
+    """logit P(rare), one number per node."""
     p = np.clip(probabilities[:, rare_class], 1e-9, 1 - 1e-9)
     return np.log(p / (1 - p)).astype(np.float32)
 
@@ -125,7 +122,7 @@ def gather(case: Case) -> dict[str, np.ndarray]:
     return {f"{case.key}/{name}": array for name, array in found.items()}
 
 
-def cases(what: str, seeds: int, fold_seeds: int) -> Iterator[Case]:
+def cases(what: str, seeds: int, fold_seeds: int, detector: str) -> Iterator[Case]:
     if what == "noise":
         graphs, counts = tuple(f"noise{columns}" for columns in (10, 50, 200)), (20,)
     elif what == "real":
@@ -135,7 +132,7 @@ def cases(what: str, seeds: int, fold_seeds: int) -> Iterator[Case]:
     for seed in range(seeds):
         for graph in graphs:
             for count in counts:
-                yield Case(graph, count, seed, seed < fold_seeds)
+                yield Case(graph, count, seed, seed < fold_seeds, detector)
 
 
 def main() -> None:
@@ -143,12 +140,13 @@ def main() -> None:
     parser.add_argument("what", nargs="+", choices=["transactions", "real", "stripped", "noise"])
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--fold-seeds", type=int, default=0, help="seeds for which five refits are made as well")
+    parser.add_argument("--detector", default="gcn")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("evidence"))
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     for what in arguments.what:
-        wanted = list(cases(what, arguments.seeds, arguments.fold_seeds))
+        wanted = list(cases(what, arguments.seeds, arguments.fold_seeds, arguments.detector))
         for count in sorted({case.rare_labels for case in wanted}):
             tasks = [joblib.delayed(gather)(case) for case in wanted if case.rare_labels == count]
             arrays: dict[str, np.ndarray] = {}

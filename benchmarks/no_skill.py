@@ -1,0 +1,47 @@
+"""Whether no skill is said where there is none, and never where there is some.
+
+Random labels, a tenth of 2,000 nodes rare, 200 of them labelled, on 10, 50 and 200 columns with hardly any edges; then
+generated networks, where there is something to learn.
+
+    python benchmarks/evidence.py noise --seeds 20 --detector auto --jobs 2 --out evidence/
+    python benchmarks/evidence.py transactions --seeds 50 --detector auto --jobs 2 --out evidence/
+    python benchmarks/no_skill.py evidence/
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+from interval_coverage import calibrated, draws_of, truth
+
+from calirare.uncertainty.skill import drawn_to_base_rate, no_skill
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    arguments = parser.parse_args()
+    print("graph, rare labels expected: left-out ROC-AUC, no skill said; mean |P - base rate| as fitted, over the maps, drawn to the base rate")  # fmt: skip
+    for file in sorted([*arguments.folder.glob("noise-*.npz"), *arguments.folder.glob("transactions-*.npz")]):
+        arrays, rows = dict(np.load(file)), defaultdict(list)
+        for graph, count, seed in sorted({tuple(name.split("/")[:3]) for name in arrays}):
+            key = f"{graph}/{count}/{seed}"
+            known, is_rare, _ = truth(graph, int(seed))
+            nodes = arrays[f"{key}/nodes"]
+            others, rare = np.setdiff1d(known, nodes), is_rare[nodes]
+            own, p = calibrated(arrays[f"{key}/left_out"], rare, arrays[f"{key}/logits"][others])
+            found, base, mean = no_skill(own, rare), rare.mean(), draws_of(own, rare).mean(p)
+            drawn = mean if found.shown else drawn_to_base_rate(mean, base)
+            away = [np.abs(values - base).mean() for values in (p, mean, drawn)]
+            rows[graph, count].append([found.roc_auc, not found.shown, *away])
+        for (graph, count), table in rows.items():
+            area, said, *away = np.mean(table, axis=0)
+            cells = "  ".join(f"{value:.3f}" for value in away)
+            print(f"{graph:14s} {count:>4s}   {area:.3f}   {round(said * len(table)):3d} of {len(table)}   {cells}", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

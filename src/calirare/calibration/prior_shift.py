@@ -1,0 +1,191 @@
+"""When the share of rare nodes is another than at the fit: shift the probabilities, or read the new share off the scores.
+
+If rare nodes still look as rare nodes did, and the others as the others did, only the odds move (prior shift):
+
+    odds' = odds · [π'/(1 − π')] / [π/(1 − π)] ,      π the share at the fit, π' the new one.
+
+π' can be estimated without a single label: it is the share under which the new probabilities are likeliest, the fixed point
+π' = mean of the shifted probabilities, found by EM (key `saerens2002`). That is worth as much as the calibration: each map
+that the labels leave open gives another share, and the interval is the middle of these.
+
+It fails where more has changed than the share. Then no mixture of the scores that rare and other labels had explains the
+new scores, and the answer says so (`Share.explained`): the largest gap between the two distribution functions, beside the
+gap that chance allows.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calirare.data.checks import is_number
+from calirare.errors import InputError, LabelError
+
+logger = logging.getLogger(__name__)
+_MOST_BINS = 512
+_STEPS = 2_000
+_TOLERANCE = 1e-9
+_GAP = 1.63
+"""Kolmogorov and Smirnov: chance passes this many standard units in one case of a hundred."""
+
+
+def shift_prior(probability: Any, old_share: float, new_share: float) -> np.ndarray:
+    """P(rare) `(n,)` at another share of rare nodes.
+
+    >>> shift_prior([0.05, 0.5], old_share=0.05, new_share=0.2).round(3)
+    array([0.2 , 0.826])
+    """
+    p = _check(probability, old_share, "old_share")
+    _check(p, new_share, "new_share")
+    rare, other = p * (new_share / old_share), (1 - p) * ((1 - new_share) / (1 - old_share))
+    return np.asarray(rare / (rare + other))
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of rare nodes read off scores.
+
+    Args:
+        value: The estimate.
+        lower, upper: Its interval, from the uncertainty of the calibration.
+        gap: Largest difference between the new scores and the best mixture of old ones, as shares of nodes.
+        allowed: The gap that chance allows.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    gap: float
+    allowed: float
+
+    @property
+    def explained(self) -> bool:
+        """Whether a change of the share alone explains the new scores."""
+        return self.gap <= self.allowed
+
+
+def estimate_share(probability: Any, old_share: float) -> float:
+    """The share of rare nodes under which these probabilities are likeliest, by EM.
+
+    >>> rng = np.random.default_rng(0)
+    >>> rare = rng.random(50_000) < 0.2
+    >>> score = rng.normal(np.where(rare, 1.0, -1.0))
+    >>> odds = np.exp(2 * score) * 0.05 / 0.95  # calibrated where 5% are rare
+    >>> bool(abs(estimate_share(odds / (1 + odds), old_share=0.05) - 0.2) < 0.01)
+    True
+    """
+    p = np.sort(_check(probability, old_share, "old_share"))
+    if not p.size:
+        raise InputError("probability must hold at least one node.")
+    parts = np.array_split(p, min(p.size, _MOST_BINS))
+    return _em(np.array([part.mean() for part in parts])[None], np.array([part.size for part in parts]), old_share)[0]
+
+
+def share_of_new_nodes(
+    probability: Any,
+    drawn: np.ndarray,
+    old_share: float,
+    left_out_probability: Any,
+    y_rare: Any,
+    *,
+    coverage: float = 0.9,
+) -> Share:
+    """The share of rare nodes among new ones, with an interval, and a check whether prior shift explains their scores.
+
+    Args:
+        probability: `(n,)` P(rare) of the new nodes by the model as fitted.
+        drawn: `(draws, n)` what other calibration maps say of them: `CalibrationDraws.probabilities(logit P)`.
+        old_share: The share that the probabilities were calibrated to.
+        left_out_probability: `(m,)` of the labelled nodes.
+        y_rare: `(m,)` whether each of them is rare.
+        coverage: Of the interval.
+    """
+    p = _check(probability, old_share, "old_share")
+    value = estimate_share(p, old_share)
+    rng = np.random.default_rng(0)
+    found = np.empty(len(drawn))
+    for row, chances in enumerate(np.asarray(drawn, dtype=np.float64)):
+        # The nodes are a sample too. Each map is calibrated to a share of its own, which is the mean over the old nodes.
+        found[row] = estimate_share(rng.choice(chances, chances.size), old_share)
+    lower, upper = np.quantile(found, [(1 - coverage) / 2, (1 + coverage) / 2])
+    gap, allowed = mixture_gap(p, left_out_probability, y_rare, value)
+    if gap > allowed:
+        logger.warning(
+            "the new scores are no mixture of what rare and other labels scored (gap %.3f, chance allows %.3f): "
+            "more has changed than the share, and the estimate %.3g of it cannot be trusted; label some of the new nodes.",
+            gap, allowed, value,
+        )  # fmt: skip
+    return Share(value, min(float(lower), value), max(float(upper), value), gap, allowed)
+
+
+def mixture_gap(probability: Any, left_out_probability: Any, y_rare: Any, share: float) -> tuple[float, float]:
+    """(largest gap between the new scores and share · rare + (1 − share) · others, the gap that chance allows).
+
+    >>> old, y = np.linspace(0.01, 0.99, 99), np.arange(99) >= 90
+    >>> gap, allowed = mixture_gap(old, old, y, share=9 / 99)
+    >>> round(gap, 6), gap < allowed
+    (0.0, True)
+    """
+    new, old, rare = np.sort(np.asarray(probability, dtype=np.float64)), *_labels(left_out_probability, y_rare)
+    points = np.unique(np.concatenate([new, old]))
+
+    def below(values: np.ndarray) -> np.ndarray:
+        return np.searchsorted(np.sort(values), points, side="right") / values.size
+
+    mixture = share * below(old[rare]) + (1 - share) * below(old[~rare])
+    allowed = _GAP * np.sqrt(share**2 / rare.sum() + (1 - share) ** 2 / (~rare).sum() + 1 / new.size)
+    return float(np.abs(below(new) - mixture).max()), float(allowed)
+
+
+def labels_follow_scores(left_out_probability: Any, others_probability: Any) -> tuple[float, bool]:
+    """(chance that a labelled node scores above an unlabelled one, whether that is more than luck).
+
+    One half where labels are a random sample. Labels that were chosen by score, cases that somebody thought worth a look,
+    have too many rare ones among them: their share says nothing about the population's. What holds is P(rare) at each
+    score; the share of the population is then the mean of P over all nodes.
+
+    >>> labels_follow_scores([0.6, 0.7, 0.8, 0.9] * 10, np.linspace(0, 1, 100))
+    (0.75, True)
+    """
+    own, others = (np.sort(np.asarray(p, dtype=np.float64)) for p in (left_out_probability, others_probability))
+    if not own.size or not others.size:
+        raise InputError("both labelled and unlabelled nodes are needed.")
+    below = np.searchsorted(others, own, side="left") + np.searchsorted(others, own, side="right")
+    area = float(below.mean() / (2 * others.size))
+    deviation = np.sqrt((own.size + others.size + 1) / (12 * own.size * others.size))
+    return area, bool(abs(area - 0.5) > 3 * deviation + 0.02)
+
+
+def _em(p: np.ndarray, count: np.ndarray, old_share: float) -> list[float]:
+    rare, other = p / old_share, (1 - p) / (1 - old_share)
+    share = np.full(len(p), old_share)
+    for _ in range(_STEPS):
+        top = share[:, None] * rare
+        found = (top / (top + (1 - share[:, None]) * other)) @ count / count.sum()
+        found = np.clip(found, 1e-12, 1 - 1e-12)
+        done = np.abs(found - share).max() < _TOLERANCE
+        share = found
+        if done:
+            break
+    return [float(value) for value in share]
+
+
+def _labels(left_out_probability: Any, y_rare: Any) -> tuple[np.ndarray, np.ndarray]:
+    old, rare = np.asarray(left_out_probability, dtype=np.float64), np.asarray(y_rare, dtype=bool)
+    if old.shape != rare.shape or not rare.any() or rare.all():
+        raise LabelError(
+            "labelled nodes of the rare class and of another are needed, each with a left-out probability."
+        )
+    return old, rare
+
+
+def _check(probability: Any, share: float, name: str) -> np.ndarray:
+    p = np.asarray(probability, dtype=np.float64)
+    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
+        raise InputError("probability must hold one number in [0, 1] per node.")
+    if not is_number(share) or not 0 < share < 1:
+        raise InputError(f"{name} must lie between 0 and 1; got {share!r}.")
+    return p

@@ -137,7 +137,6 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         natural True
         balanced False
         """
-        self._check_prior()  # before the minutes that a fit may take
         method, seed = get_method(self.method), self._seed()
         self._check_prior()
         read = ReadLabels.of(method, graph, split, seed)
@@ -155,10 +154,6 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         else:
             detector.fit(inputs, labels, seed=seed, progress=progress)
         return TrainedDetector(detector, inputs, labels)
-
-    def _check_prior(self) -> None:
-        if self.prior not in ("natural", "balanced"):
-            raise InputError(f"prior must be 'natural' or 'balanced'; got {self.prior!r}.")
 
     def calibrate(self, trained: TrainedDetector, graph: RareGraph, split: Split | None = None) -> Self:
         """The second half of `fit`: calibrate a fitted detector on the labels the method declares.

@@ -24,6 +24,8 @@ import torch
 import calirare as cr
 from calirare.uncertainty.conformal import conformal_rank
 
+NETWORKS = ("gcn", "gat", "gin", "sage")
+
 
 def draw(name: str, seed: int, labels_per_class: int) -> tuple[cr.RareGraph, cr.Split]:
     """A graph and a split whose test nodes are all others with a known label."""
@@ -42,12 +44,15 @@ def promised(graph: cr.RareGraph, split: cr.Split) -> float:
     return conformal_rank(labels, 0.9) / (labels + 1)
 
 
-def coverage(name: str, seed: int, labels_per_class: int, backbone: str) -> tuple[float, ...]:
+def coverage(name: str, seed: int, labels_per_class: int, detector: str) -> tuple[float, ...]:
     """Coverage of the rare and of the normal class, share of sets with both, with none, and the rank rule's coverage."""
     torch.set_num_threads(1)
     graph, split = draw(name, seed, labels_per_class)
     decay = 5e-3 if name == "transactions" else 5e-4
-    clf = cr.RareCategoryClassifier(backbone, seed=seed, device="cpu", detector=cr.detectors.GCN(weight_decay=decay))
+    made = cr.detectors.make_detector(detector)
+    if detector in NETWORKS:
+        made.set_params(weight_decay=decay)
+    clf = cr.RareCategoryClassifier(made, seed=seed, device="cpu")
     sets = clf.fit(graph, split).predict_set(graph)
     y, inside = graph.y[split.test], sets[split.test]
     size = inside.sum(axis=1)
@@ -60,7 +65,7 @@ def main() -> None:
     parser.add_argument("--datasets", default="cora,citeseer,pubmed,dblp,facebook,transactions")
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--labels-per-class", type=int, default=20)
-    parser.add_argument("--backbone", default="gcn")
+    parser.add_argument("--detector", default="gcn")
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
     print(
@@ -69,7 +74,7 @@ def main() -> None:
     print(f"{'graph':14s} {'rare':>13s} {'by rank':>8s} {'normal':>13s} {'both':>6s} {'none':>6s}")
     for name in arguments.datasets.split(","):
         found = joblib.Parallel(n_jobs=arguments.jobs)(
-            joblib.delayed(coverage)(name, seed, arguments.labels_per_class, arguments.backbone)
+            joblib.delayed(coverage)(name, seed, arguments.labels_per_class, arguments.detector)
             for seed in range(arguments.splits)
         )
         rare, normal, both, none, rank = 100 * np.mean(found, axis=0)

@@ -13,26 +13,27 @@ from __future__ import annotations
 import argparse
 import time
 from copy import deepcopy
-from dataclasses import replace
 
 import numpy as np
 
 import calirare as cr
-from calirare.data.inputs import GraphInputs
-from calirare.estimator.labels import TrainedBackbone
+from calirare.detectors import GCN, DetectorInputs
+from calirare.estimator.classifier import TrainedDetector
 
 
 def largest(first: np.ndarray, second: np.ndarray) -> float:
     return float(np.abs(first - second).max())
 
 
-def on_cpu(trained: TrainedBackbone, graph: cr.RareGraph) -> TrainedBackbone:
+def on_cpu(trained: TrainedDetector, graph: cr.RareGraph) -> TrainedDetector:
     """The same weights where the CPU can use them."""
-    return replace(trained, model=deepcopy(trained.model).cpu(), inputs=GraphInputs(graph, "cpu"), _leave_one_out=None)
+    inputs = DetectorInputs(graph, device="cpu")
+    twin = GCN().adopt(deepcopy(trained.detector.model_).cpu(), inputs, trained.labels, seed=0)
+    return TrainedDetector(twin, inputs, trained.labels)
 
 
 def answers(clf: cr.RareCategoryClassifier, graph: cr.RareGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    interval = clf.predict_interval(graph)
+    interval = clf.jackknife_interval(graph)
     return clf.predict_proba(graph), clf.predict_left_out(), np.stack([interval.lower, interval.upper])
 
 
@@ -49,15 +50,15 @@ def main() -> None:
     for name in arguments.datasets.split(","):
         graph = cr.load_benchmark(name)
         split = cr.split_labels(graph, labels_per_class=20, seed=0)
-        clf = cr.RareCategoryClassifier(device=device)
+        clf = cr.RareCategoryClassifier("gcn", device=device)
         trained = clf.fit_detector(graph, split)
         gpu = answers(clf.calibrate(trained, graph, split), graph)
-        twin = cr.RareCategoryClassifier(device="cpu").calibrate(on_cpu(trained, graph), graph, split)
+        twin = cr.RareCategoryClassifier("gcn", device="cpu").calibrate(on_cpu(trained, graph), graph, split)
         same = [largest(one, other) for one, other in zip(gpu, answers(twin, graph), strict=True)]
         apart, seconds = [], []
         for where in ("cpu", device):
             began = time.perf_counter()
-            fitted = cr.RareCategoryClassifier(detector=cr.detectors.GCN(dropout=0.0), device=where).fit(graph, split)
+            fitted = cr.RareCategoryClassifier(GCN(dropout=0.0), device=where).fit(graph, split)
             seconds.append(time.perf_counter() - began)
             apart.append(fitted.predict_proba(graph))
         print(

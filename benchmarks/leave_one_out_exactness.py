@@ -1,4 +1,4 @@
-"""Dual, primal and iterative leave-one-out against brute force in float64, for every backbone.
+"""Dual, primal and iterative leave-one-out against brute force in float64, for every network.
 
 Brute force forms the whole Jacobian, removes each label from the Gauss-Newton matrix and solves. Printed: the largest
 absolute difference of the centred left-out logits, for two and for four classes.
@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 import torch
-from calirare.detectors.networks.backbone import BACKBONES
 from torch import Tensor, nn
 from torch.func import functional_call, jacrev
 
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import GraphInputs
+from calirare.detectors import GAT, GCN, GIN, SAGE
 from calirare.influence.leave_one_out import LeaveOneOut
 
 DAMPING = 1e-2
@@ -51,22 +51,22 @@ def brute_force(model: nn.Module, inputs: GraphInputs, nodes: np.ndarray, y: np.
 
 def main() -> None:
     rng = np.random.default_rng(0)
-    print(f"{'classes':>7s} {'backbone':>9s} {'dual':>9s} {'primal':>9s} {'iterative':>9s}")
+    print(f"{'classes':>7s} {'network':>9s} {'dual':>9s} {'primal':>9s} {'iterative':>9s}")
     for num_classes in (2, 4):
         graph = random_graph(rng, num_classes)
         inputs = GraphInputs(graph, dtype=torch.float64)
         nodes, weights = np.arange(12), rng.random(12)
         weights /= weights.sum()
-        for name, backbone in BACKBONES.items():
+        for network in (GCN, GAT, GIN, SAGE):
             torch.manual_seed(1)
-            model = backbone(graph.num_features, num_classes, hidden=5).double()
+            model = network(hidden=5).make(graph.num_features, num_classes).double()
             expected = brute_force(model, inputs, nodes, graph.y[nodes], weights)
             differences = []
             for solver in ("dual", "primal", "iterative"):
                 engine = LeaveOneOut(model, inputs, nodes, graph.y[nodes], weights, DAMPING, solver=solver)
                 difference = engine.left_out_logits - expected
                 differences.append(float((difference - difference.mean(1, keepdim=True)).abs().max()))
-            print(f"{num_classes:7d} {name:>9s} " + " ".join(f"{value:9.1e}" for value in differences))
+            print(f"{num_classes:7d} {network.name:>9s} " + " ".join(f"{value:9.1e}" for value in differences))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,10 @@ def main() -> None:
     trained = clf.fit_detector(graph, cr.Split(train=nodes))
     training = time.perf_counter() - began
     began = time.perf_counter()
-    engine = LeaveOneOut(trained.model, trained.inputs, nodes, graph.y[nodes], trained.weights, 5e-4)
+    labels = trained.labels
+    engine = LeaveOneOut(
+        trained.detector.model_, trained.inputs.tensors, labels.nodes, labels.y, labels.weights, weight_decay=5e-4
+    )
     left_out = engine.left_out_logits
     seconds = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

@@ -17,12 +17,15 @@ import numpy as np
 import torch
 
 import calirare as cr
+from calirare.data.inputs import GraphInputs
 from calirare.detectors.networks.objectives import CrossEntropy, SoftmaxTwice
-from calirare.estimator.methods import Method, Refinement, temporarily
+from calirare.detectors.networks.training import Refinement
+from calirare.estimator.methods import Method, temporarily
+from calirare.influence.leave_one_out import LeaveOneOut
 from calirare.metrics import classwise_ace, macro_f1, negative_log_likelihood, recall, true_class_ace
-from calirare.uncertainty.jackknife import bounds_of_class
+from calirare.uncertainty.jackknife import bounds_of_class, residuals_of
 
-as_in_the_paper = partial(Method, summary="", settles=False)
+as_in_the_paper = partial(Method, summary="", rests=False)
 TRAININGS = (
     as_in_the_paper("trained on train labels, logits in the loss"),
     as_in_the_paper("… softmax in the loss", objective=SoftmaxTwice),
@@ -32,20 +35,20 @@ TRAININGS = (
     as_in_the_paper(
         "… then on val labels, softmax: the code", refinement=Refinement(SoftmaxTwice, epochs=200, lr=1e-3)
     ),
-    Method("logits, the last 50 epochs without dropout", ""),
+    Method("logits, brought to rest", ""),
 )
 
 
 def scores(graph: cr.RareGraph, split: cr.Split, method: str, seed: int) -> list[float]:
     """Recall, macro-F1 and NLL on the test nodes, with dropout off and on."""
-    clf = cr.RareCategoryClassifier(method=method, seed=seed).fit(graph, split)
-    y, inputs = graph.y[split.test], clf._trained.inputs
+    clf = cr.RareCategoryClassifier("gcn", method, seed=seed, device="cpu").fit(graph, split)
+    y, model = graph.y[split.test], clf.detector_.model_
     plain = clf.predict_proba(graph)[split.test]
-    clf.model_.train()
+    model.train()
     torch.manual_seed(seed)
     with torch.no_grad():
-        noisy = clf.model_(inputs).softmax(1).double().numpy()[split.test]
-    clf.model_.eval()
+        noisy = model(GraphInputs(graph)).softmax(1).double().numpy()[split.test]
+    model.eval()
     found: list[float] = []
     for p in (plain, noisy):
         decided = p.argmax(axis=1)
@@ -55,9 +58,11 @@ def scores(graph: cr.RareGraph, split: cr.Split, method: str, seed: int) -> list
 
 def eices(graph: cr.RareGraph, split: cr.Split, seed: int) -> list[float]:
     """EICE of the test nodes: ours, clipped, class 1 against confidence, 0.9 as a quantile level, residual k for i."""
-    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(settle=0.0), method="uncalibrated", seed=seed).fit(
-        graph, split
-    )
+    with temporarily(TRAININGS[0]):
+        return eices_of(cr.RareCategoryClassifier("gcn", TRAININGS[0].name, seed=seed).fit(graph, split), graph, split)
+
+
+def eices_of(clf: cr.RareCategoryClassifier, graph: cr.RareGraph, split: cr.Split) -> list[float]:
     p = clf.predict_proba(graph)
     predicted, confidence = p.argmax(axis=1), p.max(axis=1)
     tables = [clf.left_out_table(graph, c) for c in (0, 1)]
@@ -68,12 +73,13 @@ def eices(graph: cr.RareGraph, split: cr.Split, seed: int) -> list[float]:
         middle = [sum(bounds(table, r)) / 2 for (_, table), r in zip(tables, residuals, strict=True)]
         return float(np.abs(np.where(at == 1, middle[1], middle[0]) - confidence)[split.test].mean())
 
-    own = [clf.left_out_.residuals(rows, c) for c, (rows, _) in enumerate(tables)]
+    left_out, y = clf.predict_left_out(), clf.labelled_y_
+    own = [residuals_of(left_out, y, rows, c) for c, (rows, _) in enumerate(tables)]
     # The code looks r up by the position k of a label among the training labels, in an array over nodes.
     position = np.argsort(clf.labelled_nodes_, kind="stable")
     known = dict(zip(clf.labelled_nodes_.tolist(), position.tolist(), strict=True))
     shifted = [
-        np.array([clf.left_out_.residuals(np.array([known[k]]), c)[0] if k in known else abs((graph.y[k] == c) - p[k, c]) for k in rows])
+        np.array([residuals_of(left_out, y, np.array([known[k]]), c)[0] if k in known else abs((graph.y[k] == c) - p[k, c]) for k in rows])
         for c, (rows, _) in enumerate(tables)
     ]  # fmt: skip
 
@@ -102,10 +108,12 @@ def eices_at(graph: cr.RareGraph, splits: list[cr.Split], seed: int) -> list[flo
 
 def left_out_losses(graph: cr.RareGraph, split: cr.Split, seed: int) -> list[float]:
     """NLL of the training labels: as fitted, left out with the right sign, left out with the sign reversed."""
-    trained = cr.RareCategoryClassifier(
-        detector=cr.detectors.GCN(settle=0.0), method="uncalibrated", seed=seed
-    ).fit_detector(graph, split)
-    engine = trained.leave_one_out()
+    with temporarily(TRAININGS[0]):
+        trained = cr.RareCategoryClassifier("gcn", TRAININGS[0].name, seed=seed).fit_detector(graph, split)
+    network, labels = trained.detector, trained.labels
+    engine = LeaveOneOut(
+        network.model_, trained.inputs.tensors, labels.nodes, labels.y, labels.weights, network.weight_decay_
+    )
     fitted, left_out = engine.logits[engine.index], engine.left_out_logits
     steps = (fitted, left_out, 2 * fitted - left_out)
     return [negative_log_likelihood(engine.y, step.softmax(1).numpy()) for step in steps]
@@ -114,9 +122,8 @@ def left_out_losses(graph: cr.RareGraph, split: cr.Split, seed: int) -> list[flo
 def citeseer(protocol: str, seed: int) -> list[float]:
     graph = cr.load_benchmark("citeseer", protocol=protocol)
     split = cr.split_labels(graph, labels_per_class=20, seed=seed)
-    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(settle=0.0), method="uncalibrated", seed=seed).fit(
-        graph, split
-    )
+    with temporarily(TRAININGS[0]):
+        clf = cr.RareCategoryClassifier("gcn", TRAININGS[0].name, seed=seed).fit(graph, split)
     y, p = graph.y[split.test], clf.predict_proba(graph)[split.test]
     return [100 * graph.rare_share, 100 * recall(y, p.argmax(axis=1)), negative_log_likelihood(y, p)]
 

@@ -23,9 +23,9 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
 import calirare as cr
-from calirare.data.inputs import GraphInputs
+from calirare.detectors import GCN, DetectorInputs, LabelledNodes
+from calirare.detectors.networks.training import Training
 from calirare.detectors.networks.weights import node_weights
-from calirare.estimator.labels import FitSettings, ReadLabels, fit_backbone
 from calirare.estimator.methods import get_method
 
 
@@ -80,15 +80,16 @@ def plain_training(graph: cr.RareGraph, nodes: np.ndarray, epochs: int, device: 
 
 
 def our_training(
-    graph: cr.RareGraph, inputs: GraphInputs, nodes: np.ndarray, epochs: int, method: str
+    graph: cr.RareGraph, inputs: DetectorInputs, nodes: np.ndarray, epochs: int, method: str
 ) -> Callable[[], object]:
-    labels = ReadLabels(nodes, graph.y[nodes], nodes[:0], graph.y[nodes[:0]])
-    settings = FitSettings(epochs=epochs)
-    return lambda: fit_backbone(settings, get_method(method), inputs, labels, 2)
+    y = graph.y[nodes]
+    labels = LabelledNodes(nodes, y, node_weights(y, 2), 2, groups=np.arange(len(nodes)))
+    training = Training(get_method(method).objective, rests=False)  # epochs alone, as the other side has them
+    return lambda: GCN(epochs=epochs).fit(inputs, labels, training=training)
 
 
 def fit_of(method: str, graph: cr.RareGraph, split: cr.Split, device: str) -> Callable[[], object]:
-    return lambda: cr.RareCategoryClassifier(method=method, device=device).fit(graph, split)
+    return lambda: cr.RareCategoryClassifier("gcn", method, device=device).fit(graph, split)
 
 
 def main() -> None:
@@ -111,7 +112,7 @@ def main() -> None:
     for name in arguments.datasets.split(","):
         graph = cr.load_benchmark(name)
         split = cr.split_labels(graph, labels_per_class=20, seed=0)
-        inputs = GraphInputs(graph, device)
+        inputs = DetectorInputs(graph, device=device)
         ours, plain = interleaved(
             our_training(graph, inputs, split.train, epochs, "uncalibrated"),
             plain_training(graph, split.train, epochs, device),

@@ -33,7 +33,7 @@ def main() -> None:
         for seed in range(arguments.seeds):
             split = cr.split_labels(graph, labels_per_class=20, seed=seed)
             with temporarily(method):
-                clf = cr.RareCategoryClassifier(method="variant", seed=seed, device="cpu").fit(graph, split)
+                clf = cr.RareCategoryClassifier("gcn", "variant", seed=seed, device="cpu").fit(graph, split)
                 p, decided = clf.predict_proba(graph)[split.test], clf.predict(graph)[split.test]
                 eice = clf.individual_calibration_error(graph)[split.test].mean()
             y = graph.y[split.test]

@@ -109,6 +109,22 @@ def test_without_test_labels_the_left_out_ones_judge(graph, split):
     assert "There is no test set" in words
 
 
+def test_what_a_stack_chose_is_in_a_table(graph, split):
+    members = ["linear", cr.detectors.Forest(trees=20)]
+    stack = cr.RareCategoryClassifier(cr.detectors.Stack(members)).fit(graph, split)
+    contents = gather(stack, graph, num_resamples=2)
+    assert {one.name: one.weight for one in contents.detectors} == stack.weights_
+    words = Page(render(contents, rows=3, plotly="")).words
+    assert "Detectors: what was chosen" in words
+    for one in contents.detectors:
+        assert f"{one.weight:.2f}" in words and f"{one.loss:.3f}" in words
+    assert f"{contents.detectors_loss:.3f}" in words
+
+
+def test_a_single_detector_needs_no_such_table(contents):
+    assert "Detectors: what was chosen" not in Page(render(contents, rows=3, plotly="")).words
+
+
 def test_balanced_probabilities_are_reported_without_decisions(graph, split):
     balanced = cr.RareCategoryClassifier(detector="linear", prior="balanced").fit(graph, split)
     contents = gather(balanced, graph, num_resamples=10)

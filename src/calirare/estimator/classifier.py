@@ -138,7 +138,6 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         balanced False
         """
         method, seed = get_method(self.method), self._seed()
-        self._check_prior()
         read = ReadLabels.of(method, graph, split, seed)
         detector = self._make_detector(method)
         inputs = inputs or DetectorInputs(graph, device=choose_device(self.device), seed=seed)
@@ -625,10 +624,6 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or not 0 <= self.seed < 2**63:
             raise InputError(f"seed must be a whole number from 0 to 2⁶³ - 1; got {self.seed!r}.")
         return int(self.seed)
-
-    def _check_prior(self) -> None:
-        if self.prior not in ("natural", "balanced"):
-            raise InputError(f"prior must be 'natural' or 'balanced'; got {self.prior!r}.")
 
     def _left_out_probabilities(self) -> np.ndarray:
         state = self.state_

@@ -19,6 +19,7 @@ from calirare.decisions.wording import Wording
 from calirare.errors import InputError, NotFittedError
 from calirare.estimator.methods import get_method
 from calirare.evaluation import Evaluation, evaluate
+from calirare.evaluation.members import Member, judge_members, left_out_loss
 from calirare.plots import cost_curve
 from calirare.plots.tables import Frame
 
@@ -46,6 +47,8 @@ class Contents:
         individual_error: EICE over all nodes, or None where it cannot be had.
         cost_curve: The numbers of the figure of costs.
         queue: The decisions, or None where the probabilities are not natural; `queue_note` then says so.
+        detectors: The members of a stack, what each weighs and how it does alone; empty for a single detector.
+        detectors_loss: Negative log-likelihood of the left-out labels by all members together; NaN for a single detector.
         settings: The estimator's arguments.
         versions: Of the libraries.
         coverage: Of interval, sets and forecast; the metrics' intervals have 0.95.
@@ -65,6 +68,8 @@ class Contents:
     queue: Triage | None
     queue_note: str
     costs: Costs
+    detectors: list[Member]
+    detectors_loss: float
     settings: dict[str, str]
     versions: dict[str, str]
     coverage: float
@@ -98,7 +103,7 @@ def gather(
         if clf.prior == "natural":
             raise
         note = str(error)
-    wording = wording_of(clf, coverage)
+    detectors, wording = judge_members(clf), wording_of(clf, coverage)
     rare = wording.rare
     return Contents(
         title=title or f"Rare nodes: {rare}" + ("" if graph.name == RareGraph.name else f" in {graph.name}"),
@@ -120,6 +125,8 @@ def gather(
         queue=queue,
         queue_note=note,
         costs=costs,
+        detectors=detectors,
+        detectors_loss=left_out_loss(clf.predict_left_out(), clf.labelled_y_, clf.shares_) if detectors else np.nan,
         settings=_settings(clf, model_version),
         versions=_versions(),
         coverage=coverage,
@@ -197,10 +204,6 @@ def _settings(clf: RareCategoryClassifier, model_version: str | None) -> dict[st
         settings["model version"] = model_version
     if clf.history_.loss:
         settings["epochs trained"] = str(len(clf.history_.loss))
-    if len(clf.weights_) > 1:
-        settings["weights of the detectors"] = ", ".join(
-            f"{name} {weight:.2f}" for name, weight in clf.weights_.items()
-        )
     return settings
 
 

@@ -1,0 +1,71 @@
+"""What each detector of a stack says of left-out labels on its own, beside its weight in the whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calirare.calibration.base import share_weights
+from calirare.calibration.scaling import PlattScaling
+from calirare.calibration.stack import left_out_probabilities
+from calirare.detectors.folds import fold_numbers
+from calirare.detectors.stack import Stack
+
+if TYPE_CHECKING:
+    from calirare.estimator.classifier import RareCategoryClassifier
+
+
+@dataclass(frozen=True)
+class Member:
+    """One detector of a stack.
+
+    Args:
+        name: Of the detector.
+        weight: In the calibrated logit; None: it was left out.
+        loss: Negative log-likelihood of the left-out labels by this detector alone, calibrated, at the class shares of the
+            prior; None where it was left out.
+        reason: Why it was left out, or empty.
+    """
+
+    name: str
+    weight: float | None
+    loss: float | None
+    reason: str = ""
+
+
+def judge_members(clf: RareCategoryClassifier) -> list[Member]:
+    """The members of a stack, the heaviest first, then those that were left out; empty for a single detector.
+
+    Each is judged by a Platt map of its own that has not seen the label either, so that the losses compare with that of
+    `clf.predict_left_out()`.
+
+    >>> import calirare as cr
+    >>> graph = cr.make_transactions(num_nodes=400, labelled_share=0.5, rare_share=0.2, seed=0)
+    >>> clf = cr.RareCategoryClassifier(cr.detectors.Stack(["linear", "forest"])).fit(graph)
+    >>> found = judge_members(clf)
+    >>> {one.name: one.weight for one in found} == clf.weights_, all(one.loss < 0.69 for one in found)
+    (True, True)
+    """
+    state = clf.state_
+    detector, labels = state.detector, state.labels
+    if not isinstance(detector, Stack):
+        return []
+    logits, fold = detector.left_out_logits(), fold_numbers(labels, int(clf.seed), num_folds=10)
+    kept = []
+    for k, (name, weight) in enumerate(clf.weights_.items()):
+        alone = left_out_probabilities(PlattScaling, logits[:, k], labels.y, state.shares, fold)
+        kept.append(Member(name, weight, left_out_loss(alone, labels.y, state.shares)))
+    kept.sort(key=lambda one: -(one.weight or 0.0))
+    return kept + [Member(name, None, None, reason) for name, reason in detector.left_out_reasons_.items()]
+
+
+def left_out_loss(probabilities: np.ndarray, y: np.ndarray, shares: np.ndarray) -> float:
+    """Negative log-likelihood of labels, weighted to these class shares.
+
+    >>> round(left_out_loss(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([0, 1]), np.array([0.9, 0.1])), 3)
+    0.693
+    """
+    chosen = np.clip(probabilities[np.arange(len(y)), y], 1e-15, 1.0)
+    return float(-(share_weights(y, shares) * np.log(chosen)).sum())

@@ -19,8 +19,10 @@ import numpy as np
 import calirare as cr
 from calirare.calibration import PlattScaling
 from calirare.decisions.costs import Costs
+from calirare.detectors import DetectorInputs
 from calirare.metrics import negative_log_likelihood
 from calirare.plots.style import BLUE, GREEN, GUIDE, NORMAL, ORANGE, RARE, VERMILION, new_figure, styled
+from calirare.uncertainty.jackknife import residuals_of
 
 HERE = Path(__file__).parent
 IMAGES = HERE / "images"
@@ -76,8 +78,8 @@ def perfect() -> Any:
 def left_out() -> Any:
     """Labels as fitted and left out, and the calibration map that each teaches."""
     graph, clf, unseen = network(num_features=60, labelled_share=0.1)  # many columns, few labels: easy to memorise
-    trained = clf._trained
-    fitted, honest = trained.logits[clf.labelled_nodes_], clf.left_out_.logits
+    logits = clf.detector_.logits(DetectorInputs(graph))
+    fitted, honest = logits[clf.labelled_nodes_], clf.detector_.left_out_logits()
     y, rare = clf.labelled_y_, clf.labelled_y_ == 1
     figure = new_figure(8.2, 3.2)
     left, right = figure.subplots(1, 2)
@@ -93,7 +95,7 @@ def left_out() -> Any:
         "learned from fitted logits": (fitted, BLUE, "--"),
         "learned from left-out logits": (honest, VERMILION, "-"),
     }
-    test = trained.logits[unseen]
+    test = logits[unseen]
     for name, (evidence, colour, dash) in maps.items():
         platt = PlattScaling().fit(evidence, y)
         loss = negative_log_likelihood(graph.original_y[unseen], platt.predict_proba(test))
@@ -114,7 +116,7 @@ def ice() -> Any:
     graph, clf, unseen = network()
     p = clf.predict_proba(graph)[:, 1]
     rows, table = clf.left_out_table(graph)
-    residuals = clf.left_out_.residuals(rows, 1)
+    residuals = residuals_of(clf.predict_left_out(), clf.labelled_y_, rows, 1)
     node = unseen[np.argmin(np.abs(p[unseen] - 0.4))]
     figure = new_figure(8.4, 3.0)
     left, middle, right = figure.subplots(1, 3)

@@ -28,12 +28,12 @@ NOTE = "Called the customer, who does not know these payments."
 UNSURE = 5  # the place of the case that ada does not decide either way
 
 
-def make_model(folder: Path, nodes: int, epochs: int) -> dict[str, str]:
+def make_model(folder: Path, nodes: int, detector: str) -> dict[str, str]:
     """Tables, model and report by the commands of the first page; gives the truth of every account."""
     graph = cr.make_transactions(nodes, labelled_share=0.2, seed=0)
     tables = [str(path) for path in write_tables(graph, folder)]
     model, page = str(folder / "model"), str(folder / "report.html")
-    fit = ["fit", *tables, "--label", "is_fraud", "--rare", "yes", "--epochs", str(epochs), "--out", model]
+    fit = ["fit", *tables, "--label", "is_fraud", "--rare", "yes", "--detector", detector, "--out", model]
     for words in (fit, ["report", model, "--budget", str(nodes // 25), "--out", page]):
         app(words, standalone_mode=False)
     return {str(name): "rare" if y == 1 else "normal" for name, y in zip(graph.ids, graph.original_y, strict=True)}
@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Photograph the report and the review desk.")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "images")
     parser.add_argument("--nodes", type=int, default=5_000)
-    parser.add_argument("--epochs", type=int, default=200)
+    parser.add_argument("--detector", default="auto")
     parser.add_argument("--cases", type=int, default=12, help="decisions before the refit")
     given = parser.parse_args(arguments)
     browser_path = next((path for name in BROWSERS if (path := shutil.which(name))), None)
@@ -102,7 +102,7 @@ def main(arguments: list[str] | None = None) -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work, sync_playwright() as play:
         folder = Path(work)
-        truth = make_model(folder, given.nodes, given.epochs)
+        truth = make_model(folder, given.nodes, given.detector)
         # Chromium's sandbox does not start for root, and the pages are our own
         browser: Any = play.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         visit_report(browser.new_page(viewport={"width": 1100, "height": 1000}), folder / "report.html", given.out)

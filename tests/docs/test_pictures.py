@@ -74,7 +74,7 @@ def test_the_checks_see_pictures_and_tables():
 def test_the_screenshots_are_made(tmp_path, browser_path):
     from PIL import Image
 
-    words = ["--out", str(tmp_path), "--nodes", "600", "--epochs", "30", "--cases", "5"]
+    words = ["--out", str(tmp_path), "--nodes", "600", "--detector", "linear", "--cases", "5"]
     made = subprocess.run(
         [sys.executable, ROOT / "docs" / "screenshots.py", *words], capture_output=True, text=True, timeout=300
     )

@@ -22,7 +22,7 @@ def columns(desk, view):
 def test_actions_are_those_of_triage(desk):
     snapshot = desk.snapshot
     table = cr.triage(snapshot.clf, snapshot.graph, 30, 4, 1.5, budget=40)
-    view = View(Costs(30, 4, 1.5), budget=40)
+    view = View(Costs(30, 4, 1.5), budget=40, order="urgency")
     order = desk.queue.order(view)
     assert np.array_equal(order, table.node)
     found = desk.queue.columns(order, view)

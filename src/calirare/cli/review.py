@@ -6,6 +6,7 @@ import getpass
 import logging
 import signal
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,7 +14,7 @@ import typer
 from calirare.cli import console
 from calirare.cli.options import AsJson, Model
 
-EXAMPLE = "Example: calirare review model"
+EXAMPLE = "Example: calirare review model --nodes nodes.csv --cost-miss amount --budget 50"
 
 
 def review(
@@ -45,6 +46,28 @@ def review(
         str | None,
         typer.Option(help="Address of the proxy in front, whose X-Forwarded-For and X-Forwarded-Proto are believed."),
     ] = None,
+    nodes: Annotated[
+        Path | None,
+        typer.Option(help="Your table of nodes, so that cases show the whole record; default: what the model read."),
+    ] = None,
+    link: Annotated[
+        list[str] | None,
+        typer.Option(help="Address of a case in another system, with {id} for the node: https://…/{id}; repeatable."),
+    ] = None,
+    cost_miss: Annotated[
+        str | None,
+        typer.Option(help="Price of a missed rare case: a number or a column of the nodes; for all reviewers."),
+    ] = None,
+    cost_alarm: Annotated[str | None, typer.Option(help="Price of a false alarm: a number or a column.")] = None,
+    cost_review: Annotated[str | None, typer.Option(help="Price of a human look: a number or a column.")] = None,
+    review_error: Annotated[float | None, typer.Option(help="Share of looks that end in the wrong call.")] = None,
+    budget: Annotated[int | None, typer.Option(help="Most looks.")] = None,
+    order: Annotated[
+        str | None, typer.Option(help="Of the queue: value (what a look saves), doubt, probability or urgency.")
+    ] = None,
+    blind: Annotated[
+        bool | None, typer.Option("--blind/--no-blind", help="Show the score of a case only after it was decided.")
+    ] = None,
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser.")] = True,
     as_json: AsJson = False,
 ) -> None:
@@ -57,7 +80,21 @@ def review(
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a short queue is no news
     with console.working("Scoring every node"):
-        desk = open_desk(model, db, network)
+        desk = open_desk(model, db, network, table=nodes, links=link or ())
+    try:
+        wanted = {
+            "miss": cost_miss,
+            "alarm": cost_alarm,
+            "review": cost_review,
+            "review_error": review_error,
+            "budget": budget,
+            "order": order,
+            "blind": blind,
+        }
+        desk.set({name: value for name, value in wanted.items() if value is not None}, reviewer=access.reviewer)
+    except BaseException:
+        desk.close()
+        raise
     server = DeskServer(desk, access)
     if as_json:
         console.show_json({"url": server.url, "model": desk.snapshot.version, "decisions": desk.store.name})

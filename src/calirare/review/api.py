@@ -19,12 +19,14 @@ from calirare.review.store import LONGEST_NAME, ConflictError
 from calirare.review.view import View
 
 logger = logging.getLogger(__name__)
+_MOST_AT_ONCE = 1_000
 
 
 def add_routes(server: Flask, desk: Desk, access: Access) -> None:
     """Register every route that is not a Dash page."""
     _add_decisions(server, desk, access)
-    _add_exports(server, desk)
+    _add_team(server, desk, access)
+    _add_exports(server, desk, access)
     _add_login(server, access)
     _add_errors(server)
 
@@ -55,14 +57,58 @@ def _add_decisions(server: Flask, desk: Desk, access: Access) -> None:
         stands = desk.book.standing(row.node_id)
         return jsonify(ok=True, decision=row.as_dict(), stands=None if stands is None else stands.as_dict())
 
+    @server.post("/api/decide-many")
+    def decide_many() -> Any:
+        data = _json_object()
+        stored, refused = desk.decide_many(
+            [(_text(one, "node"), _number(one, "seen")) for one in _objects(data, "nodes")],
+            _text(data, "decision"),
+            note=_text(data, "note", ""),
+            reviewer=current_reviewer(access) or "",
+            action_key=_text(data, "key")[:48],
+        )
+        return jsonify(ok=True, decisions=[row.as_dict() for row in stored], refused=refused)
 
-def _add_exports(server: Flask, desk: Desk) -> None:
+    @server.post("/api/undo-many")
+    def undo_many() -> Any:
+        data = _json_object()
+        numbers = [_number({"decision": one}, "decision") for one in _list(data, "decisions")]
+        who, key = current_reviewer(access) or "", _text(data, "key")[:48]
+        stored, refused = desk.undo_many(numbers, reviewer=who, action_key=key)
+        return jsonify(ok=True, decisions=[row.as_dict() for row in stored], refused=refused)
+
+
+def _add_team(server: Flask, desk: Desk, access: Access) -> None:
+    @server.post("/api/assign")
+    def assign() -> Any:
+        data = _json_object()
+        nodes, to = [_known(desk, one) for one in _list(data, "nodes")], _text(data, "to")
+        for node in nodes:
+            desk.team.assign(node, to, reviewer=current_reviewer(access) or "")
+        return jsonify(ok=True, count=len(nodes))
+
+    @server.post("/api/second")
+    def second() -> Any:
+        data = _json_object()
+        node = _known(desk, _text(data, "node"))
+        desk.team.ask(node, data.get("wanted") is True, reviewer=current_reviewer(access) or "")
+        return jsonify(ok=True)
+
+    @server.post("/api/settings")
+    def settings() -> Any:
+        change = desk.set(_json_object(), reviewer=current_reviewer(access) or "")
+        return jsonify(ok=True, number=change.number, settings=change.settings.as_dict())
+
+
+def _add_exports(server: Flask, desk: Desk, access: Access) -> None:
     @server.get("/export/<what>.<kind>")
     def export(what: str, kind: str) -> Any:
         if what not in ("queue", "decisions") or kind not in FORMATS:
             return _answer(404, "There is no such file.")
+        if what == "queue" and desk.setting.settings.blind:
+            return _answer(403, "The desk is in blind mode: scores are not given out.")
         if what == "queue":
-            content = export_queue(desk.queue, _asked_view(), kind)
+            content = export_queue(desk.queue, _asked_view(desk, access), kind)
         else:
             content = export_decisions(desk.store, kind)
         headers = {"Content-Disposition": f'attachment; filename="{what}.{kind}"'}
@@ -125,14 +171,14 @@ def _add_errors(server: Flask) -> None:
         return _answer(500, f"Something went wrong here. The desk's log has it under {number}.")
 
 
-def _asked_view() -> View:
+def _asked_view(desk: Desk, access: Access) -> View:
     try:
         asked = json.loads(request.args.get("view") or "{}")
     except (ValueError, RecursionError):
         asked = None
     if not isinstance(asked, dict):
         raise InputError("view must be a JSON object.")
-    return View.parse(asked, asked.get("sort"), asked.get("filter"))
+    return desk.view(asked, asked.get("sort"), asked.get("filter"), reviewer=current_reviewer(access) or "")
 
 
 def _answer(code: int, message: str) -> Any:
@@ -144,6 +190,26 @@ def _json_object() -> dict[str, Any]:
     if not isinstance(data, dict):
         raise InputError("the request must carry a JSON object.")
     return data
+
+
+def _list(data: dict[str, Any], name: str) -> list[Any]:
+    value = data.get(name)
+    if not isinstance(value, list) or not 0 < len(value) <= _MOST_AT_ONCE:
+        raise InputError(f"{name} must be a list of 1 to {_MOST_AT_ONCE:,}.")
+    return value
+
+
+def _objects(data: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    found = _list(data, name)
+    if not all(isinstance(one, dict) for one in found):
+        raise InputError(f"{name} must be a list of objects.")
+    return found
+
+
+def _known(desk: Desk, node_id: Any) -> str:
+    if not isinstance(node_id, str) or desk.snapshot.find(node_id) is None:
+        raise InputError("node must be one of this graph.")
+    return node_id
 
 
 def _text(data: dict[str, Any], name: str, default: str | None = None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +43,16 @@ _INDEX = """<!DOCTYPE html>
 </html>"""
 
 
-def open_desk(model: str | Path, db: str | None = None, network: str = "") -> Desk:
-    """A desk for a model folder; decisions go to `db`, else to a file beside the model."""
+def open_desk(
+    model: str | Path, db: str | None = None, network: str = "", *, table: Any = None, links: Sequence[str] = ()
+) -> Desk:
+    """A desk for a model folder; decisions go to `db`, else to a file beside the model. For the rest see `Desk`."""
     model_version(model)  # refuses what is no model before a database is made in its place
     where = model if db is None else db
     _refuse_memory(where)
     store = DecisionStore.open(where, network=network)
     try:
-        return Desk(model, store)
+        return Desk(model, store, table, links)
     except BaseException:
         store.close()
         raise
@@ -82,7 +85,7 @@ def make_app(desk: Desk, access: Access) -> Dash:
     app.enable_dev_tools(debug=False)
     app.layout = lambda: shell.layout(desk, access)
     shell.add_callbacks(app, desk, access)
-    queue_page.add_callbacks(app, desk)
+    queue_page.add_callbacks(app, desk, access)
     case_page.add_callbacks(app, desk, access)
     quality_page.add_callbacks(app, desk)
     model_page.add_callbacks(app, desk, access)

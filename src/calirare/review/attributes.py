@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import UNKNOWN
+from calirare.review.numbers import say_number
 from calirare.review.snapshot import Snapshot
 
 _FEWEST_NORMAL = 20
@@ -137,19 +138,6 @@ def _marks(names: tuple[str, ...], own: np.ndarray, share: np.ndarray) -> list[A
         )
         for k in np.flatnonzero(own)
     ]
-
-
-def say_number(x: float) -> str:
-    """A number as a person would write it.
-
-    >>> say_number(1234567.0), say_number(0.12345), say_number(3.0), say_number(1e-7)
-    ('1,234,567', '0.123', '3', '1e-07')
-    """
-    if x == 0 or (abs(x) >= 1 and abs(x - round(x)) < 1e-6 * abs(x) and abs(x) < 1e15):
-        return f"{round(x):,}"
-    if abs(x) >= 1e6 or abs(x) < 1e-3:
-        return f"{x:.3g}"
-    return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.3g}"
 
 
 def _dense(block: Any) -> np.ndarray:

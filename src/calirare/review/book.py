@@ -28,6 +28,7 @@ class DecisionBook:
         self._lock = threading.Lock()
         self._current: dict[str, Decision] = {}
         self._rows: dict[int, Decision] = {}
+        self._deciders: dict[str, set[str]] = {}
         self._index: dict[str, int] = {}
         self._codes = np.zeros(0, dtype=np.int8)
         self._settled = 0
@@ -80,6 +81,15 @@ class DecisionBook:
         return None if last is None else standing(last, self._rows)
 
     @property
+    def rows(self) -> dict[int, Decision]:
+        """Every row by id."""
+        return self._rows
+
+    def has_decided(self, reviewer: str, node_id: str) -> bool:
+        """Whether someone has ever decided a node, taken back or not."""
+        return reviewer in self._deciders.get(stored_text(node_id), ())
+
+    @property
     def codes(self) -> np.ndarray:
         """`(N,)` index into `STATES`."""
         return self._codes
@@ -92,6 +102,8 @@ class DecisionBook:
 
     def _take(self, decision: Decision) -> None:
         self._rows[decision.id] = decision
+        if not decision.undoes:
+            self._deciders.setdefault(decision.node_id, set()).add(decision.reviewer)
         known = self._current.get(decision.node_id)
         if known is None or known.id < decision.id:
             self._current[decision.node_id] = decision

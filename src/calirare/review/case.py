@@ -78,7 +78,7 @@ def describe_case(queue: Queue, view: View, node: int) -> Case:
         without_label=_without_label(queue, node),
         action=action,
         reason="" if action is None else queue.columns(np.array([node]), view)["reason"][0],
-        thresholds=view.costs.thresholds(),
+        thresholds=queue.costs_of(view, node).thresholds(),
         place=place,
         before=None if before is None else snapshot.ids[before],
         after=None if after is None else snapshot.ids[after],

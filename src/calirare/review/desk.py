@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from calirare.decisions.costs import PRICES, Costs
 from calirare.errors import InputError
 from calirare.evaluation import Evaluation
 from calirare.persistence.folder import model_version
@@ -15,12 +18,18 @@ from calirare.review import versions
 from calirare.review.book import DecisionBook
 from calirare.review.events import EventLog
 from calirare.review.jobs import Job, Report
+from calirare.review.links import check_links
 from calirare.review.network import join_network
 from calirare.review.quality import measure
 from calirare.review.queue import Queue
+from calirare.review.records import Records
 from calirare.review.refit import Change, as_labels, compare_models, refit
+from calirare.review.settings import Change as Setting
+from calirare.review.settings import Settings, SettingsBook
 from calirare.review.snapshot import Scores, Snapshot, keep_scores
-from calirare.review.store import Decision, DecisionStore
+from calirare.review.store import ConflictError, Decision, DecisionStore
+from calirare.review.team import Team
+from calirare.review.view import View
 
 logger = logging.getLogger(__name__)
 
@@ -37,10 +46,24 @@ class Outcome:
 class Station:
     """A snapshot with its queue and what is computed from it once. Replaced as a whole by a refit."""
 
-    def __init__(self, snapshot: Snapshot, book: DecisionBook) -> None:
+    def __init__(self, snapshot: Snapshot, book: DecisionBook, team: Team, table: Any) -> None:
         self.snapshot = snapshot
-        self.queue = Queue(snapshot, book)
+        self.records = Records.of(snapshot, table)
+        self.queue = Queue(snapshot, book, team, self.records)
+        self._costs: dict[Settings, Costs] = {}
         self._lock = threading.Lock()
+
+    def costs(self, settings: Settings) -> Costs:
+        """The prices of every node under these settings; a column that this model does not have costs its default."""
+        with self._lock:
+            if settings not in self._costs:
+                try:
+                    found = settings.costs(self.records)
+                except InputError as error:
+                    logger.warning("%s The default price is used.", error)
+                    found = Costs()
+                self._costs = {settings: found}
+            return self._costs[settings]
 
     @cached_property
     def _quality(self) -> Evaluation:
@@ -58,13 +81,19 @@ class Desk:
     Args:
         model: The model folder, with its graph.
         store: The decisions.
+        table: The user's table of nodes, for records with every column; None: what the features tell.
+        links: Addresses of other systems, with `{id}` for the node's name.
     """
 
-    def __init__(self, model: str | Path, store: DecisionStore) -> None:
+    def __init__(self, model: str | Path, store: DecisionStore, table: Any = None, links: Sequence[str] = ()) -> None:
         self.model = Path(model)
         self.store = store
+        self.links = check_links(links)
+        self._table = table
         self.book = DecisionBook(store)
         self.log = EventLog(store.database, store.network)
+        self.team = Team(self.log, self.book)
+        self._settings = SettingsBook(self.log)
         self._versions: set[str] = set()
         self.station = self._open(Snapshot.load(self.model))
         join_network(self.log, self.snapshot.graph)
@@ -80,7 +109,58 @@ class Desk:
     def queue(self) -> Queue:
         """The queue with the newest decisions."""
         self.book.refresh()
+        self.team.refresh()
         return self.station.queue
+
+    @property
+    def setting(self) -> Setting:
+        """The settings in force, and who made them so."""
+        return self._settings.current
+
+    def set(self, data: dict[str, Any], *, reviewer: str) -> Setting:
+        """Change some of the desk's settings."""
+        return self._settings.change(data, self.station.records, reviewer=reviewer)
+
+    def view(self, data: Any, sort_model: Any = None, filter_model: Any = None, *, reviewer: str = "") -> View:
+        """What a page asks for, under the desk's prices, budget and order."""
+        asked = dict(data) if isinstance(data, dict) else {}
+        mine = reviewer if asked.pop("mine", None) else ""
+        for name in (*PRICES, "review_error", "budget"):
+            asked.pop(name, None)
+        settings = self.setting.settings
+        view = View.parse(asked, sort_model, filter_model)
+        costs = self.station.costs(settings)
+        return replace(view, costs=costs, budget=settings.budget, order=settings.order, mine=mine)
+
+    def is_hidden(self, node_id: str, reviewer: str) -> bool:
+        """Whether blind mode keeps the score of a case from someone who has not decided it yet."""
+        return self.setting.settings.blind and not self.book.has_decided(reviewer, node_id)
+
+    def decide_many(
+        self, cases: Sequence[tuple[str, int]], decision: str, *, note: str, reviewer: str, action_key: str
+    ) -> tuple[list[Decision], list[str]]:
+        """Store one decision about several cases, each (name, row seen); (rows stored, names of those refused).
+
+        A case that somebody decided since it was seen is refused and the others are stored.
+        """
+        stored, refused = [], []
+        for place, (name, seen) in enumerate(cases):
+            key = f"{action_key}-{place}"
+            try:
+                stored.append(self.decide(name, decision, note=note, reviewer=reviewer, seen=seen, action_key=key))
+            except ConflictError:
+                refused.append(name)
+        return stored, refused
+
+    def undo_many(self, numbers: Sequence[int], *, reviewer: str, action_key: str) -> tuple[list[Decision], int]:
+        """Take several decisions back; (rows stored, how many could not be, as somebody decided after them)."""
+        stored, refused = [], 0
+        for place, number in enumerate(numbers):
+            try:
+                stored.append(self.undo(number, reviewer=reviewer, action_key=f"{action_key}-{place}"))
+            except ConflictError:
+                refused += 1
+        return stored, refused
 
     def decide(
         self,
@@ -137,7 +217,7 @@ class Desk:
         self.store.close()
 
     def _open(self, snapshot: Snapshot) -> Station:
-        station = Station(snapshot, self.book)
+        station = Station(snapshot, self.book, self.team, self._table)
         self._versions.add(snapshot.version)
         self.book.attach(snapshot.index, snapshot.graph.num_nodes)
         self.book.refresh()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,15 @@ from calirare.decisions.costs import ACTIONS, Costs, Decisions, decide
 from calirare.decisions.forecast import Group, forecast
 from calirare.decisions.wording import write_reasons
 from calirare.review.book import STATES, DecisionBook
+from calirare.review.records import Records
 from calirare.review.snapshot import COVERAGE, Snapshot
 from calirare.review.store import OPEN
-from calirare.review.view import View
+from calirare.review.team import Team
+from calirare.review.view import RECORD, View, WordCondition
 
 LARGEST_PAGE = 1_000
 _KEPT = 32
+_HIDDEN_WHEN_BLIND = ("probability", "lower", "upper", "action", "saves", "reason", "decision", "reviewer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +55,17 @@ class Queue:
     Args:
         snapshot: The model's scores.
         book: The decisions.
+        team: Assignments and second opinions.
+        records: The nodes' own columns.
     """
 
-    def __init__(self, snapshot: Snapshot, book: DecisionBook) -> None:
+    def __init__(
+        self, snapshot: Snapshot, book: DecisionBook, team: Team | None = None, records: Records | None = None
+    ) -> None:
         self.snapshot = snapshot
         self.book = book
+        self.team = team
+        self.records = Records.of(snapshot) if records is None else records
         self._cache: OrderedDict[Any, Any] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -67,21 +76,21 @@ class Queue:
     def order(self, view: View) -> np.ndarray:
         """The nodes of a view, first to last."""
         uses_decisions = view.status is not None or any(column == "decision" for column, _ in view.sort)
-        stamp = self.book.stamp if uses_decisions else 0
+        stamp = (self.book.stamp, 0 if self.team is None else self.team.stamp) if uses_decisions or view.mine else 0
         return self._remember(("order", view, stamp), lambda: self._order(view))  # type: ignore[no-any-return]
 
-    def rows(self, view: View, start: int, stop: int) -> tuple[list[dict[str, Any]], int]:
-        """(rows `start` to `stop` for the page, number of rows in all)."""
+    def rows(
+        self, view: View, start: int, stop: int, shown: Sequence[str] = (), reviewer: str | None = None
+    ) -> tuple[list[dict[str, Any]], int]:
+        """(rows `start` to `stop` for the page, number of rows in all); see `page_columns`."""
         order = self.order(view)
         start = max(start, 0)
         nodes = order[start : min(stop, start + LARGEST_PAGE)]
-        return self.describe(nodes, view), len(order)
-
-    def describe(self, nodes: np.ndarray, view: View) -> list[dict[str, Any]]:
-        """What the page shows of these nodes."""
-        columns = self.columns(nodes, view)
+        columns = self.page_columns(nodes, view, shown, reviewer)
         keys = list(columns)
-        return [dict(zip(keys, row, strict=True)) for row in zip(*(columns[key] for key in keys), strict=True)]
+        return [dict(zip(keys, row, strict=True)) for row in zip(*(columns[key] for key in keys), strict=True)], len(
+            order
+        )
 
     def columns(self, nodes: np.ndarray, view: View) -> dict[str, list[Any]]:
         """The queue's columns for these nodes, as plain values."""
@@ -99,10 +108,37 @@ class Queue:
             "upper": upper.tolist(),
             "action": picked.action.tolist(),
             "saves": picked.gain.tolist(),
-            "reason": write_reasons(snapshot.wording, p, lower, upper, picked, view.costs).tolist(),
+            "reason": write_reasons(
+                snapshot.wording, p, lower, upper, picked, self._listed_costs(view.costs).take(place)
+            ).tolist(),
             "decision": [OPEN if one is None else one.decision for one in stands],
             "reviewer": ["" if one is None else one.reviewer for one in stands],
         }
+
+    def page_columns(
+        self, nodes: np.ndarray, view: View, shown: Sequence[str], reviewer: str | None
+    ) -> dict[str, list[Any]]:
+        """The queue's columns as the page shows them: with what it needs to act, and the chosen columns of the records.
+
+        Args:
+            shown: Names of the columns of the records.
+            reviewer: In blind mode, who asks: of cases they have not decided the scores are left out; None: all is shown.
+        """
+        columns = self.columns(nodes, view)
+        names = columns["id"]
+        last = [self.book.of(name) for name in names]
+        columns["seen"] = [0 if one is None else one.id for one in last]
+        columns["assigned"] = ["" if self.team is None else self.team.assigned_to(name) for name in names]
+        columns["second"] = [self.team is not None and self.team.wish(name) is not None for name in names]
+        for name in shown:
+            if name in self.records.columns:
+                column = self.records.columns[name]
+                columns[f"{RECORD}{name}"] = [column.say(node) for node in nodes.tolist()]
+        if reviewer is not None:
+            hidden = [not self.book.has_decided(reviewer, name) for name in names]
+            for name in _HIDDEN_WHEN_BLIND:
+                columns[name] = [None if hide else value for hide, value in zip(hidden, columns[name], strict=True)]
+        return columns
 
     def position(self, view: View, node: int) -> tuple[int | None, int | None, int | None, int]:
         """(place of a node in a view, the node before, the node after, number of nodes)."""
@@ -126,9 +162,24 @@ class Queue:
         looks = judgement.action == ACTIONS.index("review")
         return Progress(int((decided & looks).sum()), int(looks.sum()), int(decided.sum()))
 
+    def open_counts(self, view: View) -> dict[str, int]:
+        """How many nodes of each action nobody has decided yet."""
+        action = self.judge(view.costs, view.budget).action
+        waiting = action[self.book.codes == 0]
+        return {name: int((waiting == code).sum()) for code, name in enumerate(ACTIONS)}
+
+    def costs_of(self, view: View, node: int) -> Costs:
+        """The prices of one node, as numbers."""
+        return view.costs.at(node) if view.costs.per_node else view.costs
+
+    def _listed_costs(self, costs: Costs) -> Costs:
+        """Prices of the listed nodes; those per node speak of all nodes."""
+        return costs.take(self.snapshot.listed) if costs.per_node else costs
+
     def _judge(self, costs: Costs, budget: int | None) -> Judgement:
         listed, scores = self.snapshot.listed, self.snapshot.scores
         probability = scores.probability[listed]
+        costs = self._listed_costs(costs)
         decisions = decide(probability, costs, budget)
         action = np.full(self.snapshot.graph.num_nodes, -1, dtype=np.int8)
         action[listed] = np.select([decisions.action == name for name in ACTIONS], range(len(ACTIONS)))
@@ -143,10 +194,13 @@ class Queue:
         if view.action is not None:
             keep &= judgement.action[listed] == ACTIONS.index(view.action)
         if view.status is not None:
-            codes = self.book.codes[listed]
-            keep &= codes > 0 if view.status == "decided" else codes == STATES.index(view.status)
+            keep &= self._has_status(view.status)
+        if view.mine:
+            keep &= self._named(set() if self.team is None else self.team.assigned_nodes(view.mine))
         for condition in view.conditions:
-            keep &= condition.holds(self._numbers(condition.column, judgement))
+            values = self._values(condition.column, judgement)
+            if isinstance(condition, WordCondition) == (values.dtype.kind == "O"):
+                keep &= condition.holds(values)
         if view.search:
             wanted = view.search.casefold()
             keep[keep] = [wanted in name.casefold() for name in snapshot.ids[listed[keep]]]
@@ -157,6 +211,12 @@ class Queue:
         """The order of the kept rows; ties go by urgency, then by P(rare), then by node."""
         nodes = self.snapshot.listed[kept]
         keys = [nodes, -self.snapshot.scores.probability[nodes], judgement.action[nodes]]
+        if view.order == "value":
+            keys.append(-judgement.decisions.gain[kept])
+        elif view.order == "doubt":
+            keys.append(np.abs(self.snapshot.scores.probability[nodes] - 0.5))
+        elif view.order == "probability":
+            keys.append(-self.snapshot.scores.probability[nodes])
         for column, descending in reversed(view.sort):
             values = self._sort_key(column, nodes, kept, judgement)
             keys.append(-values if descending else values)
@@ -170,11 +230,29 @@ class Queue:
         elif column == "decision":
             values = self.book.codes[nodes]
         else:
-            values = self._numbers(column, judgement)[kept]
-        return np.asarray(values)
+            values = self._values(column, judgement)[kept]
+        if values.dtype.kind == "O":
+            values = np.unique(["" if value is None else str(value) for value in values], return_inverse=True)[1]
+        return np.nan_to_num(values, nan=-np.inf) if values.dtype.kind == "f" else np.asarray(values)
 
-    def _numbers(self, column: str, judgement: Judgement) -> np.ndarray:
-        """A column of numbers for the listed nodes."""
+    def _has_status(self, status: str) -> np.ndarray:
+        """`(n,)` bool: which of the listed nodes are in a state."""
+        if status == "second":
+            return self._named(set() if self.team is None else self.team.wished_nodes())
+        codes = self.book.codes[self.snapshot.listed]
+        return np.asarray(codes > 0 if status == "decided" else codes == STATES.index(status))
+
+    def _named(self, names: set[str]) -> np.ndarray:
+        """`(n,)` bool: which of the listed nodes have one of these stored names."""
+        nodes = [node for name in names if (node := self.snapshot.find(name)) is not None]
+        return np.isin(self.snapshot.listed, nodes)
+
+    def _values(self, column: str, judgement: Judgement) -> np.ndarray:
+        """A column for the listed nodes: numbers, or words as objects."""
+        if column.startswith(RECORD):
+            found = self.records.columns.get(column.removeprefix(RECORD))
+            everything = np.zeros(self.snapshot.graph.num_nodes) if found is None else found.values
+            return np.asarray(everything[self.snapshot.listed])
         if column == "saves":
             return judgement.decisions.gain
         return np.asarray(getattr(self.snapshot.scores, column)[self.snapshot.listed])

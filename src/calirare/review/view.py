@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -12,6 +13,8 @@ from calirare.errors import InputError
 from calirare.review.book import STATES
 
 SORTABLE = ("id", "probability", "lower", "upper", "action", "saves", "decision")
+RECORD = "record:"
+"""Before the name of a column of the nodes' records, where columns of the queue are named."""
 NUMBERS = ("probability", "lower", "upper", "saves")
 _MOST_CONDITIONS = 8
 _LONGEST_SEARCH = 500
@@ -24,6 +27,32 @@ _COMPARE = {
     "greaterThan": np.greater,
     "greaterThanOrEqual": np.greater_equal,
 }
+
+
+_WORDS: dict[str, Callable[[str, str], bool]] = {
+    "contains": lambda word, wanted: wanted in word,
+    "notContains": lambda word, wanted: wanted not in word,
+    "equals": lambda word, wanted: word == wanted,
+    "notEqual": lambda word, wanted: word != wanted,
+    "startsWith": lambda word, wanted: word.startswith(wanted),
+    "endsWith": lambda word, wanted: word.endswith(wanted),
+    "blank": lambda word, wanted: not word,
+    "notBlank": lambda word, wanted: bool(word),
+}
+
+
+@dataclass(frozen=True)
+class WordCondition:
+    """A test on a column of words, in any case."""
+
+    column: str
+    kind: str
+    text: str
+
+    def holds(self, values: np.ndarray) -> np.ndarray:
+        test, wanted = _WORDS[self.kind], self.text.casefold()
+        words = ("" if value is None else str(value).casefold() for value in values.tolist())
+        return np.fromiter((test(word, wanted) for word in words), dtype=bool, count=len(values))
 
 
 @dataclass(frozen=True)
@@ -54,10 +83,12 @@ class View:
         costs: The prices.
         budget: Most looks, or None.
         action: Only these: one of `ACTIONS`, or None for all.
-        status: `"open"`, `"decided"`, a decision, or None for all.
+        status: `"open"`, `"decided"`, `"second"` for a second opinion wanted, a decision, or None for all.
+        mine: Only cases given to this reviewer; "": everybody's.
         search: Text that the node's name holds, in any case.
-        conditions: Tests on columns of numbers.
-        sort: (column, descending) pairs, the first most important; empty: alerts, reviews, cleared, by P(rare).
+        conditions: Tests on columns.
+        sort: (column, descending) pairs, the first most important; empty: as `order` says.
+        order: One of `calirare.review.settings.ORDERS`.
     """
 
     costs: Costs = field(default_factory=Costs)
@@ -65,8 +96,10 @@ class View:
     action: str | None = None
     status: str | None = None
     search: str = ""
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[Condition | WordCondition, ...] = ()
     sort: tuple[tuple[str, bool], ...] = ()
+    order: str = "value"
+    mine: str = ""
 
     @classmethod
     def parse(cls, data: Any, sort_model: Any = None, filter_model: Any = None) -> Self:
@@ -84,7 +117,7 @@ class View:
             costs=costs,
             budget=budget,
             action=action if action in ACTIONS else None,
-            status=status if status in (*STATES, "decided") else None,
+            status=status if status in (*STATES, "decided", "second") else None,
             search=str(data.get("search") or "").strip()[:_LONGEST_SEARCH],
             conditions=tuple(_parse_conditions(filter_model)),
             sort=tuple(_parse_sort(sort_model)),
@@ -96,15 +129,18 @@ def _parse_sort(model: Any) -> list[tuple[str, bool]]:
     return [
         (row["colId"], row.get("sort") == "desc")
         for row in rows[: len(SORTABLE)]
-        if isinstance(row, dict) and row.get("colId") in SORTABLE
+        if isinstance(row, dict) and (row.get("colId") in SORTABLE or _is_record(row.get("colId")))
     ]
 
 
-def _parse_conditions(model: Any) -> list[Condition]:
-    """AG Grid's filter model, as far as it speaks of numbers; the page has its own controls for words."""
-    found = []
+def _parse_conditions(model: Any) -> list[Condition | WordCondition]:
+    """AG Grid's filter model."""
+    found: list[Condition | WordCondition] = []
     for column, rule in (model if isinstance(model, dict) else {}).items():
-        if column not in NUMBERS or not isinstance(rule, dict):
+        if not (column in NUMBERS or _is_record(column)) or not isinstance(rule, dict):
+            continue
+        if rule.get("filterType") == "text":
+            found += _parse_words(column, rule)
             continue
         rules = rule.get("conditions") or [rule]
         tests = [_parse_test(one) for one in rules[:_MOST_CONDITIONS] if isinstance(one, dict)]
@@ -112,6 +148,21 @@ def _parse_conditions(model: Any) -> list[Condition]:
         if kept:
             found.append(Condition(column, kept, "OR" if rule.get("operator") == "OR" else "AND"))
     return found
+
+
+def _parse_words(column: str, rule: dict[str, Any]) -> list[WordCondition]:
+    """Tests on words; several are joined by "AND", whatever the rule says, as the page offers one."""
+    rules = rule.get("conditions")
+    rules = rules if isinstance(rules, list) else [rule]
+    return [
+        WordCondition(column, str(one["type"]), str(one.get("filter") or "")[:_LONGEST_SEARCH])
+        for one in rules[:_MOST_CONDITIONS]
+        if isinstance(one, dict) and one.get("type") in _WORDS
+    ]
+
+
+def _is_record(column: Any) -> bool:
+    return isinstance(column, str) and column.startswith(RECORD)
 
 
 def _parse_test(rule: dict[str, Any]) -> tuple[str, float, float] | None:

@@ -4,10 +4,8 @@
 
   const PAGES = { "/": "queue", "/case": "case", "/reliability": "reliability", "/model": "model" };
   const NAV = ["queue", "reliability", "model"];
-  const PRICES = [0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 500, 700, 1000];
-  const SETTLE_MILLISECONDS = 70;
   const TRIES = 3;
-  let controlsTurn = 0;
+  const PATIENCE_MILLISECONDS = 4000;
   let busy = false;
 
   function noUpdate() {
@@ -30,6 +28,54 @@
     } catch (error) {
       return {};
     }
+  }
+
+  // A chip that is on says so to eyes and to screen readers.
+  function chip(id, on) {
+    const button = document.getElementById(id);
+    if (button) {
+      button.setAttribute("aria-pressed", on ? "true" : "false");
+    }
+    return on ? "chip on" : "chip";
+  }
+
+  function nearestStop(price, stops) {
+    const distances = stops.map((stop) => Math.abs(Math.log(stop) - Math.log(Math.max(price, 1e-9))));
+    return distances.indexOf(Math.min(...distances));
+  }
+
+  // What a person has just changed, as settings; null where it is what is set already.
+  function wantedSettings(trigger, given, settings, stops) {
+    const [kind, name] = trigger.split("-");
+    if (kind === "price") {
+      const typed = String(given[name] === null || given[name] === undefined ? "" : given[name]).trim();
+      return typed === "" || typed === String(settings[name]) ? null : { [name]: typed };
+    }
+    if (kind === "cost") {
+      const price = stops[Number(given[name + "At"])];
+      const shown = typeof settings[name] === "number" ? nearestStop(settings[name], stops) : -1;
+      return price === undefined || stops[shown] === price ? null : { [name]: price };
+    }
+    if (kind === "order") {
+      return name === settings.order ? null : { order: name };
+    }
+    if (kind === "budget") {
+      const budget = given.budget === undefined || given.budget === "" ? null : given.budget;
+      return budget === settings.budget ? null : { budget: budget };
+    }
+    if (kind === "blind") {
+      const blind = (given.blind || []).length > 0;
+      return blind === settings.blind ? null : { blind: blind };
+    }
+    const columns = given.columns || [];
+    return columns.join("\n") === settings.columns.join("\n") ? null : { columns: columns };
+  }
+
+  function shownSettings(settings, stops) {
+    const prices = ["miss", "alarm", "review"].map((name) => settings[name]);
+    const places = prices.map((price) => (typeof price === "number" ? nearestStop(price, stops) : noUpdate()));
+    const orders = ["value", "doubt", "probability", "urgency"].map((name) => chip("order-" + name, settings.order === name));
+    return prices.map(String).concat(places, [settings.budget, settings.blind ? ["yes"] : [], settings.columns], orders, [settings.said]);
   }
 
   function say(text, kind) {
@@ -126,6 +172,12 @@
       say("There is nothing of yours to undo in this window.", "");
       return [noUpdate(), noUpdate(), noUpdate()];
     }
+    if (last.ids) {
+      const many = await send("/api/undo-many", { decisions: last.ids, key: randomKey() });
+      const late = many.data.refused ? " " + many.data.refused + " stay, as others decided after them." : "";
+      const gone = many.status !== 0 && many.status < 500;
+      return [report(many, "", "Taken back: " + (many.data.decisions || []).length + " decisions." + late), gone ? stack.slice(0, -1) : noUpdate(), noUpdate()];
+    }
     const result = await send("/api/undo", { decision: last.id, key: randomKey() });
     const acted = report(result, last.node, "Taken back: the decision on " + last.node + ".");
     const settled = result.status !== 0 && result.status < 500;
@@ -151,41 +203,63 @@
         return noUpdate();
       },
 
-      toggleKeys: function (clicks, classes) {
-        return classes.includes("hidden") ? "keys" : "keys hidden";
+      // The window's title says where one is: tabs and screen readers show it.
+      nameWindow: function (shown, path) {
+        const page = PAGES[path] || "queue";
+        const words = page === "case" ? (shown ? shown.id : "Case") : page.charAt(0).toUpperCase() + page.slice(1);
+        document.title = words + " · calirare review desk";
+        return noUpdate();
       },
 
-      // All controls of the queue as one object. While a slider is dragged only the last position counts.
-      readControls: async function (miss, alarm, review, budget, search) {
-        const context = window.dash_clientside.callback_context;
-        const trigger = context.triggered_id || "";
-        const view = Object.assign({}, stored("view"), {
-          miss: PRICES[miss],
-          alarm: PRICES[alarm],
-          review: PRICES[review],
-          budget: budget === undefined || budget === "" ? null : budget,
-          search: search || "",
-        });
+      // Which rows of the queue this window wants to see.
+      readControls: function (search) {
+        const trigger = window.dash_clientside.callback_context.triggered_id || "";
+        const before = stored("view");
+        const view = { action: before.action || null, status: before.status || null, mine: before.mine === true, search: search || "" };
         if (trigger.startsWith("only-")) {
           view.action = trigger === "only-all" ? null : trigger.slice(5);
         } else if (trigger.startsWith("status-")) {
           view.status = trigger === "status-all" ? null : trigger.slice(7);
+        } else if (trigger === "mine") {
+          view.mine = !view.mine;
         }
-        const turn = (controlsTurn += 1);
-        if (trigger.startsWith("cost-")) {
-          await wait(SETTLE_MILLISECONDS);
-        }
-        const chip = (on) => (on ? "chip on" : "chip");
-        const only = [null, "alert", "review", "clear"].map((name) => chip((view.action || null) === name));
-        const status = [null, "open", "decided"].map((name) => chip((view.status || null) === name));
-        const prices = [view.miss, view.alarm, view.review].map(String);
-        return [turn === controlsTurn ? view : noUpdate()].concat(prices, only, status);
+        const only = ["all", "alert", "review", "clear"].map((name) => chip("only-" + name, (view.action || "all") === name));
+        const status = ["all", "open", "decided", "second"].map((name) => chip("status-" + name, (view.status || "all") === name));
+        return [view].concat(only, status, [chip("mine", view.mine)]);
       },
 
-      reloadGrid: function (view, stamp) {
+      // Prices, budget, order and the like belong to the desk: what a person changes here goes there, what others change
+      // comes back by the store.
+      syncSettings: async function (...inputs) {
+        const context = window.dash_clientside.callback_context;
+        const trigger = context.triggered_id || "";
+        const [settings, miss, alarm, review, missAt, alarmAt, reviewAt, budget, blind, columns] = inputs;
+        const stops = inputs[inputs.length - 1];
+        const still = new Array(14).fill(noUpdate());
+        if (!settings) {
+          return still;
+        }
+        let current = settings;
+        if (trigger !== "settings") {
+          const wanted = wantedSettings(trigger, { miss, alarm, review, missAt, alarmAt, reviewAt, budget, blind, columns }, settings, stops);
+          if (!wanted) {
+            return still;
+          }
+          const result = await send("/api/settings", wanted);
+          if (!result.data.ok) {
+            say(result.data.error || "Nothing was set.", "bad");
+          } else {
+            current = Object.assign({}, result.data.settings, { number: result.data.number, said: "Set by you just now." });
+          }
+        }
+        return [current.number === settings.number ? noUpdate() : current].concat(shownSettings(current, stops));
+      },
+
+      reloadGrid: function (view, settings, stamp) {
         const changed = window.dash_clientside.callback_context.triggered.map((one) => one.prop_id);
         window.dash_ag_grid.getApiAsync("queue-grid").then((api) => {
-          if (changed.some((name) => name.startsWith("view"))) {
+          fitColumns();
+          if (changed.some((name) => name.startsWith("view") || name.startsWith("settings"))) {
             if (api.getDisplayedRowCount() > 0) {
               api.ensureIndexVisible(0);
             }
@@ -205,7 +279,7 @@
 
       openClicked: function (cell) {
         const link = document.querySelector('#queue-grid [row-index="' + Number(cell && cell.rowIndex) + '"] a');
-        if (link) {
+        if (link && cell.colId !== "ag-Grid-SelectionColumn") {
           go(link.getAttribute("href"));
         }
         return noUpdate();
@@ -220,6 +294,52 @@
           go(caseHref(data.node));
         }
         return noUpdate();
+      },
+
+      showTicked: function (rows) {
+        const count = (rows || []).length;
+        return [count ? "bulk" : "bulk hidden", count === 1 ? "1 case ticked" : count + " cases ticked"];
+      },
+
+      actOnTicked: async function (rare, normal, unsure, give, none, rows, to, stack) {
+        const trigger = (window.dash_clientside.callback_context.triggered_id || "").slice(5);
+        const ticked = (rows || []).filter((row) => row && row.id !== undefined);
+        const api = window.dash_ag_grid.getApi("queue-grid");
+        if (!trigger || (!ticked.length && trigger !== "none")) {
+          return [noUpdate(), noUpdate()];
+        }
+        let result = null;
+        if (trigger === "give") {
+          result = await send("/api/assign", { nodes: ticked.map((row) => row.id), to: to || "" });
+          report(result, "", (to ? "Given to " + to : "Given to nobody") + ": " + ticked.length + " cases.");
+        } else if (trigger !== "none") {
+          const body = { nodes: ticked.map((row) => ({ node: row.id, seen: row.seen })), decision: trigger, key: randomKey() };
+          result = await send("/api/decide-many", body);
+          const done = (result.data.decisions || []).length;
+          const late = (result.data.refused || []).length;
+          report(result, "", done + " cases decided: " + trigger + ". Press z to undo." + (late ? " " + late + " were decided by others meanwhile." : ""));
+        }
+        if (result && !result.data.ok) {
+          return [noUpdate(), noUpdate()];
+        }
+        api.deselectAll();
+        const ids = ((result && result.data.decisions) || []).map((row) => row.id);
+        return [{ node: "", turn: Date.now() }, ids.length ? (stack || []).concat([{ ids: ids }]).slice(-200) : noUpdate()];
+      },
+
+      actWithTeam: async function (give, take, second, to, seen) {
+        const trigger = window.dash_clientside.callback_context.triggered_id;
+        if (!trigger || !isShown(seen)) {
+          return noUpdate();
+        }
+        if (trigger === "second") {
+          const wanted = !document.getElementById("second-said");
+          const result = await send("/api/second", { node: seen.id, wanted: wanted });
+          return report(result, seen.id, wanted ? "A second opinion is wanted." : "No second opinion is wanted any more.");
+        }
+        const name = trigger === "take" ? document.querySelector(".who").textContent : to || "";
+        const result = await send("/api/assign", { nodes: [seen.id], to: name });
+        return report(result, seen.id, name ? "Given to " + name + "." : "Given to nobody.");
       },
 
       act: async function (rare, normal, unsure, undone, seen, note, stack, advance) {
@@ -237,13 +357,17 @@
     },
   });
 
-  // Keys
+  // Keys. They are taken one after the other: one that comes while a page turns waits until the case is there.
 
-  const CLICKS = { z: "undo", "?": "keys-toggle" };
-  const CASE_CLICKS = { r: "decide-rare", n: "decide-normal", u: "decide-unsure", j: "next-case", k: "previous-case", q: "to-queue" };
+  const CASE_CLICKS = { r: "decide-rare", n: "decide-normal", u: "decide-unsure", j: "next-case", k: "previous-case", q: "to-queue", 2: "second" };
+  const NO_TEXT = ["checkbox", "radio", "range", "button", "submit"];
+  let lastKey = Promise.resolve();
 
   function isTyping(element) {
-    return element && (element.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(element.tagName));
+    if (!element || NO_TEXT.includes(element.type)) {
+      return false;
+    }
+    return element.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(element.tagName);
   }
 
   function focusOn(id, event) {
@@ -255,15 +379,89 @@
     }
   }
 
+  function isSettled() {
+    const wanted = new URLSearchParams(window.location.search).get("id");
+    const title = document.getElementById("case-id");
+    const box = document.getElementById("decision-card");
+    return !busy && title && title.textContent === wanted && box && !box.classList.contains("waiting");
+  }
+
+  // Waits until the case is there; false if another page was opened meanwhile, or it does not come.
+  async function settled() {
+    for (const start = Date.now(); Date.now() - start < PATIENCE_MILLISECONDS; await wait(25)) {
+      if (window.location.pathname !== "/case") {
+        return false;
+      }
+      if (isSettled()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  async function press(key) {
+    const before = window.location.href;
+    if (await settled()) {
+      const button = document.getElementById(CASE_CLICKS[key]);
+      if (button) {
+        button.click();
+        await wait(30); // the address changes, or the decision is on its way: what follows waits for it
+      }
+    } else if (window.location.href === before && "rnu".includes(key)) {
+      say("The case is still being opened; nothing was decided.", "");
+    }
+  }
+
+  function showKeys(shown) {
+    const panel = document.getElementById("keys");
+    const toggle = document.getElementById("keys-toggle");
+    if (!panel || shown === !panel.classList.contains("hidden")) {
+      return;
+    }
+    panel.classList.toggle("hidden", !shown);
+    toggle.setAttribute("aria-expanded", shown ? "true" : "false");
+    (shown ? document.getElementById("keys-close") : toggle).focus();
+  }
+
+  function keysShown() {
+    const panel = document.getElementById("keys");
+    return Boolean(panel && !panel.classList.contains("hidden"));
+  }
+
+  document.addEventListener("click", function (event) {
+    const inside = event.target.closest && event.target.closest("#keys");
+    if (event.target.closest && event.target.closest("#keys-toggle")) {
+      showKeys(!keysShown());
+    } else if (keysShown() && (!inside || event.target.id === "keys-close")) {
+      showKeys(false);
+    }
+    // A menu closes when something else is clicked.
+    document.querySelectorAll("details.drop[open]").forEach((menu) => {
+      if (!menu.contains(event.target)) {
+        menu.open = false;
+      }
+    });
+  });
+
+  function escape(target) {
+    if (keysShown()) {
+      showKeys(false);
+    } else if (isTyping(target)) {
+      target.blur();
+    }
+    document.querySelectorAll("details.drop[open]").forEach((menu) => {
+      menu.open = false;
+      menu.querySelector("summary").focus();
+    });
+  }
+
   document.addEventListener("keydown", function (event) {
     const target = event.target;
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) {
       return;
     }
     if (event.key === "Escape") {
-      if (isTyping(target)) {
-        target.blur();
-      }
+      escape(target);
       return;
     }
     if (isTyping(target)) {
@@ -271,29 +469,64 @@
     }
     const onCase = window.location.pathname === "/case";
     if (event.key === "Enter" && target.classList && target.classList.contains("ag-cell")) {
-      const link = target.parentElement.querySelector("a") || document.querySelector('#queue-grid [row-index="' + target.parentElement.getAttribute("row-index") + '"] a');
+      const link = document.querySelector('#queue-grid [row-index="' + target.parentElement.getAttribute("row-index") + '"] a');
       if (link) {
         go(link.getAttribute("href"));
       }
       return;
     }
-    if (event.key === "/") {
+    if (event.key === "?") {
+      event.preventDefault();
+      showKeys(!keysShown());
+    } else if (event.key === "/") {
       if (onCase) {
         go("/");
       }
       focusOn("search", event);
-      return;
-    }
-    if (event.key === "m" && onCase) {
+    } else if (event.key === "m" && onCase) {
       focusOn("note", event);
+    } else if (event.key === "z") {
+      event.preventDefault();
+      lastKey = lastKey.then(() => (window.location.pathname === "/case" ? settled() : true)).then(() => document.getElementById("undo").click());
+    } else if (onCase && CASE_CLICKS[event.key]) {
+      event.preventDefault();
+      const key = event.key;
+      lastKey = lastKey.then(() => press(key));
+    }
+  });
+
+  // Narrow windows show fewer columns; the case has them all.
+
+  const NEEDED = { lower: 720, saves: 620, reason: 980, assigned: 1100, decision: 520 };
+
+  let fittedTo = "";
+
+  function fitColumns() {
+    const box = document.getElementById("queue-grid");
+    const api = box && window.dash_ag_grid && window.dash_ag_grid.getApi("queue-grid");
+    const now = box ? box.clientWidth + " " + (api ? api.getColumns().length : 0) : "";
+    if (!api || !box.clientWidth || now === fittedTo) {
       return;
     }
-    const id = CLICKS[event.key] || (onCase && CASE_CLICKS[event.key]);
-    const button = id && document.getElementById(id);
-    if (button) {
-      event.preventDefault();
-      button.click();
-    }
+    fittedTo = now;
+    Object.entries(NEEDED).forEach(([name, width]) => api.setColumnsVisible([name], box.clientWidth >= width));
+    api.setColumnWidths([{ key: "probability", newWidth: box.clientWidth < 520 ? 84 : 124 }]);
+  }
+
+  window.addEventListener("resize", () => window.setTimeout(fitColumns, 100));
+  window.setInterval(fitColumns, 1500); // and once the grid is there, whenever that is
+
+  // On a small screen the prices are folded away at first.
+  window.addEventListener("load", () => {
+    const fold = () => {
+      const side = document.getElementById("side");
+      if (!side) {
+        window.setTimeout(fold, 50);
+      } else if (window.innerWidth < 900) {
+        side.open = false;
+      }
+    };
+    fold();
   });
 
   // Cells of the queue. React escapes the text it is given.
@@ -320,8 +553,17 @@
     return element("a", { href: caseHref(props.value), className: "node-link", title: props.value, onClick: follow }, props.value);
   };
 
+  // In blind mode the score of an undecided case is not given.
+  function isThere(props) {
+    return Boolean(props.data) && props.value !== null && props.value !== undefined;
+  }
+
+  cells.Plain = function (props) {
+    return isThere(props) ? element("span", { title: String(props.value) }, String(props.value)) : null;
+  };
+
   cells.Probability = function (props) {
-    if (!props.data) {
+    if (!isThere(props)) {
       return null;
     }
     return element(
@@ -333,7 +575,7 @@
   };
 
   cells.IntervalBar = function (props) {
-    if (!props.data) {
+    if (!isThere(props)) {
       return null;
     }
     const row = props.data;
@@ -351,16 +593,16 @@
   };
 
   cells.Pill = function (props) {
-    return props.data ? element("span", { className: "pill pill-" + props.value }, props.value) : null;
+    return isThere(props) ? element("span", { className: "pill pill-" + props.value }, props.value) : null;
   };
 
   cells.Amount = function (props) {
-    return props.data ? element("span", { className: "number" }, props.value.toFixed(2)) : null;
+    return isThere(props) ? element("span", { className: "number" }, props.value.toFixed(2)) : null;
   };
 
   // The probability and its interval have their own columns; here stands what follows from them.
   cells.Reason = function (props) {
-    if (!props.data) {
+    if (!isThere(props)) {
       return null;
     }
     const why = props.value.slice(props.value.indexOf(": ") + 2);
@@ -368,9 +610,13 @@
   };
 
   cells.DecisionCell = function (props) {
-    if (!props.data || props.value === "open") {
+    if (!isThere(props)) {
       return null;
     }
-    return element("span", { title: "by " + props.data.reviewer }, element("span", { className: "pill pill-" + props.value }, props.value), element("span", { className: "by" }, props.data.reviewer));
+    const second = props.data.second ? element("span", { className: "pill pill-unsure", title: "a second opinion is wanted" }, "2nd") : null;
+    if (props.value === "open") {
+      return second;
+    }
+    return element("span", { title: "by " + props.data.reviewer }, element("span", { className: "pill pill-" + props.value }, props.value), element("span", { className: "by" }, props.data.reviewer), second);
   };
 })();

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qs
 
-from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash import ClientsideFunction, Dash, Input, Output, State, ctx, dcc, html, no_update
 
 from calirare.review.attributes import compare
 from calirare.review.case import describe_case, strongest_pulls
 from calirare.review.desk import Desk
+from calirare.review.edges_of import edges_of, neighbours_of
 from calirare.review.neighbourhood import neighbourhood
 from calirare.review.pages import case_parts as parts
+from calirare.review.pages import record_parts
 from calirare.review.pages.picture import draw, legend
 from calirare.review.pages.widgets import card, key
 from calirare.review.security import Access, current_reviewer
 from calirare.review.store import LONGEST_NOTE, standing
-from calirare.review.view import View
 
 _CHOICES = (("rare", "r", "Rare"), ("normal", "n", "Normal"), ("unsure", "u", "Unsure"))
 
@@ -27,14 +28,41 @@ def layout() -> Any:
             html.Div(id="case-head", className="case-head"),
             html.Div(
                 [
-                    html.Div([html.Div(id="case-probability"), _decision_card()], className="case-column"),
-                    html.Div([html.Div(id="case-picture"), html.Div(id="case-pulls")], className="case-column"),
-                    html.Div(html.Div(id="case-attributes"), className="case-column"),
+                    html.Div(
+                        [html.Div(id="case-probability"), _decision_card(), _team_card()], className="case-column"
+                    ),
+                    html.Div(
+                        [html.Div(id="case-picture"), html.Div(id="case-neighbours"), html.Div(id="case-pulls")],
+                        className="case-column",
+                    ),
+                    html.Div([html.Div(id="case-record"), html.Div(id="case-attributes")], className="case-column"),
+                    html.Div(html.Div(id="case-edges"), className="case-wide"),
                 ],
                 className="case-columns",
                 id="case-columns",
             ),
         ]
+    )
+
+
+def _team_card() -> Any:
+    return card(
+        "Team",
+        html.Div(id="team-now"),
+        html.Div(
+            [
+                html.Label(
+                    [
+                        html.Span("Give to", className="unseen"),
+                        dcc.Input(id="give-to", placeholder="Give to …", list="people"),
+                    ]
+                ),
+                html.Button("Give", id="give", className="button quiet"),
+                html.Button("Take it", id="take", className="button quiet"),
+            ],
+            className="undo-row",
+        ),
+        html.Button(["Ask for a second opinion ", key("2")], id="second", className="button quiet"),
     )
 
 
@@ -47,11 +75,16 @@ def _decision_card() -> Any:
         "Decision",
         html.Div(id="decision-now"),
         html.Div(buttons, className="decide-row"),
-        dcc.Textarea(
-            id="note",
-            placeholder="Note (m): what you saw, stored with the decision",
-            maxLength=LONGEST_NOTE,
-            className="note",
+        html.Label(
+            [
+                html.Span("Note", className="unseen"),
+                dcc.Textarea(
+                    id="note",
+                    placeholder="Note (m): what you saw, stored with the decision",
+                    maxLength=LONGEST_NOTE,
+                    className="note",
+                ),
+            ]
         ),
         html.Div(
             [
@@ -78,70 +111,105 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
 
     @app.callback(
         Output("case-head", "children"),
-        Output("case-probability", "children"),
-        Output("case-picture", "children"),
-        Output("case-attributes", "children"),
         Output("case-columns", "className"),
         Output("case", "data"),
         Output("note", "value"),
         Input("url", "pathname"),
         Input("url", "search"),
+        Input("settings", "data"),
         State("view", "data"),
         State("grid-model", "data"),
         State("case", "data"),
     )
-    def open_case(path: str, search: str, data: Any, model: Any, shown: Any) -> Any:
+    def open_case(path: str, search: str, settings: Any, data: Any, model: Any, shown: Any) -> Any:
         if path != "/case":
-            return [no_update] * 7
+            return [no_update] * 4
         node_id = (parse_qs((search or "").lstrip("?")).get("id") or [""])[0]
         node = desk.snapshot.find(node_id)
         if node is None:
-            return parts.not_found(node_id), None, None, None, "case-columns hidden", None, ""
+            return parts.not_found(node_id), "case-columns hidden", None, ""
+        who = current_reviewer(access) or ""
         model = model if isinstance(model, dict) else {}
-        view = View.parse(data, model.get("sort"), model.get("filter"))
+        view = desk.view(data, model.get("sort"), model.get("filter"), reviewer=who)
         queue = desk.queue
-        case = describe_case(queue, view, node)
-        around = neighbourhood(queue.snapshot, node)
-        picture = card(
-            "Neighbourhood",
-            draw(queue.snapshot, desk.book, around),
-            legend(),
-            html.P(around.said, className="hint", id="picture-said"),
-        )
         same = isinstance(shown, dict) and shown.get("id") == node_id
         return (
-            parts.head(case),
-            parts.probability(case),
-            picture,
-            parts.attributes(compare(queue.snapshot, node)),
+            parts.head(describe_case(queue, view, node), desk.links, hidden=desk.is_hidden(node_id, who)),
             "case-columns",
             {"id": node_id, "model": queue.snapshot.version},
             no_update if same else "",
         )
 
-    @app.callback(Output("case-pulls", "children"), Input("case", "data"))
-    def show_pulls(case: Any) -> Any:
+    @app.callback(
+        Output("case-probability", "children"),
+        Output("case-picture", "children"),
+        Output("case-neighbours", "children"),
+        Output("case-attributes", "children"),
+        Output("case-record", "children"),
+        Output("case-edges", "children"),
+        Input("case", "data"),
+        Input("acted", "data"),
+        Input("settings", "data"),
+    )
+    def show_case(case: Any, acted: Any, settings: Any) -> Any:
+        """What is known of the case; in blind mode the scores come when it is decided."""
         node = desk.snapshot.find(case["id"]) if isinstance(case, dict) else None
-        return None if node is None else parts.pulls(strongest_pulls(desk.station.queue, node))
+        if node is None:
+            return [None] * 6
+        queue, snapshot = desk.queue, desk.snapshot
+        if ctx.triggered_id == "acted" and not desk.setting.settings.blind:
+            return [no_update] * 6
+        hidden = desk.is_hidden(case["id"], current_reviewer(access) or "")
+        around = neighbourhood(snapshot, node)
+        near, total = neighbours_of(snapshot, desk.book, node)
+        picture = card(
+            "Neighbourhood",
+            draw(snapshot, desk.book, around, hidden=hidden),
+            legend(),
+            html.P(around.said, className="hint", id="picture-said"),
+        )
+        return (
+            parts.hidden_score() if hidden else parts.probability(describe_case(queue, desk.view({}), node)),
+            picture,
+            record_parts.neighbours(near, total, hidden),
+            parts.attributes(compare(snapshot, node)),
+            record_parts.record(desk.station.records, node),
+            record_parts.edges(edges_of(snapshot, node), snapshot.ids),
+        )
+
+    @app.callback(Output("case-pulls", "children"), Input("case", "data"), Input("acted", "data"))
+    def show_pulls(case: Any, acted: Any) -> Any:
+        node = desk.snapshot.find(case["id"]) if isinstance(case, dict) else None
+        if node is None or desk.is_hidden(case["id"], current_reviewer(access) or ""):
+            return None
+        if ctx.triggered_id == "acted" and not desk.setting.settings.blind:
+            return no_update
+        return parts.pulls(strongest_pulls(desk.station.queue, node))
 
     @app.callback(
         Output("decision-now", "children"),
         Output("history", "children"),
+        Output("team-now", "children"),
         Output("seen", "data"),
         Input("case", "data"),
         Input("acted", "data"),
+        Input("stamp", "data"),
     )
-    def show_decision(case: Any, acted: Any) -> Any:
+    def show_decision(case: Any, acted: Any, stamp: Any) -> Any:
         if not isinstance(case, dict):
-            return None, None, None
-        rows = desk.store.history(case["id"])
+            return None, None, None, None
+        rows, who = desk.store.history(case["id"]), current_reviewer(access)
         last = rows[-1] if rows else None
+        stands = None if last is None else standing(last, {row.id: row for row in rows})
         conflict = (
             acted if isinstance(acted, dict) and acted.get("conflict") and acted.get("node") == case["id"] else None
         )
         seen = {"id": case["id"], "model": case.get("model"), "seen": 0 if last is None else last.id}
-        stands = None if last is None else standing(last, {row.id: row for row in rows})
-        return parts.now(stands, conflict), parts.history(rows, current_reviewer(access)), seen
+        desk.team.refresh()
+        team = parts.team(desk.team.assigned_to(case["id"]), desk.team.wish(case["id"]), who)
+        if desk.is_hidden(case["id"], who or "") and conflict is None:
+            return parts.now(None, None), None, team, seen
+        return parts.now(stands, conflict), parts.history(rows, who), team, seen
 
 
 def _add_acts(app: Dash) -> None:
@@ -157,6 +225,14 @@ def _add_acts(app: Dash) -> None:
         State("note", "value"),
         State("undo-stack", "data"),
         State("advance", "value"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("desk", "actWithTeam"),
+        Output("acted", "data", allow_duplicate=True),
+        *(Input(name, "n_clicks") for name in ("give", "take", "second")),
+        State("give-to", "value"),
+        State("seen", "data"),
         prevent_initial_call=True,
     )
     app.clientside_callback(

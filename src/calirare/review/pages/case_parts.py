@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dash import dcc, html
 
 from calirare.review.attributes import Attribute, Comparison
 from calirare.review.case import Case, Pull
+from calirare.review.events import Event
+from calirare.review.links import make_link, name_link
 from calirare.review.pages.widgets import card, case_href, case_link, interval_track, key, percent, pill
 from calirare.review.store import Decision
 
@@ -25,16 +28,29 @@ def not_found(node_id: str) -> Any:
     )
 
 
-def head(case: Case) -> Any:
+def head(case: Case, links: Sequence[str] = (), *, hidden: bool = False) -> Any:
     place = f"{case.place + 1:,} of {case.total:,} in the queue" if case.place is not None else "not in this queue"
-    if case.label is not None and case.action is None:
+    if hidden:
+        status = None
+    elif case.label is not None and case.action is None:
         status = html.Span([pill("label", f"labelled {case.label}")])
     else:
         status = pill(case.action or "label", case.action or "labelled")
+    outside = [
+        html.A(
+            [name_link(link), " ↗"],
+            href=make_link(link, case.node_id),
+            target="_blank",
+            rel="noopener noreferrer",
+            className="outside",
+        )
+        for link in links
+    ]
     return [
         dcc.Link(["Queue", key("q")], href="/", id="to-queue", className="button quiet"),
         html.H1(case.node_id, title=case.node_id, id="case-id"),
         status,
+        *outside,
         html.Div(
             [
                 html.Span(place, className="place", id="case-place"),
@@ -44,6 +60,23 @@ def head(case: Case) -> Any:
             className="steps",
         ),
     ]
+
+
+def hidden_score() -> Any:
+    """What stands in the score's place in blind mode."""
+    return card(
+        "P(rare)", html.P("Hidden until you decide: the desk is in blind mode.", className="hint", id="blind-said")
+    )
+
+
+def team(assigned: str, wish: Event | None, reviewer: str | None) -> Any:
+    """Whose case it is, and whether someone wants a second opinion."""
+    whose = "Nobody's case yet." if not assigned else "Your case." if assigned == reviewer else f"{assigned}'s case."
+    lines = [html.P(whose, id="assigned-said", className="hint")]
+    if wish is not None:
+        by = "You want" if wish.reviewer == reviewer else f"{wish.reviewer} wants"
+        lines.append(html.P([pill("unsure", "second opinion"), f" {by} someone else to look."], id="second-said"))
+    return lines
 
 
 def _step(words: str, node_id: str | None, letter: str) -> Any:
@@ -65,7 +98,8 @@ def probability(case: Case) -> Any:
     ]
     if case.reason:
         lines.append(html.P(case.reason.split(": ", 1)[-1].capitalize(), className="reason"))
-    lines.append(html.P(["Not ruled out at 90% coverage: ", html.Strong(case.set), "."], className="hint"))
+    if case.set != "none":  # the interval above says as much of a node unlike all labelled ones
+        lines.append(html.P(["Not ruled out at 90% coverage: ", html.Strong(case.set), "."], className="hint"))
     if case.label is not None:
         said = f"Its label, {case.label}, has trained the model."
         if case.without_label is not None:

@@ -71,15 +71,14 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         Input("url", "pathname"),
         Input("stamp", "data"),
         Input("refit-number", "data"),
-        State("view", "data"),
     )
-    def show_model(path: str, stamp: Any, number: Any, data: Any) -> Any:
+    def show_model(path: str, stamp: Any, number: Any) -> Any:
         if path != "/model":
             return [no_update] * 3
         return (
             _about(desk),
             _versions(desk),
-            None if desk.outcome is None else _outcome(desk, desk.outcome, View.parse(data)),
+            None if desk.outcome is None else _outcome(desk, desk.outcome, desk.view({})),
         )
 
     @app.callback(
@@ -96,7 +95,7 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
             return no_update, {"text": "A refit is running; wait until it is done.", "kind": "bad"}
         desk.go_back_to(str(ctx.triggered_id["version"]))
         version = desk.snapshot.version
-        return {"decisions": desk.book.stamp, "model": version}, {
+        return {"decisions": desk.book.stamp, "team": desk.team.stamp, "model": version}, {
             "text": f"Model {version} is in use again.",
             "kind": "good",
         }

@@ -12,6 +12,7 @@ from calirare.data.arrays import UNKNOWN
 from calirare.plots.style import NORMAL, RARE
 from calirare.review.book import DecisionBook
 from calirare.review.neighbourhood import Neighbourhood
+from calirare.review.pages.widgets import aria
 from calirare.review.snapshot import Snapshot
 
 _WIDTH, _HEIGHT = 540, 300
@@ -60,11 +61,11 @@ _STYLE = [
 ]
 
 
-def draw(snapshot: Snapshot, book: DecisionBook, around: Neighbourhood) -> Any:
-    """The picture; a click on a node gives its name."""
-    return dash_cytoscape.Cytoscape(
+def draw(snapshot: Snapshot, book: DecisionBook, around: Neighbourhood, *, hidden: bool = False) -> Any:
+    """The picture; a click on a node gives its name. `hidden`: without the colour of the node itself."""
+    picture = dash_cytoscape.Cytoscape(
         id="picture",
-        elements=_nodes(snapshot, book, around) + _edges(around),
+        elements=_nodes(snapshot, book, around, hidden) + _edges(around),
         layout={"name": "preset", "fit": True, "padding": 16},
         stylesheet=_STYLE,
         style={"width": "100%", "height": "300px"},
@@ -74,17 +75,25 @@ def draw(snapshot: Snapshot, book: DecisionBook, around: Neighbourhood) -> Any:
         minZoom=0.2,
         maxZoom=3,
     )
+    return html.Div(picture, role="img", **aria(f"Picture of the neighbourhood. {around.said} They are listed below."))
 
 
-def _nodes(snapshot: Snapshot, book: DecisionBook, around: Neighbourhood) -> list[dict[str, Any]]:
+def _nodes(snapshot: Snapshot, book: DecisionBook, around: Neighbourhood, hidden: bool) -> list[dict[str, Any]]:
     found = []
     places = zip(around.nodes.tolist(), around.step.tolist(), around.position.tolist(), strict=True)
     for place, (node, step, (x, y)) in enumerate(places):
         name, p = snapshot.ids[node], float(snapshot.scores.probability[node])
-        classes = [("self", "", "far")[step], _known(snapshot, book, node)]
+        own = hidden and step == 0
+        classes = [("self", "", "far")[step], "" if own else _known(snapshot, book, node)]
         found.append(
             {
-                "data": {"id": str(place), "node": name, "name": _short(name), "p": round(p, 3), "colour": colour(p)},
+                "data": {
+                    "id": str(place),
+                    "node": name,
+                    "name": _short(name),
+                    "p": 0 if own else round(p, 3),
+                    "colour": "#ffffff" if own else colour(p),
+                },
                 "position": {"x": x * _WIDTH, "y": y * _HEIGHT},
                 "classes": " ".join(filter(None, classes)),
             }
@@ -101,7 +110,7 @@ def _edges(around: Neighbourhood) -> list[dict[str, Any]]:
 
 def _known(snapshot: Snapshot, book: DecisionBook, node: int) -> str:
     """ "rare" or "normal" where a person has said so, in a decision or a label."""
-    decision = book.of(snapshot.ids[node])
+    decision = book.standing(snapshot.ids[node])
     if decision is not None and decision.decision in ("rare", "normal"):
         return decision.decision
     label = int(snapshot.label[node])

@@ -1,208 +1,198 @@
-"""The queue: every node with its action, sorted, filtered and searched on the server, and the costs that set the actions."""
+"""The queue: every node with its action, sorted, filtered and searched on the server, and the prices that set the actions."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import dash_ag_grid
-from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 
-from calirare.decisions.costs import ACTIONS, Costs
+from calirare.decisions.costs import ACTIONS
 from calirare.review.desk import Desk
+from calirare.review.pages import prices
 from calirare.review.pages.forecast import draw_forecast
 from calirare.review.pages.widgets import aria, pill
-from calirare.review.view import View
+from calirare.review.security import Access, current_reviewer
+from calirare.review.view import RECORD
 
-PRICES = (
-    0.1,
-    0.2,
-    0.3,
-    0.5,
-    0.7,
-    1,
-    1.5,
-    2,
-    3,
-    4,
-    5,
-    7,
-    10,
-    15,
-    20,
-    30,
-    40,
-    50,
-    70,
-    100,
-    150,
-    200,
-    300,
-    500,
-    700,
-    1000,
-)
-"""Stops of the sliders."""
-_COSTS = {
-    "miss": "A missed rare case",
-    "alarm": "A false alarm",
-    "review": "A human look",
-}
-_STATUSES = {"": "All", "open": "Open", "decided": "Decided"}
+_STATUSES = {"": "All", "open": "Open", "decided": "Decided", "second": "Second opinion"}
+_CHOICES = ("rare", "normal", "unsure")
 _NUMBER: dict[str, Any] = {"filter": "agNumberColumnFilter", "type": "rightAligned"}
 _FILTER_OPTIONS = {"buttons": ["reset"], "maxNumConditions": 2}
-COLUMNS: list[dict[str, Any]] = [
-    {"field": "id", "headerName": "Node", "cellRenderer": "NodeLink", "minWidth": 112, "flex": 2},
-    {"field": "probability", "headerName": "P(rare)", "cellRenderer": "Probability", "width": 120, **_NUMBER},
-    {"field": "lower", "headerName": "Interval", "cellRenderer": "IntervalBar", "width": 148, **_NUMBER, "type": None},
-    {"field": "action", "headerName": "Action", "cellRenderer": "Pill", "width": 94},
+_MOST_OFFERED = 300
+_SCORES: list[dict[str, Any]] = [
+    {"field": "probability", "headerName": "P(rare)", "cellRenderer": "Probability", "width": 124, **_NUMBER},
+    {"field": "lower", "headerName": "Interval", "cellRenderer": "IntervalBar", "width": 150, "filter": "agNumberColumnFilter"},
+    {"field": "action", "headerName": "Action", "cellRenderer": "Pill", "width": 98},
     {
         "field": "saves",
         "headerName": "Saves",
         "headerTooltip": "What a human look is expected to save",
         "cellRenderer": "Amount",
-        "width": 104,
+        "width": 100,
         **_NUMBER,
     },
-    {
-        "field": "reason",
-        "headerName": "Reason",
-        "sortable": False,
-        "cellRenderer": "Reason",
-        "flex": 7,
-        "minWidth": 160,
-    },
-    {"field": "decision", "headerName": "Decision", "cellRenderer": "DecisionCell", "width": 126},
-]
+]  # fmt: skip
+_REASON = {
+    "field": "reason",
+    "headerName": "Reason",
+    "sortable": False,
+    "cellRenderer": "Reason",
+    "flex": 3,
+    "minWidth": 180,
+}
+
+
+def columns(desk: Desk) -> list[dict[str, Any]]:
+    """The grid's columns under the desk's settings."""
+    settings, records = desk.setting.settings, desk.station.records.columns
+    own = [
+        {
+            "field": f"{RECORD}{name}",
+            "colId": f"{RECORD}{name}",
+            "headerName": name,
+            "cellRenderer": "Plain",
+            "width": 130,
+            "filter": "agNumberColumnFilter" if records[name].is_number else "agTextColumnFilter",
+            **({"type": "rightAligned"} if records[name].is_number else {}),
+        }
+        for name in settings.columns
+        if name in records
+    ]
+    return [
+        {"field": "id", "headerName": "Node", "cellRenderer": "NodeLink", "flex": 1, "minWidth": 112},
+        *_SCORES,
+        *own,
+        _REASON,
+        {"field": "decision", "headerName": "Decision", "cellRenderer": "DecisionCell", "width": 132},
+        {"field": "assigned", "headerName": "For", "cellRenderer": "Plain", "sortable": False, "width": 90},
+    ]
 
 
 def layout(desk: Desk) -> Any:
     return html.Div(
         [
-            html.Aside([_costs(), html.Div(id="forecast")], className="side"),
-            html.Div([_controls(desk), _grid()], className="queue-main"),
+            html.H1("Queue", className="unseen"),
+            html.Details(
+                [
+                    html.Summary("Prices, budget and forecast", className="side-summary"),
+                    html.Div([prices.layout(desk), html.Div(id="forecast")], className="side-inner"),
+                ],
+                className="side",
+                id="side",
+                open=True,
+            ),
+            html.Div([_controls(desk), _bulk(), _grid(desk)], className="queue-main"),
         ],
         className="queue-grid-layout",
     )
 
 
-def _costs() -> Any:
-    rows = []
-    for name, words in _COSTS.items():
-        default = getattr(Costs, name)
-        rows.append(
-            html.Div(
+def _chip(words: Any, name: str) -> Any:
+    return html.Button(words, id=name, className="chip", **aria(pressed="false"))
+
+
+def _controls(desk: Desk) -> Any:
+    names = list(desk.station.records.columns)[:_MOST_OFFERED]
+    return html.Div(
+        [
+            html.Label(
                 [
-                    html.Div(
-                        [html.Span(words), html.Output(say_price(default), id=f"price-{name}")], className="slider-head"
-                    ),
-                    dcc.Slider(
-                        id=f"cost-{name}",
-                        min=0,
-                        max=len(PRICES) - 1,
-                        step=1,
-                        value=PRICES.index(default),
-                        marks=None,
-                        updatemode="drag",
-                        included=True,
-                        allow_direct_input=False,
+                    html.Span("Search by node id", className="unseen"),
+                    dcc.Input(
+                        id="search",
+                        type="search",
+                        placeholder="Search by node id",
+                        debounce=0.3,
+                        autoComplete="off",
                         persistence=True,
                         persistence_type="session",
                     ),
                 ],
-                className="slider-row",
-            )
-        )
-    budget = html.Label(
-        [
-            "Most looks",
-            dcc.Input(
-                id="budget",
-                type="number",
-                min=0,
-                step=1,
-                placeholder="any number",
-                debounce=0.4,
-                persistence=True,
-                persistence_type="session",
-            ),
-        ],
-        className="budget",
-    )
-    return html.Section([html.H2("What things cost"), *rows, budget], className="card costs")
-
-
-def say_price(price: float) -> str:
-    return f"{price:g}"
-
-
-def _controls(desk: Desk) -> Any:
-    return html.Div(
-        [
-            dcc.Input(
-                id="search",
-                type="search",
-                placeholder="Search by node id",
-                debounce=0.3,
                 className="search",
-                autoComplete="off",
-                persistence=True,
-                persistence_type="session",
             ),
             html.Div(
                 [
-                    html.Button("All", id="only-all", className="chip"),
-                    *(
-                        html.Button([pill(name), html.Span(id=f"count-{name}")], id=f"only-{name}", className="chip")
-                        for name in ACTIONS
-                    ),
+                    _chip("All", "only-all"),
+                    *(_chip([pill(name), html.Span(id=f"count-{name}")], f"only-{name}") for name in ACTIONS),
                 ],
                 className="chips",
                 role="group",
                 **aria("Only this action"),
             ),
             html.Div(
-                [
-                    html.Button(words, id=f"status-{status or 'all'}", className="chip")
-                    for status, words in _STATUSES.items()
-                ],
+                [_chip(words, f"status-{status or 'all'}") for status, words in _STATUSES.items()],
                 className="chips",
                 role="group",
                 **aria("Only open or decided nodes"),
             ),
-            html.Details(
+            html.Div([_chip("Mine", "mine")], className="chips", role="group", **aria("Only cases given to me")),
+            html.Div(
                 [
-                    html.Summary("Export"),
-                    html.Div(
+                    html.Details(
                         [
-                            html.A(
-                                "Queue as CSV", id="export-queue-csv", href="/export/queue.csv", download="queue.csv"
-                            ),
-                            html.A(
-                                "Queue as Parquet",
-                                id="export-queue-parquet",
-                                href="/export/queue.parquet",
-                                download="queue.parquet",
-                            ),
-                            html.A("Decisions as CSV", href="/export/decisions.csv", download="decisions.csv"),
-                            html.A(
-                                "Decisions as Parquet", href="/export/decisions.parquet", download="decisions.parquet"
+                            html.Summary("Columns"),
+                            html.Div(
+                                dcc.Checklist(id="columns", options=names, value=[], className="check many"),
+                                className="menu",
+                                role="group",
+                                **aria("Columns of the records to show"),
                             ),
                         ],
-                        className="menu",
+                        className="drop",
                     ),
+                    html.Details([html.Summary("Export"), _exports()], className="drop"),
                 ],
-                className="export",
+                className="drops",
             ),
         ],
         className="controls",
     )
 
 
-def _grid() -> Any:
+def _exports() -> Any:
+    files = (("queue", "csv"), ("queue", "parquet"), ("decisions", "csv"), ("decisions", "parquet"))
+    return html.Div(
+        [
+            html.A(
+                f"{what.capitalize()} as {'CSV' if kind == 'csv' else 'Parquet'}",
+                id=f"export-{what}-{kind}",
+                href=f"/export/{what}.{kind}",
+                download=f"{what}.{kind}",
+            )
+            for what, kind in files
+        ],
+        className="menu",
+    )
+
+
+def _bulk() -> Any:
+    """What can be done with the rows that are ticked."""
+    return html.Div(
+        [
+            html.Span(id="bulk-count", role="status"),
+            *(html.Button(f"All {name}", id=f"bulk-{name}", className="button small") for name in _CHOICES),
+            html.Label(
+                [
+                    html.Span("Give to", className="unseen"),
+                    dcc.Input(id="bulk-to", placeholder="Give to …", list="people"),
+                ]
+            ),
+            html.Button("Give", id="bulk-give", className="button small"),
+            html.Button("Untick", id="bulk-none", className="button small quiet"),
+        ],
+        id="bulk",
+        className="bulk hidden",
+        role="group",
+        **aria("Ticked cases"),
+    )
+
+
+def _grid(desk: Desk) -> Any:
     return html.Div(
         dash_ag_grid.AgGrid(
             id="queue-grid",
-            columnDefs=[{name: value for name, value in column.items() if value is not None} for column in COLUMNS],
+            columnDefs=columns(desk),
             defaultColDef={
                 "resizable": True,
                 "sortable": True,
@@ -210,6 +200,7 @@ def _grid() -> Any:
                 "filterParams": _FILTER_OPTIONS,
             },
             rowModelType="infinite",
+            getRowId="params.data.id",
             dashGridOptions={
                 "cacheBlockSize": 100,
                 "maxBlocksInCache": 20,
@@ -218,6 +209,13 @@ def _grid() -> Any:
                 "rowHeight": 42,
                 "headerHeight": 38,
                 "enableBrowserTooltips": True,
+                "rowSelection": {
+                    "mode": "multiRow",
+                    "checkboxes": True,
+                    "headerCheckbox": False,
+                    "enableClickSelection": False,
+                },
+                "selectionColumnDef": {"width": 42, "resizable": False, "sortable": False},
             },
             className="queue-grid",
             style={"height": "100%", "width": "100%"},
@@ -226,24 +224,60 @@ def _grid() -> Any:
     )
 
 
-def add_callbacks(app: Dash, desk: Desk) -> None:
+def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
+    prices.add_callbacks(app, desk)
+    _add_scripts(app)
+
+    @app.callback(
+        Output("queue-grid", "getRowsResponse"),
+        Input("queue-grid", "getRowsRequest"),
+        State("view", "data"),
+    )
+    def fill_grid(asked: Any, data: Any) -> Any:
+        if not isinstance(asked, dict):
+            return {"rowData": [], "rowCount": 0}
+        who, settings = current_reviewer(access) or "", desk.setting.settings
+        view = desk.view(data, asked.get("sortModel"), asked.get("filterModel"), reviewer=who)
+        start, stop = int(asked.get("startRow") or 0), int(asked.get("endRow") or 0)
+        rows, count = desk.queue.rows(view, start, stop, settings.columns, who if settings.blind else None)
+        return {"rowData": rows, "rowCount": count}
+
+    @app.callback(Output("queue-grid", "columnDefs"), Input("settings", "data"), State("queue-grid", "columnDefs"))
+    def show_columns(settings: Any, shown: Any) -> Any:
+        wanted = columns(desk)
+        names = [one.get("field") for one in shown or ()]
+        return no_update if names == [one["field"] for one in wanted] else wanted
+
+    @app.callback(
+        Output("forecast", "children"),
+        *(Output(f"count-{name}", "children") for name in ACTIONS),
+        Input("settings", "data"),
+        Input("stamp", "data"),
+    )
+    def show_forecast(settings: Any, stamp: Any) -> Any:
+        view, queue = desk.view({}), desk.queue
+        counts = queue.open_counts(view)
+        drawn = draw_forecast(view, queue.judge(view.costs, view.budget).groups)
+        return drawn, *(f"{counts[name]:,}" for name in ACTIONS)
+
+
+def _add_scripts(app: Dash) -> None:
+    chips = (
+        [f"only-{name}" for name in ("all", *ACTIONS)] + [f"status-{name or 'all'}" for name in _STATUSES] + ["mine"]
+    )
     app.clientside_callback(
         ClientsideFunction("desk", "readControls"),
         Output("view", "data"),
-        *(Output(f"price-{name}", "children") for name in _COSTS),
-        *(Output(f"only-{name}", "className") for name in ("all", *ACTIONS)),
-        *(Output(f"status-{status or 'all'}", "className") for status in _STATUSES),
-        *(Input(f"cost-{name}", "value") for name in _COSTS),
-        Input("budget", "value"),
+        *(Output(name, "className") for name in chips),
         Input("search", "value"),
-        *(Input(f"only-{name}", "n_clicks") for name in ("all", *ACTIONS)),
-        *(Input(f"status-{status or 'all'}", "n_clicks") for status in _STATUSES),
+        *(Input(name, "n_clicks") for name in chips),
         State("view", "data"),
     )
     app.clientside_callback(
         ClientsideFunction("desk", "reloadGrid"),
         Output("queue-grid", "id"),
         Input("view", "data"),
+        Input("settings", "data"),
         Input("stamp", "data"),
         prevent_initial_call=True,
     )
@@ -261,22 +295,19 @@ def add_callbacks(app: Dash, desk: Desk) -> None:
         Input("queue-grid", "cellClicked"),
         prevent_initial_call=True,
     )
-
-    @app.callback(Output("queue-grid", "getRowsResponse"), Input("queue-grid", "getRowsRequest"), State("view", "data"))
-    def fill_grid(asked: Any, data: Any) -> Any:
-        if not isinstance(asked, dict):
-            return {"rowData": [], "rowCount": 0}
-        view = View.parse(data, asked.get("sortModel"), asked.get("filterModel"))
-        rows, count = desk.queue.rows(view, int(asked.get("startRow") or 0), int(asked.get("endRow") or 0))
-        return {"rowData": rows, "rowCount": count}
-
-    @app.callback(
-        Output("forecast", "children"),
-        *(Output(f"count-{name}", "children") for name in ACTIONS),
-        Input("view", "data"),
-        Input("stamp", "data"),
+    app.clientside_callback(
+        ClientsideFunction("desk", "showTicked"),
+        Output("bulk", "className"),
+        Output("bulk-count", "children"),
+        Input("queue-grid", "selectedRows"),
     )
-    def show_forecast(data: Any, stamp: Any) -> Any:
-        view = View.parse(data)
-        groups = desk.queue.judge(view.costs, view.budget).groups
-        return draw_forecast(view, groups), *(f"{groups[name].num_nodes:,}" for name in ACTIONS)
+    app.clientside_callback(
+        ClientsideFunction("desk", "actOnTicked"),
+        Output("acted", "data", allow_duplicate=True),
+        Output("undo-stack", "data", allow_duplicate=True),
+        *(Input(f"bulk-{name}", "n_clicks") for name in (*_CHOICES, "give", "none")),
+        State("queue-grid", "selectedRows"),
+        State("bulk-to", "value"),
+        State("undo-stack", "data"),
+        prevent_initial_call=True,
+    )

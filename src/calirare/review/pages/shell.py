@@ -7,15 +7,15 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 
 from calirare.review.desk import Desk
-from calirare.review.pages import case_page, model_page, quality_page, queue_page
+from calirare.review.pages import case_page, model_page, prices, quality_page, queue_page
 from calirare.review.pages.widgets import aria, key
 from calirare.review.security import Access, current_reviewer
-from calirare.review.view import View
 
 PAGES = {"queue": "Queue", "case": "Case", "reliability": "Reliability", "model": "Model"}
 _POLL_MILLISECONDS = 5_000
 _KEYS = (
     ("r n u", "decide rare, normal, unsure"),
+    ("2", "ask for a second opinion"),
     ("z", "take your last decision back"),
     ("j k", "next, previous case"),
     ("m", "write a note (Esc to leave it)"),
@@ -38,6 +38,9 @@ def layout(desk: Desk, access: Access) -> Any:
             dcc.Store(id="case"),
             dcc.Store(id="seen"),
             dcc.Store(id="message"),
+            dcc.Store(id="settings"),
+            dcc.Store(id="stops", data=list(prices.STOPS)),
+            html.Datalist([html.Option(value=name) for name in desk.team.names], id="people"),
             dcc.Interval(id="poll", interval=_POLL_MILLISECONDS),
             _header(desk, access),
             html.Main(
@@ -75,7 +78,7 @@ def _header(desk: Desk, access: Access) -> Any:
                 id="keys-toggle",
                 className="round",
                 title="Keyboard shortcuts",
-                **aria("Keyboard shortcuts"),
+                **aria("Keyboard shortcuts", expanded="false", controls="keys"),
             ),
         ],
         className="top",
@@ -86,10 +89,13 @@ def _shortcuts() -> Any:
     rows = [
         html.Tr([html.Td([key(letter) for letter in letters.split()]), html.Td(meaning)]) for letters, meaning in _KEYS
     ]
-    return html.Aside(
-        [html.H2("Keyboard"), html.Table(html.Tbody(rows))],
+    close = html.Button("×", id="keys-close", className="round", **aria("Close"))
+    return html.Div(
+        [html.Div([html.H2("Keyboard"), close], className="keys-head"), html.Table(html.Tbody(rows))],
         id="keys",
         className="keys hidden",
+        role="dialog",
+        tabIndex=-1,
         **aria("Keyboard shortcuts"),
     )
 
@@ -105,30 +111,34 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         ClientsideFunction("desk", "showMessage"), Output("message", "id"), Input("message", "data")
     )
     app.clientside_callback(
-        ClientsideFunction("desk", "toggleKeys"),
-        Output("keys", "className"),
-        Input("keys-toggle", "n_clicks"),
-        State("keys", "className"),
-        prevent_initial_call=True,
+        ClientsideFunction("desk", "nameWindow"),
+        Output("case-head", "title"),
+        Input("case", "data"),
+        Input("url", "pathname"),
     )
 
     @app.callback(
         Output("progress", "children"),
         Output("stamp", "data"),
-        Input("view", "data"),
+        Output("settings", "data"),
+        Output("people", "children"),
         Input("acted", "data"),
         Input("poll", "n_intervals"),
         State("stamp", "data"),
+        State("settings", "data"),
     )
-    def show_progress(view: Any, acted: Any, polled: Any, stamp: Any) -> Any:
+    def show_progress(acted: Any, polled: Any, stamp: Any, settings: Any) -> Any:
         """Progress, and a mark that changes when the decisions or the model do, so that tables know to read again."""
-        queue = desk.queue
-        progress = queue.progress(View.parse(view))
+        desk.team.meet(current_reviewer(access) or "")
+        queue, change = desk.queue, desk.setting
+        progress = queue.progress(desk.view({}))
         share = progress.done / progress.total if progress.total else 0.0
         words = f"{progress.done:,} of {progress.total:,} to review decided"
         children = [
             html.Div(html.Div(className="bar", style={"width": f"{100 * share:.1f}%"}), className="bar-track"),
             html.Span(words, title=f"{progress.decided:,} nodes decided in all", id="progress-words"),
         ]
-        mark = {"decisions": desk.book.stamp, "model": queue.snapshot.version}
-        return children, no_update if mark == stamp else mark
+        mark = {"decisions": desk.book.stamp, "team": desk.team.stamp, "model": queue.snapshot.version}
+        same = isinstance(settings, dict) and settings.get("number") == change.number
+        people = no_update if mark == stamp else [html.Option(value=name) for name in desk.team.names[:500]]
+        return children, no_update if mark == stamp else mark, no_update if same else prices.store(change), people

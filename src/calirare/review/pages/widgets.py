@@ -40,9 +40,14 @@ def card(title: Any, *children: Any, id: str | None = None, class_name: str = ""
     return html.Section([html.H2(title), *children], className=f"card {class_name}".strip(), **given)
 
 
-def aria(label: str) -> dict[str, Any]:
-    """What a screen reader says of an element."""
-    return {"aria-label": label}
+def aria(label: str | None = None, **states: str) -> dict[str, Any]:
+    """What a screen reader says of an element, and its states.
+
+    >>> aria("Close"), aria(pressed="false", labelledby="words")
+    ({'aria-label': 'Close'}, {'aria-pressed': 'false', 'aria-labelledby': 'words'})
+    """
+    named = {} if label is None else {"label": label}
+    return {f"aria-{name}": value for name, value in {**named, **states}.items()}
 
 
 def percent(x: float) -> str:

@@ -1,0 +1,152 @@
+"""The edges of a case as a table: who, which way, when, how much; and its neighbours with what is known of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from calirare.data.arrays import UNKNOWN
+from calirare.data.edge_table import MISSING, EdgeColumn, EdgeTable
+from calirare.review.book import DecisionBook
+from calirare.review.numbers import say_number, say_time
+from calirare.review.snapshot import Snapshot
+
+MOST = 50
+
+
+@dataclass(frozen=True)
+class EdgeRow:
+    """One edge: the node at its other end, the direction in words, and its columns as text."""
+
+    other: int
+    direction: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EdgeRows:
+    """Some edges of a node.
+
+    Args:
+        names: Of the columns.
+        rows: At most `MOST`, the latest first, or the largest where there is no time.
+        total: How many there are.
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[EdgeRow, ...]
+    total: int
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A neighbour: P(rare), what a person said of it ("" if nobody did), and how many edges join it."""
+
+    node: int
+    node_id: str
+    probability: float
+    state: str
+    num_edges: int
+
+
+def edges_of(snapshot: Snapshot, node: int, most: int = MOST) -> EdgeRows:
+    """The edges of a node, each as it came; where only pairs are known, one row per neighbour."""
+    table = _table(snapshot)
+    at = _places(table, node)
+    order = _order(table, at)[:most]
+    shown = table.take(at[order])
+    names = [column.name for column in table.columns]
+    if table.type is not None:
+        names.insert(0, "type")
+    rows = []
+    for k in range(len(shown)):
+        outgoing = int(shown.source[k]) == node
+        other = int(shown.target[k] if outgoing else shown.source[k])
+        cells = [_say(column, k) for column in shown.columns]
+        if shown.type is not None:
+            cells.insert(0, shown.type_names[int(shown.type[k])])
+        way = ("to" if outgoing else "from") if shown.directed else "with"
+        rows.append(EdgeRow(other, "itself" if other == node else way, tuple(cells)))
+    return EdgeRows(tuple(names), tuple(rows), at.size)
+
+
+def neighbours_of(snapshot: Snapshot, book: DecisionBook, node: int, most: int = MOST) -> tuple[list[Neighbour], int]:
+    """(the most probable neighbours, how many there are)."""
+    adjacency = snapshot.adjacency
+    near = np.asarray(adjacency.indices[adjacency.indptr[node] : adjacency.indptr[node + 1]], dtype=np.int64)
+    near = near[near != node]
+    best = near[np.argsort(-snapshot.scores.probability[near], kind="stable")[:most]]
+    table = _table(snapshot)
+    at = _places(table, node)
+    other = np.where(table.source[at] == node, table.target[at], table.source[at])
+    counts = dict(zip(*(part.tolist() for part in np.unique(other, return_counts=True)), strict=True))
+    found = [
+        Neighbour(
+            one,
+            snapshot.ids[one],
+            float(snapshot.scores.probability[one]),
+            said_of(snapshot, book, one),
+            counts.get(one, 1),
+        )
+        for one in best.tolist()
+    ]
+    return found, near.size
+
+
+def said_of(snapshot: Snapshot, book: DecisionBook, node: int) -> str:
+    """What a person has said of a node: its decision, else "labelled …", else ""."""
+    stands = book.standing(snapshot.ids[node])
+    if stands is not None:
+        return f"decided {stands.decision}"
+    label = int(snapshot.label[node])
+    return "" if label == UNKNOWN else f"labelled {snapshot.graph.class_names[label]}"
+
+
+def _table(snapshot: Snapshot) -> EdgeTable:
+    graph = snapshot.graph
+    if graph.edges is not None:
+        return graph.edges
+    return _pairs(snapshot)
+
+
+@lru_cache(maxsize=2)
+def _pairs(snapshot: Snapshot) -> EdgeTable:
+    graph = snapshot.graph
+    once = graph.edge_index[0] < graph.edge_index[1]
+    columns = () if graph.edge_weight is None else (EdgeColumn("weight", "number", graph.edge_weight[once]),)
+    return EdgeTable(graph.edge_index[0, once], graph.edge_index[1, once], columns, directed=False)
+
+
+def _places(table: EdgeTable, node: int) -> np.ndarray:
+    """Positions of the node's edges."""
+    by_source, by_target = _sorted_ends(table)
+    found = []
+    for ends, order in ((table.source, by_source), (table.target, by_target)):
+        low, high = np.searchsorted(ends, [node, node + 1], sorter=order)
+        found.append(order[low:high])
+    return np.unique(np.concatenate(found))
+
+
+@lru_cache(maxsize=4)
+def _sorted_ends(table: EdgeTable) -> tuple[np.ndarray, np.ndarray]:
+    return np.argsort(table.source, kind="stable"), np.argsort(table.target, kind="stable")
+
+
+def _order(table: EdgeTable, at: np.ndarray) -> np.ndarray:
+    """Latest first; without a time, largest first; else as they came."""
+    for kind in ("time", "number"):
+        column = next((one for one in table.columns if one.kind == kind), None)
+        if column is not None:
+            return np.argsort(-np.nan_to_num(column.values[at], nan=-np.inf), kind="stable")
+    return np.arange(at.size)
+
+
+def _say(column: EdgeColumn, k: int) -> str:
+    value = column.values[k]
+    if column.kind == "category":
+        return "" if value == MISSING else column.categories[int(value)]
+    if np.isnan(value):
+        return ""
+    return say_time(float(value)) if column.kind == "time" else say_number(float(value))

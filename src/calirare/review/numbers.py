@@ -1,0 +1,33 @@
+"""Numbers and moments as a person would write them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def say_number(x: float) -> str:
+    """A number as a person would write it.
+
+    >>> say_number(1234567.0), say_number(0.12345), say_number(3.0), say_number(1e-7), say_number(1234.5)
+    ('1,234,567', '0.123', '3', '1e-07', '1,234.5')
+    """
+    if x == 0 or (abs(x) >= 1 and abs(x - round(x)) < 1e-6 * abs(x) and abs(x) < 1e15):
+        return f"{round(x):,}"
+    if abs(x) >= 1e9 or abs(x) < 1e-3:
+        return f"{x:.3g}"
+    return f"{x:,.2f}".rstrip("0").rstrip(".") if abs(x) >= 100 else f"{x:.3g}"
+
+
+def say_time(seconds: float) -> str:
+    """A moment in UTC, without a time of day that says nothing; small numbers are steps, not seconds since 1970.
+
+    >>> say_time(1_700_000_000.0), say_time(1_699_920_000.0), say_time(12.0)
+    ('2023-11-14 22:13:20', '2023-11-14', '12')
+    """
+    if abs(seconds) < 1e6:
+        return say_number(seconds)
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return say_number(seconds)
+    return f"{moment:%Y-%m-%d}" if not seconds % 86_400 else f"{moment:%Y-%m-%d %H:%M:%S}"

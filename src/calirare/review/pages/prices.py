@@ -1,0 +1,109 @@
+"""What things cost, set once for the whole desk: typed, or slid; with who set it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
+
+from calirare.decisions.costs import PRICES
+from calirare.review.desk import Desk
+from calirare.review.pages.widgets import aria
+from calirare.review.settings import ORDERS, Change
+
+STOPS = (
+    *(0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70),
+    *(100, 150, 200, 300, 500, 700, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000),
+)
+"""Where the sliders stop."""
+WORDS = {"miss": "A missed rare case", "alarm": "A false alarm", "review": "A human look"}
+
+
+def store(change: Change) -> dict[str, Any]:
+    """The settings as the page keeps them."""
+    said = "" if change.time is None else f"Set by {change.by}, {change.time:%Y-%m-%d %H:%M} UTC."
+    return {"number": change.number, "said": said, **change.settings.as_dict()}
+
+
+def layout(desk: Desk) -> Any:
+    names = [name for name, column in desk.station.records.columns.items() if column.is_number]
+    return html.Section(
+        [
+            html.H2("What things cost"),
+            *(_price(name, words) for name, words in WORDS.items()),
+            html.Datalist([html.Option(value=name) for name in names[:200]], id="price-columns"),
+            html.Div(
+                [
+                    html.Label("Most looks", htmlFor="budget"),
+                    dcc.Input(id="budget", type="number", min=0, step=1, placeholder="any", debounce=True),
+                ],
+                className="budget",
+            ),
+            html.Div(
+                [
+                    html.Span("Order by", id="order-words"),
+                    html.Div(
+                        [
+                            html.Button(words, id=f"order-{name}", className="chip", **aria(pressed="false"))
+                            for name, words in ORDERS.items()
+                        ],
+                        className="chips wrap",
+                        role="group",
+                        **aria(labelledby="order-words"),
+                    ),
+                ],
+                className="order",
+            ),
+            dcc.Checklist(
+                id="blind",
+                options=[{"label": "Blind: decide before seeing the score", "value": "yes"}],
+                value=[],
+                className="check",
+            ),
+            html.P("", id="settings-said", className="hint", role="status"),
+        ],
+        className="card costs",
+    )
+
+
+def _price(name: str, words: str) -> Any:
+    return html.Div(
+        [
+            html.Label(words, htmlFor=f"price-{name}"),
+            dcc.Input(id=f"price-{name}", type="text", debounce=True, list="price-columns", autoComplete="off"),
+            html.Label(
+                [
+                    html.Span(f"{words}, slider", className="unseen"),
+                    dcc.Input(id=f"cost-{name}", type="range", min=0, max=len(STOPS) - 1, step=1, debounce=0.15),
+                ],
+                className="slide",
+            ),
+        ],
+        className="slider-row",
+        **aria(words),
+        role="group",
+    )
+
+
+def add_callbacks(app: Dash, desk: Desk) -> None:
+    """One script keeps fields, sliders and the desk's settings the same, and sends what a person changes."""
+    app.clientside_callback(
+        ClientsideFunction("desk", "syncSettings"),
+        Output("settings", "data", allow_duplicate=True),
+        *(Output(f"price-{name}", "value") for name in PRICES),
+        *(Output(f"cost-{name}", "value") for name in PRICES),
+        Output("budget", "value"),
+        Output("blind", "value"),
+        Output("columns", "value"),
+        *(Output(f"order-{name}", "className") for name in ORDERS),
+        Output("settings-said", "children"),
+        Input("settings", "data"),
+        *(Input(f"price-{name}", "value") for name in PRICES),
+        *(Input(f"cost-{name}", "value") for name in PRICES),
+        Input("budget", "value"),
+        Input("blind", "value"),
+        Input("columns", "value"),
+        *(Input(f"order-{name}", "n_clicks") for name in ORDERS),
+        State("stops", "data"),
+        prevent_initial_call=True,
+    )

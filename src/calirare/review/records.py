@@ -1,0 +1,219 @@
+"""The nodes' records as the user knows them: every column of the node table, in its own words and units.
+
+With the user's table at hand (`calirare review --nodes`) these are its cells, those of columns that the model ignores too.
+Without it they are read back from the features, as far as the schema allows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from calirare.errors import InputError, nearest
+from calirare.review.numbers import say_number
+from calirare.review.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value of a record: column, value as text, and why the model does not read it, or "" where it does."""
+
+    name: str
+    value: str
+    unused: str
+
+
+class RecordColumn:
+    """A column over all nodes.
+
+    Args:
+        name: As in the table.
+        is_number: Whether it holds numbers; else words.
+        make: Gives `(N,)` float64 with NaN where missing, or objects with None where missing.
+        unused: Why the model does not read it, or "".
+        texts: Gives `(N,)` the cells as they are written, where that is known.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        is_number: bool,
+        make: Callable[[], np.ndarray],
+        unused: str = "",
+        texts: Callable[[], np.ndarray] | None = None,
+    ) -> None:
+        self.name, self.is_number, self._make, self.unused = name, is_number, make, unused
+        self._make_texts = texts
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        return self._make()
+
+    @cached_property
+    def _texts(self) -> np.ndarray | None:
+        return None if self._make_texts is None else self._make_texts()
+
+    def say(self, node: int) -> str:
+        """The value as text, as it is written in the table but for digits beyond reason; "" where missing."""
+        if self._texts is not None:
+            return "" if self._texts[node] is None else shorten(str(self._texts[node]))
+        value = self.values[node]
+        if self.is_number:
+            return "" if np.isnan(value) else say_number(float(value))
+        return "" if value is None else str(value)
+
+
+def shorten(text: str) -> str:
+    """A cell as written; of a number with more than six decimals, six significant digits.
+
+    >>> shorten("2.1498006382258095"), shorten("0.25"), shorten("007"), shorten("2026-01-05 10:00:00.123456789")
+    ('2.1498', '0.25', '007', '2026-01-05 10:00:00.123456789')
+    """
+    if re.fullmatch(r"[+-]?\d+\.\d{7,}", text):
+        return f"{float(text):.6g}"
+    return text
+
+
+class Records:
+    """All columns by name.
+
+    Args:
+        columns: In the order of the table.
+        from_table: Whether they are the table's own cells.
+    """
+
+    def __init__(self, columns: list[RecordColumn], from_table: bool) -> None:
+        self.columns = {column.name: column for column in columns}
+        self.from_table = from_table
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, table: Any = None) -> Records:
+        """From the user's table of nodes, or from the features."""
+        schema = snapshot.graph.schema
+        known = schema["columns"] if schema is not None and isinstance(schema.get("columns"), list) else None
+        if table is not None:
+            return cls(_from_table(snapshot, table, known or []), True)
+        return cls(_from_features(snapshot, known), False)
+
+    def record(self, node: int) -> list[Cell]:
+        """The whole record of a node."""
+        return [Cell(column.name, column.say(node), column.unused) for column in self.columns.values()]
+
+    def find(self, name: str, argument: str) -> RecordColumn:
+        """A column by name."""
+        if name not in self.columns:
+            raise InputError(
+                f"{argument} must be a number or a column of the nodes; got {name!r}.{nearest(name, self.columns)}"
+            )
+        return self.columns[name]
+
+    def price(self, name: str, argument: str) -> np.ndarray:
+        """A column of numbers as a price per node: missing and negative ones count as nothing."""
+        column = self.find(name, argument)
+        if not column.is_number:
+            raise InputError(f"{argument} must be a number or a column of numbers; {name!r} holds words.")
+        return np.asarray(np.nan_to_num(np.maximum(column.values, 0.0), nan=0.0, posinf=0.0))
+
+
+def _from_features(snapshot: Snapshot, known: list[dict[str, Any]] | None) -> list[RecordColumn]:
+    x = snapshot.graph.x
+    if known is None:
+        names = snapshot.graph.feature_names or tuple(f"feature {k}" for k in range(snapshot.graph.num_features))
+        return [RecordColumn(name, True, lambda k=k: _column(x, k)) for k, name in enumerate(names)]  # type: ignore[misc]
+    found, place = [], 0
+    for column in known:
+        width = {"numeric": 1, "categorical": len(column.get("categories", ()))}.get(column["type"], 0)
+        gap = place + width if column.get("indicator") else None
+        if column["type"] == "numeric":
+            found.append(RecordColumn(column["name"], True, _numbers_back(x, column, place, gap)))
+        elif column["type"] == "categorical":
+            found.append(RecordColumn(column["name"], False, _words_back(x, column, place, gap)))
+        place += width + (gap is not None)
+    return found
+
+
+def _numbers_back(x: Any, column: dict[str, Any], place: int, gap: int | None) -> Callable[[], np.ndarray]:
+    def make() -> np.ndarray:
+        values = _column(x, place) * column["scale"] + column["mean"]
+        # Standardising and back costs a few bits; what was written with few digits is shown so.
+        values = np.array([float(f"{value:.9g}") for value in values.tolist()])
+        if gap is not None:
+            values[_column(x, gap) > 0] = np.nan
+        return values
+
+    return make
+
+
+def _words_back(x: Any, column: dict[str, Any], place: int, gap: int | None) -> Callable[[], np.ndarray]:
+    def make() -> np.ndarray:
+        names = np.array([*column["categories"], "another", None], dtype=object)
+        block = x[:, place : place + len(column["categories"])]
+        block = block.toarray() if sp.issparse(block) else np.asarray(block)
+        code = np.where(block.max(axis=1, initial=0) > 0, block.argmax(axis=1), len(names) - 2) if block.size else 0
+        if gap is not None:
+            code = np.where(_column(x, gap) > 0, len(names) - 1, code)
+        return np.asarray(names[code])
+
+    return make
+
+
+def _column(x: Any, k: int) -> np.ndarray:
+    block = x[:, [k]]
+    dense = block.toarray() if sp.issparse(block) else np.asarray(block)
+    return np.asarray(dense[:, 0], dtype=np.float64)
+
+
+def _from_table(snapshot: Snapshot, table: Any, known: list[dict[str, Any]]) -> list[RecordColumn]:
+    import polars as pl
+
+    from calirare.data.tables.frames import pick_column, to_frame
+    from calirare.data.tables.ids import plain_ids
+
+    frame = to_frame(table, "nodes")
+    schema = snapshot.graph.schema or {}
+    id_column = pick_column(frame, str(schema.get("id") or frame.columns[0]), "id", "nodes")
+    names = [str(name) for name in plain_ids(frame[id_column]).to_list()]
+    place = {name: row for row, name in enumerate(names)}
+    rows = np.array([place.get(str(name), -1) for name in snapshot.ids])
+    if (rows < 0).mean() > 0.5:
+        raise InputError(
+            f"--nodes must be the table that the model was fitted on; {(rows < 0).sum():,} of its nodes are not in it."
+        )
+    unused = {column["name"]: str(column.get("reason", "")) for column in known if column["type"] == "ignore"}
+    label = (schema.get("label") or {}).get("column")
+    found = []
+    for name in frame.columns:
+        if name in (id_column, label):
+            continue
+        why = unused.get(name, "" if any(column["name"] == name for column in known) else "not an attribute")
+        is_number = _is_number(frame[name], pl)
+        texts = None if frame[name].dtype.is_numeric() else _cells(frame[name], rows, False, pl)
+        found.append(RecordColumn(name, is_number, _cells(frame[name], rows, is_number, pl), why, texts))
+    return found
+
+
+def _is_number(series: Any, pl: Any) -> bool:
+    """Whether a column holds numbers: typed so, or text of which nearly all are; one with leading zeros is a code."""
+    if series.dtype.is_numeric():
+        return True
+    known = series.drop_nulls()
+    if series.dtype != pl.String or not known.len() or known.str.contains(r"^[+-]?0\d").any():
+        return False
+    return float(known.cast(pl.Float64, strict=False).is_not_null().mean()) > 0.9
+
+
+def _cells(series: Any, rows: np.ndarray, is_number: bool, pl: Any) -> Callable[[], np.ndarray]:
+    def make() -> np.ndarray:
+        if is_number:
+            whole = series.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+            return np.where(rows >= 0, whole[np.maximum(rows, 0)], np.nan)
+        words = np.array([*(None if one is None else str(one) for one in series.to_list()), None], dtype=object)
+        return np.asarray(words[rows])
+
+    return make

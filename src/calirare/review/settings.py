@@ -1,0 +1,169 @@
+"""What is set once for the whole desk: prices, budget, order, blind mode, columns; kept with who set it."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime
+from typing import Any, Self
+
+import numpy as np
+
+from calirare.decisions.costs import PRICES, Costs
+from calirare.errors import InputError
+from calirare.review.events import EventLog
+from calirare.review.records import Records
+
+ORDERS = {"value": "what a look saves", "doubt": "doubt", "probability": "P(rare)", "urgency": "alerts first"}
+_KIND, _SUBJECT = "setting", "desk"
+_FRESH = 0.5
+_MOST_COLUMNS = 12
+_MOST_LOOKS = 10**9
+
+Price = float | str
+"""A number, or the name of a column of the nodes."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The desk's settings.
+
+    Args:
+        miss, alarm, review: Prices: numbers, or names of columns.
+        review_error: Share of the looks that end in the wrong call.
+        budget: Most looks, or None.
+        order: One of `ORDERS`.
+        blind: Whether a reviewer sees the score of a case only after deciding it.
+        columns: Columns of the records that the queue shows.
+
+    >>> Settings().changed({"miss": "amount", "budget": 20}).budget
+    20
+    """
+
+    miss: Price = Costs.miss  # type: ignore[assignment]
+    alarm: Price = Costs.alarm  # type: ignore[assignment]
+    review: Price = Costs.review  # type: ignore[assignment]
+    review_error: float = Costs.review_error
+    budget: int | None = None
+    order: str = "value"
+    blind: bool = False
+    columns: tuple[str, ...] = ()
+
+    def changed(self, data: dict[str, Any]) -> Self:
+        """With some of them replaced by what a page or the command line sends, which may be anything."""
+        known = {field.name for field in fields(self)}
+        return replace(self, **{name: _check(name, value) for name, value in data.items() if name in known})
+
+    def costs(self, records: Records) -> Costs:
+        """The prices, per node where one is a column."""
+        prices: dict[str, float | np.ndarray] = {}
+        for name in PRICES:
+            price = getattr(self, name)
+            prices[name] = records.price(price, f"cost_{name}") if isinstance(price, str) else price
+        return Costs(**prices, review_error=self.review_error)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self) | {"columns": list(self.columns)}
+
+
+@dataclass(frozen=True)
+class Change:
+    """The settings in force, and who made them so: `number` grows with every change; 0 where nobody has made one."""
+
+    settings: Settings
+    number: int = 0
+    by: str = ""
+    time: datetime | None = None
+
+
+class SettingsBook:
+    """Reads the settings from the database, a few times a second at most, and writes changes to it.
+
+    Args:
+        log: Where they are kept.
+    """
+
+    def __init__(self, log: EventLog) -> None:
+        self.log = log
+        self._lock = threading.Lock()
+        self._change = Change(Settings())
+        self._read_at = -np.inf
+
+    @property
+    def current(self) -> Change:
+        """The settings in force."""
+        now = time.monotonic()
+        if now - self._read_at > _FRESH:
+            with self._lock:
+                if now - self._read_at > _FRESH:
+                    self._read()
+                    self._read_at = now
+        return self._change
+
+    def change(self, data: dict[str, Any], records: Records, *, reviewer: str) -> Change:
+        """Set some anew; what cannot be is refused and nothing changes. Equal settings make no new row."""
+        wanted = self.current.settings.changed(data)
+        wanted.costs(records)
+        unknown = [name for name in wanted.columns if name not in records.columns]
+        if unknown:
+            raise InputError(f"columns must be columns of the nodes; got {unknown[0]!r}.")
+        if wanted != self.current.settings:
+            value = json.dumps(wanted.as_dict())
+            row = self.log.add(_KIND, _SUBJECT, value, reviewer=reviewer)
+            with self._lock:
+                self._change = Change(wanted, row.id, row.reviewer, row.time)
+        return self._change
+
+    def _read(self) -> None:
+        row = self.log.last(_KIND).get(_SUBJECT)
+        if row is not None and row.id > self._change.number:
+            try:
+                found = Settings().changed(json.loads(row.value))
+            except (InputError, ValueError, TypeError, AttributeError):
+                return  # of a later version: the last that is understood stays
+            self._change = Change(found, row.id, row.reviewer, row.time)
+
+
+def _check(name: str, value: Any) -> Any:
+    if name in PRICES:
+        return _price(name, value)
+    if name == "review_error":
+        return _number(name, value)
+    if name == "budget":
+        return None if value in (None, "") else int(min(max(_number(name, value), 0), _MOST_LOOKS))
+    if name == "order":
+        if value not in ORDERS:
+            raise InputError(f"order must be one of {list(ORDERS)}; got {str(value)[:50]!r}.")
+        return value
+    if name == "blind":
+        return bool(value)
+    if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
+        raise InputError("columns must be a list of names.")
+    return tuple(dict.fromkeys(value))[:_MOST_COLUMNS]
+
+
+def _price(name: str, value: Any) -> Price:
+    if isinstance(value, str):
+        text = value.strip()
+        try:
+            value = float(text.replace(",", ""))
+        except ValueError:
+            if not text:
+                raise InputError(f"cost_{name} must be a number or the name of a column.") from None
+            return text[:200]
+    price = _number(f"cost_{name}", value)
+    Costs(**{name: price})  # says what is wrong with it
+    return price
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        number = float(value) if not isinstance(value, bool) else float("nan")
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not np.isfinite(number):
+        raise InputError(f"{name} must be a number; got {str(value)[:50]!r}.")
+    return number

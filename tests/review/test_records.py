@@ -1,0 +1,149 @@
+"""The record of a case as the user knows it: columns, edges, neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import calirare as cr
+from calirare.data.edge_table import EdgeColumn, EdgeTable
+from calirare.data.tables.reading import read_tables
+from calirare.errors import InputError
+from calirare.review.book import DecisionBook
+from calirare.review.edges_of import edges_of, neighbours_of
+from calirare.review.records import Records
+from calirare.review.snapshot import Snapshot
+from calirare.review.store import DecisionStore
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """Two tables with what tables have: money, dates, codes, words, gaps; and a model of them."""
+    rng, folder, n = np.random.default_rng(0), tmp_path_factory.mktemp("tables"), 120
+    rare = rng.random(n) < 0.3
+    nodes = pl.DataFrame(
+        {
+            "account": [f"A{k:03d}" for k in range(n)],
+            "amount": [None if k % 10 == 3 else round(float(v), 2) for k, v in enumerate(rng.lognormal(4, 1, n))],
+            "country": rng.choice(["NO", "SE", "DE"], n),
+            "opened": [f"2024-{1 + k % 12:02d}-{1 + k % 28:02d}" for k in range(n)],
+            "branch": [f"{k % 7:04d}" for k in range(n)],
+            "owner": [f"Person {k}" for k in range(n)],
+            "fraud": ["yes" if r else "no" if k % 2 else None for k, r in enumerate(rare)],
+        }
+    )
+    pairs = rng.integers(0, n, (2, 300))
+    edges = pl.DataFrame(
+        {
+            "payer": [f"A{k:03d}" for k in pairs[0]],
+            "payee": [f"A{k:03d}" for k in pairs[1]],
+            "value": np.round(rng.lognormal(3, 1, 300), 2),
+            "when": [f"2026-03-{1 + k % 28:02d}T0{k % 10}:30:00" for k in range(300)],
+            "channel": rng.choice(["card", "wire"], 300),
+        }
+    )
+    nodes.write_csv(folder / "nodes.csv")
+    edges.write_csv(folder / "edges.csv")
+    graph = read_tables(
+        folder / "nodes.csv", folder / "edges.csv", label="fraud", rare="yes", source="payer", target="payee"
+    )
+    model = folder / "model"
+    cr.RareCategoryClassifier(epochs=3, hidden=2).fit(graph).save(model, graph)
+    return Snapshot.load(model), folder / "nodes.csv", nodes, edges
+
+
+def test_records_from_the_table_are_its_cells(tables):
+    snapshot, file, nodes, _ = tables
+    records = Records.of(snapshot, file)
+    assert list(records.columns) == ["amount", "country", "opened", "branch", "owner"] and records.from_table
+    for node in (0, 3, 57):
+        said = {cell.name: cell.value for cell in records.record(node)}
+        row = nodes.row(by_predicate=pl.col("account") == snapshot.ids[node], named=True)
+        assert said["owner"] == row["owner"] and said["opened"] == row["opened"] and said["branch"] == row["branch"]
+        assert said["amount"] == ("" if row["amount"] is None else str(row["amount"]))
+    assert records.columns["amount"].is_number and not records.columns["branch"].is_number
+    assert next(cell for cell in records.record(0) if cell.name == "owner").unused
+    assert np.isnan(records.columns["amount"].values[3]) and records.price("amount", "cost_miss")[3] == 0
+    with pytest.raises(InputError, match="holds words"):
+        records.price("country", "cost_miss")
+    with pytest.raises(InputError, match="did you mean 'amount'"):
+        records.price("amont", "cost_miss")
+
+
+def test_records_read_back_from_the_features_say_the_same(tables):
+    snapshot, file, nodes, _ = tables
+    table, features = Records.of(snapshot, file), Records.of(snapshot)
+    assert np.allclose(features.columns["amount"].values, table.columns["amount"].values, equal_nan=True)
+    if "country" in features.columns:
+        assert features.columns["country"].values.tolist() == table.columns["country"].values.tolist()
+
+
+def test_a_foreign_table_is_refused(tables, tmp_path):
+    pl.DataFrame({"account": ["X1", "X2"], "amount": [1, 2]}).write_csv(tmp_path / "other.csv")
+    with pytest.raises(InputError, match="fitted on"):
+        Records.of(tables[0], tmp_path / "other.csv")
+
+
+def test_edges_of_a_case_are_those_of_the_table_latest_first(tables):
+    snapshot, _, _, edges = tables
+    for node in (0, 11):
+        name = snapshot.ids[node]
+        found = edges_of(snapshot, node)
+        own = edges.filter((pl.col("payer") == name) | (pl.col("payee") == name))
+        assert found.total == own.height == len(found.rows)
+        assert {"value", "when", "channel"} <= set(found.names)
+        when = [row.cells[found.names.index("when")] for row in found.rows]
+        assert when == sorted(when, reverse=True) and when[0].startswith("2026-03-")
+        outgoing = sum(row.direction in ("to", "itself") for row in found.rows)
+        assert outgoing == own.filter(pl.col("payer") == name).height
+        values = sorted(float(row.cells[found.names.index("value")].replace(",", "")) for row in found.rows)
+        assert np.allclose(values, sorted(own["value"].to_list()), rtol=5e-3)
+    assert len(edges_of(snapshot, 0, most=1).rows) == 1
+
+
+def test_neighbours_with_what_is_known_of_them(tables):
+    snapshot = tables[0]
+    store = DecisionStore.open("sqlite://")
+    book = DecisionBook(store)
+    node = int(np.argmax(np.diff(snapshot.adjacency.indptr)))
+    near, total = neighbours_of(snapshot, book, node)
+    assert total == len(near) == len(set(snapshot.adjacency[[node]].indices.tolist()) - {node})
+    assert [one.probability for one in near] == sorted((one.probability for one in near), reverse=True)
+    store.record(near[0].node_id, "rare", reviewer="a", model_version="m", seen=0, action_key="k")
+    book.refresh()
+    assert neighbours_of(snapshot, book, node)[0][0].state == "decided rare"
+    assert sum(one.num_edges for one in near) == sum(
+        row.other != node for row in edges_of(snapshot, node, most=10**6).rows
+    )
+
+
+def test_a_graph_of_pairs_has_edges_too(desk):
+    snapshot = desk.snapshot
+    node = int(np.argmax(np.diff(snapshot.adjacency.indptr)))
+    found = edges_of(snapshot, node)
+    assert found.total >= np.diff(snapshot.adjacency.indptr)[node] - 1 and found.rows
+
+
+def test_types_and_gaps_in_edges_are_said_in_words():
+    table = EdgeTable(
+        np.array([0, 1]),
+        np.array([1, 0]),
+        (
+            EdgeColumn("value", "number", np.array([np.nan, 2.5])),
+            EdgeColumn("kind", "category", np.array([-1, 0]), ("x",)),
+        ),
+        type=np.array([0, 1]),
+        type_names=("pays", "calls"),
+    )
+    graph = cr.make_transactions(num_nodes=40, rare_share=0.3, labelled_share=1.0, seed=0)
+    from dataclasses import replace
+
+    class Fake:
+        def __init__(self):
+            self.graph = replace(graph, edges=table)
+
+    found = edges_of(Fake(), 0)
+    assert found.names == ("type", "value", "kind")
+    assert {row.cells for row in found.rows} == {("pays", "", ""), ("calls", "2.5", "x")}
+    assert {row.direction for row in found.rows} == {"to", "from"}

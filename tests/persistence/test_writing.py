@@ -76,7 +76,7 @@ from calirare.persistence.folder import load_graph
 folder, graph, seed = sys.argv[1], cr.make_transactions(num_nodes=200, rare_share=0.2, seed=0), int(sys.argv[2])
 print("ready", flush=True)
 for line in sys.stdin:
-    clf = cr.RareCategoryClassifier(epochs=1, hidden=2, seed=seed + 10 * int(line), device="cpu").fit(graph)
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=1, hidden=2), seed=seed + 10 * int(line), device="cpu").fit(graph)
     clf.save(folder, graph)
     print("saved", flush=True)
 """
@@ -176,7 +176,7 @@ KILLED = """
 import os, sys
 import calirare as cr
 graph = cr.make_transactions(num_nodes=200, rare_share=0.2, seed=int(sys.argv[2]))
-clf = cr.RareCategoryClassifier(epochs=1, hidden=2, seed=int(sys.argv[2]), device="cpu").fit(graph)
+clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=1, hidden=2), seed=int(sys.argv[2]), device="cpu").fit(graph)
 real, left = os.replace, [int(sys.argv[2])]
 def die(source, target):
     if left[0] == 0:

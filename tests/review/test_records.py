@@ -49,7 +49,7 @@ def tables(tmp_path_factory):
         folder / "nodes.csv", folder / "edges.csv", label="fraud", rare="yes", source="payer", target="payee"
     )
     model = folder / "model"
-    cr.RareCategoryClassifier(epochs=3, hidden=2).fit(graph).save(model, graph)
+    cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=3, hidden=2)).fit(graph).save(model, graph)
     return Snapshot.load(model), folder / "nodes.csv", nodes, edges
 
 

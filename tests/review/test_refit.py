@@ -153,7 +153,7 @@ def test_a_closing_desk_stops_the_refit_without_a_trace(model, monkeypatch):
     desk = open_desk(model)
     old_version = desk.snapshot.version
     decide(desk, desk.queue.order(View())[:2].tolist())
-    desk.snapshot.clf.epochs = 100_000
+    desk.snapshot.clf.set_params(detector=cr.detectors.GCN(epochs=100_000, hidden=8))
     desk.job.start("ada")
     while desk.job.status.share < 0.05:
         time.sleep(0.01)
@@ -257,7 +257,7 @@ from calirare.review.snapshot import Snapshot
 from calirare.review.versions import install
 folder = Path(sys.argv[1])
 old = Snapshot.load(folder)
-models = [cr.RareCategoryClassifier(epochs=1, hidden=4, seed=seed).fit(old.graph) for seed in range(2)]
+models = [cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=1, hidden=4), seed=seed).fit(old.graph) for seed in range(2)]
 print("ready", flush=True)
 for turn in itertools.count():
     install(models[turn % 2], old.graph, old.base, folder)

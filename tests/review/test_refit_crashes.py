@@ -16,10 +16,11 @@ from calirare.review.store import DecisionStore
 
 DESK = """
 import sys, time
+import calirare as cr
 from calirare.review.app import open_desk
 from calirare.review.view import View
 desk = open_desk(sys.argv[1])
-desk.snapshot.clf.epochs = 5
+desk.snapshot.clf.set_params(detector=cr.detectors.GCN(epochs=5, hidden=8))
 print("ready", flush=True)
 for turn in range(10_000):
     node = int(desk.queue.order(View())[turn])

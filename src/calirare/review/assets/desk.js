@@ -39,6 +39,28 @@
     return on ? "chip on" : "chip";
   }
 
+  function setTick(box, on) {
+    if (box) {
+      box.setAttribute("aria-checked", on ? "true" : "false");
+    }
+  }
+
+  function isTicked(box) {
+    return Boolean(box) && box.getAttribute("aria-checked") === "true";
+  }
+
+  // A box was clicked: its store gets the new value, and what reads the store does the rest.
+  function toggleTick(box) {
+    const on = !isTicked(box);
+    setTick(box, on);
+    if (box.dataset.column !== undefined) {
+      const ticked = Array.from(document.querySelectorAll("[data-column]")).filter(isTicked);
+      window.dash_clientside.set_props("columns", { data: ticked.map((one) => one.dataset.column) });
+    } else {
+      window.dash_clientside.set_props(box.id.replace("-tick", ""), { data: on });
+    }
+  }
+
   function nearestStop(price, stops) {
     const distances = stops.map((stop) => Math.abs(Math.log(stop) - Math.log(Math.max(price, 1e-9))));
     return distances.indexOf(Math.min(...distances));
@@ -64,10 +86,9 @@
       return budget === settings.budget ? null : { budget: budget };
     }
     if (kind === "blind") {
-      const blind = (given.blind || []).length > 0;
-      return blind === settings.blind ? null : { blind: blind };
+      return given.blind === settings.blind || typeof given.blind !== "boolean" ? null : { blind: given.blind };
     }
-    const columns = given.columns || [];
+    const columns = given.columns || settings.columns;
     return columns.join("\n") === settings.columns.join("\n") ? null : { columns: columns };
   }
 
@@ -75,7 +96,9 @@
     const prices = ["miss", "alarm", "review"].map((name) => settings[name]);
     const places = prices.map((price) => (typeof price === "number" ? nearestStop(price, stops) : noUpdate()));
     const orders = ["value", "doubt", "probability", "urgency"].map((name) => chip("order-" + name, settings.order === name));
-    return prices.map(String).concat(places, [settings.budget, settings.blind ? ["yes"] : [], settings.columns], orders, [settings.said]);
+    setTick(document.getElementById("blind-tick"), settings.blind);
+    document.querySelectorAll("[data-column]").forEach((box) => setTick(box, settings.columns.includes(box.dataset.column)));
+    return prices.map(String).concat(places, [settings.budget, settings.blind, settings.columns], orders, [settings.said]);
   }
 
   function say(text, kind) {
@@ -160,7 +183,7 @@
       return [acted, noUpdate(), noUpdate()];
     }
     const next = document.getElementById("next-case");
-    if (next && advance && advance.length) {
+    if (next && advance === true) {
       window.setTimeout(() => next.click(), 0);
     }
     return [acted, (stack || []).concat([{ id: result.data.decision.id, node: seen.id }]).slice(-200), ""];
@@ -286,6 +309,7 @@
       },
 
       markWaiting: function (search, path, seen) {
+        setTick(document.getElementById("advance-tick"), window.localStorage.getItem("advance") === "true");
         return isShown(seen) ? "card" : "card waiting";
       },
 
@@ -429,6 +453,10 @@
   }
 
   document.addEventListener("click", function (event) {
+    const box = event.target.closest && event.target.closest(".tick");
+    if (box) {
+      toggleTick(box);
+    }
     const inside = event.target.closest && event.target.closest("#keys");
     if (event.target.closest && event.target.closest("#keys-toggle")) {
       showKeys(!keysShown());

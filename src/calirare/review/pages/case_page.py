@@ -15,7 +15,7 @@ from calirare.review.neighbourhood import neighbourhood
 from calirare.review.pages import case_parts as parts
 from calirare.review.pages import record_parts
 from calirare.review.pages.picture import draw, legend
-from calirare.review.pages.widgets import card, key
+from calirare.review.pages.widgets import card, key, tick
 from calirare.review.security import Access, current_reviewer
 from calirare.review.store import LONGEST_NOTE, standing
 
@@ -89,14 +89,7 @@ def _decision_card() -> Any:
         html.Div(
             [
                 html.Button(["Undo ", key("z")], id="undo", className="button quiet"),
-                dcc.Checklist(
-                    id="advance",
-                    options=[{"label": "then open the next case", "value": "yes"}],
-                    value=[],
-                    persistence=True,
-                    persistence_type="local",
-                    className="advance",
-                ),
+                tick("then open the next case", id="advance-tick"),
             ],
             className="undo-row",
         ),
@@ -224,7 +217,7 @@ def _add_acts(app: Dash) -> None:
         State("seen", "data"),
         State("note", "value"),
         State("undo-stack", "data"),
-        State("advance", "value"),
+        State("advance", "data"),
         prevent_initial_call=True,
     )
     app.clientside_callback(

@@ -11,7 +11,7 @@ from calirare.review.attributes import Attribute, Comparison
 from calirare.review.case import Case, Pull
 from calirare.review.events import Event
 from calirare.review.links import make_link, name_link
-from calirare.review.pages.widgets import card, case_href, case_link, interval_track, key, percent, pill
+from calirare.review.pages.widgets import aria, card, case_href, case_link, interval_track, key, percent, pill
 from calirare.review.store import Decision
 
 _MOST_HISTORY = 20
@@ -81,7 +81,7 @@ def team(assigned: str, wish: Event | None, reviewer: str | None) -> Any:
 
 def _step(words: str, node_id: str | None, letter: str) -> Any:
     if node_id is None:
-        return html.Span([words, key(letter)], className="button quiet disabled")
+        return html.Span([words, key(letter)], className="button quiet disabled", role="link", **aria(disabled="true"))
     return dcc.Link([words, key(letter)], href=case_href(node_id), id=f"{words}-case", className="button quiet")
 
 

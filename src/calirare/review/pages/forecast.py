@@ -46,7 +46,7 @@ def draw_forecast(view: View, groups: Mapping[str, Group]) -> Any:
                 html.H2("Expected"),
                 html.Table(
                     [
-                        html.Thead(html.Tr([html.Th(""), html.Th("nodes"), html.Th("rare"), html.Th("cost")])),
+                        html.Thead(html.Tr([html.Td(""), html.Th("nodes"), html.Th("rare"), html.Th("cost")])),
                         html.Tbody(rows),
                     ],
                     className="figures totals",

@@ -9,12 +9,12 @@ _PAGE = """<!DOCTYPE html>
 <head>
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
-  <title>calirare review desk</title>
+  <title>Log in · calirare review desk</title>
   <link rel="stylesheet" href="/assets/desk.css">
 </head>
 <body class="login">
   <main class="login-card">
-    <p class="brand"><span class="mark"></span>calirare <span class="brand-second">review desk</span></p>
+    <h1 class="brand"><span class="mark"></span>calirare <span class="brand-second">review desk</span></h1>
     <form method="post" action="/login">
       <label for="reviewer">Your name</label>
       <input id="reviewer" name="reviewer" maxlength="100" required autocomplete="username" value="{{ name }}" autofocus>

@@ -8,7 +8,7 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 
 from calirare.decisions.costs import PRICES
 from calirare.review.desk import Desk
-from calirare.review.pages.widgets import aria
+from calirare.review.pages.widgets import aria, tick
 from calirare.review.settings import ORDERS, Change
 
 STOPS = (
@@ -54,12 +54,7 @@ def layout(desk: Desk) -> Any:
                 ],
                 className="order",
             ),
-            dcc.Checklist(
-                id="blind",
-                options=[{"label": "Blind: decide before seeing the score", "value": "yes"}],
-                value=[],
-                className="check",
-            ),
+            tick("Blind: decide before seeing the score", id="blind-tick"),
             html.P("", id="settings-said", className="hint", role="status"),
         ],
         className="card costs",
@@ -93,16 +88,16 @@ def add_callbacks(app: Dash, desk: Desk) -> None:
         *(Output(f"price-{name}", "value") for name in PRICES),
         *(Output(f"cost-{name}", "value") for name in PRICES),
         Output("budget", "value"),
-        Output("blind", "value"),
-        Output("columns", "value"),
+        Output("blind", "data"),
+        Output("columns", "data"),
         *(Output(f"order-{name}", "className") for name in ORDERS),
         Output("settings-said", "children"),
         Input("settings", "data"),
         *(Input(f"price-{name}", "value") for name in PRICES),
         *(Input(f"cost-{name}", "value") for name in PRICES),
         Input("budget", "value"),
-        Input("blind", "value"),
-        Input("columns", "value"),
+        Input("blind", "data"),
+        Input("columns", "data"),
         *(Input(f"order-{name}", "n_clicks") for name in ORDERS),
         State("stops", "data"),
         prevent_initial_call=True,

@@ -11,7 +11,7 @@ from calirare.decisions.costs import ACTIONS
 from calirare.review.desk import Desk
 from calirare.review.pages import prices
 from calirare.review.pages.forecast import draw_forecast
-from calirare.review.pages.widgets import aria, pill
+from calirare.review.pages.widgets import aria, pill, tick
 from calirare.review.security import Access, current_reviewer
 from calirare.review.view import RECORD
 
@@ -133,8 +133,8 @@ def _controls(desk: Desk) -> Any:
                         [
                             html.Summary("Columns"),
                             html.Div(
-                                dcc.Checklist(id="columns", options=names, value=[], className="check many"),
-                                className="menu",
+                                [tick(name, **{"data-column": name}) for name in names],
+                                className="menu many",
                                 role="group",
                                 **aria("Columns of the records to show"),
                             ),

@@ -334,4 +334,6 @@ def _sessions() -> Sessions:
 
 
 def _refuse(code: int, message: str) -> Response:
+    if request.path.startswith("/api/"):  # whoever calls it reads JSON
+        return Response(json.dumps({"ok": False, "error": message}), status=code, mimetype="application/json")
     return Response(message + "\n", status=code, mimetype="text/plain")

@@ -14,8 +14,8 @@ has 0 for numbers and sums; all else is NaN here and becomes the population's me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import reduce
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -29,7 +29,7 @@ from calirare.features.edge_plan import EdgePlan, PlannedColumn
 DAY = 86_400.0
 _LARGEST = float(np.finfo(np.float32).max)
 Named = tuple[str, np.ndarray]
-Part = TypeVar("Part", Moments, Latest)
+Side = TypeVar("Side")
 
 
 def edge_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> dict[str, np.ndarray]:
@@ -85,10 +85,13 @@ def _all(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[Named]:
         yield from columns
 
 
-def _directions(sides: list[Part], directed: bool) -> Iterator[tuple[str, Part]]:
+def _directions(
+    sides: Sequence[Side], directed: bool, join: Callable[[Side, Side], Side]
+) -> Iterator[tuple[str, Side]]:
+    """What the edges of each direction say, and both together."""
     if directed:
         yield from zip(("outgoing", "incoming"), sides, strict=True)
-    yield "edges", sides[0].joined(sides[1])
+    yield "edges", join(*sides)
 
 
 def _ends(table: EdgeTable, directed: bool, num_nodes: int) -> Iterator[Named]:
@@ -119,14 +122,16 @@ def _of_number(
     planned: PlannedColumn, column: EdgeColumn, clock: EdgeColumn | None, sides: list[EdgeGroups], directed: bool
 ) -> Iterator[Named]:
     name, values = planned.name, column.values
-    for which, found in _directions([Moments.of(values, side) for side in sides], directed):
+    for which, found in _directions([Moments.of(values, side) for side in sides], directed, Moments.joined):
         yield f"{name}, sum of {which}", found.total
         yield f"{name}, mean of {which}", found.mean
         yield f"{name}, spread of {which}", found.spread
         yield f"{name}, least of {which}", _finite(found.least)
         yield f"{name}, greatest of {which}", _finite(found.greatest)
     if clock is not None:
-        for which, latest in _directions([Latest.of(values, clock.values, side) for side in sides], directed):
+        for which, latest in _directions(
+            [Latest.of(values, clock.values, side) for side in sides], directed, Latest.joined
+        ):
             yield f"{name}, last of {which}", latest.mean
     yield from _missing(planned, np.isnan(values), sides, directed)
 
@@ -134,7 +139,7 @@ def _of_number(
 def _of_time(planned: PlannedColumn, column: EdgeColumn, sides: list[EdgeGroups], directed: bool) -> Iterator[Named]:
     since = (column.values - planned.origin) / (DAY if planned.in_days else 1.0)
     name = f"{planned.name} in days" if planned.in_days else planned.name
-    for which, found in _directions([Moments.of(since, side) for side in sides], directed):
+    for which, found in _directions([Moments.of(since, side) for side in sides], directed, Moments.joined):
         yield f"{name}, mean of {which}", found.mean
         yield f"{name}, spread of {which}", found.spread
         yield f"{name}, first of {which}", _finite(found.least)
@@ -147,7 +152,7 @@ def _of_time(planned: PlannedColumn, column: EdgeColumn, sides: list[EdgeGroups]
 def _missing(planned: PlannedColumn, missing: np.ndarray, sides: list[EdgeGroups], directed: bool) -> Iterator[Named]:
     if planned.missing:
         flags = missing.astype(np.float64)
-        for which, found in _directions([Moments.of(flags, side) for side in sides], directed):
+        for which, found in _directions([Moments.of(flags, side) for side in sides], directed, Moments.joined):
             yield f"{planned.name} missing, share of {which}", found.mean
 
 
@@ -164,7 +169,7 @@ def _of_category(
         np.bincount(ends * width + place, minlength=num_nodes * width).reshape(num_nodes, width)
         for ends in (table.source, table.target)
     ]
-    for which, found in _sums(counts, directed):
+    for which, found in _directions(counts, directed, operator.add):
         known = found[:, :-1].sum(axis=1)
         for category, at in places.items():
             yield f"{planned.name} = {category}, share of {which}", _share(found[:, at], known)
@@ -183,18 +188,8 @@ def _different(
     source, target = (
         sp.csr_array((np.ones(code.size), (ends[known], code)), shape=shape) for ends in (table.source, table.target)
     )
-    for which, found in _sums([source, target], directed):
+    for which, found in _directions([source, target], directed, operator.add):
         yield f"{planned.name}, different ones of {which}", np.diff(found.indptr)
-
-
-Countable = TypeVar("Countable")
-
-
-def _sums(sides: list[Countable], directed: bool) -> Iterator[tuple[str, Countable]]:
-    if directed:
-        yield from zip(("outgoing", "incoming"), sides, strict=True)
-    add: Callable[[Countable, Countable], Countable] = lambda a, b: a + b  # type: ignore[operator] # noqa: E731
-    yield "edges", reduce(add, sides)
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -210,7 +210,8 @@ class DesignChoices:
         kept = [
             k
             for k, (name, group) in enumerate(self.columns)
-            if (hops or group != "neighbours") and not (self._likeness and name.startswith(_DIRECTION))
+            if (hops or group != "neighbours")
+            and not (self._likeness and (k < self.columns.num_spelled or name.startswith(_DIRECTION)))
         ]
         return np.array(kept, dtype=np.int64)
 

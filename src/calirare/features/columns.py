@@ -21,14 +21,16 @@ class Columns:
         values: `(N, D)` float32, finite; the dense columns, for trees as they are.
         names: One readable name per column: `value, mean of incoming`; `balance, mean over neighbours`.
         groups: Where each column comes from.
-        words: `(N, F)` sparse attributes too many to be dense (words), or None. `values` then holds their leading
-            directions, and a linear model reads the words themselves.
+        words: `(N, F)` many sparse attributes (words), or None. `values` then holds their leading directions, and a
+            linear model reads the words themselves.
+        num_spelled: How many of the first columns are words as they are.
     """
 
     values: np.ndarray
     names: tuple[str, ...]
     groups: tuple[ColumnGroup, ...]
     words: sp.csr_array | None = None
+    num_spelled: int = 0
 
     def __post_init__(self) -> None:
         assert self.values.shape[1] == len(self.names) == len(self.groups)

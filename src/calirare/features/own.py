@@ -16,6 +16,9 @@ from calirare.features.words import directions, learn_directions
 
 WIDE = 128
 """More attributes than this are propagated by their leading directions; if sparse they are words."""
+MOST_SPELLED = 1_000
+"""Up to so many words are columns too: to trees a single word can say more than all directions."""
+_MOST_NUMBERS = 2**26
 _AT_ONCE = 64
 
 
@@ -25,13 +28,15 @@ class OwnPlan:
 
     Args:
         feature_names: One name per attribute.
-        words: They are words: sparse, and too many to be dense.
+        words: They are words: sparse and many.
+        spelled: Whether they are columns as they are; False for words that are too many to be dense.
         basis: `(F, k)` leading directions of wide attributes, else None.
         kinds: Names of the kinds of node, one indicator each.
     """
 
     feature_names: tuple[str, ...]
     words: bool
+    spelled: bool
     basis: np.ndarray | None
     kinds: tuple[str, ...]
 
@@ -41,7 +46,9 @@ class OwnPlan:
         wide = graph.num_features > WIDE
         basis = learn_directions(graph.x, neighbours(graph), seed) if wide and graph.num_nodes > 1 else None
         kinds = () if graph.node_type is None else graph.node_type_names
-        return cls(tuple(names), wide and sp.issparse(graph.x), basis, kinds)
+        words = wide and sp.issparse(graph.x)
+        few = graph.num_features <= MOST_SPELLED and graph.num_features * graph.num_nodes <= _MOST_NUMBERS
+        return cls(tuple(names), words, few or not words, basis, kinds)
 
     def check(self, graph: RareGraph) -> None:
         if graph.num_features != len(self.feature_names):
@@ -51,8 +58,8 @@ class OwnPlan:
             )
 
     def plain(self, graph: RareGraph) -> Iterator[tuple[str, np.ndarray]]:
-        """The attributes themselves, `(N,)` each; none if they are words."""
-        if self.words:
+        """The attributes themselves, `(N,)` each; none if they are words and too many."""
+        if not self.spelled:
             return
         for start in range(0, graph.num_features, _AT_ONCE):
             block: Any = graph.x[:, start : start + _AT_ONCE]

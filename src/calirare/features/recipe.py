@@ -110,7 +110,8 @@ class ColumnRecipe:
 
     def _columns(self, graph: RareGraph, values: np.ndarray) -> Columns:
         words = sp.csr_array(graph.x) if self.own.words else None
-        return Columns(values, self.names, self.groups, words)
+        spelled = set(self.own.feature_names) if self.own.words and self.own.spelled else set()
+        return Columns(values, self.names, self.groups, words, sum(name in spelled for name in self.names))
 
     def _say(self, missing: set[str]) -> None:
         if missing:
@@ -126,6 +127,7 @@ class ColumnRecipe:
             "own": {
                 "feature_names": list(self.own.feature_names),
                 "words": self.own.words,
+                "spelled": self.own.spelled,
                 "basis": self.own.basis,
                 "kinds": list(self.own.kinds),
             },
@@ -168,10 +170,10 @@ def _propagated(
 ) -> tuple[int, list[Whose | None]]:
     """Where the columns that are propagated begin, and what each counts as.
 
-    Wide attributes that are not words stay as they are; their directions are propagated in their place.
+    Wide attributes stay as they are, or are left out; their directions are propagated in their place.
     """
     first = 0
-    if own.basis is not None and not own.words:
+    if own.basis is not None and own.spelled:
         plain = set(own.feature_names)
         first = sum(name in plain for name in names)
     types = edges.types if edges is not None else ()

@@ -47,11 +47,13 @@ def _own(state: Any) -> OwnPlan:
     _need(isinstance(state, dict), "own must be a mapping")
     names, basis = state["feature_names"], state["basis"]
     _need(_texts(names) and len(set(names)) == len(names), "feature_names must be different texts")
-    _need(isinstance(state["words"], bool) and _texts(state["kinds"]), "words and kinds must be a flag and texts")
+    flags = (state["words"], state["spelled"])
+    _need(all(isinstance(flag, bool) for flag in flags), "words and spelled must be flags")
+    _need(_texts(state["kinds"]), "kinds must be texts")
     if basis is not None:
         basis = _numbers(basis, (len(names), None), "basis").astype(np.float32)
     _need(not state["words"] or basis is not None, "words must have a basis")
-    return OwnPlan(tuple(names), state["words"], basis, tuple(state["kinds"]))
+    return OwnPlan(tuple(names), *flags, basis, tuple(state["kinds"]))
 
 
 def _edges(state: Any) -> EdgePlan:

@@ -22,6 +22,8 @@ from calirare.persistence.writing import HEADER, header_checksum, name_by_conten
 
 FORMAT_VERSION = 3
 _LARGEST_JSON = 64 * 2**20
+_ARRAY = {"array": True}
+"""Stands in the JSON where an array belongs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,23 +34,38 @@ class Record:
     arrays: dict[str, np.ndarray]
 
     def put(self, name: str, state: dict[str, Any] | None) -> None:
-        """Add a state of plain values and arrays under a name; None: there is none."""
+        """Add a state of plain values, arrays and mappings of such under a name; None: there is none."""
         if state is None:
             self.header[name] = None
             return
-        self.header[name] = {key: value for key, value in state.items() if not isinstance(value, np.ndarray)}
+        self.header[name] = {}
         for key, value in state.items():
             if isinstance(value, np.ndarray):
                 self.arrays[f"{name}/{key}"] = np.ascontiguousarray(value)
+                self.header[name][key] = _ARRAY
+            elif isinstance(value, dict):
+                inner = Record({}, {})
+                inner.put(key, value)
+                self.header[name] |= inner.header
+                self.arrays.update({f"{name}/{path}": array for path, array in inner.arrays.items()})
+            else:
+                self.header[name][key] = value
 
     def get(self, name: str) -> dict[str, Any] | None:
         """What `put` was given."""
         plain = self.header[name]
-        if plain is None:
-            return None
-        prefix = f"{name}/"
-        arrays = {key.removeprefix(prefix): value for key, value in self.arrays.items() if key.startswith(prefix)}
-        return {**plain, **arrays}
+        return None if plain is None else self._filled(plain, f"{name}/")
+
+    def _filled(self, plain: dict[str, Any], prefix: str) -> dict[str, Any]:
+        """Plain data with the arrays in their places."""
+        found = {}
+        for key, value in plain.items():
+            if value == _ARRAY:
+                value = self.arrays[prefix + key]
+            elif isinstance(value, dict):
+                value = self._filled(value, f"{prefix}{key}/")
+            found[key] = value
+        return found
 
 
 def write_folder(path: str | Path, record: Record, graph: RareGraph | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -97,6 +98,7 @@ class Network(Detector):
             raise InputError(f"{self.name!r} needs node attributes; the graph has none. Use detector='auto'.")
         self._fitted, self._adopted = (inputs.tensors, labels, training or Training(), seed), False
         self._evidence: Evidence | None = None
+        self._solved: LeaveOneOut | None = None
         self.num_features_, self.num_classes_ = inputs.graph.num_features, labels.num_classes
         decays = _DECAYS if self.weight_decay == "left_out" else (self.weight_decay,)
         self.weight_decay_ = float(decays[0])
@@ -109,7 +111,7 @@ class Network(Detector):
         """Take a network that was trained elsewhere as it is."""
         self._check()
         self._fitted, self._adopted = (inputs.tensors, labels, Training(rests=False), seed), True
-        self._evidence = None
+        self._evidence, self._solved = None, None
         self.num_features_, self.num_classes_ = inputs.graph.num_features, labels.num_classes
         self.weight_decay_ = _DECAYS[0] if self.weight_decay == "left_out" else float(self.weight_decay)
         self.model_, self.history_ = model.to(inputs.device).eval(), History()
@@ -127,16 +129,14 @@ class Network(Detector):
     def _choose_decay(self, others: tuple[float, ...]) -> None:
         """Move the trained network to the other decays, and keep the one whose left-out logits are the likeliest."""
         tensors, labels, _, _ = self._fitted
-        kept = (self._left_out_loss(), self.weight_decay_, {n: v.clone() for n, v in self.model_.state_dict().items()})
+        least, kept = self._left_out_loss(), (self.weight_decay_, self.model_, self._solved)
         for decay in others:
+            self.model_, self._solved, self.weight_decay_ = copy.deepcopy(self.model_), None, decay
             rest = come_to_rest(task_of(self.model_, tensors, labels, decay))
-            self.weight_decay_ = decay
             loss = self._left_out_loss()
-            if loss < kept[0] and rest.slope <= _STEEPEST:
-                kept = (loss, decay, {n: v.clone() for n, v in self.model_.state_dict().items()})
-                self.history_.slope = rest.slope
-        _, self.weight_decay_, weights = kept
-        self.model_.load_state_dict(weights)
+            if loss < least and rest.slope <= _STEEPEST:
+                least, kept, self.history_.slope = loss, (decay, self.model_, self._solved), rest.slope
+        self.weight_decay_, self.model_, self._solved = kept
 
     def _left_out_loss(self) -> float:
         """Weighted negative log-likelihood of the left-out logits, at the best of a few temperatures."""
@@ -151,8 +151,11 @@ class Network(Detector):
     # Evidence
 
     def _engine(self) -> LeaveOneOut:
-        tensors, labels, _, _ = self._fitted
-        return LeaveOneOut(self.model_, tensors, labels.nodes, labels.y, labels.weights, self.weight_decay_)
+        """The engine for the weights as they are; made once, let go when its evidence is kept."""
+        if self._solved is None:
+            tensors, labels, _, _ = self._fitted
+            self._solved = LeaveOneOut(self.model_, tensors, labels.nodes, labels.y, labels.weights, self.weight_decay_)
+        return self._solved
 
     @property
     def evidence_(self) -> Evidence:
@@ -160,7 +163,7 @@ class Network(Detector):
         if not hasattr(self, "model_"):
             raise NotFittedError(f"{type(self).__name__} is not fitted; call fit first.")
         if self._evidence is None:
-            self._evidence = self._gather()
+            self._evidence, self._solved = self._gather(), None
         return self._evidence
 
     def _gather(self) -> Evidence:

@@ -133,7 +133,7 @@ def test_keys_go_on_after_the_box_for_the_next_case_was_ticked(serve, open_page)
     server = serve(reviewer="ada")
     page = open_page(server.url)
     name = first_case(page, server)
-    page.get_by_label("then open the next case").check()
+    page.get_by_role("checkbox", name="then open the next case").check()
     page.keyboard.press("r")
     expect(page.locator("#case-id")).not_to_have_text(name)
     assert [row.node_id for row in server.desk.store.since()] == [name]
@@ -180,7 +180,7 @@ def test_names_states_and_titles(serve, open_page):
     expect(chip).to_have_attribute("aria-pressed", "false")
     chip.click()
     expect(chip).to_have_attribute("aria-pressed", "true")
-    for words in ("A missed rare case", "A false alarm", "A human look"):
+    for words in ("A missed rare case", "A false alarm", "A review"):
         expect(page.get_by_role("slider", name=f"{words}, slider")).to_be_attached()
     expect(page.get_by_role("searchbox", name="Search by node id")).to_be_visible()
     name = first_case(page, server)

@@ -168,10 +168,10 @@ def test_costs_move_the_thresholds_live_and_the_other_pages_open(serve, open_pag
     page = open_page(server.url)
     open_queue(page)
     before, rule = page.inner_text("#count-review"), page.inner_text("#rule-review")
-    page.get_by_role("slider", name="A human look, slider").focus()
+    page.get_by_role("slider", name="A review, slider").focus()
     for _ in range(4):
         page.keyboard.press("ArrowRight")
-    expect(page.get_by_role("combobox", name="A human look")).to_have_value("4")
+    expect(page.get_by_role("combobox", name="A review", exact=True)).to_have_value("4")
     expect(page.locator("#settings-said")).to_contain_text("Set by you")
     expect(page.locator("#rule-review")).not_to_have_text(rule)
     expect(page.locator("#count-review")).not_to_have_text(before)

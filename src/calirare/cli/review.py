@@ -59,11 +59,11 @@ def review(
         typer.Option(help="Price of a missed rare case: a number or a column of the nodes; for all reviewers."),
     ] = None,
     cost_alarm: Annotated[str | None, typer.Option(help="Price of a false alarm: a number or a column.")] = None,
-    cost_review: Annotated[str | None, typer.Option(help="Price of a human look: a number or a column.")] = None,
-    review_error: Annotated[float | None, typer.Option(help="Share of looks that end in the wrong call.")] = None,
-    budget: Annotated[int | None, typer.Option(help="Most looks.")] = None,
+    cost_review: Annotated[str | None, typer.Option(help="Price of a review: a number or a column.")] = None,
+    review_error: Annotated[float | None, typer.Option(help="Share of reviews that end in the wrong call.")] = None,
+    budget: Annotated[int | None, typer.Option(help="Most reviews.")] = None,
     order: Annotated[
-        str | None, typer.Option(help="Of the queue: value (what a look saves), doubt, probability or urgency.")
+        str | None, typer.Option(help="Of the queue: value (what a review saves), doubt, probability or urgency.")
     ] = None,
     blind: Annotated[
         bool | None, typer.Option("--blind/--no-blind", help="Show the score of a case only after it was decided.")

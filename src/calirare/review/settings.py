@@ -16,7 +16,7 @@ from calirare.errors import InputError
 from calirare.review.events import EventLog
 from calirare.review.records import Records
 
-ORDERS = {"value": "what a look saves", "doubt": "doubt", "probability": "P(rare)", "urgency": "alerts first"}
+ORDERS = {"value": "what a review saves", "doubt": "doubt", "probability": "P(rare)", "urgency": "alerts first"}
 _KIND, _SUBJECT = "setting", "desk"
 _FRESH = 0.5
 _MOST_COLUMNS = 12
@@ -32,8 +32,8 @@ class Settings:
 
     Args:
         miss, alarm, review: Prices: numbers, or names of columns.
-        review_error: Share of the looks that end in the wrong call.
-        budget: Most looks, or None.
+        review_error: Share of the reviews that end in the wrong call.
+        budget: Most reviews, or None.
         order: One of `ORDERS`.
         blind: Whether a reviewer sees the score of a case only after deciding it.
         columns: Columns of the records that the queue shows.

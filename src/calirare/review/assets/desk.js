@@ -5,8 +5,9 @@
   const PAGES = { "/": "queue", "/case": "case", "/reliability": "reliability", "/model": "model" };
   const NAV = ["queue", "reliability", "model"];
   const TRIES = 3;
-  const PATIENCE_MILLISECONDS = 4000;
+  const PATIENCE_MILLISECONDS = 10000;
   let busy = false;
+  let acts = 0;
 
   function noUpdate() {
     return window.dash_clientside.no_update;
@@ -372,6 +373,7 @@
           return [noUpdate(), noUpdate(), noUpdate()];
         }
         busy = true;
+        acts += 1;
         try {
           return trigger === "undo" ? await undo(stack) : await decide(trigger.slice(7), seen, note, stack, advance);
         } finally {
@@ -427,9 +429,13 @@
     const before = window.location.href;
     if (await settled()) {
       const button = document.getElementById(CASE_CLICKS[key]);
+      const turn = acts;
       if (button) {
         button.click();
-        await wait(30); // the address changes, or the decision is on its way: what follows waits for it
+        // What follows waits until the address has changed, or the decision is on its way.
+        for (let tries = 0; "rnu".includes(key) && acts === turn && tries < 100; tries += 1) {
+          await wait(25);
+        }
       }
     } else if (window.location.href === before && "rnu".includes(key)) {
       say("The case is still being opened; nothing was decided.", "");
@@ -471,10 +477,12 @@
     });
   });
 
-  function escape(target) {
+  function escape(event) {
+    const target = event.target;
     if (keysShown()) {
       showKeys(false);
     } else if (isTyping(target)) {
+      event.preventDefault(); // else a browser empties the field for searching
       target.blur();
     }
     document.querySelectorAll("details.drop[open]").forEach((menu) => {
@@ -489,7 +497,7 @@
       return;
     }
     if (event.key === "Escape") {
-      escape(target);
+      escape(event);
       return;
     }
     if (isTyping(target)) {

@@ -16,7 +16,7 @@ STOPS = (
     *(100, 150, 200, 300, 500, 700, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000),
 )
 """Where the sliders stop."""
-WORDS = {"miss": "A missed rare case", "alarm": "A false alarm", "review": "A human look"}
+WORDS = {"miss": "A missed rare case", "alarm": "A false alarm", "review": "A review"}
 
 
 def store(change: Change) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def layout(desk: Desk) -> Any:
             html.Datalist([html.Option(value=name) for name in names[:200]], id="price-columns"),
             html.Div(
                 [
-                    html.Label("Most looks", htmlFor="budget"),
+                    html.Label("Most reviews", htmlFor="budget"),
                     dcc.Input(id="budget", type="number", min=0, step=1, placeholder="any", debounce=True),
                 ],
                 className="budget",

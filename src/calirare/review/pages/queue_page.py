@@ -27,7 +27,7 @@ _SCORES: list[dict[str, Any]] = [
     {
         "field": "saves",
         "headerName": "Saves",
-        "headerTooltip": "What a human look is expected to save",
+        "headerTooltip": "What a review is expected to save",
         "cellRenderer": "Amount",
         "width": 100,
         **_NUMBER,

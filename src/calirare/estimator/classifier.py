@@ -154,6 +154,10 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
             detector.fit(inputs, labels, seed=seed, progress=progress)
         return TrainedDetector(detector, inputs, labels)
 
+    def _check_prior(self) -> None:
+        if self.prior not in ("natural", "balanced"):
+            raise InputError(f"prior must be 'natural' or 'balanced'; got {self.prior!r}.")
+
     def calibrate(self, trained: TrainedDetector, graph: RareGraph, split: Split | None = None) -> Self:
         """The second half of `fit`: calibrate a fitted detector on the labels the method declares.
 

@@ -137,6 +137,7 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         natural True
         balanced False
         """
+        self._check_prior()  # before the minutes that a fit may take
         method, seed = get_method(self.method), self._seed()
         read = ReadLabels.of(method, graph, split, seed)
         detector = self._make_detector(method)

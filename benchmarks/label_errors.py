@@ -29,7 +29,7 @@ def found_in_first_tenth(name: str, seed: int, size: int, detector: str) -> floa
     y = graph.y.copy()
     y[flipped] = 1 - y[flipped]
     clf = cr.RareCategoryClassifier(detector, seed=seed).fit(replace(graph, y=y), cr.Split(train=nodes))
-    ranked = doubtful_labels(clf.predict_left_out(), clf.labelled_y_, shares=clf.shares_, most=round(0.1 * nodes.size))
+    ranked = doubtful_labels(clf.predict_left_out(), clf.labelled_y_, most=round(0.1 * nodes.size))
     return float(np.isin(flipped, clf.labelled_nodes_[ranked.row]).mean())
 
 

@@ -1,8 +1,13 @@
 """Labels to look at again: those that surprise the model most when it has not seen them.
 
-The surprise of a label is −log P(its class) by the model without it, P at equal shares of the classes: else every rare label
-would look like an error, and no wrong "normal" ever would. A wrong label that the model has learned by heart does not
-surprise it; left out, it does.
+The surprise of a label is −log P(its class) by the model without it. A wrong label that the model has learned by heart does
+not surprise it; left out, it does. If a share e of the labels is wrong, whatever their class, the chance that label y_i is
+one of them is
+
+    e · (1 − P(y_i)) / (e · (1 − P(y_i)) + (1 − e) · P(y_i)) ,      two classes,
+
+which grows with the surprise: no other order puts more wrong labels first. It puts many rare labels first, and rightly so:
+when one label in twenty is wrong and one node in twenty is rare, half of the rare labels are wrong.
 """
 
 from __future__ import annotations
@@ -12,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from calirare.errors import InputError
 from calirare.metrics.inputs import check_probabilities
 
 _SMALLEST_PROBABILITY = 1e-12
@@ -25,7 +29,7 @@ class DoubtfulLabels:
     Args:
         row: `(m,)` rows of the labelled nodes.
         surprise: `(m,)` in nats.
-        probability: `(m,)` of the given class, left out, at the population's shares.
+        probability: `(m,)` of the given class, left out.
         likelier: `(m,)` the class that the model would have called the likeliest.
     """
 
@@ -38,31 +42,20 @@ class DoubtfulLabels:
         return len(self.row)
 
 
-def doubtful_labels(
-    left_out_probabilities: Any, y: Any, *, shares: Any = None, most: int | None = None
-) -> DoubtfulLabels:
+def doubtful_labels(left_out_probabilities: Any, y: Any, *, most: int | None = None) -> DoubtfulLabels:
     """The labels ranked by left-out surprise.
 
     Args:
-        left_out_probabilities: `(n, C)` of the labelled nodes by the models that never saw their labels.
+        left_out_probabilities: `(n, C)` of the labelled nodes by the models that never saw their labels, at natural shares.
         y: `(n,)` their classes.
-        shares: `(C,)` the class shares that the probabilities were calibrated to; default: the labels' own.
         most: How many to give; default: all.
 
     >>> p = np.array([0.02, 0.9, 0.6, 0.01])
-    >>> found = doubtful_labels(np.column_stack([1 - p, p]), [0, 0, 1, 1], shares=[0.9, 0.1])
+    >>> found = doubtful_labels(np.column_stack([1 - p, p]), [0, 0, 1, 1])
     >>> found.row.tolist(), found.likelier.tolist()
-    ([1, 3, 0, 2], [1, 0, 0, 1])
+    ([3, 1, 2, 0], [0, 1, 1, 0])
     """
     classes, table = check_probabilities(y, left_out_probabilities)
-    share = (
-        np.bincount(classes, minlength=table.shape[1]) / max(1, classes.size) if shares is None else np.asarray(shares)
-    )
-    if share.shape != (table.shape[1],) or (share < 0).any():
-        raise InputError(f"shares must hold one share per class, {table.shape[1]} in all; got {share}.")
-    even = table / np.where(share > 0, share, 1.0)
-    even = even / even.sum(axis=1, keepdims=True)
-    rows = np.arange(classes.size)
-    surprise = -np.log(np.maximum(even[rows, classes], _SMALLEST_PROBABILITY))
+    surprise = -np.log(np.maximum(table[np.arange(classes.size), classes], _SMALLEST_PROBABILITY))
     order = np.argsort(-surprise, kind="stable")[:most]
     return DoubtfulLabels(order, surprise[order], table[order, classes[order]], table[order].argmax(axis=1))

@@ -5,8 +5,8 @@ If rare nodes still look as rare nodes did, and the others as the others did, on
     odds' = odds · [π'/(1 − π')] / [π/(1 − π)] ,      π the share at the fit, π' the new one.
 
 π' can be estimated without a single label: it is the share under which the new probabilities are likeliest, the fixed point
-π' = mean of the shifted probabilities, found by EM (key `saerens2002`). That is worth as much as the calibration: each map
-that the labels leave open gives another share, and the interval is the middle of these.
+π' = mean of the shifted probabilities, which EM steps towards (key `saerens2002`) and bisection finds at once. That is worth
+as much as the calibration: each map that the labels leave open gives another share, and the interval is the middle of these.
 
 It fails where more has changed than the share. Then no mixture of the scores that rare and other labels had explains the
 new scores, and the answer says so (`Share.explained`): the largest gap between the two distribution functions, beside the
@@ -23,11 +23,11 @@ import numpy as np
 
 from calirare.data.checks import is_number
 from calirare.errors import InputError, LabelError
+from calirare.uncertainty.intervals import CalibrationDraws, finite_logit
 
 logger = logging.getLogger(__name__)
 _MOST_BINS = 512
-_STEPS = 2_000
-_TOLERANCE = 1e-9
+_HALVINGS = 50
 _GAP = 1.63
 """Kolmogorov and Smirnov: chance passes this many standard units in one case of a hundred."""
 
@@ -80,36 +80,39 @@ def estimate_share(probability: Any, old_share: float) -> float:
     p = np.sort(_check(probability, old_share, "old_share"))
     if not p.size:
         raise InputError("probability must hold at least one node.")
-    parts = np.array_split(p, min(p.size, _MOST_BINS))
-    return _em(np.array([part.mean() for part in parts])[None], np.array([part.size for part in parts]), old_share)[0]
+    mean, size = _bins(p)
+    return float(_likeliest(mean[None], size[None], np.array([old_share]))[0])
 
 
 def share_of_new_nodes(
     probability: Any,
-    drawn: np.ndarray,
     old_share: float,
     left_out_probability: Any,
     y_rare: Any,
+    draws: CalibrationDraws,
     *,
     coverage: float = 0.9,
+    seed: int = 0,
 ) -> Share:
     """The share of rare nodes among new ones, with an interval, and a check whether prior shift explains their scores.
 
     Args:
         probability: `(n,)` P(rare) of the new nodes by the model as fitted.
-        drawn: `(draws, n)` what other calibration maps say of them: `CalibrationDraws.probabilities(logit P)`.
         old_share: The share that the probabilities were calibrated to.
         left_out_probability: `(m,)` of the labelled nodes.
         y_rare: `(m,)` whether each of them is rare.
+        draws: The calibration maps that the labels leave open.
         coverage: Of the interval.
+        seed: Of the sample that the new nodes are.
     """
-    p = _check(probability, old_share, "old_share")
+    p = np.sort(_check(probability, old_share, "old_share"))
     value = estimate_share(p, old_share)
-    rng = np.random.default_rng(0)
-    found = np.empty(len(drawn))
-    for row, chances in enumerate(np.asarray(drawn, dtype=np.float64)):
-        # The nodes are a sample too. Each map is calibrated to a share of its own, which is the mean over the old nodes.
-        found[row] = estimate_share(rng.choice(chances, chances.size), old_share)
+    own, rare = _labels(left_out_probability, y_rare)
+    weight = np.where(rare, old_share / rare.sum(), (1 - old_share) / (~rare).sum())
+    old_shares = draws.probabilities(finite_logit(own)) @ weight  # each map has its own
+    mean, size = _bins(p)
+    sizes = np.random.default_rng(seed).multinomial(p.size, size / p.size, size=len(draws))
+    found = _likeliest(draws.probabilities(finite_logit(mean)), sizes, old_shares)
     lower, upper = np.quantile(found, [(1 - coverage) / 2, (1 + coverage) / 2])
     gap, allowed = mixture_gap(p, left_out_probability, y_rare, value)
     if gap > allowed:
@@ -159,18 +162,25 @@ def labels_follow_scores(left_out_probability: Any, others_probability: Any) -> 
     return area, bool(abs(area - 0.5) > 3 * deviation + 0.02)
 
 
-def _em(p: np.ndarray, count: np.ndarray, old_share: float) -> list[float]:
-    rare, other = p / old_share, (1 - p) / (1 - old_share)
-    share = np.full(len(p), old_share)
-    for _ in range(_STEPS):
-        top = share[:, None] * rare
-        found = (top / (top + (1 - share[:, None]) * other)) @ count / count.sum()
-        found = np.clip(found, 1e-12, 1 - 1e-12)
-        done = np.abs(found - share).max() < _TOLERANCE
-        share = found
-        if done:
-            break
-    return [float(value) for value in share]
+def _bins(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(mean, size) of runs of sorted probabilities."""
+    parts = np.array_split(p, min(p.size, _MOST_BINS))
+    return np.array([part.mean() for part in parts]), np.array([part.size for part in parts])
+
+
+def _likeliest(p: np.ndarray, count: np.ndarray, old_share: np.ndarray) -> np.ndarray:
+    """`(draws,)`: where Σ count · (rare − other) / (share · rare + (1 − share) · other), which falls, crosses zero.
+
+    `rare` and `other` are the densities of the scores in the two classes, but for a factor: p/π and (1 − p)/(1 − π).
+    """
+    rare, other = p / old_share[:, None], (1 - p) / (1 - old_share[:, None])
+    low, high = np.zeros(len(p)), np.ones(len(p))
+    for _ in range(_HALVINGS):
+        share = (low + high) / 2
+        mixed = share[:, None] * rare + (1 - share[:, None]) * other
+        rising = (count * (rare - other) / np.maximum(mixed, 1e-300)).sum(axis=1) > 0
+        low, high = np.where(rising, share, low), np.where(rising, high, share)
+    return np.asarray((low + high) / 2)
 
 
 def _labels(left_out_probability: Any, y_rare: Any) -> tuple[np.ndarray, np.ndarray]:

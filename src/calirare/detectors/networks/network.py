@@ -22,6 +22,7 @@ from calirare.detectors.networks.evidence import Evidence, FoldEvidence, StepEvi
 from calirare.detectors.networks.loop import History, seeded
 from calirare.detectors.networks.rest import come_to_rest
 from calirare.detectors.networks.training import Schedule, Training, task_of, train_network
+from calirare.detectors.stored import need, whole
 from calirare.errors import InputError, ModelFormatError, NotFittedError
 from calirare.influence.leave_one_out import LeaveOneOut
 from calirare.influence.model import predict_logits
@@ -248,7 +249,8 @@ class Network(Detector):
             group, _, rest = name.partition("/")
             if rest and group in groups:
                 groups[group][rest] = value
-        self.num_features_, self.num_classes_ = int(state["num_features"]), int(state["num_classes"])
+        self.num_features_, self.num_classes_ = whole(state, "num_features"), whole(state, "num_classes", 2)
+        need(is_number(state.get("decay")), "'decay' must be a number")
         stored = sum(value.size for value in groups["weights"].values())
         if self.sized and self.hidden * max(1, self.num_features_) > stored:
             raise ModelFormatError("hidden and num_features do not fit the stored weights.")

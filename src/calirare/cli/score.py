@@ -10,11 +10,10 @@ import typer
 from calirare.cli import console
 from calirare.cli.options import Address, AsJson, Backend, Coverage, Model
 from calirare.cli.progress import share_done
+from calirare.cli.shifts import Strict, check_shifts, show_shifts
 from calirare.cli.table_options import Tables, tabled
 from calirare.errors import InputError
 
-SHIFTED = 3
-"""Exit code where `--strict` refuses tables that have shifted."""
 EXAMPLE = "Example: calirare score model nodes.csv edges.csv --out scores.parquet"
 
 
@@ -33,9 +32,7 @@ def score(
     backend: Backend = "loky",
     jobs: Annotated[int, typer.Option(help="Parts at a time; -1: one for each core.")] = 1,
     address: Address = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help=f"Refuse tables that have shifted since the fit, with exit code {SHIFTED}.")
-    ] = False,
+    strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
     """Score every node of the tables, old or new, without fitting again.
@@ -60,6 +57,8 @@ def score(
     if not asked and not (tables.plain and wants_parts(tables.nodes, tables.edges)):
         facts, top = _score_at_once(classifier, tables, out, settings, strict)
     else:
+        if strict:
+            raise InputError("in parts, tables are not compared with those of the fit; leave --strict out.")
         settings |= {
             "partitions": partitions or None,
             "work": work,
@@ -69,10 +68,11 @@ def score(
         }
         facts, top = _score_in_parts(classifier, tables, out, settings)
     if as_json:
-        console.show_json({"scores": out, "coverage": coverage, **facts})
+        said = {"shift": facts["shift"].to_json()} if "shift" in facts else {}
+        console.show_json({"scores": out, "coverage": coverage, **facts, **said})
         return
     show_top(top, facts["nodes"])
-    show_shifts(facts.get("shift", {}))
+    show_shifts(facts.get("shift"))
     console.show(out)
 
 
@@ -80,23 +80,18 @@ def _score_at_once(
     classifier: Any, tables: Tables, out: Path, settings: dict[str, Any], strict: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     from calirare.data.tables.export import write_table
-    from calirare.data.tables.shift import compare_with_fit
     from calirare.scoring.table import score_table
 
     with console.working("Reading the tables"):
         graph = tables.read_for(classifier)
-        shifts = compare_with_fit(graph)
-    if strict and shifts.matters:
-        first = shifts.found[0]
-        console.fail(f"the tables have shifted since the fit; {first.table}, column {first.column!r}: {first.words}")
-        raise typer.Exit(SHIFTED)
+        shifts = check_shifts(graph, strict)
     with console.working("Scoring"):
         table = score_table(classifier, graph, **settings)
         write_table(table, out)
     order = table["probability"].argsort(kind="stable")[::-1][:10]
     top = {name: values[order] for name, values in table.items()}
     read = (graph.schema or {}).get("read", {})
-    return {"nodes": graph.num_nodes, "parts": 1, "read": read, "shift": shifts.to_json()}, top
+    return {"nodes": graph.num_nodes, "parts": 1, "read": read, "shift": shifts}, top
 
 
 def _score_in_parts(
@@ -109,19 +104,6 @@ def _score_in_parts(
             classifier, tables.nodes, tables.edges, out, names=tables.names, progress=step, **settings
         )
     return {"nodes": done.num_nodes, "parts": done.num_parts, "read": done.read}, done.top
-
-
-def show_shifts(shift: dict[str, Any]) -> None:
-    """Print the columns that are not as they were at fit."""
-    if not shift.get("columns"):
-        return
-    rows = [
-        (one["severity"], one["table"], one["column"], f"{one['psi']:.2f}", one["words"]) for one in shift["columns"]
-    ]
-    header = ["shift", "table", "column", "PSI", "what has changed"]
-    console.show_table("These tables are not like those of the fit", header, rows, right=(3,))
-    if shift["matters"]:
-        console.show("BEWARE: with such a shift the scores may be worth nothing. --strict refuses it.")
 
 
 def show_top(top: dict[str, Any], num_nodes: int) -> None:

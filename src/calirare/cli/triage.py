@@ -9,6 +9,7 @@ import typer
 
 from calirare.cli import console
 from calirare.cli.options import AsJson, Budget, Coverage, Model, priced
+from calirare.cli.shifts import Strict, check_shifts, show_shifts
 from calirare.cli.table_options import Tables, tabled
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def triage(
     costs: Costs,
     budget: Budget = None,
     coverage: Coverage = 0.9,
+    strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
     """Decide every node whose label is not known: alert, review by a person, or clear, with the reason."""
@@ -42,6 +44,7 @@ def triage(
     with console.working("Reading model and tables"):
         classifier = load(model)
         graph = tables.read_for(classifier)
+        shifts = check_shifts(graph, strict)
     with console.working("Deciding"):
         queue = decide(
             classifier,
@@ -54,9 +57,10 @@ def triage(
     if as_json:
         groups = queue.groups_frame()
         rows = [dict(zip(groups, row, strict=True)) for row in zip(*groups.values(), strict=True)]
-        console.show_json({"queue": out, "nodes": len(queue), "groups": rows})
+        console.show_json({"queue": out, "nodes": len(queue), "groups": rows, "shift": shifts.to_json()})
         return
     show_queue(queue)
+    show_shifts(shifts)
     console.show(out)
 
 

@@ -8,10 +8,12 @@ import time
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
 from calirare.data.tables import limits
+from calirare.data.tables.arrow_claims import claimed_bytes
 from calirare.data.tables.reading import read_tables
 from calirare.errors import CalirareError, DataError, InputError, LabelError
 
@@ -32,20 +34,23 @@ def bomb(folder, kind, rows):
         path.write_bytes(b"id,x,y\n" + b",,\n" * rows)
     elif kind == "same.parquet":
         pq.write_table(pa.table({"id": pa.array(np.zeros(rows, dtype=np.int64))}), path, compression="zstd")
+    elif kind == "same.arrow":
+        zeros = pa.table({"id": pa.array(np.zeros(rows, dtype=np.int64))})
+        pyarrow.feather.write_feather(zeros, path, compression="zstd", chunksize=rows)
     else:
         once = pa.DictionaryArray.from_arrays(np.zeros(rows // 100, dtype=np.int32), ["x" * 10_000])
         pq.write_table(pa.table({"id": once}), path, compression="zstd")
     return path
 
 
-KINDS = ("rows.csv.gz", "commas.csv", "same.parquet", "words.parquet")
+KINDS = ("rows.csv.gz", "commas.csv", "same.parquet", "words.parquet", "same.arrow")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_files_that_claim_more_than_is_free_are_refused(tmp_path, monkeypatch, kind):
     path = bomb(tmp_path, kind, 100_000)
-    monkeypatch.setattr(limits, "available_memory", lambda: 2_000_000)
-    with pytest.raises(DataError, match=r"would take about [\d,]+ bytes to read, and 1,600,000 are free"):
+    monkeypatch.setattr(limits, "available_memory", lambda: 1_000_000)
+    with pytest.raises(DataError, match=r"would take about [\d,]+ bytes to read, and 800,000 are free"):
         read(path)
 
 
@@ -100,6 +105,19 @@ def test_long_ids_labels_and_names_are_refused_in_a_short_line(tmp_path):
             read(**change)
         assert len(str(caught.value)) < 700, message
     assert read({**NODES, "note": ["short", long]}).feature_names == ("x",)  # prose, not a category
+
+
+@pytest.mark.parametrize("compression", ["uncompressed", "lz4", "zstd"])
+def test_what_an_arrow_file_claims_is_what_it_takes(tmp_path, compression):
+    table = pa.table({
+        "number": np.arange(5_000) % 7, "text": [f"word {k % 9}" for k in range(5_000)],
+        "coded": pa.array(["a", "b"] * 2_500).dictionary_encode(), "gaps": [None, 1.5] * 2_500,
+    })  # fmt: skip
+    path = tmp_path / "table.arrow"
+    pyarrow.feather.write_feather(table, path, compression=compression, chunksize=1_000)
+    assert claimed_bytes(path) == pytest.approx(table.nbytes, rel=0.1)
+    pl.DataFrame({"x": [1.5, None], "c": ["a", "b"]}).write_ipc(path, compression="zstd")
+    assert 0 < claimed_bytes(path) < 1_000
 
 
 def test_a_table_that_fits_is_read(tmp_path):

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from properties import few_or_many, run_property
 
 from calirare.data.graph import RareGraph
+from calirare.data.tables.audit import audit_graph
 from calirare.data.tables.reading import read_tables
+from calirare.data.tables.shift import compare_with_fit
 from calirare.errors import CalirareError
 
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*"))
@@ -48,7 +50,18 @@ def wild_tables(draw):
     edges = {"source": draw(st.one_of(close, ends)), "target": draw(st.one_of(close, ends))}
     if draw(st.booleans()):
         edges["weight"] = draw(column(num_edges))
+    for name in draw(st.lists(words, max_size=3, unique=True)):
+        edges.setdefault(name, draw(column(num_edges)))
     return nodes, edges
+
+
+@st.composite
+def wild_options(draw):
+    """Options that may fit the tables or not."""
+    names = st.one_of(st.none(), st.sampled_from(["weight", "source", "label", "id"]), words)
+    options = {name: draw(names) for name in ("edge_type", "node_type", "time")}
+    options |= {"directed": draw(st.booleans()), "drop_unknown_edges": draw(st.booleans())}
+    return {name: value for name, value in options.items() if draw(st.booleans())}
 
 
 def check(graph):
@@ -63,20 +76,29 @@ def check(graph):
 @few_or_thousands
 def test_wild_columns_give_a_graph_or_our_error(examples):
     rare = st.one_of(st.just("yes"), anything)
-    run_property(examples, wild_columns, tables=wild_tables(), rare=rare, weighted=st.booleans())
+    run_property(
+        examples, wild_columns, tables=wild_tables(), rare=rare, weighted=st.booleans(), options=wild_options()
+    )
 
 
-def wild_columns(tables, rare, weighted):
+def wild_columns(tables, rare, weighted, options):
     nodes, edges = tables
     try:
-        graph = read_tables(nodes, edges, label="label", rare=rare, weight="weight" if weighted else None)
+        graph = read_tables(nodes, edges, label="label", rare=rare, weight="weight" if weighted else None, **options)
     except CalirareError as error:
         assert str(error)
         return
     check(graph)
-    again = read_tables(nodes, edges, schema=json.loads(json.dumps(graph.schema)))
+    drop = {"drop_unknown_edges": True} if options.get("drop_unknown_edges") else {}
+    again = read_tables(nodes, edges, schema=json.loads(json.dumps(graph.schema)), **drop)
     assert np.array_equal(np.asarray(again.x), np.asarray(graph.x))
     assert np.array_equal(again.y, graph.y) and again.schema == graph.schema
+    for one, other in zip(again.edges.columns, graph.edges.columns, strict=True):
+        assert (one.name, one.kind, one.categories) == (other.name, other.kind, other.categories)
+        np.testing.assert_array_equal(one.values, other.values)
+    assert again.edges.type_names == graph.edges.type_names and again.node_type_names == graph.node_type_names
+    assert compare_with_fit(again).found == ()
+    audit_graph(graph)
 
 
 @few_or_thousands

@@ -9,7 +9,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calirare.data.tables.limits import check_dictionaries, check_parquet, check_text_file, check_width, unpack
+from calirare.data.tables.arrow_claims import claimed_bytes
+from calirare.data.tables.limits import (
+    check_bytes,
+    check_dictionaries,
+    check_parquet,
+    check_text_file,
+    check_width,
+    unpack,
+)
 from calirare.data.tables.polars_library import import_polars
 from calirare.errors import CalirareError, ColumnError, DataError, InputError, MissingDependencyError, nearest
 
@@ -121,7 +129,9 @@ def _read_arrow(path: Path, is_parquet: bool) -> pl.DataFrame:
                 table = file.read()
             check_dictionaries(path, table)
         else:
+            check_bytes(2 * claimed_bytes(path), str(path))
             table = pyarrow.feather.read_table(path, memory_map=False)
+            check_dictionaries(path, table)
         table.validate(full=True)
         return pl.from_arrow(pa.table(table))  # type: ignore[no-any-return]
     except (pa.ArrowException, MemoryError) as error:  # of many built-in kinds

@@ -1,0 +1,42 @@
+"""What has shifted since the fit: said on screen, or refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from calirare.cli import console
+
+if TYPE_CHECKING:
+    from calirare.data.graph import RareGraph
+    from calirare.data.tables.shift import Shifts
+
+SHIFTED = 3
+"""Exit code where `--strict` refuses tables that have shifted."""
+Strict = Annotated[
+    bool, typer.Option("--strict", help=f"Refuse tables that have shifted since the fit, with exit code {SHIFTED}.")
+]
+
+
+def check_shifts(graph: RareGraph, strict: bool) -> Shifts:
+    """The shifts of new tables; with `strict` the program ends where one is large, before anything is written."""
+    from calirare.data.tables.shift import compare_with_fit
+
+    shifts = compare_with_fit(graph)
+    if strict and shifts.matters:
+        first = shifts.found[0]
+        console.fail(f"the tables have shifted since the fit; {first.table}, column {first.column!r}: {first.words}")
+        raise typer.Exit(SHIFTED)
+    return shifts
+
+
+def show_shifts(shifts: Shifts | None) -> None:
+    """Print the columns that are not as they were at fit."""
+    if shifts is None or not shifts.found:
+        return
+    rows = [(one.severity, one.table, one.column, f"{one.psi:.2f}", one.words) for one in shifts.found]
+    header = ["shift", "table", "column", "PSI", "what has changed"]
+    console.show_table("These tables are not like those of the fit", header, rows, right=(3,))
+    if shifts.matters:
+        console.show("BEWARE: with such a shift the scores may be worth nothing. --strict refuses it.")

@@ -35,7 +35,8 @@ def bomb(folder, kind, rows):
     elif kind == "same.parquet":
         pq.write_table(pa.table({"id": pa.array(np.zeros(rows, dtype=np.int64))}), path, compression="zstd")
     elif kind == "same.arrow":
-        zeros = pa.table({"id": pa.array(np.zeros(rows, dtype=np.int64))})
+        zeros = pa.array(np.zeros(rows, dtype=np.int64))
+        zeros = pa.table({"id": zeros, "x": zeros, "b": zeros, "c": zeros})
         pyarrow.feather.write_feather(zeros, path, compression="zstd", chunksize=rows)
     else:
         once = pa.DictionaryArray.from_arrays(np.zeros(rows // 100, dtype=np.int32), ["x" * 10_000])

@@ -10,26 +10,27 @@ import pytest
 import calirare as cr
 from calirare.calibration import GATS, CaGCN
 from calirare.data.graph import RareGraph
+from calirare.detectors import GCN
 from calirare.errors import InputError, LabelError, NotFittedError
 from calirare.estimator.methods import Method, get_method, methods, register, temporarily
 
 METHODS = sorted(methods())
-QUICK = {"epochs": 40, "hidden": 6, "weight_decay": 1e-2, "device": "cpu"}
+QUICK = {"epochs": 15, "hidden": 4, "weight_decay": 1e-2}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _quick_graph_calibrators():
     """CaGCN and GATS train networks of their own; the contract does not need them trained to the end."""
     with (
-        temporarily(replace(get_method("cagcn"), calibrator=partial(CaGCN, epochs=15))),
-        temporarily(replace(get_method("gats"), calibrator=partial(GATS, epochs=15))),
+        temporarily(replace(get_method("cagcn"), calibrator=partial(CaGCN, epochs=8))),
+        temporarily(replace(get_method("gats"), calibrator=partial(GATS, epochs=8))),
     ):
         yield
 
 
 @cache
 def _case() -> tuple[RareGraph, cr.Split]:
-    graph = cr.make_transactions(num_nodes=400, rare_share=0.2, seed=3)
+    graph = cr.make_transactions(num_nodes=240, rare_share=0.25, seed=3)
     isolated = RareGraph(
         x=graph.x, edge_index=graph.edge_index[:, (graph.edge_index >= 5).all(axis=0)], y=graph.y, name="isolated"
     )
@@ -48,12 +49,14 @@ def _fitted(method: str) -> cr.RareCategoryClassifier:
 
 
 def _fit(method: str, graph: RareGraph, split: cr.Split, **arguments: object) -> cr.RareCategoryClassifier:
-    return cr.RareCategoryClassifier(method=method, **{**QUICK, **arguments}).fit(graph, split)
+    detector = arguments.pop("detector", GCN(**QUICK))
+    return cr.RareCategoryClassifier(detector, method, device="cpu", **arguments).fit(graph, split)
 
 
 def _answers(clf: cr.RareCategoryClassifier, graph: RareGraph) -> list[np.ndarray]:
-    interval = clf.predict_interval(graph)
-    return [clf.predict_proba(graph), clf.predict(graph), clf.predict_left_out(), interval.lower, interval.upper]
+    bounds = [clf.predict_interval(graph), clf.jackknife_interval(graph)]
+    told = [clf.predict_proba(graph), clf.predict(graph), clf.predict_left_out(), clf.predict_set(graph)]
+    return told + [side for interval in bounds for side in (interval.lower, interval.upper)]
 
 
 def _declared(method: Method, split: cr.Split) -> np.ndarray:
@@ -116,14 +119,14 @@ def test_save_and_load_answer_alike(name, case, tmp_path):
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "calirare_code"])
 def test_several_classes(name):
     rng = np.random.default_rng(0)
-    y = rng.integers(0, 3, 240)
-    x = rng.normal(size=(240, 5)) + y[:, None]
-    graph = RareGraph(x=x, edge_index=rng.integers(0, 240, (2, 600)), y=y, class_names=("a", "b", "c"), rare_class=2)
+    y = rng.integers(0, 3, 150)
+    x = rng.normal(size=(150, 5)) + y[:, None]
+    graph = RareGraph(x=x, edge_index=rng.integers(0, 150, (2, 400)), y=y, class_names=("a", "b", "c"), rare_class=2)
     split = cr.split_labels(graph, train_fraction=0.4, val_fraction=0.3, test_fraction=0.3, seed=0)
     clf = _fit(name, graph, split)
     np.testing.assert_allclose(clf.predict_proba(graph).sum(axis=1), 1, atol=1e-12)
     assert set(clf.predict(graph)) <= {0, 1, 2}
-    assert clf.predict_interval(graph).lower.shape == (240,)
+    assert clf.predict_interval(graph).lower.shape == (150,)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -144,13 +147,16 @@ def test_validation_of_one_class_is_refused(name, case):
         _fit(name, graph, cr.Split(train=split.train, val=normal))
 
 
-def test_prior_changes_probabilities_but_not_decisions(case):
+@pytest.mark.parametrize("name", ["jackknife", "platt", "isotonic"])
+def test_the_prior_changes_probabilities_and_the_decision_follows_them(name, case):
     graph, split = case
-    for name in ("jackknife", "platt", "temperature", "isotonic"):
-        natural, balanced = _fit(name, graph, split), _fit(name, graph, split, prior="balanced")
-        np.testing.assert_array_equal(natural.predict(graph), balanced.predict(graph))
-        assert not np.allclose(natural.predict_proba(graph), balanced.predict_proba(graph))
-        np.testing.assert_array_equal(balanced.predict(graph), balanced.predict_proba(graph).argmax(axis=1))
+    trained = cr.RareCategoryClassifier(GCN(**QUICK), name, device="cpu").fit_detector(graph, split)
+    p = {}
+    for prior in ("natural", "balanced"):
+        clf = cr.RareCategoryClassifier(GCN(**QUICK), name, prior=prior, device="cpu").calibrate(trained, graph, split)
+        p[prior] = clf.predict_proba(graph)
+        np.testing.assert_array_equal(clf.predict(graph), p[prior].argmax(axis=1))
+    assert p["balanced"][:, 1].mean() > p["natural"][:, 1].mean() + 0.02
 
 
 def test_rare_share_moves_the_base_rate(case):
@@ -163,10 +169,36 @@ def test_rare_share_moves_the_base_rate(case):
 @pytest.mark.parametrize("method", ["calirare", "calirare_code"])
 def test_the_papers_methods_keep_dropout_to_the_end_as_the_paper_does(method, case):
     graph, split = case
-    settled, noisy = (_fit(method, graph, split, epochs=8, settle=s).predict_proba(graph) for s in (0.25, 0.0))
-    np.testing.assert_array_equal(settled, noisy)
-    plain = (_fit("uncalibrated", graph, split, epochs=8, settle=s).predict_proba(graph) for s in (0.25, 0.0))
-    assert not np.array_equal(*plain)
+    changed = [GCN(**{**QUICK, "epochs": 8, "settle": settle}) for settle in (0.25, 0.0)]
+    settled, noisy = (_fit(method, graph, split, detector=detector) for detector in changed)
+    np.testing.assert_array_equal(settled.predict_proba(graph), noisy.predict_proba(graph))
+    assert settled.history_.slope is None  # it was not brought to rest either
+    plain = [_fit("uncalibrated", graph, split, detector=detector) for detector in changed]
+    assert plain[0].history_.loss != plain[1].history_.loss and plain[0].history_.slope is not None
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "jackknife"])
+def test_the_papers_methods_use_the_gcn_by_default(name):
+    detector = cr.RareCategoryClassifier(method=name)._make_detector(get_method(name))
+    assert type(detector) is GCN and detector.get_params() == GCN().get_params()
+
+
+def test_a_stack_given_by_the_user_is_not_replaced(case):
+    with pytest.raises(InputError, match="calibrated as a whole by method='jackknife'"):
+        _fit("platt", *case, detector=cr.detectors.Stack(["linear"]))
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if get_method(name).changes_training])
+def test_what_changes_training_is_for_networks(name, case):
+    with pytest.raises(InputError, match="detector must be one, 'gcn' for instance; got 'linear'"):
+        _fit(name, *case, detector="linear")
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if not get_method(name).changes_training])
+def test_every_calibration_works_with_any_detector(name, case):
+    graph, split = case
+    p = _fit(name, graph, split, detector="linear").predict_proba(graph)
+    np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-12)
 
 
 def test_unknown_name_says_what_there_is():

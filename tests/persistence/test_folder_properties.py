@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import shutil
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,10 +16,21 @@ from properties import few_or_many, run_property
 
 import calirare as cr
 from calirare.errors import CalirareError, ModelFormatError
+from calirare.estimator.methods import get_method, temporarily
 from calirare.persistence.folder import header_checksum, load_graph, model_version
 
 few_or_thousands = few_or_many(12, 400)
+GCN = cr.detectors.GCN
+QUICK = GCN(epochs=3, hidden=2, weight_decay=0.05)
 METHODS = ("jackknife", "temperature", "isotonic", "vector", "gats", "cagcn", "uncalibrated")
+MODELS = {
+    **{method: (QUICK, method) for method in METHODS},
+    "folds": (GCN(epochs=3, hidden=2, weight_decay=1e-4), "jackknife"),
+    "linear": ("linear", "jackknife"),
+    "forest": (cr.detectors.Forest(trees=3), "jackknife"),
+    "stack": (cr.detectors.Stack(["linear", QUICK]), "jackknife"),
+}
+WITH_ARRAYS = ("jackknife", "folds", "linear", "forest", "stack")
 odd_values = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from([2**31, 2**63, 10**30, -1, 1e308, float("nan"), float("inf")]),
     st.text(max_size=4), st.lists(st.integers(-2, 2), max_size=3), st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
@@ -32,15 +45,17 @@ def graph():
 
 @pytest.fixture(scope="module")
 def folders(graph, tmp_path_factory):
-    """A saved model for each of some methods, with what it answers."""
+    """Saved models of several kinds, with what they answer."""
     found = {}
-    for method in METHODS:
-        clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=3, hidden=2), method=method, device="cpu").fit(
-            graph
-        )
-        folder = tmp_path_factory.mktemp(method)
+    for name, (detector, method) in MODELS.items():
+        known = get_method(method)
+        if method in ("gats", "cagcn"):  # networks of their own, which need not be trained to the end here
+            known = replace(known, calibrator=partial(known.calibrator, epochs=5))
+        with temporarily(known):
+            clf = cr.RareCategoryClassifier(detector, method, device="cpu").fit(graph)
+        folder = tmp_path_factory.mktemp(name)
         clf.save(folder, graph)
-        found[method] = folder, clf.predict_proba(graph), clf.predict_interval(graph).upper
+        found[name] = folder, clf.predict_proba(graph), clf.predict_interval(graph).upper
     return found
 
 
@@ -55,9 +70,10 @@ def ask(folder, graph):
             own,
             clf.predict_set(graph),
             clf.explain(graph, 0),
+            clf.jackknife_interval(graph),
         )
     except CalirareError as error:
-        assert str(error)
+        assert str(error) and "\n" not in str(error)
         return None
 
 
@@ -90,9 +106,9 @@ def test_damaged_bytes_are_refused_or_change_nothing(examples, folders, graph, t
 def test_edited_json_with_a_fitting_checksum_is_refused_or_answers(examples, folders, graph, tmp_path):
     """An editor who knows the checksum may change the model, but can neither crash it nor make it talk nonsense."""
 
-    def edited(method, data):
-        folder = folders[method][0]
-        broken = tmp_path / method
+    def edited(model, data):
+        folder = folders[model][0]
+        broken = tmp_path / model
         shutil.copytree(folder, broken, dirs_exist_ok=True)
         header = json.loads((folder / "model.json").read_text())
         header.pop("checksum")
@@ -106,7 +122,7 @@ def test_edited_json_with_a_fitting_checksum_is_refused_or_answers(examples, fol
                 assert np.isfinite(p).all() and (p >= 0).all() and (p <= 1).all()
             np.testing.assert_allclose(answer[0].sum(axis=1), 1, atol=1e-9)
 
-    run_property(examples, edited, method=st.sampled_from(METHODS), data=st.data())
+    run_property(examples, edited, model=st.sampled_from(sorted(MODELS)), data=st.data())
 
 
 @few_or_thousands
@@ -115,15 +131,14 @@ def test_edited_arrays_with_a_fitting_checksum_are_refused_or_answer(examples, f
 
     from safetensors.numpy import load, save
 
-    folder = folders["jackknife"][0]
-    whole = load(next(folder.glob("arrays-*")).read_bytes())
-    header = json.loads((folder / "model.json").read_text())
-
-    def edited(name, change, place, value):
+    def edited(model, data, change, place, value):
+        folder = folders[model][0]
+        header = json.loads((folder / "model.json").read_text())
+        arrays = copy.deepcopy(load(next(folder.glob("arrays-*")).read_bytes()))
         broken = tmp_path / "model"
         shutil.rmtree(broken, ignore_errors=True)
         shutil.copytree(folder, broken)
-        arrays = copy.deepcopy(whole)
+        name = data.draw(st.sampled_from(sorted(arrays)))
         array = arrays.pop(name)
         if change == "value" and array.size:
             with np.errstate(all="ignore"):
@@ -149,7 +164,8 @@ def test_edited_arrays_with_a_fitting_checksum_are_refused_or_answer(examples, f
     run_property(
         examples,
         edited,
-        name=st.sampled_from(sorted(whole)),
+        model=st.sampled_from(WITH_ARRAYS),
+        data=st.data(),
         change=st.sampled_from(["value", "value", "shape", "short", "type", "remove"]),
         place=st.integers(0, 10**6),
         value=st.sampled_from([-1.0, 1e4, 1e38, np.nan, np.inf, 0.0]),
@@ -158,13 +174,13 @@ def test_edited_arrays_with_a_fitting_checksum_are_refused_or_answer(examples, f
 
 @pytest.mark.parametrize(
     ("hidden", "says"),
-    [(100_000, "do not fit the stored weights"), (10**12, "at most 100,000")],  # the second were terabytes
+    [(100_000, "do not fit the weights"), (10**12, "at most 100,000")],  # the second were terabytes
 )
 def test_a_model_larger_than_its_weights_is_not_built(folders, tmp_path, hidden, says):
     broken = tmp_path / "model"
     shutil.copytree(folders["jackknife"][0], broken)
     header = json.loads((broken / "model.json").read_text())
-    header["arguments"]["hidden"] = hidden
+    header["arguments"]["detector"]["parameters"]["hidden"] = hidden
     (broken / "model.json").write_text(json.dumps(header | {"checksum": header_checksum(header)}))
     with pytest.raises(ModelFormatError, match=says):
         cr.load(broken)
@@ -174,7 +190,7 @@ def test_another_method_of_an_object_cannot_be_replaced(folders, tmp_path):
     broken = tmp_path / "model"
     shutil.copytree(folders["jackknife"][0], broken)
     header = json.loads((broken / "model.json").read_text())
-    header["calibrators"]["calibrator_"]["predict_proba"] = 1
+    header["calibrator"]["predict_proba"] = 1
     (broken / "model.json").write_text(json.dumps(header | {"checksum": header_checksum(header)}))
     with pytest.raises(ModelFormatError, match="no 'predict_proba'"):
         cr.load(broken)

@@ -1,15 +1,20 @@
 """Leave-one-out by the definition: the whole Jacobian, the whole curvature, one solve per label.
 
-Also real retraining: of convex problems to their minimum, and of whatever a fit trained.
+Also real retraining: of convex problems to their minimum, and of networks from where a fit left them.
 """
 
 from __future__ import annotations
+
+import copy
 
 import numpy as np
 import torch
 from torch.func import functional_call, jacrev
 
-from calirare.estimator.methods import get_method
+from calirare.detectors.base import LabelledNodes
+from calirare.detectors.networks.rest import come_to_rest
+from calirare.detectors.networks.training import task_of
+from calirare.influence.model import predict_logits
 
 
 def jacobian(model, inputs):
@@ -78,14 +83,16 @@ def retrain_without(model, inputs, nodes, y, weights, weight_decay, row, steps=6
     return logits(theta).detach(), theta
 
 
-def change_by_retraining(trained, rows):
-    """Change of each row's own logit difference when the whole training runs again without its label."""
-    nodes = trained.labels.train_nodes
-    everyone, method = np.arange(len(nodes)), get_method("jackknife")
-    without = [trained.retrain(method, np.delete(everyone, row), 0)[nodes[row]] for row in rows]
-    return np.diff(np.stack(without) - trained.logits[nodes[rows]])[:, 0]
-
-
-def change_by_engine(engine, rows):
-    """The same from the leave-one-out engine."""
-    return np.diff((engine.left_out_logits[rows] - engine.logits[engine.index[rows]]).numpy())[:, 0]
+def change_by_refitting(trained, rows):
+    """(real, predicted) change of each row's own logit difference: at rest again without its label, and by one step."""
+    network, tensors, labels = trained.detector, trained.inputs.tensors, trained.labels
+    whole = network.logits(trained.inputs)[labels.nodes[rows]]
+    real = []
+    for row in rows:
+        weights = labels.weights.copy()
+        weights[row] = 0.0
+        without = LabelledNodes(labels.nodes, labels.y, weights, labels.num_classes, labels.groups)
+        model = copy.deepcopy(network.model_)
+        come_to_rest(task_of(model, tensors, without, network.weight_decay_), most_steps=300)
+        real.append(predict_logits(model, tensors).double().numpy()[labels.nodes[row]])
+    return np.diff(np.stack(real) - whole)[:, 0], np.diff(network.left_out_logits()[rows] - whole)[:, 0]

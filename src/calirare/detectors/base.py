@@ -17,7 +17,6 @@ from sklearn.base import BaseEstimator
 
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import GraphInputs
-from calirare.errors import NotFittedError
 from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.recipe import ColumnRecipe
 
@@ -116,12 +115,6 @@ class Contributions:
 
 class Detector(BaseEstimator, ABC):
     """Finds. A member stores its arguments untouched, and `fit` writes only names that end in an underscore."""
-
-    def __getattr__(self, name: str) -> Any:
-        """What `fit` writes is missing before it."""
-        if name.endswith("_") and not name.endswith("__"):
-            raise NotFittedError(f"{type(self).__name__} is not fitted; call fit first.")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     name: ClassVar[str]
     """What `detector=` may be instead of an object."""

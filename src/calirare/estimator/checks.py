@@ -62,6 +62,13 @@ def check_labels(labels: LabelledNodes, left_out: np.ndarray) -> None:
     need(bool(((left_out >= 0) & (left_out <= 1)).all()), "labels/left_out must lie between 0 and 1")
 
 
+def check_left_out(detector: Detector, num_labels: int, num_classes: int) -> None:
+    """That what the detector kept of its left-out models is of as many labels as there are."""
+    shape, rows = detector.left_out_logits().shape, detector.left_out_rows
+    need((shape[0], shape[-1]) == (num_labels, num_classes), "the detector's left-out logits are of other labels")
+    need(rows.size > 0 and 0 <= rows.min() and rows.max() < num_labels, "the detector's labels are out of range")
+
+
 def check_calibrator(calibrator: Calibrator, state: dict[str, Any], detector: Detector, num_classes: int) -> Calibrator:
     """The calibrator with this state, once it has shown that it can answer."""
     for name, value in state.items():

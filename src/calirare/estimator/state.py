@@ -13,7 +13,7 @@ from calirare.data.graph import Split
 from calirare.detectors.base import Detector, LabelledNodes
 from calirare.detectors.registry import make_detector
 from calirare.detectors.stack import Stack
-from calirare.estimator.checks import check_calibrator, check_header, check_labels, need
+from calirare.estimator.checks import check_calibrator, check_header, check_labels, check_left_out, need
 from calirare.estimator.methods import get_method
 from calirare.features.recipe import ColumnRecipe
 from calirare.persistence.folder import Record
@@ -97,6 +97,7 @@ def from_record(record: Record, method: str, detector: Any) -> FittedState:
     labels = LabelledNodes(num_classes=num_classes, **said)  # type: ignore[arg-type]
     check_labels(labels, left_out)
     fitted = make_detector(detector).restore(record.get("detector") or {})
+    check_left_out(fitted, len(labels), num_classes)
     calibrator, learned = make_calibrator(method, fitted), record.get("calibrator")
     need((calibrator is None) == (learned is None), f"the calibrator does not fit method {method!r}")
     if calibrator is not None and learned is not None:

@@ -60,34 +60,6 @@ class Pull:
     pull: float
 
 
-@dataclass(frozen=True)
-class ColumnShare:
-    """A column and its signed share of the call's logit; positive pulls towards rare."""
-
-    column: str
-    group: str
-    share: float
-
-
-@dataclass(frozen=True)
-class Reasons:
-    """What made a call.
-
-    Args:
-        columns: The strongest columns.
-        others: The shares of all other columns, added up.
-        base: What the logit would be where no column speaks.
-        logit: log P(rare) - log P(not rare): base, columns and others add up to it.
-        pulls: The labelled nodes that pull the call most.
-    """
-
-    columns: list[ColumnShare]
-    others: float
-    base: float
-    logit: float
-    pulls: list[Pull]
-
-
 def describe_case(queue: Queue, view: View, node: int) -> Case:
     """The numbers and words of a case; cheap."""
     snapshot, scores = queue.snapshot, queue.snapshot.scores
@@ -114,24 +86,17 @@ def describe_case(queue: Queue, view: View, node: int) -> Case:
     )
 
 
-def reasons_of(queue: Queue, node: int, most: int = 7) -> Reasons:
-    """What made this call; asks the model, so it may take a moment on a large graph."""
+def strongest_pulls(queue: Queue, node: int, most: int = 7) -> list[Pull]:
+    """The labelled nodes that pull this call; asks the model, so it may take a moment on a large graph."""
     snapshot = queue.snapshot
     found = snapshot.clf.explain(snapshot.graph, node)
     names, rare = snapshot.graph.class_names, snapshot.clf.rare_class_
-    columns = [
-        ColumnShare(column, group, share)
-        for column, group, share in zip(
-            found.column[:most].tolist(), found.group[:most].tolist(), found.share[:most].tolist(), strict=True
-        )
-    ]
-    pulls = [
+    return [
         Pull(snapshot.ids[labelled], names[label], label == rare, pull)
         for labelled, label, pull in zip(
             found.labelled_node[:most].tolist(), found.label[:most].tolist(), found.pull[:most].tolist(), strict=True
         )
     ]
-    return Reasons(columns, float(found.share[most:].sum()), found.base, found.logit, pulls)
 
 
 def _without_label(queue: Queue, node: int) -> float | None:

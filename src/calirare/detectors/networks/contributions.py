@@ -7,7 +7,7 @@ give the margin exactly; for attention, what is left over goes to the base.
 
 from __future__ import annotations
 
-from copy import copy
+import copy
 from typing import Any
 
 import numpy as np
@@ -18,15 +18,21 @@ from torch import Tensor, nn
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import Contributions, DetectorInputs
 from calirare.detectors.networks.layers import FeatureLinear
+from calirare.detectors.networks.module import ModuleNetwork
 from calirare.features.columns import ColumnGroup
 from calirare.influence.model import evaluating
+
+Slopes = list[tuple[np.ndarray, np.ndarray | None]]
+"""Gradients and the weights that carry them to the attributes; None: they are the attributes' own."""
+_LARGEST_DENSE = 2**26
 
 
 def network_contributions(model: nn.Module, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
     """Shares of the margin log P(rare) - log P(not rare) by attribute, own and neighbours' apart."""
-    margin, slopes = _slopes(model, inputs.tensors, node, rare_class)
+    read = _slopes_of_module if isinstance(model, ModuleNetwork) else _slopes
+    margin, slopes = read(model, inputs.tensors, node, rare_class)
     own, around = np.zeros(inputs.graph.num_features), np.zeros(inputs.graph.num_features)
-    for slope, weight in slopes or [(_slope_in_x(model, inputs.tensors, node, rare_class), None)]:
+    for slope, weight in slopes:
         touched = np.flatnonzero(np.abs(slope).max(axis=1) > 0)
         shares = _rows(inputs.graph.x, touched) * (slope[touched] if weight is None else slope[touched] @ weight)
         mine = touched == node
@@ -44,9 +50,27 @@ def network_contributions(model: nn.Module, inputs: DetectorInputs, node: int, r
     )
 
 
-def _slopes(
-    model: nn.Module, inputs: GraphInputs, node: int, rare_class: int
-) -> tuple[float, list[tuple[np.ndarray, np.ndarray | None]]]:
+def _margin(model: nn.Module, inputs: GraphInputs, node: int, rare_class: int) -> Tensor:
+    logits: Tensor = model(inputs)[node]
+    rest = torch.cat([logits[:rare_class], logits[rare_class + 1 :]])
+    return logits[rare_class] - rest.logsumexp(dim=0)
+
+
+def _slopes_of_module(model: nn.Module, inputs: GraphInputs, node: int, rare_class: int) -> tuple[float, Slopes]:
+    """The margin, and its gradient in the attributes: what a user's own module does with them first is not known."""
+    if inputs.num_nodes * inputs.num_features > _LARGEST_DENSE:  # all of it goes to the base
+        with evaluating(model), torch.no_grad():
+            return float(_margin(model, inputs, node, rare_class)), []
+    x = inputs.torch_x
+    seen = copy.copy(inputs)
+    seen.x = (x.detach().clone() if x.layout == torch.strided else x.to_dense()).requires_grad_()
+    with evaluating(model), torch.enable_grad():
+        margin = _margin(model, seen, node, rare_class)
+        (gradient,) = torch.autograd.grad(margin, [seen.x], materialize_grads=True)
+    return float(margin.detach()), [(gradient.double().cpu().numpy(), None)]
+
+
+def _slopes(model: nn.Module, inputs: GraphInputs, node: int, rare_class: int) -> tuple[float, Slopes]:
     """The margin, and (gradient `(N, hidden)`, weight `(hidden, F)`) of each linear map that reads the attributes."""
     seen: list[tuple[Tensor, Tensor, bool]] = []
 
@@ -61,36 +85,17 @@ def _slopes(
     hooks = [layer.register_forward_hook(record) for layer in model.modules() if isinstance(layer, FeatureLinear)]
     try:
         with evaluating(model), torch.enable_grad():
-            margin = _margin(model(inputs)[node], rare_class)
-            outputs = [output for output, _, _ in seen]
-            gradients = torch.autograd.grad(margin, outputs, materialize_grads=True) if seen else ()
+            margin = _margin(model, inputs, node, rare_class)
+            gradients = torch.autograd.grad(margin, [output for output, _, _ in seen], materialize_grads=True)
     finally:
         for hook in hooks:
             hook.remove()
-    found: list[tuple[np.ndarray, np.ndarray | None]] = []
+    found: Slopes = []
     for gradient, (_, weight, propagated) in zip(gradients, seen, strict=True):
         if propagated:  # Â X was multiplied instead of X: carry the gradient back over Â, which is symmetric
             gradient = inputs.normalized.product(gradient, transpose=True)
         found.append((gradient.double().cpu().numpy(), weight.double().cpu().numpy()))
     return float(margin.detach()), found
-
-
-def _slope_in_x(model: nn.Module, inputs: GraphInputs, node: int, rare_class: int) -> np.ndarray:
-    """`(N, F)` gradient of the margin in the attributes, for a user's module, whose layers are not ours."""
-    x = inputs.torch_x
-    x = (x.to_dense() if x.layout != torch.strided else x).detach().clone().requires_grad_()
-    seen = copy(inputs)
-    seen.x = x
-    with evaluating(model), torch.enable_grad():
-        margin = _margin(model(seen)[node], rare_class)
-        (gradient,) = torch.autograd.grad(margin, [x], materialize_grads=True)
-    return np.asarray(gradient.double().cpu().numpy())
-
-
-def _margin(logits: Tensor, rare_class: int) -> Tensor:
-    """log P(rare) - log P(not rare)."""
-    rest = torch.cat([logits[:rare_class], logits[rare_class + 1 :]])
-    return logits[rare_class] - rest.logsumexp(dim=0)
 
 
 def _rows(x: np.ndarray | sp.csr_array, nodes: np.ndarray) -> np.ndarray:

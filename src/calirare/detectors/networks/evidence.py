@@ -17,6 +17,7 @@ from torch import nn
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.folds import folds
+from calirare.detectors.stored import need, numbers
 from calirare.errors import NumericalError
 from calirare.influence.jacobian import contrast_basis, make_jacobian
 from calirare.influence.leave_one_out import LeaveOneOut
@@ -149,13 +150,25 @@ class FoldEvidence:
 Evidence = StepEvidence | FoldEvidence
 
 
-def restore_evidence(state: dict[str, np.ndarray], model: nn.Module) -> Evidence:
-    """From what `state` gave; `model` is the trained network, whose shape the folds' networks share."""
+def restore_evidence(state: dict[str, np.ndarray], model: nn.Module, num_classes: int) -> Evidence:
+    """From what `state` gave, checked; `model` is the trained network, whose shape the folds' networks share."""
+    logits = numbers(state, "logits", 2)
+    need(logits.shape[1] == num_classes and len(logits) > 0, "'logits' must have a column for each class")
     if "fold" not in state:
-        return StepEvidence(state["logits"], state["rows"], state["directions"])
+        rows, directions = numbers(state, "rows", 1, kind="i"), numbers(state, "directions", 2, size=len(state["rows"]))
+        need(len(np.unique(rows)) == len(rows) > 0, "'rows' must differ")
+        need(0 <= rows.min() and rows.max() < len(logits), "'rows' are out of range")
+        size = sum(value.numel() for value in model.parameters() if value.requires_grad)
+        need(directions.shape[1] == size, f"'directions' must have {size} columns")
+        return StepEvidence(logits, rows, state["directions"])
+    fold = numbers(state, "fold", 1, size=len(logits), kind="i")
     weights = {name.removeprefix("models/"): value for name, value in state.items() if name.startswith("models/")}
+    count = int(fold.max()) + 1
+    need(fold.min() >= 0 and bool(weights), "'fold' is out of range")
+    for name in weights:
+        numbers(weights, name, weights[name].ndim, size=count)
     models = []
-    for number in range(int(state["fold"].max()) + 1):
+    for number in range(count):
         models.append(copy.deepcopy(model))
         models[-1].load_state_dict({name: torch.from_numpy(value[number]) for name, value in weights.items()})
-    return FoldEvidence(state["logits"], state["fold"], tuple(models))
+    return FoldEvidence(logits, fold, tuple(models))

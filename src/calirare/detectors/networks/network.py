@@ -22,8 +22,8 @@ from calirare.detectors.networks.evidence import Evidence, FoldEvidence, StepEvi
 from calirare.detectors.networks.loop import History, seeded
 from calirare.detectors.networks.rest import come_to_rest
 from calirare.detectors.networks.training import Schedule, Training, task_of, train_network
-from calirare.detectors.stored import need, whole
-from calirare.errors import InputError, ModelFormatError, NotFittedError
+from calirare.detectors.stored import need, numbers, whole
+from calirare.errors import InputError, NotFittedError
 from calirare.influence.leave_one_out import LeaveOneOut
 from calirare.influence.model import predict_logits
 
@@ -161,8 +161,7 @@ class Network(Detector):
     @property
     def evidence_(self) -> Evidence:
         """What the network says of its labelled nodes without their labels; gathered when first asked for."""
-        if not hasattr(self, "model_"):
-            raise NotFittedError(f"{type(self).__name__} is not fitted; call fit first.")
+        self._check_fitted()
         if self._evidence is None:
             self._evidence, self._solved = self._gather(), None
         return self._evidence
@@ -211,7 +210,12 @@ class Network(Detector):
 
     # Answers
 
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "model_"):
+            raise NotFittedError(f"{type(self).__name__} is not fitted; call fit first.")
+
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
+        self._check_fitted()
         return predict_logits(self.model_, inputs.tensors).double().cpu().numpy()
 
     def left_out_logits(self) -> np.ndarray:
@@ -249,17 +253,19 @@ class Network(Detector):
             group, _, rest = name.partition("/")
             if rest and group in groups:
                 groups[group][rest] = value
-        self.num_features_, self.num_classes_ = whole(state, "num_features"), whole(state, "num_classes", 2)
-        need(is_number(state.get("decay")), "'decay' must be a number")
-        stored = sum(value.size for value in groups["weights"].values())
-        if self.sized and self.hidden * max(1, self.num_features_) > stored:
-            raise ModelFormatError("hidden and num_features do not fit the stored weights.")
+        self.num_features_, self.num_classes_ = whole(state, "num_features", 1), whole(state, "num_classes", 2)
+        stored = sum(numbers(groups["weights"], name, value.ndim).size for name, value in groups["weights"].items())
+        need(
+            not self.sized or self.hidden * self.num_features_ <= stored,
+            "hidden and num_features do not fit the weights",
+        )
+        need(is_number(state.get("decay")) and state["decay"] >= 0, "the weight decay must be a number")
         self.weight_decay_ = float(state["decay"])
         self.model_ = self.make(self.num_features_, self.num_classes_)
         self.model_.load_state_dict({name: torch.from_numpy(value) for name, value in groups["weights"].items()})
         self.model_.eval()
         self.history_ = History(**groups["history"])
-        self._evidence = restore_evidence(groups["evidence"], self.model_)
+        self._evidence, self._solved = restore_evidence(groups["evidence"], self.model_, self.num_classes_), None
         return self
 
     def to(self, device: torch.device) -> Self:

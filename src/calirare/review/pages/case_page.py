@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 from dash import ClientsideFunction, Dash, Input, Output, State, ctx, dcc, html, no_update
 
 from calirare.review.attributes import compare
-from calirare.review.case import describe_case, reasons_of
+from calirare.review.case import describe_case, strongest_pulls
 from calirare.review.desk import Desk
 from calirare.review.edges_of import edges_of, neighbours_of
 from calirare.review.neighbourhood import neighbourhood
@@ -177,8 +177,7 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
             return None
         if ctx.triggered_id == "acted" and not desk.setting.settings.blind:
             return no_update
-        reasons = reasons_of(desk.station.queue, node)
-        return [parts.shares(reasons), parts.pulls(reasons.pulls)]
+        return parts.pulls(strongest_pulls(desk.station.queue, node))
 
     @app.callback(
         Output("decision-now", "children"),

@@ -8,7 +8,7 @@ from typing import Any
 from dash import dcc, html
 
 from calirare.review.attributes import Attribute, Comparison
-from calirare.review.case import Case, Pull, Reasons
+from calirare.review.case import Case, Pull
 from calirare.review.events import Event
 from calirare.review.links import make_link, name_link
 from calirare.review.pages.widgets import aria, card, case_href, case_link, interval_track, key, percent, pill
@@ -150,34 +150,6 @@ def _attribute(one: Attribute) -> Any:
     )
 
 
-def shares(reasons: Reasons) -> Any:
-    largest = max((abs(one.share) for one in reasons.columns), default=1.0) or 1.0
-    rows = [
-        html.Div(
-            [
-                html.Span(one.column, className="name", title=one.column),
-                html.Span(one.group, className="hint"),
-                _pull_track(one.share / largest),
-                html.Span(f"{one.share:+.2f}", className="number"),
-            ],
-            className="pull",
-        )
-        for one in reasons.columns
-    ]
-    rest = f"All other columns: {reasons.others:+.2f}. Where no column speaks: {reasons.base:+.2f}."
-    return card(
-        "Columns that made this call",
-        html.Div(rows, className="pulls"),
-        html.P(f"Shares of log(P/(1 − P)) = {reasons.logit:+.2f}: to the right towards rare. {rest}", className="hint"),
-    )
-
-
-def _pull_track(size: float) -> Any:
-    """A bar to the right or to the left of the middle; `size` in [-1, 1]."""
-    bar = html.Div(className=f"pull-bar {'up' if size > 0 else 'down'}", style={"width": percent(abs(size) / 2)})
-    return html.Div(bar, className="pull-track")
-
-
 def pulls(pulls: list[Pull]) -> Any:
     largest = max((abs(one.pull) for one in pulls), default=1.0) or 1.0
     rows = [
@@ -185,7 +157,13 @@ def pulls(pulls: list[Pull]) -> Any:
             [
                 case_link(one.node_id),
                 pill("rare" if one.is_rare else "normal", one.label),
-                _pull_track(one.pull / largest),
+                html.Div(
+                    html.Div(
+                        className=f"pull-bar {'up' if one.pull > 0 else 'down'}",
+                        style={"width": percent(abs(one.pull) / largest / 2)},
+                    ),
+                    className="pull-track",
+                ),
                 html.Span(f"{one.pull:+.4f}", className="number"),
             ],
             className="pull",

@@ -15,7 +15,7 @@ import numpy as np
 from calirare.detectors.trees import LEAF, Trees
 
 _log = logging.getLogger(__name__)
-_ROWS, _COLUMNS = 0.7, 0.5
+_ROWS, _COLUMNS = 0.7, 0.3
 _L2 = 1.0
 _BINS = 63
 

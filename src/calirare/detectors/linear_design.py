@@ -17,8 +17,7 @@ from calirare.errors import InputError
 from calirare.features.columns import ColumnGroup, Columns
 
 MOST_HOPS = 3
-_DIRECTION = "words, direction "
-"""Columns that say in part what the words say in full."""
+_MOST_BESIDE_WORDS = 256
 _BLOCK = 32_768
 _STRONGEST_WORDS = 32
 _WHERE = ("", ", mean over neighbours", ", mean over neighbours two steps away", ", mean over neighbours {} steps away")
@@ -202,20 +201,16 @@ class DesignChoices:
             yield from (self._design(hops, False) for hops in (1, MOST_HOPS))
 
     def with_dense(self, design: Design) -> Iterator[Design]:
-        """Edges and structure beside the words."""
-        if design.words is not None and self._dense_columns(design.hops).size:
-            yield self._design(design.hops, True)
+        """The dense columns beside the words, where they are not too many, and in their place."""
+        if design.words is not None:
+            if len(self._dense_columns(design.hops)) <= _MOST_BESIDE_WORDS:
+                yield self._design(design.hops, True)
+            yield self._design(design.hops, True, with_words=False)
 
     def _dense_columns(self, hops: int) -> np.ndarray:
-        kept = [
-            k
-            for k, (name, group) in enumerate(self.columns)
-            if (hops or group != "neighbours")
-            and not (self._likeness and (k < self.columns.num_spelled or name.startswith(_DIRECTION)))
-        ]
-        return np.array(kept, dtype=np.int64)
+        return np.flatnonzero([hops > 0 or group != "neighbours" for group in self.columns.groups])
 
-    def _design(self, hops: int, with_dense: bool) -> Design:
+    def _design(self, hops: int, with_dense: bool, with_words: bool = True) -> Design:
         dense = self._dense_columns(hops) if with_dense else np.empty(0, dtype=np.int64)
         if self._squash is None and with_dense:
             self._squash = Squash.learn(self.columns.values, self.seed, self._dense_columns(1))
@@ -224,7 +219,7 @@ class DesignChoices:
         middle = scores.mean(axis=0)
         blocks = [(scores - middle) / np.sqrt(max(len(dense), 1))]
         words, ties = None, None
-        if self._likeness is not None:
+        if self._likeness is not None and with_words:
             words, found = self._likeness.columns(hops)
             blocks.insert(0, found)
             if len(self._likeness.landmarks) < int(self.groups.max()) + 1:

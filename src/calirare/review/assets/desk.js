@@ -8,6 +8,7 @@
   const PATIENCE_MILLISECONDS = 10000;
   let busy = false;
   let acts = 0;
+  let lastSeen = null;
 
   function noUpdate() {
     return window.dash_clientside.no_update;
@@ -311,7 +312,9 @@
 
       markWaiting: function (search, path, seen) {
         setTick(document.getElementById("advance-tick"), window.localStorage.getItem("advance") === "true");
-        return isShown(seen) ? "card" : "card waiting";
+        lastSeen = seen;
+        showWaiting();
+        return noUpdate();
       },
 
       openTapped: function (data) {
@@ -406,11 +409,19 @@
   }
 
   function isSettled() {
-    const wanted = new URLSearchParams(window.location.search).get("id");
-    const title = document.getElementById("case-id");
-    const box = document.getElementById("decision-card");
-    return !busy && title && title.textContent === wanted && box && !box.classList.contains("waiting");
+    return !busy && isShown(lastSeen);
   }
+
+  // From the moment the address changes until the case is there. Dash tells only when it is there.
+  function showWaiting() {
+    const box = document.getElementById("decision-card");
+    if (box) {
+      box.classList.toggle("waiting", window.location.pathname === "/case" && !isShown(lastSeen));
+    }
+  }
+
+  window.addEventListener("_dashprivate_pushstate", showWaiting);
+  window.addEventListener("popstate", showWaiting);
 
   // Waits until the case is there; false if another page was opened meanwhile, or it does not come.
   async function settled() {
@@ -426,18 +437,20 @@
   }
 
   async function press(key) {
-    const before = window.location.href;
+    const asked = window.location.href;
     if (await settled()) {
+      const before = window.location.href;
       const button = document.getElementById(CASE_CLICKS[key]);
       const turn = acts;
       if (button) {
         button.click();
         // What follows waits until the address has changed, or the decision is on its way.
-        for (let tries = 0; "rnu".includes(key) && acts === turn && tries < 100; tries += 1) {
+        const isDone = () => (button.tagName === "A" ? window.location.href !== before : acts !== turn);
+        for (let tries = 0; key !== "2" && !isDone() && tries < 100; tries += 1) {
           await wait(25);
         }
       }
-    } else if (window.location.href === before && "rnu".includes(key)) {
+    } else if (window.location.href === asked && "rnu".includes(key)) {
       say("The case is still being opened; nothing was decided.", "");
     }
   }
@@ -459,7 +472,7 @@
   }
 
   document.addEventListener("click", function (event) {
-    const box = event.target.closest && event.target.closest(".tick");
+    const box = event.target.closest && event.target.closest(".tickbox");
     if (box) {
       toggleTick(box);
     }

@@ -54,7 +54,7 @@ def tick(words: str, **given: Any) -> Any:
     """A box to tick. Dash's own checklist calls its boxes options of a list, which screen readers do not understand."""
     return html.Button(
         [html.Span(className="box"), words],
-        className="tick",
+        className="tickbox",
         role="checkbox",
         type="button",
         **aria(checked="false"),

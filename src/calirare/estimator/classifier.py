@@ -374,11 +374,18 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         return self._to_probabilities(self.detector_.logits(inputs), inputs)
 
     def predict_uncalibrated(self, graph: RareGraph) -> np.ndarray:
-        """`(N, C)`: what the detector says before calibration; of a stack, its members' mean."""
+        """`(N, C)`: what the detector says before calibration; of a stack, its members' mean.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+        >>> clf.predict_uncalibrated(graph).shape
+        (300, 2)
+        """
         return _as_they_come(self.detector_.logits(self._inputs(graph)))
 
     def left_out_uncalibrated(self) -> np.ndarray:
-        """`(n, C)`: the same of each of `labelled_nodes_` without its label."""
+        """`(n, C)`: the same of each of `labelled_nodes_` without its label; see `predict_left_out` for an example."""
         return _as_they_come(self.detector_.left_out_logits())
 
     def predict(self, graph: RareGraph) -> np.ndarray:
@@ -416,6 +423,12 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
             graph: The graph.
             y: `(N,)` labels; default: the graph's own.
             sample_weight: `(N,)` weights of the nodes, or None.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+        >>> bool(clf.score(graph) == (clf.predict(graph) == graph.y)[graph.known].mean())
+        True
         """
         labels = graph.y if y is None else np.asarray(y)
         if labels.shape != (graph.num_nodes,):
@@ -470,7 +483,15 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         return self.calibration_draws().interval(self.predict_proba(graph)[:, self.rare_class_], coverage)
 
     def calibration_draws(self) -> CalibrationDraws:
-        """The calibration maps that the labels leave open; intervals and forecasts are made of them."""
+        """The calibration maps that the labels leave open; intervals and forecasts are made of them.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+        >>> interval = clf.calibration_draws().interval(np.array([0.1, 0.5]), 0.9)
+        >>> bool((interval.lower < interval.upper).all())
+        True
+        """
         rare = self.rare_class_
         return calibration_draws(
             self.predict_left_out()[:, rare],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calirare.data.edge_table import EdgeTable
+from calirare.data.merging import merge_edges
 from calirare.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -60,8 +61,6 @@ def edges_before(graph: RareGraph, when: float | str | np.datetime64, *, time: s
     >>> edges_before(graph, "2024-01-15").num_edges, graph.num_edges
     (1, 2)
     """
-    from calirare.data.graph import merge_edges
-
     times = time_column(graph.edges, time)
     assert graph.edges is not None  # time_column has looked
     kept = graph.edges.take(np.nan_to_num(times, nan=np.inf) < moment(when))

@@ -11,7 +11,8 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from calirare.data.arrays import UNKNOWN
-from calirare.data.graph import RareGraph, merge_edges
+from calirare.data.graph import RareGraph
+from calirare.data.merging import merge_edges
 from calirare.data.synthetic_payments import draw_payments, edge_schema
 from calirare.errors import InputError
 

@@ -184,6 +184,8 @@ def triage(
     _require_natural(clf)
     read = read_nodes(clf, graph)
     chosen = _choose_nodes(nodes, graph.num_nodes, read)
+    if nodes is None:
+        chosen = np.intersect1d(chosen, graph.scored)  # kinds of node that carry no labels are not looked at
     probability = clf.predict_proba(graph)[:, clf.rare_class_]
     rows, table = clf.left_out_table(graph)
     draws = clf.calibration_draws()

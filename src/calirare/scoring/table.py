@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def score_table(
     classifier: RareCategoryClassifier, graph: RareGraph, *, coverage: float = 0.9, intervals: bool = True
 ) -> dict[str, np.ndarray]:
-    """One row per node, as columns.
+    """One row per node, as columns; of several kinds of node those that carry labels.
 
     Args:
         classifier: Fitted.
@@ -39,10 +39,12 @@ def score_table(
     if intervals:
         bounds = classifier.predict_interval(graph, coverage=coverage)
         columns |= {"lower": bounds.lower, "upper": bounds.upper}
-    return columns | {
+    columns |= {
         "prediction": names[classifier.predict(graph)],
         "set": name_sets(classifier.predict_set(graph, coverage=coverage), names),
     }
+    kept = graph.scored
+    return columns if kept.size == graph.num_nodes else {name: values[kept] for name, values in columns.items()}
 
 
 def name_sets(member: np.ndarray, names: np.ndarray) -> np.ndarray:

@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from calirare.data.graph import RareGraph, merge_edges
+from calirare.data.graph import RareGraph
+from calirare.data.merging import merge_edges
 from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.reading import read_tables
 from calirare.errors import ColumnError, InputError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calirare.data.edge_table import EdgeColumn, EdgeTable
-from calirare.data.graph import merge_edges
+from calirare.data.merging import merge_edges
 from calirare.data.tables.columns import to_numbers
 from calirare.data.tables.gathering import EdgeRows
 from calirare.data.tables.ids import find_places
@@ -40,7 +40,7 @@ def read_edges(
     """The edges between the nodes named by `ids`.
 
     A pair that appears in several rows, in either direction, is one edge with the sum of their weights
-    (`calirare.data.graph.merge_edges`).
+    (`calirare.data.merging.merge_edges`).
 
     Raises:
         InputError: A row names a node that is not in `ids`, or a weight is missing, negative or infinite.

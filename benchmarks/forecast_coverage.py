@@ -1,4 +1,4 @@
-"""How often what triage foretells comes true: total cost, and rare nodes among alerts, reviewed and cleared.
+"""How often what triage predicts comes true: total cost, and rare nodes among alerts, reviewed and cleared.
 
 Each generated network is decided at the given costs, with as many looks as pay, with a budget, and with none; the numbers
 are counted against the 90% intervals of the forecast, and the estimate against the middle: by how much it is off.
@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--mean", action="store_true", help="decide by the mean over the maps, not by one map")
     parser.add_argument("--prices-per-node", action="store_true", help="a miss costs 50 on average, log-normal")
     arguments = parser.parse_args()
-    print("realised value inside the foretold 90% interval, per cent; below it / above it")
+    print("realised value inside the predicted 90% interval, per cent; below it / above it")
     for file in sorted(arguments.folder.glob("transactions-*.npz"), key=lambda path: int(path.stem.split("-")[1])):
         arrays, hits = dict(np.load(file)), defaultdict(list)
         keys = sorted({tuple(name.split("/")[:3]) for name in arrays}, key=lambda key: int(key[2]))

@@ -1,9 +1,9 @@
-"""What triage costs on generated transaction networks, and whether it foretold it.
+"""What triage costs on generated transaction networks, and whether it predicted it.
 
 For each seed a network is generated, a fifth of its accounts labelled at random, a model fitted, and every other account
 decided. First table: realised cost per 1,000 accounts by policy, mean over the seeds with its standard error, and in how
 many seeds triage was cheaper. Second table: how often the realised cost, and the realised number of rare accounts in each
-group, lay in the foretold interval.
+group, lay in the predicted interval.
 
 The weight decay is 5e-3, as `calirare fit` has it for tables.
 
@@ -111,7 +111,7 @@ def show(realised: dict[str, list[float]], inside: dict[tuple[str, str], list[bo
         cost = np.array(values)
         error = cost.std(ddof=1) / np.sqrt(cost.size) if cost.size > 1 else float("nan")
         print(f"{name:42s} {cost.mean():7.0f} {error:5.0f}  {(ours < cost).sum()} of {cost.size}")
-    print(f"\nRealised values inside the foretold {COVERAGE:.0%} interval:\n")
+    print(f"\nRealised values inside the predicted {COVERAGE:.0%} interval:\n")
     for (name, what), hits in inside.items():
         print(f"{name:24s} {what:16s} {np.mean(hits):6.1%} of {len(hits)}")
 

@@ -6,7 +6,7 @@ import contextlib
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,9 +17,6 @@ from rich.table import Table
 from rich.text import Text
 
 from calirare.errors import CalirareError
-
-Step = Callable[[int, int, float], None]
-"""What `fit` calls after every epoch: epoch, epochs, loss."""
 
 
 def show(*parts: Any) -> None:

@@ -39,9 +39,9 @@ class Triage:
         lower, upper: `(n,)` interval of P(rare).
         member: `(n, C)` bool: the classes in its conformal set.
         drivers: The labelled nodes that pull its P(rare) most.
-        decisions: Action, expected cost, and what a look saves.
+        decisions: Action, expected cost, and what a review saves.
         costs: The prices.
-        budget: Most looks, or None.
+        budget: Most reviews, or None.
         coverage: Of intervals, sets and forecast.
         groups: The forecast by action, and `"all"`: expected rare nodes and cost, with intervals.
         wording: The names that sentences use.
@@ -105,7 +105,7 @@ class Triage:
             "action": self.action,
             "reason": self.reason,
             "expected_cost": self.decisions.cost,
-            "look_saves": self.decisions.gain,
+            "review_saves": self.decisions.gain,
             "drivers": write_drivers(self.wording, self.drivers),
         }
 
@@ -154,18 +154,18 @@ def triage(
 ) -> Triage:
     """Decide every node at the least expected cost: alert, review by a person, or clear.
 
-    With p = P(rare), clearing costs `cost_miss`·p, an alert `cost_alarm`·(1 − p), and a look `cost_review`, after
+    With p = P(rare), clearing costs `cost_miss`·p, an alert `cost_alarm`·(1 − p), and a review `cost_review`, after
     which the person knows (or is wrong in `review_error` of the cases). The cheapest is taken. With a `budget` at most
-    so many nodes are reviewed, those where a look saves most; the others are decided alone at Bayes' threshold.
+    so many nodes are reviewed, those where a review saves most; the others are decided alone at Bayes' threshold.
 
     Args:
         clf: Fitted, with `prior="natural"`: expected costs need probabilities at the population's shares.
         graph: The graph whose nodes are decided.
         cost_miss: Of a rare node that is cleared.
         cost_alarm: Of an alert on a node that is not rare.
-        cost_review: Of a look at one node.
-        budget: Most looks; None: wherever one pays.
-        review_error: Share of looks that end in the wrong call.
+        cost_review: Of a review of one node.
+        budget: Most reviews; None: wherever one pays.
+        review_error: Share of reviews that end in the wrong call.
         coverage: Of the intervals, the conformal sets and the forecast.
         nodes: The nodes to decide, indices or a mask; default: all but those whose labels the model has read, for
             their answer is known.

@@ -64,17 +64,17 @@ def write_reasons(
         strict=True,
     )
     sentences = []
-    for p, low, high, action, gain, waiting, alert, look, clear in rows:
+    for p, low, high, action, gain, waiting, alert, review, clear in rows:
         said = f"P({wording.rare}) is {share(p)} ({level} interval {low:.2f} to {high:.2f})"
         if action == "review":
             alone = "an alert" if alert <= clear else "clearing"
-            why = f"a look costs {look:.2f}; without one the cheaper call, {alone}, is expected to cost {min(alert, clear):.2f}."
+            why = f"a review costs {review:.2f}; without one the cheaper call, {alone}, is expected to cost {min(alert, clear):.2f}."
         elif waiting:
             done, other = _both(action, alert, clear)
-            why = f"a look would save {gain:.2f}, but the budget goes to cases where it saves more; alone, {done}, {other}."
+            why = f"a review would save {gain:.2f}, but the budget goes to cases where it saves more; alone, {done}, {other}."
         else:
             done, other = _both(action, alert, clear)
-            why = f"{done}, {other}, a look {look:.2f}."
+            why = f"{done}, {other}, a review {review:.2f}."
         sentences.append(f"{said}: {why}")
     return np.array(sentences, dtype=object)
 

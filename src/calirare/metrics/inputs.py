@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from calirare.data.arrays import as_array, as_doubles, as_indices
-from calirare.data.checks import check_count as check_count
-from calirare.data.checks import is_number as is_number
 from calirare.errors import InputError
 
 SUM_TOLERANCE = 1e-3

@@ -41,8 +41,8 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Progress:
-    """How far the looks are: of `total` nodes to review, `done` are decided; `decided` counts all decisions."""
+class Workload:
+    """How far the reviews are: of `total` nodes to review, `done` are decided; `decided` counts all decisions."""
 
     done: int
     total: int
@@ -156,11 +156,11 @@ class Queue:
         code = int(self.judge(view.costs, view.budget).action[node])
         return ACTIONS[code] if code >= 0 else None
 
-    def progress(self, view: View) -> Progress:
+    def progress(self, view: View) -> Workload:
         judgement = self.judge(view.costs, view.budget)
         decided = self.book.codes > 0
-        looks = judgement.action == ACTIONS.index("review")
-        return Progress(int((decided & looks).sum()), int(looks.sum()), int(decided.sum()))
+        asked = judgement.action == ACTIONS.index("review")
+        return Workload(int((decided & asked).sum()), int(asked.sum()), int(decided.sum()))
 
     def open_counts(self, view: View) -> dict[str, int]:
         """How many nodes of each action nobody has decided yet."""

@@ -81,7 +81,7 @@ class View:
 
     Args:
         costs: The prices.
-        budget: Most looks, or None.
+        budget: Most reviews, or None.
         action: Only these: one of `ACTIONS`, or None for all.
         status: `"open"`, `"decided"`, `"second"` for a second opinion wanted, a decision, or None for all.
         mine: Only cases given to this reviewer; "": everybody's.

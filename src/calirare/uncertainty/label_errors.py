@@ -1,6 +1,6 @@
 """Labels to look at again: those that surprise the model most when it has not seen them.
 
-The surprise of a label is −log P(its class) by the model without it. A wrong label that the model has learned by heart does
+The surprise of a label is −log P(its class) by the model without it. A wrong label that the model has memorised does
 not surprise it; left out, it does. If a share e of the labels is wrong, whatever their class, the chance that label y_i is
 one of them is
 

@@ -207,7 +207,7 @@ def _identifiers(graph: RareGraph) -> Iterator[Finding]:
     columns = (graph.schema or {}).get("columns", ())
     for column in columns:
         if column.get("identifier"):
-            words = f"{column['identifier']}; used because you said so. A model learns names by heart."
+            words = f"{column['identifier']}; used because you said so. A model memorises names."
             yield Finding("identifier", column["name"], words, "warning")
 
 

@@ -189,7 +189,7 @@ def triage(
     probability = clf.predict_proba(graph)[:, clf.rare_class_]
     rows, table = clf.left_out_table(graph)
     draws = clf.calibration_draws()
-    interval = draws.interval(probability[chosen], coverage)
+    interval = draws.interval(probability, coverage)  # of all nodes, so that it is what `predict_interval` says
     drivers = strongest_pulls(
         table[chosen], probability[chosen], clf.labelled_nodes_[rows], clf.labelled_y_[rows], num_drivers
     )
@@ -199,8 +199,8 @@ def triage(
             node=chosen,
             id=graph.ids[chosen],
             probability=probability[chosen],
-            lower=interval.lower,
-            upper=interval.upper,
+            lower=interval.lower[chosen],
+            upper=interval.upper[chosen],
             member=clf.predict_set(graph, coverage=coverage)[chosen],
             drivers=drivers,
             decisions=decide(np.empty(0), costs),

@@ -9,6 +9,7 @@ the edges, and a few numbers per node.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ import numpy as np
 from calirare.data.locking import working_folder
 from calirare.data.parts.partitioning import Run, partition_tables
 from calirare.data.parts.shards import is_sharded, open_shards
-from calirare.data.tables.export import check_export_path
+from calirare.data.tables.export import check_export_path, write_table
 from calirare.data.tables.schema import feature_names
 from calirare.detectors.base import Progress
 from calirare.detectors.networks.layerwise import Layers, layers_of
@@ -28,11 +29,13 @@ from calirare.detectors.networks.network import Network
 from calirare.errors import InputError
 from calirare.scoring.backends import mapping
 from calirare.scoring.passes import PartScorer, join_shards, make_scorer
+from calirare.scoring.table import read_for, score_table
 
 if TYPE_CHECKING:
     from calirare.estimator.classifier import RareCategoryClassifier
 
 
+logger = logging.getLogger(__name__)
 MANY_EDGES = 20_000_000
 """Rows of an edge table above which `calirare score` works in parts unasked."""
 _PART_BYTES = 2**29
@@ -104,6 +107,10 @@ def score_in_parts(
     step = progress or (lambda share, what: None)
     if partitions is not None and partitions < 1:
         raise InputError(f"partitions must be a whole number of at least 1; got {partitions}.")
+    if not isinstance(classifier.detector_, Network):
+        return _score_whole(
+            classifier, nodes, edges, out, names or {}, {"coverage": coverage, "intervals": intervals}, step
+        )
     layers = check_classifier(classifier)
     scorer = make_scorer(classifier, layers, coverage=coverage, intervals=intervals)
     schema: Any = classifier.schema_
@@ -145,12 +152,35 @@ def check_classifier(classifier: RareCategoryClassifier) -> Layers:
             f"method {classifier.method!r} calibrates by looking at the whole graph, which partitions do not hold; "
             "fit with method='jackknife', or leave out --partitions."
         )
-    if not isinstance(classifier.detector_, Network):
-        raise InputError(
-            f"scoring in partitions knows networks so far; this model is {classifier.detector_.name!r}. "
-            "Fit with detector='gcn', or leave out --partitions."
-        )
-    return layers_of(classifier.detector_.model_)
+    detector = classifier.detector_
+    if not isinstance(detector, Network):
+        raise InputError(f"layers are those of networks; this model's detector is {detector.name!r}.")
+    return layers_of(detector.model_)
+
+
+def _score_whole(
+    classifier: RareCategoryClassifier,
+    nodes: Any,
+    edges: Any,
+    out: Path,
+    names: dict[str, str | None],
+    settings: dict[str, Any],
+    step: Progress,
+) -> Scored:
+    """All shards at once: columns are made from the whole edge table, so memory must hold it."""
+    logger.info(
+        "detector %r reads columns of the whole graph; the tables are held in memory.", classifier.detector_.name
+    )
+    step(0.0, "reading")
+    graph = read_for(classifier, open_shards(nodes, "nodes").frame(), open_shards(edges, "edges").frame(), **names)
+    step(0.4, "scoring")
+    table = score_table(classifier, graph, **settings)
+    step(0.9, "writing")
+    write_table(table, out)
+    order = np.lexsort((np.arange(graph.num_nodes), -table["probability"]))[:10]
+    top = {name: values[order] for name, values in table.items()}
+    step(1.0, "writing")
+    return Scored(graph.num_nodes, 1, (graph.schema or {}).get("read", {}), top)
 
 
 def _score(scorer: PartScorer, run: Run, step: Progress) -> dict[str, np.ndarray]:

@@ -34,6 +34,11 @@ class Shards:
     num_rows: int
     empty: pl.DataFrame
 
+    def frame(self) -> pl.DataFrame:
+        """All rows at once."""
+        found = next((frame for _, frame in self.batches(self.empty.columns, max(self.num_rows, 1))), None)
+        return self.empty if found is None else found
+
     def batches(self, columns: Sequence[str], size: int) -> Iterator[tuple[int, pl.DataFrame]]:
         """(place of the first row, frame) with `size` rows each, the last one fewer."""
         pa, _ = _arrow()

@@ -28,8 +28,8 @@ class Calibrator(BaseEstimator):
     """
 
     needs_graph = False
-    keeps_decision = False
-    """Whether the map leaves every node's largest logit the largest, whatever it is fitted on."""
+    keep_: float = 1.0
+    """How much of what it says against the base rate is kept; see `draw_to`."""
 
     def fit(
         self,
@@ -86,7 +86,23 @@ class Calibrator(BaseEstimator):
             found = self._predict_on_graph(logits, self._graph(graph, len(logits)))
         else:
             found = self._predict(logits)
-        return self._check_output(found, logits.shape)
+        return self._drawn(self._check_output(found, logits.shape))
+
+    def draw_to(self, shares: np.ndarray, keep: float) -> Self:
+        """From now on say shares + keep · (P - shares): for a detector that has shown no skill."""
+        self.base_, self.keep_ = np.asarray(shares, dtype=np.float64), float(keep)
+        return self
+
+    def _drawn(self, probabilities: np.ndarray) -> np.ndarray:
+        if self.keep_ == 1.0:
+            return probabilities
+        return np.asarray(self.base_ + self.keep_ * (probabilities - self.base_))
+
+    def _drawn_class(self, probability: Tensor, of_class: int) -> Tensor:
+        if self.keep_ == 1.0:
+            return probability
+        base = float(self.base_[of_class])
+        return base + self.keep_ * (probability - base)
 
     def _check_output(self, found: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         """Refuse what is no probability: everything after this believes it."""
@@ -107,7 +123,7 @@ class Calibrator(BaseEstimator):
         """P(class) `(N, m)` for each of m models' logits `(N, m, C)`, on their device."""
         columns = logits.double().cpu().numpy().swapaxes(0, 1)
         found = [self.predict_proba(column, graph=graph)[:, of_class] for column in columns]
-        return torch.from_numpy(np.column_stack(found)).to(logits)
+        return torch.from_numpy(np.column_stack(found)).to(logits)  # drawn already
 
     def _graph(self, graph: GraphInputs | None, num_rows: int) -> GraphInputs:
         if graph is None:

@@ -59,16 +59,15 @@ class ScalingCalibrator(Calibrator):
     def predict_class(self, logits: Tensor, of_class: int, *, graph: GraphInputs | None = None) -> Tensor:
         matrix, shift = (torch.from_numpy(array).to(logits) for array in self._affine())
         if len(shift) > 2:
-            return (logits @ matrix + shift).softmax(dim=-1)[..., of_class]
+            return self._drawn_class((logits @ matrix + shift).softmax(dim=-1)[..., of_class], of_class)
         other = 1 - of_class
         difference = logits @ (matrix[:, of_class] - matrix[:, other])
-        return difference.add_(shift[of_class] - shift[other]).sigmoid_()
+        return self._drawn_class(difference.add_(shift[of_class] - shift[other]).sigmoid_(), of_class)
 
 
 class TemperatureScaling(ScalingCalibrator):
     """z' = z / T. Source: key `guo2017`."""
 
-    keeps_decision = True
     single_scale = True
 
     def _features(self, logits: np.ndarray) -> np.ndarray:

@@ -107,7 +107,7 @@ class StackScaling(Calibrator):
         return np.asarray(np.einsum("k,nkc->nc", self.weights_, self._common(table)) + self.shift_)
 
     def predict_proba(self, logits: np.ndarray, *, graph: GraphInputs | None = None) -> np.ndarray:
-        return np.asarray(softmax(self.scores(logits), axis=1))
+        return self._drawn(np.asarray(softmax(self.scores(logits), axis=1)))
 
     def predict_class(self, logits: Tensor, of_class: int, *, graph: GraphInputs | None = None) -> Tensor:
         """P(class) `(N, m)` for each of m left-out models' logits `(N, m, K, C)`."""
@@ -117,7 +117,8 @@ class StackScaling(Calibrator):
         weights = torch.from_numpy(self.weights_).to(logits)
         mapped = torch.einsum("nmkc,kcd->nmkd", logits, scales) + offsets
         centred = mapped - mapped.mean(dim=3, keepdim=True)
-        return (torch.einsum("k,nmkc->nmc", weights, centred) + shift).softmax(dim=2)[..., of_class]
+        found = (torch.einsum("k,nmkc->nmc", weights, centred) + shift).softmax(dim=2)[..., of_class]
+        return self._drawn_class(found, of_class)
 
     def slopes(self, rare_class: int) -> np.ndarray:
         """`(K,)`: how far the calibrated margin moves per unit of each member's own margin."""

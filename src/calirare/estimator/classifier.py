@@ -46,6 +46,7 @@ from calirare.uncertainty.jackknife import (
     left_out_table,
     residuals_of,
 )
+from calirare.uncertainty.skill import WITHOUT_SKILL, Skill, no_skill
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +175,13 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
             logits, y, nodes = self._evidence(method, trained, read)
             tensors = trained.inputs.tensors if calibrator.needs_graph else None
             calibrator.fit(logits, y, weights=share_weights(y, shares), nodes=nodes, graph=tensors)
+        left_out = np.empty((0, graph.num_classes))
+        if calibrator is not None and method.evidence == "left_out":
+            left_out = self._cross_fitted(trained.detector, trained.labels, shares)
+            rare = graph.rare_class
+            if not no_skill(left_out[:, rare], trained.labels.y == rare).shown:
+                calibrator.draw_to(shares, WITHOUT_SKILL)
+                left_out = shares + WITHOUT_SKILL * (left_out - shares)
         self._inputs_of: tuple[RareGraph, DetectorInputs] | None = (graph, trained.inputs)
         self._state: FittedState | None = FittedState(
             class_names=graph.class_names,
@@ -186,7 +194,7 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
             calibrator=calibrator,
             shares=shares,
             labels=trained.labels,
-            left_out=np.empty((0, graph.num_classes)),
+            left_out=left_out,
             split=split,
         )
         return self
@@ -651,16 +659,22 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
             raise InputError(f"seed must be a whole number from 0 to 2⁶³ - 1; got {self.seed!r}.")
         return int(self.seed)
 
+    def _cross_fitted(self, detector: Detector, labels: LabelledNodes, shares: np.ndarray) -> np.ndarray:
+        """Left-out probabilities of the labelled nodes by calibration maps that did not see their labels either."""
+        fold = fold_numbers(labels, self._seed(), num_folds=10)
+        logits = detector.left_out_logits()
+        return left_out_probabilities(lambda: make_calibrator(self.method, detector), logits, labels.y, shares, fold)
+
+    def skill(self) -> Skill:
+        """Whether what the model says of its labels without them can be told from the base rate."""
+        rare = self.rare_class_
+        return no_skill(self.predict_left_out()[:, rare], self.labelled_y_ == rare)
+
     def _left_out_probabilities(self) -> np.ndarray:
         state = self.state_
         logits, labels = state.detector.left_out_logits(), state.labels
         if state.calibrator is None:
             return np.asarray(softmax(logits, axis=1))
-        if get_method(self.method).evidence == "left_out":
-            fold = fold_numbers(labels, self._seed(), num_folds=10)
-            return left_out_probabilities(
-                lambda: make_calibrator(self.method, state.detector), logits, labels.y, state.shares, fold
-            )
         if not state.calibrator.needs_graph or self._inputs_of is None:
             return state.calibrator.predict_proba(logits)
         inputs = self._inputs_of[1]

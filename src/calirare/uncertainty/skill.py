@@ -24,6 +24,8 @@ from calirare.errors import InputError, LabelError
 
 LEVEL = 0.05
 """Evidence that luck alone would give more often than this is no evidence."""
+WITHOUT_SKILL = 0.25
+"""How much of what a model says against the base rate is kept where it has shown no skill."""
 _FEWEST_RARE = 3
 """Fewer cannot show anything: without one of two labels, one is left to learn from."""
 
@@ -117,7 +119,7 @@ def no_skill(left_out_probability: Any, y_rare: Any) -> Skill:
     return Skill(auc, luck, num_rare, num_others)
 
 
-def drawn_to_base_rate(probability: Any, rare_share: float, keep: float = 0.25) -> np.ndarray:
+def drawn_to_base_rate(probability: Any, rare_share: float, keep: float = WITHOUT_SKILL) -> np.ndarray:
     """Probabilities of a model that has shown no skill: a quarter of what it says against the base rate is kept.
 
     The order of the nodes stays, for choosing what to label next, and so does the mean.

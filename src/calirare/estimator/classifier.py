@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from torch import Tensor, nn
+from torch import nn
 
 from calirare.calibration.base import share_weights
 from calirare.calibration.cross_fit import out_of_fold_evidence
-from calirare.calibration.stack import StackScaling, left_out_probabilities
+from calirare.calibration.stack import left_out_probabilities
 from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph, Split, require_graph
 from calirare.data.inputs import choose_device
 from calirare.detectors.base import Detector, DetectorInputs, LabelledNodes, Progress
 from calirare.detectors.folds import fold_numbers
-from calirare.detectors.networks.loop import History
 from calirare.detectors.networks.members import GCN, Module
 from calirare.detectors.networks.module import ModuleNetwork
 from calirare.detectors.networks.network import Network
@@ -27,9 +26,10 @@ from calirare.detectors.networks.training import Training
 from calirare.detectors.networks.weights import ClassCosts, node_weights
 from calirare.detectors.registry import make_detector
 from calirare.detectors.stack import Stack
-from calirare.errors import InputError, ModelFormatError, NotFittedError
+from calirare.errors import InputError, ModelFormatError
 from calirare.estimator.evidence import gather_evidence
 from calirare.estimator.labels import ReadLabels
+from calirare.estimator.left_out import LeftOutAnswers, as_they_come
 from calirare.estimator.methods import Method, get_method
 from calirare.estimator.specs import describe_detector, rebuild_detector
 from calirare.estimator.state import FittedState, from_record, make_calibrator, to_record
@@ -37,16 +37,11 @@ from calirare.features.copies import find_copies
 from calirare.metrics import Summary
 from calirare.persistence.folder import read_folder, write_folder
 from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds
-from calirare.uncertainty.explanation import Explanation, make_explanation
 from calirare.uncertainty.intervals import CalibrationDraws, calibration_draws
 from calirare.uncertainty.jackknife import (
     Intervals,
-    bounds_of_class,
-    jackknife_deviation,
-    left_out_table,
-    residuals_of,
 )
-from calirare.uncertainty.skill import WITHOUT_SKILL, Skill, no_skill
+from calirare.uncertainty.skill import WITHOUT_SKILL, no_skill
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +53,7 @@ class TrainedDetector:
     labels: LabelledNodes
 
 
-class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
+class RareCategoryClassifier(LeftOutAnswers, ClassifierMixin, BaseEstimator):
     """Finds the rare nodes of a graph and says how far each call can be trusted.
 
     Args:
@@ -284,89 +279,6 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         only_train = None if split is None else Split(train=read.train_nodes, val=read.val_nodes)
         return self.calibrate(TrainedDetector(fitted, inputs, labels), graph, only_train)
 
-    # What was fitted
-
-    @property
-    def state_(self) -> FittedState:
-        """Everything that `fit` learned."""
-        state: FittedState | None = getattr(self, "_state", None)
-        if state is None:
-            raise NotFittedError("RareCategoryClassifier is not fitted; call fit(graph, split) first.")
-        return state
-
-    @property
-    def classes_(self) -> np.ndarray:
-        return np.arange(len(self.state_.class_names))
-
-    @property
-    def class_names_(self) -> tuple[str, ...]:
-        return self.state_.class_names
-
-    @property
-    def rare_class_(self) -> int:
-        return self.state_.rare_class
-
-    @property
-    def n_features_in_(self) -> int:
-        return self.state_.num_features
-
-    @property
-    def feature_names_(self) -> tuple[str, ...] | None:
-        return self.state_.feature_names
-
-    @property
-    def schema_(self) -> dict[str, Any] | None:
-        return self.state_.schema
-
-    @property
-    def shares_(self) -> np.ndarray:
-        """`(C,)` class shares that the probabilities are calibrated to."""
-        return self.state_.shares
-
-    @property
-    def split_(self) -> Split | None:
-        return self.state_.split
-
-    @property
-    def labelled_nodes_(self) -> np.ndarray:
-        """The nodes whose labels trained the model."""
-        return self.state_.labels.nodes
-
-    @property
-    def labelled_y_(self) -> np.ndarray:
-        return self.state_.labels.y
-
-    @property
-    def detector_(self) -> Detector:
-        """Fitted."""
-        return self.state_.detector
-
-    @property
-    def calibrator_(self) -> Any:
-        """Fitted, or None."""
-        return self.state_.calibrator
-
-    @property
-    def weights_(self) -> dict[str, float]:
-        """Of the stack's members: what was chosen, and how much.
-
-        >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=300, seed=0)
-        >>> cr.RareCategoryClassifier(detector="linear").fit(graph).weights_
-        {'linear': 1.0}
-        """
-        detector, calibrator = self.detector_, self.calibrator_
-        if isinstance(detector, Stack) and isinstance(calibrator, StackScaling):
-            return dict(zip(detector.names, calibrator.weights_.tolist(), strict=True))
-        return {detector.name: 1.0}
-
-    @property
-    def history_(self) -> History:
-        """Loss by epoch of the network that was trained; empty where there was none."""
-        detector = self.detector_
-        members = detector.members_ if isinstance(detector, Stack) else [detector]
-        return next((member.history_ for member in members if isinstance(member, Network)), History())
-
     # Predicting
 
     def predict_proba(self, graph: RareGraph) -> np.ndarray:
@@ -390,11 +302,7 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         >>> clf.predict_uncalibrated(graph).shape
         (300, 2)
         """
-        return _as_they_come(self.detector_.logits(self._inputs(graph)))
-
-    def left_out_uncalibrated(self) -> np.ndarray:
-        """`(n, C)`: the same of each of `labelled_nodes_` without its label; see `predict_left_out` for an example."""
-        return _as_they_come(self.detector_.left_out_logits())
+        return as_they_come(self.detector_.logits(self._inputs(graph)))
 
     def predict(self, graph: RareGraph) -> np.ndarray:
         """The likeliest class of each node under the prior, `(N,)`: it never contradicts the probability.
@@ -406,23 +314,6 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         True
         """
         return np.asarray(self.classes_[self.predict_proba(graph).argmax(axis=1)])
-
-    def predict_left_out(self) -> np.ndarray:
-        """`(n, C)`: what the model says of each of `labelled_nodes_` without its label.
-
-        Neither the detector nor the calibration map has seen the label.
-
-        >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
-        >>> honest, fitted = clf.predict_left_out(), clf.predict_proba(graph)[clf.labelled_nodes_]
-        >>> rare = clf.labelled_y_ == 1
-        >>> bool(honest[rare, 1].mean() < fitted[rare, 1].mean())  # rare labels prop themselves up
-        True
-        """
-        if not len(self.state_.left_out):
-            self._state = replace(self.state_, left_out=self._left_out_probabilities())
-        return self.state_.left_out
 
     def score(self, graph: RareGraph, y: Any = None, sample_weight: Any = None) -> float:
         """Share of the nodes with known labels that `predict` gets right; unknown ones (-1) do not count.
@@ -509,34 +400,6 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
             seed=self._seed(),
         )
 
-    def jackknife_interval(self, graph: RareGraph, coverage: float = 0.9) -> Intervals:
-        """The paper's jackknife interval of P(rare) for every node, within [0, 1]; EICE is made of it.
-
-        Its width is the typical residual, nearly the same for all nodes: `predict_interval` is the one to believe.
-
-        >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
-        >>> interval, p = clf.jackknife_interval(graph, coverage=0.9), clf.predict_proba(graph)[:, 1]
-        >>> bool(((interval.lower <= p) & (p <= interval.upper)).mean() > 0.95)
-        True
-        """
-        rows, table = self.left_out_table(graph)
-        residuals = residuals_of(self.predict_left_out(), self.labelled_y_, rows, self.rare_class_)
-        return Intervals(*bounds_of_class(table, residuals, coverage=coverage, clip=True))
-
-    def predict_deviation(self, graph: RareGraph) -> np.ndarray:
-        """Jackknife standard error of P(rare), `(N,)`: how much each call hangs on single labels.
-
-        >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
-        >>> clf.predict_deviation(graph).shape
-        (500,)
-        """
-        _, table = self.left_out_table(graph)
-        return jackknife_deviation(table, self.predict_proba(graph)[:, self.rare_class_], len(self.labelled_nodes_))
-
     def predict_set(self, graph: RareGraph, coverage: float = 0.9) -> np.ndarray:
         """`(N, C)` bool: class-conditional conformal sets; a node's true class is inside with the coverage, per class.
 
@@ -550,82 +413,6 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         """
         thresholds = conformal_thresholds(self.predict_left_out(), self.labelled_y_, coverage)
         return conformal_sets(self.predict_proba(graph), thresholds)
-
-    def individual_calibration_error(
-        self, graph: RareGraph, coverage: float = 0.9, *, clip: bool = False
-    ) -> np.ndarray:
-        """ICE of every node, `(N,)`; its mean is EICE. See `calirare.metrics.individual` for what it does not see.
-
-        >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
-        >>> bool(clf.individual_calibration_error(graph).mean() < 0.05)
-        True
-        """
-        probabilities = self.predict_proba(graph)
-        predicted = probabilities.argmax(axis=1)
-        result = np.empty(graph.num_nodes)
-        for c in np.unique(predicted):
-            nodes = predicted == c
-            rows, table = self.left_out_table(graph, int(c))
-            residuals = residuals_of(self.predict_left_out(), self.labelled_y_, rows, int(c))
-            lower, upper = bounds_of_class(table[nodes], residuals, coverage=coverage, clip=clip)
-            result[nodes] = np.abs((lower + upper) / 2 - probabilities[nodes, c])
-        return result
-
-    def explain(self, graph: RareGraph, node: Any) -> Explanation:
-        """The columns that made this node's P(rare), and the labelled nodes that pull it, with sign and size.
-
-        Args:
-            graph: The graph.
-            node: Index of the node, or its id where ids are text.
-
-        >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
-        >>> why = clf.explain(graph, node=7)
-        >>> why.node, len(why) == clf.labelled_nodes_.size, bool(abs(why.share[0]) >= abs(why.share[1]))
-        (7, True, True)
-        >>> bool(abs(why.base + why.share.sum() - why.logit) < 1e-9)
-        True
-        """
-        inputs, index = self._inputs(graph), graph.index_of(node)
-        detector, calibrator, rare = self.detector_, self.calibrator_, self.rare_class_
-        whole = detector.logits(inputs)
-        probability = float(self._to_probabilities(whole, inputs)[index, rare])
-        if isinstance(detector, Stack):
-            found = detector.weighted_contributions(inputs, index, rare, calibrator.slopes(rare))
-            slope = 1.0
-        else:
-            found = detector.contributions(inputs, index, rare)
-            slope = self._slope(whole, index, inputs)
-        rows = detector.left_out_rows
-        without = self._without(whole, detector.logits_without_at(inputs, rows, index), index, inputs)
-        labelled = (self.labelled_nodes_[rows], self.labelled_y_[rows], probability - without)
-        return make_explanation(index, probability, found, slope, labelled)
-
-    def left_out_table(self, graph: RareGraph, of_class: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """(rows of `labelled_nodes_`, `(N, m)` P(class) of every node by the model without each of these labels).
-
-        >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
-        >>> rows, table = clf.left_out_table(graph)
-        >>> table.shape == (graph.num_nodes, rows.size)
-        True
-        """
-        inputs = self._inputs(graph)
-        chosen = self.rare_class_ if of_class is None else of_class
-        calibrator = self.calibrator_
-
-        def to_probability(logits: Tensor) -> Tensor:
-            if calibrator is None:
-                return logits.softmax(dim=-1)[..., chosen]
-            tensors = inputs.tensors if calibrator.needs_graph else None
-            found: Tensor = calibrator.predict_class(logits, chosen, graph=tensors)
-            return found
-
-        return left_out_table(self.detector_, inputs, to_probability)
 
     # Keeping
 
@@ -664,42 +451,6 @@ class RareCategoryClassifier(ClassifierMixin, BaseEstimator):
         fold = fold_numbers(labels, self._seed(), num_folds=10)
         logits = detector.left_out_logits()
         return left_out_probabilities(lambda: make_calibrator(self.method, detector), logits, labels.y, shares, fold)
-
-    def skill(self) -> Skill:
-        """Whether what the model says of its labels without them can be told from the base rate."""
-        rare = self.rare_class_
-        return no_skill(self.predict_left_out()[:, rare], self.labelled_y_ == rare)
-
-    def _left_out_probabilities(self) -> np.ndarray:
-        state = self.state_
-        logits, labels = state.detector.left_out_logits(), state.labels
-        if state.calibrator is None:
-            return np.asarray(softmax(logits, axis=1))
-        if not state.calibrator.needs_graph or self._inputs_of is None:
-            return state.calibrator.predict_proba(logits)
-        inputs = self._inputs_of[1]
-        whole = state.detector.logits(inputs)
-        whole[labels.nodes] = logits
-        return np.asarray(self._to_probabilities(whole, inputs)[labels.nodes])
-
-    def _without(self, whole: np.ndarray, changed: np.ndarray, node: int, inputs: DetectorInputs) -> np.ndarray:
-        """P(rare) of the node for each of its changed logits; a calibrator that looks at the graph wants them all."""
-        if self.calibrator_ is None or not self.calibrator_.needs_graph:
-            return self._to_probabilities(changed, inputs)[:, self.rare_class_]
-        found = np.empty(len(changed))
-        for place, logits in enumerate(changed):
-            replaced = whole.copy()
-            replaced[node] = logits
-            found[place] = self._to_probabilities(replaced, inputs)[node, self.rare_class_]
-        return found
-
-    def _slope(self, whole: np.ndarray, node: int, inputs: DetectorInputs) -> float:
-        """How far the node's calibrated logit moves per unit of the detector's own."""
-        step = 1e-4
-        logits = whole[node] + step * np.eye(whole.shape[1])[self.rare_class_] * np.array([[1.0], [-1.0]])
-        p = np.clip(self._without(whole, logits, node, inputs), 1e-15, 1 - 1e-15)
-        moved = np.log(p) - np.log1p(-p)
-        return float((moved[0] - moved[1]) / (2 * step))
 
     def _to_probabilities(self, logits: np.ndarray, inputs: DetectorInputs) -> np.ndarray:
         calibrator = self.calibrator_
@@ -757,11 +508,6 @@ def load(path: str | Path, module: nn.Module | None = None) -> RareCategoryClass
             f"{path} is not a complete calirare model ({type(error).__name__}: {error}); save it again."
         ) from error
     return classifier
-
-
-def _as_they_come(logits: np.ndarray) -> np.ndarray:
-    probabilities = np.asarray(softmax(logits, axis=-1))
-    return probabilities if probabilities.ndim == 2 else np.asarray(probabilities.mean(axis=1))
 
 
 def _require_logits(logits: np.ndarray) -> None:

@@ -1,0 +1,103 @@
+"""What a fitted estimator knows, by the names that users ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calirare.calibration.stack import StackScaling
+from calirare.data.graph import Split
+from calirare.detectors.base import Detector
+from calirare.detectors.networks.loop import History
+from calirare.detectors.networks.network import Network
+from calirare.detectors.stack import Stack
+from calirare.errors import NotFittedError
+from calirare.estimator.state import FittedState
+
+
+class Fitted:
+    """The fitted state by its parts; all raise `NotFittedError` before `fit`."""
+
+    _state: FittedState | None
+
+    @property
+    def state_(self) -> FittedState:
+        """Everything that `fit` learned."""
+        state: FittedState | None = getattr(self, "_state", None)
+        if state is None:
+            raise NotFittedError("RareCategoryClassifier is not fitted; call fit(graph, split) first.")
+        return state
+
+    @property
+    def classes_(self) -> np.ndarray:
+        return np.arange(len(self.state_.class_names))
+
+    @property
+    def class_names_(self) -> tuple[str, ...]:
+        return self.state_.class_names
+
+    @property
+    def rare_class_(self) -> int:
+        return self.state_.rare_class
+
+    @property
+    def n_features_in_(self) -> int:
+        return self.state_.num_features
+
+    @property
+    def feature_names_(self) -> tuple[str, ...] | None:
+        return self.state_.feature_names
+
+    @property
+    def schema_(self) -> dict[str, Any] | None:
+        return self.state_.schema
+
+    @property
+    def shares_(self) -> np.ndarray:
+        """`(C,)` class shares that the probabilities are calibrated to."""
+        return self.state_.shares
+
+    @property
+    def split_(self) -> Split | None:
+        return self.state_.split
+
+    @property
+    def labelled_nodes_(self) -> np.ndarray:
+        """The nodes whose labels trained the model."""
+        return self.state_.labels.nodes
+
+    @property
+    def labelled_y_(self) -> np.ndarray:
+        return self.state_.labels.y
+
+    @property
+    def detector_(self) -> Detector:
+        """Fitted."""
+        return self.state_.detector
+
+    @property
+    def calibrator_(self) -> Any:
+        """Fitted, or None."""
+        return self.state_.calibrator
+
+    @property
+    def weights_(self) -> dict[str, float]:
+        """Of the stack's members: what was chosen, and how much.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=300, seed=0)
+        >>> cr.RareCategoryClassifier(detector="linear").fit(graph).weights_
+        {'linear': 1.0}
+        """
+        detector, calibrator = self.detector_, self.calibrator_
+        if isinstance(detector, Stack) and isinstance(calibrator, StackScaling):
+            return dict(zip(detector.names, calibrator.weights_.tolist(), strict=True))
+        return {detector.name: 1.0}
+
+    @property
+    def history_(self) -> History:
+        """Loss by epoch of the network that was trained; empty where there was none."""
+        detector = self.detector_
+        members = detector.members_ if isinstance(detector, Stack) else [detector]
+        return next((member.history_ for member in members if isinstance(member, Network)), History())

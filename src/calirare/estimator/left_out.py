@@ -1,0 +1,206 @@
+"""Questions to the models that missed a label: what they say of it, of every other node, and why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+from torch import Tensor
+
+from calirare.data.graph import RareGraph
+from calirare.detectors.base import DetectorInputs
+from calirare.detectors.stack import Stack
+from calirare.estimator.fitted import Fitted
+from calirare.uncertainty.explanation import Explanation, make_explanation
+from calirare.uncertainty.jackknife import (
+    Intervals,
+    bounds_of_class,
+    jackknife_deviation,
+    left_out_table,
+    residuals_of,
+)
+from calirare.uncertainty.skill import Skill, no_skill
+
+
+def as_they_come(logits: np.ndarray) -> np.ndarray:
+    """Probabilities before calibration; of a stack the mean of its members'."""
+    probabilities = np.asarray(softmax(logits, axis=-1))
+    return probabilities if probabilities.ndim == 2 else np.asarray(probabilities.mean(axis=1))
+
+
+class LeftOutAnswers(Fitted):
+    """What the estimator answers from its left-out models."""
+
+    _inputs_of: tuple[RareGraph, DetectorInputs] | None
+
+    def predict_proba(self, graph: RareGraph) -> np.ndarray:
+        raise NotImplementedError
+
+    def _inputs(self, graph: RareGraph) -> DetectorInputs:
+        raise NotImplementedError
+
+    def _to_probabilities(self, logits: np.ndarray, inputs: DetectorInputs) -> np.ndarray:
+        raise NotImplementedError
+
+    def predict_left_out(self) -> np.ndarray:
+        """`(n, C)`: what the model says of each of `labelled_nodes_` without its label.
+
+        Neither the detector nor the calibration map has seen the label.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+        >>> honest, fitted = clf.predict_left_out(), clf.predict_proba(graph)[clf.labelled_nodes_]
+        >>> rare = clf.labelled_y_ == 1
+        >>> bool(honest[rare, 1].mean() < fitted[rare, 1].mean())  # rare labels prop themselves up
+        True
+        """
+        if not len(self.state_.left_out):
+            self._state = replace(self.state_, left_out=self._left_out_probabilities())
+        return self.state_.left_out
+
+    def left_out_uncalibrated(self) -> np.ndarray:
+        """`(n, C)`: the same of each of `labelled_nodes_` without its label."""
+        return as_they_come(self.detector_.left_out_logits())
+
+    def skill(self) -> Skill:
+        """Whether what the model says of its labels without them can be told from the base rate."""
+        rare = self.rare_class_
+        return no_skill(self.predict_left_out()[:, rare], self.labelled_y_ == rare)
+
+    def jackknife_interval(self, graph: RareGraph, coverage: float = 0.9) -> Intervals:
+        """The paper's jackknife interval of P(rare) for every node, within [0, 1]; EICE is made of it.
+
+        Its width is the typical residual, nearly the same for all nodes: `predict_interval` is the one to believe.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+        >>> interval, p = clf.jackknife_interval(graph, coverage=0.9), clf.predict_proba(graph)[:, 1]
+        >>> bool(((interval.lower <= p) & (p <= interval.upper)).mean() > 0.95)
+        True
+        """
+        rows, table = self.left_out_table(graph)
+        residuals = residuals_of(self.predict_left_out(), self.labelled_y_, rows, self.rare_class_)
+        return Intervals(*bounds_of_class(table, residuals, coverage=coverage, clip=True))
+
+    def predict_deviation(self, graph: RareGraph) -> np.ndarray:
+        """Jackknife standard error of P(rare), `(N,)`: how much each call hangs on single labels.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+        >>> clf.predict_deviation(graph).shape
+        (500,)
+        """
+        _, table = self.left_out_table(graph)
+        return jackknife_deviation(table, self.predict_proba(graph)[:, self.rare_class_], len(self.labelled_nodes_))
+
+    def individual_calibration_error(
+        self, graph: RareGraph, coverage: float = 0.9, *, clip: bool = False
+    ) -> np.ndarray:
+        """ICE of every node, `(N,)`; its mean is EICE. See `calirare.metrics.individual` for what it does not see.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+        >>> bool(clf.individual_calibration_error(graph).mean() < 0.05)
+        True
+        """
+        probabilities = self.predict_proba(graph)
+        predicted = probabilities.argmax(axis=1)
+        result = np.empty(graph.num_nodes)
+        for c in np.unique(predicted):
+            nodes = predicted == c
+            rows, table = self.left_out_table(graph, int(c))
+            residuals = residuals_of(self.predict_left_out(), self.labelled_y_, rows, int(c))
+            lower, upper = bounds_of_class(table[nodes], residuals, coverage=coverage, clip=clip)
+            result[nodes] = np.abs((lower + upper) / 2 - probabilities[nodes, c])
+        return result
+
+    def explain(self, graph: RareGraph, node: Any) -> Explanation:
+        """The columns that made this node's P(rare), and the labelled nodes that pull it, with sign and size.
+
+        Args:
+            graph: The graph.
+            node: Index of the node, or its id where ids are text.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+        >>> why = clf.explain(graph, node=7)
+        >>> why.node, len(why) == clf.labelled_nodes_.size, bool(abs(why.share[0]) >= abs(why.share[1]))
+        (7, True, True)
+        >>> bool(abs(why.base + why.share.sum() - why.logit) < 1e-9)
+        True
+        """
+        inputs, index = self._inputs(graph), graph.index_of(node)
+        detector, calibrator, rare = self.detector_, self.calibrator_, self.rare_class_
+        whole = detector.logits(inputs)
+        probability = float(self._to_probabilities(whole, inputs)[index, rare])
+        if isinstance(detector, Stack):
+            found = detector.weighted_contributions(inputs, index, rare, calibrator.slopes(rare))
+            slope = 1.0
+        else:
+            found = detector.contributions(inputs, index, rare)
+            slope = self._slope(whole, index, inputs)
+        rows = detector.left_out_rows
+        without = self._without(whole, detector.logits_without_at(inputs, rows, index), index, inputs)
+        labelled = (self.labelled_nodes_[rows], self.labelled_y_[rows], probability - without)
+        return make_explanation(index, probability, found, slope, labelled)
+
+    def left_out_table(self, graph: RareGraph, of_class: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """(rows of `labelled_nodes_`, `(N, m)` P(class) of every node by the model without each of these labels).
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+        >>> rows, table = clf.left_out_table(graph)
+        >>> table.shape == (graph.num_nodes, rows.size)
+        True
+        """
+        inputs = self._inputs(graph)
+        chosen = self.rare_class_ if of_class is None else of_class
+        calibrator = self.calibrator_
+
+        def to_probability(logits: Tensor) -> Tensor:
+            if calibrator is None:
+                return logits.softmax(dim=-1)[..., chosen]
+            tensors = inputs.tensors if calibrator.needs_graph else None
+            found: Tensor = calibrator.predict_class(logits, chosen, graph=tensors)
+            return found
+
+        return left_out_table(self.detector_, inputs, to_probability)
+
+    def _left_out_probabilities(self) -> np.ndarray:
+        state = self.state_
+        logits, labels = state.detector.left_out_logits(), state.labels
+        if state.calibrator is None:
+            return np.asarray(softmax(logits, axis=1))
+        if not state.calibrator.needs_graph or self._inputs_of is None:
+            return state.calibrator.predict_proba(logits)
+        inputs = self._inputs_of[1]
+        whole = state.detector.logits(inputs)
+        whole[labels.nodes] = logits
+        return np.asarray(self._to_probabilities(whole, inputs)[labels.nodes])
+
+    def _without(self, whole: np.ndarray, changed: np.ndarray, node: int, inputs: DetectorInputs) -> np.ndarray:
+        """P(rare) of the node for each of its changed logits; a calibrator that looks at the graph wants them all."""
+        if self.calibrator_ is None or not self.calibrator_.needs_graph:
+            return self._to_probabilities(changed, inputs)[:, self.rare_class_]
+        found = np.empty(len(changed))
+        for place, logits in enumerate(changed):
+            replaced = whole.copy()
+            replaced[node] = logits
+            found[place] = self._to_probabilities(replaced, inputs)[node, self.rare_class_]
+        return found
+
+    def _slope(self, whole: np.ndarray, node: int, inputs: DetectorInputs) -> float:
+        """How far the node's calibrated logit moves per unit of the detector's own."""
+        step = 1e-4
+        logits = whole[node] + step * np.eye(whole.shape[1])[self.rare_class_] * np.array([[1.0], [-1.0]])
+        p = np.clip(self._without(whole, logits, node, inputs), 1e-15, 1 - 1e-15)
+        moved = np.log(p) - np.log1p(-p)
+        return float((moved[0] - moved[1]) / (2 * step))

@@ -1,7 +1,7 @@
 """How often the 90% interval of a node's P(rare) holds the true share of rare nodes among those that score alike.
 
-Nodes that no label was read of are put into six bins by the rank of their score: the lower half, the next 30%, 10%, 5%, 3%
-and the top 2%. In generated networks the true share of a bin is the mean of the true probabilities; in real graphs it is
+Nodes that no label was read of are put into six bins by the rank of their P(rare), ties at random: the lower half, the next
+30%, 10%, 5%, 3% and the top 2%. In generated networks the true share of a bin is the mean of the true probabilities; in real graphs it is
 a count, so the interval is widened by the coins (a bin of n nodes is n coins). Compared are the posterior of the map,
 which `predict_interval` uses, a Bayesian bootstrap of the same map, and Venn-Abers by the package `venn-abers`.
 
@@ -90,14 +90,15 @@ def truth(graph: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def bins_of(score: np.ndarray) -> list[np.ndarray]:
-    order = np.argsort(score, kind="stable")
+    order = np.lexsort((np.random.default_rng(0).random(score.size), score))
     cuts = (np.array(BINS) * score.size).astype(int)
     return [order[low:high] for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
 
 
-def with_coins(own: np.ndarray, rare: np.ndarray, p: np.ndarray, coverage: float) -> tuple[float, float]:
+def with_coins(draws: CalibrationDraws, p: np.ndarray, coverage: float) -> tuple[float, float]:
     """The interval of a bin's share when each of its nodes is a coin."""
-    chances = draws_of(own, rare).probabilities(logit(np.clip(p, 1e-9, 1 - 1e-9))).mean(axis=1)
+    points = np.quantile(p, (np.arange(200) + 0.5) / 200)
+    chances = draws.probabilities(logit(np.clip(points, 1e-9, 1 - 1e-9))).mean(axis=1)
     drawn = np.random.default_rng(0).binomial(p.size, chances) / p.size
     lower, upper = np.quantile(drawn, [(1 - coverage) / 2, (1 + coverage) / 2])
     return float(lower), float(upper)
@@ -110,13 +111,15 @@ def judge(graph: str, count: int, seed: int, arrays: dict[str, np.ndarray], meth
     nodes = arrays[f"{key}/nodes"]
     others = np.setdiff1d(known, nodes)
     own, p = calibrated(arrays[f"{key}/left_out"], is_rare[nodes], arrays[f"{key}/logits"][others])
-    rows = bins_of(arrays[f"{key}/logits"][others])
+    rows = bins_of(p)
     found = []
-    if graph not in REAL:
+    if graph in REAL:
+        draws = draws_of(own, is_rare[nodes])
+    else:
         lower, upper = METHODS[method](own, is_rare[nodes], p, coverage)
     for row in rows:
         if graph in REAL:
-            low, high = with_coins(own, is_rare[nodes], p[row], coverage)
+            low, high = with_coins(draws, p[row], coverage)
         else:
             low, high = lower[row].mean(), upper[row].mean()
         found.append((low <= share[others][row].mean() <= high, high - low))

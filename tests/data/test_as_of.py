@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calirare.data.as_of import edges_before, first_seen, moment
+from calirare.data.as_of import edges_before, moment
 from calirare.data.splits import split_labels
 from calirare.data.synthetic import make_transactions
 from calirare.data.tables.reading import read_tables
@@ -22,7 +22,7 @@ def test_only_edges_before_the_moment_are_there():
     assert early.edges.source.tolist() == [0, 0] and early.edge_index.tolist() == [[0, 0, 1, 2], [1, 2, 0, 0]]
     assert early.edge_weight.tolist() == [1.0, 2.0, 1.0, 2.0] and graph.num_edges == 4
     assert early.y.tolist() == graph.y.tolist() and early.x.shape == graph.x.shape
-    assert edges_before(graph, "2024-01-03", time="day").edges.columns[1].values.tolist() == [1.0, 2.0]
+    assert edges_before(graph.edges, "2024-01-03", time="day").columns[1].values.tolist() == [1.0, 2.0]
     assert graph.as_of(np.datetime64("2024-01-02T00:00:01"), "day").num_edges == 2
     assert graph.as_of(0).num_edges == 0
     for wrong, says in ((("x",), "a moment must be"), ((3, "dya"), "did you mean 'day'")):
@@ -60,11 +60,11 @@ def test_columns_as_of_a_moment_do_not_see_what_came_later():
 
 def test_a_node_comes_with_its_first_edge():
     graph = read_tables(NODES, EDGES, label="y", rare=1)
-    np.testing.assert_array_equal(first_seen(graph), [1, 1, 5, np.nan])
+    np.testing.assert_array_equal(graph.first_seen(), [1, 1, 5, np.nan])
     nodes = {**NODES, "opened": ["2024-01-04", None, "2024-01-02", "2024-01-01"]}
     graph = read_tables(nodes, EDGES, label="y", rare=1, time="opened")
-    assert np.array_equal(first_seen(graph, "opened"), graph.node_time, equal_nan=True)
-    np.testing.assert_array_equal(first_seen(graph, "time"), [1, 1, 5, np.nan])
+    assert np.array_equal(graph.first_seen("opened"), graph.node_time, equal_nan=True)
+    np.testing.assert_array_equal(graph.first_seen("time"), [1, 1, 5, np.nan])
 
 
 def test_earlier_labels_train_and_later_ones_test():
@@ -76,7 +76,7 @@ def test_earlier_labels_train_and_later_ones_test():
     assert parts.tolist() == graph.known.tolist()
     assert abs(split.train.size - 0.6 * parts.size) <= 1 and abs(split.val.size - 0.2 * parts.size) <= 1
     named = split_labels(graph, by_time="time")
-    seen = first_seen(graph, "time")
+    seen = graph.first_seen("time")
     assert seen[named.train].max() <= seen[named.test].min() and named.val.size == 0
     days = split_labels(graph, by_time=np.datetime64("2024-01-01") + np.arange(400), train_fraction=0.5)
     assert days.train.max() < days.test.min()

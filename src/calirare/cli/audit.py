@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calirare.cli import console
-from calirare.cli.fit import parse_types
 from calirare.cli.options import AsJson
-from calirare.cli.table_options import Tables, tabled
+from calirare.cli.table_options import Tables, parse_types, tabled
 
 if TYPE_CHECKING:
     from calirare.data.tables.audit import Audit

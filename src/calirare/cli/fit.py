@@ -10,7 +10,7 @@ import typer
 from calirare.cli import console
 from calirare.cli.options import AsJson, Device, Seed, folder
 from calirare.cli.progress import share_done
-from calirare.cli.table_options import Tables, tabled
+from calirare.cli.table_options import Tables, parse_types, tabled
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
@@ -121,19 +121,6 @@ def _fit_with_decisions(
     with console.working("Saving"):
         install(fitted, labelled, Base(graph.y, split), out)
     return fitted, labelled, int(used.nodes.size)
-
-
-def parse_types(types: list[str] | None) -> dict[str, str]:
-    """`COLUMN=TYPE` as pairs."""
-    pairs = {}
-    for text in types or ():
-        column, equals, kind = text.rpartition("=")
-        if not equals:
-            raise InputError(
-                f"--type must look like COLUMN=numeric, COLUMN=categorical, COLUMN=time or COLUMN=ignore; got {text!r}."
-            )
-        pairs[column] = kind
-    return pairs
 
 
 def _show(

@@ -150,3 +150,16 @@ tabled = expand("tables", _FILES, choose_tables, late=_OPTIONS)
 
 perhaps_tabled = expand("tables", _FILES, _choose_any, late=_OPTIONS)
 """The same, where no table at all means those of the fit: `tables` is then None."""
+
+
+def parse_types(types: list[str] | None) -> dict[str, str]:
+    """`COLUMN=TYPE` as pairs."""
+    pairs = {}
+    for text in types or ():
+        column, equals, kind = text.rpartition("=")
+        if not equals:
+            raise InputError(
+                f"--type must look like COLUMN=numeric, COLUMN=categorical, COLUMN=time or COLUMN=ignore; got {text!r}."
+            )
+        pairs[column] = kind
+    return pairs

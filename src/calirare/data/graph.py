@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from calirare.data.archive import MAX_BYTES
 from calirare.data.arrays import UNKNOWN, as_array, as_features, as_indices
+from calirare.data.as_of import edges_before, first_seen
 from calirare.data.edge_table import EdgeTable
 from calirare.data.merging import merge_edges
 from calirare.data.portable import read_graph, write_graph
@@ -298,10 +299,42 @@ class RareGraph:
         )
 
     def as_of(self, moment: float | str | np.datetime64, time: str | None = None) -> RareGraph:
-        """The graph with the edges before a moment alone; see `calirare.data.as_of.edges_before`."""
-        from calirare.data.as_of import edges_before
+        """The graph with the edges before a moment alone, so that nothing of what came later is seen.
 
-        return edges_before(self, moment, time=time)
+        Nodes, attributes and labels stay; edges without a time stay out.
+
+        Args:
+            moment: Seconds since 1970, a number in the table's own steps, or a date.
+            time: Which column of the edges; default: the first that is a time.
+
+        >>> from calirare.data.tables.reading import read_tables
+        >>> nodes = {"id": ["a", "b", "c"], "x": [1, 2, 3], "y": [0, 1, 0]}
+        >>> edges = {"source": ["a", "b"], "target": ["b", "c"], "time": ["2024-01-01 10:00", "2024-02-01"]}
+        >>> graph = read_tables(nodes, edges, label="y", rare=1)
+        >>> graph.as_of("2024-01-15").num_edges, graph.num_edges
+        (1, 2)
+        """
+        kept = edges_before(self.edges, moment, time)
+        ends = np.vstack([kept.source, kept.target])
+        edge_index, edge_weight = merge_edges(ends, self._weights_of(kept), self.num_nodes, rows_count=True)
+        return replace(self, edges=kept, edge_index=edge_index, edge_weight=edge_weight)
+
+    def _weights_of(self, kept: EdgeTable) -> np.ndarray | None:
+        if self.edge_weight is None:
+            return None
+        name = ((self.schema or {}).get("edges") or {}).get("weight")
+        found = [column.values for column in kept.columns if column.name == name and column.kind == "number"]
+        if not found:
+            raise InputError(
+                "this graph has edge weights that are no column of its edges; they cannot be taken as of a moment."
+            )
+        return found[0]
+
+    def first_seen(self, time: str | None = None) -> np.ndarray:
+        """`(N,)` when each node came: its own time where known, else that of its first edge; NaN for neither."""
+        if self.node_time is not None and time in (None, ((self.schema or {}).get("nodes") or {}).get("time")):
+            return self.node_time
+        return first_seen(self.edges, self.num_nodes, time)
 
     def adjacency(self) -> sp.csr_array:
         """Weights of the edges as a symmetric CSR matrix, `(N, N)`.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from calirare.data.arrays import UNKNOWN, as_array
-from calirare.data.as_of import first_seen
 from calirare.data.graph import RareGraph, Split
 from calirare.errors import InputError, LabelError
 
@@ -150,7 +149,7 @@ def _by_fractions(
 def _by_time(
     graph: RareGraph, classes: np.ndarray, by_time: np.ndarray | str, fractions: tuple[float, float, float]
 ) -> Split:
-    when = first_seen(graph, by_time) if isinstance(by_time, str) else np.asarray(as_array(by_time, "by_time"))
+    when = graph.first_seen(by_time) if isinstance(by_time, str) else np.asarray(as_array(by_time, "by_time"))
     if when.shape != (graph.num_nodes,) or when.dtype.kind not in "biufM":
         raise InputError(
             f"by_time must hold one moment per node, shape ({graph.num_nodes},), or name a column of times."

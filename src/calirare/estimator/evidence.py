@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,11 +11,9 @@ from calirare.data.arrays import as_array
 from calirare.data.graph import RareGraph
 from calirare.errors import InputError, LabelError
 from calirare.estimator.labels import ReadLabels
+from calirare.estimator.left_out import LeftOutAnswers
 from calirare.estimator.methods import get_method
 from calirare.metrics import Summary, summary
-
-if TYPE_CHECKING:
-    from calirare.estimator.classifier import RareCategoryClassifier
 
 Source = Literal["unread", "left_out", "both"]
 FEWEST_UNREAD = 50
@@ -71,7 +69,7 @@ class Evidence:
         return f"{self.y.size:,} nodes{'' if self.source == 'both' else ' '}{words}"
 
 
-def read_nodes(clf: RareCategoryClassifier, graph: RareGraph) -> np.ndarray | None:
+def read_nodes(clf: LeftOutAnswers, graph: RareGraph) -> np.ndarray | None:
     """The nodes of `graph` whose labels the model has read; None where it was fitted on another graph.
 
     The graph of the fit is known by its labels: all those that trained the model are there, at the same nodes.
@@ -87,7 +85,7 @@ def read_nodes(clf: RareCategoryClassifier, graph: RareGraph) -> np.ndarray | No
 
 
 def gather_evidence(
-    clf: RareCategoryClassifier, graph: RareGraph, nodes: Any = None, *, among: np.ndarray | None = None
+    clf: LeftOutAnswers, graph: RareGraph, nodes: Any = None, *, among: np.ndarray | None = None
 ) -> Evidence:
     """Labels that nothing has read where there are enough, else the training labels, each left out.
 
@@ -115,7 +113,7 @@ def gather_evidence(
     return _collect(clf, graph, np.empty(0, dtype=np.int64), np.isin(trained, allowed))
 
 
-def _collect(clf: RareCategoryClassifier, graph: RareGraph, unread: np.ndarray, rows: np.ndarray) -> Evidence:
+def _collect(clf: LeftOutAnswers, graph: RareGraph, unread: np.ndarray, rows: np.ndarray) -> Evidence:
     """Predictions for the unread nodes, left-out ones for those rows of the labelled nodes."""
     rows = np.flatnonzero(rows)
     if not unread.size and not rows.size:

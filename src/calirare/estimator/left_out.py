@@ -33,7 +33,15 @@ def as_they_come(logits: np.ndarray) -> np.ndarray:
 class LeftOutAnswers(Fitted):
     """What the estimator answers from its left-out models."""
 
+    method: str
+    seed: int
     _inputs_of: tuple[RareGraph, DetectorInputs] | None
+
+    def predict(self, graph: RareGraph) -> np.ndarray:
+        raise NotImplementedError
+
+    def predict_uncalibrated(self, graph: RareGraph) -> np.ndarray:
+        raise NotImplementedError
 
     def predict_proba(self, graph: RareGraph) -> np.ndarray:
         raise NotImplementedError

@@ -36,13 +36,12 @@ def test_without_ray_the_install_line_is_shown(monkeypatch):
 
 def fit_and_leave_out(graph):
     """What five retrainings calibrate, and left-out answers solved by iteration."""
-    settings = {"epochs": 20, "weight_decay": 5e-3, "device": "cpu"}
-    folds = cr.RareCategoryClassifier(method="cross_fit", **settings).fit(graph)
-    trained = cr.RareCategoryClassifier(**settings).fit_detector(graph)
+    detector = cr.detectors.GCN(epochs=20, weight_decay=5e-3)
+    folds = cr.RareCategoryClassifier(detector, method="cross_fit", device="cpu").fit(graph)
+    trained = cr.RareCategoryClassifier(detector, device="cpu").fit_detector(graph)
     labels = trained.labels
-    engine = LeaveOneOut(
-        trained.model, trained.inputs, labels.train_nodes, labels.train_y, trained.weights, 5e-3, solver="iterative"
-    )
+    model, inputs = trained.detector.model_, trained.inputs.tensors
+    engine = LeaveOneOut(model, inputs, labels.nodes, labels.y, labels.weights, 5e-3, solver="iterative")
     directions = engine.curvature.directions(np.arange(40), "newton")
     return folds.predict_proba(graph), engine.left_out_logits.numpy(), directions.numpy()
 

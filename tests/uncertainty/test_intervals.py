@@ -76,7 +76,9 @@ def test_the_scale_of_the_scores_does_not_matter():
     p, y, others, _ = world(np.random.default_rng(3), 300, 50)
     squeezed = [expit(0.3 * logit(values) - 1) for values in (p, others)]
     plain, other = draws_of(p, y), draws_of(squeezed[0], y)
-    np.testing.assert_allclose(plain.mean(others), other.mean(squeezed[1]), rtol=1e-6)
+    exact = [draws.probabilities(logit(at)).mean(axis=0) for draws, at in ((plain, others), (other, squeezed[1]))]
+    np.testing.assert_allclose(*exact, rtol=1e-6)
+    np.testing.assert_allclose(plain.mean(others), exact[0], rtol=1e-3)  # by way of a grid
 
 
 def test_more_labels_make_it_narrower_and_it_holds_the_probability():
@@ -144,3 +146,14 @@ def test_nonsense_is_refused():
         draws_of(np.array([0.1, 0.2]), np.array([False, True]), rare_share=1.0)
     with pytest.raises(InputError, match="coverage"):
         CalibrationDraws(np.array([[0.0, 1.0]])).interval([0.1], coverage=1.0)
+
+
+def test_a_node_is_told_the_same_in_any_company():
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 4, 500)
+    draws = calibration_draws(p, rng.random(500) < p, rare_share=0.2, num_share_labels=500)
+    together = draws.interval(p)
+    for some in (slice(0, 3), slice(100, 250)):
+        alone = draws.interval(p[some])
+        np.testing.assert_array_equal(alone.lower, together.lower[some])
+        np.testing.assert_array_equal(alone.upper, together.upper[some])

@@ -504,8 +504,9 @@ def load(path: str | Path, module: nn.Module | None = None) -> RareCategoryClass
     except (KeyError, TypeError, IndexError, AttributeError, RuntimeError, ValueError, OverflowError) as error:
         if isinstance(error, ModelFormatError):
             raise
+        said = " ".join(str(error).split())  # torch's go over several lines
         raise ModelFormatError(
-            f"{path} is not a complete calirare model ({type(error).__name__}: {error}); save it again."
+            f"{path} is not a complete calirare model ({type(error).__name__}: {said}); save it again."
         ) from error
     return classifier
 

@@ -15,6 +15,7 @@ from calirare.detectors.forest import Forest
 from calirare.detectors.linear import Linear
 from calirare.detectors.networks.members import GCN
 from calirare.detectors.registry import make_detector
+from calirare.detectors.stored import need, texts
 from calirare.errors import CalirareError, LabelError
 
 logger = logging.getLogger(__name__)
@@ -44,6 +45,7 @@ class Stack(Detector):
     ) -> Self:
         wanted = [make_detector(member) for member in (default_members() if self.members is None else self.members)]
         self.members_: list[Detector] = []
+        self.places_: list[int] = []
         self.left_out_reasons_: dict[str, str] = {}
         for number, member in enumerate(wanted):
             step = None if progress is None else _share_of(progress, member.name, number, len(wanted))
@@ -56,6 +58,7 @@ class Stack(Detector):
                 reason = str(error)
             if reason is None:
                 self.members_.append(member)
+                self.places_.append(number)
             else:
                 self.left_out_reasons_[member.name] = reason
                 logger.info("%s is left out: %s", member.name, reason)
@@ -126,20 +129,29 @@ class Stack(Detector):
         return self
 
     def state(self) -> State:
-        state: State = {"members": [member.name for member in self.members_], "reasons": dict(self.left_out_reasons_)}
+        state: State = {
+            "members": [member.name for member in self.members_],
+            "places": list(self.places_),
+            "reasons": dict(self.left_out_reasons_),
+        }
         for number, member in enumerate(self.members_):
             state |= {f"{number}/{name}": value for name, value in member.state().items()}
         return state
 
     def restore(self, state: State) -> Self:
-        given = {make_detector(m).name: make_detector(m) for m in (self.members or default_members())}
-        self.members_ = []
-        self.left_out_reasons_ = {str(name): str(reason) for name, reason in state["reasons"].items()}
-        for number, name in enumerate(state["members"]):
+        names, places, reasons = texts(state, "members"), state.get("places"), state.get("reasons")
+        wanted = [make_detector(member) for member in (default_members() if self.members is None else self.members)]
+        need(isinstance(reasons, dict), "'reasons' must be a mapping")
+        need(isinstance(places, list) and len(set(places)) == len(places) == len(names) > 0, "'places' must differ")
+        self.members_, self.places_ = [], []
+        self.left_out_reasons_ = {str(name): str(reason) for name, reason in dict(reasons or {}).items()}
+        for number, (name, place) in enumerate(zip(names, places or [], strict=True)):
+            known = isinstance(place, int) and 0 <= place < len(wanted) and wanted[place].name == name
+            need(known, f"the stack has no {name!r} at that place")
             prefix = f"{number}/"
             own = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
-            member = given[name] if name in given else make_detector(name)
-            self.members_.append(member.restore(own))
+            self.members_.append(wanted[place].restore(own))
+            self.places_.append(place)
         return self
 
 

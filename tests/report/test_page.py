@@ -157,3 +157,16 @@ def test_a_missing_library_gives_the_install_line(clf, graph, tmp_path, monkeypa
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
     with pytest.raises(MissingDependencyError, match="calirare\\[report\\]"):
         write_report(clf, graph, tmp_path / "report.html")
+
+
+def test_the_columns_of_both_tables_and_the_audit_are_there(tmp_path):
+    rows = np.arange(200)
+    rare = rows % 10 == 0
+    nodes = {"id": rows * 3, "x": np.random.default_rng(0).normal(size=200) + rare, "y": rare.astype(int)}
+    nodes["closed"] = [float(k) if one else None for k, one in enumerate(rare)]
+    edges = {"source": rows[:-1] * 3, "target": rows[1:] * 3, "<amount>": rows[1:] * 1.5}
+    graph = cr.read_tables(nodes, edges, label="y", rare=1)
+    clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+    page = write_report(clf, graph, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "The 7 columns of the tables" in page and "<td>&lt;amount&gt;</td>" in page
+    assert "What the audit found" in page and "it was known only after the label" in page

@@ -12,6 +12,7 @@ import numpy as np
 
 import calirare
 from calirare.data.graph import RareGraph
+from calirare.data.tables.audit import Finding, audit_graph
 from calirare.data.tables.describe import describe_schema
 from calirare.decisions.costs import Costs
 from calirare.decisions.triage import Triage, read_nodes, triage, wording_of
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 LIBRARIES = ("torch", "torch_geometric", "numpy", "scipy", "scikit-learn")
 _MOST_COLUMNS = 60
-"""Columns of the node table that the report lists; a bag of words has thousands."""
+"""Columns of the tables that the report lists; a bag of words has thousands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +41,9 @@ class Contents:
         date: When it was made.
         rare, other: What to call the class looked for, and the rest.
         data: What the graph holds, by name.
-        columns: The node table's columns and what was done with them; empty where the graph came without a table.
+        columns: The tables' columns and what was done with them; empty where the graph came without a table.
         num_columns: How many columns there are in all.
+        audit: What is to be known of the tables, the gravest first.
         labels: What was read for what, by name.
         evaluation: The judgement of the model.
         individual_error: EICE over all nodes, or None where it cannot be had.
@@ -61,6 +63,7 @@ class Contents:
     data: dict[str, str]
     columns: list[dict[str, str]]
     num_columns: int
+    audit: tuple[Finding, ...]
     labels: dict[str, str]
     evaluation: Evaluation
     individual_error: float | None
@@ -112,7 +115,8 @@ def gather(
         other=_other(wording),
         data=_data(clf, graph, rare),
         columns=describe_schema(graph.schema)[:_MOST_COLUMNS] if graph.schema else [],
-        num_columns=len(graph.schema["columns"]) if graph.schema else 0,
+        num_columns=len(describe_schema(graph.schema)) if graph.schema else 0,
+        audit=audit_graph(graph).findings[:_MOST_COLUMNS] if graph.schema else (),
         labels=_labels(clf, graph, evaluation),
         evaluation=evaluation,
         individual_error=_individual_error(clf, graph),

@@ -254,3 +254,17 @@ def test_it_is_cheaper_than_a_threshold_and_than_the_top_k_and_foretells_its_cos
     assert cost < COSTS.realised(np.where(score > 0.5, "alert", "clear"), rare).sum()
     assert cost < COSTS.realised(np.where(top, "alert", "clear"), rare).sum()
     assert found.groups["all"].cost.lower <= cost <= found.groups["all"].cost.upper
+
+
+def test_prices_per_node_follow_their_nodes(clf, graph):
+    amounts = np.linspace(1.0, 900.0, graph.num_nodes)
+    table = triage(clf, graph, cost_miss=amounts, budget=20)
+    np.testing.assert_array_equal(table.costs.miss, amounts[table.node])
+    expected = np.minimum(amounts[table.node] * table.probability, 5 * (1 - table.probability)) - 1
+    np.testing.assert_allclose(table.decisions.gain, expected)
+    reviewed = table.action == "review"
+    assert reviewed.sum() == 20 and table.decisions.gain[reviewed].min() >= table.decisions.gain[~reviewed].max()
+    again = table.rejudge(Costs(50, 5, 1)).rejudge(Costs(miss=np.sort(table.costs.miss)), budget=20)
+    np.testing.assert_array_equal(again.node, table.node)
+    with pytest.raises(InputError, match=f"one for each of the {graph.num_nodes} nodes; got 3"):
+        triage(clf, graph, cost_miss=[1.0, 2.0, 3.0])

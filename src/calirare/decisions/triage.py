@@ -130,11 +130,15 @@ class Triage:
             self,
             **{name: getattr(self, name)[rows] for name in ("node", "id", "probability", "lower", "upper", "member")},
             drivers=self.drivers.take(rows),
+            costs=self.costs.take(rows),
             decisions=Decisions(*(getattr(self.decisions, name)[rows] for name in Decisions.__dataclass_fields__)),
         )
 
     def rejudge(self, costs: Costs, budget: int | None = None) -> Triage:
-        """The same nodes under other costs or another budget, without asking the model again."""
+        """The same nodes under other costs or another budget, without asking the model again.
+
+        Prices per node are in the order of the node indices of this table.
+        """
         by_node = np.argsort(self.node, kind="stable")
         return _judged(replace(self.take(by_node), costs=costs, budget=budget))
 
@@ -161,7 +165,7 @@ def triage(
     Args:
         clf: Fitted, with `prior="natural"`: expected costs need probabilities at the population's shares.
         graph: The graph whose nodes are decided.
-        cost_miss: Of a rare node that is cleared.
+        cost_miss: Of a rare node that is cleared; each cost is a number, or one per node of the graph.
         cost_alarm: Of an alert on a node that is not rare.
         cost_review: Of a review of one node.
         budget: Most reviews; None: wherever one pays.
@@ -179,6 +183,7 @@ def triage(
     (420, 10)
     """
     costs = Costs(cost_miss, cost_alarm, cost_review, review_error)
+    costs.expected(np.zeros(graph.num_nodes))  # prices per node must speak of the nodes of this graph
     if budget is not None:
         budget = check_count(budget, "budget", least=0)
     _require_natural(clf)
@@ -203,8 +208,8 @@ def triage(
             upper=interval.upper[chosen],
             member=clf.predict_set(graph, coverage=coverage)[chosen],
             drivers=drivers,
-            decisions=decide(np.empty(0), costs),
-            costs=costs,
+            decisions=decide(np.empty(0), Costs()),
+            costs=costs.take(chosen),
             budget=budget,
             coverage=coverage,
             groups={},

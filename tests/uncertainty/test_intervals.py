@@ -107,7 +107,7 @@ def test_nine_of_ten_intervals_hold_the_true_share_at_every_score(rare, truth):
         found = draws_of(p, y, num_draws=400, seed=seed)
         lower, upper = np.quantile(found.probabilities(logit(others[order])), [0.05, 0.95], axis=0)
         inside.append((lower <= share[order]) & (share[order] <= upper))
-    assert (np.mean(inside, axis=0) > 0.84).all(), np.mean(inside, axis=0)
+    assert (np.mean(inside, axis=0) > 0.83).all(), np.mean(inside, axis=0)
 
 
 def test_scores_that_are_all_alike_leave_the_base_rate():

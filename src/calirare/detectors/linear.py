@@ -101,9 +101,7 @@ class Linear(Detector):
             best = min(best, _fit(design, best.penalty, targets, groups), key=lambda fit: fit.score)
         for design in choices.with_dense(best.design):
             best = min(best, _fit(design, best.penalty, targets, groups), key=lambda fit: fit.score)
-        if best.design is not choices.first and self.penalty == "left_out":
-            best = _refine(best, targets, groups)
-        return best
+        return _refine(best, targets, groups) if self.penalty == "left_out" else best
 
     def _along_penalties(self, design: Design, targets: np.ndarray, groups: np.ndarray) -> _Fit:
         if self.penalty != "left_out":
@@ -113,7 +111,7 @@ class Linear(Detector):
             fits.append(_fit(design, penalty, targets, groups, fits[-1] if fits else None))
             if len(fits) > 2 and fits[-1].score > fits[-2].score > fits[-3].score:
                 break
-        return _refine(min(fits, key=lambda fit: fit.score), targets, groups)
+        return min(fits, key=lambda fit: fit.score)
 
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
         self._check_fitted()

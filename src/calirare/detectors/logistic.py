@@ -93,14 +93,14 @@ def fit_logistic(
         z = problem.columns @ theta + intercept
         residual = problem.weights * (expit(z) - problem.y)
         gradient = np.append(problem.columns.T @ residual + penalty * theta, residual.sum())
-        step = cho_solve(factor, gradient)
+        step = cho_solve(factor, gradient, check_finite=False)
         decrease = float(gradient @ step)
         if decrease < tolerance:
             break
         if decrease > _SLOW * before:
             gram = problem.gram(z)
             factor = _factor(gram, penalty)
-            step = cho_solve(factor, gradient)
+            step = cho_solve(factor, gradient, check_finite=False)
             decrease = float(gradient @ step)
         moved = _along(problem, penalty, theta, intercept, step, value, decrease)
         if moved is None:
@@ -114,7 +114,7 @@ def _factor(gram: np.ndarray, penalty: float) -> tuple[np.ndarray, bool]:
     matrix = gram.copy()
     matrix.flat[: -1 : len(matrix) + 1] += penalty
     matrix[-1, -1] += _INTERCEPT_PENALTY
-    return cho_factor(matrix, lower=True, overwrite_a=True)  # type: ignore[no-any-return]
+    return cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)  # type: ignore[no-any-return]
 
 
 def _along(
@@ -183,8 +183,8 @@ class WithoutGroups:
         self.gram = problem.gram(z)
         hessian = self.gram[:-1, :-1].copy()
         hessian.flat[:: len(hessian) + 1] += penalty
-        self._factor = cho_factor(hessian, lower=True, overwrite_a=True)
-        self._pulls = cho_solve(self._factor, problem.columns.T)
+        self._factor = cho_factor(hessian, lower=True, overwrite_a=True, check_finite=False)
+        self._pulls = cho_solve(self._factor, problem.columns.T, check_finite=False)
         counts = np.bincount(groups, minlength=self.num_groups)
         self._order, self._starts = np.argsort(groups, kind="stable"), np.cumsum(counts) - counts
         self._counts = counts
@@ -195,7 +195,7 @@ class WithoutGroups:
             vectors, tied = ties
             self._tie_of[tied] = np.arange(len(tied))
             self._ties = vectors
-            self._tied = self._without(cho_solve(self._factor, vectors), tied)
+            self._tied = self._without(cho_solve(self._factor, vectors, check_finite=False), tied)
             self._along = np.maximum(np.einsum("rt,rt->t", vectors, self._tied), 1e-300)
 
     def _members(self, group: int) -> np.ndarray:
@@ -253,7 +253,7 @@ class WithoutGroups:
         residual = self.problem.weights[:, None] * (expit(z) - self.problem.y[:, None])
         residual[self.groups[:, None] == which] = 0.0
         gradient = self.problem.columns.T @ residual + self.penalty * theta
-        step = self._tie(self._without(-cho_solve(self._factor, gradient), which), which)
+        step = self._tie(self._without(-cho_solve(self._factor, gradient, check_finite=False), which), which)
         # A step that would leave far more than it came is not trusted: the curvature there is another.
         size = np.linalg.norm(step, axis=0) / np.maximum(np.linalg.norm(found, axis=0), 1e-300)
         return np.asarray(step * np.minimum(1.0, 1.0 / np.maximum(size, 1e-300)))

@@ -559,7 +559,7 @@
     }
     fittedTo = now;
     Object.entries(NEEDED).forEach(([name, width]) => api.setColumnsVisible([name], box.clientWidth >= width));
-    api.setColumnWidths([{ key: "probability", newWidth: box.clientWidth < 520 ? 84 : 124 }]);
+    api.setColumnWidths([{ key: "probability", newWidth: box.clientWidth < 520 ? 100 : 124 }]);
   }
 
   window.addEventListener("resize", () => window.setTimeout(fitColumns, 100));

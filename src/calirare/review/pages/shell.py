@@ -52,7 +52,8 @@ def layout(desk: Desk, access: Access) -> Any:
                     html.Div(case_page.layout(), id="page-case", className="page hidden"),
                     html.Div(quality_page.layout(), id="page-reliability", className="page hidden"),
                     html.Div(model_page.layout(), id="page-model", className="page hidden"),
-                ]
+                ],
+                tabIndex=0,  # it scrolls, and the arrow keys must reach it
             ),
             _shortcuts(),
         ],

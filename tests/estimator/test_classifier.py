@@ -213,6 +213,7 @@ def test_without_a_split_held_out_methods_set_labels_aside(graph):
     assert 0.7 * graph.num_nodes < len(clf.labelled_nodes_) < 0.8 * graph.num_nodes
 
 
+@pytest.mark.slow
 def test_from_trained_leaves_the_module_alone(graph, split):
     module = cr.RareCategoryClassifier(
         Module(Network(graph.num_features), epochs=30, weight_decay=1e-2), class_costs=None, device="cpu"

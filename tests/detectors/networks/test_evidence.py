@@ -1,0 +1,135 @@
+"""What networks say of labels they did not see: one step against real refits, and folds where a step is not believed."""
+
+import copy
+import logging
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+import calirare as cr
+from calirare.detectors import GCN
+from calirare.detectors.base import DetectorInputs, LabelledNodes
+from calirare.detectors.networks.evidence import FoldEvidence, StepEvidence
+from calirare.detectors.networks.rest import come_to_rest
+from calirare.detectors.networks.training import task_of
+from calirare.detectors.networks.weights import node_weights
+from calirare.influence.model import predict_logits
+
+
+def labels_of(graph, nodes, y=None, groups=None):
+    y = graph.y[nodes] if y is None else y
+    return LabelledNodes(nodes, y, node_weights(y, 2), 2, np.arange(len(nodes)) if groups is None else groups)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    graph = cr.make_transactions(num_nodes=150, rare_share=0.3, seed=0)
+    inputs, labels = DetectorInputs(graph), labels_of(graph, np.arange(100))
+    return GCN(epochs=60, hidden=4, dropout=0.0, weight_decay=2e-2).fit(inputs, labels), inputs, labels
+
+
+def refitted(fitted, row):
+    """Logits of all nodes once the network has come to rest again without this label; the others keep their weights."""
+    network, inputs, labels = fitted
+    weights = labels.weights.copy()
+    weights[row] = 0.0
+    model = copy.deepcopy(network.model_)
+    without = LabelledNodes(labels.nodes, labels.y, weights, 2, labels.groups)
+    come_to_rest(task_of(model, inputs.tensors, without, network.weight_decay_), most_steps=300)
+    return predict_logits(model, inputs.tensors).double().numpy()
+
+
+@pytest.mark.slow
+def test_one_step_is_a_refit_without_the_label(fitted):
+    network, inputs, labels = fitted
+    assert isinstance(network.evidence_, StepEvidence) and network.history_.slope < 0.1
+    whole, left_out = network.logits(inputs), network.left_out_logits()
+    rows = np.arange(0, 100, 4)
+    real = np.stack([np.diff(refitted(fitted, row)[labels.nodes[row]] - whole[labels.nodes[row]]) for row in rows])[
+        :, 0
+    ]
+    step = np.diff(left_out[rows] - whole[labels.nodes[rows]])[:, 0]
+    assert np.corrcoef(real, step)[0, 1] > 0.95
+    assert 0.8 < (real @ step) / (step @ step) < 1.25
+    own_label = np.where(labels.y[rows] == 1, 1, -1)
+    assert (step * own_label < 1e-9).all(), "without its label a node is never trusted more"
+
+
+def test_a_step_moves_other_nodes_as_a_refit_does(fitted):
+    network, inputs, _ = fitted
+    row = int(np.flatnonzero(fitted[2].y == 1)[0])
+    ((_, block),) = network.logits_without(inputs, np.array([row]))
+    whole = network.logits(inputs)
+    real, step = np.diff(refitted(fitted, row) - whole)[:, 0], np.diff(block[:, 0] - whole)[:, 0]
+    assert np.corrcoef(real, step)[0, 1] > 0.9
+    for node in (3, 149):
+        np.testing.assert_allclose(
+            network.logits_without_at(inputs, np.array([row]), node)[0], block[node, 0], atol=1e-4
+        )
+
+
+def test_copies_are_left_out_together_by_folds(fitted):
+    _, inputs, labels = fitted
+    pairs = labels_of(inputs.graph, labels.nodes, groups=np.arange(100) // 2)
+    network = GCN(epochs=5, hidden=4, weight_decay=2e-2).fit(inputs, pairs)
+    assert isinstance(network.evidence_, FoldEvidence)
+    assert all(len(np.unique(network.evidence_.fold[pairs.groups == group])) == 1 for group in range(50))
+    rows = np.arange(100)
+    told = np.full((100, 2), np.nan)
+    for some, block in network.logits_without(inputs, rows):
+        told[some] = block[labels.nodes[some], np.arange(len(some))]
+    np.testing.assert_allclose(told - told.mean(1, keepdims=True), network.left_out_logits(), atol=1e-5)
+
+
+def test_where_every_label_can_be_learned_folds_are_refitted(fitted, caplog):
+    _, inputs, labels = fitted
+    with caplog.at_level(logging.INFO):
+        evidence = GCN(epochs=5, hidden=16, weight_decay=1e-5).fit(inputs, labels).evidence_
+    assert isinstance(evidence, FoldEvidence)
+    assert "left-out evidence comes from refits in folds" in caplog.text
+
+
+@pytest.mark.parametrize("weight_decay", [1e-1, pytest.param(5e-4, marks=pytest.mark.slow)])
+def test_random_labels_are_not_found(weight_decay):
+    """Labels that mean nothing on fifty dense columns: whatever the network learned, left out it knows nothing."""
+    rng = np.random.default_rng(0)
+    y = (np.arange(200) % 4 == 0).astype(int)
+    graph = cr.RareGraph(x=rng.normal(size=(200, 50)), edge_index=rng.integers(0, 200, (2, 100)), y=rng.permutation(y))
+    network = GCN(epochs=40, hidden=8, weight_decay=weight_decay)
+    network.fit(DetectorInputs(graph), labels_of(graph, np.arange(200)))
+    assert network.skip() is not None or weight_decay < 1e-2
+    assert isinstance(network.evidence_, FoldEvidence)
+    assert 0.3 < roc_auc_score(graph.y, np.diff(network.left_out_logits())[:, 0]) < 0.62
+
+
+def test_too_few_labels_for_folds_are_said(caplog):
+    graph = cr.make_transactions(num_nodes=60, rare_share=0.3, seed=0)
+    rare, normal = np.flatnonzero(graph.y == 1)[:1], np.flatnonzero(graph.y == 0)[:9]
+    labels = labels_of(graph, np.concatenate([rare, normal]))
+    network = GCN(epochs=5, hidden=8, weight_decay=1e-5).fit(DetectorInputs(graph), labels)
+    assert isinstance(network.evidence_, StepEvidence)
+    assert "too few labels to refit in folds" in caplog.text
+
+
+@pytest.mark.slow
+def test_the_decay_is_chosen_by_left_out_labels(fitted):
+    """Of two networks the one with the likelier left-out labels is kept, at rest under its own decay."""
+    _, inputs, labels = fitted
+    network = GCN(epochs=60, hidden=4, weight_decay="left_out").fit(inputs, labels)
+    assert network.weight_decay_ in (5e-4, 5e-3) and network.weight_decay == "left_out"
+
+
+def test_both_kinds_of_evidence_are_stored(fitted):
+    network, inputs, labels = fitted
+    folds = GCN(epochs=3, hidden=4).fit(inputs, labels_of(inputs.graph, labels.nodes, groups=np.arange(100) // 2))
+    for one in (network, folds):
+        again = GCN(**one.get_params()).restore(one.state())
+        assert type(again.evidence_) is type(one.evidence_) and again.history_ == one.history_
+        np.testing.assert_array_equal(again.left_out_logits(), one.left_out_logits())
+        rows = np.array([5, 2])
+        for (some, block), (others, theirs) in zip(
+            again.logits_without(inputs, rows), one.logits_without(inputs, rows), strict=True
+        ):
+            np.testing.assert_array_equal(some, others)
+            np.testing.assert_array_equal(block, theirs)

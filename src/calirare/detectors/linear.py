@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -18,6 +19,8 @@ from calirare.errors import InputError, LabelError, NotFittedError
 _FIRST_PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4)
 _STRONGEST, _WEAKEST = 0.1, 10**-4.5
 _HALF_A_DECADE = 10**0.5
+_MARGIN = 2.0
+"""In nats over all labels."""
 _MOST_KEPT = 16_000_000
 _FEWEST_KEPT = 1_024
 _BLOCK = 64
@@ -98,9 +101,9 @@ class Linear(Detector):
         """The design and the penalty under which left-out labels are likeliest."""
         best = self._along_penalties(choices.first, targets, groups)
         for design in choices.others():
-            best = min(best, _fit(design, best.penalty, targets, groups), key=lambda fit: fit.score)
+            best = _better(best, _fit(design, best.penalty, targets, groups))
         for design in choices.with_dense(best.design):
-            best = min(best, _fit(design, best.penalty, targets, groups), key=lambda fit: fit.score)
+            best = _better(best, _fit(design, best.penalty, targets, groups))
         return _refine(best, targets, groups) if self.penalty == "left_out" else best
 
     def _along_penalties(self, design: Design, targets: np.ndarray, groups: np.ndarray) -> _Fit:
@@ -111,7 +114,7 @@ class Linear(Detector):
             fits.append(_fit(design, penalty, targets, groups, fits[-1] if fits else None))
             if len(fits) > 2 and fits[-1].score > fits[-2].score > fits[-3].score:
                 break
-        return min(fits, key=lambda fit: fit.score)
+        return reduce(_better, fits)
 
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
         self._check_fitted()
@@ -201,13 +204,22 @@ def _fit(design: Design, penalty: float, targets: np.ndarray, groups: np.ndarray
     return _Fit(design, penalty, optima, score)
 
 
+def _better(known: _Fit, new: _Fit) -> _Fit:
+    """The new one where it is better by more than the best of a few would be by chance.
+
+    Labels that mean nothing are told apart a little by some design or penalty; without the margin the choice picks it
+    and the left-out evidence flatters.
+    """
+    return new if new.score < known.score - _MARGIN / len(known.design.labelled) else known
+
+
 def _refine(best: _Fit, targets: np.ndarray, groups: np.ndarray) -> _Fit:
     """Half a decade at a time towards the better side, until that is no better."""
     for factor in (_HALF_A_DECADE, 1 / _HALF_A_DECADE):
         moved = False
         while _WEAKEST * 0.99 <= best.penalty * factor <= _STRONGEST * 1.01:
             found = _fit(best.design, best.penalty * factor, targets, groups, best)
-            if found.score >= best.score:
+            if _better(best, found) is best:
                 break
             best, moved = found, True
         if moved:

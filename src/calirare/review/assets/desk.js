@@ -386,6 +386,14 @@
     },
   });
 
+  // Dash puts the cursor back into a field whose value it has set; a slider has none, and browsers complain.
+  const setSelection = window.HTMLInputElement.prototype.setSelectionRange;
+  window.HTMLInputElement.prototype.setSelectionRange = function (...range) {
+    if (this.type !== "range") {
+      setSelection.apply(this, range);
+    }
+  };
+
   // Keys. They are taken one after the other: one that comes while a page turns waits until the case is there.
 
   const CASE_CLICKS = { r: "decide-rare", n: "decide-normal", u: "decide-unsure", j: "next-case", k: "previous-case", q: "to-queue", 2: "second" };

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from copy import deepcopy
+from copy import copy, deepcopy
 
 import numpy as np
 
@@ -28,7 +28,9 @@ def largest(first: np.ndarray, second: np.ndarray) -> float:
 def on_cpu(trained: TrainedDetector, graph: cr.RareGraph) -> TrainedDetector:
     """The same weights where the CPU can use them."""
     inputs = DetectorInputs(graph, device="cpu")
-    twin = GCN().adopt(deepcopy(trained.detector.model_).cpu(), inputs, trained.labels, seed=0)
+    twin = copy(trained.detector)
+    twin.model_ = deepcopy(twin.model_).cpu()
+    twin._fitted, twin._evidence = (inputs.tensors, *twin._fitted[1:]), None  # its own left-out evidence, gathered here
     return TrainedDetector(twin, inputs, trained.labels)
 
 
@@ -52,8 +54,8 @@ def main() -> None:
         split = cr.split_labels(graph, labels_per_class=20, seed=0)
         clf = cr.RareCategoryClassifier("gcn", device=device)
         trained = clf.fit_detector(graph, split)
-        gpu = answers(clf.calibrate(trained, graph, split), graph)
         twin = cr.RareCategoryClassifier("gcn", device="cpu").calibrate(on_cpu(trained, graph), graph, split)
+        gpu = answers(clf.calibrate(trained, graph, split), graph)
         same = [largest(one, other) for one, other in zip(gpu, answers(twin, graph), strict=True)]
         apart, seconds = [], []
         for where in ("cpu", device):

@@ -130,17 +130,25 @@ class Reviewer:
         return dict(answer["queue-grid"]["getRowsResponse"])
 
     def open_case(self, name: str) -> Any:
-        outputs = ["case-head.children", "case-probability.children", "case-picture.children", "case-attributes.children",
-                   "case-columns.className", "case.data", "note.value"]  # fmt: skip
-        inputs = {"url.pathname": "/case", "url.search": "?id=" + urllib.parse.quote(name, safe="")}
-        return self.callback("case", outputs, inputs, {"view.data": {}, "grid-model.data": None, "case.data": None})
+        outputs = ["case-head.children", "case-columns.className", "case.data", "note.value"]
+        inputs = {
+            "url.pathname": "/case",
+            "url.search": "?id=" + urllib.parse.quote(name, safe=""),
+            "settings.data": None,
+        }
+        self.callback("case", outputs, inputs, {"view.data": {}, "grid-model.data": None, "case.data": None})
+        parts = ("probability", "picture", "neighbours", "attributes", "record", "edges")
+        inputs = {"case.data": {"id": name}, "acted.data": None, "settings.data": None}
+        return self.callback("what is known of a case", [f"case-{part}.children" for part in parts], inputs, {})
 
     def pulls(self, name: str) -> Any:
-        return self.callback("labels that pull", ["case-pulls.children"], {"case.data": {"id": name}}, {})
+        inputs = {"case.data": {"id": name}, "acted.data": None}
+        return self.callback("labels that pull", ["case-pulls.children"], inputs, {})
 
     def seen(self, name: str) -> int:
-        outputs = ["decision-now.children", "history.children", "seen.data"]
-        answer = self.callback("decision of a case", outputs, {"case.data": {"id": name}, "acted.data": None}, {})
+        outputs = ["decision-now.children", "history.children", "team-now.children", "seen.data"]
+        inputs = {"case.data": {"id": name}, "acted.data": None, "stamp.data": None}
+        answer = self.callback("decision of a case", outputs, inputs, {})
         return int(answer["seen"]["data"]["seen"])
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from calirare.estimator.classifier import load as load
     from calirare.estimator.methods import methods as methods
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "RareCategoryClassifier": "calirare.estimator.classifier",

@@ -14,7 +14,7 @@ import calirare as cr
 from calirare.data.arrays import UNKNOWN
 from calirare.decisions.forecast import calibration_draws
 from calirare.decisions.triage import Costs, Triage, read_nodes, triage, wording_of
-from calirare.errors import InputError, MissingDependencyError, NotFittedError
+from calirare.errors import ColumnError, InputError, MissingDependencyError, NotFittedError
 
 COSTS = Costs(50, 5, 1)
 
@@ -268,3 +268,14 @@ def test_prices_per_node_follow_their_nodes(clf, graph):
     np.testing.assert_array_equal(again.node, table.node)
     with pytest.raises(InputError, match=f"one for each of the {graph.num_nodes} nodes; got 3"):
         triage(clf, graph, cost_miss=[1.0, 2.0, 3.0])
+
+
+def test_a_price_may_be_a_column_of_the_nodes():
+    graph = cr.make_transactions(300, labelled_share=0.5, seed=0)
+    clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+    by_name = triage(clf, graph, cost_miss="account_age_days", budget=5)
+    days = np.maximum(graph.column("account_age_days"), 0)
+    by_value = triage(clf, graph, cost_miss=days, budget=5)
+    np.testing.assert_allclose(by_name.decisions.cost, by_value.decisions.cost, rtol=1e-9)
+    with pytest.raises(ColumnError, match="amount_mean_log10"):
+        triage(clf, graph, cost_miss="ammount")

@@ -41,6 +41,28 @@ def _costs(**prices: float) -> Costs:
     return Costs(**{name.removeprefix("cost_"): price for name, price in prices.items()})
 
 
+def _price(text: str) -> float | str:
+    """A number, or else the name of a column."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _prices(**said: str) -> dict[str, float | str]:
+    return {name: _price(text) for name, text in said.items()}
+
+
+priced_by_column = expand(
+    "prices",
+    {
+        name: (Annotated[str, typer.Option(metavar="NUMBER|COLUMN", help=words)], f"{default:g}")
+        for name, (default, words) in ARGUMENTS.items()
+    },
+    _prices,
+)
+"""The same options, each a number or a column of the nodes, as arguments of `triage`."""
+
 priced = expand(
     "costs",
     {name: (Annotated[float, typer.Option(help=words)], price) for name, (price, words) in ARGUMENTS.items()},

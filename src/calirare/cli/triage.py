@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Budget, Coverage, Model, priced
+from calirare.cli.options import AsJson, Budget, Coverage, Model, priced_by_column
 from calirare.cli.shifts import Strict, check_shifts, show_shifts
 from calirare.cli.table_options import Tables, tabled
 
 if TYPE_CHECKING:
-    from calirare.decisions.costs import Costs
     from calirare.decisions.triage import Triage
     from calirare.metrics import Estimate
 
@@ -22,14 +21,14 @@ EXAMPLE = (
 )
 
 
-@priced
+@priced_by_column
 @tabled
 def triage(
     model: Model,
     tables: Tables,
     out: Annotated[Path, typer.Option(help="Table of decisions to write: .parquet or .csv.")],
     *,
-    costs: Costs,
+    prices: dict[str, Any],
     budget: Budget = None,
     coverage: Coverage = 0.9,
     strict: Strict = False,
@@ -49,7 +48,7 @@ def triage(
         queue = decide(
             classifier,
             graph,
-            **costs.arguments(),
+            **prices,
             budget=budget,
             coverage=coverage,
         )

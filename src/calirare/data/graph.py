@@ -15,7 +15,7 @@ from calirare.data.as_of import edges_before, first_seen
 from calirare.data.edge_table import EdgeTable
 from calirare.data.merging import merge_edges
 from calirare.data.portable import read_graph, write_graph
-from calirare.errors import InputError, LabelError
+from calirare.errors import ColumnError, InputError, LabelError, nearest
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -252,6 +252,22 @@ class RareGraph:
         """Share of the rare class among the known labels."""
         known = self.y[self.known]
         return float((known == self.rare_class).mean()) if known.size else float("nan")
+
+    def column(self, name: str) -> np.ndarray:
+        """`(N,)` float64: an attribute in the units of its table; gaps as they were filled.
+
+        >>> RareGraph(x=np.eye(2), edge_index=np.array([[0], [1]]), y=np.array([0, 1]), feature_names=("a", "b")).column("b")
+        array([0., 1.])
+        """
+        names = self.feature_names or ()
+        if name not in names:
+            raise ColumnError(f"there is no column of numbers {name!r} among the attributes. " + nearest(name, names))
+        found: Any = self.x[:, [names.index(name)]]
+        values = np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64).ravel()
+        for said in (self.schema or {}).get("columns", ()):
+            if said["name"] == name and "scale" in said:
+                return values * float(said["scale"]) + float(said["mean"])
+        return values
 
     def index_of(self, node: Any) -> int:
         """The index of a node given by index or by id.

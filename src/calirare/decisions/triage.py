@@ -146,9 +146,9 @@ class Triage:
 def triage(
     clf: RareCategoryClassifier,
     graph: RareGraph,
-    cost_miss: Price = Costs.miss,
-    cost_alarm: Price = Costs.alarm,
-    cost_review: Price = Costs.review,
+    cost_miss: Price | str = Costs.miss,
+    cost_alarm: Price | str = Costs.alarm,
+    cost_review: Price | str = Costs.review,
     budget: int | None = None,
     *,
     review_error: float = Costs.review_error,
@@ -165,8 +165,9 @@ def triage(
     Args:
         clf: Fitted, with `prior="natural"`: expected costs need probabilities at the population's shares.
         graph: The graph whose nodes are decided.
-        cost_miss: Of a rare node that is cleared; each cost is a number, or one per node of the graph.
-        cost_alarm: Of an alert on a node that is not rare.
+        cost_miss: Of a rare node that is cleared; each cost is a number, the name of a column of the nodes, or one per
+            node of the graph.
+        cost_alarm: Of an alert on a node that is not rare; likewise.
         cost_review: Of a review of one node.
         budget: Most reviews; None: wherever one pays.
         review_error: Share of reviews that end in the wrong call.
@@ -182,7 +183,9 @@ def triage(
     >>> len(table), int((table.action == "review").sum())
     (420, 10)
     """
-    costs = Costs(cost_miss, cost_alarm, cost_review, review_error)
+    given = {"miss": cost_miss, "alarm": cost_alarm, "review": cost_review}
+    prices = {name: graph.column(one) if isinstance(one, str) else one for name, one in given.items()}
+    costs = Costs(**prices, review_error=review_error)
     costs.expected(np.zeros(graph.num_nodes))  # prices per node must speak of the nodes of this graph
     if budget is not None:
         budget = check_count(budget, "budget", least=0)

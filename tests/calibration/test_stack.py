@@ -130,6 +130,9 @@ def test_state_restores_the_same_answers():
     stack = StackScaling().fit(logits, y)
     again = StackScaling().restore(stack.state())
     assert again.predict_proba(logits).tobytes() == stack.predict_proba(logits).tobytes()
+    for name in ("scales_", "offsets_", "shift_"):
+        with pytest.raises(InputError, match="of 3 detectors and 2 classes"):
+            StackScaling().restore(stack.state() | {name: stack.state()[name][:1]})
 
 
 def test_mistakes():

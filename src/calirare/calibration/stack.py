@@ -120,6 +120,14 @@ class StackScaling(Calibrator):
         found = (torch.einsum("k,nmkc->nmc", weights, centred) + shift).softmax(dim=2)[..., of_class]
         return self._drawn_class(found, of_class)
 
+    def restore(self, state: dict[str, Any]) -> Self:
+        super().restore(state)
+        k, c = len(self.weights_), self.num_classes_
+        shapes = [np.shape(value) for value in (self.scales_, self.offsets_, self.shift_)]
+        if shapes != [(k, c, c), (k, c), (c,)]:
+            raise InputError(f"the maps must be of {k} detectors and {c} classes; got {shapes}.")
+        return self
+
     def slopes(self, rare_class: int) -> np.ndarray:
         """`(K,)`: how far the calibrated margin moves per unit of each member's own margin."""
         own = (

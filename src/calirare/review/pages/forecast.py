@@ -7,6 +7,7 @@ from typing import Any
 
 from dash import html
 
+from calirare.decisions.costs import Costs
 from calirare.decisions.forecast import Group
 from calirare.metrics import Estimate
 from calirare.review.pages.widgets import pill, say_amount
@@ -15,18 +16,7 @@ from calirare.review.view import View
 
 def draw_forecast(view: View, groups: Mapping[str, Group]) -> Any:
     """Thresholds, and the table of expected rare nodes and cost."""
-    limits = view.costs.thresholds()
-    if limits.review_pays:
-        rules = [
-            html.Li([pill("alert"), f" from P(rare) {limits.alert:.3f}"], id="rule-alert"),
-            html.Li([pill("review"), f" from P(rare) {limits.review:.3f}"], id="rule-review"),
-            html.Li([pill("clear"), " below"]),
-        ]
-    else:
-        rules = [
-            html.Li([pill("alert"), f" from P(rare) {limits.alone:.3f}"], id="rule-alert"),
-            html.Li([pill("clear"), " below; a review never pays"], id="rule-review"),
-        ]
+    rules = _rules(view.costs)
     rows = [
         html.Tr(
             [
@@ -58,6 +48,23 @@ def draw_forecast(view: View, groups: Mapping[str, Group]) -> Any:
             ],
             className="card",
         ),
+    ]
+
+
+def _rules(costs: Costs) -> list[Any]:
+    """Where one action gives way to the next; with a price per case every case has thresholds of its own."""
+    if costs.per_node:
+        return [html.Li("Each case has its own, by its own price; the case page shows them.", id="rule-alert")]
+    limits = costs.thresholds()
+    if limits.review_pays:
+        return [
+            html.Li([pill("alert"), f" from P(rare) {limits.alert:.3f}"], id="rule-alert"),
+            html.Li([pill("review"), f" from P(rare) {limits.review:.3f}"], id="rule-review"),
+            html.Li([pill("clear"), " below"]),
+        ]
+    return [
+        html.Li([pill("alert"), f" from P(rare) {limits.alone:.3f}"], id="rule-alert"),
+        html.Li([pill("clear"), " below; a review never pays"], id="rule-review"),
     ]
 
 

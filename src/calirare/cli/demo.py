@@ -72,7 +72,7 @@ def _fit(graph: RareGraph, seed: int) -> tuple[RareCategoryClassifier, RareCateg
     from calirare.detectors import GCN
     from calirare.estimator.classifier import RareCategoryClassifier
 
-    with share_done("Fitting") as step:
+    with share_done("Fitting", lines=False) as step:
         calibrated = RareCategoryClassifier(seed=seed).fit(graph, progress=step)
     with console.working("Training a plain network to compare with"):
         plain = RareCategoryClassifier(GCN(weight_decay=5e-3), method="uncalibrated", seed=seed).fit(graph)

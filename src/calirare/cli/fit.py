@@ -86,7 +86,7 @@ def fit(
     if decisions is not None:
         classifier, graph, used = _fit_with_decisions(classifier, graph, split, decisions, network, out)
     else:
-        with share_done("Fitting") as step:
+        with share_done("Fitting", lines=False) as step:
             classifier.fit(graph, split, progress=step)
         with console.working("Saving"):
             classifier.save(out, graph)
@@ -116,7 +116,7 @@ def _fit_with_decisions(
     from calirare.review.refit import fit_from_store
     from calirare.review.versions import Base, install
 
-    with share_done("Fitting") as step:
+    with share_done("Fitting", lines=False) as step:
         fitted, labelled, used = fit_from_store(classifier, graph, split, decisions, network=network, progress=step)
     with console.working("Saving"):
         install(fitted, labelled, Base(graph.y, split), out)

@@ -11,10 +11,10 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 
 
 @contextmanager
-def share_done(description: str) -> Iterator[Callable[[float, str], None]]:
+def share_done(description: str, *, lines: bool = True) -> Iterator[Callable[[float, str], None]]:
     """A bar on stderr with the time left; gives the function to call with the share done and what was done last.
 
-    Into a file or a pipe it writes one line for every tenth of the work instead.
+    Into a file or a pipe it writes one line for every tenth of the work instead, or none without `lines`.
     """
     moving = sys.stderr.isatty()
     bar = Progress(
@@ -36,7 +36,7 @@ def share_done(description: str) -> Iterator[Callable[[float, str], None]]:
         def step(share: float, last: str) -> None:
             nonlocal tenth
             bar.update(task, completed=share, last=last)
-            if not moving and int(share * 10) > tenth:
+            if lines and not moving and int(share * 10) > tenth:
                 tenth = int(share * 10)
                 sys.stderr.write(f"{description}: {tenth}0%\n")
 

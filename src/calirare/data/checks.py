@@ -15,7 +15,10 @@ def is_number(value: Any) -> bool:
     >>> is_number(0.5), is_number(float("inf")), is_number(True), is_number("1")
     (True, False, False, False)
     """
-    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+    try:
+        return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return False
 
 
 def check_count(value: Any, name: str, least: int = 1, most: int | None = None) -> int:

@@ -41,7 +41,7 @@ from calirare.uncertainty.intervals import CalibrationDraws, calibration_draws
 from calirare.uncertainty.jackknife import (
     Intervals,
 )
-from calirare.uncertainty.skill import WITHOUT_SKILL, no_skill
+from calirare.uncertainty.skill import no_skill
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,9 +174,10 @@ class RareCategoryClassifier(LeftOutAnswers, ClassifierMixin, BaseEstimator):
         if calibrator is not None and method.evidence == "left_out":
             left_out = self._cross_fitted(trained.detector, trained.labels, shares)
             rare = graph.rare_class
-            if not no_skill(left_out[:, rare], trained.labels.y == rare).shown:
-                calibrator.draw_to(shares, WITHOUT_SKILL)
-                left_out = shares + WITHOUT_SKILL * (left_out - shares)
+            keep = no_skill(left_out[:, rare], trained.labels.y == rare).keep
+            if keep < 1:
+                calibrator.draw_to(shares, keep)
+                left_out = shares + keep * (left_out - shares)
         self._inputs_of: tuple[RareGraph, DetectorInputs] | None = (graph, trained.inputs)
         self._state: FittedState | None = FittedState(
             class_names=graph.class_names,

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from calirare.data.checks import is_number
 from calirare.decisions.costs import ACTIONS, Costs
 from calirare.errors import InputError
 from calirare.review.book import STATES
@@ -175,6 +176,6 @@ def _parse_test(rule: dict[str, Any]) -> tuple[str, float, float] | None:
 def _number(value: Any, default: float) -> float:
     if value is None:
         return default
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
+    if not is_number(value):
         raise InputError(f"a number is needed; got {str(value)[:50]!r}.")
     return float(value)

@@ -26,6 +26,7 @@ LEVEL = 0.05
 """Evidence that luck alone would give more often than this is no evidence."""
 WITHOUT_SKILL = 0.25
 """How much of what a model says against the base rate is kept where it has shown no skill."""
+_AS_GOOD_AS_LUCK = 0.5
 _FEWEST_RARE = 3
 """Fewer cannot show anything: without one of two labels, one is left to learn from."""
 
@@ -50,6 +51,17 @@ class Skill:
     def shown(self) -> bool:
         """Whether the model is shown to know more than the base rate."""
         return self.luck < LEVEL
+
+    @property
+    def keep(self) -> float:
+        """How much of what the model says against the base rate to keep: all of it where skill is shown, a quarter
+        where luck does as well half of the time, and between them in proportion.
+
+        >>> Skill(0.9, 0.01, 20, 80).keep, Skill(0.5, 0.5, 20, 80).keep, round(Skill(0.6, 0.275, 20, 80).keep, 3)
+        (1.0, 0.25, 0.625)
+        """
+        doubt = (self.luck - LEVEL) / (_AS_GOOD_AS_LUCK - LEVEL)
+        return float(np.clip(1 - (1 - WITHOUT_SKILL) * doubt, WITHOUT_SKILL, 1.0))
 
     def sentence(self, rare: str) -> str:
         """What to say first, empty where there is nothing to warn of.

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from interval_coverage import calibrated, draws_of, truth
 
-from calirare.uncertainty.skill import drawn_to_base_rate, no_skill
+from calirare.uncertainty.skill import no_skill
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def main() -> None:
             others, rare = np.setdiff1d(known, nodes), is_rare[nodes]
             own, p = calibrated(arrays[f"{key}/left_out"], rare, arrays[f"{key}/logits"][others])
             found, base, mean = no_skill(own, rare), rare.mean(), draws_of(own, rare).mean(p)
-            drawn = mean if found.shown else drawn_to_base_rate(mean, base)
+            drawn = base + found.keep * (mean - base)
             away = [np.abs(values - base).mean() for values in (p, mean, drawn)]
             rows[graph, count].append([found.roc_auc, not found.shown, *away])
         for (graph, count), table in rows.items():

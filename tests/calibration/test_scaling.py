@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
@@ -179,3 +180,15 @@ def test_a_newton_step_that_goes_too_far_is_shortened():
     best = minimize(loss, np.zeros(3), method="Nelder-Mead", options={"maxfev": 20_000, "xatol": 1e-8, "fatol": 1e-16})
     assert loss(found) <= best.fun + 1e-12
     np.testing.assert_allclose(found, best.x, rtol=0.01)
+
+
+def test_drawing_to_the_base_rate_keeps_order_and_the_same_answer_for_one_class():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    logits = np.stack([np.zeros(200), y + rng.normal(size=200)], axis=1)
+    plain = PlattScaling().fit(logits, y)
+    before, shares = plain.predict_proba(logits), np.array([0.6, 0.4])
+    after = plain.draw_to(shares, 0.25).predict_proba(logits)
+    np.testing.assert_allclose(after, shares + 0.25 * (before - shares))
+    one = plain.predict_class(torch.from_numpy(logits)[:, None], 1)[:, 0]
+    np.testing.assert_allclose(one.numpy(), after[:, 1])

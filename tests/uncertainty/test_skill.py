@@ -8,7 +8,7 @@ from scipy.stats import mannwhitneyu
 from sklearn.metrics import roc_auc_score
 
 from calirare.errors import InputError, LabelError
-from calirare.uncertainty.skill import LEVEL, Skill, drawn_to_base_rate, few_labels, no_skill
+from calirare.uncertainty.skill import LEVEL, Skill, few_labels, no_skill
 
 
 def scores(rng, num_rare, num_others, lift):
@@ -61,11 +61,10 @@ def test_constant_scores_show_nothing():
     assert not no_skill(np.full(50, 0.1), np.arange(50) < 5).shown
 
 
-def test_drawing_to_the_base_rate_keeps_order_and_mean():
-    p = np.random.default_rng(3).beta(1, 9, 1000)
-    drawn = drawn_to_base_rate(p, float(p.mean()))
-    assert drawn.mean() == pytest.approx(p.mean()) and (np.argsort(drawn) == np.argsort(p)).all()
-    assert np.abs(drawn - p.mean()).mean() == pytest.approx(0.25 * np.abs(p - p.mean()).mean())
+def test_what_is_kept_falls_with_luck_from_all_to_a_quarter():
+    kept = [Skill(0.7, luck, 20, 180).keep for luck in (0.0, LEVEL, 0.2, 0.4, 0.5, 1.0)]
+    assert kept[:2] == [1.0, 1.0] and kept[-2:] == [0.25, 0.25]
+    assert kept == sorted(kept, reverse=True) and kept[2] > kept[3]
 
 
 def test_nonsense_is_refused():

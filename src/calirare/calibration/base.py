@@ -86,14 +86,15 @@ class Calibrator(BaseEstimator):
             found = self._predict_on_graph(logits, self._graph(graph, len(logits)))
         else:
             found = self._predict(logits)
-        return self._drawn(self._check_output(found, logits.shape))
+        return self.drawn(self._check_output(found, logits.shape))
 
     def draw_to(self, shares: np.ndarray, keep: float) -> Self:
         """From now on say shares + keep · (P - shares): for a detector that has shown no skill."""
         self.base_, self.keep_ = np.asarray(shares, dtype=np.float64), float(keep)
         return self
 
-    def _drawn(self, probabilities: np.ndarray) -> np.ndarray:
+    def drawn(self, probabilities: np.ndarray) -> np.ndarray:
+        """Probabilities `(n, C)` as `draw_to` wants them; unchanged where nothing is drawn."""
         if self.keep_ == 1.0:
             return probabilities
         return np.asarray(self.base_ + self.keep_ * (probabilities - self.base_))
@@ -123,7 +124,7 @@ class Calibrator(BaseEstimator):
         """P(class) `(N, m)` for each of m models' logits `(N, m, C)`, on their device."""
         columns = logits.double().cpu().numpy().swapaxes(0, 1)
         found = [self.predict_proba(column, graph=graph)[:, of_class] for column in columns]
-        return torch.from_numpy(np.column_stack(found)).to(logits)  # drawn already
+        return torch.from_numpy(np.column_stack(found)).to(logits)
 
     def _graph(self, graph: GraphInputs | None, num_rows: int) -> GraphInputs:
         if graph is None:

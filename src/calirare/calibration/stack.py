@@ -107,7 +107,7 @@ class StackScaling(Calibrator):
         return np.asarray(np.einsum("k,nkc->nc", self.weights_, self._common(table)) + self.shift_)
 
     def predict_proba(self, logits: np.ndarray, *, graph: GraphInputs | None = None) -> np.ndarray:
-        return self._drawn(np.asarray(softmax(self.scores(logits), axis=1)))
+        return self.drawn(np.asarray(softmax(self.scores(logits), axis=1)))
 
     def predict_class(self, logits: Tensor, of_class: int, *, graph: GraphInputs | None = None) -> Tensor:
         """P(class) `(N, m)` for each of m left-out models' logits `(N, m, K, C)`."""

@@ -176,8 +176,7 @@ class RareCategoryClassifier(LeftOutAnswers, ClassifierMixin, BaseEstimator):
             rare = graph.rare_class
             keep = no_skill(left_out[:, rare], trained.labels.y == rare).keep
             if keep < 1:
-                calibrator.draw_to(shares, keep)
-                left_out = shares + keep * (left_out - shares)
+                left_out = calibrator.draw_to(shares, keep).drawn(left_out)
         self._inputs_of: tuple[RareGraph, DetectorInputs] | None = (graph, trained.inputs)
         self._state: FittedState | None = FittedState(
             class_names=graph.class_names,

@@ -129,14 +129,3 @@ def no_skill(left_out_probability: Any, y_rare: Any) -> Skill:
     deviation = np.sqrt((num_rare + num_others + 1) / (6 * num_rare * num_others))
     luck = float(ndtr(-(auc - 0.5) / deviation)) if num_rare >= _FEWEST_RARE else 1.0
     return Skill(auc, luck, num_rare, num_others)
-
-
-def drawn_to_base_rate(probability: Any, rare_share: float, keep: float = WITHOUT_SKILL) -> np.ndarray:
-    """Probabilities of a model that has shown no skill: a quarter of what it says against the base rate is kept.
-
-    The order of the nodes stays, for choosing what to label next, and so does the mean.
-
-    >>> drawn_to_base_rate([0.02, 0.1, 0.5], 0.1)
-    array([0.08, 0.1 , 0.2 ])
-    """
-    return np.asarray(rare_share + keep * (np.asarray(probability, dtype=np.float64) - rare_share))

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 from torch import nn
 
 from calirare.data.inputs import GraphInputs
@@ -117,9 +116,3 @@ def train_network(
         rest = come_to_rest(task)
         history.rest_steps, history.slope = rest.steps, rest.slope
     return history
-
-
-def base_rate_loss(y: np.ndarray, num_classes: int) -> float:
-    """The negative log-likelihood of labels under their own shares: what a detector must beat."""
-    shares = np.bincount(y, minlength=num_classes) / len(y)
-    return float(-(shares[shares > 0] * np.log(shares[shares > 0])).sum())

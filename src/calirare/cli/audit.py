@@ -29,14 +29,14 @@ def audit(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Look for columns that give the label away, columns that say nothing, and labels too few or at odds."""
-    from calirare.data.tables.audit import audit_graph
+    """Look for columns that give the label away or say nothing, labels too few or at odds, and whether edges help."""
     from calirare.data.tables.describe import describe_schema
+    from calirare.evaluation.graph_value import audit_with_graph
 
     with console.working("Reading the tables"):
         graph = tables.read(label=label, rare=rare, types=parse_types(types))
     with console.working("Looking"):
-        found = audit_graph(graph)
+        found = audit_with_graph(graph)
     columns = describe_schema(graph.schema or {"columns": []})
     if as_json:
         console.show_json(

@@ -129,8 +129,11 @@ def _show(
     from calirare.cli.audit import show_audit
     from calirare.data.tables.audit import audit_graph
     from calirare.data.tables.describe import describe_schema
+    from calirare.evaluation.graph_value import audit_with_graph
 
-    audit = audit_graph(graph)
+    with console.working("Looking whether the edges help"):
+        cheap = graph.num_nodes + graph.num_edges <= _CHEAP
+        audit = audit_with_graph(graph) if cheap else audit_graph(graph)
     columns = describe_schema(graph.schema or {"columns": []})
     facts: dict[str, Any] = {
         "nodes": graph.num_nodes,
@@ -157,6 +160,8 @@ def _show(
     console.show(f"Model: {out}\nNext:  calirare score {out} NODES EDGES --out scores.parquet")
 
 
+_CHEAP = 1_000_000
+"""Nodes and edges up to which a fit also tells whether the edges help; `calirare audit` always does."""
 _ROWS = {
     "duplicates": "rows that repeat an edge",
     "self_loops": "rows from a node to itself",

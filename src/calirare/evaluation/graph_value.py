@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calirare.data.graph import RareGraph, Split
-from calirare.data.tables.audit import Finding
+from calirare.data.tables.audit import Audit, audit_graph
+from calirare.data.tables.finding import Finding
 from calirare.errors import CalirareError
 from calirare.estimator.classifier import RareCategoryClassifier
 
@@ -82,6 +83,12 @@ def graph_value(graph: RareGraph, seed: int = 0) -> GraphValue | None:
     return GraphValue(
         float(losses[0].mean()), float(losses[1].mean()), float(differ.mean()), error, nodes.size, int(rare.sum())
     )
+
+
+def audit_with_graph(graph: RareGraph, seed: int = 0) -> Audit:
+    """The audit of a graph, and whether its edges help."""
+    found, value = audit_graph(graph), graph_value(graph, seed)
+    return found if value is None else Audit.of([*found.findings, value.finding()])
 
 
 def _some_labels(graph: RareGraph, seed: int) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 
 import calirare
 from calirare.data.graph import RareGraph
-from calirare.data.tables.audit import Finding, audit_graph
+from calirare.data.tables.finding import Finding
 from calirare.data.tables.describe import describe_schema
 from calirare.decisions.costs import Costs
 from calirare.decisions.triage import Triage, read_nodes, triage, wording_of
@@ -20,6 +20,7 @@ from calirare.decisions.wording import Wording
 from calirare.errors import InputError, NotFittedError
 from calirare.estimator.methods import get_method
 from calirare.evaluation import Evaluation, evaluate
+from calirare.evaluation.graph_value import audit_with_graph
 from calirare.evaluation.members import Member, judge_members, left_out_loss
 from calirare.plots import cost_curve
 from calirare.plots.tables import Frame
@@ -116,7 +117,7 @@ def gather(
         data=_data(clf, graph, rare),
         columns=describe_schema(graph.schema)[:_MOST_COLUMNS] if graph.schema else [],
         num_columns=len(describe_schema(graph.schema)) if graph.schema else 0,
-        audit=audit_graph(graph).findings[:_MOST_COLUMNS] if graph.schema else (),
+        audit=audit_with_graph(graph).findings[:_MOST_COLUMNS] if graph.schema else (),
         labels=_labels(clf, graph, evaluation),
         evaluation=evaluation,
         individual_error=_individual_error(clf, graph),

@@ -10,26 +10,25 @@ The rules, in one place:
   with at least `ENOUGH` labels of both classes.
 * **near-constant**: one value for all but `CONSTANT` of the nodes. **duplicate**: correlated by more than `SAME` with an
   earlier column.
+* **leak by an edge column**: `calirare.data.tables.audit_edges`.
 * **contradiction**: nodes with equal attributes and different labels, if more than `AT_ODDS` of the labelled nodes are
   such; where all columns are words or few numbers, that is usual and not said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Self
 
 import numpy as np
 from scipy.stats import rankdata
 
 from calirare.data.graph import RareGraph
 from calirare.data.tables.audit_columns import AuditColumn, audit_columns
+from calirare.data.tables.audit_edges import audit_edges
+from calirare.data.tables.finding import FEWEST, PURE, Finding, gives_away
 
-Severity = Literal["leak", "warning", "note"]
-
-PURE = 0.98
-FEWEST = 10
 PERFECT = 0.99
 ENOUGH = 20
 CONSTANT = 0.001
@@ -37,23 +36,6 @@ SAME = 0.9999
 AT_ODDS = 0.01
 MOST_COMPARED = 500
 """Columns that are compared with each other; wider tables are compared up to here."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing to know before a fit.
-
-    Args:
-        kind: `"leak"`, `"constant"`, `"duplicate"`, `"identifier"`, `"contradiction"` or `"labels"`.
-        column: The column in question; empty where it is none.
-        words: What was found and what to do, in a sentence or two.
-        severity: `"leak"` (it will look good and be worth nothing), `"warning"` or `"note"`.
-    """
-
-    kind: str
-    column: str
-    words: str
-    severity: Severity
 
 
 @dataclass(frozen=True)
@@ -70,6 +52,12 @@ class Audit:
     def to_json(self) -> list[dict[str, str]]:
         """Plain data."""
         return [asdict(finding) for finding in self.findings]
+
+    @classmethod
+    def of(cls, findings: Iterable[Finding]) -> Self:
+        """In the order of their weight."""
+        order = {"leak": 0, "warning": 1, "note": 2}
+        return cls(tuple(sorted(findings, key=lambda finding: order[finding.severity])))
 
 
 def audit_tables(nodes: Any, edges: Any, **options: Any) -> Audit:
@@ -98,8 +86,8 @@ def audit_graph(graph: RareGraph) -> Audit:
     found += _duplicates(columns)
     found += _identifiers(graph)
     found += _contradictions(graph, known, rare)
-    order = {"leak": 0, "warning": 1, "note": 2}
-    return Audit(tuple(sorted(found, key=lambda finding: order[finding.severity])))
+    found += audit_edges(graph)
+    return Audit.of(found)
 
 
 def _labels(graph: RareGraph, rare: np.ndarray) -> Iterator[Finding]:
@@ -114,8 +102,12 @@ def _labels(graph: RareGraph, rare: np.ndarray) -> Iterator[Finding]:
             "rate, and 90% sets need nine of each class. Label more before you rely on it.",
             "warning",
         )  # fmt: skip
-    elif count < 30:
-        words = f"{count} labels are {name!r}: enough to rank nodes, and every measure of quality will be uncertain."
+    else:
+        few = ": enough to rank nodes, and every measure of quality will be uncertain" if count < 30 else ""
+        words = (
+            f"{count:,} labels are {name!r}{few}. They tell the recall of a model to ± {98 / np.sqrt(count):.0f} points at "
+            f"most, and allow sets of up to {1 - 1 / (count + 1):.1%} coverage."
+        )
         yield Finding("labels", "", words, "note")
     if others < 10:
         yield Finding("labels", "", f"Only {others} labels are not {name!r}; label some nodes that are not.", "warning")
@@ -136,7 +128,7 @@ def _leak_by_presence(column: AuditColumn, known: np.ndarray, rare: np.ndarray) 
             continue
         special = ~usual[known]
         hits = int((special & rare).sum())
-        if hits >= FEWEST and hits >= PURE * special.sum() and hits > 2 * rare.mean() * special.sum():
+        if gives_away(special, rare):
             return (
                 f"{words} for {int(special.sum()):,} labelled nodes, {hits:,} of them rare: it was known only after the "
                 "label. Leave it out (--type COLUMN=ignore) unless it is there before."

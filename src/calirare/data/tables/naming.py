@@ -26,14 +26,14 @@ _END_NAMES = (
 _AFFIXES = ("", "id", "nodeid", "node", "account", "accountid", "user", "userid", "customer", "acct", "acctid")
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Lower case, letters and digits alone: `sourceNodeId`, `source_node_id` and `Source Node ID` are one name."""
     return re.sub(r"[\W_]+", "", name.lower())
 
 
 def guess_id(columns: Sequence[str]) -> str:
     """The id column by its usual names, else the first."""
-    plain = {_plain(name): name for name in reversed(columns)}
+    plain = {plain_name(name): name for name in reversed(columns)}
     return next((plain[usual] for usual in _ID_NAMES if usual in plain), columns[0])
 
 
@@ -43,7 +43,7 @@ def guess_ends(columns: Sequence[str]) -> tuple[str, str] | None:
     >>> guess_ends(["time", "targetNodeId", "sourceNodeId"]), guess_ends(["from_account", "to_account", "x"])
     (('sourceNodeId', 'targetNodeId'), ('from_account', 'to_account'))
     """
-    plain = {_plain(name): name for name in reversed(columns)}
+    plain = {plain_name(name): name for name in reversed(columns)}
     for one, other in _END_NAMES:
         for affix in _AFFIXES:
             for first, second in ((one + affix, other + affix), (affix + one, affix + other)):

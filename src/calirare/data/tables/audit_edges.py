@@ -1,0 +1,69 @@
+"""Columns of the edges that give the label of a node away: a transfer that is marked as an alert, say.
+
+The rule is that of the nodes' columns. Where most edges share one value of a column (or have none), a node is special if
+one of its edges has another; if of the special labelled nodes nearly all are rare, the column was filled in after the
+fact. Outgoing edges, incoming edges and both are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from calirare.data.edge_table import EdgeColumn, EdgeTable
+from calirare.data.graph import RareGraph
+from calirare.data.tables.finding import Finding, gives_away
+from calirare.data.tables.naming import plain_name
+
+
+def audit_edges(graph: RareGraph) -> Iterator[Finding]:
+    """What the columns of the edges say too well, or are called too much like the label."""
+    if graph.edges is None or not graph.known.size:
+        return
+    label = ((graph.schema or {}).get("label") or {}).get("column")
+    for column in graph.edges.columns:
+        said = _leak(graph, graph.edges, column)
+        if said:
+            yield Finding("leak", column.name, said, "leak")
+        elif label is not None and plain_name(column.name) == plain_name(label):
+            words = (
+                f"a column of the edges has the name of the label. If it is known only after the label, leave it out "
+                f"(--type {column.name}=ignore)."
+            )
+            yield Finding("leak", column.name, words, "warning")
+
+
+def _leak(graph: RareGraph, edges: EdgeTable, column: EdgeColumn) -> str:
+    unusual, words = _unusual(column)
+    if unusual is None:
+        return ""
+    known, rare = graph.known, graph.y[graph.known] == graph.rare_class
+    for ends, which in ((edges.source, "start"), (edges.target, "end"), (None, "start or end")):
+        special = np.zeros(graph.num_nodes, dtype=bool)
+        for one in (edges.source, edges.target) if ends is None else (ends,):
+            special[one[unusual]] = True
+        mine = special[known]
+        if gives_away(mine, rare):
+            return (
+                f"edges where it is {words} {which} at {int(mine.sum()):,} labelled nodes, {int((mine & rare).sum()):,} of "
+                f"them rare: it was known only after the label. Leave it out (--type {column.name}=ignore) unless it is "
+                "there before."
+            )
+    return ""
+
+
+def _unusual(column: EdgeColumn) -> tuple[np.ndarray | None, str]:
+    """Edges that have another value than most, and which value most have; None where no value is that common."""
+    values = column.values
+    missing = values < 0 if column.kind == "category" else np.isnan(values)
+    if 2 * missing.sum() >= values.size:
+        return ~missing, "filled"
+    if column.kind == "time":
+        return None, ""
+    # A value that half of the edges have is their median; only a category needs counting.
+    usual = np.bincount(values[~missing]).argmax() if column.kind == "category" else np.median(values[~missing])
+    if 2 * (values == usual).sum() < values.size:
+        return None, ""
+    name = column.categories[int(usual)] if column.kind == "category" else f"{usual:.6g}"
+    return (values != usual) & ~missing, f"other than {name}"

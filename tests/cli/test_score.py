@@ -125,6 +125,7 @@ def test_shifted_tables_are_said_and_strict_refuses_them(model, tables, tmp_path
     assert (tmp_path / "s.csv").exists()
     shift = json.loads(run(app, [*words, "--out", str(tmp_path / "s.csv"), "--json"]).stdout)["shift"]
     assert shift["matters"] and shift["columns"][0]["column"] == "balance_log10"
+    assert "scores" in [one["table"] for one in shift["columns"]]  # ten times the accounts would be alerted
     answer = run(app, [*words, "--out", str(tmp_path / "strict.csv"), "--strict"])
     assert answer.exit_code == 3 and answer.stderr.count("\n") == 1 and "balance_log10" in answer.stderr
     assert not (tmp_path / "strict.csv").exists()

@@ -10,7 +10,7 @@ import typer
 from calirare.cli import console
 from calirare.cli.options import Address, AsJson, Backend, Coverage, Model
 from calirare.cli.progress import share_done
-from calirare.cli.shifts import Strict, check_shifts, show_shifts
+from calirare.cli.shifts import Strict, check_scores, check_shifts, show_shifts
 from calirare.cli.table_options import Tables, tabled
 from calirare.errors import InputError
 
@@ -41,7 +41,7 @@ def score(
     the coverage does not rule out. Parquet tables may be folders of shards, or patterns in quotes. Those, and tables of
     more than 20 million edges, are scored in parts, with the same result.
 
-    Tables are compared with those of the fit, and what has shifted is said; in parts they are not.
+    Tables and scores are compared with those of the fit, and what has shifted is said; in parts they are not.
     """
     from calirare.data.tables.export import check_export_path
     from calirare.estimator.classifier import load
@@ -87,6 +87,7 @@ def _score_at_once(
         shifts = check_shifts(graph, strict)
     with console.working("Scoring"):
         table = score_table(classifier, graph, **settings)
+        shifts = check_scores(classifier, table["probability"], shifts, strict)
         write_table(table, out)
     order = table["probability"].argsort(kind="stable")[::-1][:10]
     top = {name: values[order] for name, values in table.items()}

@@ -9,8 +9,11 @@ import typer
 from calirare.cli import console
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from calirare.data.graph import RareGraph
     from calirare.data.tables.shift import Shifts
+    from calirare.estimator.classifier import RareCategoryClassifier
 
 SHIFTED = 3
 """Exit code where `--strict` refuses tables that have shifted."""
@@ -23,7 +26,17 @@ def check_shifts(graph: RareGraph, strict: bool) -> Shifts:
     """The shifts of new tables; with `strict` the program ends where one is large, before anything is written."""
     from calirare.data.tables.shift import compare_with_fit
 
-    shifts = compare_with_fit(graph)
+    return _refuse_large(compare_with_fit(graph), strict)
+
+
+def check_scores(
+    classifier: RareCategoryClassifier, probability: np.ndarray, shifts: Shifts, strict: bool
+) -> Shifts:
+    """The same, with the scores among what is compared."""
+    return _refuse_large(shifts.and_scores(probability, classifier.state_.scores), strict)
+
+
+def _refuse_large(shifts: Shifts, strict: bool) -> Shifts:
     if strict and shifts.matters:
         first = shifts.found[0]
         console.fail(f"the tables have shifted since the fit; {first.table}, column {first.column!r}: {first.words}")

@@ -9,7 +9,7 @@ import typer
 
 from calirare.cli import console
 from calirare.cli.options import AsJson, Budget, Coverage, Model, priced_by_column
-from calirare.cli.shifts import Strict, check_shifts, show_shifts
+from calirare.cli.shifts import Strict, check_scores, check_shifts, show_shifts
 from calirare.cli.table_options import Tables, tabled
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def triage(
             budget=budget,
             coverage=coverage,
         )
+        everybody = classifier.predict_proba(graph)[graph.scored, classifier.rare_class_]  # the queue leaves some out
+        shifts = check_scores(classifier, everybody, shifts, strict)
         write_table(queue.frame(), out)
     if as_json:
         groups = queue.groups_frame()

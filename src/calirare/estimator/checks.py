@@ -12,6 +12,7 @@ from calirare.calibration.base import Calibrator
 from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import GraphInputs
+from calirare.data.tables.profile import check_profile
 from calirare.detectors.base import Detector, LabelledNodes
 from calirare.detectors.stack import Stack
 from calirare.errors import ModelFormatError
@@ -37,6 +38,8 @@ def check_header(header: dict[str, Any]) -> None:
     features = header["feature_names"]
     need(features is None or _texts(features) and len(features) == width, "feature_names must name every feature")
     need(header["schema"] is None or isinstance(header["schema"], dict), "schema must be an object")
+    scores = header.get("scores")
+    need(scores is None or check_profile({"nodes": scores, "edges": {}}), "scores must be profiles of the fit's scores")
     shares = np.asarray(header["shares"], dtype=np.float64)
     need(shares.shape == (len(names),) and bool(np.isfinite(shares).all()), "shares must hold a number for each class")
     arguments = header["arguments"]

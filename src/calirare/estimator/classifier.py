@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,6 +31,7 @@ from calirare.estimator.evidence import gather_evidence
 from calirare.estimator.labels import ReadLabels
 from calirare.estimator.left_out import LeftOutAnswers, as_they_come
 from calirare.estimator.methods import Method, get_method
+from calirare.estimator.score_profile import profile_scores
 from calirare.estimator.specs import describe_detector, rebuild_detector
 from calirare.estimator.state import FittedState, from_record, make_calibrator, to_record
 from calirare.features.copies import find_copies
@@ -429,7 +430,8 @@ class RareCategoryClassifier(LeftOutAnswers, ClassifierMixin, BaseEstimator):
         """
         self.predict_left_out()
         arguments = self.get_params(deep=False) | {"detector": describe_detector(self.detector)}
-        write_folder(path, to_record(self.state_, arguments), graph)
+        scores = self.state_.scores if graph is None else profile_scores(self, graph)
+        write_folder(path, to_record(replace(self.state_, scores=scores), arguments), graph)
 
     # Inside
 

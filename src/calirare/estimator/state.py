@@ -36,6 +36,7 @@ class FittedState:
         labels: The labels that trained the detector.
         left_out: `(n, C)` calibrated probabilities of the labelled nodes without their labels.
         split: As given to `fit`, or None.
+        scores: Profiles of the scores of the fit, or None where the model was not saved with its graph.
     """
 
     class_names: tuple[str, ...]
@@ -50,6 +51,7 @@ class FittedState:
     labels: LabelledNodes
     left_out: np.ndarray
     split: Split | None
+    scores: dict[str, Any] | None = None
 
 
 def make_calibrator(method: str, detector: Detector) -> Calibrator | None:
@@ -70,6 +72,7 @@ def to_record(state: FittedState, arguments: dict[str, Any]) -> Record:
         "feature_names": None if state.feature_names is None else list(state.feature_names),
         "schema": state.schema,
         "shares": state.shares.tolist(),
+        "scores": state.scores,
     }
     record = Record(header, {})
     record.put("detector", state.detector.state())
@@ -117,4 +120,5 @@ def from_record(record: Record, method: str, detector: Any) -> FittedState:
         labels=labels,
         left_out=left_out,
         split=None if split is None else Split(**split),
+        scores=header.get("scores"),
     )

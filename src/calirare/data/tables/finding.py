@@ -37,4 +37,4 @@ def gives_away(special: np.ndarray, rare: np.ndarray) -> bool:
     (True, False)
     """
     hits, size = int((special & rare).sum()), int(special.sum())
-    return hits >= FEWEST and hits >= PURE * size and hits > 2 * rare.mean() * size
+    return hits >= FEWEST and hits >= PURE * size and bool(hits > 2 * rare.mean() * size)

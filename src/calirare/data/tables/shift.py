@@ -1,4 +1,4 @@
-"""How far new tables have shifted since the fit, column by column.
+"""How far new tables have shifted since the fit, column by column, and the scores that come of them.
 
 The measure is the population stability index of the shares p (fit) and q (now) over the deciles of the fit, or over the
 categories,
@@ -11,7 +11,9 @@ B - 1 degrees of freedom, so c = χ²₀.₉₉₉(B - 1) · (1/n + 1/m) is what
     large      PSI - c > 0.25, or more than a tenth of the values outside the range of the fit, or of gaps more than then
     moderate   PSI - c > 0.10, or a hundredth outside the range, and at least five values
 
-Times are not compared: a later table is later.
+Times are not compared: a later table is later. Scores are compared by their PSI alone, with two profiles of the fit: all
+nodes as they are scored, and labelled ones by what was said of them left out. A model knows its own labels better than
+those of a new table, so the nearer of the two counts.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from calirare.data.graph import RareGraph
-from calirare.data.tables.profile import profile_tables
+from calirare.data.tables.profile import of_numbers, profile_tables
 
 LARGE, MODERATE = 0.25, 0.10
 MANY_OUTSIDE, SOME_OUTSIDE = 0.10, 0.01
@@ -37,7 +39,7 @@ class Shift:
     """One column that is not as it was.
 
     Args:
-        table: "nodes" or "edges".
+        table: "nodes", "edges" or "scores".
         column: Its name.
         psi: Population stability index.
         severity: `"large"` or `"moderate"`.
@@ -62,6 +64,15 @@ class Shifts:
     def matters(self) -> bool:
         """Whether one of them is large: then scores of these tables should not be trusted unseen."""
         return any(shift.severity == "large" for shift in self.found)
+
+    def and_scores(self, probability: np.ndarray, seen: Mapping[str, Any] | None) -> Shifts:
+        """With the scores among what was compared, where the model knows those of its fit."""
+        if not seen or not probability.size:
+            return self
+        score = compare_scores(probability, seen)
+        # Behind the columns of the same severity: they are the cause.
+        found = sorted([*self.found, *([] if score is None else [score])], key=lambda one: one.severity != "large")
+        return Shifts(tuple(found), self.compared + 1)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -94,6 +105,36 @@ def compare_with_fit(graph: RareGraph) -> Shifts:
     found += _gaps(schema, gaps, graph.num_nodes, seen)
     found.sort(key=lambda one: (one.severity != "large", -one.psi))
     return Shifts(tuple(found), len(seen["nodes"]) + len(seen["edges"]))
+
+
+def compare_scores(probability: np.ndarray, seen: Mapping[str, Any]) -> Shift | None:
+    """How far the scores lie from those of the fit; None where chance would explain it.
+
+    Args:
+        probability: `(N,)` P(rare) of the nodes that are scored now.
+        seen: Profiles of the scores of the fit (`calirare.estimator.score_profile`).
+
+    >>> rng = np.random.default_rng(0)
+    >>> seen = {"scored": {**of_numbers(rng.beta(1, 9, 2_000)), "mean": 0.1}}
+    >>> compare_scores(rng.beta(1, 9, 500), seen)
+    >>> compare_scores(np.ones(500), seen).words
+    'P(rare) is 10.0% on average at fit, 100.0% now; the tenth that scored highest at fit scored 0.226 or more, as 100% do now.'
+    """
+    nearest = None
+    for then in seen.values():
+        now = of_numbers(probability, then)
+        psi, excess = stability_index(np.array(then["shares"]), np.array(now["shares"]), then["count"], now["count"])
+        if nearest is None or excess < nearest[1]:
+            nearest = psi, excess, then, now
+    if nearest is None or nearest[1] <= MODERATE:
+        return None
+    psi, excess, then, now = nearest
+    words = f"P(rare) is {then['mean']:.1%} on average at fit, {probability.mean():.1%} now"
+    if then["cuts"]:
+        words += (
+            f"; the tenth that scored highest at fit scored {then['cuts'][-1]:.3g} or more, as {now['shares'][-1]:.0%} do now"
+        )
+    return Shift("scores", "probability", psi, "large" if excess > LARGE else "moderate", words + ".")
 
 
 def stability_index(then: np.ndarray, now: np.ndarray, n: int, m: int) -> tuple[float, float]:

@@ -29,9 +29,7 @@ def check_shifts(graph: RareGraph, strict: bool) -> Shifts:
     return _refuse_large(compare_with_fit(graph), strict)
 
 
-def check_scores(
-    classifier: RareCategoryClassifier, probability: np.ndarray, shifts: Shifts, strict: bool
-) -> Shifts:
+def check_scores(classifier: RareCategoryClassifier, probability: np.ndarray, shifts: Shifts, strict: bool) -> Shifts:
     """The same, with the scores among what is compared."""
     return _refuse_large(shifts.and_scores(probability, classifier.state_.scores), strict)
 

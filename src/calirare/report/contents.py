@@ -12,8 +12,8 @@ import numpy as np
 
 import calirare
 from calirare.data.graph import RareGraph
-from calirare.data.tables.finding import Finding
 from calirare.data.tables.describe import describe_schema
+from calirare.data.tables.finding import Finding
 from calirare.decisions.costs import Costs
 from calirare.decisions.triage import Triage, read_nodes, triage, wording_of
 from calirare.decisions.wording import Wording

@@ -27,7 +27,7 @@ from scipy.stats import rankdata
 from calirare.data.graph import RareGraph
 from calirare.data.tables.audit_columns import AuditColumn, audit_columns
 from calirare.data.tables.audit_edges import audit_edges
-from calirare.data.tables.finding import FEWEST, PURE, Finding, gives_away
+from calirare.data.tables.finding import PURE, Finding, gives_away
 
 PERFECT = 0.99
 ENOUGH = 20

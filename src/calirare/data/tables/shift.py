@@ -131,9 +131,7 @@ def compare_scores(probability: np.ndarray, seen: Mapping[str, Any]) -> Shift | 
     psi, excess, then, now = nearest
     words = f"P(rare) is {then['mean']:.1%} on average at fit, {probability.mean():.1%} now"
     if then["cuts"]:
-        words += (
-            f"; the tenth that scored highest at fit scored {then['cuts'][-1]:.3g} or more, as {now['shares'][-1]:.0%} do now"
-        )
+        words += f"; the tenth that scored highest at fit scored {then['cuts'][-1]:.3g} or more, as {now['shares'][-1]:.0%} do now"
     return Shift("scores", "probability", psi, "large" if excess > LARGE else "moderate", words + ".")
 
 

@@ -39,6 +39,7 @@ def demo(
     from calirare.data.tables.reading import read_tables
     from calirare.decisions.triage import triage
     from calirare.report import write_report
+    from calirare.report.card import write_card
     from calirare.scoring.table import score_table
 
     with console.working("Generating a transaction network"):
@@ -48,6 +49,7 @@ def demo(
     calibrated, plain = _fit(graph, seed)
     with console.working("Scoring"):
         calibrated.save(out / "model", graph)
+        write_card(out / "model", calibrated, graph)
         scores = score_table(calibrated, graph)
         for name in ("scores.parquet", "scores.csv"):
             write_table(scores, out / name)

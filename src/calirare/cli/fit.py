@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Device, Seed, folder
+from calirare.cli.options import AsJson, Device, Network, Seed, folder
 from calirare.cli.progress import share_done
 from calirare.cli.table_options import Tables, parse_types, tabled
 from calirare.errors import InputError
@@ -52,9 +52,7 @@ def fit(
         str | None,
         typer.Option(help="Reviewers' decisions as further labels: a model folder, an SQLite file or a database URL."),
     ] = None,
-    network: Annotated[
-        str, typer.Option(help="Name of the network whose decisions count, in a database that holds several.")
-    ] = "",
+    network: Network = "",
     seed: Seed = 0,
     device: Device = "auto",
     types: Annotated[
@@ -68,6 +66,7 @@ def fit(
     """Train and calibrate a model on your tables."""
     from calirare.data.splits import split_labels
     from calirare.estimator.classifier import RareCategoryClassifier
+    from calirare.report.card import write_card
 
     with console.working("Reading the tables"):
         graph = tables.read(label=label, rare=rare, types=parse_types(types))
@@ -90,6 +89,7 @@ def fit(
             classifier.fit(graph, split, progress=step)
         with console.working("Saving"):
             classifier.save(out, graph)
+            write_card(out, classifier, graph)
     _show(classifier, graph, out, as_json, used)
 
 

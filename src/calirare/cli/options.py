@@ -29,6 +29,7 @@ Coverage = Annotated[float, typer.Option(help="How often the intervals and sets 
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 IdColumn = Annotated[str | None, typer.Option("--id", help="Id column of the nodes; default: guessed.")]
 Model = Annotated[Path, typer.Argument(help="Folder that `calirare fit` wrote.", show_default=False)]
+Network = Annotated[str, typer.Option(help="Name of the network, where a database holds the decisions of several.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
 SourceColumn = Annotated[str | None, typer.Option("--source", help="Column of one end of the edges; default: guessed.")]
 TargetColumn = Annotated[str | None, typer.Option("--target", help="Column of the other end; default: guessed.")]

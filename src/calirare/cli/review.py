@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Model
+from calirare.cli.options import AsJson, Model, Network
 
 EXAMPLE = "Example: calirare review model --nodes nodes.csv --cost-miss amount --budget 50"
 
@@ -23,9 +23,7 @@ def review(
         str | None,
         typer.Option(help="Database of decisions: postgresql://… or sqlite:///…; default: decisions.sqlite in MODEL."),
     ] = None,
-    network: Annotated[
-        str, typer.Option(help="Name of this network, where one database holds the decisions of several.")
-    ] = "",
+    network: Network = "",
     host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs --token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0: a free one.")] = 8050,
     token: Annotated[

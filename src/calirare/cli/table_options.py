@@ -89,6 +89,14 @@ class Tables:
 
         return self.read(schema=check_reads_tables(classifier))
 
+    def read_like(self, schema: dict[str, Any]) -> RareGraph:
+        """The graph of the tables, learned anew, with each column in the part it had at fit unless said otherwise."""
+        from calirare.data.tables.reading import read_tables
+        from calirare.data.tables.relearn import arguments_of
+
+        said = {name: value for name, value in self.options.items() if value not in (None, False)}
+        return read_tables(self.nodes, self.edges, **{**arguments_of(schema), **said})
+
 
 def choose_tables(
     nodes: Path | None,

@@ -140,6 +140,23 @@ def model_version(path: str | Path) -> str:
     return str(entry["sha256"][:12])
 
 
+@dataclass(frozen=True)
+class Fingerprint:
+    """Which model, of which data: heads of the sha256 of its arrays and of its graph (None: it was not kept)."""
+
+    model: str
+    data: str | None
+    made_by: str
+
+
+def fingerprint_of(path: str | Path) -> Fingerprint:
+    """The fingerprint of the model in a folder; `made_by` is the version of calirare that wrote it."""
+    header = _read_header(Path(path))
+    graph = header.get("graph")
+    data = str(graph["sha256"])[:12] if isinstance(graph, dict) and "sha256" in graph else None
+    return Fingerprint(model_version(path), data, str(header.get("calirare")))
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file so that it is either whole or not there: temporary name, flush to disk, rename."""
     with write_atomically(path) as stream:

@@ -114,11 +114,11 @@ def gather(
         date=date or datetime.now(UTC),
         rare=rare,
         other=_other(wording),
-        data=_data(clf, graph, rare),
+        data=describe_data(clf, graph, rare),
         columns=describe_schema(graph.schema)[:_MOST_COLUMNS] if graph.schema else [],
         num_columns=len(describe_schema(graph.schema)) if graph.schema else 0,
         audit=audit_with_graph(graph).findings[:_MOST_COLUMNS] if graph.schema else (),
-        labels=_labels(clf, graph, evaluation),
+        labels=describe_labels(clf, graph, evaluation),
         evaluation=evaluation,
         individual_error=_individual_error(clf, graph),
         cost_curve=cost_curve.frame(
@@ -143,7 +143,8 @@ def _other(wording: Wording) -> str:
     return replace(wording, rare_class=rest[0]).rare if len(rest) == 1 else f"not {wording.rare}"
 
 
-def _data(clf: RareCategoryClassifier, graph: RareGraph, rare: str) -> dict[str, str]:
+def describe_data(clf: RareCategoryClassifier, graph: RareGraph, rare: str) -> dict[str, str]:
+    """What the graph holds, by name."""
     labels = graph.y[graph.known]
     degree = np.bincount(graph.edge_index[0], minlength=graph.num_nodes)
     num_rare = int((labels == graph.rare_class).sum())
@@ -181,7 +182,8 @@ def _flat(counts: Any, prefix: str = "") -> list[tuple[str, int]]:
     return found
 
 
-def _labels(clf: RareCategoryClassifier, graph: RareGraph, evaluation: Evaluation) -> dict[str, str]:
+def describe_labels(clf: RareCategoryClassifier, graph: RareGraph, evaluation: Evaluation) -> dict[str, str]:
+    """Which labels were read for what, by name."""
     method = get_method(clf.method)
     trains, calibrates = method.label_budget
     num_rare = int((clf.labelled_y_ == clf.rare_class_).sum())

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from calirare.decisions.costs import PRICES, Costs
-from calirare.errors import InputError
+from calirare.errors import CalirareError, InputError
 from calirare.evaluation import Evaluation
 from calirare.persistence.folder import model_version
 from calirare.review import versions
@@ -32,6 +32,10 @@ from calirare.review.team import Team
 from calirare.review.view import View
 
 logger = logging.getLogger(__name__)
+
+
+class WorseModelError(CalirareError):
+    """A refit gave a model that says less about the labels than the one in use."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +237,10 @@ class Desk:
         after = Snapshot("", clf, graph, before.base, Scores.of(clf, graph))
         report("Comparing the models", 0.9)
         change = compare_models(before, after, decided.nodes.size)
+        if change.likelihood.is_worse:
+            raise WorseModelError(
+                f"The new model is {change.likelihood.say()}; the old one stays. `calirare refit --force` lets it in."
+            )
         report("Writing the new model beside the old one", 0.95)
         with self._switching:  # from here on nothing asks for more than disk space, and that only before the switch
             after = replace(after, version=versions.install(clf, graph, before.base, self.model))

@@ -20,6 +20,7 @@ from calirare.errors import LabelError
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import get_method
+from calirare.evaluation.paired import PairedLikelihood, compare_likelihood
 from calirare.metrics import Summary
 from calirare.review.events import EventLog
 from calirare.review.network import check_network
@@ -48,6 +49,7 @@ class Change:
         labels_before, labels_after: How many labels trained each model.
         compared: Labelled nodes on which both models are judged, each by what it says without the node's label.
         before, after: Metrics on them.
+        likelihood: What the newer one gains on them.
     """
 
     num_decisions: int
@@ -56,6 +58,7 @@ class Change:
     compared: int
     before: Summary
     after: Summary
+    likelihood: PairedLikelihood
 
 
 def read_decisions(where: str | Path, graph: RareGraph, network: str = "") -> list[Decision]:
@@ -167,13 +170,15 @@ def compare_models(before: Snapshot, after: Snapshot, num_decisions: int) -> Cha
     """Both models on the labels of the newer one, each by predictions that never saw the label."""
     nodes, y = after.clf.labelled_nodes_, after.clf.labelled_y_
     rare = (y == after.clf.rare_class_).astype(np.int64)
+    old, new = _honest(before, nodes), _honest(after, nodes)
     return Change(
         num_decisions=num_decisions,
         labels_before=len(before.clf.labelled_nodes_),
         labels_after=len(nodes),
         compared=len(nodes),
-        before=judge(rare, _honest(before, nodes)),
-        after=judge(rare, _honest(after, nodes)),
+        before=judge(rare, old),
+        after=judge(rare, new),
+        likelihood=compare_likelihood(rare, old, new, float(after.clf.shares_[after.clf.rare_class_])),
     )
 
 

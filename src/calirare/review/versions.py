@@ -3,6 +3,7 @@
     MODEL/                       the current model: what every command reads
     MODEL/versions/VERSION/      each model that was current once, whole, with its graph; loads like any model folder
     MODEL/versions/VERSION/base.npz   the labels and the split before decisions were added, for a refitted model
+    MODEL_CARD.md                in each of them: what it was made from and how good it is
 
 A model is written whole under a temporary name and renamed; see `calirare.persistence.writing` for how it becomes the
 current one. A crash at any moment leaves the model that was current.
@@ -25,8 +26,9 @@ import numpy as np
 from calirare.data.archive import read_arrays, write_arrays
 from calirare.data.graph import RareGraph, Split
 from calirare.errors import DataError, InputError
-from calirare.persistence.folder import model_version, replace_file
+from calirare.persistence.folder import fingerprint_of, model_version, replace_file
 from calirare.persistence.writing import reading, staged
+from calirare.report import card
 
 if TYPE_CHECKING:
     from calirare.estimator.classifier import RareCategoryClassifier
@@ -52,6 +54,8 @@ class Version:
     version: str
     time: datetime
     is_current: bool
+    data: str | None
+    """Fingerprint of the graph it was fitted on."""
 
 
 def load_base(model: Path, clf: RareCategoryClassifier, graph: RareGraph) -> Base:
@@ -76,6 +80,7 @@ def install(clf: RareCategoryClassifier, graph: RareGraph, base: Base, model: Pa
     staging = Path(tempfile.mkdtemp(dir=model / FOLDER, prefix=".new-"))
     try:
         clf.save(staging, graph=graph)
+        card.write_card(staging, clf, graph)
         write_arrays(staging / _BASE, _base_arrays(base))
         version = model_version(staging)
         _rename_folder(staging, model / FOLDER / version)
@@ -128,8 +133,18 @@ def list_versions(model: Path) -> list[Version]:
         file = folder / "model.json"
         if file.is_file():
             made = datetime.fromtimestamp(file.stat().st_mtime, UTC)
-            found.append(Version(folder.name, made, folder.name == current))
+            found.append(Version(folder.name, made, folder.name == current, fingerprint_of(folder).data))
     return sorted(found, key=lambda one: one.time, reverse=True)
+
+
+def version_before(model: Path) -> str:
+    """The newest kept model that is older than the current one."""
+    found = list_versions(model)
+    current = next((one for one in found if one.is_current), None)
+    older = [one for one in found if current is not None and one.time < current.time]
+    if not older:
+        raise InputError(f"{model} keeps no earlier model to go back to.")
+    return older[0].version
 
 
 def _base_arrays(base: Base) -> dict[str, np.ndarray]:
@@ -151,6 +166,8 @@ def _files_of(folder: Path) -> set[str]:
 def _link_model(source: Path, target: Path) -> None:
     for name in _files_of(source):
         _link(source / name, target / name)
+    if (source / card.FILE).is_file():
+        shutil.copy2(source / card.FILE, target / card.FILE)
     # Its time says when the model was made, so it is kept.
     shutil.copy2(source / "model.json", target / "model.json")
 

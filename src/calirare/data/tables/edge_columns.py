@@ -18,7 +18,7 @@ import numpy as np
 
 from calirare.data.edge_table import MISSING, EdgeColumn
 from calirare.data.tables.columns import commonest, to_categories, to_numbers, to_seconds
-from calirare.data.tables.kinds import Kind, kind_of
+from calirare.data.tables.kinds import LEFT_OUT, Kind, kind_of
 from calirare.data.tables.polars_library import import_polars
 from calirare.errors import ColumnError, InputError, nearest
 
@@ -54,7 +54,7 @@ def _learn(column: pl.Series, wanted: str | None) -> dict[str, Any]:
     if wanted is not None and found.reason != "every value is missing":
         kind = _KIND_OF_TYPE[wanted]
         if kind == "ignore":
-            found = Kind("ignore", "left out by types")
+            found = Kind("ignore", LEFT_OUT)
         elif found.name != kind:
             found = Kind(kind, style=found.style)
     if found.name == "ignore":

@@ -15,6 +15,8 @@ from calirare.data.tables.text import understand
 if TYPE_CHECKING:
     import polars as pl
 
+LEFT_OUT = "left out by types"
+"""Why a column is not used that the user did not want."""
 MAX_CATEGORIES = 100
 """Most categories of one column; rarer ones count as none of them."""
 MAX_CATEGORY_LENGTH = 200

@@ -32,7 +32,7 @@ import numpy as np
 
 from calirare.data.tables.columns import commonest, to_categories, to_numbers
 from calirare.data.tables.edge_columns import check_edge_columns
-from calirare.data.tables.kinds import MAX_CATEGORIES, Kind, kind_of
+from calirare.data.tables.kinds import LEFT_OUT, MAX_CATEGORIES, Kind, kind_of
 from calirare.data.tables.profile import check_profile
 from calirare.errors import InputError
 
@@ -61,7 +61,7 @@ def learn_columns(frame: pl.DataFrame, skip: set[str], types: Mapping[str, str] 
 
 def _learn(column: pl.Series, wanted: str | None) -> dict[str, Any]:
     if wanted == "ignore":
-        return _ignore(column, "left out by types")
+        return _ignore(column, LEFT_OUT)
     found = kind_of(column)
     if found.reason == "every value is missing" or (found.name == "ignore" and wanted is None):
         return _ignore(column, found.reason)

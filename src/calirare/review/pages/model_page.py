@@ -171,7 +171,7 @@ def _outcome(desk: Desk, outcome: Outcome, view: View) -> Any:
         "What the last refit changed",
         html.P(
             f"{change.num_decisions:,} decisions; {change.labels_before:,} labels before, {change.labels_after:,} now. "
-            f"{moved.size:,} of {int(both.sum()):,} nodes have another action.",
+            f"{moved.size:,} of {int(both.sum()):,} nodes have another action. The new model is {change.likelihood.say()}.",
             id="outcome-said",
         ),
         html.Div([_moves(before[both], after[both]), _metrics(outcome)], className="two"),

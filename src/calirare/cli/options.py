@@ -26,8 +26,15 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines."
 Backend = Annotated[str, typer.Option(help="loky: processes on this machine; ray: a Ray cluster.")]
 Budget = Annotated[int | None, typer.Option(help="Most reviews; default: wherever one pays.")]
 Coverage = Annotated[float, typer.Option(help="How often the intervals and sets hold the truth.")]
+Db = Annotated[
+    str | None,
+    typer.Option(help="Database of decisions and monitoring: sqlite:///FILE or postgresql://…; default: in MODEL."),
+]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 IdColumn = Annotated[str | None, typer.Option("--id", help="Id column of the nodes; default: guessed.")]
+Monitor = Annotated[
+    bool, typer.Option("--monitor/--no-monitor", help="Add this run to the series that `calirare monitor` reads.")
+]
 Model = Annotated[Path, typer.Argument(help="Folder that `calirare fit` wrote.", show_default=False)]
 Network = Annotated[str, typer.Option(help="Name of the network, where a database holds the decisions of several.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]

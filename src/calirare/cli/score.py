@@ -8,10 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import Address, AsJson, Backend, Coverage, Model
+from calirare.cli.options import Address, AsJson, Backend, Coverage, Db, Model, Monitor, Network
 from calirare.cli.progress import share_done
 from calirare.cli.shifts import Strict, check_scores, check_shifts, show_shifts
 from calirare.cli.table_options import Tables, tabled
+from calirare.cli.watching import take_into_series
 from calirare.errors import InputError
 
 EXAMPLE = "Example: calirare score model nodes.csv edges.csv --out scores.parquet"
@@ -33,6 +34,9 @@ def score(
     jobs: Annotated[int, typer.Option(help="Parts at a time; -1: one for each core.")] = 1,
     address: Address = None,
     strict: Strict = False,
+    monitor: Monitor = True,
+    db: Db = None,
+    network: Network = "",
     as_json: AsJson = False,
 ) -> None:
     """Score every node of the tables, old or new, without fitting again.
@@ -67,6 +71,9 @@ def score(
             "address": address,
         }
         facts, top = _score_in_parts(classifier, tables, out, settings)
+    if monitor:
+        take_into_series(model, classifier, facts.pop("unknown"), "score", db, network, shifts=facts.get("shift"))
+    facts.pop("unknown", None)
     if as_json:
         said = {"shift": facts["shift"].to_json()} if "shift" in facts else {}
         console.show_json({"scores": out, "coverage": coverage, **facts, **said})
@@ -79,6 +86,7 @@ def score(
 def _score_at_once(
     classifier: Any, tables: Tables, out: Path, settings: dict[str, Any], strict: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
+    from calirare.data.arrays import UNKNOWN
     from calirare.data.tables.export import write_table
     from calirare.scoring.table import score_table
 
@@ -92,19 +100,22 @@ def _score_at_once(
     order = table["probability"].argsort(kind="stable")[::-1][:10]
     top = {name: values[order] for name, values in table.items()}
     read = (graph.schema or {}).get("read", {})
-    return {"nodes": graph.num_nodes, "parts": 1, "read": read, "shift": shifts}, top
+    unknown = table["probability"][graph.y[graph.scored] == UNKNOWN]
+    return {"nodes": graph.num_nodes, "parts": 1, "read": read, "shift": shifts, "unknown": unknown}, top
 
 
 def _score_in_parts(
     classifier: Any, tables: Tables, out: Path, settings: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
+    from calirare.data.tables.frames import to_frame
     from calirare.scoring.in_parts import score_in_parts
 
     with share_done("Scoring in parts") as step:
         done = score_in_parts(
             classifier, tables.nodes, tables.edges, out, names=tables.names, progress=step, **settings
         )
-    return {"nodes": done.num_nodes, "parts": done.num_parts, "read": done.read}, done.top
+    scored = to_frame(out, "scores")["probability"].cast(float).to_numpy()  # labels are not read in parts
+    return {"nodes": done.num_nodes, "parts": done.num_parts, "read": done.read, "unknown": scored}, done.top
 
 
 def show_top(top: dict[str, Any], num_nodes: int) -> None:

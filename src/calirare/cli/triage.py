@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Budget, Coverage, Model, priced_by_column
+from calirare.cli.options import AsJson, Budget, Coverage, Db, Model, Monitor, Network, priced_by_column
 from calirare.cli.shifts import Strict, check_scores, check_shifts, show_shifts
 from calirare.cli.table_options import Tables, tabled
+from calirare.cli.watching import take_into_series
 
 if TYPE_CHECKING:
     from calirare.decisions.triage import Triage
@@ -32,6 +33,9 @@ def triage(
     budget: Budget = None,
     coverage: Coverage = 0.9,
     strict: Strict = False,
+    monitor: Monitor = True,
+    db: Db = None,
+    network: Network = "",
     as_json: AsJson = False,
 ) -> None:
     """Decide every node whose label is not known: alert, review by a person, or clear, with the reason."""
@@ -55,6 +59,9 @@ def triage(
         everybody = classifier.predict_proba(graph)[graph.scored, classifier.rare_class_]  # the queue leaves some out
         shifts = check_scores(classifier, everybody, shifts, strict)
         write_table(queue.frame(), out)
+    if monitor:
+        made = {"shifts": shifts, "costs": queue.costs, "action": queue.action, "draws": queue.draws}
+        take_into_series(model, classifier, queue.probability, "triage", db, network, **made)
     if as_json:
         groups = queue.groups_frame()
         rows = [dict(zip(groups, row, strict=True)) for row in zip(*groups.values(), strict=True)]

@@ -7,7 +7,8 @@ gave the truth more probability, and the class shares π_c of the population,
 
 so that labels of which one class is over-represented count as a random draw would. The pairing takes out what is hard for
 both models; the error is what the choice of labels leaves open. The new model counts as worse where gain + error < 0: an
-equal one is called worse by chance one time in six, one that is worse by two errors five times in six.
+equal one is called worse by chance one time in six, one that is worse by two errors five times in six. Nobody may be there to
+look, and keeping an old model that is as good costs little.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ Names come from users, and plotly reads some HTML in text, so every name is esca
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -256,8 +257,8 @@ def _title(text: str) -> Figure:
 
 
 def _line(
-    x: list[float],
-    y: list[float],
+    x: Sequence[float] | Sequence[str],
+    y: Sequence[float],
     name: str,
     colour: str,
     xaxis: str,

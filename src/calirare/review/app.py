@@ -23,7 +23,7 @@ from calirare.persistence.folder import model_version
 from calirare.review.api import add_routes
 from calirare.review.database import database_url
 from calirare.review.desk import Desk
-from calirare.review.pages import case_page, model_page, quality_page, queue_page, shell
+from calirare.review.pages import case_page, model_page, monitoring_page, quality_page, queue_page, shell
 from calirare.review.security import LARGEST_REQUEST, Access, guard
 from calirare.review.store import DecisionStore
 
@@ -88,6 +88,7 @@ def make_app(desk: Desk, access: Access) -> Dash:
     queue_page.add_callbacks(app, desk, access)
     case_page.add_callbacks(app, desk, access)
     quality_page.add_callbacks(app, desk)
+    monitoring_page.add_callbacks(app, desk)
     model_page.add_callbacks(app, desk, access)
     add_routes(server, desk, access)
     guard(server, access, app.csp_hashes())

@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from calirare.decisions.costs import PRICES, Costs
-from calirare.errors import CalirareError, InputError
+from calirare.errors import InputError
 from calirare.evaluation import Evaluation
+from calirare.monitoring.alarms import Watch, watch
+from calirare.monitoring.series import Series
 from calirare.persistence.folder import model_version
 from calirare.review import versions
 from calirare.review.book import DecisionBook
 from calirare.review.events import EventLog
+from calirare.review.feed import Feed
 from calirare.review.jobs import Job, Report
 from calirare.review.links import check_links
 from calirare.review.network import join_network
@@ -27,15 +30,11 @@ from calirare.review.refit import Change, as_labels, compare_models, refit
 from calirare.review.settings import Change as Setting
 from calirare.review.settings import Settings, SettingsBook
 from calirare.review.snapshot import Scores, Snapshot, keep_scores
-from calirare.review.store import ConflictError, Decision, DecisionStore
+from calirare.review.store import OPEN, ConflictError, Decision, DecisionStore
 from calirare.review.team import Team
 from calirare.review.view import View
 
 logger = logging.getLogger(__name__)
-
-
-class WorseModelError(CalirareError):
-    """A refit gave a model that says less about the labels than the one in use."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +98,7 @@ class Desk:
         self.team = Team(self.log, self.book)
         self._settings = SettingsBook(self.log)
         self._versions: set[str] = set()
+        self.feed = Feed(Series(store.database, store.network))
         self.station = self._open(Snapshot.load(self.model))
         join_network(self.log, self.snapshot.graph)
         self.outcome: Outcome | None = None
@@ -196,6 +196,8 @@ class Desk:
             action_key=action_key,
         )
         self.book.add(row)
+        if row.model_version == self.snapshot.version:
+            self._tell(row.node_id, row.decision)
         return row
 
     def undo(self, decision_id: int, *, reviewer: str, action_key: str) -> Decision:
@@ -206,6 +208,8 @@ class Desk:
         name = row.node_id if node is None else str(self.snapshot.ids[node])  # stored names lack odd characters
         for known in self.store.history(name):  # what stands now may have been written elsewhere a moment ago
             self.book.add(known)
+        stands = self.book.standing(name)
+        self._tell(row.node_id, OPEN if stands is None else stands.decision)
         return row
 
     def go_back_to(self, version: str) -> None:
@@ -214,6 +218,15 @@ class Desk:
             versions.make_current(self.model, version)
             self.station = self._open(Snapshot.load(self.model))
             self.outcome = None
+
+    def watch(self, days: float = 7.0) -> Watch:
+        """What runs and decisions say about the model in use."""
+        return watch(self.feed.series, self.snapshot.version, self.snapshot.scores.draws, days=days)
+
+    def _tell(self, node_id: str, decision: str) -> None:
+        """Take a decision into the series."""
+        settings, station = self.setting.settings, self.station
+        self.feed.decision(station.queue, node_id, decision, station.costs(settings), settings.budget)
 
     def close(self) -> None:
         """Stop the refit, if one runs, and let go of the database."""
@@ -225,6 +238,7 @@ class Desk:
         self._versions.add(snapshot.version)
         self.book.attach(snapshot.index, snapshot.graph.num_nodes)
         self.book.refresh()
+        self.feed.run(snapshot)
         return station
 
     def _refit(self, report: Report) -> Change:
@@ -237,10 +251,6 @@ class Desk:
         after = Snapshot("", clf, graph, before.base, Scores.of(clf, graph))
         report("Comparing the models", 0.9)
         change = compare_models(before, after, decided.nodes.size)
-        if change.likelihood.is_worse:
-            raise WorseModelError(
-                f"The new model is {change.likelihood.say()}; the old one stays. `calirare refit --force` lets it in."
-            )
         report("Writing the new model beside the old one", 0.95)
         with self._switching:  # from here on nothing asks for more than disk space, and that only before the switch
             after = replace(after, version=versions.install(clf, graph, before.base, self.model))

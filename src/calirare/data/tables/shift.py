@@ -19,7 +19,7 @@ those of a new table, so the nearer of the two counts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -55,10 +55,17 @@ class Shift:
 
 @dataclass(frozen=True)
 class Shifts:
-    """The columns that have shifted, the farthest first."""
+    """The columns that have shifted, the farthest first.
+
+    Args:
+        found: Those that have.
+        compared: How many columns were compared.
+        indices: By table and column of all of them: stability index, and what of it is above chance.
+    """
 
     found: tuple[Shift, ...]
     compared: int
+    indices: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
 
     @property
     def matters(self) -> bool:
@@ -72,7 +79,7 @@ class Shifts:
         score = compare_scores(probability, seen)
         # Behind the columns of the same severity: they are the cause.
         found = sorted([*self.found, *([] if score is None else [score])], key=lambda one: one.severity != "large")
-        return Shifts(tuple(found), self.compared + 1)
+        return replace(self, found=tuple(found), compared=self.compared + 1)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -97,14 +104,16 @@ def compare_with_fit(graph: RareGraph) -> Shifts:
     gaps = (schema.get("read") or {}).get("imputed", {})
     scales = {column["name"]: column for column in schema["columns"] if column["type"] == "numeric"}
     found: list[Shift] = []
+    indices: dict[tuple[str, str], tuple[float, float]] = {}
     for table in ("nodes", "edges"):
         for name, then in seen[table].items():
-            if name in now[table]:
+            if name in now[table] and then["count"] and now[table][name]["count"]:
                 own = scales.get(name, {}) if table == "nodes" else {}
-                found += _compare(table, name, then, now[table][name], own)
+                indices[table, name] = _index(then, now[table][name])
+                found += _compare(table, name, then, now[table][name], own, *indices[table, name])
     found += _gaps(schema, gaps, graph.num_nodes, seen)
     found.sort(key=lambda one: (one.severity != "large", -one.psi))
-    return Shifts(tuple(found), len(seen["nodes"]) + len(seen["edges"]))
+    return Shifts(tuple(found), len(seen["nodes"]) + len(seen["edges"]), indices)
 
 
 def compare_scores(probability: np.ndarray, seen: Mapping[str, Any]) -> Shift | None:
@@ -144,12 +153,19 @@ def stability_index(then: np.ndarray, now: np.ndarray, n: int, m: int) -> tuple[
     return psi, psi - chance
 
 
+def _index(then: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[float, float]:
+    return stability_index(np.array(then["shares"]), np.array(now["shares"]), then["count"], now["count"])
+
+
 def _compare(
-    table: str, name: str, then: Mapping[str, Any], now: Mapping[str, Any], scale: Mapping[str, Any]
+    table: str,
+    name: str,
+    then: Mapping[str, Any],
+    now: Mapping[str, Any],
+    scale: Mapping[str, Any],
+    psi: float,
+    excess: float,
 ) -> Iterator[Shift]:
-    if not then["count"] or not now["count"]:
-        return
-    psi, excess = stability_index(np.array(then["shares"]), np.array(now["shares"]), then["count"], now["count"])
     outside = now.get("outside", 0) / now["count"]
     if now.get("outside", 0) < FEW_OUTSIDE:
         outside = 0.0

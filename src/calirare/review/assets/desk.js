@@ -2,8 +2,14 @@
 (function () {
   "use strict";
 
-  const PAGES = { "/": "queue", "/case": "case", "/reliability": "reliability", "/model": "model" };
-  const NAV = ["queue", "reliability", "model"];
+  const PAGES = {
+    "/": "queue",
+    "/case": "case",
+    "/reliability": "reliability",
+    "/monitoring": "monitoring",
+    "/model": "model",
+  };
+  const NAV = ["queue", "reliability", "monitoring", "model"];
   const TRIES = 3;
   const PATIENCE_MILLISECONDS = 10000;
   let busy = false;

@@ -174,6 +174,9 @@ def _outcome(desk: Desk, outcome: Outcome, view: View) -> Any:
             f"{moved.size:,} of {int(both.sum()):,} nodes have another action. The new model is {change.likelihood.say()}.",
             id="outcome-said",
         ),
+        html.P("The earlier one can be used again above.", className="note-bad")
+        if change.likelihood.is_worse
+        else None,
         html.Div([_moves(before[both], after[both]), _metrics(outcome)], className="two"),
         html.H3("Nodes whose action changed, the largest change first") if moved.size else None,
         _changed(outcome, before, after, moved),

@@ -7,11 +7,17 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 
 from calirare.review.desk import Desk
-from calirare.review.pages import case_page, model_page, prices, quality_page, queue_page
+from calirare.review.pages import case_page, model_page, monitoring_page, prices, quality_page, queue_page
 from calirare.review.pages.widgets import aria, key
 from calirare.review.security import Access, current_reviewer
 
-PAGES = {"queue": "Queue", "case": "Case", "reliability": "Reliability", "model": "Model"}
+PAGES = {
+    "queue": "Queue",
+    "case": "Case",
+    "reliability": "Reliability",
+    "monitoring": "Monitoring",
+    "model": "Model",
+}
 _POLL_MILLISECONDS = 5_000
 _KEYS = (
     ("r n u", "decide rare, normal, unsure"),
@@ -51,6 +57,7 @@ def layout(desk: Desk, access: Access) -> Any:
                     html.Div(queue_page.layout(desk), id="page-queue", className="page"),
                     html.Div(case_page.layout(), id="page-case", className="page hidden"),
                     html.Div(quality_page.layout(), id="page-reliability", className="page hidden"),
+                    html.Div(monitoring_page.layout(), id="page-monitoring", className="page hidden"),
                     html.Div(model_page.layout(), id="page-model", className="page hidden"),
                 ],
                 tabIndex=0,  # it scrolls, and the arrow keys must reach it
@@ -65,7 +72,7 @@ def _header(desk: Desk, access: Access) -> Any:
     who: list[Any] = [html.Span(current_reviewer(access) or "", className="who", title="Written beside your decisions")]
     if access.token is not None:
         who.append(html.Form(html.Button("Log out", className="link"), method="post", action="/logout"))
-    links = [("queue", "/"), ("reliability", "/reliability"), ("model", "/model")]
+    links = [("queue", "/"), ("reliability", "/reliability"), ("monitoring", "/monitoring"), ("model", "/model")]
     return html.Header(
         [
             html.Div(
@@ -108,7 +115,7 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
     app.clientside_callback(
         ClientsideFunction("desk", "showPage"),
         *(Output(f"page-{name}", "className") for name in PAGES),
-        *(Output(f"nav-{name}", "className") for name in ("queue", "reliability", "model")),
+        *(Output(f"nav-{name}", "className") for name in ("queue", "reliability", "monitoring", "model")),
         Input("url", "pathname"),
     )
     app.clientside_callback(

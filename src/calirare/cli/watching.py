@@ -1,0 +1,54 @@
+"""The series that `calirare monitor` reads: opened, and fed by the commands that score."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calirare.errors import CalirareError, MissingDependencyError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from calirare.monitoring.series import Series
+
+
+@contextmanager
+def opened_series(model: Path, db: str | None, network: str) -> Iterator[Series]:
+    """The series in the database of the decisions."""
+    from calirare.monitoring.series import Series
+    from calirare.review.database import Database, database_url
+
+    database = Database(database_url(model if db is None else db))
+    try:
+        yield Series(database, network)
+    finally:
+        database.close()
+
+
+def take_into_series(
+    model: Path, classifier: Any, probability: np.ndarray, command: str, db: str | None, network: str, **made: Any
+) -> None:
+    """Add a scoring run; what goes wrong is said on stderr, for the scores are written already."""
+    if not probability.size:
+        return  # every node has a label: nothing was scored that a label did not make
+    try:
+        from calirare.monitoring.feeding import reference_for, take_run
+        from calirare.persistence.folder import load_graph, model_version
+
+        version = model_version(model)
+        with opened_series(model, db, network) as series:
+            try:
+                graph = load_graph(model)
+            except CalirareError:  # saved without one
+                graph = None
+            reference = reference_for(series, version, classifier, graph)
+            take_run(series, version, classifier, reference, probability, command=command, **made)
+    except MissingDependencyError as error:
+        if db is not None:
+            raise error
+    except CalirareError as error:
+        sys.stderr.write(f"Note: this run is not in the series of `calirare monitor`: {' '.join(str(error).split())}\n")

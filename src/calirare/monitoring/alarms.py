@@ -1,0 +1,197 @@
+"""From the series to signals, each quiet, to be watched, or an alarm.
+
+Two things must come together for an alarm: more than chance, and enough to matter.
+
+    input columns   a shift that `calirare.data.tables.shift` calls large in the newest run; moderate: watch
+    scores          stability index above chance by more than 0.10 (alarm) or half of that (watch)
+    share alerted   the share of nodes above the threshold of an alert beside that of the fit: beyond chance, where nodes
+                    that are joined count as half a node each, and by more than a quarter
+    calibration     rare cases among those decided in the window, and among all since the model came into use, outside
+                    the interval of the forecast for exactly these cases
+    cost            the same for their cost
+
+Chance has a budget: the four tests that are intervals (share, calibration twice, cost) are wrong half a time in a hundred
+each, so in two of a hundred quiet weeks at most. `benchmarks/stream.py` measures all of them together.
+"""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import norm
+
+from calirare.data.tables.shift import MODERATE
+from calirare.metrics.bootstrap import Estimate
+from calirare.monitoring.observed import Cases, Observed, Outcome, compare_outcome, observe
+from calirare.monitoring.runs import Reference, Run
+from calirare.monitoring.series import Series
+from calirare.uncertainty.intervals import CalibrationDraws
+
+State = Literal["quiet", "watch", "alarm", "unknown"]
+STATES: tuple[State, ...] = ("quiet", "watch", "alarm", "unknown")
+DAY = 86_400.0
+CHANCE = 0.005
+"""Of a false alarm by each test that is an interval."""
+FEWEST_CASES = 10
+_MATTERS = 1.25
+"""Shares that differ by less than this factor are no news."""
+_JOINED = 2.0
+"""Nodes that are joined are alike: so many of them count as one."""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """One thing that is watched.
+
+    Args:
+        name: What.
+        state: `"quiet"`, `"watch"`, `"alarm"`, or `"unknown"` where too little is there to tell.
+        words: What was found.
+    """
+
+    name: str
+    state: State
+    words: str
+
+
+@dataclass(frozen=True, eq=False)
+class Watch:
+    """The state of a model in use.
+
+    Args:
+        version: The model.
+        signals: What is watched.
+        runs: Its scoring runs, (time, command, run), oldest first.
+        observed: What the decisions say by score.
+        window: Foreseen and observed for the decisions of the window; None where there are too few.
+        since: The same for all decisions under this model.
+        unsure: Cases that were left undecided.
+    """
+
+    version: str
+    signals: tuple[Signal, ...]
+    runs: tuple[tuple[float, str, Run], ...]
+    observed: Observed | None
+    window: Outcome | None
+    since: Outcome | None
+    unsure: int
+
+    @property
+    def alarms(self) -> tuple[Signal, ...]:
+        return tuple(one for one in self.signals if one.state == "alarm")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "model": self.version,
+            "alarm": bool(self.alarms),
+            "signals": [asdict(one) for one in self.signals],
+            "runs": [{"time": time, "command": command, **run.to_json()} for time, command, run in self.runs],
+            "observed": None if self.observed is None else asdict(self.observed) | {"words": self.observed.say()},
+            "window": None if self.window is None else asdict(self.window),
+            "since": None if self.since is None else asdict(self.since),
+            "unsure": self.unsure,
+        }
+
+
+def watch(
+    series: Series, version: str, draws: CalibrationDraws, *, days: float = 7.0, now: float | None = None
+) -> Watch:
+    """Read the series of a model and judge it.
+
+    Args:
+        series: Where runs and decisions are kept.
+        version: The model in use.
+        draws: What its labels leave open of its calibration.
+        days: Length of the window.
+        now: Seconds since 1970; default: the clock.
+    """
+    now = clock.time() if now is None else now
+    since = now - days * DAY
+    references = [Reference(**row.value) for row in series.read("reference", version)]
+    rows = [row for row in series.read("run", version) if row.time <= now]
+    runs = tuple((row.time, row.subject, Run.from_json(row.value)) for row in rows)
+    cases = Cases.of([row for row in series.read("decision", version) if row.time <= now])
+    recent = [run for time, _, run in runs if time > since]
+    reference = references[0] if references else None
+    window, whole = (_outcome(part, draws) for part in (cases.take(cases.time > since), cases))
+    signals = [
+        _inputs(recent),
+        _scores(recent),
+        _alerted(recent, reference),
+        _calibration("calibration, this window", window),
+        _calibration("calibration, since the model came", whole),
+        _cost(window),
+    ]
+    observed = observe(cases, runs[-1][2], reference) if runs and reference is not None and len(cases) else None
+    return Watch(version, tuple(signals), runs, observed, window, whole, cases.unsure)
+
+
+def _outcome(cases: Cases, draws: CalibrationDraws) -> Outcome | None:
+    return compare_outcome(cases, draws, coverage=1 - CHANCE) if len(cases) >= FEWEST_CASES else None
+
+
+def _inputs(runs: Sequence[Run]) -> Signal:
+    name = "input columns"
+    compared = [run for run in runs if run.columns]
+    if not compared:
+        return Signal(name, "unknown", "No run in this window compared its tables with those of the fit.")
+    shifted = compared[-1].shifted
+    if not shifted:
+        return Signal(name, "quiet", f"None of {len(compared[-1].columns)} columns has shifted since the fit.")
+    worst: State = "alarm" if any(severity == "large" for severity, _, _ in shifted) else "watch"
+    severity, column, words = shifted[0]
+    more = f" And {len(shifted) - 1} more." if len(shifted) > 1 else ""
+    return Signal(name, worst, f"{column}, {severity}: {words}{more}")
+
+
+def _scores(runs: Sequence[Run]) -> Signal:
+    if not runs:
+        return Signal("scores", "unknown", "No run in this window.")
+    index, excess = runs[-1].score_shift
+    state: State = "alarm" if excess > MODERATE else "watch" if excess > MODERATE / 2 else "quiet"
+    words = f"Stability index {index:.3f} beside the fit, {max(excess, 0.0):.3f} above chance."
+    share = runs[-1].share
+    if share is not None:
+        span = f"{share['now']:.1%} ({share['lower']:.1%} to {share['upper']:.1%})"
+        words += f" They suggest that {span} are rare; {share['before']:.1%} at the fit."
+    return Signal("scores", state, words)
+
+
+def _alerted(runs: Sequence[Run], reference: Reference | None) -> Signal:
+    name = "share alerted"
+    if not runs or reference is None:
+        return Signal(name, "unknown", "No run in this window.")
+    then, now, n, m = reference.alerted, runs[-1].alerted, reference.num_nodes, runs[-1].nodes
+    pooled = (then * n + now * m + 0.5) / (n + m + 1)
+    error = np.sqrt(_JOINED * pooled * (1 - pooled) * (1 / n + 1 / m))
+    surprising = abs(now - then) > norm.ppf(1 - CHANCE / 2) * error
+    floor = 0.5 / n
+    matters = not 1 / _MATTERS < (now + floor) / (then + floor) < _MATTERS
+    state: State = "alarm" if surprising and matters else "quiet"
+    return Signal(name, state, f"{now:.2%} of {m:,} nodes; {then:.2%} at the fit.")
+
+
+def _calibration(name: str, found: Outcome | None) -> Signal:
+    if found is None:
+        return Signal(name, "unknown", f"Fewer than {FEWEST_CASES} decisions “rare” or “normal”.")
+    state: State = "quiet" if found.rare_agrees else "alarm"
+    return Signal(name, state, _against(found.cases, "rare ones", found.rare, found.observed_rare))
+
+
+def _cost(found: Outcome | None) -> Signal:
+    if found is None:
+        return Signal("cost", "unknown", f"Fewer than {FEWEST_CASES} decisions “rare” or “normal”.")
+    state: State = "quiet" if found.cost_agrees else "alarm"
+    return Signal("cost", state, _against(found.cases, "cost", found.cost, found.observed_cost))
+
+
+def _against(cases: int, what: str, foreseen: Estimate, came: float) -> str:
+    return (
+        f"{cases:,} cases decided; {what} foreseen {foreseen.value:,.1f} ({foreseen.lower:,.1f} to "
+        f"{foreseen.upper:,.1f}), observed {came:,.1f}."
+    )

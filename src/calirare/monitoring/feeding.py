@@ -1,0 +1,82 @@
+"""Take a scoring run into the series; the work itself never fails because of it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calirare.monitoring.runs import Reference, Run, make_reference, measure_run
+from calirare.monitoring.series import Series
+
+if TYPE_CHECKING:
+    from calirare.data.graph import RareGraph
+    from calirare.data.tables.shift import Shifts
+    from calirare.decisions.costs import Costs
+    from calirare.estimator.classifier import RareCategoryClassifier
+    from calirare.uncertainty.intervals import CalibrationDraws
+
+logger = logging.getLogger(__name__)
+
+
+def reference_for(series: Series, version: str, clf: RareCategoryClassifier, graph: RareGraph | None) -> Reference:
+    """The reference of a model: kept, or made from the graph of its fit and kept; without one, from its labels."""
+    known = series.read("reference", version)
+    if known:
+        return Reference(**known[0].value)
+    made = Reference.of(clf.predict_left_out()[:, clf.rare_class_]) if graph is None else make_reference(clf, graph)
+    series.add("reference", version, "fit", asdict(made))
+    return made
+
+
+def take_run(
+    series: Series,
+    version: str,
+    clf: RareCategoryClassifier,
+    reference: Reference,
+    probability: np.ndarray,
+    *,
+    command: str,
+    shifts: Shifts | None = None,
+    costs: Costs | None = None,
+    action: np.ndarray | None = None,
+    draws: CalibrationDraws | None = None,
+    time: float | None = None,
+) -> Run:
+    """Measure a run and add it to the series. See `measure_run`."""
+    rare = clf.labelled_y_ == clf.rare_class_
+    left_out = clf.predict_left_out()[:, clf.rare_class_], rare, float(clf.shares_[clf.rare_class_])
+    run = measure_run(
+        probability,
+        reference,
+        clf.calibration_draws() if draws is None else draws,
+        shifts=shifts,
+        costs=costs,
+        action=action,
+        left_out=left_out if clf.prior == "natural" else None,
+    )
+    series.add("run", version, command, run.to_json(), time=time)
+    return run
+
+
+def take_decision(
+    series: Series,
+    version: str,
+    node_id: str,
+    decision: str,
+    probability: float,
+    action: str,
+    costs: Costs,
+    *,
+    time: float | None = None,
+) -> None:
+    """Add a decided case: what was decided, what the model had said, what would have been done, at which prices."""
+    value: dict[str, Any] = {
+        "decision": decision,
+        "probability": probability,
+        "action": action,
+        "prices": [costs.miss, costs.alarm, costs.review, costs.review_error],
+    }
+    series.add("decision", version, node_id, value, time=time)

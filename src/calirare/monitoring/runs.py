@@ -1,0 +1,187 @@
+"""What one scoring run tells about the world: columns, scores and actions beside those of the fit.
+
+Scores are compared by the population stability index over bins of logit P(rare), cut where 10, 20, … 90, 95 and 99% of the
+nodes of the fit lie below. Nodes whose label is known are left out on both sides: a model speaks otherwise of what it has
+learned. Where nearly all nodes of the fit were labelled, what it said of them without their labels stands in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calirare.data.tables.profile import of_numbers
+from calirare.data.tables.shift import Shifts, stability_index
+from calirare.decisions.costs import ACTIONS, Costs, decide
+from calirare.decisions.forecast import forecast
+from calirare.errors import InputError, LabelError
+from calirare.uncertainty.intervals import CalibrationDraws, finite_logit
+from calirare.uncertainty.prior_shift import estimate_share, mixture_gap, share_of_new_nodes
+
+if TYPE_CHECKING:
+    from calirare.data.graph import RareGraph
+    from calirare.estimator.classifier import RareCategoryClassifier
+
+_LEVELS = (*np.arange(1, 10) / 10, 0.95, 0.99)
+_FEWEST = 100
+"""Fewer nodes without a label are no distribution to compare with."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """How a model scores the nodes of its fit.
+
+    Args:
+        profile: Of logit P(rare); see `calirare.data.tables.profile`.
+        alerted: Share of the nodes above the threshold of an alert at the default prices.
+        num_nodes: How many nodes that is.
+    """
+
+    profile: dict[str, Any]
+    alerted: float
+    num_nodes: int
+
+    @classmethod
+    def of(cls, probability: np.ndarray) -> Reference:
+        """From P(rare) of nodes like those that will be scored."""
+        z = finite_logit(probability)
+        cuts = np.unique(np.quantile(z, _LEVELS, method="lower")).tolist()
+        profile = of_numbers(z, {"cuts": cuts, "least": float(z.min()), "greatest": float(z.max())})
+        return cls(profile, alert_share(probability), int(z.size))
+
+    def bins(self, probability: Any) -> np.ndarray:
+        """Bin of each probability, from low to high."""
+        return np.searchsorted(self.profile["cuts"], finite_logit(probability), side="left")
+
+    @property
+    def num_bins(self) -> int:
+        return len(self.profile["cuts"]) + 1
+
+    @property
+    def edges(self) -> np.ndarray:
+        """`(bins + 1,)` P(rare) at the ends of the bins."""
+        inner = 1 / (1 + np.exp(-np.asarray(self.profile["cuts"], dtype=np.float64)))
+        return np.concatenate([[0.0], inner, [1.0]])
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a scoring run saw.
+
+    Args:
+        nodes: How many nodes were scored, those with a known label left out.
+        columns: Stability index of every column and what of it is above chance, by "table: column".
+        shifted: Columns that have shifted: severity, name and words.
+        score_shift: Stability index of the scores, and what of it is above chance.
+        counts, said: `(bins,)` nodes and mean P(rare) by score.
+        alerted: Share of the nodes above the threshold of an alert at the default prices; `actions` counts what was done.
+        actions: Nodes by action, under the prices of the run.
+        share: Share of rare nodes that the scores suggest, with an interval, and that of the fit; None where more has
+            changed than the share.
+        rare, cost: Forecast for all nodes, each with an interval.
+    """
+
+    nodes: int
+    columns: dict[str, tuple[float, float]]
+    shifted: list[tuple[str, str, str]]
+    score_shift: tuple[float, float]
+    counts: list[int]
+    said: list[float]
+    alerted: float
+    actions: dict[str, int]
+    share: dict[str, float] | None
+    rare: tuple[float, float, float]
+    cost: tuple[float, float, float]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Run:
+        """From a row of the series; what a later version added is not read."""
+        return cls(**{name: value[name] for name in cls.__dataclass_fields__})
+
+
+def make_reference(clf: RareCategoryClassifier, graph: RareGraph) -> Reference:
+    """The reference of a model, from the graph of its fit."""
+    unlabelled = np.setdiff1d(graph.scored, graph.known)
+    if unlabelled.size >= _FEWEST:
+        return Reference.of(clf.predict_proba(graph)[unlabelled, clf.rare_class_])
+    return Reference.of(clf.predict_left_out()[:, clf.rare_class_])
+
+
+def measure_run(
+    probability: Any,
+    reference: Reference,
+    draws: CalibrationDraws,
+    *,
+    shifts: Shifts | None = None,
+    costs: Costs | None = None,
+    action: Any = None,
+    left_out: tuple[np.ndarray, np.ndarray, float] | None = None,
+) -> Run:
+    """What a run saw.
+
+    Args:
+        probability: `(n,)` P(rare) of the nodes without a known label.
+        reference: Of the model.
+        draws: What the labels leave open of its calibration.
+        shifts: The tables beside those of the fit; None where they were not compared.
+        costs: The prices of the run; default: the usual ones.
+        action: `(n,)` what was decided; default: the cheapest at these prices.
+        left_out: P(rare) of the labelled nodes without their labels, whether each is rare, and the share at the fit; then
+            the share of rare nodes is estimated.
+    """
+    p = np.asarray(probability, dtype=np.float64)
+    if not p.size:
+        raise InputError("a run needs at least one node whose label is not known.")
+    costs = costs or Costs()
+    taken = decide(p, costs).action if action is None else np.asarray(action)
+    bins = reference.bins(p)
+    counts = np.bincount(bins, minlength=reference.num_bins)
+    said = np.bincount(bins, weights=p, minlength=reference.num_bins) / np.maximum(counts, 1)
+    then = np.asarray(reference.profile["shares"])
+    every = forecast(p, taken, costs, draws)["all"]
+    return Run(
+        nodes=int(p.size),
+        columns={} if shifts is None else {f"{table}: {name}": pair for (table, name), pair in shifts.indices.items()},
+        shifted=_shifted(shifts),
+        score_shift=stability_index(then, counts / p.size, reference.num_nodes, int(p.size)),
+        counts=counts.tolist(),
+        said=said.tolist(),
+        alerted=alert_share(p),
+        actions={name: int((taken == name).sum()) for name in ACTIONS},
+        share=_share(p, draws, left_out),
+        rare=(every.rare.value, every.rare.lower, every.rare.upper),
+        cost=(every.cost.value, every.cost.lower, every.cost.upper),
+    )
+
+
+def _shifted(shifts: Shifts | None) -> list[tuple[str, str, str]]:
+    """The columns that have shifted; the scores have a measure of their own here, on nodes without a label alone."""
+    found = () if shifts is None else shifts.found
+    return [(one.severity, f"{one.table}: {one.column}", one.words) for one in found if one.table != "scores"]
+
+
+def alert_share(probability: np.ndarray) -> float:
+    """Share of nodes for which an alert is cheaper than clearing, at the default prices, so that all runs compare."""
+    return float((probability >= Costs().thresholds().alone).mean())
+
+
+def _share(
+    p: np.ndarray, draws: CalibrationDraws, left_out: tuple[np.ndarray, np.ndarray, float] | None
+) -> dict[str, float] | None:
+    if left_out is None:
+        return None
+    own, rare, before = left_out
+    try:
+        gap, allowed = mixture_gap(p, own, rare, estimate_share(p, before))
+        if gap > allowed:  # more has changed than the share
+            return None
+        found = share_of_new_nodes(p, before, own, rare, draws)
+    except (InputError, LabelError):  # a share of 0 or 1, labels of one class
+        return None
+    return {"before": before, "now": found.value, "lower": found.lower, "upper": found.upper}

@@ -1,0 +1,126 @@
+"""Whether the world has moved since the fit: signals, runs over time, decisions against what was said of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import Dash, Input, Output, dcc, html, no_update
+
+from calirare.data.tables.shift import MODERATE
+from calirare.monitoring.alarms import Watch
+from calirare.plots.over_time import decisions_figure, runs_figure
+from calirare.review.desk import Desk
+from calirare.review.pages.widgets import card
+
+DAYS = 7.0
+_OPTIONS: Any = {"displayModeBar": False, "responsive": True}
+_PILLS = {"quiet": "clear", "watch": "review", "alarm": "alert", "unknown": "open"}
+_MOST_COLUMNS = 15
+
+
+def layout() -> Any:
+    return html.Div(dcc.Loading(html.Div(id="monitoring"), delay_show=300), className="narrow")
+
+
+def add_callbacks(app: Dash, desk: Desk) -> None:
+    @app.callback(Output("monitoring", "children"), Input("url", "pathname"), Input("stamp", "data"))
+    def show_monitoring(path: str, stamp: Any) -> Any:
+        return draw_monitoring(desk.watch(DAYS)) if path == "/monitoring" else no_update
+
+
+def draw_monitoring(found: Watch) -> list[Any]:
+    """The page."""
+    return [
+        html.H1("Has the world moved since the fit?"),
+        html.P(
+            f"Model {found.version}, the last {DAYS:g} days. Every scoring run and every decision adds to this page; "
+            "`calirare monitor` says the same and exits with 1 on an alarm.",
+            className="hint",
+        ),
+        _signals(found),
+        _runs(found),
+        _columns(found),
+        _decisions(found),
+    ]
+
+
+def _signals(found: Watch) -> Any:
+    rows = [
+        html.Tr(
+            [
+                html.Td(html.Span(one.state, className=f"pill pill-{_PILLS[one.state]}")),
+                html.Td(one.name),
+                html.Td(one.words),
+            ]
+        )
+        for one in found.signals
+    ]
+    return card("Signals", html.Table(html.Tbody(rows), className="figures", id="signals"))
+
+
+def _runs(found: Watch) -> Any:
+    if not found.runs:
+        return card("Scoring runs", html.P("No run has been scored with this model yet.", className="hint"))
+    times, _, runs = zip(*found.runs, strict=True)
+    index, alerted = [run.score_shift[1] for run in runs], [run.alerted for run in runs]
+    return card(
+        f"Scoring runs ({len(runs):,})",
+        dcc.Graph(figure=runs_figure(times, index, alerted, MODERATE), config=_OPTIONS, id="runs-graph"),
+        html.P(
+            "Above: how far the scores lie from those of the fit, beyond chance; alarm at the dotted line. Below: share of "
+            "nodes above the threshold of an alert at the default prices.",
+            className="hint",
+        ),
+    )
+
+
+def _columns(found: Watch) -> Any:
+    compared = [run for _, _, run in found.runs if run.columns]
+    if not compared:
+        return None
+    last = compared[-1]
+    words = {column: (severity, said) for severity, column, said in last.shifted}
+    ranked = sorted(last.columns, key=lambda name: (name not in words, -last.columns[name][1]))[:_MOST_COLUMNS]
+    rows = [
+        html.Tr(
+            [html.Td(name), html.Td(f"{last.columns[name][0]:.3f}", className="number"), html.Td(_said(words, name))]
+        )
+        for name in ranked
+    ]
+    head = html.Thead(html.Tr([html.Th("column"), html.Th("stability index"), html.Th("since the fit")]))
+    return card(
+        f"Columns in the newest run (the farthest {len(rows)} of {len(last.columns)})",
+        html.Table([head, html.Tbody(rows)], className="figures"),
+    )
+
+
+def _said(words: dict[str, tuple[str, str]], name: str) -> Any:
+    if name not in words:
+        return "as at the fit"
+    severity, said = words[name]
+    kind = _PILLS["alarm" if severity == "large" else "watch"]
+    return [html.Span(severity, className=f"pill pill-{kind}"), f" {said}"]
+
+
+def _decisions(found: Watch) -> Any:
+    if found.observed is None:
+        return card("Decisions", html.P("No case has been decided under this model yet.", className="hint"))
+    bins = found.observed.bins
+    figure = decisions_figure(
+        [one.said for one in bins],
+        [one.observed.value for one in bins],
+        [one.observed.lower for one in bins],
+        [one.observed.upper for one in bins],
+        [one.decided for one in bins],
+    )
+    return card(
+        "Decisions against what was said",
+        dcc.Graph(figure=figure, config=_OPTIONS, id="decisions-graph"),
+        html.P(found.observed.say(), id="observed-said"),
+        html.P(
+            "Each dot: decided cases of like score, with a 90% interval. The number of rare nodes is corrected for which "
+            "cases were looked at: each decision stands for the nodes of its score."
+            + (f" {found.unsure:,} cases are unsure and count for nothing." if found.unsure else ""),
+            className="hint",
+        ),
+    )

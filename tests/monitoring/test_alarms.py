@@ -1,0 +1,118 @@
+"""Signals from a series: quiet, planted shifts, too little to tell; the same in SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+from private_postgres import NoPostgresError, private_postgres
+
+from calirare.decisions.costs import Costs
+from calirare.monitoring.alarms import DAY, watch
+from calirare.monitoring.feeding import take_decision
+from calirare.monitoring.runs import Reference, measure_run
+from calirare.monitoring.series import Series
+from calirare.review.database import Database, database_url
+from calirare.uncertainty.intervals import CalibrationDraws
+
+CERTAIN = CalibrationDraws(np.tile([0.0, 1.0], (1_000, 1)))
+NOW = 1_000 * DAY
+
+
+def scores(seed, n=3_000, shift=0.0):
+    return 1 / (1 + np.exp(-np.random.default_rng(seed).normal(-3 + shift, 1.5, n)))
+
+
+@pytest.fixture
+def series(tmp_path):
+    database = Database(database_url(tmp_path / "d.sqlite"))
+    yield Series(database)
+    database.close()
+
+
+@pytest.fixture
+def reference(series):
+    found = Reference.of(scores(0))
+    series.add("reference", "m", "fit", asdict(found), time=0.0)
+    return found
+
+
+def states(series, now=NOW):
+    return {one.name: one.state for one in watch(series, "m", CERTAIN, now=now).signals}
+
+
+def add_run(series, reference, p, time, **changed):
+    run = replace(measure_run(p, reference, CERTAIN), **changed)
+    series.add("run", "m", "score", run.to_json(), time=time)
+
+
+def add_decisions(series, p, truth, seed, time):
+    rng = np.random.default_rng(seed)
+    for k, (said, true) in enumerate(zip(p, truth, strict=True)):
+        what = "rare" if rng.random() < true else "normal"
+        take_decision(series, "m", f"{seed}-{k}", what, float(said), "alert", Costs(), time=time)
+
+
+def test_nothing_is_known_of_a_model_that_was_never_used(series):
+    assert set(states(series).values()) == {"unknown"}
+    found = watch(series, "m", CERTAIN, now=NOW)
+    assert not found.alarms and found.observed is None and found.to_json()["alarm"] is False
+
+
+def test_a_quiet_week_is_quiet(series, reference):
+    add_run(series, reference, scores(1), NOW - DAY, columns={"nodes: x": (0.01, -0.1)})
+    p = scores(2, 60)
+    add_decisions(series, p, p, 5, NOW - DAY)
+    assert set(states(series).values()) == {"quiet"}
+    assert watch(series, "m", CERTAIN, now=NOW).observed.bins
+    assert states(series, NOW + 30 * DAY)["scores"] == "unknown"  # that week is over
+    assert watch(series, "other", CERTAIN, now=NOW).runs == ()
+
+
+def test_planted_shifts_alarm(series, reference):
+    add_run(series, reference, scores(1, shift=0.9), NOW - 1.0)
+    found = states(series)
+    assert found["scores"] == found["share alerted"] == "alarm"
+    shifted = [("large", "nodes: x", "another unit?"), ("moderate", "nodes: y", "")]
+    add_run(series, reference, scores(1), NOW - 0.5, columns={"nodes: x": (3.0, 2.0)}, shifted=shifted)
+    assert states(series)["input columns"] == "alarm"
+    add_run(series, reference, scores(1), NOW - 0.4, columns={"nodes: x": (3.0, 2.0)}, shifted=shifted[1:])
+    assert states(series)["input columns"] == "watch" and states(series)["scores"] == "quiet"
+
+
+def test_decisions_that_contradict_the_scores_alarm(series, reference):
+    add_run(series, reference, scores(1), NOW - DAY)
+    p = np.full(60, 0.5)
+    add_decisions(series, p, p / 3, 5, NOW - DAY)
+    found = states(series)
+    assert found["calibration, this window"] == found["calibration, since the model came"] == found["cost"] == "alarm"
+    assert states(series, NOW + 30 * DAY)["calibration, this window"] == "unknown"
+
+
+def test_networks_share_a_database_without_meeting(series, reference):
+    add_run(series, reference, scores(1), NOW - DAY)
+    assert Series(series.database, "cards").read("run") == [] and len(series.read("run")) == 1
+
+
+@pytest.mark.slow
+def test_many_processes_may_make_the_table_in_postgresql():
+    try:
+        with private_postgres() as url:
+
+            def add(k):
+                database = Database(database_url(url))
+                Series(database).add("run", "m", "score", {"k": k})
+                database.close()
+
+            threads = [threading.Thread(target=add, args=(k,)) for k in range(6)]
+            for one in threads:
+                one.start()
+            for one in threads:
+                one.join()
+            database = Database(database_url(url))
+            assert sorted(row.value["k"] for row in Series(database).read("run")) == list(range(6))
+            database.close()
+    except NoPostgresError as error:
+        pytest.skip(str(error))

@@ -65,7 +65,7 @@ class Shifts:
 
     found: tuple[Shift, ...]
     compared: int
-    indices: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+    indices: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict, compare=False)
 
     @property
     def matters(self) -> bool:

@@ -115,3 +115,27 @@ class EdgeTable:
             columns=tuple(replace(column, values=column.values[rows]) for column in self.columns),
             type=None if self.type is None else self.type[rows],
         )
+
+    def joined(self, other: EdgeTable) -> EdgeTable:
+        """These edges, then those of another table with the same columns.
+
+        >>> one = EdgeTable(np.array([0]), np.array([1]), (EdgeColumn("value", "number", np.array([5.0])),))
+        >>> one.joined(one).columns[0].values.tolist()
+        [5.0, 5.0]
+        """
+        said = [(column.name, column.kind, column.categories) for column in self.columns]
+        if said != [(column.name, column.kind, column.categories) for column in other.columns]:
+            raise InputError(f"edges must have the columns {[name for name, _, _ in said]}, to be joined to these.")
+        if (self.type is None) != (other.type is None):
+            raise InputError("edges must say their type, or not, as those that they are joined to.")
+        codes, names = None, self.type_names
+        if self.type is not None and other.type is not None:
+            names = tuple(dict.fromkeys([*self.type_names, *other.type_names]))
+            place = np.array([names.index(name) for name in other.type_names], dtype=np.int64)
+            codes = np.concatenate([self.type, place[other.type]])
+        columns = tuple(
+            replace(mine, values=np.concatenate([mine.values, theirs.values]))
+            for mine, theirs in zip(self.columns, other.columns, strict=True)
+        )
+        ends = (np.concatenate([self.source, other.source]), np.concatenate([self.target, other.target]))
+        return EdgeTable(*ends, columns, self.directed, codes, names)

@@ -17,7 +17,7 @@ from calirare.decisions.forecast import CalibrationDraws, Group, forecast, group
 from calirare.decisions.wording import Wording, sets_beside, write_drivers, write_reasons
 from calirare.errors import InputError, MissingDependencyError
 from calirare.estimator.evidence import read_nodes
-from calirare.scoring.table import name_sets
+from calirare.scoring.verdicts import name_sets
 from calirare.uncertainty.drivers import Drivers, strongest_pulls
 
 if TYPE_CHECKING:

@@ -145,19 +145,22 @@ class LeftOutAnswers(Fitted):
         True
         """
         inputs, index = self._inputs(graph), graph.index_of(node)
-        detector, calibrator, rare = self.detector_, self.calibrator_, self.rare_class_
+        detector = self.detector_
         whole = detector.logits(inputs)
-        probability = float(self._to_probabilities(whole, inputs)[index, rare])
-        if isinstance(detector, Stack):
-            found = detector.weighted_contributions(inputs, index, rare, calibrator.slopes(rare))
-            slope = 1.0
-        else:
-            found = detector.contributions(inputs, index, rare)
-            slope = self._slope(whole, index, inputs)
+        found = self.explain_columns(inputs, whole, index)
         rows = detector.left_out_rows
         without = self._without(whole, detector.logits_without_at(inputs, rows, index), index, inputs)
-        labelled = (self.labelled_nodes_[rows], self.labelled_y_[rows], probability - without)
-        return make_explanation(index, probability, found, slope, labelled)
+        return found.with_labels(self.labelled_nodes_[rows], self.labelled_y_[rows], found.probability - without)
+
+    def explain_columns(self, inputs: DetectorInputs, logits: np.ndarray, row: int) -> Explanation:
+        """The columns' half of `explain`, for one row of inputs whose logits the detector has given."""
+        detector, calibrator, rare = self.detector_, self.calibrator_, self.rare_class_
+        probability = float(self._to_probabilities(logits, inputs)[row, rare])
+        if isinstance(detector, Stack):
+            found = detector.weighted_contributions(inputs, row, rare, calibrator.slopes(rare))
+            return make_explanation(row, probability, found, 1.0)
+        found = detector.contributions(inputs, row, rare)
+        return make_explanation(row, probability, found, self._slope(logits, row, inputs))
 
     def left_out_table(self, graph: RareGraph, of_class: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """(rows of `labelled_nodes_`, `(N, m)` P(class) of every node by the model without each of these labels).

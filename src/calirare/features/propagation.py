@@ -153,7 +153,7 @@ def propagate(
     """
     for relation, type in dict.fromkeys((part.relation, part.type) for part in parts):
         matrix = row_normalised(relation_matrix(graph, relation, type))
-        jobs = _blocks(whose, [part for part in parts if (part.relation, part.type) == (relation, type)])
+        jobs = column_blocks(whose, [part for part in parts if (part.relation, part.type) == (relation, type)])
 
         def work(job: tuple[list[int], list[Part]], matrix: sp.csr_array = matrix) -> list[Propagated]:
             at, mine = job
@@ -163,7 +163,7 @@ def propagate(
             yield from found
 
 
-def _blocks(whose: Sequence[Whose | None], parts: list[Part]) -> Iterator[tuple[list[int], list[Part]]]:
+def column_blocks(whose: Sequence[Whose | None], parts: list[Part]) -> Iterator[tuple[list[int], list[Part]]]:
     """Places of a few columns that count as the same, and what is wanted of them."""
     for mine in _WHOSE:
         wanted = [part for part in parts if part.whose == mine]
@@ -175,14 +175,37 @@ def _blocks(whose: Sequence[Whose | None], parts: list[Part]) -> Iterator[tuple[
 def _statistics(
     matrix: sp.csr_array, values: np.ndarray, middle: np.ndarray, names: list[str], parts: list[Part]
 ) -> Iterator[Propagated]:
-    alone = np.diff(matrix.indptr) == 0
     centred = values - middle  # float64; squares of what is far from zero would cancel
     mean = matrix @ centred
+    return statistics(matrix, centred, mean, mean, middle, names, parts)
+
+
+def statistics(
+    matrix: sp.csr_array,
+    centred: np.ndarray,
+    mean: np.ndarray,
+    mean_there: np.ndarray,
+    middle: np.ndarray,
+    names: list[str],
+    parts: list[Part],
+) -> Iterator[Propagated]:
+    """What is wanted of some columns.
+
+    Args:
+        matrix: `(n, m)` row-normalised: the neighbours, among m nodes, of the n nodes that are asked about.
+        centred: `(m, b)` the columns there, less `middle`.
+        mean: `(n, b)` their mean, `matrix @ centred`.
+        mean_there: `(m, b)` the same of the m nodes, over neighbours of theirs.
+        middle: `(b,)`.
+        names: Of the columns.
+        parts: What is wanted.
+    """
+    alone = np.diff(matrix.indptr) == 0
     for part in parts:
         if part.statistic == "mean":
             result = mean + middle
         elif part.statistic == "two steps":
-            result = matrix @ mean
+            result = matrix @ mean_there
             result += middle
         else:
             squares = matrix @ np.square(centred)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Self
 
@@ -23,6 +24,7 @@ from calirare.features.structure import structure_columns
 _log = logging.getLogger(__name__)
 _AT_ONCE = 32
 Base = tuple[str, ColumnGroup, np.ndarray]
+Family = tuple[ColumnGroup, Callable[[], Iterable[tuple[str, np.ndarray]]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,26 +89,57 @@ class ColumnRecipe:
 
     def apply(self, graph: RareGraph) -> Columns:
         """The columns of every node."""
-        self.own.check(graph)
-        at = {name: k for k, name in enumerate(self.names)}
         values = np.empty((graph.num_nodes, len(self.names)), dtype=np.float32)
         values[:] = self.means
-        missing = set(self.names)
-        for name, _, column in _base_columns(graph, self.own, self.edges):
-            if name in missing:
-                missing.discard(name)
-                values[:, at[name]] = _filled(column, self.means[at[name]])
-        count = sum(group != "neighbours" for group in self.groups)
-        self._say(missing.intersection(self.names[:count]))
-        first, whose = _propagated(self.names[:count], self.groups[:count], self.own, self.edges)
+        self._make_base(graph, values)
+        first, count, whose = self.propagated
         base = np.ascontiguousarray(values[:, first:count])
         for found in propagate(graph, base, self.names[first:count], whose, self.means[first:count], self.parts):
-            wanted = [k for k, name in enumerate(found.names) if at.get(name, -1) >= count]
-            places = [at[found.names[k]] for k in wanted]
-            block = found.values[:, wanted]
-            block[found.alone] = self.means[places]
-            values[:, places] = block
+            self.place(found, values)
         return self._columns(graph, values)
+
+    def base(self, graph: RareGraph) -> np.ndarray:
+        """`(N, B)` float32: the columns of every node but for its neighbours', which are made of these."""
+        values = np.empty((graph.num_nodes, self.propagated[1]), dtype=np.float32)
+        values[:] = self.means[: values.shape[1]]
+        self._make_base(graph, values)
+        return values
+
+    @cached_property
+    def propagated(self) -> tuple[int, int, list[Whose | None]]:
+        """The columns over which neighbours are asked: the first, the one behind the last, and what each counts as."""
+        count = sum(group != "neighbours" for group in self.groups)
+        first, whose = _propagated(self.names[:count], self.groups[:count], self.own, self.edges)
+        return first, count, whose
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where each column stands."""
+        return {name: k for k, name in enumerate(self.names)}
+
+    def place(self, found: Propagated, values: np.ndarray) -> None:
+        """Write what the neighbours say into its columns of `values`, as many rows as there are."""
+        count = self.propagated[1]
+        wanted = [k for k, name in enumerate(found.names) if self.places.get(name, -1) >= count]
+        places = [self.places[found.names[k]] for k in wanted]
+        block = found.values[:, wanted]
+        block[found.alone] = self.means[places]
+        values[:, places] = block
+
+    def fill(self, columns: Iterable[Base], values: np.ndarray) -> set[str]:
+        """Write columns into their places, the means at fit where a value is missing; the names that were there."""
+        count, written = self.propagated[1], set()
+        for name, _, column in columns:
+            at = self.places.get(name, count)
+            if at < count and name not in written:
+                written.add(name)
+                values[:, at] = _filled(column, self.means[at])
+        return written
+
+    def _make_base(self, graph: RareGraph, values: np.ndarray) -> None:
+        self.own.check(graph)
+        written = self.fill(_base_columns(graph, self.own, self.edges), values)
+        self._say(set(self.names[: self.propagated[1]]) - written)
 
     def _columns(self, graph: RareGraph, values: np.ndarray) -> Columns:
         words = sp.csr_array(graph.x) if self.own.words else None
@@ -149,16 +182,20 @@ class ColumnRecipe:
 
 
 def _base_columns(graph: RareGraph, own: OwnPlan, edges: EdgePlan | None) -> Iterator[Base]:
-    """Everything but the neighbours' columns, each name once; a derived column gives way to an attribute's name."""
-    taken: set[str] = set()
     table = edge_table(graph)
-    families: list[tuple[ColumnGroup, Any]] = [
+    families: list[Family] = [
         ("own", lambda: own.plain(graph)),
         ("own", lambda: own.derived(graph)),
         ("structure", lambda: structure_columns(graph).items()),
     ]
     if edges is not None and table is not None:
         families.append(("edges", lambda: edge_columns(table, edges, graph.num_nodes).items()))
+    return base_columns(families)
+
+
+def base_columns(families: Iterable[Family]) -> Iterator[Base]:
+    """Everything but the neighbours' columns, each name once; a derived column gives way to an attribute's name."""
+    taken: set[str] = set()
     for group, family in families:
         for name, column in family():
             (name,) = unique_names([name], taken)

@@ -65,6 +65,19 @@ def clustering(adjacency: sp.csr_array) -> np.ndarray:
     one highest node. (UᵀU)∘U counts it at the edge middle → highest, (UU)∘U at the edge lowest → highest. A hub has
     few edges in U, so that the work stays far below the sum of squared degrees.
     """
+    counts, degree = triangles(adjacency), np.diff(adjacency.indptr)
+    return np.full(degree.size, np.nan) if counts is None else closed_share(counts, degree)
+
+
+def closed_share(counts: np.ndarray, degree: np.ndarray) -> np.ndarray:
+    """The share of pairs of neighbours that are joined, of nodes with these numbers of triangles and neighbours."""
+    pairs = degree * (degree - 1.0) / 2
+    shares: np.ndarray = np.divide(counts, pairs, out=np.zeros(degree.size), where=pairs > 0)
+    return shares
+
+
+def triangles(adjacency: sp.csr_array) -> np.ndarray | None:
+    """In how many triangles each node stands; None where that takes too many paths. See `clustering`."""
     degree = np.diff(adjacency.indptr)
     rank = np.empty(degree.size, dtype=np.int64)
     rank[np.argsort(degree, kind="stable")] = np.arange(degree.size)
@@ -76,13 +89,11 @@ def clustering(adjacency: sp.csr_array) -> np.ndarray:
     paths = float(out @ out + out @ into)
     if paths > MOST_PATHS:
         _log.warning("clustering is left out: %.1e paths of two edges are more than %.0e.", paths, MOST_PATHS)
-        return np.full(degree.size, np.nan)
+        return None
     middle, highest = _closed_paths(downwards, upwards)
     lowest, _ = _closed_paths(upwards, upwards)
-    triangles = (middle + highest + lowest)[rank]
-    pairs = degree * (degree - 1.0) / 2
-    shares: np.ndarray = np.divide(triangles, pairs, out=np.zeros(degree.size), where=pairs > 0)
-    return shares
+    found: np.ndarray = (middle + highest + lowest)[rank]
+    return found
 
 
 def _closed_paths(first: sp.csr_array, upwards: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
@@ -107,19 +118,25 @@ def _closed_paths(first: sp.csr_array, upwards: sp.csr_array) -> tuple[np.ndarra
 
 
 def core_numbers(adjacency: sp.csr_array) -> np.ndarray:
-    """The largest k such that a node lies in a subgraph where everyone has k neighbours.
+    """The largest k such that a node lies in a subgraph where everyone has k neighbours."""
+    return peel(adjacency)[0]
+
+
+def peel(adjacency: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Core numbers, and the wave in which each node was taken away.
 
     Nodes of the smallest degree are taken away in waves; each edge is touched once from either end.
     """
     left = np.diff(adjacency.indptr).astype(np.int64)
-    core = np.zeros(left.size, dtype=np.int64)
+    core, waves = np.zeros(left.size, dtype=np.int64), np.zeros(left.size, dtype=np.int64)
     alive = np.arange(left.size)
-    level = 0
+    level, number = 0, 0
     while alive.size:
         level = max(level, int(left[alive].min()))
         wave = alive[left[alive] <= level]
         while wave.size:
-            core[wave] = level
+            core[wave], waves[wave] = level, number
+            number += 1
             left[wave] = -1
             touched, times = np.unique(_ends(adjacency, wave), return_counts=True)
             here = left[touched] >= 0
@@ -127,7 +144,7 @@ def core_numbers(adjacency: sp.csr_array) -> np.ndarray:
             left[touched] -= times[here]
             wave = touched[left[touched] <= level]
         alive = alive[left[alive] >= 0]
-    return core
+    return core, waves
 
 
 def _ends(adjacency: sp.csr_array, nodes: np.ndarray) -> np.ndarray:

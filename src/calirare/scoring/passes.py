@@ -5,25 +5,21 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from scipy.special import softmax
 
 from calirare.data.archive import write_atomically
 from calirare.data.inputs import choose_device
 from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile
 from calirare.data.tables.export import write_csv, write_parquet
-from calirare.detectors.networks.layerwise import Layers, PartInputs
+from calirare.detectors.networks.layerwise import Layers, run_layer
 from calirare.errors import NumericalError
-from calirare.scoring.table import name_sets
-from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds
-from calirare.uncertainty.intervals import CalibrationDraws
+from calirare.scoring.verdicts import Verdicts
 
 if TYPE_CHECKING:
-    from calirare.calibration import Calibrator
     from calirare.estimator.classifier import RareCategoryClassifier
 
 _TOP_ROWS = 10
@@ -37,12 +33,7 @@ class PartScorer:
     """
 
     layers: Layers
-    calibrator: Calibrator | None
-    class_names: tuple[str, ...]
-    rare_class: int
-    thresholds: np.ndarray
-    draws: CalibrationDraws | None
-    coverage: float
+    verdicts: Verdicts
     width: int
     device: str
     parts: Partitions = None  # type: ignore[assignment]
@@ -60,19 +51,17 @@ class PartScorer:
     @torch.no_grad()
     def first_layer(self, place: int) -> None:
         """What each node passes to its neighbours."""
-        inputs = self._inputs(place)
-        own, near = self._gathered(inputs, self.parts.features)
-        self._passed.write(inputs.part.start, _array(self.layers(0, own, near, inputs)))
+        part = self.parts.part(place)
+        self._passed.write(part.start, run_layer(self.layers, 0, part, part.take(self.parts.features), self.device))
 
     @torch.no_grad()
     def second_layer(self, place: int) -> None:
         """The logits."""
-        inputs = self._inputs(place)
-        own, near = self._gathered(inputs, self._passed)
-        logits = _array(self.layers(1, own, near, inputs))
+        part = self.parts.part(place)
+        logits = run_layer(self.layers, 1, part, part.take(self._passed), self.device)
         if not np.isfinite(logits).all():
             raise NumericalError("the model gives NaN or infinite logits; scale the features and the edge weights.")
-        self._logits.write(inputs.part.start, logits)
+        self._logits.write(part.start, logits)
 
     def write_scores(self, place: int) -> dict[str, np.ndarray]:
         """The part's rows as a shard of the output; gives those with the highest probability, and their nodes."""
@@ -93,26 +82,7 @@ class PartScorer:
 
     def _columns(self, place: int) -> dict[str, np.ndarray]:
         logits = self._logits.read(*self.parts.cuts[place : place + 2]).astype(np.float64)
-        if self.calibrator is None:
-            probabilities = np.asarray(softmax(logits, axis=1))
-        else:
-            probabilities = self.calibrator.predict_proba(logits)
-        names = np.array(self.class_names, dtype=object)
-        columns = {"id": self.parts.ids(place), "probability": probabilities[:, self.rare_class]}
-        if self.draws is not None:
-            interval = self.draws.interval(columns["probability"], self.coverage)
-            columns |= {"lower": interval.lower, "upper": interval.upper}
-        sets = name_sets(conformal_sets(probabilities, self.thresholds), names)
-        return columns | {"prediction": names[probabilities.argmax(axis=1)], "set": sets}
-
-    def _inputs(self, place: int) -> PartInputs:
-        return PartInputs(self.parts.part(place), self.device)
-
-    def _gathered(self, inputs: PartInputs, file: Any) -> tuple[Any, Any]:
-        """Rows of the own nodes, and what they gather."""
-        rows = inputs.part.take(file)
-        own, local = inputs.tensor(rows[: inputs.num_nodes]), inputs.tensor(rows)
-        return own, self.layers.gather(inputs, local)
+        return self.verdicts.table(self.parts.ids(place), self.verdicts.probabilities(logits))
 
     @property
     def _passed(self) -> RowFile:
@@ -120,7 +90,7 @@ class PartScorer:
 
     @property
     def _logits(self) -> RowFile:
-        return RowFile(self.parts.folder / "logits", self.parts.num_nodes, len(self.class_names))
+        return RowFile(self.parts.folder / "logits", self.parts.num_nodes, len(self.verdicts.class_names))
 
 
 def make_scorer(classifier: RareCategoryClassifier, layers: Layers, *, coverage: float, intervals: bool) -> PartScorer:
@@ -128,12 +98,7 @@ def make_scorer(classifier: RareCategoryClassifier, layers: Layers, *, coverage:
     device = choose_device(classifier.device)
     return PartScorer(
         layers=layers.to(device),
-        calibrator=classifier.calibrator_,
-        class_names=tuple(classifier.class_names_),
-        rare_class=classifier.rare_class_,
-        thresholds=conformal_thresholds(classifier.predict_left_out(), classifier.labelled_y_, coverage),
-        draws=classifier.calibration_draws() if intervals else None,
-        coverage=coverage,
+        verdicts=Verdicts.of(classifier, coverage=coverage, intervals=intervals),
         width=layers.passes,
         device=str(device),
     )
@@ -154,7 +119,3 @@ def join_shards(scorer: PartScorer, out: Path) -> None:
             for shard in shards:
                 writer.write_table(parquet.read_table(shard))
 
-
-def _array(tensor: torch.Tensor) -> np.ndarray:
-    array: np.ndarray = tensor.detach().cpu().numpy()
-    return array

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calirare.errors import InputError
+from calirare.scoring.verdicts import Verdicts
 
 if TYPE_CHECKING:
     from calirare.data.graph import RareGraph
@@ -34,28 +35,10 @@ def score_table(
     >>> list(table)
     ['id', 'probability', 'lower', 'upper', 'prediction', 'set']
     """
-    names = np.array(classifier.class_names_, dtype=object)
-    columns = {"id": graph.ids, "probability": classifier.predict_proba(graph)[:, classifier.rare_class_]}
-    if intervals:
-        bounds = classifier.predict_interval(graph, coverage=coverage)
-        columns |= {"lower": bounds.lower, "upper": bounds.upper}
-    columns |= {
-        "prediction": names[classifier.predict(graph)],
-        "set": name_sets(classifier.predict_set(graph, coverage=coverage), names),
-    }
+    verdicts = Verdicts.of(classifier, coverage=coverage, intervals=intervals)
+    columns = verdicts.table(graph.ids, classifier.predict_proba(graph))
     kept = graph.scored
     return columns if kept.size == graph.num_nodes else {name: values[kept] for name, values in columns.items()}
-
-
-def name_sets(member: np.ndarray, names: np.ndarray) -> np.ndarray:
-    """The classes of each row in words.
-
-    >>> name_sets(np.array([[True, False], [True, True], [False, False]]), np.array(["normal", "fraud"])).tolist()
-    ['normal', 'normal or fraud', 'none']
-    """
-    kinds, row = np.unique(member, axis=0, return_inverse=True)
-    words = np.array([" or ".join(names[kind]) or "none" for kind in kinds], dtype=object)
-    return words[row.ravel()]
 
 
 def read_for(

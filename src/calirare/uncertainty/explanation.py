@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,6 +40,11 @@ class Explanation:
     def __len__(self) -> int:
         return len(self.pull)
 
+    def with_labels(self, nodes: np.ndarray, labels: np.ndarray, pull: np.ndarray) -> Explanation:
+        """With the labelled nodes that pull, their classes and pulls, strongest first."""
+        order = np.argsort(-np.abs(pull), kind="stable")
+        return replace(self, labelled_node=nodes[order], label=labels[order], pull=pull[order])
+
     def frame(self) -> dict[str, np.ndarray]:
         """The labels that pull, as columns by name."""
         return {"labelled_node": self.labelled_node, "label": self.label, "pull": self.pull}
@@ -49,28 +54,20 @@ class Explanation:
         return {"column": self.column, "group": self.group, "share": self.share}
 
 
-def make_explanation(
-    node: int,
-    probability: float,
-    found: Contributions,
-    slope: float,
-    labelled: tuple[np.ndarray, np.ndarray, np.ndarray],
-) -> Explanation:
-    """Put both tables together, strongest first.
+def make_explanation(node: int, probability: float, found: Contributions, slope: float) -> Explanation:
+    """The shares of the columns, strongest first; labels are added by `with_labels`.
 
     Args:
         node: The node.
         probability: P(rare).
         found: How the columns made the detector's logit.
         slope: How far the calibrated logit moves per unit of the detector's.
-        labelled: Nodes, classes and pulls of the labels.
     """
     clipped = min(max(probability, 1e-15), 1 - 1e-15)
     logit = float(np.log(clipped) - np.log1p(-clipped))
     share = slope * found.shares
     order = np.argsort(-np.abs(share), kind="stable")
-    nodes, classes, pull = labelled
-    by_pull = np.argsort(-np.abs(pull), kind="stable")
+    none = np.empty(0, dtype=np.int64)
     return Explanation(
         node=node,
         probability=probability,
@@ -79,7 +76,7 @@ def make_explanation(
         column=np.array(found.names, dtype=object)[order],
         group=np.array(found.groups, dtype=object)[order],
         share=share[order],
-        labelled_node=nodes[by_pull],
-        label=classes[by_pull],
-        pull=pull[by_pull],
+        labelled_node=none,
+        label=none,
+        pull=np.empty(0),
     )

@@ -93,23 +93,56 @@ class CalibrationDraws:
         >>> bool(abs(found.lower[0] - expit(-0.5)) < 1e-3), bool(abs(found.upper[0] - expit(0.5)) < 1e-3)
         (True, True)
         """
+        return self.bounds(coverage).of(probability)
+
+    def bounds(self, coverage: float = 0.9) -> Bounds:
+        """The same, made ready once for many questions.
+
+        >>> draws = CalibrationDraws(np.column_stack([np.linspace(-1, 1, 101), np.ones(101)]))
+        >>> bool((draws.bounds(0.5).of([0.2]).upper == draws.interval([0.2], 0.5).upper).all())
+        True
+        """
         if not 0 < coverage < 1:
             raise InputError(f"coverage must lie between 0 and 1; got {coverage!r}.")
         levels = [(1 - coverage) / 2, (1 + coverage) / 2]
-        lower, upper = self._at_scores(probability, lambda table: np.quantile(table, levels, axis=0))
-        p = np.asarray(probability, dtype=np.float64)
-        return Intervals(np.minimum(lower, p), np.maximum(upper, p))
+        return Bounds(*self._on_grid(lambda table: np.quantile(table, levels, axis=0)))
 
     def _at_scores(self, probability: Any, summary: Any) -> np.ndarray:
-        """A summary over the draws at each node, by way of a grid: nodes may be millions.
+        """A summary over the draws at each node, by way of a grid: nodes may be millions."""
+        return _between(finite_logit(probability), *self._on_grid(summary))
+
+    def _on_grid(self, summary: Any) -> tuple[np.ndarray, np.ndarray]:
+        """(points, logits of the summary at each).
 
         The grid is the same whatever nodes are asked about, so that a node is told the same in any company. Between its
         points logits are straight lines, as the maps are.
         """
-        z, end = finite_logit(probability), float(finite_logit(1.0))
+        end = float(finite_logit(1.0))
         points = np.unique(np.concatenate([np.linspace(-end, end, _GRID), np.asarray(self.knots).clip(-end, end)]))
-        found = np.asarray(summary(self.probabilities(points)))
-        return np.array([expit(np.interp(z, points, finite_logit(row))) for row in found])
+        return points, finite_logit(np.asarray(summary(self.probabilities(points))))
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The middle of the draws on a grid of scores.
+
+    Args:
+        points: Scores, as logits.
+        ends: `(2, points)` logits of the lower and the upper end.
+    """
+
+    points: np.ndarray
+    ends: np.ndarray
+
+    def of(self, probability: Any) -> Intervals:
+        """The interval at each P(rare), widened where needed so that it holds P itself."""
+        lower, upper = _between(finite_logit(probability), self.points, self.ends)
+        p = np.asarray(probability, dtype=np.float64)
+        return Intervals(np.minimum(lower, p), np.maximum(upper, p))
+
+
+def _between(z: np.ndarray, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    return np.array([expit(np.interp(z, points, row)) for row in rows])
 
 
 def calibration_draws(

@@ -205,3 +205,13 @@ def layers_of(model: nn.Module) -> Layers:
             "another. Read the tables and use predict_proba."
         )
     return _LAYERS[type(model)](model).eval()
+
+
+def run_layer(
+    layers: Layers, number: int, part: Part, rows: np.ndarray | sp.csr_array, device: torch.device | str
+) -> np.ndarray:
+    """What a layer gives for a part's own nodes, from the rows of these and of its halo."""
+    inputs = PartInputs(part, device)
+    own, local = inputs.tensor(rows[: inputs.num_nodes]), inputs.tensor(rows)
+    found: np.ndarray = layers(number, own, layers.gather(inputs, local), inputs).detach().cpu().numpy()
+    return found

@@ -1,0 +1,1 @@
+"""Scores of new and changed nodes, from their surroundings alone."""

@@ -1,0 +1,242 @@
+"""A node's own columns in a graph that has grown: attributes, structure, what its edges say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from calirare.data.edge_table import EdgeTable
+from calirare.data.graph import RareGraph
+from calirare.features.edge_columns import edge_columns
+from calirare.features.edge_groups import EdgeGroups
+from calirare.features.propagation import relation_matrix
+from calirare.features.recipe import ColumnRecipe, Family, base_columns
+from calirare.features.structure import closed_share, neighbours
+from calirare.scoring.live.links import Links
+from calirare.scoring.live.structure import REACH, GrownStructure, Structure
+from calirare.scoring.live.update import Update
+
+_SIZE = "size of component"
+
+
+class Standing:
+    """What is kept of a graph so that columns of new and changed nodes can be made from their surroundings.
+
+    Args:
+        graph: The graph.
+        recipe: Of its columns; None where no detector reads columns.
+        base: `(N, B)` the columns that `recipe.base` gives, where they are made already.
+    """
+
+    def __init__(self, graph: RareGraph, recipe: ColumnRecipe | None, base: np.ndarray | None = None) -> None:
+        self.graph = graph
+        self.structure = Structure(neighbours(graph))
+        self._rows: tuple[Links, Links] | None = None
+        self.relations: dict[tuple[str, str], Links] = {}
+        if recipe is None:
+            return
+        self.recipe, self.base = recipe, recipe.base(graph) if base is None else base
+        self.structure.prepare()
+        for relation in dict.fromkeys((part.relation, part.type) for part in recipe.parts):
+            self.relations[relation] = self._links(*relation)
+        if graph.edges is not None:
+            self._rows = _by_end(graph.edges.source, graph.num_nodes), _by_end(graph.edges.target, graph.num_nodes)
+
+    def _links(self, relation: str, type: str) -> Links:
+        if relation == "neighbours" and not type:
+            return self.structure.links
+        return Links.of(relation_matrix(self.graph, relation, type))
+
+    def edge_rows(self, nodes: np.ndarray) -> np.ndarray:
+        """Rows of the edge table that touch the nodes, ascending."""
+        if self._rows is None:
+            return np.empty(0, dtype=np.int64)
+        known = nodes[nodes < self.graph.num_nodes]
+        return np.unique(np.concatenate([side.ends[side.positions(known)] for side in self._rows]))
+
+    @cached_property
+    def structure_places(self) -> dict[str, int]:
+        """Where the structure columns stand among the others, under the names that they got."""
+        one = some_nodes(self.graph.x[:1], self.graph.feature_names, **_kinds(self.graph, slice(1)))
+        own, names = self.recipe.own, ("degree", "log degree", "clustering", "core number", _SIZE, REACH)
+        families: list[Family] = [
+            ("own", lambda: own.plain(one)),
+            ("own", lambda: own.derived(one)),
+            ("structure", lambda: [(name, np.zeros(1)) for name in names]),
+        ]
+        called = [name for name, group, _ in base_columns(families) if group == "structure"]
+        places, count = self.recipe.places, self.recipe.propagated[1]
+        return {
+            name: places[mine]
+            for name, mine in zip(names, called, strict=True)
+            if places.get(mine, count) < count and self.recipe.groups[places[mine]] == "structure"
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class GrownBase:
+    """The same after an update.
+
+    Args:
+        standing: Before it.
+        update: What came.
+    """
+
+    standing: Standing
+    update: Update
+
+    @cached_property
+    def structure(self) -> GrownStructure:
+        source, target = self.update.pairs
+        once = source < target
+        return GrownStructure(self.standing.structure, source[once], target[once], self.update.num_nodes)
+
+    def links(self, relation: str, type: str) -> Links:
+        """The neighbours of that kind."""
+        before, table = self.standing.relations[relation, type], self.update.edges
+        if relation == "neighbours" and not type:
+            return self.structure.links
+        if table is None or not len(table):
+            return replace(before, num_nodes=self.update.num_nodes)
+        kept = np.ones(len(table), dtype=bool)
+        if type:
+            codes = [code for code, name in enumerate(table.type_names) if name == type]
+            kept &= np.isin(table.type, codes) if table.type is not None else False
+        out, into = table.source[kept], table.target[kept]
+        ends = {
+            "incoming neighbours": (into, out),
+            "outgoing neighbours": (out, into),
+            "neighbours": (np.concatenate([out, into]), np.concatenate([into, out])),
+        }[relation]
+        return before.grown(*ends, self.update.num_nodes)
+
+    def attributes(self, nodes: np.ndarray) -> Any:
+        """Rows of the attributes as they are now; nodes ascend."""
+        return overlaid(self.standing.graph.x, self.update.nodes, self.update.x, nodes)
+
+    def take(self, nodes: np.ndarray) -> np.ndarray:
+        """`(n, B)` float32: the columns of some nodes, ascending."""
+        known = nodes < len(self.standing.base)
+        values = np.empty((len(nodes), self.standing.base.shape[1]), dtype=np.float32)
+        values[known] = self.standing.base[nodes[known]]
+        touched, rows = self._touched
+        at, mine = places_in(touched, nodes)
+        values[mine] = rows[at]
+        recipe, here = self.standing.recipe, self._structure_columns(nodes)
+        for name, place in self.standing.structure_places.items():
+            column = here[name]
+            values[:, place] = np.where(np.isnan(column), recipe.means[place], column)
+        return values
+
+    def _structure_columns(self, nodes: np.ndarray) -> dict[str, np.ndarray]:
+        before, grown = self.standing.structure, self.structure
+        degree = before.links.lengths(nodes).astype(np.float64)
+        old = np.minimum(nodes, before.links.size - 1)
+        counts = before.triangles
+        columns = {
+            "degree": degree,
+            "log degree": np.log1p(degree),
+            "clustering": np.full(len(nodes), np.nan) if counts is None else closed_share(counts[old], degree),
+            "core number": before.order.core[old].astype(np.float64),
+            REACH: before.reach[old].copy(),
+        }
+        for name, (changed, values) in self._changed.items():
+            at, mine = places_in(changed, nodes)
+            columns[name][mine] = values[at]
+        return columns | {_SIZE: grown.component_sizes(nodes)}
+
+    @cached_property
+    def _changed(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        return self.structure.columns()
+
+    @cached_property
+    def _touched(self) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes whose attributes or edges changed, ascending, and their columns but for structure."""
+        table, recipe, graph = self.update.edges, self.standing.recipe, self.standing.graph
+        ends = [] if table is None else [table.source, table.target]
+        nodes = np.unique(np.concatenate([self.update.nodes, *ends]))
+        values = np.empty((len(nodes), self.standing.base.shape[1]), dtype=np.float32)
+        values[:] = recipe.means[: values.shape[1]]
+        if not nodes.size:
+            return nodes, values
+        some = some_nodes(self.attributes(nodes), graph.feature_names, **self._kinds(nodes))
+        families: list[Family] = [
+            ("own", lambda: recipe.own.plain(some)),
+            ("own", lambda: recipe.own.derived(some)),
+            ("structure", lambda: self._structure_columns(nodes).items()),
+        ]
+        plan = recipe.edges
+        if plan is not None and table is not None:
+            families.append(("edges", lambda: self._edge_columns(nodes, table).items()))
+        recipe.fill(base_columns(families), values)
+        return nodes, values
+
+    def _kinds(self, nodes: np.ndarray) -> dict[str, Any]:
+        graph, update = self.standing.graph, self.update
+        if graph.node_type is None or update.node_type is None:
+            return _kinds(graph, np.minimum(nodes, graph.num_nodes - 1)) if update.node_type is None else {}
+        names = tuple(dict.fromkeys([*graph.node_type_names, *update.node_type_names]))
+        place = np.array([names.index(name) for name in update.node_type_names], dtype=np.int64)
+        codes = overlaid(graph.node_type, update.nodes, place[update.node_type], nodes)
+        return {"node_type": codes, "node_type_names": names}
+
+    def _edge_columns(self, nodes: np.ndarray, table: EdgeTable) -> dict[str, np.ndarray]:
+        """What all edges of these nodes say, those that came and those that were there."""
+        graph, plan = self.standing.graph, self.standing.recipe.edges
+        assert graph.edges is not None and plan is not None
+        both = graph.edges.take(self.standing.edge_rows(nodes)).joined(table)
+        named, places = np.unique(np.concatenate([both.source, both.target, nodes]), return_inverse=True)
+        source, target, mine = np.split(places, [len(both), 2 * len(both)])
+        found = edge_columns(replace(both, source=source, target=target), plan, len(named))
+        return {name: column[mine] for name, column in found.items()}
+
+
+def overlaid(before: Any, changed: np.ndarray, values: Any, nodes: np.ndarray) -> Any:
+    """Rows of some nodes, ascending: the new values where there are any."""
+    order = np.argsort(changed, kind="stable")
+    at, mine = places_in(changed[order], nodes)
+    if not sp.issparse(before):
+        old = before[np.minimum(nodes, len(before) - 1)]
+        old[mine] = values[order[at]]
+        return old
+    stacked = sp.vstack([before[nodes[~mine]], values[order[at]]], format="csr")
+    back = np.empty(len(nodes), dtype=np.int64)
+    back[~mine] = np.arange(int((~mine).sum()))
+    back[mine] = int((~mine).sum()) + np.arange(int(mine.sum()))
+    return sp.csr_array(stacked[back])
+
+
+def places_in(ascending: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(places of the nodes that are there, mask of these among the nodes).
+
+    >>> [part.tolist() for part in places_in(np.array([2, 5]), np.array([1, 5]))]
+    [[1], [False, True]]
+    """
+    if not len(ascending):
+        return np.empty(0, dtype=np.int64), np.zeros(len(nodes), dtype=bool)
+    at = np.minimum(np.searchsorted(ascending, nodes), len(ascending) - 1)
+    mine = ascending[at] == nodes
+    return at[mine], mine
+
+
+def _by_end(ends: np.ndarray, num_nodes: int) -> Links:
+    groups = EdgeGroups(ends, num_nodes)
+    starts = np.zeros(num_nodes + 1, dtype=np.int64)
+    np.cumsum(groups.counts, out=starts[1:])
+    return Links(starts, groups.order, num_nodes)
+
+
+def _kinds(graph: RareGraph, nodes: Any) -> dict[str, Any]:
+    if graph.node_type is None:
+        return {}
+    return {"node_type": graph.node_type[nodes], "node_type_names": graph.node_type_names}
+
+
+def some_nodes(x: Any, names: tuple[str, ...] | None, **kinds: Any) -> RareGraph:
+    """Nodes without edges, for what is said of each alone."""
+    none = np.empty((2, 0), dtype=np.int64)
+    return RareGraph(x=x, edge_index=none, y=np.full(x.shape[0], -1), feature_names=names, **kinds)

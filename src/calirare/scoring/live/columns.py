@@ -1,0 +1,77 @@
+"""The columns of some nodes, their neighbours' among them, from these nodes and two steps around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import scipy.sparse as sp
+
+from calirare.features.columns import Columns
+from calirare.features.propagation import Part, column_blocks, row_normalised, statistics
+from calirare.features.recipe import ColumnRecipe
+from calirare.scoring.live.base import GrownBase, places_in
+from calirare.scoring.live.links import Links
+
+_AT_ONCE = 4_096
+"""Neighbours whose own neighbours are gathered at a time."""
+Relation = tuple[str, str]
+
+
+def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:
+    """As `recipe.apply` gives them on the whole graph, up to rounding; nodes ascend."""
+    recipe = grown.standing.recipe
+    first, count, whose = recipe.propagated
+    values = np.empty((len(nodes), len(recipe.names)), dtype=np.float32)
+    values[:] = recipe.means
+    values[:, :count] = grown.take(nodes)
+    relations = {relation: grown.links(*relation) for relation in grown.standing.relations}
+    lists = {relation: links.rows(nodes) for relation, links in relations.items()}
+    near = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(ends for _, ends in lists.values())]))
+    middle = recipe.means[first:count]
+    centred = grown.take(near)[:, first:] - middle if near.size else np.zeros((0, count - first))
+    further = _means_of(grown, relations, near, first, middle)
+    names = recipe.names[first:count]
+    for relation in relations:
+        matrix = _matrix(*lists[relation], near)
+        wanted = [part for part in recipe.parts if (part.relation, part.type) == relation]
+        mean = matrix @ centred
+        for at, parts in column_blocks(whose, wanted):
+            there = further[relation][:, at] if relation in further else mean[:, at]
+            called = [names[k] for k in at]
+            for found in statistics(matrix, centred[:, at], mean[:, at], there, middle[at], called, parts):
+                recipe.place(found, values)
+    words = sp.csr_array(grown.attributes(nodes)) if recipe.own.words else None
+    return Columns(values, recipe.names, recipe.groups, words, _spelled(recipe))
+
+
+def _means_of(
+    grown: GrownBase, relations: dict[Relation, Links], near: np.ndarray, first: int, middle: np.ndarray
+) -> dict[Relation, np.ndarray]:
+    """`(len(near), B)` means over the neighbours' neighbours, for the relations in which two steps are wanted."""
+    wanted = [relation for relation in relations if _goes_on(grown.standing.recipe.parts, relation)]
+    means = {relation: np.zeros((len(near), len(middle))) for relation in wanted}
+    for start in range(0, len(near) if wanted else 0, _AT_ONCE):
+        block = slice(start, start + _AT_ONCE)
+        lists = {relation: relations[relation].rows(near[block]) for relation in wanted}
+        far = np.unique(np.concatenate([ends for _, ends in lists.values()]))
+        centred = grown.take(far)[:, first:] - middle
+        for relation, (starts, ends) in lists.items():
+            means[relation][block] = _matrix(starts, ends, far) @ centred
+    return means
+
+
+def _goes_on(parts: Iterable[Part], relation: Relation) -> bool:
+    return any(part.statistic == "two steps" and (part.relation, part.type) == relation for part in parts)
+
+
+def _matrix(starts: np.ndarray, ends: np.ndarray, among: np.ndarray) -> sp.csr_array:
+    """Lists of neighbours as rows that sum to one, over nodes that ascend."""
+    places, _ = places_in(among, ends)
+    shape = (len(starts) - 1, len(among))
+    return row_normalised(sp.csr_array((np.ones(len(ends)), places, starts), shape=shape))
+
+
+def _spelled(recipe: ColumnRecipe) -> int:
+    spelled = set(recipe.own.feature_names) if recipe.own.words and recipe.own.spelled else set()
+    return sum(name in spelled for name in recipe.names)

@@ -1,0 +1,156 @@
+"""Core numbers after edges were added, from the nodes around them alone.
+
+Peeling a graph gives an order of its nodes in which each has at most as many later neighbours as its core number says.
+An edge adds one later neighbour to one of its ends; while that is no more than the core number, nothing changes. Where
+it is more, the nodes of that level are looked at in their order, those that may rise and those that hold them back, and
+no others. Source: key `zhang2017`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from calirare.features.structure import peel
+from calirare.scoring.live.links import Links
+
+Place = tuple[int, int]
+"""In the order of a level: those that rose into it first, then by rank."""
+
+
+@dataclass(frozen=True, eq=False)
+class PeelingOrder:
+    """How a graph was peeled.
+
+    Args:
+        core: `(N,)` core numbers.
+        rank: `(N,)` place in the order; core numbers ascend along it.
+        later: `(N,)` how many neighbours come later.
+    """
+
+    core: np.ndarray
+    rank: np.ndarray
+    later: np.ndarray
+
+    @classmethod
+    def of(cls, adjacency: sp.csr_array) -> PeelingOrder:
+        core, waves = peel(adjacency)
+        rank = np.empty(core.size, dtype=np.int64)
+        rank[np.argsort(waves, kind="stable")] = np.arange(core.size)
+        own = np.repeat(rank, np.diff(adjacency.indptr))
+        later = np.add.reduceat(np.append(rank[adjacency.indices] > own, False), adjacency.indptr[:-1], dtype=np.int64)
+        later[np.diff(adjacency.indptr) == 0] = 0
+        return cls(core, rank, later)
+
+    def grown(self, links: Links) -> dict[int, int]:
+        """The core numbers that differ, and those of new nodes, after `links` have grown."""
+        return _Growth(self, links).run()
+
+
+class _Growth:
+    """One pass over the levels, upwards: which nodes of a level rise into the next."""
+
+    def __init__(self, order: PeelingOrder, links: Links) -> None:
+        self.order, self.links = order, links
+        self.known = len(order.core)
+        self.added: dict[int, list[int]] = {}
+        for node, end in links.added.T.tolist():
+            self.added.setdefault(node, []).append(end)
+        self.levels: dict[int, int] = {node: 0 for node in range(self.known, links.num_nodes)}
+        """Of the nodes that rose so far, and of new ones."""
+
+    def run(self) -> dict[int, int]:
+        waiting: dict[int, set[int]] = {}
+        for node in self.added:
+            waiting.setdefault(self.level(node), set()).add(node)
+        while waiting:
+            level = min(waiting)
+            risen = _Level(self, level, waiting.pop(level)).run()
+            for node in risen:
+                self.levels[node] = level + 1
+            if risen:
+                waiting.setdefault(level + 1, set()).update(risen)
+        return self.levels
+
+    def level(self, node: int) -> int:
+        return self.levels.get(node, int(self.order.core[node]) if node < self.known else 0)
+
+    def place(self, node: int) -> Place:
+        if node in self.levels:
+            return 0, node
+        return 1, int(self.order.rank[node])
+
+    def neighbours(self, node: int) -> list[int]:
+        found: list[int] = []
+        if node < self.known:
+            found = self.links.ends[self.links.starts[node] : self.links.starts[node + 1]].tolist()
+        return found + self.added.get(node, [])
+
+    def later(self, node: int) -> int:
+        """How many neighbours come after the node in the order as it is now."""
+        mine = (self.level(node), self.place(node))
+        ends = self.neighbours(node) if node in self.levels else self.added.get(node, [])
+        count = sum((self.level(end), self.place(end)) > mine for end in ends)
+        return count if node in self.levels else count + int(self.order.later[node])
+
+
+class _Level:
+    """Which nodes of level k have k + 1 neighbours above it or among themselves."""
+
+    def __init__(self, growth: _Growth, level: int, nodes: set[int]) -> None:
+        self.growth, self.level = growth, level
+        self.heap: list[tuple[Place, int]] = [(growth.place(node), node) for node in nodes]
+        heapq.heapify(self.heap)
+        self.done: set[int] = set()
+        self.later: dict[int, int] = {}
+        self.earlier: dict[int, int] = {}
+        """How many earlier neighbours may rise."""
+        self.risers: dict[int, Place] = {}
+
+    def run(self) -> list[int]:
+        while self.heap:
+            place, node = heapq.heappop(self.heap)
+            if node in self.done:
+                continue
+            self.done.add(node)
+            self.later[node] = self.growth.later(node)
+            if self._support(node) > self.level:
+                self._may_rise(node, place)
+            elif self.earlier.get(node):
+                self._stays(node, place)
+        return list(self.risers)
+
+    def _support(self, node: int) -> int:
+        return self.later[node] + self.earlier.get(node, 0)
+
+    def _of_level(self, node: int) -> list[int]:
+        return [end for end in self.growth.neighbours(node) if self.growth.level(end) == self.level]
+
+    def _may_rise(self, node: int, place: Place) -> None:
+        self.risers[node] = place
+        for end in self._of_level(node):
+            there = self.growth.place(end)
+            if there > place:
+                self.earlier[end] = self.earlier.get(end, 0) + 1
+                heapq.heappush(self.heap, (there, end))
+
+    def _stays(self, node: int, place: Place) -> None:
+        """Whoever counted on this node loses one; who then has too few stays as well."""
+        queue = [(node, place)]
+        while queue:
+            node, place = queue.pop()
+            for end in self._of_level(node):
+                there = self.growth.place(end)
+                if there > place:
+                    if node in self.risers and self.earlier.get(end):
+                        self.earlier[end] -= 1
+                        if end in self.risers and self._support(end) == self.level:
+                            queue.append((end, there))
+                elif end in self.risers:
+                    self.later[end] -= 1
+                    if self._support(end) == self.level:
+                        queue.append((end, there))
+            self.risers.pop(node, None)

@@ -1,0 +1,103 @@
+"""Who a node's neighbours are, in a graph and with edges that came since."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Lists of neighbours, each in ascending order, and those that were added.
+
+    Args:
+        starts: `(N + 1,)` where each node's list begins.
+        ends: The neighbours, one list after the other.
+        num_nodes: With those that were added.
+        added: `(2, E)` further pairs, from node to neighbour, sorted; none of them is in the lists.
+
+    >>> links = Links.of(sp.csr_array(np.array([[0, 1], [1, 0]]))).grown(np.array([0, 1, 2]), np.array([1, 2, 1]), 3)
+    >>> links.added.tolist(), [part.tolist() for part in links.rows(np.array([1, 2]))]
+    ([[1, 2], [2, 1]], [[0, 2, 3], [0, 2, 1]])
+    """
+
+    starts: np.ndarray
+    ends: np.ndarray
+    num_nodes: int
+    added: np.ndarray = field(default_factory=lambda: np.empty((2, 0), dtype=np.int64))
+
+    @classmethod
+    def of(cls, matrix: sp.csr_array) -> Links:
+        """The places of a matrix's entries."""
+        matrix.sort_indices()
+        return cls(matrix.indptr, matrix.indices, matrix.shape[0])
+
+    @property
+    def size(self) -> int:
+        """Nodes that the lists were made of."""
+        return len(self.starts) - 1
+
+    def grown(self, nodes: np.ndarray, neighbours: np.ndarray, num_nodes: int) -> Links:
+        """With further pairs; those that are there already, repeats and pairs of a node with itself are left out."""
+        keep = (nodes != neighbours) & (self.find(nodes, neighbours) < 0)
+        keys = np.unique(nodes[keep].astype(np.int64) * num_nodes + neighbours[keep])
+        return replace(self, num_nodes=num_nodes, added=np.vstack([keys // num_nodes, keys % num_nodes]))
+
+    def lengths(self, nodes: np.ndarray) -> np.ndarray:
+        """How many neighbours each node had before the growth; 0 for new nodes."""
+        known = np.minimum(nodes, self.size - 1)
+        return np.where(nodes < self.size, self.starts[known + 1] - self.starts[known], 0).astype(np.int64)
+
+    def find(self, nodes: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
+        """Where in the lists each pair stands, -1 where it does not; by halving, all pairs at once."""
+        low = self.starts[np.minimum(nodes, self.size - 1)].astype(np.int64)
+        high = stop = low + self.lengths(nodes)
+        while (low < high).any():
+            middle = (low + high) // 2
+            smaller = (low < high) & (self.ends[np.minimum(middle, max(len(self.ends) - 1, 0))] < neighbours)
+            low, high = np.where(smaller, middle + 1, low), np.where(smaller, high, np.minimum(high, middle))
+        inside = low < stop
+        found = np.full(len(low), -1, dtype=np.int64)
+        found[inside] = np.where(self.ends[low[inside]] == neighbours[inside], low[inside], -1)
+        return found
+
+    def positions(self, nodes: np.ndarray) -> np.ndarray:
+        """Places in `ends` of the nodes' lists, one after the other."""
+        lengths = self.lengths(nodes)
+        first = self.starts[np.minimum(nodes, self.size - 1)].astype(np.int64)
+        before = np.cumsum(lengths) - lengths
+        return np.arange(int(lengths.sum())) + np.repeat(first - before, lengths)
+
+    def more(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(how many neighbours were added to each node, places of these in `added`)."""
+        low, high = (np.searchsorted(self.added[0], nodes, side) for side in ("left", "right"))
+        counts = high - low
+        before = np.cumsum(counts) - counts
+        return counts, np.arange(int(counts.sum())) + np.repeat(low - before, counts)
+
+    def rows(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(where each node's list begins and the last one ends, the neighbours), added ones last."""
+        counts, places = self.more(nodes)
+        if not places.size:
+            lengths = self.lengths(nodes)
+            return _starts(lengths), self.ends[self.positions(nodes)].astype(np.int64)
+        order = self.merged_order(nodes, counts)
+        found = np.concatenate([self.ends[self.positions(nodes)], self.added[1, places]])[order].astype(np.int64)
+        return _starts(self.lengths(nodes) + counts), found
+
+    def merged_order(self, nodes: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """The order that brings each node's added entries behind its earlier ones."""
+        whose = np.concatenate([np.repeat(np.arange(len(nodes)), n) for n in (self.lengths(nodes), counts)])
+        return np.argsort(whose, kind="stable")
+
+    def degrees(self, nodes: np.ndarray) -> np.ndarray:
+        """How many neighbours each node has now."""
+        return self.lengths(nodes) + self.more(nodes)[0]
+
+
+def _starts(lengths: np.ndarray) -> np.ndarray:
+    starts = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts

@@ -1,0 +1,195 @@
+"""What a network says of some nodes, from these nodes and two steps around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import nn
+
+from calirare.data.inputs import GraphInputs
+from calirare.data.parts.partitions import Part
+from calirare.data.sparse import SparseMatrix
+from calirare.detectors.networks.layerwise import PartInputs, layers_of, run_layer
+from calirare.errors import NumericalError
+from calirare.features.words import unit_rows
+from calirare.scoring.live.base import GrownBase, places_in
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """The edges around some nodes of a grown graph, with their weights."""
+
+    grown: GrownBase
+
+    @cached_property
+    def _degree(self) -> np.ndarray | None:
+        """Of the graph before, where its edges have weights."""
+        graph = self.grown.standing.graph
+        if graph.edge_weight is None:
+            return None
+        return np.bincount(graph.edge_index[0], weights=graph.edge_weight, minlength=graph.num_nodes)
+
+    @cached_property
+    def _heavier(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(places of pairs that weigh more than before, ascending, by how much, weights of the pairs that were added)."""
+        update, links = self.grown.update, self.grown.structure.links
+        weight = update.weight
+        assert weight is not None
+        at = links.find(*update.pairs)
+        known = np.flatnonzero(at >= 0)
+        known = known[np.argsort(at[known])]
+        keys = update.pairs[0] * np.int64(links.num_nodes) + update.pairs[1]
+        fresh = np.flatnonzero(at < 0)
+        fresh = fresh[np.argsort(keys[fresh])]
+        return at[known], weight[known], weight[fresh]
+
+    def rows(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(where each list begins and the last ends, the neighbours, the weights)."""
+        links, graph = self.grown.structure.links, self.grown.standing.graph
+        starts, ends = links.rows(nodes)
+        if graph.edge_weight is None:
+            return starts, ends, np.ones(len(ends), dtype=np.float32)
+        positions, (counts, added) = links.positions(nodes), links.more(nodes)
+        before = graph.edge_weight[positions]
+        heavier, more, fresh = self._heavier
+        at, mine = places_in(heavier, positions)
+        before[mine] += more[at]
+        return starts, ends, np.concatenate([before, fresh[added]])[links.merged_order(nodes, counts)]
+
+    def degree(self, nodes: np.ndarray) -> np.ndarray:
+        """Weighted degrees, float64; nodes ascend."""
+        if self._degree is None:
+            return self.grown.structure.links.degrees(nodes).astype(np.float64)
+        update = self.grown.update
+        degree = np.where(nodes < len(self._degree), self._degree[np.minimum(nodes, len(self._degree) - 1)], 0.0)
+        at, mine = places_in(nodes, update.pairs[0])
+        return degree + np.bincount(at, weights=np.asarray(update.weight)[mine], minlength=len(nodes))
+
+    def part(self, nodes: np.ndarray) -> Part:
+        """The nodes with all their edges; nodes ascend."""
+        starts, ends, weights = self.rows(nodes)
+        halo = np.setdiff1d(ends, nodes)
+        own, mine = places_in(nodes, ends)
+        columns = np.empty(len(ends), dtype=np.int64)
+        columns[mine] = own
+        columns[~mine] = len(nodes) + places_in(halo, ends[~mine])[0]
+        adjacency = sp.csr_array((weights, columns, starts), shape=(len(nodes), len(nodes) + len(halo)))
+        degree = np.concatenate([self.degree(nodes), self.degree(halo)])
+        return Part(0, len(nodes), halo, adjacency, degree, self.grown.standing.graph.edge_weight is not None)
+
+    def attributes(self, part: Part, nodes: np.ndarray) -> Any:
+        """Of the part's own nodes, then of its halo."""
+        rows = [self.grown.attributes(nodes), self.grown.attributes(part.halo)]
+        return sp.csr_array(sp.vstack(rows, format="csr")) if sp.issparse(rows[0]) else np.concatenate(rows)
+
+
+@torch.no_grad()
+def network_logits(model: nn.Module, around: Surroundings, nodes: np.ndarray, device: Any) -> np.ndarray:
+    """`(n, C)` float64 logits of some nodes, ascending: each layer over what the next one reads."""
+    layers = layers_of(model).to(device)
+    last = around.part(nodes)
+    near = np.union1d(nodes, last.halo)
+    first = around.part(near)
+    passed = run_layer(layers, 0, first, around.attributes(first, near), device)
+    rows = passed[places_in(near, np.concatenate([nodes, last.halo]))[0]]
+    logits = run_layer(layers, 1, last, rows, device).astype(np.float64)
+    if not np.isfinite(logits).all():
+        raise NumericalError("the model gives NaN or infinite logits; scale the features and the edge weights.")
+    return logits
+
+
+class LocalTensors(GraphInputs):
+    """The nodes around one as a network reads them: what it says of the first row is what it says in the whole graph.
+
+    Rows of the propagation matrices are whole for the node and its neighbours; those further out have none.
+
+    Args:
+        around: The grown graph.
+        node: The one.
+        device: Of the tensors.
+    """
+
+    def __init__(self, around: Surroundings, node: int, device: Any) -> None:
+        self.device, self.dtype = torch.device(device), torch.float32
+        near = np.union1d([node], around.part(np.array([node])).halo).astype(np.int64)
+        part = around.part(near)
+        order = np.argsort(near != node, kind="stable")
+        turned = np.concatenate([order, np.arange(len(near), len(near) + len(part.halo))])
+        part = replace(part, adjacency=part.adjacency[order][:, turned], degree=part.degree[turned])
+        self.part = PartInputs(part, self.device)
+        self.rows = around.attributes(part, near)[turned]
+        """Attributes of each."""
+        self.num_nodes, self.num_features = self.rows.shape
+        sparse = sp.issparse(self.rows)
+        self.x = SparseMatrix(self.rows, self.device) if sparse else torch.from_numpy(self.rows).to(self.device)
+        self.edge_index, self.edge_weight = self.part.edge_index, None
+
+    def _square(self, matrix: SparseMatrix) -> SparseMatrix:
+        csr = matrix.csr
+        starts = np.concatenate([csr.indptr, np.full(self.num_nodes - csr.shape[0], csr.indptr[-1])])
+        return SparseMatrix(
+            sp.csr_array((csr.data, csr.indices, starts), shape=(self.num_nodes, self.num_nodes)), self.device
+        )
+
+    @cached_property
+    def normalized(self) -> SparseMatrix:
+        return self._square(self.part.normalized)
+
+    @cached_property
+    def neighbour_sum(self) -> SparseMatrix:
+        return self._square(self.part.neighbour_sum)
+
+    @cached_property
+    def neighbour_mean(self) -> SparseMatrix:
+        return self._square(self.part.neighbour_mean)
+
+
+class LocalWords:
+    """X, AX, A²X, … of some nodes, as `WordHops` gives them for the whole graph.
+
+    Args:
+        around: The grown graph.
+        nodes: The nodes, ascending.
+    """
+
+    def __init__(self, around: Surroundings, nodes: np.ndarray) -> None:
+        self.around, self.nodes = around, nodes
+
+    def _step(self, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
+        """(mean over the neighbours of each node, the neighbours, ascending)."""
+        starts, ends, weights = self.around.rows(nodes)
+        there = np.unique(ends)
+        matrix = sp.csr_array(
+            (weights.astype(np.float64), places_in(there, ends)[0], starts), shape=(len(nodes), len(there))
+        )
+        total = np.asarray(matrix.sum(axis=1)).ravel()
+        matrix.data /= np.repeat(np.where(total > 0, total, 1.0), np.diff(matrix.indptr))
+        return matrix, there
+
+    def _words(self, nodes: np.ndarray) -> Any:
+        return unit_rows(sp.csr_array(self.around.grown.attributes(nodes))).astype(np.float64)
+
+    def everywhere(self, matrices: list[np.ndarray]) -> np.ndarray:
+        """`(n, k)`: Σ_h AʰX W_h, from the outermost hop inwards."""
+        steps, levels = [], [self.nodes]
+        for _ in matrices[1:]:
+            step, there = self._step(levels[-1])
+            steps.append(step)
+            levels.append(there)
+        found = self._words(levels[-1]) @ matrices[-1]
+        for step, level, matrix in zip(steps[::-1], levels[-2::-1], matrices[-2::-1], strict=True):
+            found = step @ found + self._words(level) @ matrix
+        return np.asarray(found)
+
+    def rows(self, places: np.ndarray, hops: int) -> sp.csr_array:
+        """(AʰX) of the nodes at some places among the nodes."""
+        walk, there = sp.eye_array(len(places), format="csr"), self.nodes[places]
+        for _ in range(hops):
+            step, there = self._step(there)
+            walk = walk @ step
+        return sp.csr_array(walk @ self._words(there))

@@ -1,0 +1,178 @@
+"""Score new and changed nodes from their surroundings, with the numbers of a full scoring.
+
+Columns and networks look two steps far. What they need of the rest of the graph is made once, when the graph is loaded;
+then a question costs what its neighbourhood costs. Columns that speak of the whole graph follow exactly too: sizes of
+components by joining those that new edges join, core numbers by looking at the part of a level that may rise
+(`calirare.scoring.live.cores`), clustering by the triangles that new edges close, two-hop reach by the degrees that grew.
+
+Nodes and edges come, attributes change; nothing goes. Where edges or nodes were removed, load the tables anew. Answers
+speak of the nodes that were asked about; what their edges mean for the nodes at the other end is told when these are
+asked about (`also`).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calirare.data.graph import RareGraph
+from calirare.data.inputs import choose_device
+from calirare.detectors.base import Detector, DetectorInputs
+from calirare.detectors.networks.layerwise import layers_of
+from calirare.detectors.networks.network import Network
+from calirare.detectors.stack import Stack
+from calirare.errors import InputError
+from calirare.features.columns import Columns
+from calirare.scoring.live.base import GrownBase, Standing, places_in, some_nodes
+from calirare.scoring.live.columns import columns_of
+from calirare.scoring.live.networks import LocalTensors, LocalWords, Surroundings, network_logits
+from calirare.scoring.live.update import NodeNames, Update, read_update
+from calirare.scoring.table import check_reads_tables
+from calirare.scoring.verdicts import Verdicts
+from calirare.uncertainty.explanation import Explanation
+
+if TYPE_CHECKING:
+    from calirare.estimator.classifier import RareCategoryClassifier
+
+
+class LiveScores:
+    """A fitted model and a graph, ready to score what comes.
+
+    Args:
+        classifier: Fitted on tables, with detectors of calirare's own and a calibrator that does not look at the graph.
+        graph: The network as it stands, read with the model's schema.
+        coverage: Of intervals and sets.
+
+    >>> import calirare as cr
+    >>> graph = cr.make_transactions(num_nodes=300, seed=0)
+    >>> live = LiveScores(cr.RareCategoryClassifier(detector="linear").fit(graph), graph)
+    >>> edges = {"source": [graph.ids[0]], "target": [graph.ids[1]], "amount": [9.5], "time": ["2024-02-03"], "channel": ["app"]}
+    >>> table = live.score(edges=edges, also=[graph.ids[0]])
+    >>> table["id"].tolist() == [graph.ids[0]], bool(table["probability"][0] != live.table["probability"][0])
+    (True, True)
+    """
+
+    def __init__(self, classifier: RareCategoryClassifier, graph: RareGraph, *, coverage: float = 0.9) -> None:
+        check_reads_tables(classifier)
+        _check(classifier, graph)
+        self.classifier, self.graph, self.names = classifier, graph, NodeNames(graph)
+        self.verdicts = Verdicts.of(classifier, coverage=coverage)
+        self.device = choose_device(classifier.device)
+        detector, recipe = classifier.detector_, classifier.state_.recipe
+        detector.to(self.device)
+        inputs = DetectorInputs(graph, recipe, self.device)
+        self.table = self.verdicts.table(graph.ids, self.verdicts.probabilities(detector.logits(inputs)))
+        """Of every node as it stands."""
+        base = None
+        if recipe is not None:
+            base = inputs.columns.values[:, : recipe.propagated[1]].copy()
+        del inputs
+        self.standing = Standing(graph, recipe, base)
+
+    def read(self, nodes: Any = None, edges: Any = None) -> Update:
+        """Rows as the model wants them; see `read_update`."""
+        return read_update(self.graph, self.names, nodes, edges)
+
+    def score(self, nodes: Any = None, edges: Any = None, also: Iterable[Any] = ()) -> dict[str, np.ndarray]:
+        """What a full scoring with these rows added would say, in the columns of `score_table`.
+
+        Args:
+            nodes: New nodes, and known ones whose attributes changed: a table as in `read_tables`.
+            edges: Edges that came, among known and new nodes: a table as in `read_tables`.
+            also: Ids of known nodes that are asked about too.
+
+        Returns:
+            One row per row of `nodes`, in its order, then those of `also`.
+        """
+        return self.score_update(self.read(nodes, edges), [self.place(one) for one in also])
+
+    def score_update(self, update: Update, also: list[int] | None = None) -> dict[str, np.ndarray]:
+        """The same for rows that were read; `also` holds node indices."""
+        asked = np.concatenate([update.nodes, np.array(also or [], dtype=np.int64)])
+        names = np.concatenate([update.ids.astype(object), self.graph.ids[asked[len(update.nodes) :]].astype(object)])
+        nodes = np.unique(asked)
+        found = self._probabilities(_Question(self, update, nodes))
+        return self.verdicts.table(names, found[places_in(nodes, asked)[0]])
+
+    def explain(self, node: Any, nodes: Any = None, edges: Any = None) -> Explanation:
+        """The columns that made a node's P(rare), known or among the rows that come.
+
+        The labels that pull it are left out; `classifier.explain` has them for nodes of the graph.
+        """
+        update = None if nodes is None and edges is None else self.read(nodes, edges)
+        mine = [] if update is None else np.flatnonzero(update.ids.astype(str) == str(node)).tolist()
+        place = int(update.nodes[mine[0]]) if update is not None and mine else self.place(node)
+        question = _Question(self, update or self._nothing, np.array([place]))
+        logits = question.logits(self.classifier.detector_)
+        return self.classifier.explain_columns(question.widened(), logits, 0)
+
+    @property
+    def _nothing(self) -> Update:
+        graph = self.graph
+        none, table = np.empty(0, dtype=np.int64), None if graph.edges is None else graph.edges.take(slice(0))
+        weight = None if graph.edge_weight is None else np.empty(0, dtype=np.float32)
+        return Update(none, graph.ids[:0], graph.x[:0], graph.num_nodes, table, np.empty((2, 0), np.int64), weight)
+
+    def place(self, node: Any) -> int:
+        """The index of a known node, by its id."""
+        found = self.names.find(node)
+        if found is None:
+            raise InputError(f"there is no node {node!r}; new ones come with their attributes.")
+        return found
+
+    def _probabilities(self, question: _Question) -> np.ndarray:
+        return self.verdicts.probabilities(question.logits(self.classifier.detector_))
+
+
+class _Question(DetectorInputs):
+    """Some nodes of a grown graph as detectors read them: their columns, and the network around them."""
+
+    def __init__(self, live: LiveScores, update: Update, nodes: np.ndarray) -> None:
+        self.grown = GrownBase(live.standing, update)
+        self.nodes, self.around = nodes, Surroundings(self.grown)
+        self.names = live.graph.feature_names
+        graph = some_nodes(self.grown.attributes(nodes), self.names)
+        super().__init__(graph, getattr(live.standing, "recipe", None), live.device)
+        self._word_hops = LocalWords(self.around, nodes)
+
+    @cached_property
+    def columns(self) -> Columns:
+        return columns_of(self.grown, self.nodes)
+
+    @cached_property
+    def tensors(self) -> LocalTensors:
+        return LocalTensors(self.around, int(self.nodes[0]), self.device)
+
+    def widened(self) -> _Question:
+        """The same, with the attributes of the nodes around the first: what contributions are told of."""
+        wide = copy.copy(self)
+        wide.graph = some_nodes(self.tensors.rows, self.names)
+        return wide
+
+    def logits(self, detector: Detector) -> np.ndarray:
+        """`(n, C)`, of a stack `(n, K, C)`."""
+        if isinstance(detector, Stack):
+            return np.stack([self.logits(member) for member in detector.members_], axis=1)
+        if isinstance(detector, Network):
+            return network_logits(detector.model_, self.around, self.nodes, self.device)
+        return detector.logits(self)
+
+
+def _check(classifier: RareCategoryClassifier, graph: RareGraph) -> None:
+    if classifier.calibrator_ is not None and classifier.calibrator_.needs_graph:
+        raise InputError(
+            f"method {classifier.method!r} calibrates by looking at the whole graph, so that a new node changes every "
+            "answer; fit with method='jackknife'."
+        )
+    if graph.schema is None:
+        raise InputError("the graph must come from tables, read with the model's schema: read_for(classifier, nodes, edges).")
+    if graph.edge_weight is not None and graph.edges is None:
+        raise InputError("the graph's weights must be a column of its edges; read it from tables.")
+    detector = classifier.detector_
+    for member in detector.members_ if isinstance(detector, Stack) else [detector]:
+        if isinstance(member, Network):
+            layers_of(member.model_)

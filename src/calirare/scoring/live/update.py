@@ -1,0 +1,181 @@
+"""What came since a graph was read: new nodes, known ones that changed, new edges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from calirare.data.edge_table import EdgeTable
+from calirare.data.graph import RareGraph
+from calirare.data.merging import merge_edges
+from calirare.data.tables.edge_columns import apply_edge_columns
+from calirare.data.tables.edges import edge_weights
+from calirare.data.tables.gathering import (
+    EdgeRows,
+    NodeRows,
+    codes_as_at_fit,
+    gather_edges,
+    gather_nodes,
+    nodes_of_edges,
+)
+from calirare.data.tables.ids import check_ids, id_array, plain_ids
+from calirare.data.tables.polars_library import import_polars
+from calirare.data.tables.preprocess import apply_columns
+from calirare.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """Rows that came since.
+
+    Args:
+        nodes: `(M,)` the nodes that they speak of; new ones are numbered from N on.
+        ids: `(M,)` their names.
+        x: `(M, F)` their attributes.
+        num_nodes: N and the new nodes.
+        edges: The new edges with their columns, ends numbered as above; None where the graph keeps no table.
+        pairs: `(2, E)` both directions of every pair that these join.
+        weight: `(E,)` what is added to each pair's weight; None without weights.
+        node_type, node_type_names: Kinds of the nodes, as in `RareGraph`.
+    """
+
+    nodes: np.ndarray
+    ids: np.ndarray
+    x: np.ndarray | sp.csr_array
+    num_nodes: int
+    edges: EdgeTable | None
+    pairs: np.ndarray
+    weight: np.ndarray | None
+    node_type: np.ndarray | None = None
+    node_type_names: tuple[str, ...] = ()
+
+
+class NodeNames:
+    """From ids to node indices, whole numbers and text alike."""
+
+    def __init__(self, graph: RareGraph) -> None:
+        self._place = {name: place for place, name in enumerate(graph.ids.astype(str).tolist())}
+        assert len(self._place) == graph.num_nodes
+
+    def __len__(self) -> int:
+        return len(self._place)
+
+    def find(self, name: Any) -> int | None:
+        """The node of this id, or None.
+
+        >>> names = NodeNames(RareGraph(x=np.eye(2), edge_index=np.array([[0], [1]]), y=np.array([0, 1]), node_ids=[5, 7]))
+        >>> names.find(7), names.find("7"), names.find("8")
+        (1, 1, None)
+        """
+        return self._place.get(str(name))
+
+    def places(self, ids: pl.Series) -> np.ndarray:
+        """Of many ids; -1 where there is none."""
+        names = plain_ids(ids).cast(import_polars().String).to_list()
+        return np.array([self._place.get(name, -1) for name in names], dtype=np.int64)
+
+
+def read_update(graph: RareGraph, known: NodeNames, nodes: Any, edges: Any) -> Update:
+    """The rows of two tables as the model wants them.
+
+    Args:
+        graph: Read from tables, with the schema of the fit.
+        known: Its ids.
+        nodes: New nodes, and known ones whose attributes changed; a table as in `read_tables`, or None.
+        edges: New edges among known and new nodes; a table as in `read_tables`, or None.
+    """
+    schema: Mapping[str, Any] = graph.schema or {}
+    pl = import_polars()
+    try:
+        return _read(graph, known, schema, nodes, edges)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise InputError(f"the rows hold values that cannot be understood: {error}") from error
+
+
+def _read(graph: RareGraph, known: NodeNames, schema: Mapping[str, Any], nodes: Any, edges: Any) -> Update:
+    rows = None if edges is None else _edge_rows(edges, schema)
+    found = _node_rows(nodes, rows, known, schema)
+    ids = found.frame[found.id]
+    check_ids(ids)
+    place = known.places(ids)
+    new = place < 0
+    place[new] = len(known) + np.arange(int(new.sum()))
+    x, _ = apply_columns(found.frame, schema)
+    codes, type_names = codes_as_at_fit(found.type, found.type_names, schema.get("nodes", {}).get("types", ()))
+    num_nodes = len(known) + int(new.sum())
+    ends = np.empty((2, 0), dtype=np.int64) if rows is None else _ends(rows, known, ids, place)
+    table, weight = _table(graph, rows, ends, schema)
+    pairs, added = _merged(ends, weight)
+    return Update(place, id_array(ids), x, num_nodes, table, pairs, added, codes, type_names)
+
+
+def _edge_rows(edges: Any, schema: Mapping[str, Any]) -> EdgeRows:
+    said = schema["edges"]
+    one = len(said.get("tables", ())) <= 1
+    names = (said["source"], said["target"]) if one else (None, None)
+    return gather_edges(edges, *names, said.get("type"), said.get("tables", ()))
+
+
+def _node_rows(nodes: Any, rows: EdgeRows | None, known: NodeNames, schema: Mapping[str, Any]) -> NodeRows:
+    """The nodes that are spoken of; where attributes are not wanted, those that only edges name too."""
+    pl = import_polars()
+    if nodes is not None:
+        return gather_nodes(nodes, schema["id"], schema.get("nodes", {}).get("type"))
+    if rows is None:
+        raise InputError("nodes or edges must be given: new nodes, changed ones, or edges that came since.")
+    if not schema.get("nodes", {}).get("from_edges"):
+        kinds = {column["name"]: pl.Float64 for column in schema["columns"]}
+        return NodeRows(pl.DataFrame(schema={schema["id"]: pl.String, **kinds}), schema["id"])
+    found = nodes_of_edges(rows, schema["id"])
+    fresh = known.places(found.frame[found.id]) < 0
+    return NodeRows(found.frame.filter(pl.Series(fresh)), found.id)
+
+
+def _ends(rows: EdgeRows, known: NodeNames, ids: pl.Series, place: np.ndarray) -> np.ndarray:
+    pl = import_polars()
+    fresh = dict(zip(plain_ids(ids).cast(pl.String).to_list(), place.tolist(), strict=True))
+    found = []
+    for ends in (rows.source, rows.target):
+        at = known.places(ends)
+        names = plain_ids(ends).cast(pl.String).to_list()
+        for lost in np.flatnonzero(at < 0).tolist():
+            if names[lost] not in fresh:
+                raise InputError(
+                    f"edges must join known nodes or new ones that are given beside them; {names[lost]!r} is neither."
+                )
+            at[lost] = fresh[names[lost]]
+        found.append(at)
+    return np.vstack(found)
+
+
+def _table(
+    graph: RareGraph, rows: EdgeRows | None, ends: np.ndarray, schema: Mapping[str, Any]
+) -> tuple[EdgeTable | None, np.ndarray | None]:
+    """The edges with their columns, and their weights."""
+    said = schema["edges"]
+    weight = None if graph.edge_weight is None else np.empty(0)
+    if rows is None:
+        return (None if graph.edges is None else graph.edges.take(slice(0))), weight
+    if weight is not None:
+        weight = edge_weights(rows.frame[said["weight"]])
+    if graph.edges is None:
+        return None, weight
+    codes, names = codes_as_at_fit(rows.type, rows.type_names, said.get("types", ()))
+    columns, _ = apply_edge_columns(rows.frame, said.get("columns", ()))
+    return EdgeTable(*ends, columns, graph.edges.directed, codes, names), weight
+
+
+def _merged(ends: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+    """By the one rule for repeated edges, on as many nodes as are named."""
+    names, local = np.unique(ends, return_inverse=True)
+    if not names.size:
+        return ends, weight
+    pairs, added = merge_edges(local.reshape(2, -1), weight, names.size, rows_count=True)
+    return names[pairs], added

@@ -1,0 +1,75 @@
+"""What is written of each node: its probability with the interval, the likeliest class, the classes not ruled out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import softmax
+
+from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds
+from calirare.uncertainty.intervals import Bounds
+
+if TYPE_CHECKING:
+    from calirare.estimator.classifier import RareCategoryClassifier
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """What a fitted model needs to speak of nodes whose logits are known.
+
+    Args:
+        calibrator: Fitted, or None; one that does not look at the graph, where logits are to be calibrated here.
+        class_names: One per class.
+        rare_class: The one looked for.
+        thresholds: Of the conformal sets.
+        bounds: Of the intervals; None: without them.
+        coverage: Of both.
+    """
+
+    calibrator: Any
+    class_names: tuple[str, ...]
+    rare_class: int
+    thresholds: np.ndarray
+    bounds: Bounds | None
+    coverage: float
+
+    @classmethod
+    def of(cls, classifier: RareCategoryClassifier, *, coverage: float = 0.9, intervals: bool = True) -> Verdicts:
+        """Of a fitted classifier."""
+        return cls(
+            calibrator=classifier.calibrator_,
+            class_names=tuple(classifier.class_names_),
+            rare_class=classifier.rare_class_,
+            thresholds=conformal_thresholds(classifier.predict_left_out(), classifier.labelled_y_, coverage),
+            bounds=classifier.calibration_draws().bounds(coverage) if intervals else None,
+            coverage=coverage,
+        )
+
+    def probabilities(self, logits: np.ndarray) -> np.ndarray:
+        """`(n, C)` from logits, of a stack from those of its members."""
+        if self.calibrator is None:
+            return np.asarray(softmax(logits, axis=1))
+        return np.asarray(self.calibrator.predict_proba(logits))
+
+    def table(self, ids: np.ndarray, probabilities: np.ndarray) -> dict[str, np.ndarray]:
+        """`id`, `probability`, `lower`, `upper`, `prediction`, `set`, as columns."""
+        names = np.array(self.class_names, dtype=object)
+        columns = {"id": ids, "probability": probabilities[:, self.rare_class]}
+        if self.bounds is not None:
+            interval = self.bounds.of(columns["probability"])
+            columns |= {"lower": interval.lower, "upper": interval.upper}
+        sets = name_sets(conformal_sets(probabilities, self.thresholds), names)
+        return columns | {"prediction": names[probabilities.argmax(axis=1)], "set": sets}
+
+
+def name_sets(member: np.ndarray, names: np.ndarray) -> np.ndarray:
+    """The classes of each row in words.
+
+    >>> name_sets(np.array([[True, False], [True, True], [False, False]]), np.array(["normal", "fraud"])).tolist()
+    ['normal', 'normal or fraud', 'none']
+    """
+    kinds, row = np.unique(member, axis=0, return_inverse=True)
+    words = np.array([" or ".join(names[kind]) or "none" for kind in kinds], dtype=object)
+    return words[row.ravel()]

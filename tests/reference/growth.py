@@ -1,0 +1,25 @@
+"""Tables cut in two: what was there, and what came since."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calirare.data.tables.files import edge_columns, node_columns
+
+
+def rows(table, keep):
+    return {name: np.asarray(values, dtype=object)[keep].tolist() for name, values in table.items()}
+
+
+def join(one, other):
+    return {name: [*one[name], *other[name]] for name in one}
+
+
+def split(graph, num_new, seed=0):
+    """(tables before, tables that came since): new nodes with all their edges, and some edges between known ones."""
+    nodes, edges = node_columns(graph), edge_columns(graph)
+    rng = np.random.default_rng(seed)
+    new = np.zeros(graph.num_nodes, dtype=bool)
+    new[rng.permutation(graph.num_nodes)[:num_new]] = True
+    fresh = new[graph.edges.source] | new[graph.edges.target] | (rng.random(len(graph.edges)) < 0.02)
+    return (rows(nodes, ~new), rows(edges, ~fresh)), (rows(nodes, new), rows(edges, fresh))

@@ -1,0 +1,142 @@
+"""Scores of what came since, against scoring everything anew."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from growth import join, split
+
+import calirare as cr
+from calirare.detectors.stack import Stack
+from calirare.errors import InputError
+from calirare.scoring.live.scores import LiveScores
+from calirare.scoring.table import read_for, score_table
+
+QUICK = {"epochs": 20, "weight_decay": 5e-3, "hidden": 8}
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return split(cr.make_transactions(300, rare_share=0.15, labelled_share=0.5, seed=3), num_new=15)
+
+
+def members():
+    detectors = cr.detectors
+    return {
+        "linear": "linear",
+        "forest": detectors.Forest(trees=20),
+        "boosting": detectors.Boosting(rounds=20),
+        **{name: detectors.detectors()[name](**QUICK) for name in ("gcn", "sage", "gin", "gat")},
+        "auto": Stack(
+            ["linear", detectors.GCN(**QUICK), detectors.Forest(trees=20), detectors.Boosting(rounds=20)]
+        ),
+    }
+
+
+def fit(before, detector, **options):
+    graph = cr.read_tables(*before, label="is_fraud", rare="yes", **options)
+    return cr.RareCategoryClassifier(detector, device="cpu").fit(graph)
+
+
+def check(found, want, ids):
+    """The rows of these ids are those of a full scoring."""
+    place = {one: row for row, one in enumerate(want["id"].tolist())}
+    rows = [place[one] for one in ids]
+    assert [str(one) for one in found["id"]] == [str(one) for one in ids]
+    for name, values in want.items():
+        if name in ("probability", "lower", "upper"):
+            np.testing.assert_allclose(found[name], values[rows], atol=1e-6, err_msg=name)
+        elif name != "id":
+            assert found[name].tolist() == values[rows].tolist()
+
+
+SLOW = ("sage", "gin", "gat", "auto", "boosting")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in members()]
+)
+def test_every_detector_says_what_a_full_scoring_says(tables, name):
+    before, since = tables
+    classifier = fit(before, members()[name])
+    live = LiveScores(classifier, read_for(classifier, *before))
+    known = before[0]["id"][:7]
+    found = live.score(*since, also=known)
+    whole = read_for(classifier, *(join(*pair) for pair in zip(before, since, strict=True)))
+    want = score_table(classifier, whole)
+    check(found, want, [*since[0]["id"], *known])
+    assert np.ptp(found["probability"]) > 0.01
+    one = since[0]["id"][3]
+    mine, theirs = live.explain(one, *since), classifier.explain(whole, one)
+    assert abs(mine.logit - theirs.logit) < 1e-5 and abs(mine.base - theirs.base) < 1e-4
+    shares = dict(zip(theirs.column, theirs.share, strict=True))
+    np.testing.assert_allclose(mine.share, [shares[column] for column in mine.column], atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gcn", pytest.param("auto", marks=pytest.mark.slow)])
+def test_weights_and_changed_attributes(tables, name):
+    before, since = tables
+    before = before[0], {**before[1], "weight": np.random.default_rng(0).integers(0, 4, len(before[1]["source"])).tolist()}
+    since = since[0], {**since[1], "weight": np.random.default_rng(1).integers(0, 4, len(since[1]["source"])).tolist()}
+    again = {name: values[:200] for name, values in before[1].items()}  # pairs that are joined already
+    since = since[0], join(since[1], again)
+    classifier = fit(before, members()[name], weight="weight")
+    live = LiveScores(classifier, read_for(classifier, *before))
+    changed = {name: values[:3] for name, values in before[0].items()}
+    for name, values in changed.items():
+        if name not in ("id", "is_fraud") and isinstance(values[0], float):
+            changed[name] = [value * 1.5 + 1 for value in values]
+    nodes = join(since[0], changed)
+    found = live.score(nodes, since[1])
+    rest = {name: values[3:] for name, values in before[0].items()}
+    want = score_table(classifier, read_for(classifier, join(join(changed, rest), since[0]), join(before[1], since[1])))
+    check(found, want, nodes["id"])
+
+
+def test_known_nodes_as_they_stand(tables):
+    before, _ = tables
+    classifier = fit(before, "linear")
+    graph = read_for(classifier, *before)
+    live = LiveScores(classifier, graph)
+    want = score_table(classifier, graph)
+    check(live.table, want, graph.ids.tolist())
+    why, full = live.explain(graph.ids[5]), classifier.explain(graph, graph.ids[5])
+    np.testing.assert_allclose(why.share, full.share, atol=1e-9)
+
+
+def test_mistakes_are_told(tables):
+    before, since = tables
+    classifier = fit(before, "linear")
+    graph = read_for(classifier, *before)
+    live = LiveScores(classifier, graph)
+    with pytest.raises(InputError, match="nodes or edges must be given"):
+        live.score()
+    with pytest.raises(InputError, match="is neither"):
+        live.score(None, since[1])
+    with pytest.raises(InputError, match="there is no node 'nobody'"):
+        live.score(*since, also=["nobody"])
+    with pytest.raises(InputError, match="must come from tables"):
+        LiveScores(classifier, cr.RareGraph(x=graph.x, edge_index=graph.edge_index, y=graph.y))
+
+
+@pytest.mark.parametrize("detector", ["linear", pytest.param("gcn", marks=pytest.mark.slow)])
+def test_words(detector):
+    rng = np.random.default_rng(0)
+    size = 120
+    words = {f"word {k}": (rng.random(size) < 0.08).astype(int).tolist() for k in range(220)}
+    topic = np.array([words[f"word {k}"] for k in range(20)]).sum(axis=0)
+    nodes = {"id": [f"n{k}" for k in range(size)], "rare": np.where(topic > 2, "yes", "no").tolist(), **words}
+    ends = rng.integers(0, size, (2, 300))
+    edges = {name: [f"n{k}" for k in row] for name, row in zip(("source", "target"), ends, strict=True)}
+    new, fresh = np.arange(size) >= 110, (ends >= 110).any(axis=0)
+    since = ({k: [*np.array(v)[new]] for k, v in nodes.items()}, {k: [*np.array(v)[fresh]] for k, v in edges.items()})
+    graph = cr.read_tables(nodes, edges, label="rare", rare="yes")
+    detector = detector if detector == "linear" else members()[detector]
+    classifier = cr.RareCategoryClassifier(detector, device="cpu").fit(graph)
+    assert classifier.schema_["sparse"]
+    known = ({k: [*np.array(v)[~new]] for k, v in nodes.items()}, {k: [*np.array(v)[~fresh]] for k, v in edges.items()})
+    live = LiveScores(classifier, read_for(classifier, *known))
+    found = live.score(*since)
+    check(found, score_table(classifier, read_for(classifier, nodes, edges)), since[0]["id"])
+    why = live.explain("n111", *since)
+    assert abs(why.base + why.share.sum() - why.logit) < 1e-9

@@ -15,7 +15,7 @@ try:
     from dash import Dash, set_props
     from flask import Flask
 
-    from calirare.review.serving import bind, make_server
+    from calirare.review.serving import make_server
 except ModuleNotFoundError as error:
     raise MissingDependencyError(str(error.name), "review") from None
 
@@ -26,6 +26,7 @@ from calirare.review.desk import Desk
 from calirare.review.pages import case_page, model_page, monitoring_page, quality_page, queue_page, shell
 from calirare.review.security import LARGEST_REQUEST, Access, guard
 from calirare.review.store import DecisionStore
+from calirare.service.access import bind
 
 logger = logging.getLogger(__name__)
 

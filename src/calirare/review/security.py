@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import hmac
-import ipaddress
 import json
 import secrets
-import socket
 import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
-from urllib.parse import urlsplit
 
 from flask import Flask, Response, current_app, redirect, request, session
 from flask.sessions import SecureCookieSessionInterface
 
-from calirare.errors import InputError
+from calirare.service.access import Access as Access
+from calirare.service.access import is_loopback as is_loopback
+from calirare.service.access import is_own_origin, is_plain_json
+from calirare.service.access import is_token as is_token
 
-SHORTEST_TOKEN = 16
 SESSION_HOURS = 12
 LARGEST_REQUEST = 1 << 20
-_FEWEST_DIFFERENT = 8
 _MOST_SESSIONS = 10_000
 _OPEN_PATHS = ("/login", "/assets/desk.css")
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -36,99 +32,6 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=()",
 }
-
-
-@dataclass(frozen=True)
-class Access:
-    """Where the desk listens and who is let in.
-
-    Args:
-        host: Address to listen on.
-        port: Port to listen on; 0: a free one.
-        token: What reviewers must know; None: none, on loopback only.
-        reviewer: Name written beside decisions where nobody logs in.
-        allowed_hosts: Further names by which browsers may reach the desk, as behind a proxy.
-        trusted_proxy: Address of the proxy in front, whose word on clients and TLS is believed; None: nobody's.
-
-    >>> Access("0.0.0.0", 8050).check()
-    Traceback (most recent call last):
-    ...
-    calirare.errors.InputError: host 0.0.0.0 can be reached from other machines; pass --token (16 characters or more), or stay on 127.0.0.1.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = 8050
-    token: str | None = field(default=None, repr=False)
-    reviewer: str = "reviewer"
-    allowed_hosts: tuple[str, ...] = ()
-    trusted_proxy: str | None = None
-
-    def check(self) -> None:
-        """Refuse what would let strangers in."""
-        if not 0 <= self.port <= 65535:
-            raise InputError(f"port must lie in 0…65535; got {self.port}.")
-        if self.token is None and not is_loopback(self.host):
-            raise InputError(
-                f"host {self.host} can be reached from other machines; "
-                f"pass --token ({SHORTEST_TOKEN} characters or more), or stay on 127.0.0.1."
-            )
-        if self.token is not None and len(self.token) < SHORTEST_TOKEN:
-            raise InputError(f"token must have at least {SHORTEST_TOKEN} characters; got {len(self.token)}.")
-        if self.token is not None and len(set(self.token)) < _FEWEST_DIFFERENT:
-            raise InputError(f"token must have at least {_FEWEST_DIFFERENT} different characters; make a random one.")
-        if self.trusted_proxy is not None:
-            _check_address(self.trusted_proxy)
-        if not self.reviewer.strip() or len(self.reviewer) > 100:
-            raise InputError("reviewer must be a name of 1 to 100 characters.")
-
-    def is_known_host(self, host: str) -> bool:
-        """Whether a request's Host names this desk. A page of a stranger that points its own name here is refused."""
-        name, _ = split_host(host)
-        if name in ("localhost", "") or name in (allowed.casefold() for allowed in self.allowed_hosts):
-            return name != ""
-        try:
-            address = ipaddress.ip_address(name)
-        except ValueError:
-            own = {self.host.casefold(), socket.gethostname().casefold(), socket.getfqdn().casefold()}
-            return not is_loopback(self.host) and name in own
-        # An address cannot be pointed elsewhere by a stranger's name server.
-        return address.is_loopback or not is_loopback(self.host)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the address.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0"), is_loopback("db.example")
-    (True, True, False, False)
-    """
-    if host.casefold() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
-def split_host(host: str) -> tuple[str, str]:
-    """Name and port of a Host header, the name in lower case and without brackets.
-
-    >>> split_host("[::1]:8050"), split_host("Desk.local")
-    (('::1', '8050'), ('desk.local', ''))
-    """
-    try:
-        parts = urlsplit(f"//{host}")
-        return (parts.hostname or "").casefold(), "" if parts.port is None else str(parts.port)
-    except ValueError:
-        return "", ""
-
-
-def _check_address(text: str) -> None:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        raise InputError(
-            f"trusted_proxy must be the address of the proxy, as the desk sees it; got {text!r}."
-        ) from None
 
 
 class LoginLimit:
@@ -269,34 +172,8 @@ def check_request(access: Access) -> Any:
     return None
 
 
-def is_plain_json(body: bytes) -> bool:
-    """Whether a body is JSON that any program can read: no NaN, no halves of characters, not nested beyond reason.
-
-    >>> is_plain_json(b'{"a": 1.5}'), is_plain_json(b"[NaN]"), is_plain_json(b"[" * 10**5)
-    (True, False, False)
-    """
-
-    def refuse(constant: str) -> None:
-        raise ValueError(constant)
-
-    try:
-        found = json.loads(body, parse_constant=refuse)
-        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
-    except (ValueError, RecursionError):  # text that is no text is a ValueError too
-        return False
-    return True
-
-
 def _is_own_origin() -> bool:
-    origin = request.headers.get("Origin")
-    if origin is None:
-        # Programs send none; browsers always do with a POST, and say where it comes from.
-        return request.headers.get("Sec-Fetch-Site", "none") in ("same-origin", "none")
-    try:
-        parts = urlsplit(origin)
-    except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and parts.netloc.casefold() == request.host.casefold()
+    return is_own_origin(request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site"), request.host)
 
 
 def current_reviewer(access: Access) -> str | None:
@@ -315,11 +192,6 @@ def log_in(access: Access, token: str, name: str) -> bool:
     session.permanent = True
     session["reviewer"], session["session"] = name, _sessions().start()
     return True
-
-
-def is_token(access: Access, token: str) -> bool:
-    """Whether this is the token, in a time that tells nothing about it."""
-    return hmac.compare_digest(token.encode("utf-8", "replace"), (access.token or "").encode("utf-8", "replace"))
 
 
 def log_out() -> None:

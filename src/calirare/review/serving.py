@@ -18,8 +18,6 @@ from waitress.channel import HTTPChannel
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
-from calirare.errors import InputError
-
 THREADS = 16
 MOST_CONNECTIONS = 400
 REQUEST_SECONDS = 20.0
@@ -117,25 +115,3 @@ def make_server(application: Any, bound: socket.socket, largest_request: int, tr
     return PatientServer(
         application, {}, True, bound, dispatcher=dispatcher, adj=settings, bind_socket=False, sockinfo=address
     )
-
-
-def bind(host: str, port: int) -> socket.socket:
-    """A socket at this address, IPv4 where the name has both."""
-    try:
-        found = sorted(
-            socket.getaddrinfo(host, port, type=socket.SOCK_STREAM), key=lambda one: one[0] != socket.AF_INET
-        )
-        family, kind, protocol, _, address = found[0]
-        bound = socket.socket(family, kind, protocol)
-        try:
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            bound.bind(address)
-        except OSError:
-            bound.close()
-            raise
-    except OSError as error:
-        reason = error.strerror or error
-        raise InputError(
-            f"the desk cannot listen on {host}:{port} ({reason}); choose another --port or --host."
-        ) from error
-    return bound

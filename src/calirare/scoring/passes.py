@@ -118,4 +118,3 @@ def join_shards(scorer: PartScorer, out: Path) -> None:
         with parquet.ParquetWriter(stream, parquet.read_schema(shards[0])) as writer:
             for shard in shards:
                 writer.write_table(parquet.read_table(shard))
-

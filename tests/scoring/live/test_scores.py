@@ -27,9 +27,7 @@ def members():
         "forest": detectors.Forest(trees=20),
         "boosting": detectors.Boosting(rounds=20),
         **{name: detectors.detectors()[name](**QUICK) for name in ("gcn", "sage", "gin", "gat")},
-        "auto": Stack(
-            ["linear", detectors.GCN(**QUICK), detectors.Forest(trees=20), detectors.Boosting(rounds=20)]
-        ),
+        "auto": Stack(["linear", detectors.GCN(**QUICK), detectors.Forest(trees=20), detectors.Boosting(rounds=20)]),
     }
 
 
@@ -76,7 +74,10 @@ def test_every_detector_says_what_a_full_scoring_says(tables, name):
 @pytest.mark.parametrize("name", ["gcn", pytest.param("auto", marks=pytest.mark.slow)])
 def test_weights_and_changed_attributes(tables, name):
     before, since = tables
-    before = before[0], {**before[1], "weight": np.random.default_rng(0).integers(0, 4, len(before[1]["source"])).tolist()}
+    before = (
+        before[0],
+        {**before[1], "weight": np.random.default_rng(0).integers(0, 4, len(before[1]["source"])).tolist()},
+    )
     since = since[0], {**since[1], "weight": np.random.default_rng(1).integers(0, 4, len(since[1]["source"])).tolist()}
     again = {name: values[:200] for name, values in before[1].items()}  # pairs that are joined already
     since = since[0], join(since[1], again)

@@ -68,7 +68,8 @@ class Links:
         lengths = self.lengths(nodes)
         first = self.starts[np.minimum(nodes, self.size - 1)].astype(np.int64)
         before = np.cumsum(lengths) - lengths
-        return np.arange(int(lengths.sum())) + np.repeat(first - before, lengths)
+        positions: np.ndarray = np.arange(int(lengths.sum())) + np.repeat(first - before, lengths)
+        return positions
 
     def more(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(how many neighbours were added to each node, places of these in `added`)."""
@@ -94,7 +95,8 @@ class Links:
 
     def degrees(self, nodes: np.ndarray) -> np.ndarray:
         """How many neighbours each node has now."""
-        return self.lengths(nodes) + self.more(nodes)[0]
+        degrees: np.ndarray = self.lengths(nodes) + self.more(nodes)[0]
+        return degrees
 
 
 def _starts(lengths: np.ndarray) -> np.ndarray:

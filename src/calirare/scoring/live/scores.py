@@ -169,7 +169,9 @@ def _check(classifier: RareCategoryClassifier, graph: RareGraph) -> None:
             "answer; fit with method='jackknife'."
         )
     if graph.schema is None:
-        raise InputError("the graph must come from tables, read with the model's schema: read_for(classifier, nodes, edges).")
+        raise InputError(
+            "the graph must come from tables, read with the model's schema: read_for(classifier, nodes, edges)."
+        )
     if graph.edge_weight is not None and graph.edges is None:
         raise InputError("the graph's weights must be a column of its edges; read it from tables.")
     detector = classifier.detector_

@@ -119,8 +119,8 @@ def _read(graph: RareGraph, known: NodeNames, schema: Mapping[str, Any], nodes: 
 def _edge_rows(edges: Any, schema: Mapping[str, Any]) -> EdgeRows:
     said = schema["edges"]
     one = len(said.get("tables", ())) <= 1
-    names = (said["source"], said["target"]) if one else (None, None)
-    return gather_edges(edges, *names, said.get("type"), said.get("tables", ()))
+    source, target = (said["source"], said["target"]) if one else (None, None)
+    return gather_edges(edges, source, target, said.get("type"), said.get("tables", ()))
 
 
 def _node_rows(nodes: Any, rows: EdgeRows | None, known: NodeNames, schema: Mapping[str, Any]) -> NodeRows:
@@ -169,7 +169,7 @@ def _table(
         return None, weight
     codes, names = codes_as_at_fit(rows.type, rows.type_names, said.get("types", ()))
     columns, _ = apply_edge_columns(rows.frame, said.get("columns", ()))
-    return EdgeTable(*ends, columns, graph.edges.directed, codes, names), weight
+    return EdgeTable(ends[0], ends[1], columns, graph.edges.directed, codes, names), weight
 
 
 def _merged(ends: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:

@@ -1,0 +1,109 @@
+"""Scoring new nodes from their surroundings, beside scoring everything anew.
+
+A model (`auto`) is fitted on a payment network of 5,000 accounts: four attributes, five edge columns, busy accounts among
+them. Then a network of each size is loaded, and new accounts come with ten payments each to known ones. The median over
+several questions, and the largest difference to a full scoring of all tables where `--compare` allows one.
+
+    python benchmarks/new_nodes.py --nodes 10000,100000 --new 1,1000
+    python benchmarks/new_nodes.py --nodes 1000000 --new 1000
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from typing import Any
+
+import numpy as np
+
+import calirare as cr
+from calirare.scoring.live.scores import LiveScores
+from calirare.scoring.table import read_for, score_table
+
+EDGES_PER_NODE = 10
+ROW = "{:>10} {:>11} {:>6} {:>9} {:>9} {:>9} {:>9} {:>12} {:>8}"
+
+
+def make_tables(num_nodes: int, start: int, known: int, seed: int) -> tuple[Any, Any]:
+    """Accounts `start` to `start + num_nodes` and their payments to accounts below `known`; few accounts are busy."""
+    import polars as pl
+
+    rng = np.random.default_rng(seed)
+    ids, size = np.arange(start, start + num_nodes), num_nodes * EDGES_PER_NODE
+    risk = rng.standard_normal(num_nodes)
+    nodes = {"id": ids} | {f"trait {k}": risk * 0.3 * k + rng.standard_normal(num_nodes) for k in range(4)}
+    nodes["rare"] = np.where(rng.random(num_nodes) < 1 / (1 + np.exp(4 - 2 * risk)), "yes", "no")
+    source = np.repeat(ids, EDGES_PER_NODE)
+    # The square of a uniform number makes few accounts busy; scattered by a step that is prime to their number.
+    target = (known * rng.random(size) ** 2).astype(np.int64) * 7_919 % known
+    turn = rng.random(size) < 0.5
+    edges = {
+        "source": np.where(turn, source, target),
+        "target": np.where(turn, target, source),
+        "value": np.exp(rng.standard_normal(size) * 2 + np.repeat(risk, EDGES_PER_NODE)),
+        "fee": rng.standard_normal(size),
+        "rate": rng.random(size),
+        "time": 1.6e9 + 3e7 * rng.random(size),
+        "channel": np.array(list("abcdef"))[rng.integers(0, 6, size)],
+    }
+    return pl.DataFrame(nodes), pl.DataFrame(edges)
+
+
+def fit() -> cr.RareCategoryClassifier:
+    nodes, edges = make_tables(5_000, 0, 5_000, seed=0)
+    graph = cr.read_tables(nodes, edges, label="rare", rare="yes")
+    split = cr.split_labels(graph, train_fraction=0.2, val_fraction=0.0, test_fraction=0.8, seed=0)
+    return cr.RareCategoryClassifier(device="cpu").fit(graph, split)
+
+
+def difference(classifier: cr.RareCategoryClassifier, tables: Any, since: Any, found: dict[str, np.ndarray]) -> float:
+    """Largest difference of any number to a full scoring of all tables."""
+    import polars as pl
+
+    whole = read_for(classifier, *(pl.concat(pair) for pair in zip(tables, since, strict=True)))
+    want = score_table(classifier, whole)
+    rows = slice(tables[0].height, None)
+    return max(float(np.abs(found[name] - want[name][rows]).max()) for name in ("probability", "lower", "upper"))
+
+
+def measure(classifier: cr.RareCategoryClassifier, num_nodes: int, news: list[int], arguments: Any) -> None:
+    tables = make_tables(num_nodes, 0, num_nodes, seed=1)
+    graph = read_for(classifier, *tables)
+    began = time.perf_counter()
+    live = LiveScores(classifier, graph)
+    loading = time.perf_counter() - began
+    for num_new in news:
+        seconds, cpu, differ = [], [], "-"
+        for repeat in range(arguments.repeats):
+            since = make_tables(num_new, num_nodes, num_nodes, seed=2 + repeat)
+            began, worked = time.perf_counter(), time.process_time()
+            found = live.score(*since)
+            seconds.append(time.perf_counter() - began)
+            cpu.append(time.process_time() - worked)
+        if num_nodes <= arguments.compare:
+            differ = f"{difference(classifier, tables, since, found):.1e}"
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+        cells = (
+            f"{num_nodes:,}", f"{graph.num_edges:,}", f"{num_new:,}", f"{loading:.1f}", f"{np.median(seconds):.3f}",
+            f"{np.max(seconds):.3f}", f"{np.median(cpu):.3f}", differ, f"{memory:.1f}",
+        )  # fmt: skip
+        print(ROW.format(*cells), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", default="10000,100000", help="accounts of the networks")
+    parser.add_argument("--new", default="1,1000", help="new accounts of a question")
+    parser.add_argument("--repeats", type=int, default=5, help="questions of each kind")
+    parser.add_argument("--compare", type=int, default=100_000, help="largest network that is also scored anew")
+    arguments = parser.parse_args()
+    classifier = fit()
+    print(f"members: {', '.join(f'{name} {weight:.2f}' for name, weight in classifier.weights_.items())}")
+    print(ROW.format("nodes", "edges", "new", "load s", "median s", "most s", "CPU s", "differ by", "GB"), flush=True)
+    for num_nodes in (int(part) for part in arguments.nodes.split(",")):
+        measure(classifier, num_nodes, [int(part) for part in arguments.new.split(",")], arguments)
+
+
+if __name__ == "__main__":
+    main()

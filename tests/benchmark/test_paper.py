@@ -76,7 +76,7 @@ def test_every_counterpart_is_a_method_of_ours():
 
 
 def test_the_statistics_are_those_of_the_graphs():
-    for entry in list_benchmarks():
+    for entry in (entry for entry in list_benchmarks() if entry.paper):
         paper = STATISTICS[entry.name]
         assert entry.num_nodes == paper.nodes
         if entry.name != "facebook":  # the 128 reduced features that the paper used can no longer be had

@@ -13,14 +13,14 @@ from calirare.errors import InputError
 
 
 def choose_datasets(names: str, own: Sequence[str] = (), protocol: str = "default") -> tuple[DatasetSource, ...]:
-    """Benchmark graphs by name (`"all"`, `"none"`, or separated by commas) and a researcher's own.
+    """Benchmark graphs by name (`"all"`: the paper's five, `"none"`, or separated by commas) and a researcher's own.
 
     >>> [source.title for source in choose_datasets("dblp,cora")]
     ['DBLP', 'Cora']
     """
     if protocol not in PROTOCOLS:
         raise InputError(f"protocol must be one of {list(PROTOCOLS)}; got {protocol!r}.")
-    known = [entry.name for entry in list_benchmarks()]
+    known = [entry.name for entry in list_benchmarks() if entry.paper]
     chosen = {"all": known, "none": []}.get(names, split_words(names))
     return tuple(DatasetSource.parse(name, protocol) for name in [*chosen, *own])
 

@@ -1,4 +1,4 @@
-"""`calirare datasets`: the five benchmark graphs in the cache folder."""
+"""`calirare datasets`: the benchmark graphs in the cache folder, and graphs of your own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from calirare.cli import console
 from calirare.cli.options import AsJson
 
 PANEL = "Research"
-commands = typer.Typer(no_args_is_help=True, help="List, fetch and verify the five benchmark graphs.")
+commands = typer.Typer(no_args_is_help=True, help="List, fetch and verify the benchmark graphs; add your own.")
 
 Names = Annotated[list[str] | None, typer.Argument(help="Graphs by name; all of them if none is named.")]
 

@@ -4,12 +4,15 @@ import http.server
 import os
 import sys
 import threading
+import zipfile
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
+from torch_geometric.data import Data
 
 from calirare.data.archive import read_arrays
 from calirare.data.catalogue import benchmarks
@@ -40,6 +43,8 @@ EXPECTED = {  # name: nodes, undirected edges without self-loops, features, rare
     "pubmed": (19717, 44324, 500, 4103, 19717),
     "dblp": (17716, 52867, 1639, 1982, 17716),
     "facebook": (22470, 170823, 4714, 3327, 22470),
+    "tolokers": (11758, 519000, 10, 2566, 11758),
+    "reddit": (10984, 78516, 64, 366, 10984),
 }
 
 
@@ -66,9 +71,12 @@ def test_graphs_have_the_published_statistics(name):
     graph = load_benchmark(name, cache_dir=FOLDER)
     rare = int((graph.y == graph.rare_class).sum())
     assert (graph.num_nodes, graph.num_edges, graph.num_features, rare, graph.known.size) == EXPECTED[name]
-    assert sp.issparse(graph.x)
-    sums = np.asarray(graph.x.sum(axis=1)).ravel()
-    assert np.allclose(sums[sums > 0], 1.0, atol=1e-5)
+    if BENCHMARKS[name].words:
+        assert sp.issparse(graph.x)
+        sums = np.asarray(graph.x.sum(axis=1)).ravel()
+        assert np.allclose(sums[sums > 0], 1.0, atol=1e-5)
+    else:
+        assert np.allclose(graph.x.mean(axis=0), 0.0, atol=1e-4) and np.allclose(graph.x.std(axis=0), 1.0, atol=1e-4)
     assert np.array_equal(graph.original_y == BENCHMARKS[name].rare_class, graph.y == 1)
     assert verify_benchmark(name, cache_dir=FOLDER).passed
 
@@ -163,6 +171,46 @@ def test_dblp_in_its_upstream_layout_is_converted(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="nodes per class is"):
         fetch_benchmark("dblp", cache_dir=tmp_path, force=True)
     assert verify_benchmark("dblp", cache_dir=tmp_path).passed
+
+
+@pytest.mark.datasets
+@needs_data
+def test_tolokers_in_its_upstream_layout_is_converted(tmp_path):
+    stored = read_arrays(FOLDER / "tolokers.npz")
+    ends = stored["edge_index"]
+    raw = tmp_path / "raw" / "tolokers"
+    raw.mkdir(parents=True)
+    np.savez(
+        raw / "tolokers.npz", node_features=stored["x"], node_labels=stored["y"],
+        edges=ends[:, ends[0] < ends[1]].T[::-1], train_masks=np.ones((10, 3)),
+    )  # fmt: skip
+    fetch_benchmark("tolokers", cache_dir=tmp_path)
+    assert verify_benchmark("tolokers", cache_dir=tmp_path).content_matches
+
+
+@pytest.mark.datasets
+@needs_data
+def test_reddit_in_its_upstream_layout_is_converted_and_its_pickle_is_never_trusted(tmp_path):
+    stored = read_arrays(FOLDER / "reddit.npz")
+    ends, nodes = stored["edge_index"], np.arange(len(stored["y"]))
+    graph = Data(
+        x=torch.from_numpy(stored["x"]), y=torch.from_numpy(stored["y"] == 1),
+        edge_index=torch.from_numpy(np.hstack([ends, np.stack([nodes, nodes])])),
+    )  # fmt: skip
+    raw = tmp_path / "raw" / "reddit"
+    raw.mkdir(parents=True)
+
+    def publish(content):
+        torch.save(content, tmp_path / "reddit.pt")
+        with zipfile.ZipFile(raw / "reddit.pt.zip", "w") as packed:
+            packed.write(tmp_path / "reddit.pt", "reddit.pt")
+
+    publish(graph)
+    fetch_benchmark("reddit", cache_dir=tmp_path)
+    assert verify_benchmark("reddit", cache_dir=tmp_path).content_matches
+    publish(partial(print, "executed"))
+    with pytest.raises(DataError, match="read safely"):
+        fetch_benchmark("reddit", cache_dir=tmp_path, force=True)
 
 
 def test_without_network_the_way_out_is_named(tmp_path):

@@ -1,6 +1,6 @@
 """Turn the upstream files of a benchmark into the arrays of the portable format.
 
-The arrays: `edge_index` (both directions), features as CSR (`x_indptr`, `x_indices`, `x_data`, `x_shape`), `y`, and
+The arrays: `edge_index` (both directions), features as CSR (`x_indptr`, `x_indices`, `x_data`, `x_shape`) or dense (`x`), `y`, and
 where upstream has them `train_mask`, `val_mask`, `test_mask` and `unlabelled_mask`.
 """
 
@@ -76,10 +76,23 @@ def _musae_facebook(name: str, folder: Path) -> dict[str, np.ndarray]:
     return {"edge_index": np.hstack([edges, edges[::-1]]), "y": y, **features_to_arrays(x)}
 
 
+def _heterophilous(name: str, folder: Path) -> dict[str, np.ndarray]:
+    upstream = read_arrays(folder / f"{name}.npz", only=("node_features", "node_labels", "edges"))
+    return dense_arrays(upstream["node_features"], upstream["node_labels"], upstream["edges"].T)
+
+
+def dense_arrays(x: np.ndarray, y: np.ndarray, edges: np.ndarray) -> dict[str, np.ndarray]:
+    """Dense columns as published; every edge once in each direction, sorted, without loops."""
+    ends = np.hstack([edges, edges[::-1]]).astype(np.int64)
+    ends = np.unique(ends[:, ends[0] != ends[1]], axis=1)
+    return {"edge_index": ends, "y": np.asarray(y).astype(np.int64), "x": np.asarray(x, dtype=np.float32)}
+
+
 _READERS: dict[str, Callable[[str, Path], dict[str, np.ndarray]]] = {
     "planetoid": _planetoid,
     "citation_full": _citation_full,
     "musae_facebook": _musae_facebook,
+    "heterophilous": _heterophilous,
 }
 
 

@@ -1,0 +1,15 @@
+"""scikit-learn's boosted trees."""
+
+from __future__ import annotations
+
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from calirare.benchmark.competitors.tabular import tabular
+
+
+def make(seed: int) -> HistGradientBoostingClassifier:
+    """With its own defaults."""
+    return HistGradientBoostingClassifier(random_state=seed)
+
+
+COMPETITORS = tabular("boosting", make, "friedman2001")

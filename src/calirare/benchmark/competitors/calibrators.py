@@ -1,0 +1,52 @@
+"""Every calibration method that the package has, on one GCN; those that need held-out labels set some aside."""
+
+from __future__ import annotations
+
+from calirare.benchmark.competitors.base import Answer, Competitor, Problem
+from calirare.data.graph import Split
+from calirare.estimator.classifier import RareCategoryClassifier, TrainedDetector
+from calirare.estimator.methods import Method, methods, temporarily
+
+SKIPPED = ("uncalibrated", "jackknife")
+"""They stand among the networks and among ours."""
+CORE = ("temperature", "cagcn", "gats")
+
+
+def answer(problem: Problem, method: Method) -> Answer:
+    """A GCN trained and calibrated as the method says; methods that train alike share the training."""
+    split = problem.held_out if method.reads_validation and method.trains_on == "train" else problem.everything
+    with temporarily(method):
+        clf = RareCategoryClassifier(
+            "gcn", method.name, rare_share=problem.rare_share, seed=problem.seed, device="cpu"
+        )  # fmt: skip
+        key = (method.objective, method.trains_on, method.refinement, method.rests, split.val.size)
+        trained: TrainedDetector = problem.once(
+            ("trained gcn", *key), lambda: clf.fit_detector(problem.graph, split, inputs=problem.inputs)
+        )
+        return Answer(clf.calibrate(trained, problem.graph, split).predict_proba(problem.graph)[:, 1])
+
+
+def competitor(method: Method) -> Competitor:
+    """The line of a method, on a GCN."""
+    if method.evidence == "val" or method.refinement is not None:
+        reads = "three quarters train, a quarter calibrates"
+    else:
+        reads = "all labels, out of fold" if method.evidence == "cross_fit" else "all labels"
+    return Competitor(
+        f"gcn + {method.name}", "calibrators", lambda problem: answer(problem, method), group="gcn calibrators",
+        core=method.name in CORE, source=method.source, reads=reads,
+    )  # fmt: skip
+
+
+def held_out_gcn(problem: Problem) -> tuple[TrainedDetector, Split]:
+    """The GCN of the methods that calibrate on held-out labels, and which labels those are."""
+    split = problem.held_out
+    clf = RareCategoryClassifier("gcn", "temperature", seed=problem.seed, device="cpu")
+    method = methods()["temperature"]
+    key = (method.objective, method.trains_on, method.refinement, method.rests, split.val.size)
+    return problem.once(
+        ("trained gcn", *key), lambda: clf.fit_detector(problem.graph, split, inputs=problem.inputs)
+    ), split
+
+
+COMPETITORS = tuple(competitor(method) for name, method in methods().items() if name not in SKIPPED)

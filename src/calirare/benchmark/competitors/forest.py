@@ -1,0 +1,15 @@
+"""scikit-learn's random forest."""
+
+from __future__ import annotations
+
+from sklearn.ensemble import RandomForestClassifier
+
+from calirare.benchmark.competitors.tabular import tabular
+
+
+def make(seed: int) -> RandomForestClassifier:
+    """Three hundred trees, leaves of two."""
+    return RandomForestClassifier(300, min_samples_leaf=2, random_state=seed, n_jobs=1)
+
+
+COMPETITORS = tabular("forest", make, "breiman2001")

@@ -1,0 +1,115 @@
+"""GETS: a mixture of experts on logits, attributes and degree gives each node its temperature."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from scipy.special import softmax
+from torch import Tensor, nn
+
+from calirare.benchmark.competitors.calibrators import competitor
+from calirare.calibration.base import Calibrator
+from calirare.data.inputs import GraphInputs
+from calirare.data.sparse import SparseMatrix
+from calirare.detectors.networks.loop import seeded
+from calirare.estimator.methods import Method
+
+PARTS = ("logits", "attributes", "degree")
+INPUTS = tuple(chosen for size in (1, 2, 3) for chosen in combinations(range(len(PARTS)), size))
+"""What each of the seven experts reads."""
+
+
+class _Mixture(nn.Module):
+    """Experts e, two-layer GCNs on their inputs, and a gate that mixes the best `top` of them at each node."""
+
+    def __init__(self, num_classes: int, num_features: int, hidden: int, top: int) -> None:
+        super().__init__()
+        self.top = top
+        widths = (num_classes, num_features, 1)
+        self.first = nn.ModuleList(
+            nn.ModuleList(nn.Linear(widths[part], hidden, bias=False) for part in chosen) for chosen in INPUTS
+        )
+        self.second = nn.ModuleList(nn.Linear(hidden, 1) for _ in INPUTS)
+        self.gate = nn.ModuleList(nn.Linear(width, len(INPUTS), bias=False) for width in widths)
+
+    def forward(self, parts: list[Any], propagate: SparseMatrix, nodes: Tensor | None) -> Tensor:
+        """`(N,)` or `(n,)`: what each node's logits are multiplied by."""
+        said = []
+        for chosen, first, second in zip(INPUTS, self.first, self.second, strict=True):
+            units = sum(_times(parts[part], one.weight.T) for part, one in zip(chosen, first, strict=True))  # type: ignore[attr-defined]
+            said.append(propagate @ second(F.relu(propagate @ units)))
+        experts = F.softplus(torch.cat(said, dim=1) + 0.55)  # softplus(0.55) is about one: the logits as they come
+        scores: Any = sum(_times(part, one.weight.T) for part, one in zip(parts, self.gate, strict=True))
+        best = scores.topk(self.top, dim=1)
+        weight = torch.zeros_like(scores).scatter(1, best.indices, F.softmax(best.values, dim=1))
+        mixed = (weight * experts).sum(dim=1)
+        return mixed if nodes is None else mixed[nodes]
+
+
+def _times(part: Any, weight: Tensor) -> Tensor:
+    product: Tensor = part @ weight
+    return product
+
+
+class GETS(Calibrator):
+    """z'_v = z_v · Σ_e w_e(v) t_e(v): the weights w by a sparse gate, the factors t by seven experts.
+
+    Each expert is a GCN on one of the seven choices among logits, attributes and degree. All of it by the likelihood
+    of the held-out labels. Source: key `zhuang2025`; without the gate's training noise, so that a seed gives one answer.
+
+    Args:
+        hidden: Units of an expert.
+        top: Experts that are mixed at a node.
+        epochs, lr, weight_decay: Of Adam.
+        seed: Of the first weights.
+    """
+
+    needs_graph = True
+
+    def __init__(
+        self, hidden: int = 16, top: int = 2, epochs: int = 100, lr: float = 0.01, weight_decay: float = 5e-4,
+        seed: int = 0,
+    ) -> None:  # fmt: skip
+        self.hidden, self.top, self.epochs = hidden, top, epochs
+        self.lr, self.weight_decay, self.seed = lr, weight_decay, seed
+
+    def _fit_on_graph(
+        self, logits: np.ndarray, y: np.ndarray, weights: np.ndarray, nodes: np.ndarray, graph: GraphInputs
+    ) -> None:
+        parts, chosen = _parts(logits, graph), torch.from_numpy(nodes)
+        own, classes = torch.from_numpy(logits[nodes]).float(), torch.from_numpy(y.astype(np.int64))
+        share = torch.from_numpy(weights).float()
+        with seeded(self.seed, torch.device("cpu")):
+            model = self._model(graph)
+            optimizer = torch.optim.Adam(model.parameters(), lr=self.lr, weight_decay=self.weight_decay)
+            for _ in range(self.epochs):
+                optimizer.zero_grad()
+                scaled = own * model(parts, graph.normalized, chosen)[:, None]
+                (share * F.cross_entropy(scaled, classes, reduction="none")).sum().backward()
+                optimizer.step()
+        self.weights_ = torch.nn.utils.parameters_to_vector(model.parameters()).detach().numpy()
+
+    def _model(self, graph: GraphInputs) -> _Mixture:
+        return _Mixture(self.num_classes_, graph.num_features, self.hidden, self.top)
+
+    def _predict_on_graph(self, logits: np.ndarray, graph: GraphInputs) -> np.ndarray:
+        model = self._model(graph)
+        torch.nn.utils.vector_to_parameters(torch.from_numpy(self.weights_), model.parameters())
+        with torch.no_grad():
+            factor = model(_parts(logits, graph), graph.normalized, None).double().numpy()
+        return np.asarray(softmax(logits * factor[:, None], axis=1))
+
+
+def _parts(logits: np.ndarray, graph: GraphInputs) -> list[Any]:
+    degree = np.log1p(np.asarray(graph.adjacency.sum(axis=1)).ravel())
+    degree = (degree - degree.mean()) / max(float(degree.std()), 1e-9)
+    return [torch.from_numpy(logits).float(), graph.x, torch.from_numpy(degree[:, None]).float()]
+
+
+COMPETITORS = (
+    competitor(Method("gets", "a mixture of experts", calibrator=GETS, evidence="val", source="zhuang2025")),
+)

@@ -1,0 +1,49 @@
+"""The leaderboard from the command line of a machine that has nothing but torch, scikit-learn and NumPy.
+
+    python -m calirare.benchmark.leaderboard prepare graphs/
+    python -m calirare.benchmark.leaderboard run graphs/ store/ --jobs 16 --minutes 9
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from calirare.benchmark.leaderboard.graphs import prepare
+from calirare.benchmark.leaderboard.run import run
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Prepare graphs, or go on with a run; 3 if some of it is left for the next call."""
+    parser = argparse.ArgumentParser(prog="python -m calirare.benchmark.leaderboard", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    first = commands.add_parser("prepare", help="write the graphs into a folder")
+    first.add_argument("graphs")
+    first.add_argument("--data", help="the data folder; default: CALIRARE_DATA")
+    first.add_argument("--only", default="", help="graphs by name, with commas")
+    second = commands.add_parser("run", help="compute what the store lacks")
+    second.add_argument("graphs")
+    second.add_argument("store")
+    for name in ("graph", "protocol", "competitor"):
+        second.add_argument(f"--{name}", action="append", default=[], help="repeatable; default: all")
+    second.add_argument("--everybody", action="store_true", help="every competitor in every protocol")
+    second.add_argument("--seeds", type=int, default=3)
+    second.add_argument("--jobs", type=int, default=-1)
+    second.add_argument("--minutes", type=float, default=1e9, help="nothing is started after so many")
+    chosen = parser.parse_args(arguments)
+    if chosen.command == "prepare":
+        for path in prepare(chosen.graphs, [name for name in chosen.only.split(",") if name], chosen.data):
+            print(path)
+        return 0
+    found = run(
+        chosen.graphs, chosen.store, graphs=chosen.graph, protocols=chosen.protocol, names=chosen.competitor,
+        everybody=chosen.everybody, seeds=chosen.seeds, jobs=chosen.jobs, minutes=chosen.minutes,
+        say=lambda words: print(words, flush=True),
+    )  # fmt: skip
+    for words in found.failures:
+        print(f"failed: {words}")
+    print(f"{found.num_computed} rows computed, {found.num_before} were there, {found.num_left} are left.")
+    return 3 if found.num_left else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,109 @@
+"""What there is to compute: every competitor on every graph, protocol, size and seed, the most telling first."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from calirare.benchmark.competitors import competitors
+from calirare.benchmark.leaderboard.graphs import ARENAS
+from calirare.benchmark.leaderboard.protocols import PROTOCOLS
+from calirare.benchmark.provenance import code_digest, source_digest, versions
+from calirare.data.archive import file_sha256
+
+RowKey = tuple[str, str, int, int, str, str]
+"""Graph, protocol, size, seed, competitor, fingerprint."""
+_SIZE = {
+    "bitcoin_otc": 0.4, "cora": 0.5, "citeseer": 0.6, "transactions": 0.6, "transactions_2": 0.8, "reddit": 1.0,
+    "tolokers": 1.5, "pubmed": 2.0, "dblp": 1.8, "amlsim": 2.0, "facebook": 3.0,
+}  # fmt: skip
+"""How long a graph takes beside Reddit, roughly; it only orders the work."""
+_SLOW = {"our gat": 6.0, "gat as trained": 5.0, "gcn calibrators": 6.0, "our auto": 3.0}
+
+
+@dataclass(frozen=True)
+class CellTask:
+    """Competitors that share work, on one graph, with one draw of labels: the unit of work."""
+
+    path: str
+    graph: str
+    protocol: str
+    size: int
+    seed: int
+    group: str
+    names: tuple[str, ...]
+    fingerprint: str
+
+    @property
+    def file(self) -> str:
+        """The name of the file of its rows."""
+        group = "".join(letter if letter.isalnum() else "_" for letter in self.group)
+        return f"{self.graph}-{self.protocol}-{self.size}-seed{self.seed}-{group}.jsonl"
+
+    def key(self, name: str) -> RowKey:
+        return (self.graph, self.protocol, self.size, self.seed, name, self.fingerprint)
+
+    @property
+    def cost(self) -> float:
+        """Rough, in units of a forest on Reddit."""
+        return _SIZE.get(self.graph, 1.0) * _SLOW.get(self.group, 1.0) * max(1, len(self.names)) ** 0.5
+
+
+def all_tasks(
+    folder: str | Path,
+    graphs: Sequence[str],
+    protocols: Sequence[str],
+    seeds: int,
+    names: Sequence[str] = (),
+    everybody: bool = False,
+) -> list[CellTask]:
+    """Every task, by protocol, then the core before the rest, then seed by seed, small graphs first."""
+    tasks = []
+    for protocol in (PROTOCOLS[name] for name in protocols):
+        for graph in graphs:
+            if protocol.paper_only and not (graph in ARENAS and ARENAS[graph].paper):
+                continue
+            path = Path(folder) / f"{graph}.npz"
+            for size in protocol.variants:
+                for seed in range(seeds):
+                    for core in (True, False) if protocol.everybody or everybody or names else (True,):
+                        for group, found in _groups(core, names).items():
+                            tasks.append(
+                                CellTask(
+                                    str(path), graph, protocol.name, size, seed, group, found, fingerprint(str(path))
+                                )
+                            )
+    order = {name: place for place, name in enumerate(PROTOCOLS)}
+    return sorted(tasks, key=lambda task: (not _is_core(task), order[task.protocol], task.seed, task.cost))
+
+
+def _is_core(task: CellTask) -> bool:
+    return competitors()[task.names[0]].core
+
+
+def _groups(core: bool, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    groups: dict[str, tuple[str, ...]] = {}
+    for one in competitors().values():
+        if one.core is core and (not names or one.name in names):
+            groups[one.group] = (*groups.get(one.group, ()), one.name)
+    return groups
+
+
+def without(tasks: Iterable[CellTask], done: set[RowKey]) -> list[CellTask]:
+    """The tasks less the rows that are done."""
+    left = (replace(task, names=tuple(name for name in task.names if task.key(name) not in done)) for task in tasks)
+    return [task for task in left if task.names]
+
+
+@cache
+def fingerprint(path: str) -> str:
+    """Changes when rows of this graph would: the graph, our code and that of the competitors, the libraries."""
+    root = files("calirare.benchmark")
+    own = [*Path(str(root), "competitors").glob("*.py")]
+    own += [Path(str(root), "leaderboard", f"{name}.py") for name in ("protocols", "measures", "work")]
+    parts = [file_sha256(Path(path)), code_digest(), source_digest(own), sorted(versions().items())]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]

@@ -1,0 +1,37 @@
+"""Finished rows on disk: one file of JSON lines for each task; a line is whole or not counted."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from calirare.errors import DataError
+
+Row = dict[str, Any]
+
+
+def add_row(folder: str | Path, file: str, row: Row) -> None:
+    """Append one row to the file of its task."""
+    path = Path(folder) / "rows" / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    plain = {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
+    with path.open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps(plain, sort_keys=True) + "\n")
+
+
+def read_rows(folder: str | Path) -> list[Row]:
+    """Every whole row, in the order of the files' names; numbers that are missing are NaN."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise DataError(f"{folder} is no folder of results; run the leaderboard first.")
+    rows = []
+    for path in sorted(folder.rglob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                row = json.loads(line)
+            except json.JSONDecodeError:  # the machine stopped while it was written
+                continue
+            rows.append({name: math.nan if value is None else value for name, value in row.items()})
+    return rows

@@ -1,0 +1,87 @@
+"""Compute what the store lacks, within a time, and stop cleanly."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from calirare.benchmark.competitors import competitors
+from calirare.benchmark.leaderboard.cells import all_tasks, without
+from calirare.benchmark.leaderboard.graphs import list_graphs
+from calirare.benchmark.leaderboard.protocols import PROTOCOLS
+from calirare.benchmark.leaderboard.rows import read_rows
+from calirare.benchmark.leaderboard.work import Order, key_of, run_order
+from calirare.errors import InputError, nearest
+from calirare.scoring.backends import mapping
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run came."""
+
+    num_before: int
+    num_computed: int
+    num_left: int
+    failures: tuple[str, ...]
+
+
+def run(
+    graphs_folder: str | Path,
+    store: str | Path,
+    *,
+    graphs: Sequence[str] = (),
+    protocols: Sequence[str] = (),
+    names: Sequence[str] = (),
+    everybody: bool = False,
+    seeds: int = 3,
+    jobs: int = -1,
+    minutes: float = 1e9,
+    backend: str = "loky",
+    address: str | None = None,
+    say: Say = lambda words: None,
+) -> Progress:
+    """Go on with the leaderboard in `store`. Stopped at any moment and called again, it continues where it was.
+
+    Args:
+        graphs_folder: With the prepared graphs (`graphs.prepare`).
+        store: Where rows are kept, as JSON lines.
+        graphs, protocols, names: Some of the graphs, protocols, competitors; default: all.
+        everybody: Every competitor in every protocol, not only with a tenth labelled.
+        seeds: Draws of labels for every cell.
+        jobs: Processes; -1: all cores.
+        minutes: Nothing is started after so many.
+        backend, address: As for `calirare.scoring.backends.mapping`.
+        say: Called with a line after each task.
+    """
+    there = list_graphs(graphs_folder)
+    chosen = {
+        "graph": _known(graphs, there), "protocol": _known(protocols, list(PROTOCOLS)),
+    }  # fmt: skip
+    wanted = _known(names, list(competitors())) if names else []
+    tasks = all_tasks(graphs_folder, chosen["graph"], chosen["protocol"], seeds, wanted, everybody)
+    Path(store).mkdir(parents=True, exist_ok=True)
+    done = {key_of(row) for row in read_rows(store)}
+    left = without(tasks, done)
+    total = sum(len(task.names) for task in left)
+    began, computed, failures = time.time(), 0, list[str]()
+    orders = [Order(task, str(store), began + 60 * minutes) for task in left]
+    with mapping(backend, jobs, address) as each:
+        for place, outcome in enumerate(each(run_order, orders)):
+            computed += outcome.num_rows
+            failures.extend(outcome.failures)
+            if outcome.num_rows or outcome.failures:
+                say(f"{place + 1}/{len(orders)} {time.time() - began:5.0f} s  {outcome.task.file.removesuffix('.jsonl')}")
+    now = {key_of(row) for row in read_rows(store)}
+    remaining = sum(len(task.names) for task in without(tasks, now))
+    return Progress(sum(len(task.names) for task in tasks) - total, computed, remaining, tuple(failures))
+
+
+def _known(asked: Sequence[str], there: Sequence[str]) -> list[str]:
+    for name in asked:
+        if name not in there:
+            raise InputError(f"there is no {name!r} among {list(there)[:20]}: {nearest(name, there)}")
+    return [name for name in there if not asked or name in asked]

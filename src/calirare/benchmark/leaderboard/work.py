@@ -1,0 +1,109 @@
+"""What a worker does: draw the labels, ask each competitor of a task, judge and store every answer at once."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import time
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from calirare.benchmark.competitors import Answer, Problem, competitors
+from calirare.benchmark.leaderboard.cells import CellTask
+from calirare.benchmark.leaderboard.graphs import load
+from calirare.benchmark.leaderboard.measures import measure
+from calirare.benchmark.leaderboard.protocols import PROTOCOLS, Drawn
+from calirare.benchmark.leaderboard.rows import Row, add_row
+from calirare.benchmark.provenance import peak_memory_mb, reset_peak_memory, versions
+from calirare.benchmark.work import one_thread
+from calirare.data.graph import RareGraph
+from calirare.errors import CalirareError
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Order:
+    """A task, where its rows go, and until when something may be started (seconds since 1970)."""
+
+    task: CellTask
+    folder: str
+    until: float
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of an order: how many rows were stored, and why others were not."""
+
+    task: CellTask
+    num_rows: int
+    failures: tuple[str, ...]
+
+
+def run_order(order: Order) -> Done:
+    """Deterministic: one thread, one seed. A row is stored as soon as it is there."""
+    task, stored, failures = order.task, 0, []
+    if time.time() > order.until:
+        return Done(task, 0, ())
+    with one_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # competitors' libraries warn of few labels; that is what is measured
+        logging.getLogger("calirare").setLevel(logging.ERROR)
+        graph = load(task.path)
+        drawn = PROTOCOLS[task.protocol].draw(graph, task.size, task.seed)
+        if drawn is None:
+            rows = [{"skipped": "the graph does not have what the protocol takes"}] * len(task.names)
+            for name, row in zip(task.names, rows, strict=True):
+                add_row(order.folder, task.file, _facts(task, name) | row)
+            return Done(task, 0, ())
+        problem = Problem(graph, drawn.split, seed=task.seed, rare_share=drawn.rare_share)
+        for name in task.names:
+            if time.time() > order.until:
+                break
+            try:
+                add_row(order.folder, task.file, run_one(task, name, problem, graph, drawn))
+                stored += 1
+            except (CalirareError, ValueError, RuntimeError, np.linalg.LinAlgError) as error:
+                said = " ".join(str(error).split())[:300]
+                add_row(order.folder, task.file, _facts(task, name) | {"failed": said})
+                failures.append(f"{task.graph}, {task.protocol} {task.size}, seed {task.seed}, {name}: {said}")
+    return Done(task, stored, tuple(failures))
+
+
+def run_one(task: CellTask, name: str, problem: Problem, graph: RareGraph, drawn: Drawn) -> Row:
+    """The row of one competitor."""
+    gc.collect()
+    reset_peak_memory()
+    problem.borrowed, started = 0.0, time.process_time()
+    answer: Answer = competitors()[name].answer(problem)
+    seconds = time.process_time() - started + problem.borrowed
+    test = drawn.split.test
+    truth = None if graph.true_probability is None else graph.true_probability[test]
+    labels = graph.y[drawn.split.labelled]
+    return _facts(task, name) | {
+        **measure(answer, (graph.y[test] == 1).astype(np.int64), test, truth),
+        "seconds": seconds,
+        "memory_mb": peak_memory_mb(),
+        "num_labels": int(labels.size),
+        "num_rare_labels": int((labels == 1).sum()),
+        "num_test": int(test.size),
+        "num_rare_test": int((graph.y[test] == 1).sum()),
+    }
+
+
+def _facts(task: CellTask, name: str) -> Row:
+    return {
+        "graph": task.graph,
+        "protocol": task.protocol,
+        "size": task.size,
+        "seed": task.seed,
+        "competitor": name,
+        "fingerprint": task.fingerprint,
+        "versions": versions(),
+    }
+
+
+def key_of(row: Row) -> tuple[str, str, int, int, str, str]:
+    """What tells one row from another."""
+    return (row["graph"], row["protocol"], row["size"], row["seed"], row["competitor"], row["fingerprint"])

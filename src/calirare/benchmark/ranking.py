@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import ttest_1samp
 
 from calirare.benchmark.work import Row
-from calirare.metrics.registry import METRICS, Metric
+from calirare.metrics.registry import METRICS
 
 SIGNIFICANCE = 0.05
 CellKey = tuple[str, int]
@@ -72,21 +72,30 @@ def collect(rows: Iterable[Row], entries: Sequence[str], metrics: Sequence[str] 
                 for entry in entries
                 if entry in found
             }
-            scores.update({(cell, entry, name): score for entry, score in _rank(series, METRICS[name]).items()})
+            metric = METRICS[name]
+            found_scores = score_series(series, metric.higher_is_better, compete=not metric.conditional)
+            scores.update({(cell, entry, name): score for entry, score in found_scores.items()})
     return ScoreBook(scores, tuple(values), tuple(entries))
 
 
-def _rank(series: dict[str, dict[int, float]], metric: Metric) -> dict[str, Score]:
-    """Scores of one metric in one cell. Only entries with all seeds compete."""
+def score_series(
+    series: dict[str, dict[int, float]], higher_is_better: bool, *, compete: bool = True
+) -> dict[str, Score]:
+    """Scores of one metric in one cell, from the values of each entry by seed. Only entries with all seeds compete.
+
+    >>> found = score_series({"a": {0: 1.0, 1: 2.0}, "b": {0: 1.5, 1: 2.5}}, higher_is_better=True)
+    >>> found["b"].best, found["a"].tied
+    (True, False)
+    """
     result = {
         entry: Score(float(np.mean(list(by_seed.values()))), _spread(list(by_seed.values())), len(by_seed))
         for entry, by_seed in series.items()
     }
     seeds = max(score.num_seeds for score in result.values())
     rivals = [entry for entry, score in result.items() if score.num_seeds == seeds and math.isfinite(score.mean)]
-    if metric.conditional or not rivals:
+    if not compete or not rivals:
         return result
-    sign = -1.0 if metric.higher_is_better else 1.0
+    sign = -1.0 if higher_is_better else 1.0
     best = min(rivals, key=lambda entry: sign * result[entry].mean)
     for entry in rivals:
         score = result[entry]

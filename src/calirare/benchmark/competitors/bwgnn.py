@@ -45,7 +45,7 @@ class BWGNN(nn.Module):
         for _ in self.theta[1:]:
             powers.append(self.laplacian @ powers[-1])
         filtered = [sum(c * power for c, power in zip(row, powers, strict=True)) for row in self.theta]
-        logits: Tensor = self.after(torch.cat(filtered, dim=1))  # type: ignore[arg-type]
+        logits: Tensor = self.after(torch.cat(filtered, dim=1))
         return logits
 
 
@@ -56,7 +56,7 @@ def answer(problem: Problem, epochs: int = 100, lr: float = 0.01) -> Answer:
     x = (x - x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-6) if x.shape[1] < 128 else x
     train, val = torch.from_numpy(split.train), split.val
     counts = np.bincount(problem.graph.y[split.train], minlength=2)
-    weight = torch.tensor([1.0, counts[0] / max(1, counts[1])])
+    weight = torch.tensor([1.0, counts[0] / max(1, counts[1])], dtype=torch.float32)
     table = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
     with seeded(problem.seed, torch.device("cpu")):
         model = BWGNN(table.shape[1], _laplacian(problem))
@@ -85,6 +85,13 @@ def _laplacian(problem: Problem) -> SparseMatrix:
 
 
 COMPETITORS = (
-    Competitor("bwgnn", "networks", answer, group="bwgnn", core=True, source="tang2022",
-               reads="three quarters train, a quarter picks the epoch"),  # fmt: skip
+    Competitor(
+        "bwgnn",
+        "networks",
+        answer,
+        group="bwgnn",
+        core=True,
+        source="tang2022",
+        reads="three quarters train, a quarter picks the epoch",
+    ),  # fmt: skip
 )

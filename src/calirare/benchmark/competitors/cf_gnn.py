@@ -65,6 +65,12 @@ def answer(problem: Problem, epochs: int = 100) -> Answer:
 
 
 COMPETITORS = (
-    Competitor("gcn + cf-gnn", "sets", answer, group="gcn calibrators", source="huang2023",
-               reads="three quarters train, an eighth corrects, an eighth sets the thresholds"),  # fmt: skip
+    Competitor(
+        "gcn + cf-gnn",
+        "sets",
+        answer,
+        group="gcn calibrators",
+        source="huang2023",
+        reads="three quarters train, an eighth corrects, an eighth sets the thresholds",
+    ),  # fmt: skip
 )

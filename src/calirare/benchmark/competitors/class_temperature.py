@@ -34,7 +34,12 @@ class ClassTemperature(Calibrator):
 
 COMPETITORS = (
     competitor(
-        Method("class_temperature", "a temperature per class frequency", calibrator=ClassTemperature, evidence="val",
-               source="islam2021")  # fmt: skip
+        Method(
+            "class_temperature",
+            "a temperature per class frequency",
+            calibrator=ClassTemperature,
+            evidence="val",
+            source="islam2021",
+        )  # fmt: skip
     ),
 )

@@ -37,7 +37,8 @@ def _attributes(problem: Problem) -> np.ndarray:
         return np.ones((x.shape[0], 1), dtype=np.float32)
     if sp.issparse(x) and x.shape[1] > WIDE:
         return np.asarray(TruncatedSVD(DIRECTIONS, random_state=0).fit_transform(x), dtype=np.float32)
-    return np.asarray(x.toarray() if sp.issparse(x) else x, dtype=np.float32)
+    dense: np.ndarray = x.toarray() if sp.issparse(x) else x  # type: ignore[union-attr]
+    return dense.astype(np.float32)
 
 
 def _propagated(problem: Problem) -> np.ndarray:

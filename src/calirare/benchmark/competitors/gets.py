@@ -40,19 +40,22 @@ class _Mixture(nn.Module):
         """`(N,)` or `(n,)`: what each node's logits are multiplied by."""
         said = []
         for chosen, first, second in zip(INPUTS, self.first, self.second, strict=True):
-            units = sum(_times(parts[part], one.weight.T) for part, one in zip(chosen, first, strict=True))  # type: ignore[attr-defined]
+            units = _summed([parts[part] for part in chosen], first)
             said.append(propagate @ second(F.relu(propagate @ units)))
         experts = F.softplus(torch.cat(said, dim=1) + 0.55)  # softplus(0.55) is about one: the logits as they come
-        scores: Any = sum(_times(part, one.weight.T) for part, one in zip(parts, self.gate, strict=True))
+        scores = _summed(parts, self.gate)
         best = scores.topk(self.top, dim=1)
         weight = torch.zeros_like(scores).scatter(1, best.indices, F.softmax(best.values, dim=1))
         mixed = (weight * experts).sum(dim=1)
         return mixed if nodes is None else mixed[nodes]
 
 
-def _times(part: Any, weight: Tensor) -> Tensor:
-    product: Tensor = part @ weight
-    return product
+def _summed(parts: list[Any], layers: Any) -> Tensor:
+    """Σ part @ W: one dense layer on all parts side by side, without putting them side by side."""
+    total: Tensor = parts[0] @ layers[0].weight.T
+    for part, layer in zip(parts[1:], layers[1:], strict=True):
+        total = total + part @ layer.weight.T
+    return total
 
 
 class GETS(Calibrator):

@@ -68,7 +68,12 @@ class GroupedTemperature(Calibrator):
 
 COMPETITORS = (
     competitor(
-        Method("grouped_temperature", "learned groups, a temperature each", calibrator=GroupedTemperature,
-               evidence="val", source="yang2023")  # fmt: skip
+        Method(
+            "grouped_temperature",
+            "learned groups, a temperature each",
+            calibrator=GroupedTemperature,
+            evidence="val",
+            source="yang2023",
+        )  # fmt: skip
     ),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -14,9 +13,9 @@ from calirare.benchmark.competitors.tabular import tabular
 
 
 def make(seed: int) -> Any:
-    """Standardised columns; penalties over five orders of magnitude, by left-out likelihood."""
+    """Standardised columns; four penalties, by left-out likelihood."""
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=200, tol=1e-3, random_state=seed))
-    penalties = {"logisticregression__C": np.logspace(-4, 1, 6)}
+    penalties = {"logisticregression__C": (1e-3, 1e-2, 1e-1, 1.0)}
     return GridSearchCV(model, penalties, scoring="neg_log_loss", cv=3)
 
 

@@ -1,7 +1,7 @@
 """The leaderboard from the command line of a machine that has nothing but torch, scikit-learn and NumPy.
 
-    python -m calirare.benchmark.leaderboard prepare graphs/
-    python -m calirare.benchmark.leaderboard run graphs/ store/ --jobs 16 --minutes 9
+python -m calirare.benchmark.leaderboard prepare graphs/
+python -m calirare.benchmark.leaderboard run graphs/ store/ --jobs 16 --minutes 9
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -50,7 +51,7 @@ class CellTask:
     @property
     def cost(self) -> float:
         """Rough, in units of a forest on Reddit."""
-        return _SIZE.get(self.graph, 1.0) * _SLOW.get(self.group, 1.0) * max(1, len(self.names)) ** 0.5
+        return _SIZE.get(self.graph, 1.0) * _SLOW.get(self.group, 1.0) * math.sqrt(len(self.names))
 
 
 def all_tasks(
@@ -100,10 +101,16 @@ def without(tasks: Iterable[CellTask], done: set[RowKey]) -> list[CellTask]:
 
 
 @cache
-def fingerprint(path: str) -> str:
-    """Changes when rows of this graph would: the graph, our code and that of the competitors, the libraries."""
+def code() -> str:
+    """A digest of our code and that of the competitors."""
     root = files("calirare.benchmark")
     own = [*Path(str(root), "competitors").glob("*.py")]
     own += [Path(str(root), "leaderboard", f"{name}.py") for name in ("protocols", "measures", "work")]
-    parts = [file_sha256(Path(path)), code_digest(), source_digest(own), sorted(versions().items())]
+    return hashlib.sha256(repr([code_digest(), source_digest(own)]).encode()).hexdigest()[:12]
+
+
+@cache
+def fingerprint(path: str) -> str:
+    """Changes when rows of this graph would: the graph, the code, the libraries."""
+    parts = [file_sha256(Path(path)), code(), sorted(versions().items())]
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]

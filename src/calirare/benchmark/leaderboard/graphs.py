@@ -17,6 +17,7 @@ from calirare.data.graph import RareGraph
 from calirare.data.synthetic import make_transactions
 from calirare.errors import DataError, InputError, nearest
 
+
 @dataclass(frozen=True)
 class Arena:
     """One graph of the leaderboard.

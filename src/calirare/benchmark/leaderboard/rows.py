@@ -16,7 +16,9 @@ def add_row(folder: str | Path, file: str, row: Row) -> None:
     """Append one row to the file of its task."""
     path = Path(folder) / "rows" / file
     path.parent.mkdir(parents=True, exist_ok=True)
-    plain = {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
+    plain = {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()
+    }
     with path.open("a", encoding="utf-8") as stream:
         stream.write(json.dumps(plain, sort_keys=True) + "\n")
 

@@ -74,7 +74,9 @@ def run(
             computed += outcome.num_rows
             failures.extend(outcome.failures)
             if outcome.num_rows or outcome.failures:
-                say(f"{place + 1}/{len(orders)} {time.time() - began:5.0f} s  {outcome.task.file.removesuffix('.jsonl')}")
+                say(
+                    f"{place + 1}/{len(orders)} {time.time() - began:5.0f} s  {outcome.task.file.removesuffix('.jsonl')}"
+                )
     now = {key_of(row) for row in read_rows(store)}
     remaining = sum(len(task.names) for task in without(tasks, now))
     return Progress(sum(len(task.names) for task in tasks) - total, computed, remaining, tuple(failures))

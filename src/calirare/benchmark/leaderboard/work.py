@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calirare.benchmark.competitors import Answer, Problem, competitors
-from calirare.benchmark.leaderboard.cells import CellTask
+from calirare.benchmark.leaderboard.cells import CellTask, code
 from calirare.benchmark.leaderboard.graphs import load
 from calirare.benchmark.leaderboard.measures import measure
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS, Drawn
@@ -100,6 +100,7 @@ def _facts(task: CellTask, name: str) -> Row:
         "seed": task.seed,
         "competitor": name,
         "fingerprint": task.fingerprint,
+        "code": code(),
         "versions": versions(),
     }
 

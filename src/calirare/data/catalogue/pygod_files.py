@@ -33,4 +33,6 @@ def read(name: str, folder: Path) -> dict[str, np.ndarray]:
         return dense_arrays(data.x.numpy(), data.y.numpy(), data.edge_index.numpy())
     except (OSError, KeyError, zipfile.BadZipFile, UnpicklingError, RuntimeError, AttributeError) as error:
         said = " ".join(str(error).split())[:200]
-        raise DataError(f"{path} holds no graph that can be read safely ({said}); delete it and fetch again.") from error
+        raise DataError(
+            f"{path} holds no graph that can be read safely ({said}); delete it and fetch again."
+        ) from error

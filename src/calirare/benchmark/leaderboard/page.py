@@ -1,0 +1,216 @@
+"""The page `docs/leaderboard.md`, from rows alone: the same rows give the same bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from calirare.benchmark.competitors import competitors
+from calirare.benchmark.formats import to_csv, to_markdown
+from calirare.benchmark.leaderboard.graphs import ARENAS, title
+from calirare.benchmark.leaderboard.measures import MEASURES
+from calirare.benchmark.leaderboard.pictures import critical_difference_picture, found_believed_seconds
+from calirare.benchmark.leaderboard.protocols import PROTOCOLS
+from calirare.benchmark.leaderboard.rows import Row, read_rows
+from calirare.benchmark.leaderboard.standings import Cell, Standings, mean_ranks, wins
+from calirare.benchmark.leaderboard.tables import FULL, SETS, best_table, cell_table, probabilistic, rank_table
+from calirare.data.archive import write_atomically
+from calirare.errors import DataError
+from calirare.plots.style import save
+
+CHAMPION = "auto"
+_INTRO = """# Leaderboard
+
+Who finds rare nodes, whose probabilities can be believed, and what does it cost? Every competitor reads the same labels
+and nothing else; hidden labels do not reach it. Everything is measured on nodes that nobody read.
+
+Made from the stored runs by one command, which computes what is missing first:
+
+```sh
+{command}
+```
+"""
+_READING = """## How to read it
+
+* **Found**: average precision (AP), ROC-AUC, and the share of the rare nodes among the 1% or 5% with the highest scores.
+* **Believed**: negative log-likelihood (NLL), Brier score, smooth calibration error and class-wise ACE of P(rare).
+* **Cost**: mean over the test nodes at the cheapest action by P(rare), for three price lists (a miss / an alarm / a
+  review): 10/5/1, 50/5/1 and 500/5/2. Wrong probabilities choose wrong actions.
+* **Seconds**: processor time on one core, fit and score; what several share (columns, a trained network) counts for each.
+* Trees and logistic regression read three sets of columns: *attributes*, the node's own; *propagated*, [x, mean over
+  neighbours, over two hops]; *recipe*, the columns of `calirare.features`. More than 1,000 words are first reduced to
+  128 directions. *Raw*, or calibrated in five folds by a sigmoid or isotonically.
+* Methods that calibrate on held-out labels take a quarter of the labels for it, unless the protocol has validation
+  labels. Networks `as trained` and trees `raw` are not calibrated. Where labels do not show how rare the class is,
+  the share is told to all, and those without an argument for it are shifted by its log odds.
+* Mean ± standard deviation over seeds. Bold: the best of its column; ⁼: a paired t-test over the seeds (5%, not
+  corrected) cannot tell it from the best. Three seeds make a weak test: ranks over graphs say more.
+
+A competitor is one file in `src/calirare/benchmark/competitors`, found by itself; a graph of yours joins with
+`calirare datasets add`. PyGOD's detectors are missing: the package could not be installed where this was computed.
+GADBench's own numbers for Tolokers and Reddit stand beside ours as soon as a copy of its tables is at hand.
+"""
+
+
+def write_page(store: str | Path, docs: str | Path, out: str | Path, command: str) -> list[Path]:
+    """Write the page to `docs` (a `.md` path), its pictures beside it in `images`, and every number as CSV to `out`."""
+    rows = read_rows(store)
+    standings = Standings.of(rows)
+    if not standings.cells:
+        raise DataError(f"{store} holds no finished runs; run the leaderboard first.")
+    page = Path(docs)
+    pictures = write_pictures(standings, page.parent / "images")
+    text = markdown(standings, rows, command, [path.name for path in pictures if path.suffix == ".svg"])
+    contents = {page: text, Path(out) / "leaderboard.csv": csv(standings)}
+    for path, written in contents.items():
+        with write_atomically(path) as stream:
+            stream.write(written.encode())
+    return [*contents, *pictures]
+
+
+def names_of(standings: Standings, cells: Sequence[Cell]) -> list[str]:
+    """Competitors that give probabilities and have rows in some of the cells, in the registry's order."""
+    found = {name for cell in cells for name in standings.values[cell]}
+    return [name for name in probabilistic() if name in found]
+
+
+def write_pictures(standings: Standings, folder: Path) -> list[Path]:
+    """The picture of a minute for each of the two main protocols, and ranks with their critical difference."""
+    paths = []
+    for protocol in ("tenth", "few"):
+        cells = standings.of_protocol(protocol)
+        names = core(names_of(standings, cells))
+        if not cells or not names:
+            continue
+        words = PROTOCOLS[protocol].title
+        figure = found_believed_seconds(standings, cells, names, f"{words}: found × believed × seconds")
+        paths += save(figure, folder / f"leaderboard-{protocol}", ("svg",))
+        for measure in ("nll", "average_precision"):
+            ranks = mean_ranks(standings, cells, measure, names_of(standings, cells))
+            if len(ranks.ranks) > 1:
+                figure = critical_difference_picture(ranks, words)
+                paths += save(figure, folder / f"leaderboard-{protocol}-{measure.replace('_', '-')}", ("svg",))
+    return paths
+
+
+def core(names: Sequence[str]) -> list[str]:
+    """Those that take part in every protocol."""
+    return [name for name in names if competitors()[name].core]
+
+
+def markdown(standings: Standings, rows: Sequence[Row], command: str, pictures: Sequence[str]) -> str:
+    """The page."""
+    parts = [_INTRO.format(command=command), _facts(standings, rows), _short(standings)]
+    for protocol in PROTOCOLS.values():
+        cells = standings.of_protocol(protocol.name)
+        if not cells:
+            continue
+        names = names_of(standings, cells)
+        parts.append(f"## {protocol.title}\n\n{protocol.sentence}\n")
+        parts += [f"![{name}](images/{name})\n" for name in pictures if name.startswith(f"leaderboard-{protocol.name}")]
+        parts.append(to_markdown(rank_table(standings, cells, names, f"{protocol.name}-ranks", "Over all graphs")))
+        parts.append(to_markdown(best_table(standings, cells, names, f"{protocol.name}-best")))
+    parts += [_sets(standings), _truth(standings), _READING, _every_graph(standings)]
+    return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
+
+
+def _facts(standings: Standings, rows: Sequence[Row]) -> str:
+    graphs = [name for name in (*ARENAS, *sorted({cell[0] for cell in standings.cells} - set(ARENAS)))]
+    graphs = [name for name in graphs if any(cell[0] == name for cell in standings.cells)]
+    seeds = sorted({seed for found in standings.values.values() for one in found.values() for seed in one})
+    code = sorted({str(row.get("code", "?")) for row in rows})
+    made = sorted({tuple(sorted(row["versions"].items())) for row in rows})
+    libraries = "; ".join(", ".join(f"{name} {version}" for name, version in one) for one in made)
+    failed = [row for row in rows if "failed" in row]
+    lines = [
+        f"Graphs: {', '.join(title(name) for name in graphs)}. Seeds: {', '.join(map(str, seeds))}. "
+        f"Competitors: {len({row['competitor'] for row in rows})}. Runs: {len(rows) - len(failed)}.",
+        f"Computed with {libraries}; code {', '.join(code)}.",
+    ]
+    if failed:
+        who = sorted({f"{row['competitor']} on {title(row['graph'])} ({row['failed'][:80]})" for row in failed})
+        lines.append(f"{len(failed)} runs failed and are left out: {'; '.join(who[:6])}{' …' if len(who) > 6 else ''}.")
+    return "\n\n".join(lines) + "\n"
+
+
+def _short(standings: Standings) -> str:
+    """What the page shows, in sentences made from its numbers."""
+    lines = ["## In short", ""]
+    for protocol in ("tenth", "few"):
+        cells = standings.of_protocol(protocol)
+        names = names_of(standings, cells)
+        if CHAMPION not in names:
+            continue
+        for measure in ("nll", "brier", "average_precision"):
+            ranks = mean_ranks(standings, cells, measure, names).ranks
+            place = list(ranks).index(CHAMPION) + 1 if CHAMPION in ranks else 0
+            first = next(iter(ranks), "–")
+            beaten = "" if first == CHAMPION or not place else f" (first: {first}, {ranks[first]:.1f})"
+            lines.append(
+                f"* {PROTOCOLS[protocol].title}, {MEASURES[measure].head}: `{CHAMPION}` is number {place} of {len(ranks)} by "
+                f"mean rank, {ranks.get(CHAMPION, math.nan):.1f}{beaten}."
+            )
+    counts = [
+        wins(standings, [cell for cell in standings.cells], measure, CHAMPION, probabilistic())
+        for measure in ("cost_cheap", "cost_usual", "cost_dear")
+    ]
+    won, of = (sum(one[k] for one in counts) for k in (0, 1))
+    if of:
+        lines.append(
+            f"* Cost at three price lists: `{CHAMPION}` is the cheapest or tied with it in {won} of {of} cells."
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _sets(standings: Standings) -> str:
+    cells = [cell for cell in standings.of_protocol("tenth") if any(_is_set(name) for name in standings.values[cell])]
+    if not cells:
+        return ""
+    names = [name for name in competitors() if competitors()[name].family == "sets" or name in (CHAMPION, "our gcn")]
+    tables = [to_markdown(cell_table(standings, cell, SETS, names, "sets"), level=3) for cell in cells]
+    intro = (
+        "## Sets at 90%, class by class\n\nA tenth labelled. Coverage should be 90 for both classes; then smaller sets are "
+        "better. `auto` and `our gcn` take their thresholds from left-out labels; the others set a quarter aside. A class "
+        "with too few labels is put into every set.\n"
+    )
+    return "\n".join([intro, *tables])
+
+
+def _is_set(name: str) -> bool:
+    return competitors()[name].family == "sets"
+
+
+def _truth(standings: Standings) -> str:
+    cells = [
+        cell
+        for cell in standings.of_protocol("tenth", "few")
+        if any(math.isfinite(standings.mean(cell, "truth_error", name)) for name in standings.values[cell])
+    ]
+    if not cells:
+        return ""
+    columns = ("truth_error", "nll", "average_precision")
+    tables = [to_markdown(cell_table(standings, cell, columns, core(probabilistic()), "truth")) for cell in cells]
+    intro = (
+        "## Against the truth\n\nGenerated networks know P(rare) of every node: mean |P − truth| over the test nodes.\n"
+    )
+    return "\n".join([intro, *tables])
+
+
+def _every_graph(standings: Standings) -> str:
+    parts = ["## Every graph, a tenth labelled", ""]
+    for cell in standings.of_protocol("tenth"):
+        parts.append(to_markdown(cell_table(standings, cell, FULL, probabilistic(), "tenth")))
+    return "\n".join(parts)
+
+
+def csv(standings: Standings) -> str:
+    """Every mean and spread, one line each."""
+    rows = []
+    for cell in standings.cells:
+        for measure in MEASURES:
+            for name, score in standings.scores(cell, measure, list(standings.values[cell])).items():
+                rows.append(
+                    (*cell, name, measure, score.mean, score.spread, score.num_seeds, int(score.best), int(score.tied))
+                )
+    return to_csv("graph protocol size competitor measure mean spread num_seeds best tied".split(), rows)

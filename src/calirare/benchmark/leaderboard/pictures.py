@@ -1,0 +1,104 @@
+"""Two pictures: found × believed × seconds, and mean ranks with the critical difference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calirare.benchmark.competitors import competitors
+from calirare.benchmark.leaderboard.measures import MEASURES
+from calirare.benchmark.leaderboard.standings import Cell, Ranks, Standings, mean_ranks
+from calirare.plots.style import BLACK, BLUE, FAINT, GREEN, GUIDE, ORANGE, VERMILION, new_figure, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FAMILIES = {
+    "ours": ("ours", VERMILION), "tables": ("scikit-learn and LightGBM", BLUE), "networks": ("networks as trained", GREEN),
+    "calibrators": ("a GCN, calibrated", ORANGE),
+}  # fmt: skip
+
+
+def found_believed_seconds(standings: Standings, cells: Sequence[Cell], names: Sequence[str], title: str) -> Figure:
+    """Each competitor a disc: to the right finds more, higher is believed more, larger takes longer.
+
+    Both axes are mean ranks over graphs, so that no graph outweighs the others.
+    """
+    found = mean_ranks(standings, cells, "average_precision", names).ranks
+    believed = mean_ranks(standings, cells, "nll", names).ranks
+    shared = [name for name in names if name in found and name in believed]
+    with styled():
+        figure = new_figure(7.2, 5.4)
+        ax = figure.add_subplot()
+        ax.grid(True)
+        for name in shared:
+            seconds = standings.overall(cells, "seconds", name)
+            colour = FAMILIES[competitors()[name].family][1]
+            size = 25 + 60 * max(0.0, math.log10(max(seconds, 0.1)) + 1) if math.isfinite(seconds) else 25
+            ax.scatter(found[name], believed[name], s=size, color=colour, alpha=0.75, linewidths=0)
+        _label(ax, shared, found, believed)
+        ax.invert_xaxis()
+        ax.invert_yaxis()
+        ax.set_xlabel("found: mean rank by average precision  →  better")
+        ax.set_ylabel("believed: mean rank by NLL  →  better")
+        ax.set_title(title)
+        for family, (words, colour) in FAMILIES.items():
+            if any(competitors()[name].family == family for name in shared):
+                ax.scatter([], [], s=40, color=colour, label=words)
+        for seconds in (1, 10, 100):
+            ax.scatter([], [], s=25 + 60 * (math.log10(seconds) + 1), color=FAINT, label=f"{seconds} s")
+        ax.legend(loc="lower left", ncols=1, labelspacing=0.9)
+    return figure
+
+
+def _label(ax: Axes, names: Sequence[str], x: dict[str, float], y: dict[str, float]) -> None:
+    """Names beside their discs, moved down where they would lie on each other."""
+    if not names:
+        return
+    step = 0.028 * (max(y.values()) - min(y.values()) or 1.0)
+    wide = 0.30 * (max(x.values()) - min(x.values()) or 1.0)
+    placed: list[tuple[float, float]] = []
+    for name in sorted(names, key=lambda one: (y[one], x[one])):
+        row = y[name]
+        while any(abs(row - other) < step and abs(x[name] - where) < wide for where, other in placed):
+            row += step / 4
+        placed.append((x[name], row))
+        weight = "bold" if name == "auto" else "normal"
+        ax.annotate(
+            name, (x[name], y[name]), xytext=(x[name] - wide / 25, row), fontsize=6.5, va="center", weight=weight
+        )
+
+
+def critical_difference_picture(ranks: Ranks, title: str, most: int = 20) -> Figure:
+    """Names on a line of ranks; a bar joins those that the test cannot tell apart."""
+    shown = dict(list(ranks.ranks.items())[:most])
+    names, values = list(shown), np.array(list(shown.values()))
+    with styled():
+        figure = new_figure(7.2, 1.2 + 0.19 * len(names))
+        ax = figure.add_subplot()
+        low, high = 1.0, math.ceil(float(values.max(initial=2.0)))
+        ax.set_xlim(low - 0.2, high + 0.2)
+        ax.set_ylim(len(names) + 1.0, -1.6)
+        ax.spines[["left", "bottom"]].set_visible(False)
+        ax.xaxis.tick_top()
+        ax.set_yticks([])
+        for place, (name, value) in enumerate(shown.items()):
+            ax.plot([value, value], [-0.6, place], color=FAINT, linewidth=0.8, zorder=1)
+            ax.scatter(value, place, s=16, color=VERMILION if name == "auto" else BLACK, zorder=3)
+            side = "left" if value < (low + high) / 2 else "right"
+            ax.annotate(
+                f"{name}  {value:.1f}" if side == "left" else f"{value:.1f}  {name}", (value, place),
+                xytext=(6 if side == "left" else -6, 0), textcoords="offset points", ha=side, va="center", fontsize=7.5,
+                weight="bold" if name == "auto" else "normal",
+            )  # fmt: skip
+        if math.isfinite(ranks.critical) and len(values):
+            end = min(values[0] + ranks.critical, high)
+            ax.plot([values[0], end], [-1.1, -1.1], color=GUIDE, linewidth=2.5, solid_capstyle="butt")
+            ax.annotate(f"within {ranks.critical:.1f} of the first: not told apart", (values[0], -1.35), fontsize=7)
+        head = MEASURES[ranks.measure].head
+        ax.set_title(f"{title}: mean rank by {head} over {ranks.num_graphs} graphs")
+    return figure

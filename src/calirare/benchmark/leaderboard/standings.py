@@ -1,0 +1,130 @@
+"""Rows become standings: means, spreads, ties, mean ranks over graphs, and what a rank difference is worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import friedmanchisquare, rankdata, studentized_range
+
+from calirare.benchmark.leaderboard.measures import MEASURES
+from calirare.benchmark.leaderboard.rows import Row
+from calirare.benchmark.ranking import Score, score_series
+
+Cell = tuple[str, str, int]
+"""Graph, protocol, size: competitors are compared within it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Standings:
+    """Every number of a set of rows, by cell, competitor and seed.
+
+    Args:
+        values: The rows by cell, competitor and seed.
+        cells: In the order of the rows.
+    """
+
+    values: dict[Cell, dict[str, dict[int, Row]]]
+    cells: tuple[Cell, ...]
+
+    @classmethod
+    def of(cls, rows: Iterable[Row]) -> Standings:
+        """From rows; of two for the same thing the later counts, of failed and skipped ones none."""
+        values: dict[Cell, dict[str, dict[int, Row]]] = {}
+        for row in rows:
+            if "failed" not in row and "skipped" not in row:
+                cell = (row["graph"], row["protocol"], row["size"])
+                values.setdefault(cell, {}).setdefault(row["competitor"], {})[row["seed"]] = row
+        return cls(values, tuple(sorted(values)))
+
+    def of_protocol(self, *names: str) -> list[Cell]:
+        """Its cells."""
+        return [cell for cell in self.cells if cell[1] in names]
+
+    def scores(self, cell: Cell, measure: str, names: Sequence[str]) -> dict[str, Score]:
+        """Mean, spread, best and ties of one column in one cell."""
+        series = {
+            name: {seed: float(row.get(measure, math.nan)) for seed, row in sorted(self.values[cell][name].items())}
+            for name in names
+            if name in self.values[cell]
+        }
+        series = {name: found for name, found in series.items() if any(map(math.isfinite, found.values()))}
+        return score_series(series, MEASURES[measure].higher) if series else {}
+
+    def mean(self, cell: Cell, measure: str, name: str) -> float:
+        """Over seeds; NaN where there is no row."""
+        found = [float(row.get(measure, math.nan)) for row in self.values[cell].get(name, {}).values()]
+        return float(np.mean(found)) if found else math.nan
+
+    def complete(self, cells: Sequence[Cell], names: Sequence[str], measure: str) -> list[str]:
+        """Those of the names that have this number in every cell."""
+        return [name for name in names if cells and all(math.isfinite(self.mean(c, measure, name)) for c in cells)]
+
+    def overall(self, cells: Sequence[Cell], measure: str, name: str) -> float:
+        """Mean over cells; NaN where one is missing."""
+        return float(np.mean([self.mean(cell, measure, name) for cell in cells])) if cells else math.nan
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Mean ranks over graphs, 1 the best.
+
+    Args:
+        measure: By which column.
+        ranks: Mean rank of each competitor, best first.
+        num_graphs: Over how many graphs; sizes of one graph count as one.
+        p_value: Of Friedman's test that all are alike; NaN where it cannot be had.
+        critical: Nemenyi's critical difference at 5%: ranks that differ by less cannot be told apart.
+    """
+
+    measure: str
+    ranks: dict[str, float]
+    num_graphs: int
+    p_value: float
+    critical: float
+
+
+def mean_ranks(standings: Standings, cells: Sequence[Cell], measure: str, names: Sequence[str]) -> Ranks:
+    """Ranks within each cell by the mean over seeds, averaged within a graph, then over graphs.
+
+    Only competitors with a number in every cell are ranked.
+    """
+    names = standings.complete(cells, names, measure)
+    sign = -1.0 if MEASURES[measure].higher else 1.0
+    by_graph: dict[str, list[np.ndarray]] = {}
+    for cell in cells:
+        found = np.array([standings.mean(cell, measure, name) for name in names])
+        by_graph.setdefault(cell[0], []).append(rankdata(sign * found))
+    table = np.array([np.mean(one, axis=0) for one in by_graph.values()]).reshape(len(by_graph), len(names))
+    means = table.mean(axis=0) if len(table) else np.empty(0)
+    order = np.argsort(means, kind="stable")
+    p_value = math.nan
+    if len(names) > 2 and len(table) > 1:
+        p_value = float(friedmanchisquare(*table.T).pvalue)
+    return Ranks(
+        measure, {names[k]: float(means[k]) for k in order}, len(table), p_value,
+        critical_difference(len(names), len(table)),
+    )  # fmt: skip
+
+
+def critical_difference(num_competitors: int, num_graphs: int) -> float:
+    """q √(k (k + 1) / (6 N)), q the 95% quantile of the studentised range over √2 (Nemenyi; key `demsar2006`).
+
+    >>> round(critical_difference(4, 30), 3)  # the table of Demšar gives q = 2.569 for four
+    0.856
+    """
+    if num_competitors < 2 or num_graphs < 1:
+        return math.nan
+    q = studentized_range.ppf(0.95, num_competitors, np.inf) / math.sqrt(2)
+    return float(q * math.sqrt(num_competitors * (num_competitors + 1) / (6 * num_graphs)))
+
+
+def wins(
+    standings: Standings, cells: Sequence[Cell], measure: str, name: str, rivals: Sequence[str]
+) -> tuple[int, int]:
+    """In how many cells `name` is the best or tied with it among the rivals (paired t-test over seeds, 5%), of how many."""
+    judged = [cell for cell in cells if name in standings.values[cell]]
+    scores = [standings.scores(cell, measure, rivals).get(name) for cell in judged]
+    return sum(score is not None and (score.best or score.tied) for score in scores), len(judged)

@@ -9,6 +9,7 @@ import typer
 
 from calirare.cli import console
 from calirare.cli.options import AsJson
+from calirare.cli.table_options import Tables, parse_types, tabled
 
 PANEL = "Research"
 commands = typer.Typer(no_args_is_help=True, help="List, fetch and verify the benchmark graphs; add your own.")
@@ -78,6 +79,27 @@ def fetch(
             console.show(f"{name}: {paths[name]}")
     if as_json:
         console.show_json(paths)
+
+
+@commands.command(epilog="Example: calirare datasets add mine nodes.csv edges.csv --label is_fraud --rare yes")
+@tabled
+def add(
+    name: Annotated[str, typer.Argument(help="What to call it.")],
+    tables: Tables,
+    rare: Annotated[str, typer.Option(help="The label looked for; all others together are the other class.")],
+    label: Annotated[str | None, typer.Option(help="Label column; empty cells mean unknown.")] = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option("--type", help="COLUMN=numeric, categorical, time or ignore; repeatable."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Take the place of one of the same name.")] = False,
+) -> None:
+    """Keep a graph of your own for `calirare leaderboard`, read from your tables."""
+    from calirare.data.catalogue.own import add_own
+
+    with console.working("Reading the tables"):
+        graph = tables.read(label=label, rare=rare, types=parse_types(types))
+    console.show(f"{name}: {add_own(name, graph, replaces=force)}")
 
 
 @commands.command(epilog="Example: calirare datasets verify cora")

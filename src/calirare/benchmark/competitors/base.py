@@ -124,6 +124,7 @@ class Competitor:
         answer: Reads a problem and nothing else.
         group: Competitors of one group share work and run in one task.
         core: Whether it runs in every protocol, not only with a tenth of the labels.
+        slow: Whether it takes so long that it comes last.
         source: Key in `docs/references.bib`, or what it is.
         reads: Which of the labels it uses for what.
     """
@@ -133,5 +134,6 @@ class Competitor:
     answer: Callable[[Problem], Answer]
     group: str
     core: bool = False
+    slow: bool = False
     source: str = ""
     reads: str = "all labels"

@@ -17,4 +17,4 @@ def make(seed: int) -> Any:
     return LGBMClassifier(random_state=seed, n_jobs=1, verbose=-1, deterministic=True, force_row_wise=True)
 
 
-COMPETITORS = tabular("lightgbm", make, "ke2017")
+COMPETITORS = tabular("lightgbm", make, "ke2017", core=("propagated, sigmoid", "recipe, sigmoid"))

@@ -19,4 +19,6 @@ def make(seed: int) -> Any:
     return GridSearchCV(model, penalties, scoring="neg_log_loss", cv=3)
 
 
-COMPETITORS = tabular("logistic", make, "cox1958")
+COMPETITORS = tabular(
+    "logistic", make, "cox1958", calibrations=("raw",), core=("propagated, raw",)
+)  # its loss calibrates it

@@ -20,7 +20,8 @@ def answer(problem: Problem, detector: str, class_costs: ClassCosts = None) -> A
 def _competitor(name: str, detector: str, class_costs: ClassCosts, source: str) -> Competitor:
     return Competitor(
         name, "networks", lambda problem: answer(problem, detector, class_costs), group=name,
-        core=name == "gcn as trained", source=source,
+        core=name == "gcn as trained",
+        slow=detector == "gat", source=source,
     )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ def _competitor(detector: str) -> Competitor:
         lambda problem: answer(problem, detector),
         group=f"our {detector}",
         core=detector == "auto" or detector in CORE,
+        slow=detector in ("gat", "gin", "sage"),
         source="calirare",
         reads="all labels, left out one by one",
     )

@@ -1,4 +1,4 @@
-"""A model of scikit-learn's kind as nine competitors: three sets of columns, raw or calibrated in five folds."""
+"""A model of scikit-learn's kind as several competitors: three sets of columns, raw or calibrated in five folds."""
 
 from __future__ import annotations
 
@@ -19,8 +19,18 @@ Make = Callable[[int], Any]
 """From a seed to an unfitted classifier."""
 
 
-def tabular(name: str, make: Make, source: str) -> tuple[Competitor, ...]:
-    """The nine of one model; calibrated ones share their fold models, as `CalibratedClassifierCV` fits them."""
+def tabular(
+    name: str, make: Make, source: str, *, calibrations: tuple[str, ...] = CALIBRATIONS, core: tuple[str, ...] = ()
+) -> tuple[Competitor, ...]:
+    """One model on three sets of columns; calibrated ones share fold models, as `CalibratedClassifierCV` fits them.
+
+    Args:
+        name: Of the model.
+        make: Makes it.
+        source: Where it is described.
+        calibrations: Some of `CALIBRATIONS`.
+        core: Which take part in every protocol, as "columns, calibration".
+    """
     return tuple(
         Competitor(
             f"{name}, {columns}, {calibration}",
@@ -29,12 +39,12 @@ def tabular(name: str, make: Make, source: str) -> tuple[Competitor, ...]:
                 problem.to_population(_fit(problem, name, make, columns, calibration))
             ),
             group=f"{name}, {columns}",
-            core=(columns, calibration) in (("propagated", "raw"), ("propagated", "sigmoid"), ("recipe", "sigmoid")),
+            core=f"{columns}, {calibration}" in core,
             source=source,
             reads="all labels" if calibration == "raw" else "all labels, in five folds",
         )
         for columns in COLUMNS
-        for calibration in CALIBRATIONS
+        for calibration in calibrations
     )
 
 

@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     found = run(
         chosen.graphs, chosen.store, graphs=chosen.graph, protocols=chosen.protocol, names=chosen.competitor,
         everybody=chosen.everybody, seeds=chosen.seeds, jobs=chosen.jobs, minutes=chosen.minutes,
-        say=lambda words: print(words, flush=True),
+        progress=lambda share, words: print(f"{share:4.0%} {words}", flush=True),
     )  # fmt: skip
     for words in found.failures:
         print(f"failed: {words}")

@@ -79,11 +79,13 @@ def all_tasks(
                                 )
                             )
     order = {name: place for place, name in enumerate(PROTOCOLS)}
-    return sorted(tasks, key=lambda task: (not _is_core(task), order[task.protocol], task.seed, task.cost))
+    return sorted(tasks, key=lambda task: (_turn(task), order[task.protocol], task.seed, task.cost))
 
 
-def _is_core(task: CellTask) -> bool:
-    return competitors()[task.names[0]].core
+def _turn(task: CellTask) -> int:
+    """The core first, what is slow last."""
+    first = competitors()[task.names[0]]
+    return 0 if first.core else 2 if first.slow else 1
 
 
 def _groups(core: bool, names: Sequence[str]) -> dict[str, tuple[str, ...]]:

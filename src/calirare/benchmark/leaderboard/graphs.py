@@ -13,6 +13,7 @@ from calirare.data.arrays import UNKNOWN
 from calirare.data.catalogue.benchmarks import load_benchmark
 from calirare.data.catalogue.download import data_folder
 from calirare.data.catalogue.entries import BENCHMARKS
+from calirare.data.catalogue.own import list_own
 from calirare.data.graph import RareGraph
 from calirare.data.synthetic import make_transactions
 from calirare.errors import DataError, InputError, nearest
@@ -69,14 +70,22 @@ ARENAS: dict[str, Arena] = {
 
 
 def prepare(out: str | Path, names: Sequence[str] = (), data: str | Path | None = None) -> list[Path]:
-    """Write the graphs into a folder, one `.npz` each; those that are there stay. The tables need polars, the rest not."""
+    """Write the graphs into a folder, one `.npz` each; those that are there stay. The tables need polars, the rest not.
+
+    Args:
+        out: The folder.
+        names: Some of `ARENAS` and of the graphs that `calirare datasets add` keeps; default: all of them.
+        data: The data folder, as in `load_benchmark`.
+    """
+    own = {path.stem: path for path in list_own(data)}
     paths = []
-    for name in names or ARENAS:
-        if name not in ARENAS:
-            raise InputError(f"there is no graph {name!r} to prepare: {nearest(name, ARENAS)}")
+    for name in names or [*ARENAS, *own]:
+        if name not in ARENAS and name not in own:
+            raise InputError(f"there is no graph {name!r} to prepare: {nearest(name, [*ARENAS, *own])}")
         path = Path(out) / f"{name}.npz"
         if not path.exists():
-            graph = ARENAS[name].make(data_folder(data))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            graph = RareGraph.load(own[name]) if name in own else ARENAS[name].make(data_folder(data))
             replace(graph, name=name, schema=None).save(path)
         paths.append(path)
     return paths

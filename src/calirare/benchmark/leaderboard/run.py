@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,14 +13,13 @@ from calirare.benchmark.leaderboard.graphs import list_graphs
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS
 from calirare.benchmark.leaderboard.rows import read_rows
 from calirare.benchmark.leaderboard.work import Order, key_of, run_order
+from calirare.detectors.base import Progress
 from calirare.errors import InputError, nearest
 from calirare.scoring.backends import mapping
 
-Say = Callable[[str], None]
-
 
 @dataclass(frozen=True)
-class Progress:
+class Outcome:
     """How far a run came."""
 
     num_before: int
@@ -42,8 +41,8 @@ def run(
     minutes: float = 1e9,
     backend: str = "loky",
     address: str | None = None,
-    say: Say = lambda words: None,
-) -> Progress:
+    progress: Progress | None = None,
+) -> Outcome:
     """Go on with the leaderboard in `store`. Stopped at any moment and called again, it continues where it was.
 
     Args:
@@ -55,7 +54,7 @@ def run(
         jobs: Processes; -1: all cores.
         minutes: Nothing is started after so many.
         backend, address: As for `calirare.scoring.backends.mapping`.
-        say: Called with a line after each task.
+        progress: Called after each task with the share of the tasks that are done, and a line on the last.
     """
     there = list_graphs(graphs_folder)
     chosen = {
@@ -73,13 +72,12 @@ def run(
         for place, outcome in enumerate(each(run_order, orders)):
             computed += outcome.num_rows
             failures.extend(outcome.failures)
-            if outcome.num_rows or outcome.failures:
-                say(
-                    f"{place + 1}/{len(orders)} {time.time() - began:5.0f} s  {outcome.task.file.removesuffix('.jsonl')}"
-                )
+            if progress is not None and (outcome.num_rows or outcome.failures):
+                words = f"{time.time() - began:5.0f} s  {outcome.task.file.removesuffix('.jsonl')}"
+                progress((place + 1) / len(orders), words)
     now = {key_of(row) for row in read_rows(store)}
     remaining = sum(len(task.names) for task in without(tasks, now))
-    return Progress(sum(len(task.names) for task in tasks) - total, computed, remaining, tuple(failures))
+    return Outcome(sum(len(task.names) for task in tasks) - total, computed, remaining, tuple(failures))
 
 
 def _known(asked: Sequence[str], there: Sequence[str]) -> list[str]:

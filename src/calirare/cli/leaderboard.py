@@ -1,0 +1,77 @@
+"""`calirare leaderboard`: every competitor on every graph and protocol, and the page that says who is first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from calirare.cli import console
+from calirare.cli.benchmark import command_line
+from calirare.cli.options import Address, AsJson, Backend, folder
+from calirare.cli.progress import share_done
+
+PANEL = "Research"
+EXAMPLE = "Example: calirare leaderboard --out leaderboard/ --protocol tenth --graph cora --graph reddit --seeds 3"
+Names = list[str] | None
+
+
+def leaderboard(
+    context: typer.Context,
+    out: Annotated[
+        Path,
+        typer.Option(
+            parser=folder, metavar="FOLDER", help="Folder for graphs and rows; a stopped run goes on from it."
+        ),
+    ],
+    graph: Annotated[
+        Names, typer.Option(help="A graph by name; repeatable; default: all, and those you added.")
+    ] = None,
+    protocol: Annotated[Names, typer.Option(help="How labels come about; repeatable; default: all.")] = None,
+    competitor: Annotated[Names, typer.Option(help="A competitor by name; repeatable; default: all.")] = None,
+    everybody: Annotated[bool, typer.Option("--everybody", help="Every competitor in every protocol.")] = False,
+    seeds: Annotated[int, typer.Option(help="Draws of labels for every cell.")] = 3,
+    minutes: Annotated[float, typer.Option(help="Start nothing after so many; 0: only write the page.")] = 1e9,
+    backend: Backend = "loky",
+    jobs: Annotated[int, typer.Option(help="Processes at a time; -1: all cores.")] = -1,
+    address: Address = None,
+    docs: Annotated[Path | None, typer.Option(help="Where the page goes; default: leaderboard.md in FOLDER.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask every competitor what it makes of the same labels, and write who finds most and whom to believe.
+
+    Rows are stored as they finish: stopped at any moment and started again, the command goes on where it was.
+    """
+    from calirare.benchmark.leaderboard.graphs import prepare
+    from calirare.benchmark.leaderboard.page import write_page
+    from calirare.benchmark.leaderboard.run import run
+
+    found = None
+    if minutes > 0:
+        with console.working("Preparing the graphs"):
+            prepare(out / "graphs", graph or ())
+        with share_done("Leaderboard") as step:
+            found = run(
+                out / "graphs",
+                out,
+                graphs=graph or (),
+                protocols=protocol or (),
+                names=competitor or (),
+                everybody=everybody,
+                seeds=seeds,
+                jobs=jobs,
+                minutes=minutes,
+                backend=backend,
+                address=address,
+                progress=step,
+            )
+    with console.working("Writing the page"):
+        paths = write_page(out, docs or out / "leaderboard.md", out, command_line(context))
+    if as_json:
+        console.show_json({"run": None if found is None else vars(found), "files": paths})
+        return
+    if found is not None:
+        console.show(f"{found.num_computed} runs computed, {found.num_before} were there, {found.num_left} are left.")
+    for path in paths:
+        console.show(str(path))

@@ -73,9 +73,24 @@ class Problem:
 
     @property
     def inputs(self) -> DetectorInputs:
-        """The graph as our detectors read it; its columns are made once."""
+        """The graph as our detectors read it."""
         inputs: DetectorInputs = self.once("inputs", lambda: DetectorInputs(self.graph, seed=self.seed))
+        return inputs
+
+    @property
+    def inputs_with_columns(self) -> DetectorInputs:
+        """The same, its columns made once and charged to whoever reads them."""
+        inputs = self.inputs
         self.once("our columns", lambda: inputs.columns)
+        return inputs
+
+    @property
+    def network_inputs(self) -> DetectorInputs:
+        """The graph as networks read it: where nodes have no attributes, a constant stands in for them."""
+        if self.graph.num_features:
+            return self.inputs
+        ones = replace(self.graph, x=np.ones((self.graph.num_nodes, 1), dtype=np.float32), feature_names=None)
+        inputs: DetectorInputs = self.once("network inputs", lambda: DetectorInputs(ones, seed=self.seed))
         return inputs
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:

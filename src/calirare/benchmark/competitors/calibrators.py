@@ -15,15 +15,16 @@ CORE = ("temperature", "gats")
 def answer(problem: Problem, method: Method) -> Answer:
     """A GCN trained and calibrated as the method says; methods that train alike share the training."""
     split = problem.held_out if method.reads_validation and method.trains_on == "train" else problem.everything
+    inputs = problem.network_inputs
     with temporarily(method):
         clf = RareCategoryClassifier(
             "gcn", method.name, rare_share=problem.rare_share, seed=problem.seed, device="cpu"
         )  # fmt: skip
         key = (method.objective, method.trains_on, method.refinement, method.rests, split.val.size)
         trained: TrainedDetector = problem.once(
-            ("trained gcn", *key), lambda: clf.fit_detector(problem.graph, split, inputs=problem.inputs)
+            ("trained gcn", *key), lambda: clf.fit_detector(inputs.graph, split, inputs=inputs)
         )
-        return Answer(clf.calibrate(trained, problem.graph, split).predict_proba(problem.graph)[:, 1])
+        return Answer(clf.calibrate(trained, inputs.graph, split).predict_proba(inputs.graph)[:, 1])
 
 
 def competitor(method: Method) -> Competitor:
@@ -34,19 +35,17 @@ def competitor(method: Method) -> Competitor:
         reads = "all labels, out of fold" if method.evidence == "cross_fit" else "all labels"
     return Competitor(
         f"gcn + {method.name}", "calibrators", lambda problem: answer(problem, method), group="gcn calibrators",
-        core=method.name in CORE, source=method.source, reads=reads,
+        core=method.name in CORE, source=method.source or "calirare", reads=reads,
     )  # fmt: skip
 
 
 def held_out_gcn(problem: Problem) -> tuple[TrainedDetector, Split]:
     """The GCN of the methods that calibrate on held-out labels, and which labels those are."""
-    split = problem.held_out
+    split, inputs = problem.held_out, problem.network_inputs
     clf = RareCategoryClassifier("gcn", "temperature", seed=problem.seed, device="cpu")
     method = methods()["temperature"]
     key = (method.objective, method.trains_on, method.refinement, method.rests, split.val.size)
-    return problem.once(
-        ("trained gcn", *key), lambda: clf.fit_detector(problem.graph, split, inputs=problem.inputs)
-    ), split
+    return problem.once(("trained gcn", *key), lambda: clf.fit_detector(inputs.graph, split, inputs=inputs)), split
 
 
 COMPETITORS = tuple(competitor(method) for name, method in methods().items() if name not in SKIPPED)

@@ -25,7 +25,7 @@ def propagated(problem: Problem) -> np.ndarray:
 
 def recipe(problem: Problem) -> np.ndarray:
     """`(N, D)`: the columns that our own detectors read (`calirare.features`)."""
-    return problem.inputs.columns.values
+    return problem.inputs_with_columns.columns.values
 
 
 COLUMNS = {"attributes": attributes, "propagated": propagated, "recipe": recipe}

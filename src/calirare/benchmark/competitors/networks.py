@@ -12,8 +12,9 @@ def answer(problem: Problem, detector: str, class_costs: ClassCosts = None) -> A
     clf = RareCategoryClassifier(
         detector, "uncalibrated", seed=problem.seed, device="cpu", class_costs=class_costs
     )  # fmt: skip
-    trained = clf.fit_detector(problem.graph, problem.everything, inputs=problem.inputs)
-    probability = clf.calibrate(trained, problem.graph, problem.everything).predict_proba(problem.graph)[:, 1]
+    inputs = problem.network_inputs
+    trained = clf.fit_detector(inputs.graph, problem.everything, inputs=inputs)
+    probability = clf.calibrate(trained, inputs.graph, problem.everything).predict_proba(inputs.graph)[:, 1]
     return Answer(probability if class_costs is not None else problem.to_population(probability))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from calirare.benchmark.competitors.base import Answer, Competitor, Problem
+from calirare.detectors import detectors
+from calirare.detectors.networks.network import Network
 from calirare.estimator.classifier import RareCategoryClassifier
 
 ALONE = ("linear", "forest", "boosting", "gcn", "gat", "gin", "sage")
@@ -12,9 +14,10 @@ CORE = ("linear", "gcn")
 def answer(problem: Problem, detector: str) -> Answer:
     """As a user fits it: every label trains, left-out logits calibrate."""
     clf = RareCategoryClassifier(detector, rare_share=problem.rare_share, seed=problem.seed, device="cpu")
-    trained = clf.fit_detector(problem.graph, problem.everything, inputs=problem.inputs)
-    clf.calibrate(trained, problem.graph, problem.everything)
-    return Answer(clf.predict_proba(problem.graph)[:, 1], clf.predict_set(problem.graph))
+    inputs = problem.network_inputs if issubclass(detectors()[detector], Network) else problem.inputs_with_columns
+    trained = clf.fit_detector(inputs.graph, problem.everything, inputs=inputs)
+    clf.calibrate(trained, inputs.graph, problem.everything)
+    return Answer(clf.predict_proba(inputs.graph)[:, 1], clf.predict_set(inputs.graph))
 
 
 def _competitor(detector: str) -> Competitor:

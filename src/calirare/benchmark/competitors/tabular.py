@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
 from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.frozen import FrozenEstimator
+from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import StratifiedKFold
 
 from calirare.benchmark.competitors.base import Answer, Competitor, Problem
@@ -22,7 +23,7 @@ Make = Callable[[int], Any]
 def tabular(
     name: str, make: Make, source: str, *, calibrations: tuple[str, ...] = CALIBRATIONS, core: tuple[str, ...] = ()
 ) -> tuple[Competitor, ...]:
-    """One model on three sets of columns; calibrated ones share fold models, as `CalibratedClassifierCV` fits them.
+    """One model on three sets of columns; calibrated ones share the five models of `CalibratedClassifierCV`.
 
     Args:
         name: Of the model.
@@ -54,11 +55,35 @@ def _fit(problem: Problem, name: str, make: Make, columns: str, calibration: str
     if calibration == "raw":
         return _rare(make(problem.seed).fit(rows, y), x)
     folds = problem.once((name, columns, "folds"), lambda: _fold_models(make(problem.seed), rows, y, problem.seed))
-    calibrated = (
-        CalibratedClassifierCV(FrozenEstimator(model), method=calibration).fit(rows[inside], y[inside])
-        for model, inside in folds
-    )
-    return np.asarray(np.mean([_rare(model, x) for model in calibrated], axis=0))
+    found = []
+    for model, inside in folds:
+        said = _rare(model, rows[inside])
+        found.append(_MAPS[calibration](said, y[inside], _rare(model, x)))
+    return np.asarray(np.mean(found, axis=0))
+
+
+def sigmoid(said: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Platt's map of `new`, fitted on a fold: σ(a s + b) with his targets (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2)."""
+    rare = int(y.sum())
+    target = np.where(y == 1, (rare + 1) / (rare + 2), 1 / (len(y) - rare + 2))
+    scale = max(1.0, float(np.abs(said).max()))
+
+    def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        u = theta[0] * said / scale + theta[1]
+        error = expit(u) - target
+        return float((np.logaddexp(0, u) - target * u).sum()), np.array([error @ said / scale, error.sum()])
+
+    start = np.array([0.0, np.log((rare + 1) / (len(y) - rare + 1))])
+    slope, shift = minimize(loss, start, jac=True, method="L-BFGS-B").x
+    return np.asarray(expit(slope * new / scale + shift))
+
+
+def isotonic(said: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """The monotone step function of a fold, applied to `new`."""
+    return np.asarray(IsotonicRegression(out_of_bounds="clip").fit(said, y).predict(new))
+
+
+_MAPS = {"sigmoid": sigmoid, "isotonic": isotonic}
 
 
 def _fold_models(model: Any, rows: np.ndarray, y: np.ndarray, seed: int) -> list[tuple[Any, np.ndarray]]:

@@ -19,8 +19,9 @@ def add_row(folder: str | Path, file: str, row: Row) -> None:
     plain = {
         name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()
     }
+    torn = path.exists() and not path.read_bytes().endswith(b"\n")  # a machine stopped while a line was written
     with path.open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps(plain, sort_keys=True) + "\n")
+        stream.write(("\n" if torn else "") + json.dumps(plain, sort_keys=True) + "\n")
 
 
 def read_rows(folder: str | Path) -> list[Row]:

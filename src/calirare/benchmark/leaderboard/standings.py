@@ -23,7 +23,7 @@ class Standings:
 
     Args:
         values: The rows by cell, competitor and seed.
-        cells: In the order of the rows.
+        cells: Sorted.
     """
 
     values: dict[Cell, dict[str, dict[int, Row]]]
@@ -37,7 +37,8 @@ class Standings:
             if "failed" not in row and "skipped" not in row:
                 cell = (row["graph"], row["protocol"], row["size"])
                 values.setdefault(cell, {}).setdefault(row["competitor"], {})[row["seed"]] = row
-        return cls(values, tuple(sorted(values)))
+        ordered = {cell: dict(sorted(values[cell].items())) for cell in sorted(values)}
+        return cls(ordered, tuple(ordered))
 
     def of_protocol(self, *names: str) -> list[Cell]:
         """Its cells."""

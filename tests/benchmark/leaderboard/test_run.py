@@ -1,0 +1,115 @@
+"""A run stops in time, goes on where it was, and its page has the same bytes whatever happened on the way."""
+
+import json
+
+import numpy as np
+import pytest
+
+from calirare.benchmark.competitors import Answer, competitors
+from calirare.benchmark.leaderboard import __main__ as command
+from calirare.benchmark.leaderboard.graphs import list_graphs, load, prepare
+from calirare.benchmark.leaderboard.measures import MEASURES, measure
+from calirare.benchmark.leaderboard.page import write_page
+from calirare.benchmark.leaderboard.rows import add_row, read_rows
+from calirare.benchmark.leaderboard.run import run
+from calirare.benchmark.leaderboard.work import key_of
+from calirare.data.catalogue.own import add_own
+from calirare.data.synthetic import make_transactions
+from calirare.errors import DataError, InputError
+
+NAMES = ("our linear", "lightgbm, attributes, raw")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two graphs and the rows of two competitors on them."""
+    folder = tmp_path_factory.mktemp("leaderboard")
+    for name, seed in (("first", 0), ("second", 1)):
+        add_own(name, make_transactions(num_nodes=300, rare_share=0.15, seed=seed), folder)
+    prepare(folder / "graphs", ["first", "second"], folder)
+    outcome = run(folder / "graphs", folder / "store", protocols=["tenth"], names=NAMES, seeds=1, jobs=1)
+    assert (outcome.num_computed, outcome.num_left, outcome.failures) == (4, 0, ())
+    return folder
+
+
+def test_rows_hold_every_number(folder):
+    for row in read_rows(folder / "store"):
+        assert row["competitor"] in NAMES and row["num_rare_labels"] >= 2
+        for name in ("average_precision", "nll", "cost_usual", "truth_error", "seconds"):
+            assert np.isfinite(row[name])
+
+
+def test_nothing_is_computed_twice_and_half_a_line_is_computed_again(folder):
+    again = run(folder / "graphs", folder / "store", protocols=["tenth"], names=NAMES, seeds=1, jobs=1)
+    assert (again.num_computed, again.num_before) == (0, 4)
+    path = next((folder / "store" / "rows").glob("*linear*"))
+    text = path.read_text()
+    path.write_text(text[: len(text) // 2])
+    once_more = run(folder / "graphs", folder / "store", protocols=["tenth"], names=NAMES, seeds=1, jobs=1)
+    assert once_more.num_computed == 1
+    one = {name: value for name, value in json.loads(text).items() if name not in ("seconds", "memory_mb")}
+    key = key_of(one)
+    found = next(row for row in read_rows(folder / "store") if key_of(row) == key)
+    assert {name: found[name] for name in one} == one
+
+
+def test_nothing_is_started_after_the_time_is_up(folder, tmp_path):
+    outcome = run(folder / "graphs", tmp_path, protocols=["tenth"], names=NAMES, seeds=1, jobs=1, minutes=-1)
+    assert (outcome.num_computed, outcome.num_left) == (0, 4)
+
+
+def test_the_page_depends_on_the_rows_alone(folder, tmp_path):
+    first = write_page(folder / "store", tmp_path / "a" / "page.md", tmp_path / "a", "the command")
+    store = tmp_path / "store"
+    for number, row in enumerate(reversed(read_rows(folder / "store"))):
+        add_row(store, f"other-{number}.jsonl", row)
+    second = write_page(store, tmp_path / "b" / "page.md", tmp_path / "b", "the command")
+    assert len(first) == len(second) > 2
+    for one, other in zip(first, second, strict=True):
+        assert one.read_bytes() == other.read_bytes(), one.name
+    assert "our linear" in first[0].read_text()
+
+
+def test_measures_of_the_truth_are_the_best():
+    rng = np.random.default_rng(0)
+    truth = rng.beta(0.4, 2.0, 4_000)
+    y = (rng.random(4_000) < truth).astype(int)
+    nodes = np.arange(4_000)
+    sets = np.column_stack([truth < 0.8, truth > 0.1])
+    right = measure(Answer(truth, sets), y, nodes, truth)
+    wrong = measure(Answer(np.clip(truth**2, 0, 1)), y, nodes, truth)
+    assert right["truth_error"] == 0
+    for name in ("nll", "brier", "smooth_ece", "classwise_ace", "cost_cheap", "cost_usual", "cost_dear"):
+        assert right[name] < wrong[name], name
+    assert right["average_precision"] == wrong["average_precision"]
+    assert right["coverage_rare"] == sets[y == 1, 1].mean()
+    assert set(right) <= set(MEASURES)
+
+
+def test_words_that_mean_nothing_are_refused(folder, tmp_path):
+    with pytest.raises(InputError, match="lightgbm"):
+        run(folder / "graphs", tmp_path, names=["lightgbn, attributes, raw"])
+    with pytest.raises(DataError, match="prepare"):
+        list_graphs(tmp_path)
+    with pytest.raises(InputError, match="cora"):
+        prepare(tmp_path, ["coraa"], folder)
+    with pytest.raises(DataError, match="no finished runs"):
+        (tmp_path / "empty").mkdir()
+        write_page(tmp_path / "empty", tmp_path / "x.md", tmp_path, "")
+    with pytest.raises(InputError, match="already"):
+        add_own("first", load(str(folder / "graphs" / "first.npz")), folder)
+    with pytest.raises(InputError, match="none of"):
+        add_own("cora", load(str(folder / "graphs" / "first.npz")), folder)
+
+
+def test_the_plain_command_prepares_and_runs(folder, tmp_path, capsys):
+    assert command.main(["prepare", str(tmp_path / "g"), "--only", "first", "--data", str(folder)]) == 0
+    words = ["run", str(tmp_path / "g"), str(tmp_path / "s"), "--jobs", "1", "--seeds", "1", "--protocol", "tenth"]
+    assert command.main([*words, "--competitor", "our linear", "--minutes", "0"]) == 3
+    assert command.main([*words, "--competitor", "our linear"]) == 0
+    assert "1 rows computed" in capsys.readouterr().out
+
+
+def test_every_competitor_has_a_source_and_a_word_on_its_labels():
+    for one in competitors().values():
+        assert one.source and one.reads, one.name

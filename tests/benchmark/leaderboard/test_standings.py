@@ -1,0 +1,50 @@
+"""Ranks against SciPy's and against a loop."""
+
+import numpy as np
+import pytest
+from scipy.stats import friedmanchisquare
+
+from calirare.benchmark.leaderboard.standings import Standings, mean_ranks, wins
+
+NAMES = ("auto", "our linear", "our gcn", "bwgnn")
+
+
+@pytest.fixture
+def standings():
+    rng = np.random.default_rng(0)
+    rows = [
+        {"graph": f"g{g}", "protocol": "few", "size": size, "seed": seed, "competitor": name,
+         "nll": 1.0 + k + rng.normal(0, 0.8), "average_precision": rng.random()}
+        for g in range(6) for size in (5, 10) for seed in range(3) for k, name in enumerate(NAMES)
+    ]  # fmt: skip
+    return Standings.of([*rows, {**rows[0], "failed": "no", "nll": -100.0}])
+
+
+def test_ranks_are_averaged_within_a_graph_first(standings):
+    cells = standings.of_protocol("few")
+    found = mean_ranks(standings, cells, "nll", NAMES)
+    table = np.zeros((6, 4))
+    for g in range(6):
+        for size in (5, 10):
+            means = [standings.mean((f"g{g}", "few", size), "nll", name) for name in NAMES]
+            for k, mean in enumerate(means):
+                table[g, k] += sum(other < mean for other in means) / 2 + 0.5
+    assert found.num_graphs == 6 and list(found.ranks)[0] == "auto"
+    for k, name in enumerate(NAMES):
+        assert found.ranks[name] == pytest.approx(table[:, k].mean())
+    assert found.p_value == pytest.approx(friedmanchisquare(*table.T).pvalue)
+
+
+def test_who_lacks_a_number_is_not_ranked(standings):
+    for row in standings.values[("g0", "few", 5)]["bwgnn"].values():
+        row["nll"] = float("nan")
+    assert set(mean_ranks(standings, standings.of_protocol("few"), "nll", NAMES).ranks) == set(NAMES) - {"bwgnn"}
+
+
+def test_higher_is_better_where_it_is(standings):
+    cells = standings.of_protocol("few")[:1]
+    ranks = mean_ranks(standings, cells, "average_precision", NAMES).ranks
+    best = max(NAMES, key=lambda name: standings.mean(cells[0], "average_precision", name))
+    assert list(ranks)[0] == best
+    won, of = wins(standings, cells, "average_precision", best, NAMES)
+    assert (won, of) == (1, 1)

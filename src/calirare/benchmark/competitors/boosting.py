@@ -8,7 +8,7 @@ from calirare.benchmark.competitors.tabular import tabular
 
 
 def make(seed: int) -> HistGradientBoostingClassifier:
-    """With its own defaults."""
+    """With its own defaults. Source: key `friedman2001`."""
     return HistGradientBoostingClassifier(random_state=seed)
 
 

@@ -8,7 +8,7 @@ from calirare.benchmark.competitors.tabular import tabular
 
 
 def make(seed: int) -> RandomForestClassifier:
-    """Two hundred trees, leaves of two."""
+    """Two hundred trees, leaves of two. Source: key `breiman2001`."""
     return RandomForestClassifier(200, min_samples_leaf=2, random_state=seed, n_jobs=1)
 
 

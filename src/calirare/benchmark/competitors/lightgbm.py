@@ -9,7 +9,7 @@ from calirare.errors import MissingDependencyError
 
 
 def make(seed: int) -> Any:
-    """With its own defaults."""
+    """With its own defaults. Source: key `ke2017`."""
     try:
         from lightgbm import LGBMClassifier
     except ImportError:

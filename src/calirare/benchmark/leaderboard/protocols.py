@@ -77,7 +77,10 @@ def few(graph: RareGraph, rare: int, seed: int) -> Drawn | None:
 
 
 def gadbench(graph: RareGraph, rare: int, seed: int) -> Drawn | None:
-    """20 rare and 80 normal labels to train, as many to validate, the rest tests; the population's share is told."""
+    """20 rare and 80 normal labels to train, as many to validate, the rest tests; the population's share is told.
+
+    Source: key `tang2023`, which draws them in the same way and tells no share: it judges rankings alone.
+    """
     rng, known = np.random.default_rng([seed, 7]), graph.known
     rares, normals = rng.permutation(known[graph.y[known] == 1]), rng.permutation(known[graph.y[known] == 0])
     normal = GADBENCH["normal"] * rare // GADBENCH["rare"]

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from calirare.cli.main import app
+from calirare.data.graph import RareGraph
 
 run = CliRunner().invoke
 
@@ -18,7 +19,7 @@ def test_list_says_what_is_cached(tmp_path):
     listed = json.loads(answer.stdout)
     assert listed["folder"] == str(tmp_path)
     assert {row["name"]: row["cached"] for row in listed["datasets"]} == dict.fromkeys(
-        ["cora", "citeseer", "pubmed", "dblp", "facebook"], False
+        ["cora", "citeseer", "pubmed", "dblp", "facebook", "tolokers", "reddit"], False
     )
 
 
@@ -49,3 +50,17 @@ def test_verify_accepts_the_graph_and_refuses_another_under_its_name(data_folder
     shutil.copy(data_folder / "citeseer.npz", tmp_path / "cora.npz")
     bad = run(app, ["datasets", "verify", "cora"], env={"CALIRARE_DATA": str(tmp_path)})
     assert bad.exit_code == 1 and "DIFFERS" in bad.stdout and "REFUSED" in bad.stdout
+
+
+def test_a_graph_of_ones_own_is_kept_and_named_once(tmp_path):
+    (tmp_path / "nodes.csv").write_text("id,age,fraud\n" + "".join(f"{k},{k % 7},{k % 5 == 0}\n" for k in range(40)))
+    (tmp_path / "edges.csv").write_text("source,target\n" + "".join(f"{k},{(k + 1) % 40}\n" for k in range(40)))
+    words = ["datasets", "add", "mine", str(tmp_path / "nodes.csv"), str(tmp_path / "edges.csv")]
+    words += ["--label", "fraud", "--rare", "True"]
+    env = {"CALIRARE_DATA": str(tmp_path)}
+    answer = run(app, words, env=env)
+    assert answer.exit_code == 0, answer.output
+    graph = RareGraph.load(tmp_path / "own" / "mine.npz")
+    assert (graph.num_nodes, graph.num_edges, int((graph.y == graph.rare_class).sum())) == (40, 40, 8)
+    assert run(app, words, env=env).exit_code == 2
+    assert run(app, [*words, "--force"], env=env).exit_code == 0

@@ -93,13 +93,18 @@ def add(
         typer.Option("--type", help="COLUMN=numeric, categorical, time or ignore; repeatable."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Take the place of one of the same name.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Keep a graph of your own for `calirare leaderboard`, read from your tables."""
     from calirare.data.catalogue.own import add_own
 
     with console.working("Reading the tables"):
         graph = tables.read(label=label, rare=rare, types=parse_types(types))
-    console.show(f"{name}: {add_own(name, graph, replaces=force)}")
+    path = add_own(name, graph, replaces=force)
+    if as_json:
+        console.show_json({"name": name, "path": path, "nodes": graph.num_nodes, "labels": int(graph.known.size)})
+    else:
+        console.show(f"{name}: {path}")
 
 
 @commands.command(epilog="Example: calirare datasets verify cora")

@@ -2,7 +2,8 @@
 
 Each fit reads a random sample of labels and keeps three things: which nodes it read, what it says of each of them without
 its label, and what it says of every node, as logits of P(rare). Intervals, forecasts, tests for skill
-and label errors are functions of these arrays alone, so they can be compared without fitting again.
+and label errors are functions of these arrays alone, so they can be compared without fitting again. What a folder holds
+already is not fitted again: a run that was stopped goes on, and more seeds can be asked for later.
 
     python benchmarks/evidence.py transactions --seeds 100 --jobs 2 --out evidence/
     python benchmarks/evidence.py real --seeds 10 --jobs 2 --out evidence/
@@ -38,7 +39,7 @@ class Case(NamedTuple):
     rare_labels: int
     seed: int
     folds: bool = False
-    detector: str = "gcn"
+    detector: str = "auto"
 
     @property
     def key(self) -> str:
@@ -140,7 +141,7 @@ def main() -> None:
     parser.add_argument("what", nargs="+", choices=["transactions", "real", "stripped", "noise"])
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--fold-seeds", type=int, default=0, help="seeds for which five refits are made as well")
-    parser.add_argument("--detector", default="gcn")
+    parser.add_argument("--detector", default="auto")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("evidence"))
     arguments = parser.parse_args()
@@ -148,12 +149,21 @@ def main() -> None:
     for what in arguments.what:
         wanted = list(cases(what, arguments.seeds, arguments.fold_seeds, arguments.detector))
         for count in sorted({case.rare_labels for case in wanted}):
-            tasks = [joblib.delayed(gather)(case) for case in wanted if case.rare_labels == count]
-            arrays: dict[str, np.ndarray] = {}
+            file = arguments.out / f"{what}-{count}.npz"
+            arrays = dict(np.load(file)) if file.exists() else {}
+            missing = [case for case in wanted if case.rare_labels == count and f"{case.key}/nodes" not in arrays]
+            tasks = [joblib.delayed(gather)(case) for case in missing]
             for found in joblib.Parallel(n_jobs=arguments.jobs, return_as="generator_unordered")(tasks):
                 arrays |= found
-            np.savez_compressed(arguments.out / f"{what}-{count}.npz", **arrays)
+                save(file, arrays)
             print(f"{what}, {count} rare labels expected: {len(tasks)} fits", flush=True)
+
+
+def save(file: Path, arrays: dict[str, np.ndarray]) -> None:
+    """Write the arrays so that a stop at any moment leaves the old file or the new one."""
+    draft = file.with_suffix(".draft.npz")
+    np.savez_compressed(draft, **arrays)
+    draft.replace(file)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,8 @@ class Calibrator(BaseEstimator):
     needs_graph = False
     keep_: float = 1.0
     """How much of what it says against the base rate is kept; see `draw_to`."""
+    ratio_: np.ndarray | None = None
+    """`(C,)` new class shares by those at fit; see `shift_to`. None: as at fit."""
 
     def fit(
         self,
@@ -93,17 +95,26 @@ class Calibrator(BaseEstimator):
         self.base_, self.keep_ = np.asarray(shares, dtype=np.float64), float(keep)
         return self
 
-    def drawn(self, probabilities: np.ndarray) -> np.ndarray:
-        """Probabilities `(n, C)` as `draw_to` wants them; unchanged where nothing is drawn."""
-        if self.keep_ == 1.0:
-            return probabilities
-        return np.asarray(self.base_ + self.keep_ * (probabilities - self.base_))
+    def shift_to(self, old_shares: np.ndarray, new_shares: np.ndarray) -> Self:
+        """From now on give probabilities at other class shares: odds times the ratio of the shares, Bayes' rule."""
+        self.ratio_ = np.asarray(new_shares, dtype=np.float64) / np.asarray(old_shares, dtype=np.float64)
+        return self
 
-    def _drawn_class(self, probability: Tensor, of_class: int) -> Tensor:
-        if self.keep_ == 1.0:
-            return probability
-        base = float(self.base_[of_class])
-        return base + self.keep_ * (probability - base)
+    def drawn(self, probabilities: np.ndarray) -> np.ndarray:
+        """Probabilities `(n, C)` as `draw_to` and `shift_to` want them; unchanged where neither was called."""
+        if self.keep_ != 1.0:
+            probabilities = np.asarray(self.base_ + self.keep_ * (probabilities - self.base_))
+        return probabilities if self.ratio_ is None else at_shares(probabilities, self.ratio_)
+
+    def _drawn_class(self, probabilities: Tensor, of_class: int) -> Tensor:
+        """P(class) out of probabilities `(…, C)`, as `drawn` gives them."""
+        if self.keep_ != 1.0:
+            base = torch.as_tensor(self.base_).to(probabilities)
+            probabilities = base + self.keep_ * (probabilities - base)
+        if self.ratio_ is not None:
+            probabilities = probabilities * torch.as_tensor(self.ratio_).to(probabilities)
+            return probabilities[..., of_class] / probabilities.sum(dim=-1)
+        return probabilities[..., of_class]
 
     def _check_output(self, found: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         """Refuse what is no probability: everything after this believes it."""
@@ -158,6 +169,16 @@ class Calibrator(BaseEstimator):
         for name, value in state.items():
             setattr(self, name, value)
         return self
+
+
+def at_shares(probabilities: np.ndarray, ratio: np.ndarray) -> np.ndarray:
+    """Probabilities `(n, C)` where each class is `ratio` times as frequent as it was, and looks as it did.
+
+    >>> at_shares(np.array([[0.5, 0.5]]), np.array([0.8 / 0.95, 0.2 / 0.05])).round(3)
+    array([[0.174, 0.826]])
+    """
+    moved = probabilities * ratio
+    return np.asarray(moved / moved.sum(axis=1, keepdims=True))
 
 
 def _shares(weights: np.ndarray | None, size: int) -> np.ndarray:

@@ -59,10 +59,14 @@ class ScalingCalibrator(Calibrator):
     def predict_class(self, logits: Tensor, of_class: int, *, graph: GraphInputs | None = None) -> Tensor:
         matrix, shift = (torch.from_numpy(array).to(logits) for array in self._affine())
         if len(shift) > 2:
-            return self._drawn_class((logits @ matrix + shift).softmax(dim=-1)[..., of_class], of_class)
+            return self._drawn_class((logits @ matrix + shift).softmax(dim=-1), of_class)
         other = 1 - of_class
         difference = logits @ (matrix[:, of_class] - matrix[:, other])
-        return self._drawn_class(difference.add_(shift[of_class] - shift[other]).sigmoid_(), of_class)
+        found = difference.add_(shift[of_class] - shift[other]).sigmoid_()
+        if self.keep_ == 1.0 and self.ratio_ is None:
+            return found
+        both = (found, 1 - found) if of_class == 0 else (1 - found, found)
+        return self._drawn_class(torch.stack(both, dim=-1), of_class)
 
 
 class TemperatureScaling(ScalingCalibrator):

@@ -117,8 +117,7 @@ class StackScaling(Calibrator):
         weights = torch.from_numpy(self.weights_).to(logits)
         mapped = torch.einsum("nmkc,kcd->nmkd", logits, scales) + offsets
         centred = mapped - mapped.mean(dim=3, keepdim=True)
-        found = (torch.einsum("k,nmkc->nmc", weights, centred) + shift).softmax(dim=2)[..., of_class]
-        return self._drawn_class(found, of_class)
+        return self._drawn_class((torch.einsum("k,nmkc->nmc", weights, centred) + shift).softmax(dim=2), of_class)
 
     def restore(self, state: dict[str, Any]) -> Self:
         super().restore(state)

@@ -10,6 +10,7 @@ import typer
 from calirare.cli import console
 from calirare.cli.options import Address, AsJson, Backend, Coverage, Db, Model, Monitor, Network
 from calirare.cli.progress import share_done
+from calirare.cli.shares import RareShare, move_to_share, show_share
 from calirare.cli.shifts import Strict, check_scores, check_shifts, show_shifts
 from calirare.cli.table_options import Tables, tabled
 from calirare.cli.watching import take_into_series
@@ -24,6 +25,7 @@ def score(
     tables: Tables,
     out: Annotated[Path, typer.Option(help="Table of scores to write: .parquet or .csv.")],
     coverage: Coverage = 0.9,
+    rare_share: RareShare = None,
     intervals: Annotated[bool, typer.Option(help="Without them: no lower and upper, and less time.")] = True,
     partitions: Annotated[
         int | None,
@@ -42,8 +44,8 @@ def score(
     """Score every node of the tables, old or new, without fitting again.
 
     Columns: id, probability of the rare class, the interval lower to upper, prediction, and the set of classes that
-    the coverage does not rule out. Parquet tables may be folders of shards, or patterns in quotes. Those, and tables of
-    more than 20 million edges, are scored in parts, with the same result.
+    the coverage does not rule out; with --rare-share the share that they are at. Parquet tables may be folders of shards,
+    or patterns in quotes. Those, and tables of more than 20 million edges, are scored in parts, with the same result.
 
     Tables and scores are compared with those of the fit, and what has shifted is said; in parts they are not.
     """
@@ -59,7 +61,7 @@ def score(
     if asked and not tables.plain:
         raise InputError("in parts, one table of nodes and one of edges are read, without options about them.")
     if not asked and not (tables.plain and wants_parts(tables.nodes, tables.edges)):
-        facts, top = _score_at_once(classifier, tables, out, settings, strict)
+        facts, top = _score_at_once(classifier, tables, out, settings, strict, rare_share)
     else:
         if strict:
             raise InputError("in parts, tables are not compared with those of the fit; leave --strict out.")
@@ -70,8 +72,10 @@ def score(
             "jobs": jobs,
             "address": address,
         }
+        classifier, share = move_to_share(classifier, None, rare_share)
         facts, top = _score_in_parts(classifier, tables, out, settings)
-    if monitor:
+        facts["rare_share"] = share
+    if monitor and rare_share is None:  # at another share, scores say nothing of how the world has moved
         take_into_series(model, classifier, facts.pop("unknown"), "score", db, network, shifts=facts.get("shift"))
     facts.pop("unknown", None)
     if as_json:
@@ -80,11 +84,12 @@ def score(
         return
     show_top(top, facts["nodes"])
     show_shifts(facts.get("shift"))
+    show_share(facts["rare_share"])
     console.show(out)
 
 
 def _score_at_once(
-    classifier: Any, tables: Tables, out: Path, settings: dict[str, Any], strict: bool
+    classifier: Any, tables: Tables, out: Path, settings: dict[str, Any], strict: bool, rare_share: str | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     from calirare.data.arrays import UNKNOWN
     from calirare.data.tables.export import write_table
@@ -94,6 +99,7 @@ def _score_at_once(
         graph = tables.read_for(classifier)
         shifts = check_shifts(graph, strict)
     with console.working("Scoring"):
+        classifier, share = move_to_share(classifier, graph, rare_share)
         table = score_table(classifier, graph, **settings)
         shifts = check_scores(classifier, table["probability"], shifts, strict)
         write_table(table, out)
@@ -101,7 +107,8 @@ def _score_at_once(
     top = {name: values[order] for name, values in table.items()}
     read = (graph.schema or {}).get("read", {})
     unknown = table["probability"][graph.y[graph.scored] == UNKNOWN]
-    return {"nodes": graph.num_nodes, "parts": 1, "read": read, "shift": shifts, "unknown": unknown}, top
+    facts = {"nodes": graph.num_nodes, "parts": 1, "read": read, "shift": shifts, "rare_share": share}
+    return {**facts, "unknown": unknown}, top
 
 
 def _score_in_parts(

@@ -9,6 +9,7 @@ import typer
 
 from calirare.cli import console
 from calirare.cli.options import AsJson, Budget, Coverage, Db, Model, Monitor, Network, priced_by_column
+from calirare.cli.shares import RareShare, move_to_share, show_share
 from calirare.cli.shifts import Strict, check_scores, check_shifts, show_shifts
 from calirare.cli.table_options import Tables, tabled
 from calirare.cli.watching import take_into_series
@@ -32,6 +33,7 @@ def triage(
     prices: dict[str, Any],
     budget: Budget = None,
     coverage: Coverage = 0.9,
+    rare_share: RareShare = None,
     strict: Strict = False,
     monitor: Monitor = True,
     db: Db = None,
@@ -49,6 +51,7 @@ def triage(
         graph = tables.read_for(classifier)
         shifts = check_shifts(graph, strict)
     with console.working("Deciding"):
+        classifier, share = move_to_share(classifier, graph, rare_share)
         queue = decide(
             classifier,
             graph,
@@ -59,16 +62,19 @@ def triage(
         everybody = classifier.predict_proba(graph)[graph.scored, classifier.rare_class_]  # the queue leaves some out
         shifts = check_scores(classifier, everybody, shifts, strict)
         write_table(queue.frame(), out)
-    if monitor:
+    if monitor and rare_share is None:  # at another share, scores say nothing of how the world has moved
         made = {"shifts": shifts, "costs": queue.costs, "action": queue.action, "draws": queue.draws}
         take_into_series(model, classifier, queue.probability, "triage", db, network, **made)
     if as_json:
         groups = queue.groups_frame()
         rows = [dict(zip(groups, row, strict=True)) for row in zip(*groups.values(), strict=True)]
-        console.show_json({"queue": out, "nodes": len(queue), "groups": rows, "shift": shifts.to_json()})
+        console.show_json(
+            {"queue": out, "nodes": len(queue), "groups": rows, "shift": shifts.to_json(), "rare_share": share}
+        )
         return
     show_queue(queue)
     show_shifts(shifts)
+    show_share(share)
     console.show(out)
 
 

@@ -46,6 +46,7 @@ class Triage:
         groups: The forecast by action, and `"all"`: expected rare nodes and cost, with intervals.
         wording: The names that sentences use.
         draws: What the labels leave open of the calibration; see `calirare.decisions.forecast`.
+        rare_share: That the probabilities are at, where it is another than at the fit; else None.
     """
 
     node: np.ndarray
@@ -62,6 +63,7 @@ class Triage:
     groups: dict[str, Group]
     wording: Wording
     draws: CalibrationDraws = field(repr=False)
+    rare_share: float | None = None
 
     @property
     def action(self) -> np.ndarray:
@@ -107,6 +109,7 @@ class Triage:
             "expected_cost": self.decisions.cost,
             "review_saves": self.decisions.gain,
             "drivers": write_drivers(self.wording, self.drivers),
+            **({} if self.rare_share is None else {"rare_share": np.full(len(self), self.rare_share)}),
         }
 
     def groups_frame(self) -> dict[str, np.ndarray]:
@@ -218,6 +221,7 @@ def triage(
             groups={},
             wording=wording_of(clf, coverage, known_ids),
             draws=draws,
+            rare_share=float(clf.shares_[clf.rare_class_]) if clf.is_moved else None,
         )
     )
 

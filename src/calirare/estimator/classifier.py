@@ -29,9 +29,10 @@ from calirare.detectors.stack import Stack
 from calirare.errors import InputError, ModelFormatError
 from calirare.estimator.evidence import gather_evidence
 from calirare.estimator.labels import ReadLabels
-from calirare.estimator.left_out import LeftOutAnswers, as_they_come
+from calirare.estimator.left_out import as_they_come
 from calirare.estimator.methods import Method, get_method
 from calirare.estimator.score_profile import profile_scores
+from calirare.estimator.shares import OtherShares
 from calirare.estimator.specs import describe_detector, rebuild_detector
 from calirare.estimator.state import FittedState, from_record, make_calibrator, to_record
 from calirare.features.copies import find_copies
@@ -39,9 +40,7 @@ from calirare.metrics import Summary
 from calirare.persistence.folder import read_folder, write_folder
 from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds
 from calirare.uncertainty.intervals import CalibrationDraws, calibration_draws
-from calirare.uncertainty.jackknife import (
-    Intervals,
-)
+from calirare.uncertainty.jackknife import Intervals
 from calirare.uncertainty.skill import no_skill
 
 
@@ -54,7 +53,7 @@ class TrainedDetector:
     labels: LabelledNodes
 
 
-class RareCategoryClassifier(LeftOutAnswers, ClassifierMixin, BaseEstimator):
+class RareCategoryClassifier(OtherShares, ClassifierMixin, BaseEstimator):
     """Finds the rare nodes of a graph and says how far each call can be trusted.
 
     Args:

@@ -101,7 +101,7 @@ def gather_evidence(
     trained = clf.labelled_nodes_ if read is not None else np.empty(0, dtype=np.int64)
     allowed = graph.known if among is None else np.intersect1d(graph.known, among)
     if nodes is not None:
-        allowed = np.intersect1d(allowed, _indices(nodes, graph.num_nodes))
+        allowed = np.intersect1d(allowed, as_node_indices(nodes, graph.num_nodes))
         unread = np.setdiff1d(allowed, [] if read is None else read)
         return _collect(clf, graph, unread, np.isin(trained, allowed))
     unread = np.setdiff1d(allowed, [] if read is None else read)
@@ -148,7 +148,8 @@ def _collect(clf: LeftOutAnswers, graph: RareGraph, unread: np.ndarray, rows: np
     return Evidence(source, nodes, y, before, after, predicted, int(clf.rare_class_))
 
 
-def _indices(nodes: Any, num_nodes: int) -> np.ndarray:
+def as_node_indices(nodes: Any, num_nodes: int) -> np.ndarray:
+    """Indices `(n,)` from indices or a mask over all nodes."""
     chosen = as_array(nodes, "nodes")
     if chosen.dtype == bool and chosen.shape == (num_nodes,):
         return np.flatnonzero(chosen)

@@ -72,15 +72,22 @@ class ReadLabels:
         if (counts == 0).any():
             counts = np.bincount(self.train_y, minlength=graph.num_classes).astype(np.float64)
         shares: np.ndarray = counts / counts.sum()
-        if rare_share is None:
-            return shares
-        if not is_number(rare_share) or not 0 < rare_share < 1:
-            raise InputError(f"rare_share must lie between 0 and 1; got {rare_share!r}.")
-        others = shares.copy()
-        others[graph.rare_class] = 0.0
-        shares = (1 - rare_share) * others / others.sum()
-        shares[graph.rare_class] = rare_share
-        return shares
+        return shares if rare_share is None else move_rare_share(shares, graph.rare_class, rare_share)
+
+
+def move_rare_share(shares: np.ndarray, rare_class: int, rare_share: float) -> np.ndarray:
+    """Class shares `(C,)` with this one of the rare class; the others keep their proportions.
+
+    >>> move_rare_share(np.array([0.6, 0.3, 0.1]), 2, 0.4)
+    array([0.4, 0.2, 0.4])
+    """
+    if not is_number(rare_share) or not 0 < rare_share < 1:
+        raise InputError(f"rare_share must lie between 0 and 1; got {rare_share!r}.")
+    others = shares.copy()
+    others[rare_class] = 0.0
+    moved: np.ndarray = (1 - rare_share) * others / others.sum()
+    moved[rare_class] = rare_share
+    return moved
 
 
 def _split_of_known(method: Method, graph: RareGraph, seed: int) -> Split:

@@ -27,7 +27,8 @@ def score_table(
 
     Returns:
         `id`; `probability` of the rare class with its interval `lower` to `upper`; `prediction`, the likeliest
-        class; `set`, the classes that the coverage does not rule out ("none" where it rules out all).
+        class; `set`, the classes that the coverage does not rule out ("none" where it rules out all); after
+        `with_rare_share` also `rare_share`, that they are at.
 
     >>> import calirare as cr
     >>> graph = cr.make_transactions(num_nodes=300, seed=0)

@@ -26,6 +26,7 @@ class Verdicts:
         thresholds: Of the conformal sets.
         bounds: Of the intervals; None: without them.
         coverage: Of both.
+        rare_share: That the probabilities are at, where it is another than at the fit; else None.
     """
 
     calibrator: Any
@@ -34,6 +35,7 @@ class Verdicts:
     thresholds: np.ndarray
     bounds: Bounds | None
     coverage: float
+    rare_share: float | None = None
 
     @classmethod
     def of(cls, classifier: RareCategoryClassifier, *, coverage: float = 0.9, intervals: bool = True) -> Verdicts:
@@ -45,6 +47,7 @@ class Verdicts:
             thresholds=conformal_thresholds(classifier.predict_left_out(), classifier.labelled_y_, coverage),
             bounds=classifier.calibration_draws().bounds(coverage) if intervals else None,
             coverage=coverage,
+            rare_share=float(classifier.shares_[classifier.rare_class_]) if classifier.is_moved else None,
         )
 
     def probabilities(self, logits: np.ndarray) -> np.ndarray:
@@ -54,14 +57,15 @@ class Verdicts:
         return np.asarray(self.calibrator.predict_proba(logits))
 
     def table(self, ids: np.ndarray, probabilities: np.ndarray) -> dict[str, np.ndarray]:
-        """`id`, `probability`, `lower`, `upper`, `prediction`, `set`, as columns."""
+        """`id`, `probability`, `lower`, `upper`, `prediction`, `set`, perhaps `rare_share`, as columns."""
         names = np.array(self.class_names, dtype=object)
         columns = {"id": ids, "probability": probabilities[:, self.rare_class]}
         if self.bounds is not None:
             interval = self.bounds.of(columns["probability"])
             columns |= {"lower": interval.lower, "upper": interval.upper}
         sets = name_sets(conformal_sets(probabilities, self.thresholds), names)
-        return columns | {"prediction": names[probabilities.argmax(axis=1)], "set": sets}
+        columns |= {"prediction": names[probabilities.argmax(axis=1)], "set": sets}
+        return columns if self.rare_share is None else columns | {"rare_share": np.full(len(sets), self.rare_share)}
 
 
 def name_sets(member: np.ndarray, names: np.ndarray) -> np.ndarray:

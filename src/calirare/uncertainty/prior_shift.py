@@ -27,7 +27,9 @@ from calirare.uncertainty.intervals import CalibrationDraws, finite_logit
 
 logger = logging.getLogger(__name__)
 _MOST_BINS = 512
-_HALVINGS = 50
+_HALVINGS = 40
+_MOST_DRAWS = 400
+"""Maps of which the interval is the middle; more change no digit that is shown."""
 _GAP = 1.63
 """Kolmogorov and Smirnov: chance passes this many standard units in one case of a hundred."""
 
@@ -65,6 +67,26 @@ class Share:
     def explained(self) -> bool:
         """Whether a change of the share alone explains the new scores."""
         return self.gap <= self.allowed
+
+    def sentence(self, rare: str, old_share: float) -> str:
+        """What was found, and whether to believe it.
+
+        >>> Share(0.2, 0.15, 0.26, 0.01, 0.05).sentence("fraud", 0.05)
+        'By their scores 20% of these nodes are fraud (15% to 26%); 5% at the fit.'
+        >>> Share(0.2, 0.15, 0.26, 0.31, 0.05).sentence("fraud", 0.05).split(": ")[1]
+        'label some of these nodes at random, and give their share.'
+        """
+        said = (
+            f"By their scores {self.value:.2%} of these nodes are {rare} ({self.lower:.2%} to {self.upper:.2%}); "
+            f"{old_share:.2%} at the fit."
+        ).replace(".00%", "%")
+        if self.explained:
+            return said
+        return (
+            f"{said} This cannot be trusted, since more has changed than the share (scores differ by {self.gap:.3f} from every "
+            f"mixture of what labels scored, where chance allows {self.allowed:.3f}): label some of these nodes at random, and "
+            "give their share."
+        )
 
 
 def estimate_share(probability: Any, old_share: float) -> float:
@@ -109,6 +131,7 @@ def share_of_new_nodes(
     value = estimate_share(p, old_share)
     own, rare = _labels(left_out_probability, y_rare)
     weight = np.where(rare, old_share / rare.sum(), (1 - old_share) / (~rare).sum())
+    draws = CalibrationDraws(draws.parameters[:_MOST_DRAWS], draws.knots)
     old_shares = draws.probabilities(finite_logit(own)) @ weight  # each map has its own
     mean, size = _bins(p)
     sizes = np.random.default_rng(seed).multinomial(p.size, size / p.size, size=len(draws))

@@ -1,0 +1,90 @@
+"""`--rare-share`: scores for a population with more or fewer rare nodes than at the fit, and what is said of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calirare.cli import console
+from calirare.errors import InputError, LabelError
+
+if TYPE_CHECKING:
+    from calirare.data.graph import RareGraph
+    from calirare.estimator.classifier import RareCategoryClassifier
+
+ESTIMATE = "estimate"
+_SURE = 0.99
+"""Coverage of the interval that must leave out the share of the fit before anybody is told unasked."""
+RareShare = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBER|estimate",
+        help="Share of rare nodes in these tables, where it is another than at the fit; estimate: read off the scores.",
+    ),
+]
+
+
+def move_to_share(
+    classifier: RareCategoryClassifier, graph: RareGraph | None, said: str | None
+) -> tuple[RareCategoryClassifier, dict[str, Any]]:
+    """The model at the share that was asked for, and what is to be known of it, as plain data.
+
+    Args:
+        classifier: As fitted.
+        graph: The nodes to score; None: they are not in memory at once.
+        said: The option's text, or None.
+    """
+    rare = classifier.rare_class_
+    at_fit = float(classifier.shares_[rare])
+    facts: dict[str, Any] = {"at_fit": at_fit, "used": at_fit}
+    if said == ESTIMATE and graph is None:
+        raise InputError("in parts, the share of rare nodes cannot be estimated; give --rare-share a number.")
+    if graph is not None and said in (None, ESTIMATE):
+        facts |= _estimate(classifier, graph, asked=said == ESTIMATE)
+    if said is None:
+        return classifier, facts
+    facts["used"] = facts["estimate"]["value"] if said == ESTIMATE else _number(said)
+    return classifier.with_rare_share(facts["used"]), facts
+
+
+def _estimate(classifier: RareCategoryClassifier, graph: RareGraph, asked: bool) -> dict[str, Any]:
+    """The estimate where it was asked for; unasked where the share of the fit is surely another and this can be known."""
+    from calirare.decisions.triage import wording_of
+
+    able = classifier.calibrator_ is not None and classifier.prior == "natural"
+    if not asked and not able:
+        return {}
+    try:
+        found = classifier.estimate_rare_share(graph, coverage=0.9 if asked else _SURE)
+    except LabelError:
+        if asked:
+            raise
+        return {}
+    at_fit = float(classifier.shares_[classifier.rare_class_])
+    if not asked and found.lower <= at_fit <= found.upper:
+        return {}
+    words = found.sentence(wording_of(classifier, 0.9).rare, at_fit)
+    return {
+        "estimate": {"value": found.value, "lower": found.lower, "upper": found.upper, "explained": found.explained},
+        "words": words,
+    }
+
+
+def show_share(facts: dict[str, Any]) -> None:
+    """Print at which share the probabilities are, where it is not that of the fit, and what the scores say of it."""
+    if "words" in facts:
+        console.show(facts["words"])
+    if facts["used"] != facts["at_fit"]:
+        console.show(
+            f"Probabilities, intervals and sets are at a rare share of {facts['used']:.4g}, not {facts['at_fit']:.4g} as at the fit."
+        )
+    elif "words" in facts:
+        console.show("Probabilities are at the share of the fit; --rare-share moves them to another.")
+
+
+def _number(said: str) -> float:
+    try:
+        return float(said)
+    except ValueError:
+        raise InputError(f"--rare-share must be a number between 0 and 1, or estimate; got {said!r}.") from None

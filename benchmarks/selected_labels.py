@@ -14,7 +14,8 @@ import numpy as np
 from evidence import Case, load
 
 import calirare as cr
-from calirare.uncertainty.prior_shift import labels_follow_scores
+from calirare.calibration.base import share_weights
+from calirare.uncertainty.selection import label_selection
 
 CHANCES = {
     "at random": lambda rank: np.ones(rank.size),
@@ -31,8 +32,9 @@ def judge(graph: cr.RareGraph, nodes: np.ndarray, rare_share: float | None, dete
     rare = graph.y[rest] == graph.rare_class
     chance = np.clip(p[rest], 1e-9, 1 - 1e-9)
     loss = -np.where(rare, np.log(chance), np.log1p(-chance)).mean()
-    area, noticed = labels_follow_scores(clf.predict_left_out()[:, graph.rare_class], p[rest])
-    return [(graph.y[nodes] == graph.rare_class).mean(), area, noticed, rare.mean(), p[rest].mean(), loss]
+    weights = share_weights(clf.labelled_y_, clf.shares_)
+    chosen = label_selection(clf.predict_left_out()[:, graph.rare_class], p[rest], weights)
+    return [(graph.y[nodes] == graph.rare_class).mean(), chosen.area, chosen.noticed, rare.mean(), p[rest].mean(), loss]
 
 
 def main() -> None:

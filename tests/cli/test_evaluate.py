@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import pytest
 from typer.testing import CliRunner
 
 import calirare as cr
 from calirare.cli.main import app
-from calirare.evaluation import evaluate
+from calirare.evaluation import evaluate, first_lines, look_again
+from calirare.persistence.folder import load_graph
 from calirare.scoring.table import read_for
 
 run = CliRunner().invoke
@@ -21,12 +23,20 @@ def test_json_is_the_library_s_judgement(model, tables):
     found, clf = json.loads(answer.stdout), cr.load(model)
     own = evaluate(clf, read_for(clf, *tables), num_resamples=5)
     assert found["verdict"] == own.verdict.level and found["source"] == "left_out"
+    graph = read_for(clf, *tables)
+    assert found["beware"] == list(first_lines(clf, graph, own.skill))
+    assert found["look_again"] == [asdict(one) for one in look_again(clf, graph, 10)]
     assert found["metrics"]["brier_score"]["value"] == pytest.approx(own.after["brier_score"].value)
 
 
 def test_without_tables_those_of_the_fit_judge(model):
     answer = run(app, ["evaluate", str(model), "--resamples", "5"], env={"COLUMNS": "150"})
     assert answer.exit_code == 0 and "Average precision" in answer.stdout and "Verdict: " in answer.stdout
+    clf, graph = cr.load(model), load_graph(model)
+    assert answer.stdout.splitlines()[0] == first_lines(clf, graph)[0]
+    again = look_again(clf, graph, 10)
+    shown = answer.stdout.split("Labels to look at again")[1]
+    assert again and all(one.id in shown and f"{one.probability:.3f}" in shown for one in again)
 
 
 @pytest.mark.parametrize(

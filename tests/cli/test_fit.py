@@ -9,11 +9,14 @@ import subprocess
 import sys
 
 import numpy as np
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 import calirare as cr
 from calirare.cli.main import app
+from calirare.evaluation import first_lines
+from calirare.persistence.folder import load_graph
 
 run = CliRunner().invoke
 QUICK = ["--detector", "gcn", "--epochs", "5", "--weight-decay", "0.005"]
@@ -41,12 +44,26 @@ def test_it_shows_how_the_columns_were_read(tables, tmp_path):
     assert str(tmp_path / "model") in answer.stdout
 
 
+def test_the_first_line_says_what_two_labels_can_tell(tables, tmp_path):
+    nodes = pl.read_csv(tables[0])
+    rare = pl.col("is_fraud") == "yes"
+    nodes = nodes.with_columns(is_fraud=pl.when(rare & (rare.cum_sum() > 2)).then(None).otherwise(pl.col("is_fraud")))
+    nodes.write_csv(tmp_path / "nodes.csv")
+    words = ["fit", str(tmp_path / "nodes.csv"), tables[1], "--label", "is_fraud", "--rare", "yes"]
+    answer = run(app, [*words, "--out", str(tmp_path / "model"), "--detector", "linear"])
+    assert answer.exit_code == 0, answer.output
+    first = first_lines(cr.load(tmp_path / "model"), load_graph(tmp_path / "model"))[0]
+    assert first.startswith("Nothing is shown yet: 2 labels of is_fraud = yes cannot tell")
+    assert answer.stdout.splitlines()[0] == first
+
+
 def test_json(tables, tmp_path, network):
     answer = run(app, fit_words(tables, tmp_path / "model", "--json", "--type", "country_risk=ignore"))
     facts = json.loads(answer.stdout)
     assert facts["nodes"] == 600 and facts["edges"] == network.num_edges
     assert facts["labelled"] == facts["trained_on"] == network.known.size
     assert facts["features"] == network.num_features - 1
+    assert facts["beware"] == list(first_lines(cr.load(tmp_path / "model"), load_graph(tmp_path / "model")))
     assert {row["column"]: row["type"] for row in facts["columns"]}["country_risk"] == "ignore"
 
 

@@ -20,6 +20,7 @@ from calirare.report import gather
 from calirare.review.quality import measure
 from calirare.review.snapshot import Scores, Snapshot
 from calirare.review.versions import Base
+from calirare.uncertainty.skill import no_skill
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +119,8 @@ def verdict_on(p, y, share=None, before=None):
     plain = after if before is None else np.column_stack([1 - before, before])
     evidence = Evidence("unread", np.arange(y.size), y, plain, after, after.argmax(axis=1), 1)
     tables = [summary(y, table, 1, num_resamples=draws) for table, draws in ((plain, 0), (after, 40))]
-    return judge(evidence, *tables, float(y.mean()) if share is None else share)
+    skill = no_skill(p, y == 1, left_out=False)
+    return judge(evidence, *tables, float(y.mean()) if share is None else share, skill)
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +161,9 @@ def test_probabilities_that_are_off_are_called_so(honest, change, words):
 def test_what_to_beware_of_is_said(honest):
     p, y = honest
     shuffled = verdict_on(np.random.default_rng(0).permutation(p), y)
-    assert shuffled.level == "no skill" and any("no better than chance" in one for one in shuffled.warnings)
+    assert shuffled.level == "no skill" and any(
+        "not shown to find rare nodes better than chance" in one for one in shuffled.warnings
+    )
     few = np.concatenate([np.flatnonzero(y)[:5], np.flatnonzero(~y)[:100]])
     assert any("Only 5 rare labels" in one for one in verdict_on(p[few], y[few]).warnings)
     skewed = verdict_on(p, y, share=0.01)

@@ -94,7 +94,7 @@ def test_the_prices_are_those_given(clf, graph):
 
 def test_the_queue_is_cut_to_the_rows_asked_for(contents):
     rows = [attributes for tag, attributes in Page(render(contents, rows=5, plotly="")).tags if tag == "td"]
-    assert sum(attributes.get("class") == "id" for attributes in rows) == 5
+    assert sum(attributes.get("class") == "id" for attributes in rows) == 5 + len(contents.look_again)
 
 
 def test_without_test_labels_the_left_out_ones_judge(graph, split):
@@ -170,3 +170,20 @@ def test_the_columns_of_both_tables_and_the_audit_are_there(tmp_path):
     page = write_report(clf, graph, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "The 7 columns of the tables" in page and "<td>&lt;amount&gt;</td>" in page
     assert "What the audit found" in page and "it was known only after the label" in page
+
+
+def test_what_to_beware_of_stands_before_everything_else(graph, split):
+    """Labels that know nothing of the columns: the first words below the title."""
+    rng = np.random.default_rng(0)
+    shuffled = graph.with_labels(rng.permutation(graph.y))
+    clf = cr.RareCategoryClassifier(detector="linear").fit(shuffled, cr.Split(train=split.train))
+    contents = gather(clf, shuffled, num_resamples=5, title="A title")
+    assert contents.beware[0].startswith("No skill is shown")
+    words = Page(render(contents, rows=3, plotly="")).words
+    assert f"A title {contents.beware[0]}" in words
+
+
+def test_labels_to_look_at_again_are_listed(contents, page):
+    assert contents.look_again and "Labels to look at again" in page.words
+    for one in contents.look_again:
+        assert f"{one.id} {one.label} {one.probability:.3f} {one.likelier}" in page.words

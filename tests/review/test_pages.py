@@ -10,6 +10,7 @@ import pytest
 import calirare as cr
 from calirare.decisions.costs import Costs
 from calirare.errors import DataError, InputError
+from calirare.evaluation import first_lines, look_again
 from calirare.review import app
 from calirare.review.attributes import Attribute, Comparison
 from calirare.review.case import describe_case
@@ -115,3 +116,13 @@ def test_a_port_in_use_is_said_in_one_line(desk):
 def test_an_unknown_format_is_refused():
     with pytest.raises(InputError, match="csv"):
         encode({"a": np.arange(2)}, "xlsx")
+
+
+def test_the_model_page_says_what_to_beware_of_and_which_labels_to_look_at_again(desk):
+    station = desk.station
+    assert station.beware == first_lines(desk.snapshot.clf, desk.snapshot.graph, station.quality.skill)
+    said = words(model_page.draw_look_again(station.look_again))
+    assert station.look_again == look_again(desk.snapshot.clf, desk.snapshot.graph)
+    for one in station.look_again:
+        assert f"{one.id} {one.label} {one.probability:.3f} {one.likelier}" in said
+    assert model_page.draw_look_again([]) is None

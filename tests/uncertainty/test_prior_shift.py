@@ -13,7 +13,6 @@ from calirare.errors import InputError
 from calirare.uncertainty.intervals import CalibrationDraws, calibration_draws
 from calirare.uncertainty.prior_shift import (
     estimate_share,
-    labels_follow_scores,
     mixture_gap,
     share_of_new_nodes,
     shift_prior,
@@ -95,16 +94,6 @@ def test_chance_passes_the_allowed_gap_rarely():
         gap, allowed = mixture_gap(p, own, y, float(rare.mean()))
         passed.append(gap > allowed)
     assert np.mean(passed) <= 0.03
-
-
-def test_labels_chosen_by_score_are_noticed():
-    rng = np.random.default_rng(2)
-    p, _ = world(rng, 5_000, 0.05)
-    random = rng.permutation(5_000)[:500]
-    chosen = rng.choice(5_000, 500, replace=False, p=p / p.sum())
-    for labelled, expected in ((random, False), (chosen, True)):
-        rest = np.setdiff1d(np.arange(5_000), labelled)
-        assert labels_follow_scores(p[labelled], p[rest])[1] == expected
 
 
 def test_nonsense_is_refused():

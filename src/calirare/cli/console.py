@@ -24,6 +24,12 @@ def show(*parts: Any) -> None:
     Console(highlight=False, soft_wrap=True).print(*parts, markup=False)
 
 
+def show_lines(lines: Iterable[str]) -> None:
+    """Print sentences that a reader must not miss, each on a line of its own."""
+    for line in lines:
+        Console(highlight=False, soft_wrap=True).print(Text(line, style="bold"))
+
+
 def show_table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[int] = ()) -> None:
     """Print a table; the columns in `right` are aligned to the right."""
     table = Table(header_style="bold")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,9 +12,10 @@ from calirare.cli.options import AsJson, Budget, Model
 from calirare.cli.table_options import Tables, perhaps_tabled
 
 if TYPE_CHECKING:
-    from calirare.evaluation import Evaluation
+    from calirare.evaluation import DoubtfulLabel, Evaluation
 
 EXAMPLE = "Example: calirare evaluate model nodes.csv edges.csv --at-least average_precision=0.5"
+MOST_DOUBTFUL = 10
 FAILED = 1
 """Exit code where a bound is missed; mistakes on the command line exit with 2."""
 
@@ -38,6 +40,7 @@ def evaluate(
     """
     from calirare.estimator.classifier import load
     from calirare.evaluation import evaluate as judge
+    from calirare.evaluation import first_lines, look_again
     from calirare.persistence.folder import load_graph
 
     bounds = _bounds(at_least or [])
@@ -46,15 +49,27 @@ def evaluate(
         graph = load_graph(model) if tables is None else tables.read_for(classifier)
     with console.working("Judging"):
         found = judge(classifier, graph, budget=budget, num_resamples=resamples)
+        beware, again = first_lines(classifier, graph, found.skill), look_again(classifier, graph, MOST_DOUBTFUL)
     missed = _missed(found, bounds)
     if as_json:
-        console.show_json({**found.to_json(), "missed": missed})
+        labels = [asdict(one) for one in again]
+        console.show_json({"beware": beware, **found.to_json(), "look_again": labels, "missed": missed})
     else:
+        console.show_lines(beware)
         show_evaluation(found)
+        show_look_again(again)
     for words in missed:
         console.fail(words)
     if missed:
         raise typer.Exit(FAILED)
+
+
+def show_look_again(found: list[DoubtfulLabel]) -> None:
+    """Print the labels that the model would have called otherwise."""
+    rows = [(one.id, one.label, f"{one.probability:.3f}", one.likelier) for one in found]
+    if rows:
+        header = ["node", "label", "P(label) without it", "likelier"]
+        console.show_table("Labels to look at again", header, rows, right=(2,))
 
 
 def show_evaluation(found: Evaluation) -> None:

@@ -129,8 +129,11 @@ def _show(
     from calirare.cli.audit import show_audit
     from calirare.data.tables.audit import audit_graph
     from calirare.data.tables.describe import describe_schema
+    from calirare.evaluation.first_lines import first_lines
     from calirare.evaluation.graph_value import audit_with_graph
 
+    with console.working("Judging"):
+        beware = first_lines(classifier, graph)
     with console.working("Looking whether the edges help"):
         cheap = graph.num_nodes + graph.num_edges <= _CHEAP
         audit = audit_with_graph(graph) if cheap else audit_graph(graph)
@@ -147,9 +150,17 @@ def _show(
     }
     if as_json:
         console.show_json(
-            {"model": out, "method": classifier.method, **facts, "columns": columns, "audit": audit.to_json()}
+            {
+                "model": out,
+                "method": classifier.method,
+                "beware": beware,
+                **facts,
+                "columns": columns,
+                "audit": audit.to_json(),
+            }
         )
         return
+    console.show_lines(beware)
     console.show_table("Columns", ["table", "column", "type", "treatment"], [tuple(row.values()) for row in columns])
     show_audit(audit)
     read = facts.pop("read")

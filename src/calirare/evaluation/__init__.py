@@ -4,7 +4,9 @@
 """
 
 from calirare.estimator.evidence import Evidence
+from calirare.evaluation.first_lines import first_lines
 from calirare.evaluation.judgement import Evaluation, evaluate
+from calirare.evaluation.look_again import DoubtfulLabel, look_again
 from calirare.evaluation.verdict import Verdict
 
-__all__ = ["Evaluation", "Evidence", "Verdict", "evaluate"]
+__all__ = ["DoubtfulLabel", "Evaluation", "Evidence", "Verdict", "evaluate", "first_lines", "look_again"]

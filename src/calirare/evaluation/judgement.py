@@ -15,6 +15,7 @@ from calirare.evaluation.verdict import Verdict, judge
 from calirare.metrics import Summary
 from calirare.plots import reliability, scores
 from calirare.plots.tables import Frame
+from calirare.uncertainty.skill import Skill, no_skill
 
 if TYPE_CHECKING:
     from calirare.estimator.classifier import RareCategoryClassifier
@@ -30,12 +31,14 @@ class Evaluation:
         evidence: The nodes that judge it, and what it says of them.
         before: Metrics before calibration, without intervals.
         after: Metrics with their intervals.
+        skill: Whether they tell the model from the base rate.
         verdict: What they mean.
     """
 
     evidence: Evidence
     before: Summary
     after: Summary
+    skill: Skill
     verdict: Verdict
 
     @property
@@ -115,4 +118,12 @@ def evaluate(
     before = evidence.summary(before=True, num_resamples=0, **options)
     after = evidence.summary(num_resamples=num_resamples, **options)
     share = float(clf.shares_[clf.rare_class_])
-    return Evaluation(evidence, before, after, judge(evidence, before, after, share))
+    skill = _skill(evidence)
+    return Evaluation(evidence, before, after, skill, judge(evidence, before, after, share, skill))
+
+
+def _skill(evidence: Evidence) -> Skill:
+    rare = evidence.y_rare
+    if rare.all() or not rare.any():  # the user named nodes of one class
+        return Skill(float("nan"), 1.0, int(rare.sum()), int((~rare).sum()))
+    return no_skill(evidence.after[:, evidence.rare_class], rare, left_out=evidence.source != "unread")

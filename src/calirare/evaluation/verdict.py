@@ -10,6 +10,7 @@ import numpy as np
 from calirare.estimator.evidence import Evidence, Source
 from calirare.metrics import METRICS, Summary
 from calirare.metrics.summary import say
+from calirare.uncertainty.skill import Skill
 
 Level = Literal["good", "caution", "no skill"]
 FEW_RARE = 20
@@ -40,7 +41,7 @@ class Verdict:
     warnings: tuple[str, ...]
 
 
-def judge(evidence: Evidence, before: Summary, after: Summary, population_share: float) -> Verdict:
+def judge(evidence: Evidence, before: Summary, after: Summary, population_share: float, skill: Skill) -> Verdict:
     """The verdict on a model.
 
     Args:
@@ -48,14 +49,19 @@ def judge(evidence: Evidence, before: Summary, after: Summary, population_share:
         before: Their metrics before calibration.
         after: Their metrics after it.
         population_share: The rare share that the probabilities were calibrated to.
+        skill: Whether these nodes tell the model from the base rate.
     """
     share = float(evidence.y_rare.mean())
     skewed = not 1 / _SKEWED < share / population_share < _SKEWED
-    finds, found = _finding(after, share)
+    finds, found = skill.shown, _finding(after, share)
     believed, trust = (True, "") if skewed else _trust(evidence)
     serious = [
         *_warn_of_labels(evidence, share, population_share, skewed),
-        *([] if finds else ["It finds rare nodes no better than chance: do not use its order or its alerts."]),
+        *(
+            []
+            if finds
+            else ["It is not shown to find rare nodes better than chance: do not use its order or its alerts."]
+        ),
         *([] if believed else ["Its probabilities do not agree with what happened: thresholds and costs will be off."]),
         *_warn_of_calibration(evidence, before, after, skewed),
     ]
@@ -63,12 +69,11 @@ def judge(evidence: Evidence, before: Summary, after: Summary, population_share:
     return Verdict(level, f"{found} {trust}".strip(), (*serious, *_NOTES[evidence.source]))
 
 
-def _finding(after: Summary, share: float) -> tuple[bool, str]:
-    """Whether the order is better than chance, which has the rare share as its average precision."""
+def _finding(after: Summary, share: float) -> str:
+    """How good the order is; a random one has the rare share as its average precision."""
     found, metric = after["average_precision"], METRICS["average_precision"]
     times = f", {found.value / share:.1f} times that of a random order" if share > 0 else ""
-    lower = found.lower if np.isfinite(found.lower) else found.value
-    return lower > share, f"{metric.title} {say(found, 2)}{times}."
+    return f"{metric.title} {say(found, 2)}{times}."
 
 
 def _trust(evidence: Evidence) -> tuple[bool, str]:

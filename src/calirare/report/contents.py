@@ -19,7 +19,7 @@ from calirare.decisions.triage import Triage, read_nodes, triage, wording_of
 from calirare.decisions.wording import Wording
 from calirare.errors import InputError, NotFittedError
 from calirare.estimator.methods import get_method
-from calirare.evaluation import Evaluation, evaluate
+from calirare.evaluation import DoubtfulLabel, Evaluation, evaluate, first_lines, look_again
 from calirare.evaluation.graph_value import audit_with_graph
 from calirare.evaluation.members import Member, judge_members, left_out_loss
 from calirare.plots import cost_curve
@@ -39,6 +39,7 @@ class Contents:
 
     Args:
         title: Of the page.
+        beware: What must be read before any number; see `calirare.evaluation.first_lines`.
         date: When it was made.
         rare, other: What to call the class looked for, and the rest.
         data: What the graph holds, by name.
@@ -46,6 +47,7 @@ class Contents:
         num_columns: How many columns there are in all.
         audit: What is to be known of the tables, the gravest first.
         labels: What was read for what, by name.
+        look_again: Labels that the model would have called otherwise, the most surprising first.
         evaluation: The judgement of the model.
         individual_error: EICE over all nodes, or None where it cannot be had.
         cost_curve: The numbers of the figure of costs.
@@ -58,6 +60,7 @@ class Contents:
     """
 
     title: str
+    beware: tuple[str, ...]
     date: datetime
     rare: str
     other: str
@@ -66,6 +69,7 @@ class Contents:
     num_columns: int
     audit: tuple[Finding, ...]
     labels: dict[str, str]
+    look_again: list[DoubtfulLabel]
     evaluation: Evaluation
     individual_error: float | None
     cost_curve: Frame
@@ -111,6 +115,7 @@ def gather(
     rare = wording.rare
     return Contents(
         title=title or f"Rare nodes: {rare}" + ("" if graph.name == RareGraph.name else f" in {graph.name}"),
+        beware=first_lines(clf, graph, evaluation.skill),
         date=date or datetime.now(UTC),
         rare=rare,
         other=_other(wording),
@@ -119,6 +124,7 @@ def gather(
         num_columns=len(describe_schema(graph.schema)) if graph.schema else 0,
         audit=audit_with_graph(graph).findings[:_MOST_COLUMNS] if graph.schema else (),
         labels=describe_labels(clf, graph, evaluation),
+        look_again=look_again(clf, graph),
         evaluation=evaluation,
         individual_error=_individual_error(clf, graph),
         cost_curve=cost_curve.frame(

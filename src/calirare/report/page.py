@@ -14,6 +14,7 @@ from calirare.data.archive import write_atomically
 from calirare.data.graph import RareGraph
 from calirare.decisions.costs import Costs
 from calirare.errors import InputError, MissingDependencyError
+from calirare.evaluation.look_again import WORDS as LOOK_AGAIN
 from calirare.metrics import Estimate
 from calirare.metrics.registry import CONDITIONAL_NOTE, METRICS, of_family
 from calirare.metrics.summary import say
@@ -103,6 +104,7 @@ def render(contents: Contents, *, rows: int, plotly: str) -> str:
         queue=_queue_rows(contents, rows),
         metrics=METRICS,
         note=CONDITIONAL_NOTE,
+        look_again_note=LOOK_AGAIN,
         finding=of_family("finding"),
         trust=of_family("trust"),
         figures=_script_json(figures),

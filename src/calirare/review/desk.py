@@ -12,7 +12,7 @@ from typing import Any
 
 from calirare.decisions.costs import PRICES, Costs
 from calirare.errors import InputError
-from calirare.evaluation import Evaluation
+from calirare.evaluation import DoubtfulLabel, Evaluation, first_lines, look_again
 from calirare.monitoring.alarms import Watch, watch
 from calirare.monitoring.series import Series
 from calirare.persistence.folder import model_version
@@ -71,6 +71,16 @@ class Station:
     @cached_property
     def _quality(self) -> Evaluation:
         return measure(self.snapshot)
+
+    @cached_property
+    def beware(self) -> tuple[str, ...]:
+        """What must be read before any number of this model."""
+        return first_lines(self.snapshot.clf, self.snapshot.graph, self.quality.skill)
+
+    @cached_property
+    def look_again(self) -> list[DoubtfulLabel]:
+        """Labels that this model would have called otherwise."""
+        return look_again(self.snapshot.clf, self.snapshot.graph)
 
     @property
     def quality(self) -> Evaluation:

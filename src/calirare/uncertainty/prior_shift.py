@@ -166,25 +166,6 @@ def mixture_gap(probability: Any, left_out_probability: Any, y_rare: Any, share:
     return float(np.abs(below(new) - mixture).max()), float(allowed)
 
 
-def labels_follow_scores(left_out_probability: Any, others_probability: Any) -> tuple[float, bool]:
-    """(chance that a labelled node scores above an unlabelled one, whether that is more than luck).
-
-    One half where labels are a random sample. Labels that were chosen by score, cases that somebody thought worth a look,
-    have too many rare ones among them: their share says nothing about the population's. What holds is P(rare) at each
-    score; the share of the population is then the mean of P over all nodes.
-
-    >>> labels_follow_scores([0.6, 0.7, 0.8, 0.9] * 10, np.linspace(0, 1, 100))
-    (0.75, True)
-    """
-    own, others = (np.sort(np.asarray(p, dtype=np.float64)) for p in (left_out_probability, others_probability))
-    if not own.size or not others.size:
-        raise InputError("both labelled and unlabelled nodes are needed.")
-    below = np.searchsorted(others, own, side="left") + np.searchsorted(others, own, side="right")
-    area = float(below.mean() / (2 * others.size))
-    deviation = np.sqrt((own.size + others.size + 1) / (12 * own.size * others.size))
-    return area, bool(abs(area - 0.5) > 3 * deviation + 0.02)
-
-
 def _bins(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(mean, size) of runs of sorted probabilities."""
     parts = np.array_split(p, min(p.size, _MOST_BINS))

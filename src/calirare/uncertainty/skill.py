@@ -104,12 +104,14 @@ def few_labels(num_rare: int, rare: str) -> str:
     )
 
 
-def no_skill(left_out_probability: Any, y_rare: Any) -> Skill:
+def no_skill(left_out_probability: Any, y_rare: Any, *, left_out: bool = True) -> Skill:
     """Whether left-out evidence can tell the model from the base rate.
 
     Args:
         left_out_probability: `(n,)` P(rare) of the labelled nodes by models that never saw their labels, or any score.
         y_rare: `(n,)` whether each of them is rare.
+        left_out: Whether the labels trained the model, each left out; False: it has never read them, and their scores are
+            independent.
 
     >>> no_skill(np.linspace(1, 0, 60), np.arange(60) < 3).shown
     True
@@ -126,6 +128,6 @@ def no_skill(left_out_probability: Any, y_rare: Any) -> Skill:
     num_rare, num_others = int(rare.sum()), int((~rare).sum())
     wins = rankdata(score)[rare].sum() - num_rare * (num_rare + 1) / 2
     auc = float(wins / (num_rare * num_others))
-    deviation = np.sqrt((num_rare + num_others + 1) / (6 * num_rare * num_others))
+    deviation = np.sqrt((num_rare + num_others + 1) / ((6 if left_out else 12) * num_rare * num_others))
     luck = float(ndtr(-(auc - 0.5) / deviation)) if num_rare >= _FEWEST_RARE else 1.0
     return Skill(auc, luck, num_rare, num_others)

@@ -8,6 +8,7 @@ import numpy as np
 from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, no_update
 
 from calirare.decisions.costs import ACTIONS
+from calirare.evaluation.look_again import WORDS, DoubtfulLabel
 from calirare.metrics import METRICS
 from calirare.review.desk import Desk, Outcome
 from calirare.review.jobs import Status
@@ -24,6 +25,7 @@ _MOST_CHANGED = 12
 def layout() -> Any:
     return html.Div(
         [
+            html.Div(id="model-beware"),
             html.H1("The model and what reviewers taught it"),
             html.Div(
                 [
@@ -38,6 +40,7 @@ def layout() -> Any:
                 className="two",
             ),
             html.Div(id="outcome"),
+            html.Div(id="look-again"),
             dcc.Interval(id="refit-poll", interval=_POLL_MILLISECONDS, disabled=True),
             dcc.Store(id="refit-number", data=0),
         ],
@@ -68,17 +71,21 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         Output("refit-about", "children"),
         Output("versions", "children"),
         Output("outcome", "children"),
+        Output("model-beware", "children"),
+        Output("look-again", "children"),
         Input("url", "pathname"),
         Input("stamp", "data"),
         Input("refit-number", "data"),
     )
     def show_model(path: str, stamp: Any, number: Any) -> Any:
         if path != "/model":
-            return [no_update] * 3
+            return [no_update] * 5
         return (
             _about(desk),
             _versions(desk),
             None if desk.outcome is None else _outcome(desk, desk.outcome, desk.view({})),
+            [html.P(words, className="note-bad") for words in desk.station.beware],
+            draw_look_again(desk.station.look_again),
         )
 
     @app.callback(
@@ -180,6 +187,29 @@ def _outcome(desk: Desk, outcome: Outcome, view: View) -> Any:
         html.Div([_moves(before[both], after[both]), _metrics(outcome)], className="two"),
         html.H3("Nodes whose action changed, the largest change first") if moved.size else None,
         _changed(outcome, before, after, moved),
+    )
+
+
+def draw_look_again(found: list[DoubtfulLabel]) -> Any:
+    """The labels that the model would have called otherwise, as a card; nothing where there are none."""
+    if not found:
+        return None
+    rows = [
+        html.Tr(
+            [
+                html.Td(case_link(one.id)),
+                html.Td(one.label),
+                html.Td(f"{one.probability:.3f}", className="number"),
+                html.Td(one.likelier),
+            ]
+        )
+        for one in found
+    ]
+    head = html.Tr([html.Th(name) for name in ("Node", "Label", "P(label) without it", "Likelier")])
+    return card(
+        "Labels to look at again",
+        html.P(WORDS, className="hint"),
+        html.Table([html.Thead(head), html.Tbody(rows)], className="figures"),
     )
 
 

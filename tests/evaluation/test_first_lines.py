@@ -1,0 +1,99 @@
+"""What is said first: with noise, with few labels, with labels chosen by score; and labels to look at again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calirare as cr
+from calirare.evaluation import evaluate, first_lines, look_again
+from calirare.uncertainty.skill import few_labels
+
+
+@pytest.fixture(scope="module")
+def network():
+    """Every label known."""
+    return cr.make_transactions(1_000, rare_share=0.15, seed=5)
+
+
+def fitted(graph, y=None, **options):
+    labelled = graph if y is None else graph.with_labels(y)
+    return cr.RareCategoryClassifier("linear", **options).fit(labelled), labelled
+
+
+def keep(y, num_rare, num_others=150):
+    rng = np.random.default_rng(0)
+    nodes = [rng.permutation(np.flatnonzero(y == c))[:n] for c, n in ((0, num_others), (1, num_rare))]
+    kept = np.full(y.size, -1)
+    kept[np.concatenate(nodes)] = y[np.concatenate(nodes)]
+    return kept
+
+
+def test_a_random_sample_that_teaches_something_needs_no_words(network):
+    assert first_lines(*fitted(network, keep(network.y, 40, 220))) == ()
+
+
+@pytest.mark.parametrize(
+    ("num_rare", "says"), [(1, "one label of fraud"), (2, "2 labels of fraud"), (5, "5"), (9, "9"), (12, "")]
+)
+def test_few_labels_are_said_first(network, num_rare, says):
+    clf, graph = fitted(network, keep(network.y, num_rare), rare_share=0.15)
+    said = first_lines(clf, graph)
+    if num_rare < 3:
+        assert said[0].startswith(f"Nothing is shown yet: {says} cannot tell this model from the base rate.")
+    elif clf.skill().shown:
+        assert (said[0] if said else "") == few_labels(num_rare, "fraud")
+    else:
+        assert said[0].startswith("No skill is shown") and f"on {num_rare} labels" in said[0]
+
+
+def test_noise_is_called_noise_first_and_its_probabilities_are_the_base_rate():
+    rng = np.random.default_rng(7)
+    y = (rng.random(400) < 0.2).astype(int)
+    clf, graph = fitted(cr.RareGraph(rng.normal(size=(400, 10)), np.empty((2, 0), dtype=int), y), keep(y, 20, 80))
+    found = evaluate(clf, graph, num_resamples=20)
+    said = first_lines(clf, graph, found.skill)[0]
+    assert said.startswith("No skill is shown") and found.verdict.level == "no skill"
+    assert f"ROC-AUC {found.skill.roc_auc:.2f} on 20 labels" in said and said.endswith("the base rate, 0.2.")
+    interval = clf.predict_interval(graph)
+    assert ((interval.lower <= 0.2) & (0.2 <= interval.upper)).mean() > 0.95
+
+
+def test_labels_chosen_by_score_are_said(network):
+    rng = np.random.default_rng(1)
+    p = network.true_probability
+    chosen = rng.choice(1_000, 300, replace=False, p=(p + 0.02) / (p + 0.02).sum())
+    y = np.full(1_000, -1)
+    y[chosen] = network.y[chosen]
+    clf, graph = fitted(network, y)
+    said = first_lines(clf, graph)[-1]
+    share = (clf.labelled_y_ == 1).mean()
+    assert said.startswith("Labels follow the scores") and f"{share:.1%} of the labels are rare" in said
+    rest = clf.predict_proba(graph)[graph.y == -1, 1].mean()
+    assert f"by the scores {rest:.1%} of the others" in said
+
+
+def test_flipped_labels_are_among_those_to_look_at_again(network):
+    y = keep(network.y, 60, 300)
+    sure = np.flatnonzero((y == 0) & (network.true_probability < 0.01))[:6]
+    y[sure] = 1
+    clf, graph = fitted(network, y)
+    found = look_again(clf, graph, most=12)
+    assert {one.node for one in found} >= set(sure.tolist())
+    left_out = dict(zip(clf.labelled_nodes_.tolist(), clf.predict_left_out(), strict=True))
+    for one in found:
+        label = network.class_names.index(one.label)
+        assert one.id == str(graph.ids[one.node]) and y[one.node] == label and one.likelier != one.label
+        assert one.probability == pytest.approx(left_out[one.node][label])
+    assert sorted(one.probability for one in found) == [one.probability for one in found]
+
+
+def test_a_balanced_prior_ranks_by_natural_probabilities(network):
+    y = keep(network.y, 60, 300)
+    natural, balanced = (look_again(*fitted(network, y, prior=prior)) for prior in ("natural", "balanced"))
+    assert len({one.node for one in natural[:10]} & {one.node for one in balanced[:10]}) >= 8
+
+
+def test_another_graph_has_no_labels_to_look_at(network):
+    clf, _ = fitted(network, keep(network.y, 60, 300))
+    assert look_again(clf, cr.make_transactions(300, seed=9)) == []

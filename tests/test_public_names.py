@@ -23,6 +23,7 @@ PROMISED = {
     "RareCategoryClassifier",
     "load",
     "triage",
+    "score_table",
     "methods",
     "metrics",
     "plots",

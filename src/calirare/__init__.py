@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from calirare.estimator.classifier import RareCategoryClassifier as RareCategoryClassifier
     from calirare.estimator.classifier import load as load
     from calirare.estimator.methods import methods as methods
+    from calirare.scoring.table import score_table as score_table
 
 __version__ = "0.2.0"
 
@@ -44,6 +45,7 @@ _HOMES = {
     "metrics": "calirare.metrics",
     "plots": "calirare.plots",
     "read_tables": "calirare.data.tables.reading",
+    "score_table": "calirare.scoring.table",
     "split_labels": "calirare.data.splits",
     "triage": "calirare.decisions.triage",
 }
@@ -62,6 +64,7 @@ __all__ = [
     "metrics",
     "plots",
     "read_tables",
+    "score_table",
     "split_labels",
     "triage",
 ]

@@ -83,8 +83,9 @@ class MissingDependencyError(CalirareError, ImportError):
 
     guide = "guides/big-graphs.md#install-only-what-you-need"
 
-    def __init__(self, library: str, extra: str) -> None:
-        super().__init__(f"This needs {library}, which is not installed. Run: pip install 'calirare[{extra}]'")
+    def __init__(self, library: str, extra: str | None) -> None:
+        wanted = library if extra is None else f"'calirare[{extra}]'"
+        super().__init__(f"This needs {library}, which is not installed. Run: pip install {wanted}")
 
 
 def nearest(word: str, choices: Iterable[object]) -> str:

@@ -21,6 +21,13 @@ def is_number(value: Any) -> bool:
         return False
 
 
+def check_coverage(coverage: Any) -> float:
+    """`coverage` as a number between 0 and 1."""
+    if not is_number(coverage) or not 0 < coverage < 1:
+        raise InputError(f"coverage must lie between 0 and 1; got {coverage!r}.")
+    return float(coverage)
+
+
 def check_count(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
     """`value` as an int of at least `least`, and of at most `most` where memory depends on it."""
     whole = not isinstance(value, bool) and isinstance(value, Integral)

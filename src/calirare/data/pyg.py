@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import torch
 
 from calirare.data.arrays import UNKNOWN
+from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph, Split
 from calirare.errors import InputError, LabelError
 
@@ -29,7 +30,8 @@ def from_pyg(
     Args:
         data: With `x` (dense, or sparse in any of torch's layouts), `edge_index` and `y`; negative or NaN labels are
             unknown. `edge_weight` (or `edge_attr` with one number per edge), `node_ids` and the masks are used where
-            they exist; of several columns of masks the first.
+            they exist; of several columns of masks the first. A `train_mask` makes a split, which `fit` keeps to.
+            Several numbers per edge in `edge_attr` become columns of the edges.
         rare_class: The class looked for.
         class_names: One name per class; default: their numbers, or "normal" and "rare" when there are two.
         name: What to call the graph.
@@ -64,6 +66,7 @@ def from_pyg(
         class_names=class_names,
         node_ids=None if node_ids is None else _array(node_ids),
         public_split=_public_split(data),
+        edges=_edge_columns(data),
         name=name,
     )
 
@@ -104,12 +107,27 @@ def _edge_weight(data: Any) -> np.ndarray | None:
     return _array(weight).reshape(-1)
 
 
-def _public_split(data: Any) -> Split | None:
-    masks = [getattr(data, f"{part}_mask", None) for part in ("train", "val", "test")]
-    if any(mask is None for mask in masks):
+def _edge_columns(data: Any) -> EdgeTable | None:
+    """Several numbers per edge, as columns; an undirected graph has every edge in both directions, and so have these."""
+    attributes = getattr(data, "edge_attr", None)
+    if attributes is None or attributes.dim() != 2 or attributes.size(1) < 2:
         return None
-    train, val, test = (_array(mask).astype(bool) for mask in masks)
-    return Split(*(mask[:, 0] if mask.ndim == 2 else mask for mask in (train, val, test)))
+    source, target = _array(data.edge_index)
+    values = _array(attributes).astype(np.float64)
+    columns = (EdgeColumn(f"edge_attr {k}", "number", values[:, k]) for k in range(values.shape[1]))
+    return EdgeTable(source, target, tuple(columns))
+
+
+def _public_split(data: Any) -> Split | None:
+    """The split that the masks make; without a mask for training, none."""
+    if getattr(data, "train_mask", None) is None:
+        return None
+    parts = {}
+    for part in ("train", "val", "test"):
+        mask = getattr(data, f"{part}_mask", None)
+        found = np.zeros(len(data.y), dtype=bool) if mask is None else _array(mask).astype(bool)
+        parts[part] = found[:, 0] if found.ndim == 2 else found
+    return Split(**parts)
 
 
 def _array(value: Any) -> np.ndarray:

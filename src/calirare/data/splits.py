@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from calirare.data.arrays import UNKNOWN, as_array
-from calirare.data.graph import RareGraph, Split
+from calirare.data.checks import is_number
+from calirare.data.graph import RareGraph, Split, require_graph
 from calirare.errors import InputError, LabelError
 
 
@@ -58,6 +59,7 @@ def split_labels(
     >>> split.train.size, split.val.size, split.test.size
     (10, 10, 20)
     """
+    require_graph(graph)
     _check_counts(labels_per_class, num_val, num_test, seed)
     if by_time is not None:
         default = 0.7 if (val_fraction, test_fraction) == (None, None) else None
@@ -189,6 +191,9 @@ def _check_counts(labels_per_class: int, num_val: int, num_test: int, seed: int)
 def _check_fractions(train: float | None, val: float | None, test: float | None) -> tuple[float, float, float]:
     if train is None:
         raise InputError("train_fraction must be given together with val_fraction and test_fraction; got None.")
+    for name, value in (("train_fraction", train), ("val_fraction", val), ("test_fraction", test)):
+        if value is not None and not is_number(value):
+            raise InputError(f"{name} must lie between 0 and 1; got {value!r}.")
     val = 0.0 if val is None else val
     test = max(0.0, 1.0 - train - val) if test is None else test
     for name, value in (("train_fraction", train), ("val_fraction", val), ("test_fraction", test)):

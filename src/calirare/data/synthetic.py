@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from calirare.data.arrays import UNKNOWN
+from calirare.data.checks import is_number
 from calirare.data.graph import RareGraph
 from calirare.data.merging import merge_edges
 from calirare.data.synthetic_payments import draw_payments, edge_schema
@@ -290,9 +291,9 @@ def _check(
     for name, (value, minimum) in least.items():
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
             raise InputError(f"{name} must be a whole number of at least {minimum}; got {value!r}.")
-    if not 0.0 < rare_share <= 0.5:
+    if not is_number(rare_share) or not 0.0 < rare_share <= 0.5:
         raise InputError(f"rare_share must lie above 0 and up to 0.5; got {rare_share!r}.")
-    if not 0.0 < labelled_share <= 1.0:
+    if not is_number(labelled_share) or not 0.0 < labelled_share <= 1.0:
         raise InputError(f"labelled_share must lie above 0 and up to 1; got {labelled_share!r}.")
-    if not 0.0 <= average_degree < num_nodes:
+    if not is_number(average_degree) or not 0.0 <= average_degree < num_nodes:
         raise InputError(f"average_degree must lie between 0 and num_nodes={num_nodes}; got {average_degree!r}.")

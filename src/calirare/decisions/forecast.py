@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from calirare.data.checks import check_coverage
 from calirare.decisions.costs import ACTIONS, Costs, check_actions
 from calirare.errors import InputError
 from calirare.metrics.bootstrap import Estimate
@@ -73,8 +74,7 @@ def forecast(
     >>> groups["alert"].rare.value, groups["clear"].cost.value, groups["all"].num_nodes
     (1.8, 0.5, 3)
     """
-    if not 0 < coverage < 1:
-        raise InputError(f"coverage must lie between 0 and 1; got {coverage!r}.")
+    check_coverage(coverage)
     p, taken = np.asarray(probability, dtype=np.float64), check_actions(action)
     if p.shape != taken.shape:
         raise InputError(f"probability and action must speak of the same nodes; got {p.shape} and {taken.shape}.")

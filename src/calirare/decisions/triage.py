@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calirare.data.checks import check_count
-from calirare.data.graph import RareGraph
+from calirare.data.graph import RareGraph, require_graph
+from calirare.data.named_columns import NamedColumns
 from calirare.decisions.costs import ACTIONS, Costs, Decisions, Price, decide
 from calirare.decisions.forecast import CalibrationDraws, Group, forecast, groups_frame
 from calirare.decisions.wording import Wording, sets_beside, write_drivers, write_reasons
-from calirare.errors import InputError, MissingDependencyError
+from calirare.errors import InputError
 from calirare.estimator.evidence import read_nodes
+from calirare.estimator.fitted import Fitted
 from calirare.scoring.verdicts import name_sets
 from calirare.uncertainty.drivers import Drivers, strongest_pulls
 
@@ -95,9 +97,9 @@ class Triage:
         cost = self.groups["all"].cost
         return f"Triage({len(self):,} nodes: {counts}; expected cost {cost.value:.6g}, {cost.lower:.6g} to {cost.upper:.6g})"
 
-    def frame(self) -> dict[str, np.ndarray]:
+    def frame(self) -> NamedColumns:
         """The table as columns by name."""
-        return {
+        columns = {
             "node": self.node,
             "id": self.id,
             "probability": self.probability,
@@ -111,6 +113,7 @@ class Triage:
             "drivers": write_drivers(self.wording, self.drivers),
             **({} if self.rare_share is None else {"rare_share": np.full(len(self), self.rare_share)}),
         }
+        return NamedColumns(columns)
 
     def groups_frame(self) -> dict[str, np.ndarray]:
         """The forecast as columns: nodes, rare nodes and cost of each group, with intervals."""
@@ -118,14 +121,11 @@ class Triage:
 
     def to_polars(self) -> pl.DataFrame:
         """The table as a polars frame."""
-        try:
-            import polars as pl
-        except ImportError:
-            raise MissingDependencyError("polars", "tables") from None
-        columns = {
-            name: column.tolist() if column.dtype.kind in "OU" else column for name, column in self.frame().items()
-        }
-        return pl.DataFrame(columns)
+        return self.frame().to_polars()
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas frame."""
+        return self.frame().to_pandas()
 
     def take(self, rows: Any) -> Triage:
         """Some rows, by mask or position; the forecast stays that of the whole."""
@@ -186,6 +186,8 @@ def triage(
     >>> len(table), int((table.action == "review").sum()) <= 10
     (420, True)
     """
+    require_graph(graph)
+    num_drivers = check_count(num_drivers, "num_drivers", least=0)
     given = {"miss": cost_miss, "alarm": cost_alarm, "review": cost_review}
     prices = {name: graph.column(one) if isinstance(one, str) else one for name, one in given.items()}
     costs = Costs(**prices, review_error=review_error)
@@ -242,6 +244,8 @@ def _judged(table: Triage) -> Triage:
 
 
 def _require_natural(clf: RareCategoryClassifier) -> None:
+    if not isinstance(clf, Fitted):
+        raise InputError(f"clf must be a fitted RareCategoryClassifier; got {type(clf).__name__}.")
     _ = clf.state_  # refuses what is not fitted
     if clf.prior != "natural":
         raise InputError(

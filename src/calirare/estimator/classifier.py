@@ -14,7 +14,7 @@ from torch import nn
 from calirare.calibration.base import share_weights
 from calirare.calibration.cross_fit import out_of_fold_evidence
 from calirare.calibration.stack import left_out_probabilities
-from calirare.data.arrays import UNKNOWN
+from calirare.data.arrays import UNKNOWN, as_array, as_doubles
 from calirare.data.graph import RareGraph, Split, require_graph
 from calirare.data.inputs import choose_device
 from calirare.detectors.base import Detector, DetectorInputs, LabelledNodes, Progress
@@ -262,6 +262,8 @@ class RareCategoryClassifier(OtherShares, ClassifierMixin, BaseEstimator):
         >>> clf.predict_proba(graph).shape
         (300, 2)
         """
+        if not isinstance(module, nn.Module):
+            raise InputError(f"module must be a torch.nn.Module; got {type(module).__name__}.")
         detector = Module(module, weight_decay=weight_decay)
         self = cls(detector=detector, method=method, class_costs=class_costs, **arguments)
         chosen = get_method(method)
@@ -329,14 +331,20 @@ class RareCategoryClassifier(OtherShares, ClassifierMixin, BaseEstimator):
         >>> bool(clf.score(graph) == (clf.predict(graph) == graph.y)[graph.known].mean())
         True
         """
-        labels = graph.y if y is None else np.asarray(y)
-        if labels.shape != (graph.num_nodes,):
-            raise InputError(f"y must hold one label per node, {graph.num_nodes} in all; got shape {labels.shape}.")
+        require_graph(graph)
+        labels = graph.y if y is None else as_array(y, "y")
+        if labels.shape != (graph.num_nodes,) or labels.dtype.kind not in "biu":
+            raise InputError(
+                f"y must hold one class per node, a whole number, {graph.num_nodes} in all; got {labels.dtype} of shape {labels.shape}."
+            )
+        weights = None if sample_weight is None else as_doubles(sample_weight, "sample_weight")
+        if weights is not None and weights.shape != labels.shape:
+            raise InputError(f"sample_weight must hold one number per node; got shape {weights.shape}.")
         known = labels != UNKNOWN
         if not known.any():
             raise InputError("y must hold at least one known label; all are -1.")
         right = self.predict(graph)[known] == labels[known]
-        return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)[known]))
+        return float(np.average(right, weights=None if weights is None else weights[known]))
 
     def evaluate(
         self,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calirare.data.arrays import as_array
-from calirare.data.graph import RareGraph
+from calirare.data.graph import RareGraph, require_graph
 from calirare.errors import InputError, LabelError
 from calirare.estimator.labels import ReadLabels
 from calirare.estimator.left_out import LeftOutAnswers
@@ -74,6 +74,7 @@ def read_nodes(clf: LeftOutAnswers, graph: RareGraph) -> np.ndarray | None:
 
     The graph of the fit is known by its labels: all those that trained the model are there, at the same nodes.
     """
+    require_graph(graph)
     labelled, y = clf.labelled_nodes_, clf.labelled_y_
     if labelled.max(initial=-1) >= graph.num_nodes or not np.array_equal(graph.y[labelled], y):
         return None

@@ -168,6 +168,6 @@ def methods() -> dict[str, Method]:
 
 def get_method(name: str) -> Method:
     """The method of this name, or an error that says which there are."""
-    if name not in _REGISTRY:
+    if not isinstance(name, str) or name not in _REGISTRY:
         raise InputError(f"method must be one of {list(_REGISTRY)}; got {name!r}: " + nearest(str(name), _REGISTRY))
     return _REGISTRY[name]

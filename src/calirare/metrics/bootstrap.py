@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from calirare.data.arrays import as_array
-from calirare.data.checks import check_count
+from calirare.data.checks import check_count, check_coverage
 from calirare.errors import InputError
 from calirare.metrics.inputs import check_classes
 
@@ -98,8 +98,7 @@ def bootstrap_intervals(
     for table in tables:
         if table.shape[:1] != y.shape:
             raise InputError(f"Every array must have one row per node, {y.size}; got shape {table.shape}.")
-    if not 0 < coverage < 1:
-        raise InputError(f"coverage must lie between 0 and 1; got {coverage!r}.")
+    check_coverage(coverage)
     num_resamples = check_count(num_resamples, "num_resamples", least=0)
     values = {name: float(metric(y, *tables)) for name, metric in metrics.items()}
     drawn = {name: np.empty(num_resamples) for name in metrics}

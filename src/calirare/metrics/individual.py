@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from calirare.errors import InputError
+from calirare.data.checks import check_coverage
 
 _BLOCK = 8_000_000
 """Values per block of nodes, so that the work arrays stay small beside the table."""
@@ -48,8 +48,7 @@ def jackknife_bounds(
     >>> round(low.item(), 6), round(high.item(), 6)
     (0.3, 0.5)
     """
-    if not 0 < coverage < 1:
-        raise InputError(f"coverage must lie between 0 and 1; got {coverage}.")
+    check_coverage(coverage)
     tail = (1 - coverage) / 2
     blocks = left_out.split(max(1, _BLOCK // max(1, left_out.shape[1])))
     lower = torch.cat([_quantile(block - residuals, tail) for block in blocks])

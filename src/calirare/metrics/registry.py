@@ -171,9 +171,30 @@ DECISIONS: tuple[Reads, ...] = ("y", "predicted")
 _ENTRIES = (
     Metric(average_precision, "Average precision", "AP", RANKING, "finding", headline=True),
     Metric(roc_auc, "ROC-AUC", "ROC-AUC", RANKING, "finding"),
-    Metric(recall, "Recall of the rare class", "Recall", (*DECISIONS, "rare_class"), "finding", percent=True),
-    Metric(precision, "Precision of the rare class", "Precision", (*DECISIONS, "rare_class"), "finding", percent=True),
-    Metric(rare_f1, "F1 of the rare class", "F1 of the rare", (*DECISIONS, "rare_class"), "finding", percent=True),
+    Metric(
+        recall,
+        "Recall of the rare class (likeliest class called)",
+        "Recall",
+        (*DECISIONS, "rare_class"),
+        "finding",
+        percent=True,
+    ),
+    Metric(
+        precision,
+        "Precision of the rare class (likeliest class called)",
+        "Precision",
+        (*DECISIONS, "rare_class"),
+        "finding",
+        percent=True,
+    ),
+    Metric(
+        rare_f1,
+        "F1 of the rare class (likeliest class called)",
+        "F1 of the rare",
+        (*DECISIONS, "rare_class"),
+        "finding",
+        percent=True,
+    ),
     Metric(macro_f1, "Macro-F1", "Macro-F1", DECISIONS, "finding", percent=True),
     Metric(accuracy, "Accuracy", "Accuracy", DECISIONS, "finding", percent=True),
     Metric(

@@ -76,7 +76,7 @@ def write_folder(path: str | Path, record: Record, graph: RareGraph | None = Non
     """
     if not str(path).strip():
         raise InputError("path must name a folder to save the model in; it is empty. For the current folder give '.'.")
-    folder = Path(path)
+    folder = _as_path(path)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"path must be a folder to save the model in; {folder} is a file.")
     try:
@@ -89,6 +89,12 @@ def write_folder(path: str | Path, record: Record, graph: RareGraph | None = Non
         raise
     except OSError as error:
         raise DataError(f"{folder} cannot be written: {error.strerror or error}.") from error
+
+
+def _as_path(path: Any) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"path must name a folder; got {path!r}.")
+    return Path(path)
 
 
 def _write(folder: Path, record: Record, graph: RareGraph | None) -> None:
@@ -114,7 +120,7 @@ def _write(folder: Path, record: Record, graph: RareGraph | None) -> None:
 
 def read_folder(path: str | Path) -> Record:
     """Read a folder written by `write_folder`. Nothing in it is executed."""
-    folder = Path(path)
+    folder = _as_path(path)
     with reading(folder):
         header = _read_header(folder)
         return Record(header, _read_arrays(folder, header))

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import norm
 
-from calirare.data.checks import check_count
+from calirare.data.checks import check_count, check_coverage
 from calirare.decisions.costs import Costs
-from calirare.errors import InputError
 from calirare.metrics.inputs import check_rare_scores
 from calirare.plots.style import BLUE, GUIDE, ORANGE, VERMILION, figure_of, styled
 from calirare.plots.tables import Frame
@@ -45,8 +44,7 @@ def frame(
     >>> table["threshold"], table["observed"], table["expected"]
     (array([0. , 0.5, 1. ]), array([0.5, 0. , 5. ]), array([0.45, 1.6 , 5.5 ]))
     """
-    if not 0 < coverage < 1:
-        raise InputError(f"coverage must lie between 0 and 1; got {coverage!r}.")
+    check_coverage(coverage)
     labelled = y_rare is not None
     rare, scores = check_rare_scores(
         y_rare if labelled else np.zeros(np.shape(scores), int), scores, unit_interval=True

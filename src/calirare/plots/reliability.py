@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.stats import norm
 
+from calirare.data.checks import check_coverage
 from calirare.errors import InputError
 from calirare.metrics import Bins, Estimate, bootstrap_interval, reliability_bins
 from calirare.metrics.binning import Strategy
@@ -157,8 +158,7 @@ def wilson_interval(share: np.ndarray, count: np.ndarray, coverage: float) -> tu
     >>> lower.round(3), upper.round(3)
     (array([0.439]), array([1.]))
     """
-    if not 0 < coverage < 1:
-        raise InputError(f"coverage must lie between 0 and 1; got {coverage!r}.")
+    check_coverage(coverage)
     z = float(norm.ppf((1 + coverage) / 2))
     trials = np.where(count > 0, count, np.nan)
     centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student_t
 
+from calirare.data.checks import check_coverage
 from calirare.errors import ColumnError, InputError, nearest
 from calirare.metrics.registry import METRICS
 
@@ -59,8 +60,7 @@ def mean_over_runs(frame: Frame, keys: Sequence[str], value: str, coverage: floa
     >>> means["mean"], means["num_runs"]
     (array([1., 5.]), array([2, 1]))
     """
-    if not 0 < coverage < 1:
-        raise InputError(f"coverage must lie between 0 and 1; got {coverage!r}.")
+    check_coverage(coverage)
     codes = [np.unique(frame[key], return_inverse=True) for key in keys]
     groups, inverse = np.unique(np.column_stack([code[1] for code in codes]), axis=0, return_inverse=True)
     inverse = inverse.ravel()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calirare.data.named_columns import NamedColumns
 from calirare.errors import InputError
 from calirare.scoring.verdicts import Verdicts
 
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
 
 def score_table(
     classifier: RareCategoryClassifier, graph: RareGraph, *, coverage: float = 0.9, intervals: bool = True
-) -> dict[str, np.ndarray]:
+) -> NamedColumns:
     """One row per node, as columns; of several kinds of node those that carry labels.
+
+    `.to_pandas()` and `.to_polars()` make a data frame of it.
 
     Args:
         classifier: Fitted.
@@ -39,7 +42,7 @@ def score_table(
     verdicts = Verdicts.of(classifier, coverage=coverage, intervals=intervals)
     columns = verdicts.table(graph.ids, classifier.predict_proba(graph))
     kept = graph.scored
-    return columns if kept.size == graph.num_nodes else {name: values[kept] for name, values in columns.items()}
+    return NamedColumns({name: values[kept] for name, values in columns.items()})
 
 
 def read_for(

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from calirare.data.checks import check_coverage
 from calirare.errors import InputError
 from calirare.metrics.inputs import check_probabilities
 
@@ -47,8 +48,7 @@ def conformal_thresholds(left_out_probabilities: Any, y: Any, coverage: float = 
     array([0.3, 0.2])
     """
     classes, probabilities = check_probabilities(y, left_out_probabilities)
-    if not 0 < coverage < 1:
-        raise InputError(f"coverage must lie between 0 and 1; got {coverage}.")
+    check_coverage(coverage)
     thresholds = np.full(probabilities.shape[1], np.inf)
     for c in range(len(thresholds)):
         scores = np.sort(1.0 - probabilities[classes == c, c])

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
+from calirare.data.checks import check_coverage
 from calirare.errors import InputError, LabelError
 from calirare.uncertainty.jackknife import Intervals
 
@@ -102,8 +103,7 @@ class CalibrationDraws:
         >>> bool((draws.bounds(0.5).of([0.2]).upper == draws.interval([0.2], 0.5).upper).all())
         True
         """
-        if not 0 < coverage < 1:
-            raise InputError(f"coverage must lie between 0 and 1; got {coverage!r}.")
+        check_coverage(coverage)
         levels = [(1 - coverage) / 2, (1 + coverage) / 2]
         return Bounds(*self._on_grid(lambda table: np.quantile(table, levels, axis=0)))
 

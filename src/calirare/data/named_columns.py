@@ -1,0 +1,42 @@
+"""Columns of equal length by name, that become a data frame of the user's library on request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calirare.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class NamedColumns(dict[str, np.ndarray]):
+    """A table as a mapping from names to arrays.
+
+    >>> table = NamedColumns(id=np.array(["a", "b"]), probability=np.array([0.1, 0.9]))
+    >>> table.to_pandas().shape, table.to_polars().columns
+    ((2, 2), ['id', 'probability'])
+    """
+
+    def to_polars(self) -> pl.DataFrame:
+        """As a polars frame."""
+        try:
+            import polars as pl
+        except ImportError:
+            raise MissingDependencyError("polars", "tables") from None
+        return pl.DataFrame({name: _plain(column) for name, column in self.items()})
+
+    def to_pandas(self) -> Any:
+        """As a pandas frame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingDependencyError("pandas", None) from None
+        return pd.DataFrame({name: _plain(column) for name, column in self.items()})
+
+
+def _plain(column: np.ndarray) -> Any:
+    """Text as a list, which each library types by itself; numbers stay arrays."""
+    return column.tolist() if column.dtype.kind in "OU" else column

@@ -1,0 +1,149 @@
+"""What a new user does wrong gets a sentence of ours, and what looks right is right."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+
+import calirare as cr
+from calirare.errors import InputError, MissingDependencyError
+
+
+@pytest.fixture(scope="module")
+def case():
+    graph = cr.make_transactions(200, labelled_share=0.5, rare_share=0.15, seed=0)
+    return graph, cr.RareCategoryClassifier("linear").fit(graph)
+
+
+def test_score_counts_known_labels_alone_and_weighs_them(case):
+    graph, clf = case
+    right = (clf.predict(graph) == graph.y)[graph.known]
+    assert clf.score(graph) == clf.score(graph, graph.y) == clf.score(graph, graph.y.tolist()) == right.mean()
+    weights = np.arange(graph.num_nodes)
+    assert clf.score(graph, None, weights) == pytest.approx(np.average(right, weights=weights[graph.known]))
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda clf, graph: clf.score(graph, ["yes"] * 200), "y must hold one class per node"),
+        (lambda clf, graph: clf.score(graph, [1, 0]), "y must hold one class per node"),
+        (lambda clf, graph: clf.score(graph, graph.y, [1.0]), "sample_weight must hold one number per node"),
+        (lambda clf, graph: clf.score(graph.x), "graph must be a RareGraph"),
+        (lambda clf, graph: clf.evaluate(graph.x), "graph must be a RareGraph"),
+        (lambda clf, graph: clf.evaluate(graph, coverage="x"), "coverage must lie between 0 and 1"),
+        (lambda clf, graph: clf.predict_interval(graph, "0.9"), "coverage must lie between 0 and 1; got '0.9'"),
+        (lambda clf, graph: clf.predict_interval(graph, None), "coverage must lie between 0 and 1"),
+        (lambda clf, graph: clf.predict_set(graph, "a"), "coverage must lie between 0 and 1"),
+        (lambda clf, graph: clf.jackknife_interval(graph, "a"), "coverage must lie between 0 and 1"),
+        (lambda clf, graph: clf.individual_calibration_error(graph, "a"), "coverage must lie between 0 and 1"),
+        (lambda clf, graph: clf.explain(graph, "nobody"), "there is no 'nobody'"),
+        (lambda clf, graph: clf.explain(graph, 1.5), "or an id; got 1.5"),
+        (lambda clf, graph: cr.triage(clf, graph, coverage="x"), "coverage must lie between 0 and 1"),
+        (lambda clf, graph: cr.triage(clf, graph, num_drivers="x"), "num_drivers must be a whole number"),
+        (lambda clf, graph: cr.triage(clf, graph.x), "graph must be a RareGraph"),
+        (lambda clf, graph: cr.triage("model", graph), "clf must be a fitted RareCategoryClassifier; got str"),
+        (lambda clf, graph: cr.RareCategoryClassifier(method=["a"]).fit(graph), "method must be one of"),
+        (lambda clf, graph: cr.RareCategoryClassifier.from_trained("m", graph), "module must be a torch.nn.Module"),
+        (lambda clf, graph: cr.split_labels(graph, train_fraction="a"), "train_fraction must lie between 0 and 1"),
+        (lambda clf, graph: cr.split_labels(graph.y), "graph must be a RareGraph"),
+        (lambda clf, graph: cr.make_transactions(100, rare_share="a"), "rare_share must lie above 0"),
+        (lambda clf, graph: cr.make_transactions(100, average_degree=None), "average_degree must lie between 0"),
+        (lambda clf, graph: cr.load(3), "path must name a folder; got 3"),
+        (lambda clf, graph: clf.save(3), "path must name a folder; got 3"),
+    ],
+)
+def test_mistakes_get_a_sentence_of_ours(case, ask, says):
+    graph, clf = case
+    with pytest.raises(InputError, match=says):
+        ask(clf, graph)
+
+
+def test_a_node_is_explained_by_its_id_too(case):
+    graph, clf = case
+    by_id, by_index = clf.explain(graph, str(graph.ids[7])), clf.explain(graph, 7)
+    assert by_id.node == by_index.node == 7 and by_id.probability == by_index.probability
+
+
+def pyg(**more):
+    torch.manual_seed(0)
+    y = (torch.arange(120) % 4 == 0).long()
+    data = Data(x=torch.randn(120, 3) + y[:, None], edge_index=torch.randint(0, 120, (2, 300)), y=y)
+    for name, value in more.items():
+        data[name] = value
+    return data
+
+
+@pytest.mark.parametrize("masks", [("train", "val", "test"), ("train", "test"), ("train",)])
+def test_masks_make_a_split_and_fit_keeps_to_it(masks):
+    """With masks for some parts alone, test nodes must not train either."""
+    rows = {"train": slice(0, 60), "val": slice(60, 80), "test": slice(80, 120)}
+    given = {}
+    for part in masks:
+        given[f"{part}_mask"] = torch.zeros(120, dtype=torch.bool)
+        given[f"{part}_mask"][rows[part]] = True
+    graph = cr.from_pyg(pyg(**given))
+    clf = cr.RareCategoryClassifier("linear").fit(graph)
+    assert clf.labelled_nodes_.max() < (80 if "val" in masks else 60)
+    assert graph.public_split.test.size == (40 if "test" in masks else 0)
+
+
+def test_numbers_on_edges_become_columns():
+    values = torch.rand(300, 2)
+    graph = cr.from_pyg(pyg(edge_attr=values))
+    assert [column.name for column in graph.edges.columns] == ["edge_attr 0", "edge_attr 1"]
+    np.testing.assert_allclose(graph.edges.columns[1].values, values[:, 1], rtol=1e-6)
+    names = cr.RareCategoryClassifier("linear").fit(graph).explain(graph, 0).column
+    assert any("edge_attr 1" in name for name in names)
+    assert cr.from_pyg(pyg(edge_attr=values[:, :1])).edges is None  # one number is a weight
+
+
+class Ends(torch.nn.Module):
+    """A module whose last step is given."""
+
+    def __init__(self, width, end):
+        super().__init__()
+        self.linear, self.end = torch.nn.Linear(width, 2), end
+
+    def forward(self, x, edge_index, edge_weight=None):
+        return self.end(self.linear(x))
+
+
+def test_a_module_that_returns_probabilities_is_refused(case):
+    graph, _ = case
+    with pytest.raises(InputError, match="let it return logits, without softmax"):
+        cr.RareCategoryClassifier.from_trained(Ends(graph.num_features, lambda z: z.softmax(dim=1)), graph)
+    # Logarithms of probabilities are logits up to a constant, which calibration does not see.
+    cr.RareCategoryClassifier.from_trained(Ends(graph.num_features, lambda z: z.log_softmax(dim=1)), graph)
+
+
+def test_scores_carry_ids_and_become_frames(case):
+    graph, clf = case
+    table = cr.score_table(clf, graph)
+    for frame in (table.to_pandas(), table.to_polars()):
+        assert list(frame["id"]) == graph.ids.tolist()
+        np.testing.assert_array_equal(frame["probability"], clf.predict_proba(graph)[:, 1])
+    queue = cr.triage(clf, graph)
+    assert queue.to_pandas()["id"].tolist() == queue.to_polars()["id"].to_list() == queue.id.tolist()
+
+
+def test_without_pandas_the_line_that_installs_it(case, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingDependencyError, match="Run: pip install pandas"):
+        cr.score_table(case[1], case[0]).to_pandas()
+
+
+def test_recall_and_precision_say_at_which_decision(case):
+    graph, clf = case
+    found = clf.evaluate(graph, num_resamples=0)
+    said = str(found)
+    assert (
+        "Recall of the rare class (likeliest class called)" in said and "Precision of the rare class (likeliest" in said
+    )
+    p, y = clf.predict_left_out()[:, 1], clf.labelled_y_ == 1
+    assert found["recall"].value == pytest.approx((p[y] > 0.5).mean())
+    assert found["precision"].value == pytest.approx(y[p > 0.5].mean())

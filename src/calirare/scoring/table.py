@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from calirare.data.named_columns import NamedColumns
 from calirare.errors import InputError
 from calirare.scoring.verdicts import Verdicts

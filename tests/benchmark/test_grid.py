@@ -21,9 +21,17 @@ def groups(grid):
 def test_each_detector_is_trained_once(make_grid):
     found = groups(make_grid(*(entry.key for entry in calibration_entries())))
     assert sorted(["uncalibrated", "temperature", "vector", "matrix", "platt", "isotonic", "cagcn", "gats"]) in found
-    assert ["cross_fit", "jackknife", "jackknife:balanced"] in found
-    assert ["jackknife@auto"] in found
+    assert ["cross_fit", "jackknife", "jackknife:balanced", "jackknife:balanced+macro_f1"] in found
+    assert ["jackknife:balanced@auto", "jackknife:balanced@auto+macro_f1", "jackknife@auto"] in found
     assert len(found) == 7  # and label_smoothing, mixup, calirare, calirare_code on their own
+
+
+def test_a_decision_from_left_out_labels_needs_a_method_that_has_them(make_grid):
+    assert Entry.parse("jackknife:balanced@auto+macro_f1").key == "jackknife:balanced@auto+macro_f1"
+    with pytest.raises(InputError, match="left-out labels"):
+        make_grid("temperature+macro_f1")
+    with pytest.raises(InputError, match="decision must be one of"):
+        Entry.parse("jackknife+best")
 
 
 def test_detectors_and_options_are_not_shared(make_grid):

@@ -18,29 +18,39 @@ from calirare.errors import InputError, nearest
 from calirare.estimator.methods import Method, get_method, methods, temporarily
 
 PRIORS = ("natural", "balanced")
-_ENTRY = re.compile(r"(?P<method>[\w.-]+)(?::(?P<prior>\w+))?(?:@(?P<detector>\w+))?")
+DECISIONS = ("likeliest", "macro_f1")
+_ENTRY = re.compile(r"(?P<method>[\w.-]+)(?::(?P<prior>\w+))?(?:@(?P<detector>\w+))?(?:\+(?P<decision>\w+))?")
 
 
 @dataclass(frozen=True, order=True)
 class Entry:
-    """One line of a table: a method with its prior, its detector, and changed options of its objective.
+    """One line of a table: a method with its prior, its detector, changed options of its objective, and how it decides.
+
+    `likeliest` calls a node what is likeliest under the prior; `macro_f1` cuts P(rare) where left-out labels have the best
+    macro-F1 (`calirare.decisions.threshold`).
 
     >>> Entry.parse("jackknife:balanced"), Entry.parse("uncalibrated@gin").key
-    (Entry(method='jackknife', prior='balanced', detector='gcn', options=()), 'uncalibrated@gin')
+    (Entry(method='jackknife', prior='balanced', detector='gcn', options=(), decision='likeliest'), 'uncalibrated@gin')
     """
 
     method: str
     prior: str = "natural"
     detector: str = "gcn"
     options: tuple[tuple[str, float], ...] = ()
+    decision: str = "likeliest"
 
     @classmethod
     def parse(cls, text: str) -> Entry:
-        """From `method[:prior][@detector]`."""
+        """From `method[:prior][@detector][+decision]`."""
         found = _ENTRY.fullmatch(text.strip())
         if found is None:
-            raise InputError(f"a method is written method[:prior][@detector]; got {text!r}.")
-        entry = cls(found["method"], found["prior"] or "natural", found["detector"] or "gcn")
+            raise InputError(f"a method is written method[:prior][@detector][+decision]; got {text!r}.")
+        entry = cls(
+            found["method"], found["prior"] or "natural", found["detector"] or "gcn",
+            decision=found["decision"] or DECISIONS[0],
+        )  # fmt: skip
+        if entry.decision not in DECISIONS:
+            raise InputError(f"decision must be one of {list(DECISIONS)}; got {entry.decision!r} in {text!r}.")
         if entry.prior not in PRIORS:
             raise InputError(f"prior must be one of {list(PRIORS)}; got {entry.prior!r} in {text!r}.")
         if entry.detector not in detectors():
@@ -55,7 +65,8 @@ class Entry:
         """The entry in one word; `parse` reads it back where there are no options."""
         prior = "" if self.prior == "natural" else f":{self.prior}"
         detector = "" if self.detector == "gcn" else f"@{self.detector}"
-        return f"{self.name}{prior}{detector}"
+        decision = "" if self.decision == DECISIONS[0] else f"+{self.decision}"
+        return f"{self.name}{prior}{detector}{decision}"
 
     @property
     def name(self) -> str:
@@ -157,7 +168,9 @@ class Grid:
             raise InputError(f"two datasets have the same name; rename one of them: {sorted(names)}.")
         with known_methods(self.own_methods):
             for entry in self.entries:
-                get_method(entry.method)
+                method = get_method(entry.method)
+                if entry.decision == "macro_f1" and method.evidence != "left_out":
+                    raise InputError(f"decision 'macro_f1' is chosen from left-out labels; {entry.method!r} has none.")
 
     def fingerprint(self, dataset: DatasetSource) -> str:
         """Changes when rows of this dataset would: graph, protocol, settings, code, libraries, own methods."""
@@ -214,11 +227,18 @@ def calibration_entries() -> tuple[Entry, ...]:
     for name, method in methods().items():
         entries.append(Entry(name))
         if method.evidence == "left_out":
-            entries += [Entry(name, prior="balanced"), Entry(name, detector="auto")]
+            entries += [
+                Entry(name, prior="balanced"),
+                Entry(name, prior="balanced", decision="macro_f1"),
+                Entry(name, detector="auto"),
+                Entry(name, prior="balanced", detector="auto"),
+                Entry(name, prior="balanced", detector="auto", decision="macro_f1"),
+            ]
     return tuple(entries)
 
 
 def classification_entries() -> tuple[Entry, ...]:
     """The paper's Table 3: three cost-sensitive detectors, the paper's method, and ours."""
-    words = ("uncalibrated@gin", "uncalibrated@gat", "uncalibrated", "calirare", "calirare_code", "jackknife:balanced")
+    words = ("uncalibrated@gin", "uncalibrated@gat", "uncalibrated", "calirare", "calirare_code", "jackknife:balanced",
+             "jackknife:balanced+macro_f1", "jackknife:balanced@auto", "jackknife:balanced@auto+macro_f1")  # fmt: skip
     return tuple(Entry.parse(word) for word in words)

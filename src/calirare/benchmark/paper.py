@@ -26,9 +26,16 @@ COUNTERPARTS: dict[str, tuple[str, ...]] = {
     "GIN-CS": ("uncalibrated@gin",),
     "GAT-CS": ("uncalibrated@gat",),
     "GCN-CS": ("uncalibrated",),
-    "Ours": ("calirare_code", "calirare", "jackknife:balanced"),
+    "Ours": (
+        "calirare_code",
+        "calirare",
+        "jackknife:balanced",
+        "jackknife:balanced+macro_f1",
+        "jackknife:balanced@auto",
+        "jackknife:balanced@auto+macro_f1",
+    ),
 }
-"""The paper's name of each method, and our entries to set beside it (`method[:prior][@detector]`)."""
+"""The paper's name of each method, and our entries to set beside it (`method[:prior][@detector][+decision]`)."""
 
 _NUM_TEST = 1000
 _NUM_RARE_IN_TEST = {"cora": 130, "citeseer": 160, "pubmed": 180, "dblp": 110, "facebook": 139}

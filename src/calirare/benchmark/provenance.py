@@ -24,6 +24,7 @@ _COMPUTES = (
     "calibration",
     "uncertainty",
     "estimator",
+    "decisions/threshold.py",
     "benchmark/work.py",
 )
 

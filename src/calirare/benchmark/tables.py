@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from calirare.benchmark.formats import Cell, Table
-from calirare.benchmark.grid import Entry
+from calirare.benchmark.grid import DECISIONS, Entry
 from calirare.benchmark.paper import STATISTICS
 from calirare.benchmark.ranking import CellKey, Score, ScoreBook, mean_over_cells, times_best
 from calirare.benchmark.sources import DatasetSource
@@ -44,25 +44,27 @@ def display_names(entries: Sequence[str]) -> dict[str, str]:
     """
     parsed = {key: _split_key(key) for key in entries}
     names = {}
-    for key, (method, prior, detector) in parsed.items():
+    for key, (method, prior, detector, decision) in parsed.items():
         peers = [other for other in parsed.values() if other[0] == method]
         name = method
         if prior != "natural" or len({other[1] for other in peers}) > 1:
             name += f" ({prior})"
         if detector != "gcn" or len({other[2] for other in peers}) > 1:
             name += f", {detector.upper() if detector in NETWORKS else detector}"
+        if decision != DECISIONS[0]:
+            name += f", cut for {METRICS[decision].title}"
         names[key] = name
     return names
 
 
-def _split_key(key: str) -> tuple[str, str, str]:
+def _split_key(key: str) -> tuple[str, str, str, str]:
     head, _, options = key.partition("[")
     if options:
         name, _, rest = key.rpartition("]")
         tail = Entry.parse(f"x{rest}")
-        return f"{name}]", tail.prior, tail.detector
+        return f"{name}]", tail.prior, tail.detector, tail.decision
     entry = Entry.parse(head)
-    return entry.method, entry.prior, entry.detector
+    return entry.method, entry.prior, entry.detector, entry.decision
 
 
 def show(score: Score | None, metric: Metric) -> Cell:

@@ -17,10 +17,12 @@ from threadpoolctl import threadpool_limits
 from calirare.benchmark.grid import Entry, Settings, Task, known_methods
 from calirare.benchmark.provenance import peak_memory_mb, reset_peak_memory, versions
 from calirare.benchmark.sources import DatasetSource
+from calirare.calibration.base import share_weights, target_shares
 from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph, Split
 from calirare.data.inputs import choose_device
 from calirare.data.splits import split_labels
+from calirare.decisions.threshold import macro_f1_threshold
 from calirare.detectors.base import DetectorInputs
 from calirare.detectors.networks.network import Network
 from calirare.detectors.registry import make_detector
@@ -100,7 +102,9 @@ def _row(
     classifier.calibrate(trained, graph, split)
     calibrate_seconds = time.perf_counter() - started
     test = split.test
-    probabilities, predicted = classifier.predict_proba(graph)[test], classifier.predict(graph)[test]
+    probabilities = classifier.predict_proba(graph)
+    predicted = decide(entry, classifier, probabilities, graph, split)[test]
+    probabilities = probabilities[test]
     trains_on, calibrates_on = entry.resolve().label_budget
     return {
         "dataset": task.dataset.name,
@@ -110,6 +114,7 @@ def _row(
         "method": entry.name,
         "prior": entry.prior,
         "detector": entry.detector,
+        "decision": entry.decision,
         **{name: float(value) for name, value in entry.options},
         **row_metrics(graph.y[test], probabilities, predicted, graph.rare_class),
         "trains_on": trains_on,
@@ -126,6 +131,24 @@ def _row(
         "versions": json.dumps(versions(), sort_keys=True),
         "fingerprint": task.fingerprint,
     }
+
+
+def decide(
+    entry: Entry, classifier: RareCategoryClassifier, probabilities: np.ndarray, graph: RareGraph, split: Split
+) -> np.ndarray:
+    """`(N,)` the class that the entry calls each node, from `probabilities` `(N, C)`."""
+    likeliest = classifier.predict(graph)
+    if entry.decision != "macro_f1":
+        return likeliest
+    rare, labelled = graph.rare_class, classifier.labelled_y_
+    # Training labels are drawn by class; what a label stands for is told by the validation labels, a random draw.
+    random_draw = graph.y[split.val] if split.val.size else labelled
+    shares = target_shares(random_draw, graph.num_classes)
+    weights = share_weights(labelled, shares) if (shares > 0).all() else None
+    cut = macro_f1_threshold(classifier.predict_left_out()[:, rare], labelled == rare, weights)
+    others = probabilities.copy()
+    others[:, rare] = -1.0
+    return np.where(probabilities[:, rare] >= cut, rare, others.argmax(axis=1))
 
 
 def row_metrics(y: np.ndarray, probabilities: np.ndarray, predicted: np.ndarray, rare_class: int) -> dict[str, float]:

@@ -53,6 +53,14 @@ def test_nothing_is_computed_twice_and_half_a_line_is_computed_again(folder):
     assert {name: found[name] for name in one} == one
 
 
+def test_rows_of_other_code_count_only_where_asked_for(folder, tmp_path):
+    for row in read_rows(folder / "store"):
+        add_row(tmp_path, "old.jsonl", row | {"fingerprint": "older"})
+    options = {"protocols": ["tenth"], "names": NAMES, "seeds": 1, "jobs": 1, "minutes": -1}
+    assert run(folder / "graphs", tmp_path, **options).num_left == 4
+    assert run(folder / "graphs", tmp_path, any_code=True, **options).num_left == 0
+
+
 def test_nothing_is_started_after_the_time_is_up(folder, tmp_path):
     outcome = run(folder / "graphs", tmp_path, protocols=["tenth"], names=NAMES, seeds=1, jobs=1, minutes=-1)
     assert (outcome.num_computed, outcome.num_left) == (0, 4)

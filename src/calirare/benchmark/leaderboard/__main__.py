@@ -26,6 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name in ("graph", "protocol", "competitor"):
         second.add_argument(f"--{name}", action="append", default=[], help="repeatable; default: all")
     second.add_argument("--everybody", action="store_true", help="every competitor in every protocol")
+    second.add_argument("--any-code", action="store_true", help="rows that other code made count as done")
     second.add_argument("--seeds", type=int, default=3)
     second.add_argument("--jobs", type=int, default=-1)
     second.add_argument("--minutes", type=float, default=1e9, help="nothing is started after so many")
@@ -36,7 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     found = run(
         chosen.graphs, chosen.store, graphs=chosen.graph, protocols=chosen.protocol, names=chosen.competitor,
-        everybody=chosen.everybody, seeds=chosen.seeds, jobs=chosen.jobs, minutes=chosen.minutes,
+        everybody=chosen.everybody,
+        any_code=chosen.any_code, seeds=chosen.seeds, jobs=chosen.jobs, minutes=chosen.minutes,
         progress=lambda share, words: print(f"{share:4.0%} {words}", flush=True),
     )  # fmt: skip
     for words in found.failures:

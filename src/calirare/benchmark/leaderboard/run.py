@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from calirare.benchmark.competitors import competitors
-from calirare.benchmark.leaderboard.cells import all_tasks, without
+from calirare.benchmark.leaderboard.cells import RowKey, all_tasks, without
 from calirare.benchmark.leaderboard.graphs import list_graphs
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS
 from calirare.benchmark.leaderboard.rows import read_rows
@@ -36,6 +36,7 @@ def run(
     protocols: Sequence[str] = (),
     names: Sequence[str] = (),
     everybody: bool = False,
+    any_code: bool = False,
     seeds: int = 3,
     jobs: int = -1,
     minutes: float = 1e9,
@@ -50,6 +51,7 @@ def run(
         store: Where rows are kept, as JSON lines.
         graphs, protocols, names: Some of the graphs, protocols, competitors; default: all.
         everybody: Every competitor in every protocol, not only with a tenth labelled.
+        any_code: Rows that other code or libraries made count as done.
         seeds: Draws of labels for every cell.
         jobs: Processes; -1: all cores.
         minutes: Nothing is started after so many.
@@ -63,8 +65,13 @@ def run(
     wanted = _known(names, list(competitors())) if names else []
     tasks = all_tasks(graphs_folder, chosen["graph"], chosen["protocol"], seeds, wanted, everybody)
     Path(store).mkdir(parents=True, exist_ok=True)
-    done = {key_of(row) for row in read_rows(store)}
-    left = without(tasks, done)
+
+    def done() -> set[RowKey]:
+        found = {key_of(row) for row in read_rows(store)}
+        told = {task.graph: task.fingerprint for task in tasks}
+        return {(*key[:5], told.get(key[0], key[5])) for key in found} if any_code else found
+
+    left = without(tasks, done())
     total = sum(len(task.names) for task in left)
     began, computed, failures = time.time(), 0, list[str]()
     orders = [Order(task, str(store), began + 60 * minutes) for task in left]
@@ -75,8 +82,7 @@ def run(
             if progress is not None and (outcome.num_rows or outcome.failures):
                 words = f"{time.time() - began:5.0f} s  {outcome.task.file.removesuffix('.jsonl')}"
                 progress((place + 1) / len(orders), words)
-    now = {key_of(row) for row in read_rows(store)}
-    remaining = sum(len(task.names) for task in without(tasks, now))
+    remaining = sum(len(task.names) for task in without(tasks, done()))
     return Outcome(sum(len(task.names) for task in tasks) - total, computed, remaining, tuple(failures))
 
 

@@ -14,12 +14,12 @@ def odd_table(seed=0, num_nodes=12, num_edges=60, directed=True, typed=True):
     time = 1.6e9 + generator.integers(0, 20, num_edges) * 3600.0
     time[generator.random(num_edges) < 0.1] = np.nan
     channel = generator.integers(-1, 3, num_edges)
-    device = generator.integers(0, 15, num_edges)
+    device = generator.integers(0, 25, num_edges)
     columns = (
         EdgeColumn("value", "number", value),
         EdgeColumn("time", "time", time),
         EdgeColumn("channel", "category", channel, ("web", "shop", "phone")),
-        EdgeColumn("device", "category", device, tuple(f"d{k}" for k in range(15))),
+        EdgeColumn("device", "category", device, tuple(f"d{k}" for k in range(25))),
     )
     if not typed:
         return EdgeTable(source, target, columns, directed)

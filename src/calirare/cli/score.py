@@ -107,7 +107,7 @@ def _score_at_once(
     top = {name: values[order] for name, values in table.items()}
     read = (graph.schema or {}).get("read", {})
     unknown = table["probability"][graph.y[graph.scored] == UNKNOWN]
-    facts = {"nodes": graph.num_nodes, "parts": 1, "read": read, "shift": shifts, "rare_share": share}
+    facts = {"nodes": int(graph.scored.size), "parts": 1, "read": read, "shift": shifts, "rare_share": share}
     return {**facts, "unknown": unknown}, top
 
 

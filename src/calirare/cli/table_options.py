@@ -44,6 +44,10 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
     "undirected": (Annotated[bool, typer.Option("--undirected", help="The ends of an edge do not differ.")], False),
     "edge_type": (Annotated[str | None, typer.Option(help="Column of the edges that tells their type.")], None),
     "node_type": (Annotated[str | None, typer.Option(help="Column of the nodes that tells their kind.")], None),
+    "bipartite": (
+        Annotated[bool, typer.Option("--bipartite", help="The ends are of two kinds: customer 5 is not merchant 5.")],
+        False,
+    ),
     "time": (Annotated[str | None, typer.Option(help="Column of the edges or nodes that says when.")], None),
     "drop_unknown_edges": (
         Annotated[bool, typer.Option("--drop-unknown-edges", help="Leave out edges to nodes that are not in NODES.")],
@@ -106,6 +110,7 @@ def choose_tables(
     labels: Path | None,
     id_column: str | None,
     undirected: bool,
+    bipartite: bool,
     **options: Any,
 ) -> Tables:
     """What the command line says of the tables. A single file is the edges, unless `--edges` names those."""
@@ -115,6 +120,7 @@ def choose_tables(
     if not edge_files:
         raise InputError("EDGES must be given: a table of edges, as the second file or with --edges.")
     said = {"id": id_column, "labels": labels, "directed": False if undirected else None, **options}
+    said["bipartite"] = bipartite or None
     return Tables(_one_or_all(node_files), _one_or_all(edge_files), said)
 
 

@@ -52,7 +52,7 @@ class GraphValue:
 
     def finding(self) -> Finding:
         """As one line of the audit."""
-        return Finding("graph", "", self.words, "note" if self.gain > _Z * self.error else "warning")
+        return Finding("graph", "", self.words, "warning" if self.gain < -_Z * self.error else "note")
 
 
 def graph_value(graph: RareGraph, seed: int = 0) -> GraphValue | None:

@@ -9,7 +9,7 @@ import numpy as np
 from calirare.data.edge_table import MISSING, ColumnKind, EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
 
-MOST_CATEGORIES = 10
+MOST_CATEGORIES = 20
 """Categories of an edge column that get a share of their own; the most frequent ones."""
 MOST_TYPES = 8
 """Edge types that are summed up apart, beside all types together; the most frequent ones."""

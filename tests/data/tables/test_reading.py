@@ -117,13 +117,14 @@ def test_types_are_inferred_shown_and_can_be_overridden():
     assert roles == [("nodes", "id", "id"), ("nodes", "is_fraud", "label"), ("edges", "source", "end"),
                      ("edges", "target", "end"), ("edges", "amount", "number")]  # fmt: skip
     types = {row["column"]: row["type"] for row in rows if (row["table"], row["column"], row["type"]) not in roles}
-    assert types == {"age": "numeric", "country": "categorical", "code": "numeric", "flag": "numeric",
+    assert types == {"age": "numeric", "country": "categorical", "code": "categorical", "flag": "numeric",
                      "since": "numeric", "empty": "ignore", "same": "numeric", "nested": "ignore"}  # fmt: skip
     same = graph.x[:, graph.feature_names.index("same")]
     since = graph.x[:, graph.feature_names.index("since")]
     assert (same == 0).all() and np.allclose(np.diff(since), since[1] - since[0])
-    graph = read(columns, types={"code": "categorical", "age": "ignore", "since": "ignore"})
-    assert "code = 1" in graph.feature_names and "age" not in graph.feature_names
+    assert "code = 1" in graph.feature_names  # a code is a name, also where it is a number
+    graph = read(columns, types={"code": "numeric", "age": "ignore", "since": "ignore"})
+    assert "code" in graph.feature_names and "age" not in graph.feature_names
     treatments = {row["column"]: row["treatment"] for row in describe_schema(graph.schema)}
     assert treatments["age"] == "not used: left out by types"
     assert treatments["country"] == "2 categories: NO, SE; missing: none of them, with an indicator"
@@ -393,3 +394,69 @@ def test_weighted_graphs_keep_their_weights_as_tables(tmp_path):
     nodes, edges = write_tables(graph, tmp_path)
     again = read_tables(nodes, edges, label="is_fraud", rare="yes", weight="weight")
     assert again.edge_weight.tolist() == [2.5, 2.5] and again.feature_names == ("feature_0", "feature_1")
+
+
+def test_numbers_that_are_called_ids_are_names():
+    n = 300
+    nodes = {"id": range(n), "bank_id": np.arange(n) % 7, "branchCode": np.arange(n) % 5, "customer_id": np.arange(n) // 1.5,
+             "visits": np.arange(n) % 9, "y": np.arange(n) % 2}  # fmt: skip
+    nodes["customer_id"] = nodes["customer_id"].astype(int)
+    edges = {
+        "source": np.arange(n),
+        "target": np.arange(n)[::-1],
+        "device_id": np.arange(n) % 40,
+        "fee": np.arange(n) % 3,
+    }
+    schema = read_tables(nodes, edges, label="y", rare=1).schema
+    kinds = {column["name"]: column["type"] for column in schema["columns"]}
+    assert kinds == {
+        "bank_id": "categorical",
+        "branchCode": "categorical",
+        "customer_id": "ignore",
+        "visits": "numeric",
+    }
+    assert {c["name"]: c["kind"] for c in schema["edges"]["columns"]} == {"device_id": "category", "fee": "number"}
+
+
+def test_rare_categories_of_edges_are_not_called_unseen(caplog):
+    n = 2_000
+    nodes = {"id": range(10), "x": range(10), "y": [0, 1] * 5}
+    kind = [f"k{k % 150}" if k < 1_750 else f"r{k}" for k in range(n)]
+    edges = {"source": np.arange(n) % 10, "target": np.arange(n) % 9, "kind": kind}
+    graph = read_tables(nodes, edges, label="y", rare=1)
+    assert graph.schema["read"]["rare"] == {"kind": 200} and graph.schema["read"]["unseen"] == {}
+    assert "never seen" not in caplog.text
+    later = read_tables(nodes, edges | {"kind": ["new", *kind[1:]]}, schema=graph.schema)
+    assert later.schema["read"]["rare"] == {"kind": 200} and later.schema["read"]["unseen"] == {"kind": 1}
+
+
+def test_a_file_without_names_keeps_its_first_row(tmp_path, caplog):
+    rows = "".join(f"{k % 9 + 1},{k % 8 + 1},{k % 21 - 10},{1289241911.7 + k}\n" for k in range(40))
+    (tmp_path / "raw.csv").write_text(rows)
+    labels = {"id": range(1, 10), "y": [1, 0, 0] * 3}
+    graph = read_tables(None, tmp_path / "raw.csv", labels=labels, rare=1)
+    assert len(graph.edges) == 40 and "no names" in caplog.text
+    assert [(c.name, c.kind) for c in graph.edges.columns] == [("column_3", "number"), ("column_4", "time")]
+    assert graph.edges.columns[1].values.min() == pytest.approx(1289241911.7)
+
+
+def test_ends_without_usual_names_are_found_by_the_ids_that_they_hold():
+    nodes = {"konto": [f"k{k}" for k in range(30)], "y": [0, 1] * 15}
+    edges = {"datum": ["2024-01-01"] * 60, "soll": [f"k{k % 30}" for k in range(60)], "betrag": range(60),
+             "haben": [f"k{k % 29}" for k in range(60)]}  # fmt: skip
+    schema = read_tables(nodes, edges, label="y", rare=1).schema
+    assert (schema["edges"]["source"], schema["edges"]["target"]) == ("soll", "haben")
+    by_labels = read_tables(None, edges, labels=nodes, label="y", rare=1).schema
+    assert (by_labels["edges"]["source"], by_labels["edges"]["target"]) == ("soll", "haben")
+
+
+def test_labels_of_nobody_are_refused():
+    labels = {"id": ["x1", "x2"], "y": [0, 1]}
+    with pytest.raises(InputError, match=r"none of the 2 ids in column 'id' is there.*--source and --target"):
+        read_tables(None, {"source": ["a", "b"], "target": ["b", "a"]}, labels=labels, rare=1)
+
+
+@pytest.mark.parametrize("rare", [1, "1", "yes", True, "TRUE"])
+def test_truth_is_found_however_it_is_said(rare):
+    nodes = {"id": [1, 2, 3], "y": ["False", "True", None]}
+    assert read_tables(nodes, {"source": [1], "target": [2]}, label="y", rare=rare).y.tolist() == [0, 1, -1]

@@ -7,7 +7,8 @@ fact. Outgoing edges, incoming edges and both are looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,7 @@ def audit_edges(graph: RareGraph) -> Iterator[Finding]:
     """What the columns of the edges say too well, or are called too much like the label."""
     if graph.edges is None or not graph.known.size:
         return
+    yield from _ends(graph.schema or {})
     label = ((graph.schema or {}).get("label") or {}).get("column")
     for column in graph.edges.columns:
         said = _leak(graph, graph.edges, column)
@@ -32,6 +34,22 @@ def audit_edges(graph: RareGraph) -> Iterator[Finding]:
                 f"(--type {column.name}=ignore)."
             )
             yield Finding("leak", column.name, words, "warning")
+
+
+def _ends(schema: Mapping[str, Any]) -> Iterator[Finding]:
+    """Ends that are called as if they were of two kinds, and are read as one."""
+    nodes, edges = schema.get("nodes") or {}, schema.get("edges") or {}
+    if nodes.get("apart") or nodes.get("types") or len(edges.get("tables", ())) != 1:
+        return
+    own, ends = plain_name(schema["id"]), [edges["source"], edges["target"]]
+    others = [end for end in ends if plain_name(end) != own]
+    stem = own.removesuffix("id")
+    if len(others) == 1 and len(stem) > 2 and stem not in plain_name(others[0]):
+        words = (
+            f"the ends of the edges are called {ends[0]!r} and {ends[1]!r} and share their ids, so both are read as nodes of "
+            "one kind. If they are two kinds, say --bipartite."
+        )
+        yield Finding("ends", others[0], words, "warning")
 
 
 def _leak(graph: RareGraph, edges: EdgeTable, column: EdgeColumn) -> str:

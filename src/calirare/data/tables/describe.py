@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from calirare.data.tables.naming import plain_name
+
 
 def describe_schema(schema: Mapping[str, Any]) -> list[dict[str, str]]:
     """One row per column: its table, its name, its type, and what is done with it.
@@ -14,7 +16,7 @@ def describe_schema(schema: Mapping[str, Any]) -> list[dict[str, str]]:
     """
     rows = [*_roles_of_nodes(schema), *(_node_column(column) for column in schema["columns"])]
     edges = schema.get("edges") or {}
-    rows += _roles_of_edges(edges)
+    rows += _roles_of_edges(edges, (schema.get("nodes") or {}).get("apart", {}))
     return rows + [_edge_column(column, edges) for column in edges.get("columns", ())]
 
 
@@ -37,13 +39,16 @@ def _roles_of_nodes(schema: Mapping[str, Any]) -> list[dict[str, str]]:
     return rows
 
 
-def _roles_of_edges(edges: Mapping[str, Any]) -> list[dict[str, str]]:
+def _roles_of_edges(edges: Mapping[str, Any], apart: Mapping[str, str]) -> list[dict[str, str]]:
     rows = []
     ends = ("from", "to") if edges.get("directed", True) else ("one end", "other end")
     tables = edges.get("tables") or [edges]
     for table in tables if edges.get("source") else ():
         where = f"edges {table['name']}" if len(tables) > 1 else "edges"
-        rows += [_row(where, table[key], "end", word) for key, word in zip(("source", "target"), ends, strict=True)]
+        for key, word in zip(("source", "target"), ends, strict=True):
+            kind = apart.get(plain_name(table[key]))
+            words = word if kind is None else f"{word}; nodes of a kind of their own, {kind!r}"
+            rows.append(_row(where, table[key], "end", words))
     if edges.get("type"):
         rows.append(_row("edges", edges["type"], "edge type", _shown(edges.get("types", ()), "types")))
     return rows
@@ -70,7 +75,9 @@ def _edge_column(column: Mapping[str, Any], edges: Mapping[str, Any]) -> dict[st
         return _row("edges", column["name"], kind, f"not used: {column['reason']}")
     if kind == "category":
         treatment = "shares of " + _shown(column["categories"], "categories")
-        treatment += f"; {column['rare']} rarer ones count as none of them" if column.get("rare") else ""
+        rare = column.get("rare", 0)  # of earlier versions: how many
+        count = rare if isinstance(rare, int) else len(rare)
+        treatment += f"; {count} rarer ones count as none of them" if count else ""
     else:
         treatment = "summed up per node" if kind == "number" else "when: first, last and spread per node"
         treatment += _style(column)
@@ -91,4 +98,5 @@ def _style(column: Mapping[str, Any]) -> str:
 
 
 def _shown(names: Any, what: str) -> str:
-    return f"{len(names)} {what}: " + ", ".join(list(names)[:4]) + (", …" if len(names) > 4 else "")
+    counted = what if len(names) != 1 else {"categories": "category"}.get(what, what.removesuffix("s"))
+    return f"{len(names)} {counted}: " + ", ".join(list(names)[:4]) + (", …" if len(names) > 4 else "")

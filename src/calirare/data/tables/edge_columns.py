@@ -4,7 +4,7 @@ In a schema each is `{"name", "kind"}` with
 
     number      "text": how it is written, where it is text
     time        "text", and "unit": the seconds in one of its units, where it came as numbers
-    category    "categories"
+    category    "categories", and "rare": names too rare for one (of earlier versions: how many)
     ignore      "reason"
 """
 
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MAX_EDGE_CATEGORIES = 50
+MAX_EDGE_CATEGORIES = 200
+MAX_RARE_NAMES = 1_000
+"""Most names of rare categories that are kept, to tell them from those never seen."""
 KINDS = ("number", "time", "category", "ignore")
 _KIND_OF_TYPE = {"numeric": "number", "categorical": "category", "time": "time", "ignore": "ignore"}
 
@@ -64,8 +66,8 @@ def _learn(column: pl.Series, wanted: str | None) -> dict[str, Any]:
         names = commonest(column)
         if not names:
             return {"name": name, "kind": "ignore", "reason": "every value is missing"}
-        kept = sorted(names[:MAX_EDGE_CATEGORIES])
-        return {**learned, "categories": kept, "rare": len(names) - len(kept)}
+        rare = names[MAX_EDGE_CATEGORIES : MAX_EDGE_CATEGORIES + MAX_RARE_NAMES]
+        return {**learned, "categories": sorted(names[:MAX_EDGE_CATEGORIES]), "rare": rare}
     if found.style:
         learned["text"] = found.style
     if found.name == "time":
@@ -75,8 +77,8 @@ def _learn(column: pl.Series, wanted: str | None) -> dict[str, Any]:
 
 def apply_edge_columns(
     frame: pl.DataFrame, columns: Sequence[Mapping[str, Any]]
-) -> tuple[tuple[EdgeColumn, ...], dict[str, int]]:
-    """The columns of every edge, and how many values of each category column were never seen.
+) -> tuple[tuple[EdgeColumn, ...], dict[str, dict[str, int]]]:
+    """The columns of every edge, and how many values of each category column are of `"rare"` or `"unseen"` categories.
 
     Raises:
         ColumnError: A column that the model was fitted on is missing.
@@ -88,11 +90,11 @@ def apply_edge_columns(
             f"the edges table must have the columns that the model was fitted on; {len(missing)} are missing: "
             f"{missing[:5]}: {nearest(missing[0], frame.columns)}"
         )
-    unseen: dict[str, int] = {}
-    return tuple(_apply(frame[column["name"]], column, unseen) for column in wanted), unseen
+    counts: dict[str, dict[str, int]] = {"rare": {}, "unseen": {}}
+    return tuple(_apply(frame[column["name"]], column, counts) for column in wanted), counts
 
 
-def _apply(series: pl.Series, column: Mapping[str, Any], unseen: dict[str, int]) -> EdgeColumn:
+def _apply(series: pl.Series, column: Mapping[str, Any], counts: dict[str, dict[str, int]]) -> EdgeColumn:
     name, kind = column["name"], column["kind"]
     if kind == "number":
         return EdgeColumn(name, "number", to_numbers(series, column.get("text"), infinite="missing"))
@@ -101,9 +103,12 @@ def _apply(series: pl.Series, column: Mapping[str, Any], unseen: dict[str, int])
     pl = import_polars()
     text, names = to_categories(series), column["categories"]
     codes = text.replace_strict(names, list(range(len(names))), default=None, return_dtype=pl.Int32)
-    strange = int((codes.is_null() & text.is_not_null()).sum())
-    if strange:
-        unseen[name] = strange
+    others = text.filter(codes.is_null() & text.is_not_null())
+    known = column.get("rare")
+    rare = int(others.is_in(known).sum()) if isinstance(known, list) and known else 0
+    for word, number in (("rare", rare), ("unseen", others.len() - rare)):
+        if number:
+            counts[word][name] = number
     values = np.array(codes.fill_null(MISSING).to_numpy(), dtype=np.int32)
     return EdgeColumn(name, "category", values, tuple(names))
 
@@ -116,7 +121,7 @@ def check_edge_columns(columns: Any) -> bool:
         if column["kind"] == "category":
             names = column["categories"]
             good &= isinstance(names, list) and all(isinstance(name, str) for name in names)
-            good &= len(set(names)) == len(names)
+            good &= len(set(names)) == len(names) and isinstance(column.get("rare", []), list | int)
         elif column["kind"] == "time":
             good &= 0 < float(column.get("unit", 1.0)) < float("inf")
     return bool(good) and len({column["name"] for column in columns}) == len(columns)

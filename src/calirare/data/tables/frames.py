@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
+import re
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +26,9 @@ from calirare.errors import CalirareError, ColumnError, DataError, InputError, M
 if TYPE_CHECKING:
     import polars as pl
 
+logger = logging.getLogger(__name__)
+
+_NUMBER_OR_DATE = re.compile(r"[+-]?\d[\d.,]*([eE][+-]?\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T][\d:.]+Z?)?")
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
@@ -106,9 +111,25 @@ def _read_csv(path: Path) -> pl.DataFrame:
     check_width([""] * (1 + max(first_line.count(sign) for sign in ",;\t|")), str(path))
     separator = max((",", ";", "\t", "|"), key=first_line.count)
     # Everything stays text: ids keep their bytes, and what the other columns mean is judged by all of their values.
-    frame = pl.read_csv(source, separator=separator, infer_schema=False, glob=False)
+    named = not _is_data(first_line.split(separator))
+    frame = pl.read_csv(source, separator=separator, infer_schema=False, glob=False, has_header=named)
+    if not named:
+        frame.columns = [f"column_{place}" for place in range(1, frame.width + 1)]
+        logger.warning("%s begins with numbers and no names; its columns are called column_1, column_2, …", path)
     # A blank line is read as a row of gaps; nobody means a node by it.
     return frame.filter(~pl.all_horizontal(pl.all().is_null()))  # type: ignore[no-any-return]
+
+
+def _is_data(cells: list[str]) -> bool:
+    """Whether a first line is a row of numbers and dates rather than names; 0, 1, 2, … are names that a program gave.
+
+    >>> _is_data(["6", "2", "4", "1289241911.7"]), _is_data(["id", "0", "1"]), _is_data(["0", "1", "2"])
+    (True, False, False)
+    """
+    texts = [cell.strip().strip("\"'") for cell in cells]
+    if len(texts) < 2 or not all(_NUMBER_OR_DATE.fullmatch(text) for text in texts):
+        return False
+    return texts not in ([str(k + first) for k in range(len(texts))] for first in (0, 1))
 
 
 def _read_arrow(path: Path, is_parquet: bool) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from calirare.data.tables.columns import to_categories
 from calirare.data.tables.frames import pick_column, to_frame
+from calirare.data.tables.ids import plain_ids, why_lost
 from calirare.data.tables.kinds import MAX_CATEGORY_LENGTH
 from calirare.data.tables.naming import find_ends, find_id
 from calirare.data.tables.polars_library import import_polars
@@ -25,10 +26,14 @@ MAX_TYPES = 50
 
 @dataclass(frozen=True, eq=False)
 class NodeRows:
-    """Every node of all node tables: its columns, the id column among them, and its kind."""
+    """Every node of all node tables: its columns, the id column among them, and its kind.
+
+    `ids` are the id columns as the tables call them, one per table.
+    """
 
     frame: pl.DataFrame
     id: str
+    ids: tuple[str, ...]
     type: np.ndarray | None = None
     type_names: tuple[str, ...] = ()
 
@@ -78,11 +83,12 @@ def _stem(table: Any) -> str:
 
 
 def gather_nodes(nodes: Any, id: str | None, node_type: str | None) -> NodeRows:
-    """All nodes; the ids of several tables must differ, as edges name nodes by them alone."""
+    """All nodes, each table a kind of its own where there are several."""
     tables = [(name, to_frame(table, "nodes")) for name, table in named_tables(nodes, "nodes")]
     if len(tables) == 1:
         frame = tables[0][1]
-        found = NodeRows(frame, find_id(frame, id))
+        own = find_id(frame, id)
+        found = NodeRows(frame, own, (own,))
         return found if node_type is None else _typed_nodes(found, node_type)
     if node_type is not None:
         raise InputError("node_type must be left out where each nodes table is a kind of its own.")
@@ -91,13 +97,13 @@ def gather_nodes(nodes: Any, id: str | None, node_type: str | None) -> NodeRows:
     frames = [frame.rename({column: ids[0]}) for column, (_, frame) in zip(ids, tables, strict=True)]
     frames = _same_types(frames)
     codes = np.repeat(np.arange(len(tables)), [frame.height for frame in frames])
-    return NodeRows(pl.concat(frames, how="diagonal"), ids[0], codes, tuple(name for name, _ in tables))
+    return NodeRows(pl.concat(frames, how="diagonal"), ids[0], tuple(ids), codes, tuple(name for name, _ in tables))
 
 
 def _typed_nodes(rows: NodeRows, column: str) -> NodeRows:
     pick_column(rows.frame, column, "node_type", "nodes")
     codes, names = type_codes(rows.frame[column], "node_type")
-    return NodeRows(rows.frame.drop(column), rows.id, codes, names)
+    return NodeRows(rows.frame.drop(column), rows.id, rows.ids, codes, names)
 
 
 def nodes_of_edges(edges: EdgeRows, id: str) -> NodeRows:
@@ -109,14 +115,24 @@ def nodes_of_edges(edges: EdgeRows, id: str) -> NodeRows:
     # Row by row, source before target.
     both = pl.DataFrame({"source": ends[0], "target": ends[1]}).select(pl.concat_list("source", "target").explode())
     ids = both.to_series().drop_nulls().unique(maintain_order=True).alias(id)
-    return NodeRows(pl.DataFrame([ids]), id)
+    return NodeRows(pl.DataFrame([ids]), id, (id,))
 
 
-def with_labels(rows: NodeRows, labels: Any, id: str | None, label: str | None) -> tuple[NodeRows, str]:
-    """The nodes with the label column of another table; nodes that only that table names are added."""
+def id_of_labels(table: pl.DataFrame, id: str | None) -> str:
+    """The id column of a table of labels."""
+    return find_id(table, id if id in table.columns else None, "labels")
+
+
+def with_labels(
+    rows: NodeRows, table: pl.DataFrame, id: str | None, label: str | None, edges: EdgeRows
+) -> tuple[NodeRows, str]:
+    """The nodes with the label column of another table; nodes that only that table names are added.
+
+    Raises:
+        InputError: The labels are of no node that is known.
+    """
     pl = import_polars()
-    table = to_frame(labels, "labels")
-    own_id = find_id(table, id if id in table.columns else None, "labels")
+    own_id = id_of_labels(table, id)
     others = [name for name in table.columns if name != own_id]
     if not others:
         raise InputError(f"labels must have two columns, the id and the label; got {table.columns}.")
@@ -124,22 +140,42 @@ def with_labels(rows: NodeRows, labels: Any, id: str | None, label: str | None) 
     if rows.id == column or column in rows.frame.columns:
         raise InputError(f"label must stand in one table; {column!r} is a column of the nodes and of the labels table.")
     right = table.select(pl.col(own_id).alias(rows.id), pl.col(column))
+    if rows.frame[rows.id].dtype == pl.String:  # 12.0, 12 and "12" are one id
+        right = right.with_columns(plain_ids(right[rows.id]).cast(pl.String))
     left, right = _same_types([rows.frame, right])
     joined = left.join(right, on=rows.id, how="left", maintain_order="left")
     extra = right.join(left, on=rows.id, how="anti", maintain_order="left")
+    if left.height and extra.height == right.height:
+        ends = [table[end] for table in edges.tables for end in ("source", "target")]
+        raise InputError(
+            f"labels must name nodes of the other tables; none of the {right.height:,} ids in column {own_id!r} is there, "
+            f"first: {right[rows.id].head(3).to_list()}. {why_lost(left[rows.id], right[rows.id])} Ids are read from column "
+            f"{rows.id!r} of the nodes and columns {ends} of the edges; name others with --id, --source and --target."
+        )
     if joined.height > left.height or right[rows.id].is_duplicated().any():
         raise InputError(f"column {own_id!r} of the labels table must name every node once; some ids repeat.")
-    if extra.height and rows.type is None:
-        joined = pl.concat([joined, extra], how="diagonal")
-    return NodeRows(joined, rows.id, rows.type, rows.type_names), column
+    if not extra.height:
+        return replace(rows, frame=joined), column
+    joined = pl.concat([joined, extra], how="diagonal")
+    if rows.type is None:
+        return replace(rows, frame=joined), column
+    labelled = rows.type[joined[column].head(left.height).is_not_null().to_numpy()]
+    usual = int(np.bincount(labelled).argmax())  # what carries labels is of one kind, with few exceptions
+    return replace(rows, frame=joined, type=np.append(rows.type, np.full(extra.height, usual))), column
 
 
 def gather_edges(
-    edges: Any, source: str | None, target: str | None, edge_type: str | None, at_fit: Sequence[Mapping[str, str]] = ()
+    edges: Any,
+    source: str | None,
+    target: str | None,
+    edge_type: str | None,
+    at_fit: Sequence[Mapping[str, str]] = (),
+    ids: pl.Series | None = None,
 ) -> EdgeRows:
     """All edges, each table a type of its own where there are several.
 
-    `at_fit` names tables and ends as they were at fit; tables are matched to it by name, else by place.
+    `at_fit` names tables and ends as they were at fit; tables are matched to it by name, else by place. `ids` are those of
+    the nodes that are known, by which ends are found that have no usual names.
     """
     pl = import_polars()
     tables = [(name, to_frame(table, "edges")) for name, table in named_tables(edges, "edges")]
@@ -154,7 +190,7 @@ def gather_edges(
             given if given is not None and (len(tables) == 1 or given in frame.columns) else own.get(key)
             for key, given in (("source", source), ("target", target))
         ]
-        one, other = find_ends(frame, *wanted)
+        one, other = find_ends(frame, *wanted, ids)
         said.append({"name": name, "source": one, "target": other})
         ends.append(pl.DataFrame({"source": frame[one], "target": frame[other]}))
         parts.append(frame.drop(one, other))

@@ -58,7 +58,7 @@ def find_places(
         InputError: An edge names a node that is not there.
     """
     pl = import_polars()
-    key, ends = _common_type(ids, [source, target])
+    key, *ends = same_type(ids, [source, target])
     places = pl.DataFrame({"id": key, "place": np.arange(ids.len())})
     found = [
         pl.DataFrame({"id": end}).join(places, on="id", how="left", maintain_order="left")["place"] for end in ends
@@ -69,7 +69,7 @@ def find_places(
         names = lost.unique(maintain_order=True)
         raise InputError(
             f"edges must join nodes of the nodes table; {rows} of {source.len()} rows name {names.len()} nodes that are "
-            f"not in column {ids.name!r}, first: {_shown(names)}. {_why_lost(key, names)}"
+            f"not in column {ids.name!r}, first: {_shown(names)}. {why_lost(key, names) or _way_out(names)}"
         )
     start, end = (np.asarray(place.fill_null(-1).to_numpy(), dtype=np.int64) for place in found)
     return start, end
@@ -80,40 +80,45 @@ def _shown(names: pl.Series) -> list[Any]:
     return [name[:60] + "…" if isinstance(name, str) and len(name) > 60 else name for name in names.head(5).to_list()]
 
 
-def _why_lost(ids: pl.Series, lost: pl.Series) -> str:
-    """The likely cause, and the way out."""
+def _way_out(lost: pl.Series) -> str:
+    empty = "" if lost.drop_nulls().len() else "These ends are empty. "
+    return f"{empty}Add these nodes, drop these rows, or leave them out with drop_unknown_edges (--drop-unknown-edges)."
+
+
+def why_lost(ids: pl.Series, lost: pl.Series) -> str:
+    """The likely cause, where most of the lost ids would be found if they were written as the others; else empty."""
     pl = import_polars()
     wanted, known = lost.cast(pl.String).drop_nulls().head(10_000), ids.cast(pl.String)
-    way_out = "Add these nodes, drop these rows, or leave them out with drop_unknown_edges (--drop-unknown-edges)."
     if not wanted.len():
-        return f"These ends are empty. {way_out}"
+        return ""
     clean: dict[str, Callable[[Any], Any]] = {
-        "leading zeros were lost in one of the tables; keep ids as text": lambda text: text.str.strip_chars_start("0"),
         "one table writes its ids as decimals (7.0 for 7)": lambda text: text.str.replace(r"\.0+$", ""),
+        "leading zeros were lost in one of the tables; keep ids as text": lambda text: text.str.replace(
+            r"\.0+$", ""
+        ).str.strip_chars_start("0"),
         "one table has spaces around its ids": lambda text: text.str.strip_chars(),
         "the tables differ in upper and lower case": lambda text: text.str.to_lowercase(),
     }
     for cause, same in clean.items():
         if 2 * same(wanted).is_in(same(known).to_list()).sum() > wanted.len():
             return f"It seems that {cause}."
-    return way_out
+    return ""
 
 
-def _common_type(ids: pl.Series, ends: list[pl.Series]) -> tuple[pl.Series, list[pl.Series]]:
+def same_type(ids: pl.Series, ends: list[pl.Series]) -> list[pl.Series]:
     """All columns in one type: as they are if equal, whole numbers if all are, else text."""
     pl = import_polars()
     ends = [end.alias("end") for end in ends]
     if all(end.dtype == ids.dtype for end in ends) and not ids.dtype.is_float():
-        return ids, ends
+        return [ids, *ends]
     whole = [as_whole(column) for column in (ids, *ends)]
     numbers = [column for column in whole if column is not None]
     if len(numbers) == len(whole):
-        return numbers[0], numbers[1:]
-    text = [
+        return numbers
+    return [
         (column if number is None else number).cast(pl.String)
         for column, number in zip((ids, *ends), whole, strict=True)
     ]
-    return text[0], text[1:]
 
 
 def as_whole(column: pl.Series) -> pl.Series | None:

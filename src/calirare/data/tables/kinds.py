@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from calirare.data.tables.columns import is_number_like
 from calirare.data.tables.polars_library import import_polars
 from calirare.data.tables.text import understand
@@ -27,6 +25,9 @@ _FEWEST_NUMBERED = 50
 _FEWEST_NAMED_ID = 20
 _ID_NAME = re.compile(r"(^|_|\b)(id|ids|uuid|guid|key|iban|ssn|ref|reference|index|nr|number)$", re.IGNORECASE)
 _CAMEL_ID = re.compile(r"[a-z](Id|ID|Nr|Ref|Key)$")
+_NAMED = re.compile(r"(^|[_\s])(id|uuid|guid|code|mcc)$|[a-z](Id|ID|Code)$|^(id|mcc)$", re.IGNORECASE)
+"""Whole numbers under such a name are names, also where they repeat."""
+_UNNAMED = re.compile(r"^column_\d+$")
 _TIME_NAME = re.compile(r"^(time|timestamp|datetime|date|ts|t|step|tick|epoch|day|when)$", re.IGNORECASE)
 _MOMENT_NAME = re.compile(r"(time|timestamp|datetime|date|_ts|epoch|_at|At)$", re.IGNORECASE)
 _SECONDS = (631_152_000, 4_102_444_800)  # 1990 to 2100
@@ -64,7 +65,7 @@ def kind_of(column: pl.Series, most_categories: int = MAX_CATEGORIES) -> Kind:
     if not is_number_like(column.dtype):
         return Kind("ignore", f"holds {column.dtype}")
     if column.dtype.is_numeric():
-        return _kind_of_numbers(column, column, {})
+        return _kind_of_numbers(column, column, {}, most_categories)
     time = column.dtype.is_temporal() and column.dtype not in (pl.Duration, pl.Time)
     return Kind("time" if time else "number")
 
@@ -75,7 +76,7 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
     if found.kind == "number":
         plain = column.str.strip_chars().cast(pl.Int64, strict=False)
         whole = plain if plain.null_count() == column.null_count() else None
-        return _kind_of_numbers(column, whole, found.style)
+        return _kind_of_numbers(column, whole, found.style, most_categories)
     if found.kind in ("time", "truth"):
         return Kind("time" if found.kind == "time" else "number", style=found.style)
     words = column.str.strip_chars().drop_nulls()
@@ -91,14 +92,31 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
     return Kind("category")
 
 
-def _kind_of_numbers(column: pl.Series, whole: pl.Series | None, style: dict[str, Any]) -> Kind:
+def _kind_of_numbers(column: pl.Series, whole: pl.Series | None, style: dict[str, Any], most_categories: int) -> Kind:
     """Numbers, unless they name things or tell the time."""
     values = None if whole is None or not whole.dtype.is_integer() else whole.drop_nulls()
-    unit = None if values is None or not values.len() else _seconds_per_unit(float(np.median(values.to_numpy())))
+    unit = _unit_of_time(column)
     if _TIME_NAME.search(column.name) or (_MOMENT_NAME.search(column.name) and unit is not None):
         return Kind("time", style=style, unit=1.0 if unit is None else unit)
-    reason = "" if values is None else _names_things(column.name, values)
+    if _UNNAMED.search(column.name) and unit is not None:
+        return Kind("time", style=style, unit=unit)
+    if values is None or not values.len():
+        return Kind("number", style=style)
+    reason = _names_things(column.name, values)
+    if not reason and _NAMED.search(column.name):
+        distinct = values.n_unique()
+        if distinct > most_categories and 2 * distinct > values.len():
+            return Kind("ignore", f"{distinct} different whole numbers: an identifier")
+        return Kind("category")
     return Kind("ignore", reason) if reason else Kind("number", style=style)
+
+
+def _unit_of_time(column: pl.Series) -> float | None:
+    """The unit in which a typical value of plain numbers is a moment of our days, None where there is none."""
+    pl = import_polars()
+    text = column.str.strip_chars() if column.dtype == pl.String else column
+    values = text.cast(pl.Float64, strict=False).drop_nulls().drop_nans()
+    return _seconds_per_unit(float(values.median())) if values.len() else None  # type: ignore[arg-type]
 
 
 def _seconds_per_unit(middle: float) -> float | None:

@@ -143,8 +143,9 @@ def _match(rare: Any, values: list[str]) -> str | None:
         return None
     if word in values:
         return str(word)
-    if {value.lower() for value in values} <= {"true", "false"} and str(word).lower() in values:
-        return str(word).lower()
+    if {value.lower() for value in values} <= {"true", "false"}:
+        truth = {"1": "true", "0": "false", "yes": "true", "no": "false"}.get(str(word).lower(), str(word).lower())
+        return next((value for value in values if value.lower() == truth), None)
     # "1.0" on a command line and 1 in the table
     try:
         number = to_categories(pl.Series("rare", [float(str(word))]))[0]

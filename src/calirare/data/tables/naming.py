@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.frames import pick_column
+from calirare.data.tables.ids import plain_ids
+from calirare.data.tables.polars_library import import_polars
 from calirare.errors import ColumnError, InputError
 
 if TYPE_CHECKING:
@@ -21,8 +23,12 @@ _END_NAMES = (
     ("orig", "dest"), ("origin", "destination"), ("orig", "bene"), ("originator", "beneficiary"),
     ("nameorig", "namedest"), ("rater", "rated"), ("rater", "ratee"), ("caller", "callee"), ("buyer", "seller"),
     ("follower", "followed"), ("follower", "followee"), ("debtor", "creditor"), ("giver", "taker"), ("left", "right"),
-    ("start", "end"), ("node1", "node2"), ("id1", "id2"), ("u", "v"), ("a", "b"),
+    ("user", "merchant"), ("customer", "merchant"), ("client", "merchant"), ("account", "merchant"), ("card", "merchant"),
+    ("customer", "terminal"), ("user", "device"), ("account", "device"), ("user", "item"), ("user", "product"),
+    ("reviewer", "product"), ("customer", "shop"), ("start", "end"), ("node1", "node2"), ("id1", "id2"), ("u", "v"), ("a", "b"),
 )  # fmt: skip
+_MOST_KNOWN = 0.5
+"""Share of a column's different values that must be ids of nodes for it to be an end."""
 _AFFIXES = ("", "id", "nodeid", "node", "account", "accountid", "user", "userid", "customer", "acct", "acctid")
 
 
@@ -57,11 +63,40 @@ def find_id(frame: pl.DataFrame, wanted: str | None, what: str = "nodes") -> str
     return guess_id(frame.columns) if wanted is None else pick_column(frame, wanted, "id", what)
 
 
-def find_ends(frame: pl.DataFrame, source: str | None, target: str | None) -> tuple[str, str]:
-    """The columns of both ends: as named, else by usual names, else the first two."""
+def ends_by_ids(frame: pl.DataFrame, ids: pl.Series) -> tuple[str, str] | None:
+    """The two columns that hold ids of nodes, in the order of the table; None where there are no two.
+
+    Where more than two do (small ids look like many a number), those with the most different values.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"when": [7, 8], "Konto": ["a", "b"], "Gegenkonto": ["b", "c"]})
+    >>> ends_by_ids(frame, pl.Series(["a", "b", "c"]))
+    ('Konto', 'Gegenkonto')
+    """
+    pl = import_polars()
+    known = plain_ids(ids).cast(pl.String).implode()
+    found = {}
+    for name in frame.columns:
+        values = frame[name].drop_nulls()
+        if values.dtype.is_nested() or values.dtype == pl.Boolean:
+            continue
+        some = plain_ids(values.unique()).cast(pl.String)
+        if some.len() and some.is_in(known).mean() >= _MOST_KNOWN:  # type: ignore[operator]
+            found[name] = some.len()
+    best = sorted(found, key=lambda name: -found[name])[:2]
+    return None if len(best) < 2 else (min(best, key=frame.columns.index), max(best, key=frame.columns.index))
+
+
+def find_ends(
+    frame: pl.DataFrame, source: str | None, target: str | None, ids: pl.Series | None = None
+) -> tuple[str, str]:
+    """The columns of both ends: as named, else by usual names, else by the ids that they hold, else the first two."""
     if frame.width < 2:
         raise InputError(f"edges must have two columns with the ids of both ends; got {frame.columns}.")
-    guess = guess_ends(frame.columns) or (frame.columns[0], frame.columns[1])
+    guess = guess_ends(frame.columns)
+    if guess is None and (source is None or target is None) and ids is not None:
+        guess = ends_by_ids(frame, ids)
+    guess = guess or (frame.columns[0], frame.columns[1])
     ends = [
         guess[place] if name is None else pick_column(frame, name, argument, "edges")
         for place, (name, argument) in enumerate(((source, "source"), (target, "target")))

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calirare.data.graph import RareGraph
+from calirare.data.tables.apart import keep_apart
 from calirare.data.tables.columns import to_seconds
 from calirare.data.tables.edge_columns import apply_edge_columns, check_types, learn_edge_columns
 from calirare.data.tables.edges import EdgeList, read_edges
-from calirare.data.tables.frames import pick_column
+from calirare.data.tables.frames import pick_column, to_frame
 from calirare.data.tables.gathering import (
     EdgeRows,
     NodeRows,
     codes_as_at_fit,
     gather_edges,
     gather_nodes,
-    nodes_of_edges,
+    id_of_labels,
     with_labels,
 )
 from calirare.data.tables.ids import check_ids, id_array
@@ -56,6 +57,7 @@ def read_tables(
     time: str | None = None,
     drop_unknown_edges: bool = False,
     labels: Any = None,
+    bipartite: bool | None = None,
 ) -> RareGraph:
     """A graph from tables of nodes and edges.
 
@@ -85,6 +87,8 @@ def read_tables(
         time: Column of the edges or of the nodes that says when.
         drop_unknown_edges: Leave out edges to nodes that are not in the nodes table, instead of refusing them.
         labels: A table of ids and labels, where they are not in the nodes table.
+        bipartite: Whether the ends of an edge are of two kinds, so that customer 5 is not merchant 5; default: where that
+            is plain to see (`calirare.data.tables.apart`), or as at fit.
 
     Raises:
         DataError: A file is missing, empty, truncated or not in its format.
@@ -102,7 +106,7 @@ def read_tables(
     """
     pl = import_polars()
     names = {"id": id, "source": source, "target": target, "weight": weight, "label": label, "time": time}
-    asked = _Asked(names, rare, dict(types or {}), directed, edge_type, node_type, drop_unknown_edges)
+    asked = _Asked(names, rare, dict(types or {}), directed, edge_type, node_type, drop_unknown_edges, bipartite)
     check_types(asked.types, TYPES)
     try:
         return _read(nodes, edges, labels, asked, schema)
@@ -125,6 +129,7 @@ class _Asked:
     edge_type: str | None
     node_type: str | None
     drop_unknown: bool
+    bipartite: bool | None
 
     def as_at_fit(self, schema: Mapping[str, Any]) -> _Asked:
         """With what the schema says where nothing was said."""
@@ -155,11 +160,9 @@ def _read(nodes: Any, edges: Any, labels: Any, asked: _Asked, schema: Mapping[st
     elif not label_given and labels is None:
         raise InputError("label must name the column of the nodes table that tells the rare nodes; got None.")
     names = asked.names
-    at_fit = {} if schema is None else schema["edges"]
-    rows = gather_edges(edges, names["source"], names["target"], asked.edge_type, at_fit.get("tables", ()))
-    found = _gather_nodes(nodes, rows, labels, asked, schema)
+    found, rows, apart = _gather(nodes, edges, labels, asked, schema)
     if labels is not None:
-        found, names["label"] = with_labels(found, labels, names["id"], names["label"])
+        found, names["label"] = with_labels(found, to_frame(labels, "labels"), names["id"], names["label"], rows)
     frame = found.frame
     names = {
         **names,
@@ -175,17 +178,33 @@ def _read(nodes: Any, edges: Any, labels: Any, asked: _Asked, schema: Mapping[st
     known = _read_labels(frame, names["label"], asked.rare, schema)
     if schema is None:
         plan = _learn(found, rows, names, known, replace(asked, names=names), from_edges=nodes is None)
+        plan["nodes"]["apart"] = apart
     else:
         plan = {**schema, "read": {}}
     return _build(found, rows, known, plan, asked)
 
 
-def _gather_nodes(nodes: Any, rows: EdgeRows, labels: Any, asked: _Asked, schema: Mapping[str, Any] | None) -> NodeRows:
-    if nodes is not None:
-        return gather_nodes(nodes, asked.names["id"], asked.node_type)
-    if labels is None and schema is None:
+def _gather(
+    nodes: Any, edges: Any, labels: Any, asked: _Asked, schema: Mapping[str, Any] | None
+) -> tuple[NodeRows, EdgeRows, dict[str, str]]:
+    """All nodes and all edges, and which ends name a kind of their own."""
+    if nodes is None and labels is None and schema is None:
         raise InputError("nodes may be None only with labels, a table of ids and labels; got None for both.")
-    return nodes_of_edges(rows, asked.names["id"] or "id")
+    names, at_fit = asked.names, {} if schema is None else schema["edges"]
+    found, ids = None, None
+    if nodes is not None:
+        found = gather_nodes(nodes, names["id"], asked.node_type)
+        ids = found.frame[found.id]
+        if ids.dtype.is_nested():
+            check_ids(ids)  # which refuses them
+    elif labels is not None:
+        table = to_frame(labels, "labels")
+        ids = table[id_of_labels(table, names["id"])]
+    rows = gather_edges(edges, names["source"], names["target"], asked.edge_type, at_fit.get("tables", ()), ids)
+    apart = None if schema is None else schema.get("nodes", {}).get("apart", {})
+    if asked.node_type is not None and not asked.bipartite:
+        apart = {}
+    return keep_apart(found, rows, names["id"] or "id", asked.bipartite, apart)
 
 
 def _check_names(asked: _Asked, nodes: pl.DataFrame, edges: pl.DataFrame) -> None:
@@ -256,8 +275,9 @@ def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any]
     x, counts = apply_columns(found.frame, plan)
     if not x.shape[1] and not rows.source.len():
         raise InputError("nodes must have at least one attribute column that can be used where there are no edges.")
-    edge_list, unseen = _build_edges(found.frame[found.id], rows, plan, asked)
-    counts["unseen"] |= unseen
+    edge_list, of_edges = _build_edges(found.frame[found.id], rows, plan, asked)
+    for word, columns in of_edges.items():
+        counts[word] |= columns
     warn_of_unseen(counts)
     if "read" not in plan:  # just learned
         seen = profile_tables(x, plan, edge_list.table)
@@ -283,15 +303,15 @@ def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any]
 
 def _build_edges(
     ids: pl.Series, rows: EdgeRows, plan: Mapping[str, Any], asked: _Asked
-) -> tuple[EdgeList, dict[str, int]]:
+) -> tuple[EdgeList, dict[str, dict[str, int]]]:
     edges = plan["edges"]
     codes, names = codes_as_at_fit(rows.type, rows.type_names, edges.get("types", ()))
     rows = replace(rows, type=codes, type_names=names)
-    columns, unseen = apply_edge_columns(rows.frame, edges.get("columns", ()))
+    columns, counts = apply_edge_columns(rows.frame, edges.get("columns", ()))
     weight = asked.names["weight"]
     directed = edges.get("directed", True) if asked.directed is None else asked.directed
     found = read_edges(ids, rows, columns, weight, directed=directed, drop_unknown=asked.drop_unknown)
-    return found, unseen
+    return found, counts
 
 
 def _node_time(frame: pl.DataFrame, nodes: Mapping[str, Any]) -> np.ndarray | None:

@@ -5,8 +5,9 @@ A schema is a dict that JSON can hold:
     format    1
     id        name of the id column
     label     {"column", "rare", "values"}: the label column, the rare value, every value seen; or None
-    nodes     {"type", "types", "labelled", "time", "from_edges"}: the column of kinds of node, their names, those that
-              carry labels, the column that says when, and whether the nodes come from the edges alone
+    nodes     {"type", "types", "labelled", "time", "from_edges", "apart"}: the column of kinds of node, their names, those
+              that carry labels, the column that says when, whether the nodes come from the edges alone, and which ends
+              name a kind of their own (`calirare.data.tables.apart`)
     edges     {"source", "target", "weight", "directed", "type", "types", "time", "tables", "columns"}: column names,
               names of the types, {"name", "source", "target"} of each table, and what every other column is
               (`calirare.data.tables.edge_columns`)
@@ -31,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calirare.data.tables.columns import commonest, to_categories, to_numbers
-from calirare.data.tables.edge_columns import check_edge_columns
+from calirare.data.tables.edge_columns import MAX_RARE_NAMES, check_edge_columns
 from calirare.data.tables.kinds import LEFT_OUT, MAX_CATEGORIES, Kind, kind_of
 from calirare.data.tables.profile import check_profile
 from calirare.errors import InputError
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 TYPES = ("numeric", "categorical", "ignore")
-MAX_RARE_NAMES = 1000
-"""Most names of rare categories that are kept, to tell them from those never seen."""
 SPARSE_WIDTH = 200
 """From this many features on they are kept sparse: most of them are then columns of a few ones."""
 
@@ -145,7 +144,7 @@ def check_schema(schema: Any) -> None:
                 good &= all(isinstance(category, str) for category in column["categories"])
             if column["type"] != "ignore":
                 good &= isinstance(column["indicator"], bool)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"schema is incomplete: {error}.") from error
@@ -166,4 +165,5 @@ def _good_edges(edges: Mapping[str, Any]) -> bool:
 def _good_nodes(nodes: Mapping[str, Any]) -> bool:
     good = all(nodes.get(key) is None or isinstance(nodes[key], str) for key in ("type", "time"))
     good &= all(isinstance(name, str) for key in ("types", "labelled") for name in nodes.get(key, ()))
+    good &= all(isinstance(text, str) for pair in nodes.get("apart", {}).items() for text in pair)
     return good and isinstance(nodes.get("from_edges", False), bool)

@@ -1,0 +1,191 @@
+"""Two kinds of node at the two ends of an edge: customers and merchants, whose ids may be the same.
+
+An end is *apart* if its column names a kind of its own. Ids of that kind get the kind's name in front, `merchant 5`, in the
+nodes and in the edges, so that customer 5 and merchant 5 stay two nodes. Which ends are apart is decided once, by
+
+* the user (`bipartite`);
+* a nodes table that has all ids of one end and none of the other's: those are nodes that only the edges name;
+* nodes tables of several kinds that share ids, where ends and id columns have the same names;
+* edges without a nodes table, of which no id stands at both ends;
+
+and kept in the schema as `{"merchantid": "merchant"}`: the column's plain name, and the kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calirare.data.tables.gathering import EdgeRows, NodeRows, nodes_of_edges
+from calirare.data.tables.ids import plain_ids, same_type, why_lost
+from calirare.data.tables.naming import plain_name
+from calirare.data.tables.polars_library import import_polars
+from calirare.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_FEWEST = 5
+"""Distinct ids that both ends must have before they are called two kinds unasked."""
+_FIRST = 1_000
+Apart = dict[str, str]
+
+
+def keep_apart(
+    found: NodeRows | None, rows: EdgeRows, id: str, bipartite: bool | None, at_fit: Mapping[str, str] | None
+) -> tuple[NodeRows, EdgeRows, Apart]:
+    """Nodes and edges with the ids of every kind apart, and which ends are.
+
+    Args:
+        found: The nodes; None: those that the edges name.
+        rows: The edges.
+        id: Name of the id column, where the nodes come from the edges.
+        bipartite: True: the ends are of two kinds; None: where that is plain to see.
+        at_fit: Which ends were apart at fit; None: nothing was fitted yet.
+    """
+    apart = dict(at_fit) if at_fit is not None else {} if bipartite is False else _decide(found, rows, bipartite)
+    if not apart:
+        return found or nodes_of_edges(rows, id), rows, {}
+    ends = {end: _prefixed(rows, end, apart) for end in ("source", "target")}
+    rows = replace(rows, **{end: text for end, (text, _) in ends.items()})
+    if found is not None and len(found.ids) > 1:
+        return _several(found, apart), rows, apart
+    return _with_ends(found, rows, id, {end: kinds for end, (_, kinds) in ends.items()}, apart), rows, apart
+
+
+def kind_name(column: str) -> str:
+    """The kind that a column of ids names.
+
+    >>> kind_name("merchant_id"), kind_name("userId"), kind_name("id")
+    ('merchant', 'user', 'id')
+    """
+    return re.sub(r"(?i)[\s_]*(?<=.)ids?$", "", column) or column
+
+
+def _decide(found: NodeRows | None, rows: EdgeRows, bipartite: bool | None) -> Apart:
+    if found is not None and len(found.ids) > 1:
+        return _by_tables(found, rows)
+    if bipartite:
+        own = "" if found is None else plain_name(found.id)
+        apart = {}
+        for table in rows.tables:
+            other = table["source"] if plain_name(table["target"]) == own else table["target"]
+            apart[plain_name(other)] = kind_name(other)
+        return apart
+    if found is None:
+        apart = [_never_both(rows)]
+    else:
+        apart = [_not_in_the_table(found, rows, chosen, table) for chosen, table in _tables(rows)]
+    return {plain_name(column): kind_name(column) for column in apart if column is not None}
+
+
+def _tables(rows: EdgeRows) -> Iterator[tuple[np.ndarray, Mapping[str, str]]]:
+    """The rows of each table of edges, and what its ends are called."""
+    for place, table in enumerate(rows.tables):
+        several = len(rows.tables) > 1 and rows.type is not None
+        yield rows.type == place if several else np.ones(rows.source.len(), dtype=bool), table
+
+
+def _never_both(rows: EdgeRows) -> str | None:
+    """The target's column where no id stands at both ends of the edges."""
+    if len(rows.tables) > 1:
+        return None
+    source, target = (end.drop_nulls().unique() for end in same_type(rows.source, [rows.target]))
+    few = min(source.len(), target.len()) < _FEWEST
+    return None if few or source.is_in(target.implode()).any() else rows.tables[0]["target"]
+
+
+def _not_in_the_table(found: NodeRows, rows: EdgeRows, chosen: np.ndarray, table: Mapping[str, str]) -> str | None:
+    """The column of an end of which no id is in the nodes table, where all ids of the other are."""
+    pl = import_polars()
+    mine = pl.Series(chosen)
+    ids, source, target = same_type(found.frame[found.id], [rows.source.filter(mine), rows.target.filter(mine)])
+    known = ids.implode()
+    if all(end.head(_FIRST).is_in(known).any() for end in (source, target)):
+        return None  # the usual case, without a look at every edge
+    shares = {}
+    for end, values in (("source", source), ("target", target)):
+        distinct = values.drop_nulls().unique()
+        few = distinct.len() < _FEWEST
+        shares[end] = np.nan if few else float(distinct.is_in(known).mean())  # type: ignore[arg-type]
+    for own, other, values in (("source", "target", target), ("target", "source", source)):
+        if shares[own] == 1 and shares[other] == 0 and not why_lost(ids, values.unique()):
+            return table[other]
+    return None
+
+
+def _by_tables(found: NodeRows, rows: EdgeRows) -> Apart:
+    """Kinds whose ids other kinds have too, by the names of their id columns."""
+    ids = found.frame[found.id]
+    if not ids.is_duplicated().any():
+        return {}
+    names = [plain_name(name) for name in found.ids]
+    ends = {plain_name(table[end]) for table in rows.tables for end in ("source", "target")}
+    if len(set(names)) < len(names) or not ends <= set(names):
+        raise InputError(
+            "nodes of several tables must have different ids, or the ends of the edges the names of their id columns, "
+            f"so that it is known which kind an end is of; id columns: {list(found.ids)}, ends: {sorted(ends)}."
+        )
+    return {name: found.type_names[place] for place, name in enumerate(names) if place}
+
+
+def _text(ids: pl.Series) -> pl.Series:
+    return plain_ids(ids).cast(import_polars().String)
+
+
+def _prefixed(rows: EdgeRows, end: str, apart: Mapping[str, str]) -> tuple[pl.Series, np.ndarray]:
+    """The ids of one end as text, with the name of their kind where they are apart; and where that is."""
+    pl = import_polars()
+    series = rows.source if end == "source" else rows.target
+    text, kinds = _text(series), np.full(series.len(), "", dtype=object)
+    for chosen, table in _tables(rows):
+        kind = apart.get(plain_name(table[end]))
+        if kind is not None:
+            kinds[chosen] = kind
+            text = pl.select(pl.lit(f"{kind} ") + text).to_series().zip_with(pl.Series(chosen), text)
+    return text.alias(end), kinds
+
+
+def _several(found: NodeRows, apart: Mapping[str, str]) -> NodeRows:
+    """Tables of several kinds, with the name of the kind in front of the ids that are apart."""
+    pl = import_polars()
+    assert found.type is not None
+    text = _text(found.frame[found.id])
+    for place, name in enumerate(found.ids):
+        kind = apart.get(plain_name(name))
+        if kind is not None:
+            text = pl.select(pl.lit(f"{kind} ") + text).to_series().zip_with(pl.Series(found.type == place), text)
+    return replace(found, frame=found.frame.with_columns(text.alias(found.id)))
+
+
+def _with_ends(
+    found: NodeRows | None, rows: EdgeRows, id: str, kinds: Mapping[str, np.ndarray], apart: Mapping[str, str]
+) -> NodeRows:
+    """The nodes, with those that only the edges name behind them, each of its kind."""
+    pl = import_polars()
+    own = kind_name(rows.tables[0]["source"] if found is None else found.id)
+    if found is not None and found.type is not None:
+        raise InputError("node_type and bipartite must not be given together: both tell kinds of node.")
+    names = [own, *dict.fromkeys(kind for kind in apart.values())]
+    if names[0] in names[1:]:
+        names[0] = f"other than {names[0]}"
+    ends = pl.concat(
+        [
+            pl.DataFrame({"id": end, "kind": [kind or names[0] for kind in kinds[name]]})
+            for name, end in (("source", rows.source), ("target", rows.target))
+        ]
+    ).drop_nulls()
+    column = id if found is None else found.id
+    if found is not None:
+        first = found.frame.with_columns(_text(found.frame[column]).alias(column))
+        ends = ends.filter(pl.col("kind") != names[0])
+    else:
+        first = pl.DataFrame({column: pl.Series([], dtype=pl.String)})
+    added = ends.unique("id", maintain_order=True)
+    frame = pl.concat([first, added.select(pl.col("id").alias(column))], how="diagonal")
+    codes = [0] * first.height + [names.index(kind) for kind in added["kind"].to_list()]
+    return NodeRows(frame, column, (column,), np.array(codes, dtype=np.int64), tuple(names))

@@ -51,7 +51,7 @@ def keep_apart(
     if not apart:
         return found or nodes_of_edges(rows, id), rows, {}
     ends = {end: _prefixed(rows, end, apart) for end in ("source", "target")}
-    rows = replace(rows, **{end: text for end, (text, _) in ends.items()})
+    rows = replace(rows, source=ends["source"][0], target=ends["target"][0])
     if found is not None and len(found.ids) > 1:
         return _several(found, apart), rows, apart
     return _with_ends(found, rows, id, {end: kinds for end, (_, kinds) in ends.items()}, apart), rows, apart
@@ -77,17 +77,19 @@ def _decide(found: NodeRows | None, rows: EdgeRows, bipartite: bool | None) -> A
             apart[plain_name(other)] = kind_name(other)
         return apart
     if found is None:
-        apart = [_never_both(rows)]
+        others = [_never_both(rows)]
     else:
-        apart = [_not_in_the_table(found, rows, chosen, table) for chosen, table in _tables(rows)]
-    return {plain_name(column): kind_name(column) for column in apart if column is not None}
+        others = [_not_in_the_table(found, rows, chosen, table) for chosen, table in _tables(rows)]
+    return {plain_name(column): kind_name(column) for column in others if column is not None}
 
 
 def _tables(rows: EdgeRows) -> Iterator[tuple[np.ndarray, Mapping[str, str]]]:
     """The rows of each table of edges, and what its ends are called."""
     for place, table in enumerate(rows.tables):
-        several = len(rows.tables) > 1 and rows.type is not None
-        yield rows.type == place if several else np.ones(rows.source.len(), dtype=bool), table
+        if len(rows.tables) > 1 and rows.type is not None:
+            yield np.asarray(rows.type == place), table
+        else:
+            yield np.ones(rows.source.len(), dtype=bool), table
 
 
 def _never_both(rows: EdgeRows) -> str | None:

@@ -190,7 +190,7 @@ def gather_edges(
             given if given is not None and (len(tables) == 1 or given in frame.columns) else own.get(key)
             for key, given in (("source", source), ("target", target))
         ]
-        one, other = find_ends(frame, *wanted, ids)
+        one, other = find_ends(frame, wanted[0], wanted[1], ids)
         said.append({"name": name, "source": one, "target": other})
         ends.append(pl.DataFrame({"source": frame[one], "target": frame[other]}))
         parts.append(frame.drop(one, other))

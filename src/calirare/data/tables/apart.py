@@ -57,6 +57,13 @@ def keep_apart(
     return _with_ends(found, rows, id, {end: kinds for end, (_, kinds) in ends.items()}, apart), rows, apart
 
 
+def with_kinds(rows: EdgeRows, apart: Mapping[str, str]) -> EdgeRows:
+    """Edges that join nodes which are known already: their ids as `keep_apart` wrote them."""
+    if not apart:
+        return rows
+    return replace(rows, source=_prefixed(rows, "source", apart)[0], target=_prefixed(rows, "target", apart)[0])
+
+
 def kind_name(column: str) -> str:
     """The kind that a column of ids names.
 
@@ -190,4 +197,4 @@ def _with_ends(
     added = ends.unique("id", maintain_order=True)
     frame = pl.concat([first, added.select(pl.col("id").alias(column))], how="diagonal")
     codes = [0] * first.height + [names.index(kind) for kind in added["kind"].to_list()]
-    return NodeRows(frame, column, (column,), np.array(codes, dtype=np.int64), tuple(names))
+    return NodeRows(frame, column, np.array(codes, dtype=np.int64), tuple(names))

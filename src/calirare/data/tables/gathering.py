@@ -28,14 +28,14 @@ MAX_TYPES = 50
 class NodeRows:
     """Every node of all node tables: its columns, the id column among them, and its kind.
 
-    `ids` are the id columns as the tables call them, one per table.
+    `ids` are the id columns as several tables call them, one per table.
     """
 
     frame: pl.DataFrame
     id: str
-    ids: tuple[str, ...]
     type: np.ndarray | None = None
     type_names: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +87,7 @@ def gather_nodes(nodes: Any, id: str | None, node_type: str | None) -> NodeRows:
     tables = [(name, to_frame(table, "nodes")) for name, table in named_tables(nodes, "nodes")]
     if len(tables) == 1:
         frame = tables[0][1]
-        own = find_id(frame, id)
-        found = NodeRows(frame, own, (own,))
+        found = NodeRows(frame, find_id(frame, id))
         return found if node_type is None else _typed_nodes(found, node_type)
     if node_type is not None:
         raise InputError("node_type must be left out where each nodes table is a kind of its own.")
@@ -97,13 +96,13 @@ def gather_nodes(nodes: Any, id: str | None, node_type: str | None) -> NodeRows:
     frames = [frame.rename({column: ids[0]}) for column, (_, frame) in zip(ids, tables, strict=True)]
     frames = _same_types(frames)
     codes = np.repeat(np.arange(len(tables)), [frame.height for frame in frames])
-    return NodeRows(pl.concat(frames, how="diagonal"), ids[0], tuple(ids), codes, tuple(name for name, _ in tables))
+    return NodeRows(pl.concat(frames, how="diagonal"), ids[0], codes, tuple(name for name, _ in tables), tuple(ids))
 
 
 def _typed_nodes(rows: NodeRows, column: str) -> NodeRows:
     pick_column(rows.frame, column, "node_type", "nodes")
     codes, names = type_codes(rows.frame[column], "node_type")
-    return NodeRows(rows.frame.drop(column), rows.id, rows.ids, codes, names)
+    return NodeRows(rows.frame.drop(column), rows.id, codes, names)
 
 
 def nodes_of_edges(edges: EdgeRows, id: str) -> NodeRows:
@@ -115,7 +114,7 @@ def nodes_of_edges(edges: EdgeRows, id: str) -> NodeRows:
     # Row by row, source before target.
     both = pl.DataFrame({"source": ends[0], "target": ends[1]}).select(pl.concat_list("source", "target").explode())
     ids = both.to_series().drop_nulls().unique(maintain_order=True).alias(id)
-    return NodeRows(pl.DataFrame([ids]), id, (id,))
+    return NodeRows(pl.DataFrame([ids]), id)
 
 
 def id_of_labels(table: pl.DataFrame, id: str | None) -> str:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.merging import merge_edges
+from calirare.data.tables.apart import with_kinds
 from calirare.data.tables.edge_columns import apply_edge_columns
 from calirare.data.tables.edges import edge_weights
 from calirare.data.tables.gathering import (
@@ -120,7 +121,8 @@ def _edge_rows(edges: Any, schema: Mapping[str, Any]) -> EdgeRows:
     said = schema["edges"]
     one = len(said.get("tables", ())) <= 1
     source, target = (said["source"], said["target"]) if one else (None, None)
-    return gather_edges(edges, source, target, said.get("type"), said.get("tables", ()))
+    rows = gather_edges(edges, source, target, said.get("type"), said.get("tables", ()))
+    return with_kinds(rows, schema.get("nodes", {}).get("apart", {}))
 
 
 def _node_rows(nodes: Any, rows: EdgeRows | None, known: NodeNames, schema: Mapping[str, Any]) -> NodeRows:

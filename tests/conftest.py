@@ -69,3 +69,15 @@ def browser_path() -> str:
     if path is None:
         pytest.skip("no Chromium on this machine")
     return path
+
+
+@pytest.fixture(scope="session")
+def postgres_url():
+    """The address of a PostgreSQL server of our own, gone when the tests are done."""
+    from private_postgres import NoPostgresError, private_postgres
+
+    try:
+        with private_postgres() as url:
+            yield url
+    except NoPostgresError as error:
+        pytest.skip(str(error))

@@ -15,6 +15,7 @@ PROMISED = {
     "detectors",
     "read_tables",
     "from_pyg",
+    "from_networkx",
     "load_benchmark",
     "make_transactions",
     "split_labels",

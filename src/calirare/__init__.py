@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from calirare import metrics as metrics
     from calirare import plots as plots
     from calirare.data.catalogue.benchmarks import load_benchmark as load_benchmark
+    from calirare.data.exchange import from_networkx as from_networkx
     from calirare.data.graph import RareGraph as RareGraph
     from calirare.data.graph import Split as Split
     from calirare.data.pyg import from_pyg as from_pyg
@@ -37,6 +38,7 @@ _HOMES = {
     "RareGraph": "calirare.data.graph",
     "Split": "calirare.data.graph",
     "detectors": "calirare.detectors",
+    "from_networkx": "calirare.data.exchange",
     "from_pyg": "calirare.data.pyg",
     "load": "calirare.estimator.classifier",
     "load_benchmark": "calirare.data.catalogue.benchmarks",
@@ -56,6 +58,7 @@ __all__ = [
     "Split",
     "__version__",
     "detectors",
+    "from_networkx",
     "from_pyg",
     "load",
     "load_benchmark",

@@ -1,4 +1,4 @@
-"""A small model folder, a desk on it, and a private PostgreSQL where the machine has one."""
+"""A small model folder, and a desk on it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from private_postgres import NoPostgresError, private_postgres
 
 import calirare as cr
 from calirare.review import quality
@@ -59,16 +58,6 @@ def client(desk):
 def few_resamples(monkeypatch):
     """Intervals around metrics are tested elsewhere; here they only take time."""
     monkeypatch.setattr(quality, "NUM_RESAMPLES", 5)
-
-
-@pytest.fixture(scope="session")
-def postgres_url():
-    """The address of a server of our own, gone when the tests are done."""
-    try:
-        with private_postgres() as url:
-            yield url
-    except NoPostgresError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

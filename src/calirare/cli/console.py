@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,12 +17,14 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
+from calirare.data.tables.addresses import hide_passwords
 from calirare.errors import CalirareError
 
 
 def show(*parts: Any) -> None:
     """Print to stdout, tables included."""
-    Console(highlight=False, soft_wrap=True).print(*parts, markup=False)
+    shown = [hide_passwords(str(part)) if isinstance(part, str | os.PathLike) else part for part in parts]
+    Console(highlight=False, soft_wrap=True).print(*shown, markup=False)
 
 
 def show_lines(lines: Iterable[str]) -> None:
@@ -48,7 +51,7 @@ def show_json(value: Any) -> None:
 def fail(message: str) -> None:
     """Print an error to stderr, in one line."""
     with contextlib.suppress(OSError, ValueError):  # nobody listens: the exit code still says it
-        sys.stderr.write(f"Error: {' '.join(message.split())}\n")
+        sys.stderr.write(f"Error: {hide_passwords(' '.join(message.split()))}\n")
         sys.stderr.flush()
 
 
@@ -101,4 +104,4 @@ def _jsonable(value: Any) -> Any:
         return _jsonable(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+    return value if isinstance(value, (int, float, bool, type(None))) else hide_passwords(str(value))

@@ -21,6 +21,19 @@ def folder(text: str) -> Path:
     return Path(text)
 
 
+def table_place(text: str) -> Path | str:
+    """A file, or the address of a table in a database, which is no path."""
+    from calirare.data.tables.addresses import is_address
+
+    return text if is_address(text) else Path(text)
+
+
+TableOut = Annotated[
+    Path,
+    typer.Option(
+        parser=table_place, metavar="FILE|URL", help="Where to: .parquet, .csv, or a database's table, URL#TABLE."
+    ),
+]
 Address = Annotated[str | None, typer.Option(help="Of a running Ray cluster; default: a local one.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Backend = Annotated[str, typer.Option(help="loky: processes on this machine; ray: a Ray cluster.")]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import Address, AsJson, Backend, Coverage, Db, Model, Monitor, Network
+from calirare.cli.options import Address, AsJson, Backend, Coverage, Db, Model, Monitor, Network, TableOut
 from calirare.cli.progress import share_done
 from calirare.cli.shares import RareShare, move_to_share, show_share
 from calirare.cli.shifts import Strict, check_scores, check_shifts, show_shifts
@@ -23,7 +23,7 @@ EXAMPLE = "Example: calirare score model nodes.csv edges.csv --out scores.parque
 def score(
     model: Model,
     tables: Tables,
-    out: Annotated[Path, typer.Option(help="Table of scores to write: .parquet or .csv.")],
+    out: TableOut,
     coverage: Coverage = 0.9,
     rare_share: RareShare = None,
     intervals: Annotated[bool, typer.Option(help="Without them: no lower and upper, and less time.")] = True,

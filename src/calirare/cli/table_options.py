@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calirare.cli.expand import expand
-from calirare.cli.options import IdColumn, SourceColumn, TargetColumn, WeightColumn
+from calirare.cli.options import IdColumn, SourceColumn, TargetColumn, WeightColumn, table_place
+from calirare.data.tables.addresses import Address, hide_passwords
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +34,11 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
     "labels": (
         Annotated[
             Path | None,
-            typer.Option(help="Table of ids and labels; without NODES the nodes are those that EDGES names."),
+            typer.Option(
+                parser=table_place,
+                metavar="TABLE",
+                help="Table of ids and labels; without NODES the nodes are those that EDGES names.",
+            ),
         ],
         None,
     ),
@@ -103,11 +108,11 @@ class Tables:
 
 
 def choose_tables(
-    nodes: Path | None,
-    edges: Path | None,
+    nodes: Path | str | None,
+    edges: Path | str | None,
     more_nodes: list[str] | None,
     more_edges: list[str] | None,
-    labels: Path | None,
+    labels: Path | str | None,
     id_column: str | None,
     undirected: bool,
     bipartite: bool,
@@ -124,34 +129,47 @@ def choose_tables(
     return Tables(_one_or_all(node_files), _one_or_all(edge_files), said)
 
 
-def _files(first: Path | None, more: list[str] | None) -> dict[str, Path]:
+def _files(first: Path | str | None, more: list[str] | None) -> dict[str, Path | str]:
     found = {} if first is None else {_stem(first): first}
     for text in more or ():
         name, equals, file = text.partition("=")
-        path = Path(file if equals else text)
-        name = name if equals else _stem(path)
+        named = bool(equals) and "://" not in name  # an address may hold an equals sign
+        path = table_place(file if named else text)
+        name = name if named else _stem(path)
         if name in found:
-            raise InputError(f"tables must have different names; {name!r} is given twice. Name one: NAME={path}.")
+            raise InputError(
+                f"tables must have different names; {name!r} is given twice. Name one: NAME={hide_passwords(str(path))}."
+            )
         found[name] = path
     return found
 
 
-def _stem(path: Path) -> str:
+def _stem(path: Path | str) -> str:
+    if isinstance(path, str):
+        return Address.parse(path, "tables").name or "query"
     return path.name.removesuffix(".gz").rsplit(".", 1)[0]
 
 
-def _one_or_all(files: dict[str, Path]) -> Any:
+def _one_or_all(files: dict[str, Path | str]) -> Any:
     if len(files) <= 1:
         return next(iter(files.values()), None)
     return files
 
 
 _FILES: dict[str, tuple[Any, Any]] = {
-    name: (Annotated[Path | None, typer.Argument(help=words, show_default=False)], None)
-    for name, words in (
-        ("nodes", "Table of nodes: .csv, .parquet or .arrow."),
-        ("edges", "Table of edges: .csv, .parquet or .arrow."),
+    name: (
+        Annotated[
+            Path | None,
+            typer.Argument(
+                parser=table_place,
+                metavar=name.upper(),
+                help=f"Table of {name}: .csv, .parquet, .arrow, or URL#TABLE in a database.",
+                show_default=False,
+            ),
+        ],
+        None,
     )
+    for name in ("nodes", "edges")
 }
 
 

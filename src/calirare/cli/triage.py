@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Budget, Coverage, Db, Model, Monitor, Network, priced_by_column
+from calirare.cli.options import AsJson, Budget, Coverage, Db, Model, Monitor, Network, TableOut, priced_by_column
 from calirare.cli.shares import RareShare, move_to_share, show_share
 from calirare.cli.shifts import Strict, check_scores, check_shifts, show_shifts
 from calirare.cli.table_options import Tables, tabled
@@ -28,7 +25,7 @@ EXAMPLE = (
 def triage(
     model: Model,
     tables: Tables,
-    out: Annotated[Path, typer.Option(help="Table of decisions to write: .parquet or .csv.")],
+    out: TableOut,
     *,
     prices: dict[str, Any],
     budget: Budget = None,

@@ -18,6 +18,9 @@ from calirare.data.portable import read_graph, write_graph
 from calirare.errors import ColumnError, InputError, LabelError, nearest
 
 if TYPE_CHECKING:
+    import networkx
+    import pandas
+    import polars
     from torch_geometric.data import Data
 
 
@@ -390,6 +393,28 @@ class RareGraph:
                 mask[torch.tensor(getattr(self.public_split, part))] = True
                 data[f"{part}_mask"] = mask
         return data
+
+    def to_networkx(self) -> networkx.Graph:
+        """The graph in NetworkX; see `calirare.data.exchange.to_networkx`.
+
+        >>> RareGraph(x=np.eye(2), edge_index=np.array([[0], [1]]), y=np.array([0, 1])).to_networkx().number_of_edges()
+        1
+        """
+        from calirare.data.exchange import to_networkx
+
+        return to_networkx(self)
+
+    def to_polars(self) -> tuple[polars.DataFrame, polars.DataFrame]:
+        """Nodes and edges as polars frames: `id`, features by name, `label`; `source`, `target`, the edges' columns."""
+        from calirare.data.exchange import to_polars
+
+        return to_polars(self)
+
+    def to_pandas(self) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+        """The same as pandas frames."""
+        from calirare.data.exchange import to_pandas
+
+        return to_pandas(self)
 
     def save(self, path: str | Path) -> None:
         """Write the graph as a portable `.npz` without pickles.

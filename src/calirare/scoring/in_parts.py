@@ -21,6 +21,7 @@ import numpy as np
 from calirare.data.locking import working_folder
 from calirare.data.parts.partitioning import Run, partition_tables
 from calirare.data.parts.shards import is_sharded, open_shards
+from calirare.data.tables.addresses import is_address
 from calirare.data.tables.export import check_export_path, write_table
 from calirare.data.tables.schema import feature_names
 from calirare.detectors.base import Progress
@@ -103,7 +104,10 @@ def score_in_parts(
     >>> done.num_nodes, done.num_parts, list(done.top)
     (300, 3, ['id', 'probability', 'lower', 'upper', 'prediction', 'set'])
     """
-    out = check_export_path(out)
+    check_export_path(out)
+    if is_address(out):
+        raise InputError("in parts, scores are written to a file; give --out FILE.parquet.")
+    out = Path(out)
     step = progress or (lambda share, what: None)
     if partitions is not None and partitions < 1:
         raise InputError(f"partitions must be a whole number of at least 1; got {partitions}.")

@@ -11,7 +11,9 @@ from typing import IO, Any
 import numpy as np
 
 from calirare.data.archive import write_atomically
+from calirare.data.tables.addresses import is_address
 from calirare.data.tables.columns import import_polars
+from calirare.data.tables.warehouse import check_writable, write_address
 from calirare.errors import InputError
 
 FORMATS = (".parquet", ".csv")
@@ -21,27 +23,32 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "
 _INNER_FORMULA = re.compile(r"([;\t|\r\n]\s*)([=+\-@＝＋－＠])")
 
 
-def check_export_path(path: str | Path) -> Path:
-    """The path, if its ending says how to write it. Call it before long work, so that a typo costs nothing.
+def check_export_path(path: str | Path) -> None:
+    """Refuse a path whose ending does not say how to write it. Call it before long work, so that a typo costs nothing.
 
-    >>> check_export_path("scores.csv").name
-    'scores.csv'
+    >>> check_export_path("scores.csv")
+    >>> check_export_path("sqlite:///cases.db#scores")
     """
+    if is_address(path):
+        return check_writable(str(path))
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise InputError(f"the output file must end in {' or '.join(FORMATS)}; got {path.name!r}.")
     if path.is_dir():
         raise InputError(f"the output must be a file; {path} is a folder.")
-    return path
 
 
 def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
-    """Write columns of equal length as Parquet or CSV, by the file's ending, whole or not at all.
+    """Write columns of equal length as Parquet or CSV, by the file's ending, or into a table of a database at an address
+    (`calirare.data.tables.addresses`), whole or not at all.
 
     In a CSV, text that a spreadsheet would run as a formula gets an apostrophe in front (see `escape_formula`);
     Parquet keeps every value as it is.
     """
-    path = check_export_path(path)
+    check_export_path(path)
+    if is_address(path):
+        return write_address(columns, str(path))
+    path = Path(path)
     with write_atomically(path) as stream:
         if path.suffix.lower() == ".parquet":
             write_parquet(columns, stream)
@@ -55,13 +62,13 @@ def write_csv(columns: Mapping[str, Any], stream: IO[bytes], *, header: bool = T
         escape_formula(name): [escape_formula(cell) for cell in values] if _holds_text(values) else values
         for name, values in columns.items()
     }
-    _frame(safe).write_csv(stream, include_header=header)
+    make_frame(safe).write_csv(stream, include_header=header)
 
 
 def write_parquet(columns: Mapping[str, Any], stream: IO[bytes]) -> None:
     """Write columns as Parquet into an open stream, every value as it is."""
     content = io.BytesIO()  # polars hides why a write to the stream failed; compressed, the table is small
-    _frame(columns).write_parquet(content)
+    make_frame(columns).write_parquet(content)
     stream.write(content.getbuffer())
 
 
@@ -81,7 +88,8 @@ def _holds_text(values: Any) -> bool:
     return np.asarray(values).dtype.kind in "OUT"
 
 
-def _frame(columns: Mapping[str, Any]) -> Any:
+def make_frame(columns: Mapping[str, Any]) -> Any:
+    """The columns as a polars frame."""
     pl = import_polars()
     return pl.DataFrame({name: pl.Series(name, _plain(values)) for name, values in columns.items()})
 

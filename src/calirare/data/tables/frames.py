@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calirare.data.tables.addresses import is_address
 from calirare.data.tables.arrow_claims import claimed_bytes
 from calirare.data.tables.limits import (
     check_bytes,
@@ -21,6 +22,7 @@ from calirare.data.tables.limits import (
     unpack,
 )
 from calirare.data.tables.polars_library import import_polars
+from calirare.data.tables.warehouse import read_address
 from calirare.errors import CalirareError, ColumnError, DataError, InputError, MissingDependencyError, nearest
 
 if TYPE_CHECKING:
@@ -38,7 +40,8 @@ def to_frame(table: Any, what: str) -> pl.DataFrame:
     """A polars frame with at least one column.
 
     Args:
-        table: A path, or a polars, pandas or Arrow frame, or a dict of columns.
+        table: A path, a folder of Parquet files, the address of a table in a database
+            (`calirare.data.tables.addresses`), a polars, pandas or Arrow frame, or a dict of columns.
         what: "nodes" or "edges", for messages.
 
     Raises:
@@ -46,7 +49,9 @@ def to_frame(table: Any, what: str) -> pl.DataFrame:
         InputError: The object is no table.
     """
     pl = import_polars()
-    if isinstance(table, (str, os.PathLike)):
+    if is_address(table):
+        frame = read_address(table, what)
+    elif isinstance(table, (str, os.PathLike)):
         frame = _read_file(Path(table), what)
     else:
         frame = _convert(table, what)
@@ -71,6 +76,10 @@ def _read_file(path: Path, what: str) -> pl.DataFrame:
     name = path.name.lower()
     if not path.exists():
         raise DataError(f"{what}: {path} does not exist.")
+    if path.is_dir():
+        from calirare.data.parts.shards import open_shards  # which reads its frames by this module
+
+        return open_shards(path, what).frame()
     if not path.is_file():
         raise DataError(f"{what}: {path} is not a file.")
     if not name.endswith((*_CSV, *_PARQUET, *_ARROW)):

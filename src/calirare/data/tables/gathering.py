@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calirare.data.tables.addresses import Address, is_address
 from calirare.data.tables.columns import to_categories
 from calirare.data.tables.frames import pick_column, to_frame
 from calirare.data.tables.ids import plain_ids, why_lost
@@ -78,6 +79,8 @@ def _is_table(table: Any) -> bool:
 def _stem(table: Any) -> str:
     if not isinstance(table, (str, os.PathLike)):
         return ""
+    if is_address(table):
+        return Address.parse(str(table), "tables").name
     name = Path(table).name
     return name.removesuffix(".gz").rsplit(".", 1)[0]
 

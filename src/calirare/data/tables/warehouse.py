@@ -1,0 +1,203 @@
+"""Read tables from databases and write them back, whole or not at all. See `calirare.data.tables.addresses`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from calirare.data.tables.addresses import Address, hide_passwords
+from calirare.data.tables.polars_library import import_polars
+from calirare.errors import DataError, InputError, MissingDependencyError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_CHUNK = 5_000
+"""Rows that travel to a database at a time."""
+
+
+def read_address(text: str, what: str) -> pl.DataFrame:
+    """The table or the answer to the query at an address.
+
+    Args:
+        text: `URL#TABLE` or `URL#SELECT …`.
+        what: "nodes" or "edges", for messages.
+
+    Raises:
+        DataError: The database cannot be reached, or has no such table.
+    """
+    address = Address.parse(text, what)
+    if address.is_duckdb:
+        return _read_duckdb(address, what)
+    pl = import_polars()
+    with _speaking(address, what, "read") as engine, engine.connect() as connection:
+        found = connection.execute(_statement(address))
+        names = list(found.keys())
+        rows = found.fetchall()
+    if len(set(names)) < len(names):
+        raise InputError(f"{what}: the columns of {address} must have different names; got {names}.")
+    columns = zip(*rows, strict=True) if rows else ([] for _ in names)
+    made = [pl.Series(name, _plain(list(values)), strict=False) for name, values in zip(names, columns, strict=True)]
+    return pl.DataFrame(made)  # type: ignore[no-any-return]
+
+
+def write_address(columns: Mapping[str, Any], text: str) -> None:
+    """Put columns in place of what a table holds, in one transaction: readers see the old rows or the new ones.
+
+    The table is made where there is none; one that is there must have these columns.
+    """
+    address = Address.parse(text, "out")
+    check_writable(text)
+    from calirare.data.tables.export import make_frame  # which writes to addresses by this module
+
+    frame = make_frame(columns)
+    if address.is_duckdb:
+        return _write_duckdb(frame, address)
+    from sqlalchemy import delete, insert
+
+    with _speaking(address, "out", "written") as engine, _transaction(engine) as connection:
+        table = _table(address, frame)
+        table.create(connection, checkfirst=True)
+        _check_columns(connection, table, address)
+        connection.execute(delete(table))
+        for start in range(0, frame.height, _CHUNK):
+            connection.execute(insert(table), frame[start : start + _CHUNK].to_dicts())
+
+
+def check_writable(text: str) -> None:
+    """Refuse an address that rows cannot be written to, before long work."""
+    address = Address.parse(text, "out")
+    if address.is_query:
+        raise InputError(f"out: {address} is a query; give a table to write to: #TABLE.")
+
+
+def _read_duckdb(address: Address, what: str) -> pl.DataFrame:
+    duckdb = _duckdb()
+    pl = import_polars()
+    try:
+        with duckdb.connect(address.duckdb_file, read_only=True) as connection:
+            query = address.target if address.is_query else f"SELECT * FROM {_quoted(address.target)}"
+            return pl.DataFrame(connection.sql(query).to_arrow_table())  # type: ignore[no-any-return]
+    except duckdb.Error as error:
+        raise _failed(address, what, "read", error) from error
+
+
+def _write_duckdb(frame: pl.DataFrame, address: Address) -> None:
+    duckdb = _duckdb()
+    try:
+        with duckdb.connect(address.duckdb_file) as connection:
+            connection.register("calirare_new_rows", frame.to_arrow())
+            # One statement is one transaction.
+            connection.execute(f"CREATE OR REPLACE TABLE {_quoted(address.target)} AS FROM calirare_new_rows")
+    except duckdb.Error as error:
+        raise _failed(address, "out", "written", error) from error
+
+
+def _quoted(name: str) -> str:
+    return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
+
+
+@contextmanager
+def _speaking(address: Address, what: str, verb: str) -> Iterator[Any]:
+    """An engine for the database; its errors become ours, without the password."""
+    try:
+        from sqlalchemy import create_engine
+        from sqlalchemy.engine import make_url
+        from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+    except ModuleNotFoundError:
+        raise MissingDependencyError("SQLAlchemy", "warehouse") from None
+    try:
+        url = make_url(address.url)
+        if url.get_backend_name() in ("postgresql", "postgres") and "+" not in url.drivername:
+            url = url.set(drivername="postgresql+psycopg")
+        engine = create_engine(url)
+    except (ArgumentError, NoSuchModuleError):
+        raise InputError(f"{what}: {address} is no address of a database that SQLAlchemy knows.") from None
+    except ModuleNotFoundError as error:
+        raise InputError(f"{what}: {address} needs the driver {error.name!r}; install it with pip.") from None
+    try:
+        yield engine
+    except SQLAlchemyError as error:
+        raise _failed(address, what, verb, getattr(error, "orig", None) or error) from None
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def _transaction(engine: Any) -> Iterator[Any]:
+    """One transaction, the making of a table included, which Python's SQLite leaves out of one unless told."""
+    if engine.dialect.name != "sqlite":
+        with engine.begin() as connection:
+            yield connection
+        return
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        try:
+            yield connection
+            connection.exec_driver_sql("COMMIT")
+        except BaseException:
+            connection.exec_driver_sql("ROLLBACK")
+            raise
+
+
+def _statement(address: Address) -> Any:
+    from sqlalchemy import select, text
+
+    if address.is_query:
+        return text(address.target.replace(":", r"\:"))  # a colon is no parameter here
+    schema, _, name = address.target.rpartition(".")
+    from sqlalchemy import table
+
+    return select(text("*")).select_from(table(name, schema=schema or None))
+
+
+def _table(address: Address, frame: pl.DataFrame) -> Any:
+    from sqlalchemy import BigInteger, Boolean, Column, DateTime, Float, MetaData, Table, Text
+
+    pl = import_polars()
+
+    def kind(dtype: Any) -> Any:
+        plain = {pl.Boolean: Boolean(), pl.Datetime: DateTime()}
+        return Float(53) if dtype.is_float() else BigInteger() if dtype.is_integer() else plain.get(dtype, Text())
+
+    schema, _, name = address.target.rpartition(".")
+    made: list[Any] = [Column(key, kind(dtype)) for key, dtype in frame.schema.items()]
+    return Table(name, MetaData(), *made, schema=schema or None)
+
+
+def _check_columns(connection: Any, table: Any, address: Address) -> None:
+    from sqlalchemy import inspect
+
+    there = [column["name"] for column in inspect(connection).get_columns(table.name, schema=table.schema)]
+    wanted = [column.name for column in table.columns]
+    if sorted(there) != sorted(wanted):
+        raise InputError(
+            f"out: {address} is there with the columns {there}; these rows have {wanted}. Name another table."
+        )
+
+
+def _plain(values: list[Any]) -> list[Any]:
+    """Numbers of exact decimals as floats, and what a database knows and tables do not (ids, addresses) as text."""
+    from decimal import Decimal
+    from uuid import UUID
+
+    if any(isinstance(value, Decimal) for value in values):
+        values = [float(value) if isinstance(value, Decimal) else value for value in values]
+    if any(isinstance(value, UUID) for value in values):
+        values = [None if value is None else str(value) for value in values]
+    return values
+
+
+def _failed(address: Address, what: str, verb: str, error: BaseException) -> DataError:
+    lines = str(error).strip().splitlines()
+    reason = hide_passwords(lines[0].rstrip(".") if lines else type(error).__name__)
+    return DataError(f"{what}: {address} cannot be {verb}: {reason}.")
+
+
+def _duckdb() -> Any:
+    try:
+        import duckdb
+    except ModuleNotFoundError:
+        raise MissingDependencyError("duckdb", "warehouse") from None
+    return duckdb

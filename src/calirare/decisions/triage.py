@@ -194,7 +194,7 @@ def triage(
     costs.expected(np.zeros(graph.num_nodes))  # prices per node must speak of the nodes of this graph
     if budget is not None:
         budget = check_count(budget, "budget", least=0)
-    _require_natural(clf)
+    require_natural(clf)
     read = read_nodes(clf, graph)
     chosen = _choose_nodes(nodes, graph.num_nodes, read)
     if nodes is None:
@@ -243,7 +243,8 @@ def _judged(table: Triage) -> Triage:
     return replace(table, decisions=decisions, groups=groups).take(order)
 
 
-def _require_natural(clf: RareCategoryClassifier) -> None:
+def require_natural(clf: RareCategoryClassifier) -> None:
+    """Refuse a model whose probabilities are not those of the population."""
     if not isinstance(clf, Fitted):
         raise InputError(f"clf must be a fitted RareCategoryClassifier; got {type(clf).__name__}.")
     _ = clf.state_  # refuses what is not fitted

@@ -1,0 +1,176 @@
+"""`calirare serve` under load: requests a second for known nodes, latency of new ones, and kill -9 in the middle.
+
+A model (`auto`) is fitted on 5,000 accounts and serves a network of `--nodes`. The load comes from wrk (Debian's package
+`wrk`) over loopback, on the same machine: one node by id over and over, ids drawn at random; then questions with one new
+account and ten payments each, from `--clients` clients that ask again as soon as they are answered. Answers are held
+against a full scoring. At last the service is killed under load, started again, and must answer as before.
+
+    python benchmarks/serve_load.py --nodes 100000 --seconds 10
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from new_nodes import fit, make_tables
+
+import calirare as cr
+from calirare.scoring.table import read_for, score_table
+
+KNOWN = """
+math.randomseed(1)
+request = function() return wrk.format("GET", "/nodes/" .. math.random(0, {last})) end
+"""
+NEW = """
+local bodies = {{}}
+for line in io.lines("{file}") do bodies[#bodies + 1] = line end
+local at = 0
+wrk.headers["Content-Type"] = "application/json"
+request = function() at = at % #bodies + 1; return wrk.format("POST", "/score", nil, bodies[at]) end
+"""
+
+
+def start(model: Path, folder: Path) -> tuple[subprocess.Popen[str], str]:
+    """The service in a process of its own, and its address."""
+    words = [sys.executable, "-m", "calirare", "serve", str(model), str(folder / "nodes.parquet")]
+    words += [str(folder / "edges.parquet"), "--port", "0", "--rate", "0", "--json"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout is not None
+    said = ""
+    while "}" not in said:
+        line = process.stdout.readline()
+        if not line:
+            raise SystemExit("the service did not start")
+        said += line
+    return process, str(json.loads(said)["url"])
+
+
+def ask(url: str, path: str, body: Any = None) -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    headers = {} if body is None else {"Content-Type": "application/json"}
+    with urllib.request.urlopen(urllib.request.Request(url + path, data, headers), timeout=60) as answer:
+        return json.loads(answer.read())
+
+
+def load(url: str, script: Path, clients: int, seconds: int) -> dict[str, float]:
+    """Requests a second, failures, and the latencies in milliseconds, as wrk prints them."""
+    command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "--timeout", "30s", "--latency", "-s", str(script), url]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    units = {"us": 1e-3, "ms": 1.0, "s": 1e3}
+    found = {
+        f"p{share}": float(value) * units[unit]
+        for share, value, unit in re.findall(r"(50|90|99)%\s+([\d.]+)(us|ms|s)", said)
+    }
+    failed = re.search(r"Non-2xx or 3xx responses: (\d+)", said)
+    sockets = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", said)
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
+    assert rate is not None, said
+    lost = sum(int(count) for count in sockets.groups()) if sockets else 0
+    return {"per second": float(rate[1]), "failed": float(int(failed[1]) if failed else 0) + lost, **found}
+
+
+def questions(num_nodes: int, count: int) -> list[dict[str, Any]]:
+    """One new account with ten payments each."""
+    found = []
+    for seed in range(count):
+        nodes, edges = make_tables(1, num_nodes, num_nodes, seed=100 + seed)
+        found.append({"nodes": nodes.drop("rare").to_dicts(), "edges": edges.to_dicts()})
+    return found
+
+
+def compare(url: str, model: Path, tables: Any, asked: list[dict[str, Any]]) -> float:
+    """Largest difference of any number to a full scoring, over known nodes and some questions."""
+    classifier = cr.load(model)
+    want = score_table(classifier, read_for(classifier, *tables))
+    worst = 0.0
+    for row in np.linspace(0, len(want["id"]) - 1, 50).astype(int):
+        found = ask(url, f"/nodes/{want['id'][row]}")
+        worst = max(worst, *(abs(found[name] - float(want[name][row])) for name in ("probability", "lower", "upper")))
+    for one in asked[:2]:
+        both = [pl.concat([table.drop("rare", strict=False), pl.DataFrame(one[name]).cast(dict(table.drop("rare", strict=False).schema))]) for name, table in zip(("nodes", "edges"), tables, strict=True)]  # fmt: skip
+        full = score_table(classifier, read_for(classifier, *both))
+        found = ask(url, "/score", one)["scores"][0]
+        worst = max(worst, *(abs(found[name] - float(full[name][-1])) for name in ("probability", "lower", "upper")))
+    return worst
+
+
+def show(what: str, found: dict[str, float]) -> None:
+    print(
+        f"{what:<44} {found['per second']:9.0f} {found['p50']:8.2f} {found['p99']:8.2f} {found['failed']:7.0f}",
+        flush=True,
+    )
+
+
+def kill_under_load(
+    process: subprocess.Popen[str], url: str, model: Path, folder: Path, script: Path, asked: Any
+) -> None:
+    """kill -9 in the middle of the load, start again, and compare."""
+    ids = [f"/nodes/{k}" for k in range(0, 1000, 10)]
+    before = [ask(url, path) for path in ids] + [ask(url, "/score", one) for one in asked[:20]]
+    held = {path: path.stat().st_mtime_ns for path in sorted([*model.rglob("*"), *folder.glob("*.parquet")])}
+    wrk = subprocess.Popen(["wrk", "-t1", "-c8", "-d4s", "-s", str(script), url], stdout=subprocess.DEVNULL)
+    time.sleep(1.5)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    wrk.wait()
+    again, url = start(model, folder)
+    after = [ask(url, path) for path in ids] + [ask(url, "/score", one) for one in asked[:20]]
+    same = held == {path: path.stat().st_mtime_ns for path in sorted([*model.rglob("*"), *folder.glob("*.parquet")])}
+    print(
+        f"killed under load and started again: {sum(a == b for a, b in zip(before, after, strict=True))} of {len(before)} answers equal, files {'untouched' if same else 'CHANGED'}"
+    )
+    again.terminate()
+    print(f"stopped in order: exit code {again.wait()}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=100_000)
+    parser.add_argument("--seconds", type=int, default=10, help="of each load")
+    parser.add_argument("--clients", default="1,4", help="that ask about new accounts at a time")
+    arguments = parser.parse_args()
+    if shutil.which("wrk") is None:
+        raise SystemExit("wrk makes the load; install it: apt-get install wrk")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        tables = make_tables(arguments.nodes, 0, arguments.nodes, seed=1)
+        for name, table in zip(("nodes", "edges"), tables, strict=True):
+            table.write_parquet(folder / f"{name}.parquet")
+        fit().save(folder / "model")
+        asked = questions(arguments.nodes, 200)
+        (folder / "bodies.jsonl").write_text("\n".join(json.dumps(one) for one in asked))
+        (folder / "known.lua").write_text(KNOWN.format(last=arguments.nodes - 1))
+        (folder / "new.lua").write_text(NEW.format(file=folder / "bodies.jsonl"))
+        began = time.perf_counter()
+        process, url = start(folder / "model", folder)
+        print(
+            f"{arguments.nodes:,} nodes, {arguments.nodes * 10:,} edges; ready after {time.perf_counter() - began:.1f} s"
+        )
+        print(f"{'':<44} {'a second':>9} {'p50 ms':>8} {'p99 ms':>8} {'failed':>7}")
+        for clients in (1, 16):
+            show(f"known nodes, {clients} clients", load(url, folder / "known.lua", clients, arguments.seconds))
+        for clients in (int(part) for part in arguments.clients.split(",")):
+            show(
+                f"one new node with ten edges, {clients} clients",
+                load(url, folder / "new.lua", clients, arguments.seconds),
+            )
+        print(f"largest difference to a full scoring: {compare(url, folder / 'model', tables, asked):.1e}")
+        kill_under_load(process, url, folder / "model", folder, folder / "known.lua", asked)
+
+
+if __name__ == "__main__":
+    main()

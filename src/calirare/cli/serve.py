@@ -1,0 +1,72 @@
+"""`calirare serve`: scores over HTTP as things happen."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from calirare.cli import console
+from calirare.cli.options import AsJson, Coverage, Model
+from calirare.cli.table_options import Tables, tabled
+
+EXAMPLE = "Example: calirare serve model nodes.parquet edges.parquet --port 8060"
+
+
+@tabled
+def serve(
+    model: Model,
+    tables: Tables,
+    host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs --token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0: a free one.")] = 8060,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="CALIRARE_TOKEN",
+            help="What clients send as `Authorization: Bearer …`, 16 characters or more. In the environment it stays out of `ps`.",
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="Host name by which clients reach the service; repeatable.")
+    ] = None,
+    trusted_proxy: Annotated[
+        str | None, typer.Option(help="Address of the proxy in front, whose X-Forwarded-For is believed.")
+    ] = None,
+    rate: Annotated[
+        float, typer.Option(min=0, help="Requests a second for each client address; 0: no limit.")
+    ] = 2_000.0,
+    watch: Annotated[
+        float, typer.Option(min=0, help="Seconds between looks at MODEL; a refitted one is loaded. 0: on SIGHUP alone.")
+    ] = 0.0,
+    coverage: Coverage = 0.9,
+    as_json: AsJson = False,
+) -> None:
+    """Answer over HTTP: scores of known and new nodes, reasons, triage, metrics. Stops with Ctrl-C or SIGTERM.
+
+    The page /docs lists every route. The service keeps nothing of what it is asked: it reads the model and the tables, and
+    writes logs to stderr, one JSON object a line, without ids and values. SIGHUP or POST /reload reads both anew.
+    """
+    from calirare.service.access import Access, is_loopback
+    from calirare.service.app import Service
+    from calirare.service.loading import Models
+    from calirare.service.logs import log_to_stderr
+    from calirare.service.server import Server
+
+    access = Access(host, port, token, allowed_hosts=tuple(allow_host or ()), trusted_proxy=trusted_proxy)
+    access.check()
+    with console.working("Scoring every node"):
+        models = Models(model, tables.read_for, coverage)
+    server = Server(Service(models, access, rate), access, watch)
+    log_to_stderr()
+    facts = models.current.facts()
+    if as_json:
+        console.show_json({"url": server.url, **facts})
+    else:
+        console.show(
+            f"Serving {facts['nodes']:,} nodes at {server.url} (routes at {server.url}/docs). Ctrl-C stops it."
+        )
+    if not is_loopback(host):
+        sys.stderr.write("Note: the token and the answers travel unencrypted; put a proxy with TLS in front.\n")
+    sys.stdout.flush()  # whoever started us and reads our output waits for this line
+    server.run()

@@ -1,0 +1,195 @@
+"""The service: routes over a loaded model.
+
+FastAPI, because the routes' types are the checks of what comes in and the OpenAPI document of what goes out, which Flask
+would need written twice; uvicorn, because one loop holds thousands of connections and answers known nodes without a
+thread, while the one thread that scores new nodes is busy. The desk stays with Dash, which stands on Flask.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import secrets
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from calirare import __version__
+from calirare.errors import CalirareError, InputError, MissingDependencyError
+
+try:
+    from fastapi import FastAPI, Request, Response
+    from fastapi.exceptions import RequestValidationError
+    from fastapi.responses import JSONResponse
+    from starlette.exceptions import HTTPException
+
+    from calirare.service.bodies import ToDecide, ToExplain, ToScore
+    from calirare.service.counts import Counts
+    from calirare.service.gate import Gate
+except ModuleNotFoundError as error:
+    raise MissingDependencyError(str(error.name), "serve") from None
+
+from calirare.decisions.costs import Costs
+from calirare.service.access import Access
+from calirare.service.loading import Loaded, Models, as_rows
+from calirare.service.page import openapi_page
+
+logger = logging.getLogger(__name__)
+MOST_WAITING = 256
+"""Questions about new nodes that may wait for the thread that answers them."""
+T = TypeVar("T")
+
+
+class Service:
+    """A model behind an ASGI application.
+
+    Args:
+        models: The model in use.
+        access: Who is let in.
+        rate: Requests a second for each client; 0: no limit.
+    """
+
+    def __init__(self, models: Models, access: Access, rate: float = 0.0) -> None:
+        access.check()
+        self.models, self.counts = models, Counts()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="calirare-scoring")  # networks are not for two at once
+        self._reading = ThreadPoolExecutor(1, thread_name_prefix="calirare-reload")
+        self._waiting = 0
+        self._note_model(models.current)
+        self.api = FastAPI(
+            title="calirare",
+            description="Scores of the nodes of a network, known and new, with the reasons and what to do.",
+            version=__version__,
+            docs_url=None,
+            redoc_url=None,
+        )
+        _add_facts(self)
+        _add_scores(self)
+        _add_errors(self.api)
+        self.app = Gate(self.api, access, rate, self.counts)
+
+    async def work(self, question: Callable[[Loaded], T]) -> T:
+        """Answer in the scoring thread, from the model that is in use now."""
+        if self._waiting >= MOST_WAITING:
+            raise HTTPException(503, "too many questions are waiting; try again.", {"Retry-After": "1"})
+        self._waiting += 1
+        try:
+            loaded = self.models.current
+            return await asyncio.get_running_loop().run_in_executor(self._thread, question, loaded)
+        finally:
+            self._waiting -= 1
+
+    async def reload(self) -> Loaded:
+        """Load the model anew beside the old one."""
+        try:
+            loaded = await asyncio.get_running_loop().run_in_executor(self._reading, self.models.reload)
+        except CalirareError as error:
+            self.counts.reloads.labels("failed").inc()
+            logger.error("reload failed", extra={"facts": {"why": type(error).__name__}})
+            raise
+        self.counts.reloads.labels("done").inc()
+        self._note_model(loaded)
+        logger.info("reloaded", extra={"facts": {"model": loaded.version}})
+        return loaded
+
+    def _note_model(self, loaded: Loaded) -> None:
+        self.counts.nodes.set(loaded.live.graph.num_nodes)
+        self.counts.loaded.set(loaded.since)
+
+    def close(self) -> None:
+        """Let running work end."""
+        self._thread.shutdown()
+        self._reading.shutdown()
+
+
+def _add_facts(service: Service) -> None:
+    api = service.api
+
+    @api.get("/health")
+    async def health() -> dict[str, str]:
+        """Whether the service answers; needs no token."""
+        return {"status": "ok"}
+
+    @api.get("/version")
+    async def version() -> dict[str, Any]:
+        """Versions of the program and the model, and what is loaded."""
+        return {"calirare": __version__, **service.models.current.facts()}
+
+    @api.get("/metrics", response_class=Response)
+    async def metrics() -> Response:
+        """Counts and times for Prometheus."""
+        return Response(service.counts.text(), media_type="text/plain; version=0.0.4")
+
+    @api.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return Response(openapi_page(api.openapi()), media_type="text/html")
+
+    @api.post("/reload")
+    async def reload() -> dict[str, Any]:
+        """Read the model folder and the tables anew; requests go on meanwhile."""
+        return (await service.reload()).facts()
+
+
+def _add_scores(service: Service) -> None:
+    api = service.api
+
+    @api.get("/nodes/{id:path}/explain")
+    async def explain_known(id: str, top: int = 10) -> dict[str, Any]:
+        """Why a known node has its probability: columns with signed shares of its logit."""
+        top = min(max(top, 1), 1_000)
+        return await service.work(lambda loaded: loaded.explain(id, [], [], top))
+
+    @api.get("/nodes/{id:path}", response_class=Response)
+    async def node(id: str) -> Response:
+        """The score of a known node, as `calirare score` writes it."""
+        found = service.models.current.known(id)
+        if found is None:
+            raise HTTPException(404, "there is no such node; new ones go to POST /score.")
+        return Response(json.dumps(found, ensure_ascii=False), media_type="application/json")
+
+    @api.post("/score")
+    async def score(body: ToScore) -> dict[str, Any]:
+        """Scores of new and changed nodes, equal to a full scoring with these rows; nothing is kept of them."""
+        table = await service.work(lambda loaded: loaded.score(body.nodes, body.edges, body.ids))
+        service.counts.scored.inc(len(table["id"]))
+        return {"scores": as_rows(table)}
+
+    @api.post("/explain")
+    async def explain(body: ToExplain) -> dict[str, Any]:
+        """Why a node has its probability, new rows counted in."""
+        return await service.work(lambda loaded: loaded.explain(body.id, body.nodes, body.edges, body.top))
+
+    @api.post("/triage")
+    async def triage(body: ToDecide) -> dict[str, Any]:
+        """Alert, review or clear each case at the least expected cost, at its own prices where it has some."""
+        import numpy as np
+
+        ids = [case.id for case in body.cases]
+        prices = {name: np.array(body.prices(f"cost_{name}")) for name in ("miss", "alarm", "review")}
+        costs = Costs(**prices, review_error=body.review_error)
+        table = await service.work(lambda loaded: loaded.decide(body.nodes, body.edges, ids, costs, body.budget))
+        return {"decisions": as_rows(table)}
+
+
+def _add_errors(api: FastAPI) -> None:
+    @api.exception_handler(CalirareError)
+    async def ours(request: Request, error: CalirareError) -> Response:
+        return JSONResponse({"error": str(error)}, 400 if isinstance(error, InputError) else 503)
+
+    @api.exception_handler(HTTPException)
+    async def http(request: Request, error: HTTPException) -> Response:
+        return JSONResponse({"error": str(error.detail)}, error.status_code, headers=dict(error.headers or {}))
+
+    @api.exception_handler(RequestValidationError)
+    async def wrong(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"] if part != "body")
+        return JSONResponse({"error": f"{where or 'the body'}: {first['msg']}"}, 422)
+
+    @api.exception_handler(Exception)
+    async def unexpected(request: Request, error: Exception) -> Response:
+        number = secrets.token_hex(4)
+        # The traceback names files and lines; the message of the error could hold a value, so it stays out.
+        logger.error("error", extra={"facts": {"number": number, "kind": type(error).__name__}, "where": error})
+        return JSONResponse({"error": f"Something went wrong here. The log has it under {number}."}, 500)

@@ -1,0 +1,32 @@
+"""What the service counts and times, for Prometheus."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+
+
+class Counts:
+    """Of one service; a registry of its own, so that several can live in one process."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "calirare_requests", "Requests by route and status.", ["route", "status"], registry=self.registry
+        )
+        self._seconds = Histogram(
+            "calirare_request_seconds", "Time to answer.", ["route"], buckets=_SECONDS, registry=self.registry
+        )
+        self.scored = Counter("calirare_nodes_scored", "Nodes scored from their surroundings.", registry=self.registry)
+        self.reloads = Counter("calirare_reloads", "Reloads by outcome.", ["outcome"], registry=self.registry)
+        self.nodes = Gauge("calirare_nodes", "Nodes of the network.", registry=self.registry)
+        self.loaded = Gauge("calirare_model_loaded_seconds", "When the model was loaded.", registry=self.registry)
+
+    def answered(self, route: str, status: int, seconds: float) -> None:
+        self._requests.labels(route, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def text(self) -> bytes:
+        """What Prometheus reads."""
+        return generate_latest(self.registry)

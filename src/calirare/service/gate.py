@@ -1,0 +1,150 @@
+"""What every request passes: host, token, rate, size; and what is written of it: never an id, a value or an address."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+from calirare.service.access import Access, is_own_origin, is_plain_json, is_token
+from calirare.service.counts import Counts
+from calirare.service.rate import RateLimit
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+LARGEST_BODY = 4 << 20
+"""Bytes: some ten thousand rows."""
+OPEN = ("/health",)
+"""For probes, which know no token."""
+_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-store"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
+]
+logger = logging.getLogger("calirare.service.requests")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a request is turned away."""
+
+    status: int
+    message: str
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+class Gate:
+    """The checks around an ASGI application.
+
+    Args:
+        app: The application.
+        access: Who is let in.
+        rate: Requests a second for each client address; 0: no limit.
+        counts: Where answers are counted.
+    """
+
+    def __init__(self, app: Any, access: Access, rate: float, counts: Counts) -> None:
+        self.app, self.access, self.counts = app, access, counts
+        self.limit = RateLimit(rate)
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 500
+
+        async def answer(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", []), *_HEADERS]
+            await send(message)
+
+        try:
+            body, refusal = b"", self._refuse(scope)
+            if refusal is None and scope["method"] == "POST":
+                body, refusal = await _read(receive)
+            if refusal is not None:
+                await _say(answer, refusal)
+            else:
+                await self.app(scope, _again(body, receive) if scope["method"] == "POST" else receive, answer)
+        finally:
+            self._note(scope, status, time.perf_counter() - began)
+
+    def _refuse(self, scope: MutableMapping[str, Any]) -> Refusal | None:
+        headers = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}
+        host = headers.get(b"host", "")
+        if not self.access.is_known_host(host):
+            return Refusal(
+                421, "This service does not answer to that host name; start it with --allow-host to add one."
+            )
+        wait = self.limit.wait((scope.get("client") or ("",))[0])
+        if wait:
+            return Refusal(429, "Too many requests.", ((b"retry-after", str(int(wait) + 1).encode()),))
+        if self.access.token is not None and scope["path"] not in OPEN:
+            kind, _, token = headers.get(b"authorization", "").partition(" ")
+            if kind.lower() != "bearer" or not is_token(self.access, token.strip()):
+                return Refusal(401, "Send the token: 'Authorization: Bearer …'.", ((b"www-authenticate", b"Bearer"),))
+        if scope["method"] != "POST":
+            return None
+        if not is_own_origin(headers.get(b"origin"), headers.get(b"sec-fetch-site"), host):
+            return Refusal(403, "The request comes from another site.")
+        length = headers.get(b"content-length", "0")
+        if length.isdigit() and int(length) > LARGEST_BODY:
+            return _TOO_LARGE
+        return None
+
+    def _note(self, scope: MutableMapping[str, Any], status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "none")  # the pattern: a path holds ids
+        self.counts.answered(route, status, seconds)
+        if status >= 500 or logger.isEnabledFor(logging.INFO):
+            level = logging.ERROR if status >= 500 else logging.INFO
+            facts = {"method": scope["method"], "route": route, "status": status, "ms": round(1e3 * seconds, 2)}
+            logger.log(level, "request", extra={"facts": facts})
+
+
+_TOO_LARGE = Refusal(413, f"A request may hold {LARGEST_BODY >> 20} MB; send fewer rows at a time.")
+
+
+async def _read(receive: Receive) -> tuple[bytes, Refusal | None]:
+    """The body, at most as large as allowed, if it is JSON that any program can read."""
+    pieces, size, more = [], 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return b"", Refusal(400, "The request ended before its body.")
+        pieces.append(message.get("body", b""))
+        size, more = size + len(pieces[-1]), message.get("more_body", False)
+        if size > LARGEST_BODY:
+            return b"", _TOO_LARGE
+    body = b"".join(pieces)
+    if body and not is_plain_json(body):
+        return b"", Refusal(400, "The body must be JSON: whole characters, finite numbers, no deep nesting.")
+    return body, None
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Hand on a body that was read."""
+    given = False
+
+    async def read() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return read
+
+
+async def _say(send: Send, refusal: Refusal) -> None:
+    body = json.dumps({"error": refusal.message}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *refusal.headers]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,169 @@
+"""The model and the network that a service answers from, and how a newer one takes their place."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calirare.data.graph import RareGraph
+from calirare.decisions.cases import decide_cases
+from calirare.decisions.costs import Costs
+from calirare.errors import InputError
+from calirare.estimator.classifier import RareCategoryClassifier, load
+from calirare.persistence.folder import model_version
+from calirare.scoring.live.scores import LiveScores
+
+logger = logging.getLogger(__name__)
+Rows = list[dict[str, Any]]
+ReadTables = Callable[[RareCategoryClassifier], RareGraph]
+"""The tables as a model wants them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """One model on one network. It never changes, so that a request is answered from one of them from end to end.
+
+    Args:
+        live: The scores.
+        version: Of the model, as `model_version` gives it.
+        since: When it was loaded, in seconds since 1970.
+        scored: `(N,)` which nodes are of the kinds that are scored.
+    """
+
+    live: LiveScores
+    version: str
+    since: float
+    scored: np.ndarray
+
+    @classmethod
+    def read(cls, model: Path, read_tables: ReadTables, coverage: float) -> Loaded:
+        version = model_version(model)
+        classifier = load(model)
+        graph = read_tables(classifier)
+        scored = np.zeros(graph.num_nodes, dtype=bool)
+        scored[graph.scored] = True
+        return cls(LiveScores(classifier, graph, coverage=coverage), version, time.time(), scored)
+
+    def known(self, node: str) -> dict[str, Any] | None:
+        """The score of a known node as it stands; None where there is none."""
+        place = self.live.names.find(node)
+        if place is None or not self.scored[place]:
+            return None
+        return {name: _plain(values[place]) for name, values in self.live.table.items()}
+
+    def score(self, nodes: Rows, edges: Rows, also: Iterable[Any]) -> dict[str, np.ndarray]:
+        """See `LiveScores.score`; without rows, the known nodes as they stand."""
+        also = list(also)
+        if nodes or edges:
+            return self.live.score(as_columns(nodes), as_columns(edges), also)
+        if not also:
+            raise InputError("give nodes, edges or ids: there is nothing to score.")
+        places = [self.live.place(one) for one in also]
+        return {name: values[places] for name, values in self.live.table.items()}
+
+    def decide(
+        self, nodes: Rows, edges: Rows, ids: list[Any], costs: Costs, budget: int | None
+    ) -> dict[str, np.ndarray]:
+        """Alert, review or clear the nodes of these ids, known or among the rows."""
+        fresh = {str(row.get(self._id)) for row in nodes}
+        found = self.score(nodes, edges, [one for one in ids if str(one) not in fresh])
+        row_of = {str(one): row for row, one in enumerate(found["id"].tolist())}
+        table = {name: values[[row_of[str(one)] for one in ids]] for name, values in found.items()}
+        live = self.live
+        return decide_cases(live.classifier, table, costs, budget, live.verdicts.coverage)
+
+    @property
+    def _id(self) -> str:
+        return str((self.live.graph.schema or {})["id"])
+
+    def explain(self, node: Any, nodes: Rows, edges: Rows, top: int) -> dict[str, Any]:
+        """The columns that made a node's probability, strongest first; those beyond `top` are one sum."""
+        why = self.live.explain(node, as_columns(nodes), as_columns(edges))
+        shown = zip(why.column[:top].tolist(), why.group[:top].tolist(), why.share[:top].tolist(), strict=True)
+        return {
+            "id": node,
+            "probability": why.probability,
+            "logit": why.logit,
+            "base": why.base,
+            "columns": [{"column": column, "group": group, "share": share} for column, group, share in shown],
+            "others": float(why.share[top:].sum()),
+        }
+
+    def facts(self) -> dict[str, Any]:
+        """What is loaded."""
+        graph = self.live.graph
+        return {
+            "model": self.version,
+            "detector": self.live.classifier.detector_.name,
+            "rare": self.live.classifier.class_names_[self.live.classifier.rare_class_],
+            "nodes": graph.num_nodes,
+            "edges": graph.num_edges,
+            "coverage": self.live.verdicts.coverage,
+            "loaded": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.since)),
+        }
+
+
+class Models:
+    """The model in use. A reload reads the folder and the tables anew, and takes over when it is ready."""
+
+    def __init__(self, model: Path, read_tables: ReadTables, coverage: float = 0.9) -> None:
+        self.model, self.read_tables, self.coverage = model, read_tables, coverage
+        self._lock = threading.Lock()
+        self.current = Loaded.read(model, read_tables, coverage)
+
+    def reload(self) -> Loaded:
+        """Read everything anew; requests go on with the old one meanwhile, and stay with it if this fails.
+
+        Raises:
+            InputError: A reload is going on already.
+        """
+        if not self._lock.acquire(blocking=False):
+            raise InputError("a reload is going on already; ask again when it is done.")
+        try:
+            self.current = Loaded.read(self.model, self.read_tables, self.coverage)
+        finally:
+            self._lock.release()
+        return self.current
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the folder holds another model than the one in use."""
+        try:
+            return model_version(self.model) != self.current.version
+        except (InputError, OSError):  # it is being written
+            return False
+
+
+def as_columns(rows: Rows) -> dict[str, list[Any]] | None:
+    """Rows as a table; None for no rows. Where a column holds text in one row, it is text.
+
+    >>> as_columns([{"id": 1, "x": 0.5}, {"id": "b"}])
+    {'id': ['1', 'b'], 'x': [0.5, None]}
+    """
+    if not rows:
+        return None
+    table = {name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)}
+    for name, values in table.items():
+        if any(isinstance(value, str) for value in values):
+            table[name] = [None if value is None else str(value) for value in values]
+    return table
+
+
+def as_rows(table: dict[str, np.ndarray]) -> Rows:
+    """Columns as rows of plain values.
+
+    >>> as_rows({"id": np.array([1, 2]), "p": np.array([0.5, 0.25])})
+    [{'id': 1, 'p': 0.5}, {'id': 2, 'p': 0.25}]
+    """
+    return [dict(zip(table, values, strict=True)) for values in zip(*(c.tolist() for c in table.values()), strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

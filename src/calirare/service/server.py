@@ -1,0 +1,106 @@
+"""The service behind a socket: serve, reload, stop in order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+from typing import Any
+
+from calirare.errors import CalirareError, MissingDependencyError
+from calirare.service.access import Access, bind
+
+try:
+    import uvicorn
+
+    from calirare.service.app import Service
+except ModuleNotFoundError as error:
+    raise MissingDependencyError(str(error.name), "serve") from None
+
+STOP_SECONDS = 30
+"""Time for running requests to end after a stop was asked for."""
+MOST_CONNECTIONS = 1_000
+logger = logging.getLogger(__name__)
+
+
+class Server:
+    """A service on an address.
+
+    Args:
+        service: What to serve.
+        access: Where and to whom.
+        watch: Seconds between looks at the model folder; a changed model is loaded. 0: only when asked.
+    """
+
+    def __init__(self, service: Service, access: Access, watch: float = 0.0) -> None:
+        self.service, self.access, self.watch = service, access, watch
+        self._socket = bind(access.host, access.port)
+        proxy = access.trusted_proxy
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                service.app,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=proxy is not None,
+                forwarded_allow_ips=proxy or "",
+                limit_concurrency=MOST_CONNECTIONS,
+                timeout_keep_alive=60,
+                timeout_graceful_shutdown=STOP_SECONDS,
+                h11_max_incomplete_event_size=64 << 10,
+                lifespan="off",
+            )
+        )
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.access.host}]" if ":" in self.access.host else self.access.host
+        return f"http://{host}:{self._socket.getsockname()[1]}"
+
+    def run(self) -> None:
+        """Serve until a stop; running requests end first."""
+        try:
+            with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+                runner.run(self._serve())
+        finally:
+            self.service.close()
+            self._socket.close()
+
+    async def _serve(self) -> None:
+        loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[Any]]()
+
+        def reload() -> None:
+            task = loop.create_task(self._reload())
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+
+        with contextlib.suppress(NotImplementedError, AttributeError, RuntimeError):  # no such signal here
+            loop.add_signal_handler(signal.SIGHUP, reload)
+        if self.watch:
+            tasks.add(loop.create_task(self._watch(reload)))
+        await self._server.serve(sockets=[self._socket])
+        for task in tasks:
+            task.cancel()
+
+    async def _reload(self) -> None:
+        with contextlib.suppress(CalirareError):  # it is logged, and the old model stays
+            await self.service.reload()
+
+    async def _watch(self, reload: Any) -> None:
+        while True:
+            await asyncio.sleep(self.watch)
+            if await asyncio.to_thread(lambda: self.service.models.is_outdated):
+                reload()
+
+    def stop(self) -> None:
+        """Ask for an orderly stop, from any thread."""
+        self._server.should_exit = True
+
+
+def _loop_factory() -> Any:
+    try:
+        import uvloop
+    except ModuleNotFoundError:  # not for every system
+        return None
+    return uvloop.new_event_loop

@@ -1,0 +1,206 @@
+"""The service's answers, held against the library's."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from asgi import Client
+
+import calirare as cr
+from calirare.decisions.costs import Costs
+from calirare.decisions.triage import triage
+from calirare.scoring.table import read_for, score_table
+from calirare.service import app as module
+from calirare.service import gate
+from calirare.service.access import Access
+from calirare.service.app import Service
+from calirare.service.loading import Models
+
+
+def as_rows(table):
+    return [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+
+
+def near(found, want):
+    for name in ("probability", "lower", "upper"):
+        assert found[name] == pytest.approx(float(want[name]), abs=1e-6)
+    assert (found["prediction"], found["set"]) == (want["prediction"], want["set"])
+
+
+def test_known_nodes_get_what_score_writes(client, models, tables):
+    classifier = models.current.live.classifier
+    want = score_table(classifier, read_for(classifier, *tables[0]))
+    for row in (0, 7):
+        answer = client.get(f"/nodes/{want['id'][row]}")
+        assert answer.status == 200 and answer.json()["id"] == want["id"][row]
+        near(answer.json(), {name: values[row] for name, values in want.items()})
+    assert client.get("/nodes/nobody").status == 404
+
+
+def test_new_nodes_get_what_score_writes(client, tables, whole):
+    nodes, edges = (as_rows(table) for table in tables[1])
+    known = tables[0][0]["id"][3]
+    answer = client.post("/score", {"nodes": nodes, "edges": edges, "ids": [known]}).json()
+    assert [row["id"] for row in answer["scores"]] == [*(row["id"] for row in nodes), known]
+    for row in answer["scores"]:
+        near(row, whole[row["id"]])
+
+
+def test_known_nodes_can_be_asked_about_together(client, tables):
+    ids = tables[0][0]["id"][:3]
+    rows = client.post("/score", {"ids": ids}).json()["scores"]
+    assert rows == [client.get(f"/nodes/{one}").json() for one in ids]
+
+
+def test_explain(client, models, tables):
+    nodes, edges = (as_rows(table) for table in tables[1])
+    known = tables[0][0]["id"][3]
+    found = client.get(f"/nodes/{known}/explain?top=4").json()
+    full = models.current.live.classifier.explain(models.current.live.graph, known)
+    assert [row["column"] for row in found["columns"]] == full.column[:4].tolist()
+    fresh = client.post("/explain", {"id": nodes[0]["id"], "nodes": nodes, "edges": edges, "top": 1000}).json()
+    total = fresh["base"] + fresh["others"] + sum(row["share"] for row in fresh["columns"])
+    assert total == pytest.approx(fresh["logit"], abs=1e-9)
+
+
+def test_triage_at_own_prices(client, models, tables):
+    live = models.current.live
+    ids = live.graph.ids[[5, 60, 190]].tolist()
+    cases = [{"id": ids[0], "cost_miss": 1e6}, {"id": ids[1], "cost_miss": 0.0}, {"id": ids[2]}]
+    rows = client.post("/triage", {"cases": cases, "cost_miss": 80}).json()["decisions"]
+    assert [row["id"] for row in rows] == ids and rows[1]["action"] == "clear" and rows[0]["action"] != "clear"
+    want = triage(live.classifier, live.graph, cost_miss=80, nodes=[190])
+    assert (rows[2]["action"], rows[2]["reason"]) == (want.action[0], want.reason[0])
+    assert rows[2]["expected_cost"] == pytest.approx(want.decisions.cost[0])
+    both = client.post("/triage", {"cases": cases, "cost_miss": 1e6, "budget": 0}).json()["decisions"]
+    assert "review" not in [row["action"] for row in both]
+    assert Costs().review == 1.0
+
+
+def test_triage_of_new_nodes(client, tables, whole):
+    nodes, edges = (as_rows(table) for table in tables[1])
+    cases = [{"id": row["id"], "cost_miss": 500} for row in reversed(nodes)]
+    rows = client.post("/triage", {"cases": cases, "nodes": nodes, "edges": edges}).json()["decisions"]
+    assert [row["id"] for row in rows] == [case["id"] for case in cases]
+    for row in rows:
+        assert row["probability"] == pytest.approx(whole[row["id"]]["probability"], abs=1e-6)
+
+
+def test_facts(client, models):
+    assert client.get("/health").json() == {"status": "ok"}
+    found = client.get("/version").json()
+    assert found["model"] == models.current.version and found["nodes"] == 195
+    client.get("/nodes/nobody")
+    text = client.get("/metrics").body.decode()
+    assert 'calirare_requests_total{route="/nodes/{id:path}",status="404"} 1.0' in text
+    assert "calirare_nodes 195.0" in text and "nobody" not in text
+
+
+def test_the_page_lists_every_route_and_needs_nothing_from_elsewhere(client):
+    page = client.get("/docs").body.decode()
+    document = client.get("/openapi.json").json()
+    assert all(f"<code>{path}</code>" in page for path in document["paths"]) and len(document["paths"]) >= 8
+    assert "http://" not in page and "https://" not in page and "<script" not in page
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "says"),
+    [
+        ("/score", {}, 400, "nothing to score"),
+        ("/score", {"ids": ["nobody"]}, 400, "there is no node"),
+        ("/score", {"nodes": [{"id": "x"}]}, 400, "must have the columns"),
+        ("/score", {"nodes": [{"id": ["deep"]}]}, 422, "nodes.0.id"),
+        ("/score", {"rows": []}, 422, "rows"),
+        ("/score", b'{"ids": [NaN]}', 400, "finite numbers"),
+        ("/score", b"[" * 100_000, 400, "JSON"),
+        ("/score", b"", 422, "body"),
+        ("/explain", {"id": "nobody"}, 400, "there is no node"),
+        ("/triage", {"cases": []}, 422, "cases"),
+        ("/triage", {"cases": [{"id": "x", "cost_miss": -1}]}, 422, "cost_miss"),
+        ("/nowhere", {}, 404, "Not Found"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(client, path, body, status, says):
+    answer = client.post(path, body)
+    assert answer.status == status and says in answer.json()["error"] and "\n" not in answer.json()["error"]
+
+
+def test_a_token_is_wanted_where_there_is_one(models):
+    service = Service(models, Access("0.0.0.0", token="correct horse battery"))  # pragma: allowlist secret
+    client = Client(service.app)
+    assert client.get("/version").status == 401 and client.get("/health").status == 200
+    assert client.get("/version", authorization="Bearer wrong horse battery").status == 401
+    assert client.get("/version", authorization="Bearer correct horse battery").status == 200
+    service.close()
+
+
+def test_strangers_are_turned_away(client, monkeypatch):
+    assert client.get("/version", host="evil.example").status == 421
+    assert client.post("/score", {"ids": []}, origin="http://evil.example").status == 403
+    assert client.get("/health").headers["x-content-type-options"] == "nosniff"
+    monkeypatch.setattr(gate, "LARGEST_BODY", 100)
+    assert client.post("/score", {"ids": ["x" * 200]}).status == 413
+    assert client.post("/score", {"ids": ["x" * 200]}, content_length="1").status == 413
+
+
+def test_a_client_may_not_ask_too_often(models):
+    service = Service(models, Access(), rate=3)
+    answers = [Client(service.app).get("/health") for _ in range(6)]
+    assert [answer.status for answer in answers[:3]] == [200] * 3 and answers[-1].status == 429
+    assert answers[-1].headers["retry-after"] == "1"
+    service.close()
+
+
+def test_too_many_waiting_questions_are_turned_away(client, monkeypatch, tables):
+    monkeypatch.setattr(module, "MOST_WAITING", 0)
+    answer = client.post("/score", {"ids": tables[0][0]["id"][:1]})
+    assert answer.status == 503 and answer.headers["retry-after"] == "1"
+
+
+def test_what_nobody_thought_of_is_numbered_and_not_told(client, service, monkeypatch, caplog):
+    async def fails(question):
+        raise RuntimeError("the account of Mrs Smith")
+
+    monkeypatch.setattr(service, "work", fails)
+    with pytest.raises(RuntimeError):  # a server logs it and goes on
+        client.post("/score", {"ids": ["a"]})
+    assert "Smith" not in json.dumps([str(vars(record).get("facts")) for record in caplog.records])
+
+
+def test_logs_hold_no_ids(client, tables, caplog):
+    with caplog.at_level("INFO", "calirare.service.requests"):
+        known = tables[0][0]["id"][0]
+        client.get(f"/nodes/{known}")
+    (record,) = [one for one in caplog.records if one.name == "calirare.service.requests"]
+    assert record.facts["route"] == "/nodes/{id:path}" and record.facts["status"] == 200
+    assert known not in json.dumps(record.facts)
+
+
+def test_a_refitted_model_takes_over(tables, tmp_path):
+    def fit(penalty):
+        graph = cr.read_tables(*tables[0], label="is_fraud", rare="yes")
+        detector = cr.detectors.Linear(penalty=penalty, hops=0)
+        cr.RareCategoryClassifier(detector, device="cpu").fit(graph).save(tmp_path / "model")
+
+    fit(0.1)
+    models = Models(tmp_path / "model", lambda classifier: read_for(classifier, *tables[0]))
+    service = Service(models, Access())
+    client, known = Client(service.app), tables[0][0]["id"][0]
+    before, held = client.get(f"/nodes/{known}").json(), models.current
+    assert not models.is_outdated
+    fit(1e-3)
+    assert models.is_outdated and client.get(f"/nodes/{known}").json() == before
+    assert client.post("/reload", {}).json()["model"] == models.current.version != held.version
+    after = client.get(f"/nodes/{known}").json()
+    assert after["probability"] != before["probability"] and held.known(known) == before
+    (tmp_path / "model" / "model.json").write_text("{")
+    assert client.post("/reload", {}).status in (400, 503) and client.get(f"/nodes/{known}").json() == after
+    text = client.get("/metrics").body.decode()
+    assert 'calirare_reloads_total{outcome="failed"} 1.0' in text and 'outcome="done"} 1.0' in text
+    service.close()
+
+
+def test_numbers_and_text_as_ids(models, tables):
+    place = models.current.live.names
+    assert place.find(tables[0][0]["id"][4]) == 4

@@ -6,7 +6,7 @@ READY := .venv/.ready
 WORKERS ?= logical
 SBOM ?= sbom.json
 
-.PHONY: demo test browser coverage slow lint format types docs screenshots bench results audit sbom mutants clean
+.PHONY: demo test browser coverage slow lint format types docs screenshots bench results audit sbom mutants container clean
 .DEFAULT_GOAL := demo
 
 demo: $(READY)  ## the whole story on a generated transaction network
@@ -73,3 +73,8 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt --no-deps \
 		curvlinops-for-pytorch backpack-for-pytorch unfoldNd einconv einops
 	@touch $@
+
+container: ## the image, where podman or docker is there; its rules are tested by tests/tools/test_container.py
+	@builder=$$(command -v podman || command -v docker || true); \
+	if [ -n "$$builder" ]; then "$$builder" build -f Containerfile -t calirare .; \
+	else echo "No podman or docker here: the image is not built."; fi

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import signal
+import threading
 from typing import Any
 
 from calirare.errors import CalirareError, MissingDependencyError
@@ -36,6 +37,7 @@ class Server:
     def __init__(self, service: Service, access: Access, watch: float = 0.0) -> None:
         self.service, self.access, self.watch = service, access, watch
         self._socket = bind(access.host, access.port)
+        self._socket.listen(1_024)  # whoever reads the address may connect at once
         proxy = access.trusted_proxy
         self._server = uvicorn.Server(
             uvicorn.Config(
@@ -60,6 +62,9 @@ class Server:
 
     def run(self) -> None:
         """Serve until a stop; running requests end first."""
+        if threading.current_thread() is threading.main_thread():
+            # uvicorn sends itself the signal again when all is done; an orderly stop is a success.
+            signal.signal(signal.SIGTERM, lambda number, frame: None)
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
                 runner.run(self._serve())
@@ -75,7 +80,7 @@ class Server:
             tasks.add(task)
             task.add_done_callback(tasks.discard)
 
-        with contextlib.suppress(NotImplementedError, AttributeError, RuntimeError):  # no such signal here
+        with contextlib.suppress(NotImplementedError, AttributeError, RuntimeError, ValueError):  # no signals here
             loop.add_signal_handler(signal.SIGHUP, reload)
         if self.watch:
             tasks.add(loop.create_task(self._watch(reload)))

@@ -1,0 +1,155 @@
+"""The service as a process of its own: reload and stop under load, and kill -9."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import polars as pl
+import pytest
+
+import calirare as cr
+from calirare.scoring.table import read_for
+from calirare.service.access import Access
+from calirare.service.app import Service
+from calirare.service.loading import Models
+from calirare.service.server import Server
+
+
+def ask(url, path, body=None, timeout=60):
+    data = None if body is None else json.dumps(body, default=str).encode()
+    with urllib.request.urlopen(urllib.request.Request(url + path, data, {"Content-Type": "application/json"}), timeout=timeout) as answer:  # fmt: skip
+        return json.loads(answer.read())
+
+
+def test_a_server_answers_reloads_and_stops(models):
+    server = Server(Service(models, Access(port=0)), Access(port=0), watch=0.05)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        for _ in range(200):
+            try:
+                assert ask(server.url, "/health") == {"status": "ok"}
+                break
+            except urllib.error.URLError:
+                time.sleep(0.05)
+        assert ask(server.url, "/version")["nodes"] == 195
+    finally:
+        server.stop()
+        thread.join(30)
+    assert not thread.is_alive()
+
+
+@pytest.fixture
+def folder(tables, tmp_path):
+    for name, table in zip(("nodes", "edges"), tables[0], strict=True):
+        pl.DataFrame(table).write_parquet(tmp_path / f"{name}.parquet")
+    fit(tmp_path, 0.1)
+    return tmp_path
+
+
+def fit(folder, penalty):
+    graph = cr.read_tables(folder / "nodes.parquet", folder / "edges.parquet", label="is_fraud", rare="yes")
+    cr.RareCategoryClassifier(cr.detectors.Linear(penalty, hops=0), device="cpu").fit(graph).save(folder / "model")
+
+
+def start(folder):
+    words = [sys.executable, "-m", "calirare", "serve", *(str(folder / name) for name in ("model", "nodes.parquet", "edges.parquet"))]  # fmt: skip
+    process = subprocess.Popen(
+        [*words, "--port", "0", "--rate", "0", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    said = ""
+    while "}" not in said:
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        said += line
+    return process, json.loads(said)["url"]
+
+
+class Load:
+    """Threads that ask until they are stopped, and keep what they were told."""
+
+    def __init__(self, url, paths):
+        self.url, self.paths, self.answers, self.lost, self._going = url, paths, [], [], True
+        self.threads = [threading.Thread(target=self._ask, args=(k,)) for k in range(4)]
+        for thread in self.threads:
+            thread.start()
+
+    def _ask(self, k):
+        while self._going:
+            path, body = self.paths[k % len(self.paths)]
+            try:
+                self.answers.append((path, json.dumps(ask(self.url, path, body))))
+            except (urllib.error.URLError, OSError) as error:
+                self.lost.append(error)
+                if isinstance(error, ConnectionError) or "refused" in str(error):
+                    return
+            k += 1
+
+    def stop(self):
+        self._going = False
+        for thread in self.threads:
+            thread.join()
+
+
+def rows(table):
+    return [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+
+
+@pytest.mark.slow
+def test_under_load_nothing_is_lost(folder, tables, request):
+    since = {"nodes": rows(tables[1][0]), "edges": rows(tables[1][1])}
+    known = [(f"/nodes/{one}", None) for one in tables[0][0]["id"][:5]]
+    paths = [*known, ("/score", since)]
+    process, url = start(folder)
+    request.addfinalizer(process.kill)
+    before = {path: json.dumps(ask(url, path, body)) for path, body in paths}
+
+    load = Load(url, paths)  # a refitted model takes over without a lost request
+    time.sleep(1.0)
+    first = ask(url, "/version")["model"]
+    fit(folder, 1e-3)
+    process.send_signal(signal.SIGHUP)
+    for _ in range(600):
+        if ask(url, "/version")["model"] != first:
+            break
+        time.sleep(0.1)
+    time.sleep(0.5)
+    load.stop()
+    after = {path: json.dumps(ask(url, path, body)) for path, body in paths}
+    assert not load.lost and before != after
+    assert all(said in (before[path], after[path]) for path, said in load.answers)
+    assert {said for path, said in load.answers if path == known[0][0]} == {before[known[0][0]], after[known[0][0]]}
+
+    held = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}  # kill -9
+    load = Load(url, paths)
+    time.sleep(1.0)
+    process.kill()
+    process.communicate()
+    load.stop()
+    assert load.answers and all(said == after[path] for path, said in load.answers)
+    assert held == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    process, url = start(folder)
+    request.addfinalizer(process.kill)
+    assert after == {path: json.dumps(ask(url, path, body)) for path, body in paths}
+
+    process.terminate()  # an orderly stop
+    _, log = process.communicate(timeout=60)
+    assert process.returncode == 0
+    lines = [json.loads(line) for line in log.splitlines()]
+    assert lines and all(one["event"] == "request" for one in lines)
+    assert not any(one in log for one in (*tables[0][0]["id"][:5], tables[1][0]["id"][0]))
+
+
+def test_models_are_watched(tables, tmp_path):
+    graph = cr.read_tables(*tables[0], label="is_fraud", rare="yes")
+    cr.RareCategoryClassifier(cr.detectors.Linear(0.1, hops=0), device="cpu").fit(graph).save(tmp_path / "model")
+    models = Models(tmp_path / "model", lambda classifier: read_for(classifier, *tables[0]))
+    (tmp_path / "model" / "model.json").unlink()
+    assert not models.is_outdated  # it is being written

@@ -5,7 +5,8 @@ table gives average precision and negative log-likelihood (NLL) on the test node
 promised, and how many of its standard errors the promise is off.
 
     python benchmarks/detectors.py --datasets cora,tolokers --detectors linear,forest,boosting --seeds 3
-    python benchmarks/detectors.py --random      labels that mean nothing: left-out ROC-AUC, 0.5 if honest
+
+Labels that mean nothing have a script of their own: `random_labels.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.metrics import average_precision_score
 
 import calirare as cr
 from calirare.calibration.scaling import PlattScaling
@@ -87,43 +88,14 @@ def compare(names: list[str], kinds: list[str], seeds: int) -> None:
             )
 
 
-def random_labels(kinds: list[str], seeds: int) -> None:
-    print(f"left-out ROC-AUC of random labels, mean over {seeds} draws (2,000 nodes)")
-    print(f"{'columns':>7s} {'labels':>6s} " + " ".join(f"{kind:>9s}" for kind in kinds))
-    for columns in (5, 50, 500):
-        rng = np.random.default_rng(columns)
-        graph = cr.RareGraph(
-            x=rng.standard_normal((2_000, columns)),
-            edge_index=rng.integers(0, 2_000, (2, 6_000)),
-            y=np.arange(2_000) % 2,
-        )
-        inputs = DetectorInputs(graph, ColumnRecipe.learn(graph))
-        for count in (50, 200, 1_000):
-            cells = []
-            for kind in kinds:
-                found = []
-                for seed in range(seeds):
-                    rng = np.random.default_rng(seed)
-                    y = (rng.permutation(count) < 0.3 * count).astype(np.int64)
-                    labels = labels_of(graph, np.sort(rng.permutation(2_000)[:count]), y)
-                    logits = DETECTORS[kind]().fit(inputs, labels, seed=seed).left_out_logits()
-                    found.append(roc_auc_score(y, logits[:, 1] - logits[:, 0]))
-                cells.append(f"{np.mean(found):9.3f}")
-            print(f"{columns:7d} {count:6d} " + " ".join(cells), flush=True)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", default="cora,citeseer,pubmed,dblp,facebook,tolokers,reddit")
     parser.add_argument("--detectors", default=",".join(DETECTORS))
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--random", action="store_true")
     arguments = parser.parse_args()
     kinds = arguments.detectors.split(",")
-    if arguments.random:
-        random_labels(kinds, arguments.seeds)
-    else:
-        compare(arguments.datasets.split(","), kinds, arguments.seeds)
+    compare(arguments.datasets.split(","), kinds, arguments.seeds)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calirare.detectors.base import LabelledNodes
-from calirare.detectors.folds import fold_numbers, folds
+from calirare.detectors.folds import fold_numbers, folds, spread_over_folds
 
 
 def labels_of(y, groups=None):
@@ -49,6 +49,10 @@ def test_every_label_is_left_out_once_by_a_fold_that_keeps_all_classes():
 )
 def test_none_where_a_class_cannot_be_split(y, groups):
     assert fold_numbers(labels_of(y, groups), seed=0) is None
+
+
+def test_a_single_label_is_in_one_of_two_folds_for_those_who_can_do_without_a_class():
+    assert set(spread_over_folds(labels_of([0, 0, 0, 1]), seed=0)) == {0, 1}
 
 
 def test_same_seed_same_folds():

@@ -18,13 +18,12 @@ def test_out_of_bag_votes_by_a_slow_loop() -> None:
     inputs, labels = inputs_of(graph), labels_of(graph, 60)
     forest = Forest(trees=30, jobs=1).fit(inputs, labels)
     rows = inputs.columns.values[labels.nodes]
+    votes = np.stack([forest.trees_.take(np.array([tree])).total(rows) for tree in range(30)])
+    level = np.stack([votes[tree, forest.out_of_bag_[tree]].mean(axis=0) for tree in range(30)])
+    levels = np.stack([level[forest.out_of_bag_[:, i]].mean(axis=0) for i in range(len(labels))])
     for i in range(len(labels)):
-        votes = [
-            forest.trees_.take(np.array([tree])).total(rows[[i]])[0]
-            for tree in range(30)
-            if forest.out_of_bag_[tree, i]
-        ]
-        wanted = forest._logits(np.mean(votes, axis=0)[None])[0]
+        own = votes[forest.out_of_bag_[:, i], i].mean(axis=0)
+        wanted = forest._logits(own) - forest._logits(levels[i]) + forest._logits(levels.mean(axis=0))
         np.testing.assert_allclose(forest.left_out_logits()[i], wanted, atol=1e-10)
 
 

@@ -282,3 +282,14 @@ def test_solver_is_chosen_by_size(monkeypatch, caplog):
 def test_unknown_choices_are_refused(argument, words):
     with pytest.raises(InputError, match=words):
         LeaveOneOut(*_case("gcn", 2), 1e-2, **{argument: "exact"})
+
+
+@pytest.mark.parametrize("num_classes", [2, 3])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_mean_change_of_the_others(solver, num_classes):
+    case = _case("gcn", num_classes)
+    engine = LeaveOneOut(*case, 1e-2, solver=solver)
+    changes = engine.changes_among_labelled()
+    for i in range(len(NODES)):
+        others = np.delete(np.arange(len(NODES)), i)
+        torch.testing.assert_close(engine.level_changes[i], changes[others, i].mean(dim=0), atol=1e-8, rtol=0)

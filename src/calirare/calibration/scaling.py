@@ -17,6 +17,8 @@ from calirare.errors import NumericalError
 
 _RIDGE = 1e-6
 """Keeps the answer finite where the labels are separable; on standardised logits it moves nothing else."""
+_ROUNDING = 1e-12
+"""Spread of logits, relative to their size, below which it is rounding."""
 
 
 class ScalingCalibrator(Calibrator):
@@ -26,17 +28,23 @@ class ScalingCalibrator(Calibrator):
     single_scale = False
     """Whether parameter 0 scales all logits. It is never negative: logits that rank the labels the wrong way round say
     nothing that can be trusted, and the map then ignores them instead of turning them over."""
+    has_shift = True
+    """Whether a shift is fitted too. Logits are then centred over the calibration rows first, because a small spread far
+    from zero (a detector that says nearly the same of every node) leaves scale and shift to rounding."""
+    centre_: np.ndarray | float = 0.0
 
     def _features(self, logits: np.ndarray) -> np.ndarray:
         """φ, `(n, C, parameters)`."""
         raise NotImplementedError
 
     def _standardise(self, logits: np.ndarray) -> np.ndarray:
-        return np.asarray((logits - logits.mean(axis=1, keepdims=True)) / self.scale_)
+        return np.asarray((logits - logits.mean(axis=1, keepdims=True) - self.centre_) / self.scale_)
 
     def _fit(self, logits: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         centred = logits - logits.mean(axis=1, keepdims=True)
-        self.scale_ = float(np.sqrt(weights @ (centred**2).mean(axis=1))) or 1.0
+        self.centre_ = weights @ centred if self.has_shift else np.zeros(logits.shape[1])
+        spread = float(np.sqrt(weights @ ((centred - self.centre_) ** 2).mean(axis=1)))
+        self.scale_ = spread if spread > _ROUNDING * float(np.abs(centred).max()) else 1.0
         features = self._features(self._standardise(logits))
         self.parameters_ = fit_conditional_logit(features, y, weights, self.ridge)
         if self.single_scale and self.parameters_[0] < 0:
@@ -46,7 +54,7 @@ class ScalingCalibrator(Calibrator):
     def _affine(self) -> tuple[np.ndarray, np.ndarray]:
         """A and b of z' = z A + b, centring included: one small product instead of φ for every node."""
         classes = np.eye(self.num_classes_)
-        shift = (self._features(np.zeros((1, len(classes)))) @ self.parameters_)[0]
+        shift = (self._features(self._standardise(np.zeros((1, len(classes))))) @ self.parameters_)[0]
         return self._features(self._standardise(classes)) @ self.parameters_ - shift, shift
 
     def _predict(self, logits: np.ndarray) -> np.ndarray:
@@ -73,6 +81,7 @@ class TemperatureScaling(ScalingCalibrator):
     """z' = z / T. Source: key `guo2017`."""
 
     single_scale = True
+    has_shift = False
 
     def _features(self, logits: np.ndarray) -> np.ndarray:
         return logits[:, :, None]

@@ -12,6 +12,8 @@ import numpy as np
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.boosters import Growth, grow
 from calirare.detectors.contrast import as_logits, rare_against_rest
+from calirare.detectors.folds import spread_over_folds
+from calirare.detectors.level import other_nodes, restore_shifts
 from calirare.detectors.logistic import left_out_loss
 from calirare.detectors.stored import need, numbers, whole
 from calirare.detectors.threads import threads_of
@@ -20,7 +22,6 @@ from calirare.errors import InputError, LabelError, NotFittedError
 
 _log = logging.getLogger(__name__)
 _MOST_ROUNDS = 300
-_FOLDS = 5
 _STEP = 10
 _LEAF = 5
 
@@ -55,7 +56,7 @@ class Boosting(Detector):
     ) -> Self:
         self._check(labels)
         rows = np.ascontiguousarray(inputs.columns.values[labels.nodes], dtype=np.float32)
-        folds = fold_of_labels(labels.y, labels.groups, _FOLDS, seed)
+        folds = spread_over_folds(labels, seed)
         leaf = max(1, round(_LEAF * len(labels) / len(np.unique(labels.groups))))  # copies count once
         most = _MOST_ROUNDS if self.rounds == "left_out" else int(self.rounds)
 
@@ -68,15 +69,21 @@ class Boosting(Detector):
             joblib.delayed(grown)(np.flatnonzero(folds != fold), most) for fold in numbers_of_folds
         )
         per_round = 1 if labels.num_classes == 2 else labels.num_classes
-        staged = np.empty((most + 1, len(labels), per_round))
+        staged, levels = np.empty((most + 1, len(labels), per_round)), []
+        around = inputs.columns.values[other_nodes(inputs.num_nodes, labels.nodes, seed)]
         for fold in numbers_of_folds:
             inside = folds == fold
-            staged[:, inside] = _after_each_round(parts[fold], rows[inside], per_round, most)
+            unseen = np.concatenate([rows[inside], around])
+            found = _after_each_round(parts[fold], unseen, per_round, most)
+            staged[:, inside] = found[:, : inside.sum()]
+            levels.append(found.mean(axis=1))
+        shifts = (np.mean(levels, axis=0) - levels)[folds].swapaxes(0, 1)
+        staged += shifts
         self.rounds_ = self._choose(staged, labels) if self.rounds == "left_out" else most
         self.num_classes_, self.folds_ = labels.num_classes, folds
         self.trees_ = grown(np.arange(len(labels)), self.rounds_)
         self.fold_trees_ = [_first(part, self.rounds_, per_round) for part in parts]
-        self.left_out_ = as_logits(staged[self.rounds_])
+        self.left_out_, self.shifts_ = as_logits(staged[self.rounds_]), shifts[self.rounds_]
         return self
 
     def _check(self, labels: LabelledNodes) -> None:
@@ -123,8 +130,8 @@ class Boosting(Detector):
         values, rows = self._values(inputs), np.asarray(rows)
         for fold in np.unique(self.folds_[rows]):
             some = rows[self.folds_[rows] == fold]
-            logits = as_logits(self.fold_trees_[fold].total(values))
-            yield some, np.repeat(logits[:, None], len(some), axis=1)
+            scores = self.fold_trees_[fold].total(values)[:, None] + self.shifts_[some]
+            yield some, as_logits(scores)
 
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
         self._check_fitted()
@@ -135,7 +142,12 @@ class Boosting(Detector):
 
     def state(self) -> State:
         self._check_fitted()
-        found: State = {"rounds": self.rounds_, "folds": self.folds_, "left_out": self.left_out_}
+        found: State = {
+            "rounds": self.rounds_,
+            "folds": self.folds_,
+            "left_out": self.left_out_,
+            "shifts": self.shifts_,
+        }
         for name, trees in [("all", self.trees_), *((f"fold_{k}", part) for k, part in enumerate(self.fold_trees_))]:
             found |= {f"{name}/{key}": value for key, value in trees.state().items()}
         return found
@@ -151,6 +163,7 @@ class Boosting(Detector):
         wanted = 1 if num_classes == 2 else num_classes
         need(all(trees.num_values == wanted for trees in every), "the number of classes")
         need(len({trees.num_features for trees in every}) == 1, "the columns that trees ask for")
+        self.shifts_ = restore_shifts(state, (len(left_out), wanted))
         self.rounds_, self.num_classes_ = whole(state, "rounds", 1), num_classes
         self.trees_, self.fold_trees_, self.folds_, self.left_out_ = every[0], every[1:], folds, left_out
         return self
@@ -163,26 +176,6 @@ class Boosting(Detector):
 def _restore_trees(state: State, name: str) -> Trees:
     inside: dict[str, Any] = {key[len(name) + 1 :]: value for key, value in state.items() if key.startswith(f"{name}/")}
     return Trees.restore(inside)
-
-
-def fold_of_labels(y: np.ndarray, groups: np.ndarray, most: int, seed: int) -> np.ndarray:
-    """`(n,)`: the fold of each label; a group is in one fold, a class in all, as far as its groups go.
-
-    >>> folds = fold_of_labels(np.array([0, 0, 0, 0, 1, 1, 1]), np.arange(7), 5, seed=0)
-    >>> np.unique(folds).tolist(), np.sort(folds[4:]).tolist()
-    ([0, 1, 2], [0, 1, 2])
-    """
-    sizes = np.bincount(y)
-    group = np.unique(groups, return_inverse=True)[1]
-    rarest = np.lexsort((sizes[y], group))
-    label = y[rarest[np.unique(group[rarest], return_index=True)[1]]]
-    fewest = int(np.bincount(label)[np.unique(label)].min())
-    count = min(most, max(2, fewest), len(label))
-    order = np.random.default_rng(seed).permutation(len(label))
-    order = order[np.argsort(label[order], kind="stable")]
-    fold = np.empty(len(label), dtype=np.int64)
-    fold[order] = np.arange(len(label)) % count
-    return np.asarray(fold[group])
 
 
 def _after_each_round(trees: Trees, rows: np.ndarray, per_round: int, most: int) -> np.ndarray:

@@ -5,37 +5,44 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from calirare.detectors.base import LabelledNodes
 
 NUM_FOLDS = 5
 
 
-def fold_numbers(labels: LabelledNodes, seed: int, num_folds: int = NUM_FOLDS) -> np.ndarray | None:
+def spread_over_folds(labels: LabelledNodes, seed: int, num_folds: int = NUM_FOLDS) -> np.ndarray:
     """`(n,)` the fold that leaves each label out: classes spread evenly, groups kept together.
 
-    None where a class has a single label, or a single group: without it there is nothing to learn the class from.
+    A group counts as of its rarest class. There are as many folds as the rarest class has groups, at most `num_folds`
+    and at least two, so that a class with a single group is missing where that is left out.
+
+    >>> y = np.array([0, 0, 0, 0, 1, 1, 1])
+    >>> folds = spread_over_folds(LabelledNodes(np.arange(7), y, np.full(7, 1 / 7), 2, np.arange(7)), seed=0)
+    >>> np.unique(folds).tolist(), np.sort(folds[4:]).tolist()
+    ([0, 1, 2], [0, 1, 2])
     """
-    alone = len(np.unique(labels.groups)) == len(labels)
-    counts = [len(np.unique(labels.groups[labels.y == c])) for c in range(labels.num_classes) if (labels.y == c).any()]
-    count = min(num_folds, *counts)
-    if count < 2:
-        return None
-    kind = StratifiedKFold if alone else StratifiedGroupKFold
-    numbers = np.empty(len(labels), dtype=np.int64)
-    groups = None if alone else labels.groups
-    splits = kind(count, shuffle=True, random_state=seed).split(np.zeros(len(labels)), labels.y, groups)
-    for number, (_, left) in enumerate(splits):
-        numbers[left] = number
-    return numbers if all(_holds_all(labels.y, kept) for _, kept, _ in folds(numbers)) else None
+    group = np.unique(labels.groups, return_inverse=True)[1]
+    rarest = np.lexsort((np.bincount(labels.y)[labels.y], group))
+    of_group = labels.y[rarest[np.unique(group[rarest], return_index=True)[1]]]
+    fewest = int(np.bincount(of_group)[np.unique(of_group)].min())
+    count = min(num_folds, max(2, fewest), len(of_group))
+    order = np.random.default_rng(seed).permutation(len(of_group))
+    order = order[np.argsort(of_group[order], kind="stable")]
+    fold = np.empty(len(of_group), dtype=np.int64)
+    fold[order] = np.arange(len(of_group)) % count
+    return np.asarray(fold[group])
+
+
+def fold_numbers(labels: LabelledNodes, seed: int, num_folds: int = NUM_FOLDS) -> np.ndarray | None:
+    """The same, or None where a fold would leave nothing to learn a class from: it has a single label, or group."""
+    numbers = spread_over_folds(labels, seed, num_folds)
+    every = len(np.unique(labels.y))
+    complete = all(len(np.unique(labels.y[kept])) == every for _, kept, _ in folds(numbers))
+    return numbers if complete and numbers.max() > 0 else None
 
 
 def folds(numbers: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """(number, rows kept, rows left out) of each fold."""
     for number in range(int(numbers.max()) + 1):
         yield number, np.flatnonzero(numbers != number), np.flatnonzero(numbers == number)
-
-
-def _holds_all(y: np.ndarray, kept: np.ndarray) -> bool:
-    return len(np.unique(y[kept])) == len(np.unique(y))

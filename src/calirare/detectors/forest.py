@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.tree import ExtraTreeClassifier
 
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
+from calirare.detectors.level import restore_shifts
 from calirare.detectors.stored import need, numbers
 from calirare.detectors.threads import threads_of
 from calirare.detectors.trees import Trees, from_sklearn
@@ -64,7 +65,9 @@ class Forest(Detector):
         self.prior_ = np.bincount(labels.y, weights=labels.weights, minlength=labels.num_classes)
         self.out_of_bag_ = counts == 0
         self.groups_ = groups
-        self.left_out_ = self._logits(self._left_out_shares(rows))
+        shares, base = self._left_out_shares(rows)
+        self.shifts_ = self._logits(base.mean(axis=0)) - self._logits(base)
+        self.left_out_ = self._logits(shares) + self.shifts_
         return self
 
     def _check(self, labels: LabelledNodes) -> None:
@@ -88,12 +91,19 @@ class Forest(Detector):
         values[:, model.classes_] = model.tree_.value[:, 0, :]
         return from_sklearn(model.tree_, values)
 
-    def _left_out_shares(self, rows: np.ndarray) -> np.ndarray:
-        leaves = self.trees_.leaves(rows)
+    def _left_out_shares(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """`(n, C)` twice: the votes on each label of the trees that did not see it, and their votes on all labels that
+        they did not see.
+
+        The second is the level of those trees. Without a rare label the other rare ones are drawn more often in its
+        place, and leaves made of fewer, heavier labels vote otherwise everywhere; that is no evidence about the label.
+        """
         unseen = self.out_of_bag_[:, self.groups_].T
-        votes = np.einsum("nt,ntc->nc", unseen, self.trees_.value[leaves])
+        votes = self.trees_.value[self.trees_.leaves(rows)] * unseen[:, :, None]
+        level = votes.sum(axis=0) / np.maximum(unseen.sum(axis=0), 1)[:, None]
         count = unseen.sum(axis=1, keepdims=True)
-        return np.where(count > 0, votes / np.maximum(count, 1), self.prior_)
+        shares = np.where(count > 0, votes.sum(axis=1) / np.maximum(count, 1), self.prior_)
+        return shares, np.where(count > 0, unseen @ level / np.maximum(count, 1), self.prior_)
 
     def _logits(self, shares: np.ndarray) -> np.ndarray:
         """log of the smoothed shares."""
@@ -133,7 +143,7 @@ class Forest(Detector):
                 for k in range(self.num_classes_):
                     shares[block, :, k] = self.trees_.value[:, k].astype(np.float32)[ends] @ mix
             shares[:, count == 0] = self.prior_
-            yield some, self._logits(shares)
+            yield some, self._logits(shares) + self.shifts_[some]
 
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
         """Shares of P(rare) along the paths, stretched so that they add up to the logit."""
@@ -154,6 +164,7 @@ class Forest(Detector):
         return {
             "prior": self.prior_,
             "left_out": self.left_out_,
+            "shifts": self.shifts_,
             "groups": self.groups_,
             "num_groups": self.out_of_bag_.shape[1],
             "out_of_bag": np.packbits(self.out_of_bag_, axis=1),
@@ -178,6 +189,7 @@ class Forest(Detector):
         self.trees_, self.left_out_, self.prior_, self.groups_ = trees, left_out, prior, groups
         self.out_of_bag_ = np.unpackbits(bits, axis=1, count=num_groups).astype(bool)
         self.num_classes_ = num_classes
+        self.shifts_ = restore_shifts(state, (len(left_out), num_classes))
         return self
 
     def _check_fitted(self) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.contrast import as_logits, rare_against_rest
+from calirare.detectors.level import restore_shifts
 from calirare.detectors.linear_design import Design, DesignChoices
 from calirare.detectors.logistic import Optimum, Problem, WithoutGroups, fit_logistic, left_out_loss
 from calirare.detectors.stored import need, numbers
@@ -74,7 +75,7 @@ class Linear(Detector):
         self.directions_ = np.zeros((len(targets), size, kept), dtype=np.float32)
         self.rows_ = rows
         self.theta_, self.intercept_ = np.zeros((len(targets), size)), np.full(len(targets), np.log(0.5 / (n + 0.5)))
-        left_out = np.empty((n, len(targets)))
+        left_out, shifts = np.empty((n, len(targets))), np.zeros((n, len(targets)))
         for k, (target, near) in enumerate(zip(targets, best.optima, strict=True)):
             left_out[:, k] = self.intercept_[k]
             if near is not None:
@@ -83,9 +84,10 @@ class Linear(Detector):
                 without = WithoutGroups(problem, found, best.penalty, groups, best.design.ties)
                 directions = without.directions()
                 self.theta_[k], self.intercept_[k] = found.theta, found.intercept
-                left_out[:, k] = without.left_out(directions)
+                shifts[:, k] = -without.level_changes(directions)[groups]
+                left_out[:, k] = without.left_out(directions) + shifts[:, k]
                 self.directions_[k] = directions[:, groups[rows]]
-        self.left_out_ = as_logits(left_out)
+        self.left_out_, self.shifts_ = as_logits(left_out), shifts
         return self
 
     def _check(self, labels: LabelledNodes) -> None:
@@ -138,7 +140,7 @@ class Linear(Detector):
             some = rows[start : start + _BLOCK]
             kept = self.directions_[:, :, place[some]].astype(np.float64)
             changes = np.stack([self.design_.scores(inputs, one) for one in kept], axis=-1)
-            yield some, as_logits(base[:, None] + changes)
+            yield some, as_logits(base[:, None] + changes + self.shifts_[some])
 
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
         self._check_fitted()
@@ -158,6 +160,7 @@ class Linear(Detector):
             "left_out": self.left_out_,
             "rows": self.rows_,
             "directions": self.directions_,
+            "shifts": self.shifts_,
         } | self.design_.state()
 
     def restore(self, state: State) -> Self:
@@ -175,6 +178,7 @@ class Linear(Detector):
         need(isinstance(penalty, float) and 0 < penalty < np.inf, "the penalty")
         self.design_, self.theta_, self.intercept_, self.left_out_ = design, theta, intercept, left_out
         self.rows_, self.directions_, self.num_classes_ = rows, directions, num_classes
+        self.shifts_ = restore_shifts(state, (len(left_out), len(theta)))
         self.penalty_, self.hops_ = float(penalty or 0.0), design.hops
         return self
 
@@ -199,7 +203,9 @@ def _fit(design: Design, penalty: float, targets: np.ndarray, groups: np.ndarray
         problem = Problem(design.labelled, target, np.full(n, 1.0 / n))
         found = fit_logistic(problem, penalty, start.optima[k] if start else None, tolerance=1e-7)
         without = WithoutGroups(problem, found, penalty, groups, design.ties)
-        score += left_out_loss(without.left_out(without.directions(refine=False)), target)
+        directions = without.directions(refine=False)
+        left_out = without.left_out(directions) - without.level_changes(directions)[groups]
+        score += left_out_loss(left_out, target)
         optima.append(Optimum(found.theta, found.intercept, without.gram))
     return _Fit(design, penalty, optima, score)
 

@@ -188,6 +188,9 @@ class WithoutGroups:
         counts = np.bincount(groups, minlength=self.num_groups)
         self._order, self._starts = np.argsort(groups, kind="stable"), np.cumsum(counts) - counts
         self._counts = counts
+        self._sums = problem.columns[self._order].T
+        if self.num_groups < len(groups):
+            self._sums = np.add.reduceat(self._sums, self._starts, axis=1)
         leverage = self._scale * np.einsum("nr,rn->n", problem.columns, self._pulls)
         self._ratio = self._scale / np.maximum(1.0 - leverage, _LEAST_LEFT_OVER)
         self._tie_of = np.full(self.num_groups, -1)
@@ -261,6 +264,11 @@ class WithoutGroups:
     def own_changes(self, directions: np.ndarray) -> np.ndarray:
         """`(n,)`: how each label's own logit moves when its group is left out."""
         return np.asarray(np.einsum("nr,rn->n", self.problem.columns, directions[:, self.groups]))
+
+    def level_changes(self, directions: np.ndarray) -> np.ndarray:
+        """`(G,)`: the mean over all other labels of how their logits move when a group is left out."""
+        others = self.problem.columns.sum(axis=0)[:, None] - self._sums
+        return np.asarray(np.einsum("rg,rg->g", others, directions) / np.maximum(len(self.groups) - self._counts, 1))
 
     def left_out(self, directions: np.ndarray) -> np.ndarray:
         """`(n,)` left-out logits."""

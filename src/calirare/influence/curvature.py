@@ -29,6 +29,8 @@ _SATURATION_FLOOR = 1e-12
 """Added to p(1-p) in the curvature only. It keeps S invertible where the softmax is saturated; the gradient stays
 exact, so the answer tends to its true limit instead of 0/0."""
 _SMALL_LEVERAGE = 1e-4
+_MOST_KEPT = 2**24
+"""Numbers of a Jacobian that is kept."""
 LEAST_LEFT_OVER = 1e-10
 """Least 1 - leverage that Newton's step divides by. Below it the difference is rounding error, of any sign."""
 
@@ -81,6 +83,9 @@ class Curvature(Protocol):
 
     def changes_among_labelled(self, step: Step) -> Tensor:
         """`(n, parts, n)`: the change at each labelled node by the removal of each label."""
+
+    def mean_change(self, step: Step) -> Tensor:
+        """`(n, parts)`: the mean of that over the labelled nodes, at the price of one solve."""
 
 
 def _newton_or_plain(left_over: Tensor, whitened: Tensor, step: Step) -> Tensor:
@@ -176,13 +181,24 @@ class DualCurvature:
         n, parts = self.terms.residual.shape
         return (self.kernel @ self._coefficients(np.arange(n), step)).reshape(n, parts, n)
 
+    def mean_change(self, step: Step) -> Tensor:
+        n, parts = self.terms.residual.shape
+        mean = self.kernel.reshape(n, parts, n * parts).mean(dim=0)
+        solved = self.inverse @ _block_diagonal(self.terms.factor.mT, mean.T)
+        steps = _newton_or_plain(self.left_over, self.terms.whitened, step)
+        return torch.einsum("iqp,iq->ip", solved.reshape(n, parts, parts), steps)
+
 
 class PrimalCurvature:
-    """H over the parameters; the choice when they are fewer than the labels. J passes by in blocks."""
+    """H over the parameters; the choice when they are fewer than the labels. J is kept where it is small, else it passes
+    by in blocks each time."""
 
     def __init__(self, jacobian: Jacobian, nodes: np.ndarray, terms: LabelTerms, damping: float) -> None:
         self.jacobian, self.nodes, self.terms = jacobian, nodes, terms
         size = jacobian.num_parameters
+        self._kept: Tensor | None = None
+        if terms.residual.numel() * size <= _MOST_KEPT:
+            self._kept = torch.cat(list(jacobian.rows(nodes)))
         matrix = damping * torch.eye(size, dtype=torch.float64, device=terms.residual.device)
         for rows, block in self._blocks():
             scaled = terms.factor[rows].mT @ block
@@ -194,6 +210,10 @@ class PrimalCurvature:
         self.leverage = terms.factor.mT @ self.inverse_blocks @ terms.factor
 
     def _blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, Tensor]]:
+        if self._kept is not None:
+            kept = self._kept if rows is None else self._kept[torch.from_numpy(rows).to(self._kept.device)]
+            yield slice(0, len(kept)), kept.double()
+            return
         start = 0
         for block in self.jacobian.rows(self.nodes if rows is None else self.nodes[rows]):
             yield slice(start, start + len(block)), block.double()
@@ -222,6 +242,13 @@ class PrimalCurvature:
     def changes_among_labelled(self, step: Step) -> Tensor:
         directions = self.directions(np.arange(len(self.nodes)), step)
         return torch.cat([block @ directions.T for _, block in self._blocks()])
+
+    def mean_change(self, step: Step) -> Tensor:
+        mean = torch.stack([block.sum(dim=0) for _, block in self._blocks()]).sum(dim=0) / len(self.nodes)
+        solved = self._solve(mean[None])[0]
+        steps = self._steps(step)
+        found = [torch.einsum("iqs,sp,iq->ip", block, solved, steps[where]) for where, block in self._blocks()]
+        return torch.cat(found)
 
 
 class IterativeCurvature:
@@ -277,7 +304,10 @@ class IterativeCurvature:
         right = torch.zeros(n, parts, len(rows), parts, dtype=torch.float64, device=self.index.device)
         for position, row in enumerate(rows):
             right[int(row), :, position] = torch.eye(parts).to(right)
-        residual = right.reshape(n, parts, -1)
+        return self._solve(right.reshape(n, parts, -1))
+
+    def _solve(self, residual: Tensor) -> Tensor:
+        """Q times `(n, parts, columns)`."""
         solution, search = torch.zeros_like(residual), residual.clone()
         squared = residual.square().sum(dim=(0, 1))
         for _ in range(self.max_iterations):
@@ -321,6 +351,13 @@ class IterativeCurvature:
 
     def changes_among_labelled(self, step: Step) -> Tensor:
         return self._over_blocks(partial(self._changes, step=step), np.arange(len(self.nodes))).permute(1, 2, 0)
+
+    def mean_change(self, step: Step) -> Tensor:
+        n, parts = self.terms.residual.shape
+        mean = self.jacobian.pull(self.nodes, torch.eye(parts).to(self.terms.residual).expand(n, parts, parts) / n)
+        right = self.terms.factor.mT @ self.jacobian.push(mean)[self.index].double()
+        steps = _newton_or_plain(self.left_over, self.terms.whitened, step)
+        return torch.einsum("iqp,iq->ip", self._solve(right), steps)
 
     def _changes(self, rows: np.ndarray, step: Step) -> Tensor:
         """What leaving out these labels does to all: `(len(rows), n, parts)`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -138,6 +139,12 @@ class LeaveOneOut:
                 "left-out predictions are NaN or infinite; raise weight_decay, or scale the features and the edge weights."
             )
         return logits
+
+    @cached_property
+    def level_changes(self) -> Tensor:
+        """`(n, C)`: how far the removal of each label moves the other labelled nodes' logits on average."""
+        own, mean, n = self.curvature.own_change(self.step), self.curvature.mean_change(self.step), len(self.nodes)
+        return (n * mean - own) / max(n - 1, 1) @ self.basis.T
 
     def changes_among_labelled(self) -> Tensor:
         """`(n, n, C)`: change of labelled node v's logits (first axis) by the removal of label i (second axis)."""

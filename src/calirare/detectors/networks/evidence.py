@@ -17,6 +17,7 @@ from torch import nn
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.folds import folds
+from calirare.detectors.level import restore_shifts
 from calirare.detectors.stored import need, numbers
 from calirare.errors import NumericalError
 from calirare.influence.jacobian import contrast_basis, make_jacobian
@@ -40,6 +41,11 @@ def centred(logits: np.ndarray) -> np.ndarray:
     return np.asarray(np.clip(logits - logits.mean(axis=-1, keepdims=True), -_LARGEST_LOGIT, _LARGEST_LOGIT))
 
 
+def step_logits(engine: LeaveOneOut) -> np.ndarray:
+    """`(n, C)`: what one step says of each label without it, at a common level."""
+    return centred((engine.left_out_logits - engine.level_changes).cpu().numpy())
+
+
 @dataclass(frozen=True, eq=False)
 class StepEvidence:
     """The left-out models as shifts of the trained parameters.
@@ -48,11 +54,13 @@ class StepEvidence:
         logits: `(n, C)` left-out logits of the labelled nodes.
         rows: `(m,)` the labels whose shifts are kept, in random order; all of them unless memory forbids.
         directions: `(m, P)` float32: θ₋ᵢ - θ.
+        shifts: `(n, C)` to a common level.
     """
 
     logits: np.ndarray
     rows: np.ndarray
     directions: np.ndarray
+    shifts: np.ndarray
 
     @classmethod
     def from_engine(cls, engine: LeaveOneOut, seed: int) -> StepEvidence:
@@ -65,7 +73,7 @@ class StepEvidence:
         for start in range(0, kept, block):
             found = engine.curvature.directions(rows[start : start + block], engine.step)
             directions[start : start + block] = found.float().cpu().numpy()
-        return cls(centred(engine.left_out_logits.cpu().numpy()), rows, directions)
+        return cls(step_logits(engine), rows, directions, -engine.level_changes.cpu().numpy())
 
     def logits_without(self, model: nn.Module, inputs: GraphInputs, rows: np.ndarray) -> Blocks:
         """Blocks `(rows, (N, b, C))`, to first order in the parameters."""
@@ -82,7 +90,7 @@ class StepEvidence:
                 raise NumericalError(
                     "the left-out models give NaN or infinite logits; raise weight_decay, or scale the features and the edge weights."
                 )
-            yield self.rows[chosen], shifted.cpu().numpy()
+            yield self.rows[chosen], shifted.cpu().numpy() + self.shifts[self.rows[chosen]].astype(np.float32)
 
     def logits_without_at(self, model: nn.Module, inputs: GraphInputs, rows: np.ndarray, node: int) -> np.ndarray:
         """`(len(rows), C)`: the node's logits alone, from its own row of the Jacobian."""
@@ -91,10 +99,10 @@ class StepEvidence:
         jacobian, logits = make_jacobian(model, inputs), predict_logits(model, inputs)[node].double()
         row = torch.cat(list(jacobian.rows(np.array([node]))))[0].double()
         changes = torch.from_numpy(self.directions[asked]).to(row) @ row.T @ contrast_basis(len(logits)).to(row).T
-        return np.asarray((logits + changes).cpu().numpy())
+        return np.asarray((logits + changes).cpu().numpy()) + self.shifts[rows]
 
     def state(self) -> dict[str, np.ndarray]:
-        return {"logits": self.logits, "rows": self.rows, "directions": self.directions}
+        return {"logits": self.logits, "rows": self.rows, "directions": self.directions, "shifts": self.shifts}
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,11 +113,13 @@ class FoldEvidence:
         logits: `(n, C)` left-out logits of the labelled nodes.
         fold: `(n,)` the fold that leaves each label out.
         models: The refitted networks, one per fold.
+        shifts: `(n, C)` to a common level.
     """
 
     logits: np.ndarray
     fold: np.ndarray
     models: tuple[nn.Module, ...]
+    shifts: np.ndarray
 
     @classmethod
     def refit(
@@ -121,11 +131,14 @@ class FoldEvidence:
     ) -> FoldEvidence:
         """`fit` gives a fresh network trained on some of the labels."""
         logits = np.empty((len(labels), labels.num_classes))
-        models = []
+        models, levels = [], []
         for number, kept, left in folds(fold):
             models.append(fit(labels.take(kept), number))
-            logits[left] = predict_logits(models[-1], inputs).double().cpu().numpy()[labels.nodes[left]]
-        return cls(centred(logits), fold, tuple(models))
+            found = predict_logits(models[-1], inputs).double().cpu().numpy()
+            logits[left] = found[labels.nodes[left]]
+            levels.append(np.delete(found, labels.nodes[kept], axis=0).mean(axis=0))
+        shifts = (np.mean(levels, axis=0) - levels)[fold]
+        return cls(centred(logits + shifts), fold, tuple(models), shifts)
 
     @property
     def rows(self) -> np.ndarray:
@@ -137,14 +150,14 @@ class FoldEvidence:
             left = rows[self.fold[rows] == number]
             if left.size:
                 logits = predict_logits(refitted.to(inputs.device), inputs).cpu().numpy()
-                yield left, np.broadcast_to(logits[:, None], (len(logits), left.size, logits.shape[1]))
+                yield left, logits[:, None] + self.shifts[left].astype(logits.dtype)
 
     def state(self) -> dict[str, np.ndarray]:
         stacked = {
             f"models/{name}": np.stack([dict(model.state_dict())[name].cpu().numpy() for model in self.models])
             for name in self.models[0].state_dict()
         }
-        return {"logits": self.logits, "fold": self.fold, **stacked}
+        return {"logits": self.logits, "fold": self.fold, "shifts": self.shifts, **stacked}
 
 
 Evidence = StepEvidence | FoldEvidence
@@ -154,13 +167,14 @@ def restore_evidence(state: dict[str, np.ndarray], model: nn.Module, num_classes
     """From what `state` gave, checked; `model` is the trained network, whose shape the folds' networks share."""
     logits = numbers(state, "logits", 2)
     need(logits.shape[1] == num_classes and len(logits) > 0, "'logits' must have a column for each class")
+    shifts = restore_shifts(state, logits.shape)
     if "fold" not in state:
         rows, directions = numbers(state, "rows", 1, kind="i"), numbers(state, "directions", 2, size=len(state["rows"]))
         need(len(np.unique(rows)) == len(rows) > 0, "'rows' must differ")
         need(0 <= rows.min() and rows.max() < len(logits), "'rows' are out of range")
         size = sum(value.numel() for value in model.parameters() if value.requires_grad)
         need(directions.shape[1] == size, f"'directions' must have {size} columns")
-        return StepEvidence(logits, rows, state["directions"])
+        return StepEvidence(logits, rows, state["directions"], shifts)
     fold = numbers(state, "fold", 1, size=len(logits), kind="i")
     weights = {name.removeprefix("models/"): value for name, value in state.items() if name.startswith("models/")}
     count = int(fold.max()) + 1
@@ -171,4 +185,4 @@ def restore_evidence(state: dict[str, np.ndarray], model: nn.Module, num_classes
     for number in range(count):
         models.append(copy.deepcopy(model))
         models[-1].load_state_dict({name: torch.from_numpy(value[number]) for name, value in weights.items()})
-    return FoldEvidence(logits, fold, tuple(models))
+    return FoldEvidence(logits, fold, tuple(models), shifts)

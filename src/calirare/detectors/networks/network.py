@@ -18,7 +18,7 @@ from calirare.data.checks import check_count, is_number
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.folds import fold_numbers
 from calirare.detectors.networks.contributions import network_contributions
-from calirare.detectors.networks.evidence import Evidence, FoldEvidence, StepEvidence, centred, restore_evidence
+from calirare.detectors.networks.evidence import Evidence, FoldEvidence, StepEvidence, restore_evidence, step_logits
 from calirare.detectors.networks.loop import History, seeded
 from calirare.detectors.networks.rest import come_to_rest
 from calirare.detectors.networks.training import Schedule, Training, task_of, train_network
@@ -142,7 +142,7 @@ class Network(Detector):
     def _left_out_loss(self) -> float:
         """Weighted negative log-likelihood of the left-out logits, at the best of a few temperatures."""
         labels = self._fitted[1]
-        logits = centred(self._engine().left_out_logits.cpu().numpy())
+        logits = step_logits(self._engine())
         losses = []
         for sharpness in np.geomspace(0.1, 3.0, 18):
             log_p = sharpness * logits - logsumexp(sharpness * logits, axis=1, keepdims=True)
@@ -193,7 +193,7 @@ class Network(Detector):
         return self._no_skill(engine)
 
     def _no_skill(self, engine: LeaveOneOut) -> str | None:
-        y, logits = self._fitted[1].y, centred(engine.left_out_logits.cpu().numpy())
+        y, logits = self._fitted[1].y, step_logits(engine)
         for c in np.unique(y):
             inside = y == c
             if 0 < inside.sum() < len(y):

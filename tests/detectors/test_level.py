@@ -38,8 +38,8 @@ def test_a_network_that_has_collapsed_says_the_same_of_every_label() -> None:
     ("detector", "columns", "count", "draws"),
     [
         (Linear(penalty=0.1, hops=1), 5, 50, 30),
-        (Linear(penalty=0.01, hops=1), 200, 50, 30),
-        (Forest(trees=40, jobs=1), 5, 50, 8),
+        (Linear(penalty=0.01, hops=1), 100, 50, 20),
+        (Forest(trees=30, jobs=1), 5, 50, 6),
         (Boosting(rounds=10, jobs=1), 5, 50, 8),
     ],
     ids=lambda value: value.name if isinstance(value, Detector) else str(value),

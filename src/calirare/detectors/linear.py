@@ -12,16 +12,21 @@ import numpy as np
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.contrast import as_logits, rare_against_rest
 from calirare.detectors.level import restore_shifts
+from calirare.detectors.leverage import own_left_out
 from calirare.detectors.linear_design import Design, DesignChoices
 from calirare.detectors.logistic import Optimum, Problem, WithoutGroups, fit_logistic, left_out_loss
 from calirare.detectors.stored import need, numbers
 from calirare.errors import InputError, LabelError, NotFittedError
 
-_FIRST_PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4)
+_FIRST_PENALTY = 1e-2
 _STRONGEST, _WEAKEST = 0.1, 10**-4.5
 _HALF_A_DECADE = 10**0.5
 _MARGIN = 2.0
 """In nats over all labels."""
+_NEAR = 1e-5
+"""What a Newton step still promises where a fit is good enough to be judged, in nats per label."""
+_FAR_BEHIND = 1.1
+"""Times the best left-out loss: what is further off after one step is not fitted to the end."""
 _MOST_KEPT = 16_000_000
 _FEWEST_KEPT = 1_024
 _BLOCK = 64
@@ -64,7 +69,7 @@ class Linear(Detector):
     ) -> Self:
         self._check(labels)
         groups = np.unique(labels.groups, return_inverse=True)[1]
-        choices = DesignChoices(inputs.graph, inputs.columns, labels, groups, self.hops, seed)
+        choices = DesignChoices(inputs, labels, groups, self.hops, seed)
         targets = _targets(labels)
         best = self._choose(choices, targets, groups)
         self.num_classes_, self.penalty_, self.hops_ = labels.num_classes, best.penalty, best.design.hops
@@ -103,19 +108,23 @@ class Linear(Detector):
         """The design and the penalty under which left-out labels are likeliest."""
         best = self._along_penalties(choices.first, targets, groups)
         for design in choices.others():
-            best = _better(best, _fit(design, best.penalty, targets, groups))
+            found = _fit_if_promising(design, best, targets, groups)
+            if best.design.words is not None and _better(best, found) is found:  # fewer hops: more need not be tried
+                best = found
+                break
+            best = _better(best, found)
         for design in choices.with_dense(best.design):
-            best = _better(best, _fit(design, best.penalty, targets, groups))
+            best = _better(best, _fit_if_promising(design, best, targets, groups))
         return _refine(best, targets, groups) if self.penalty == "left_out" else best
 
     def _along_penalties(self, design: Design, targets: np.ndarray, groups: np.ndarray) -> _Fit:
         if self.penalty != "left_out":
             return _fit(design, float(self.penalty), targets, groups)
-        fits: list[_Fit] = []
-        for penalty in _FIRST_PENALTIES:
-            fits.append(_fit(design, penalty, targets, groups, fits[-1] if fits else None))
-            if len(fits) > 2 and fits[-1].score > fits[-2].score > fits[-3].score:
-                break
+        fits = [_fit(design, _FIRST_PENALTY, targets, groups)]
+        while len(fits) < 3 and (len(fits) < 2 or fits[-1].score < fits[-2].score):
+            fits.append(_fit(design, fits[-1].penalty / 10, targets, groups, fits[-1]))
+        if fits[1].score >= fits[0].score:
+            fits.insert(0, _fit(design, _STRONGEST, targets, groups, fits[0]))
         return reduce(_better, fits)
 
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
@@ -193,7 +202,14 @@ def _targets(labels: LabelledNodes) -> np.ndarray:
     return np.stack([(labels.y == k).astype(np.float64) for k in classes])
 
 
-def _fit(design: Design, penalty: float, targets: np.ndarray, groups: np.ndarray, start: _Fit | None = None) -> _Fit:
+def _fit(
+    design: Design,
+    penalty: float,
+    targets: np.ndarray,
+    groups: np.ndarray,
+    start: _Fit | None = None,
+    max_steps: int = 100,
+) -> _Fit:
     n, score = len(design.labelled), 0.0
     optima: list[Optimum | None] = []
     for k, target in enumerate(targets):
@@ -201,13 +217,27 @@ def _fit(design: Design, penalty: float, targets: np.ndarray, groups: np.ndarray
             optima.append(None)
             continue
         problem = Problem(design.labelled, target, np.full(n, 1.0 / n))
-        found = fit_logistic(problem, penalty, start.optima[k] if start else None, tolerance=1e-7)
-        without = WithoutGroups(problem, found, penalty, groups, design.ties)
-        directions = without.directions(refine=False)
-        left_out = without.left_out(directions) - without.level_changes(directions)[groups]
-        score += left_out_loss(left_out, target)
-        optima.append(Optimum(found.theta, found.intercept, without.gram))
+        before = start.optima[k] if start else None
+        found = fit_logistic(problem, penalty, before, tolerance=_NEAR, max_steps=max_steps, fresh=max_steps > 1)
+        score += left_out_loss(_left_out(problem, found, penalty, groups, design), target)
+        optima.append(found)
     return _Fit(design, penalty, optima, score)
+
+
+def _fit_if_promising(design: Design, best: _Fit, targets: np.ndarray, groups: np.ndarray) -> _Fit:
+    """A fit with the best one's penalty; after a single step where that is far behind already."""
+    first = _fit(design, best.penalty, targets, groups, max_steps=1)
+    if first.score > _FAR_BEHIND * best.score:
+        return first
+    return _fit(design, best.penalty, targets, groups, first)
+
+
+def _left_out(problem: Problem, found: Optimum, penalty: float, groups: np.ndarray, design: Design) -> np.ndarray:
+    if int(groups.max()) + 1 == len(groups):
+        return own_left_out(problem, found, penalty, design.ties)
+    without = WithoutGroups(problem, found, penalty, groups, design.ties)
+    directions = without.directions(refine=False)
+    return without.left_out(directions) - without.level_changes(directions)[groups]
 
 
 def _better(known: _Fit, new: _Fit) -> _Fit:

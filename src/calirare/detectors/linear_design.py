@@ -163,8 +163,7 @@ class DesignChoices:
     """The designs among which left-out likelihood chooses.
 
     Args:
-        graph: The graph.
-        columns: Its columns.
+        inputs: The graph and its columns.
         labels: The labels; their classes only choose landmarks, and a label that is left out is no landmark.
         groups: `(n,)` groups of labels, 0…G-1.
         hops: What the user wants.
@@ -173,25 +172,24 @@ class DesignChoices:
 
     def __init__(
         self,
-        graph: RareGraph,
-        columns: Columns,
+        inputs: DetectorInputs,
         labels: LabelledNodes,
         groups: np.ndarray,
         hops: int | Literal["left_out"],
         seed: int,
     ) -> None:
+        columns = inputs.columns
         self.columns, self.labels, self.groups, self.seed = columns, labels, groups, seed
         self._fixed = hops if isinstance(hops, int) else None
         self._squash: Squash | None = None
         self._likeness: LikenessToLandmarks | None = None
         if columns.words is not None:
             landmarks = choose_landmarks(labels.y, groups, seed)
-            most = MOST_HOPS if self._fixed is None else self._fixed
-            self._likeness = LikenessToLandmarks.measure(WordHops(graph, columns.words), labels.nodes, landmarks, most)
+            self._likeness = LikenessToLandmarks(_hops_of(inputs), labels.nodes, landmarks)
         self.first = self._design(min(2, MOST_HOPS) if self._fixed is None else self._fixed, self._likeness is None)
 
     def others(self) -> Iterator[Design]:
-        """Other numbers of hops."""
+        """Other numbers of hops; each is made when it is asked for, and far hops are the dear ones."""
         if self._fixed is not None:
             return
         if self._likeness is None:

@@ -8,13 +8,14 @@ The problem is convex, so Newton's method ends at the one optimum, and the step 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 _LEAST_CURVATURE = 1e-10
-_LEAST_LEFT_OVER = 1e-6
+LEAST_LEFT_OVER = 1e-6
 """Of 1 - leverage: a label that holds up a direction alone leaves nothing to say about it."""
 _INTERCEPT_PENALTY = 1e-9
 """Next to nothing: it keeps the system solvable where the classes are separable without columns."""
@@ -22,6 +23,10 @@ _MOST_REFINED = 256
 _REFINEMENTS = 2
 _SLOW = 0.3
 """Of the decrease that the step before promised: beyond it the curvature is taken anew."""
+_SAME = 1e-4
+"""Decrease of the loss within which the curvature is taken as the same."""
+_SINGLE = 1e-5
+"""Least penalty beside which a curvature in single precision is exact enough."""
 _FAR = 0.02
 """A change of a logit beyond which one step is not enough."""
 
@@ -49,10 +54,10 @@ class Problem:
         p = expit(z)
         return np.asarray(self.weights * np.maximum(p * (1.0 - p), _LEAST_CURVATURE))
 
-    def gram(self, z: np.ndarray) -> np.ndarray:
-        """[φ, 1]ᵀ diag(curvature) [φ, 1], `(R + 1, R + 1)`."""
+    def gram(self, z: np.ndarray, kind: type[np.floating[Any]] = np.float64) -> np.ndarray:
+        """[φ, 1]ᵀ diag(curvature) [φ, 1], `(R + 1, R + 1)`; the product in this precision."""
         scale = self.curvature(z)
-        scaled = self.columns * np.sqrt(scale)[:, None]
+        scaled = (self.columns * np.sqrt(scale)[:, None]).astype(kind, copy=False)
         found = np.empty((scaled.shape[1] + 1,) * 2)
         found[:-1, :-1] = scaled.T @ scaled
         found[:-1, -1] = found[-1, :-1] = self.columns.T @ scale
@@ -70,12 +75,18 @@ class Optimum:
 
 
 def fit_logistic(
-    problem: Problem, penalty: float, start: Optimum | None = None, *, tolerance: float = 1e-13, max_steps: int = 100
+    problem: Problem,
+    penalty: float,
+    start: Optimum | None = None,
+    *,
+    tolerance: float = 1e-13,
+    max_steps: int = 100,
+    fresh: bool = False,
 ) -> Optimum:
     """The optimum; `tolerance` bounds the decrease that the last Newton step still promised.
 
-    The curvature is the dear part of a step, so a step uses the last one known and takes it anew only where that
-    made little way.
+    The curvature is the dear part of a step, so a step uses the last one known, in single precision where the penalty
+    allows, and takes it anew only where that made little way; with `fresh` also at the end, where it has changed.
 
     >>> problem = Problem(np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 0.0]), np.full(3, 1 / 3))
     >>> found = fit_logistic(problem, penalty=1.0)
@@ -83,11 +94,13 @@ def fit_logistic(
     >>> bool(abs(problem.columns.T @ residual + found.theta).max() < 1e-6 and abs(residual.sum()) < 1e-6)
     True
     """
+    kind: type[np.floating[Any]] = np.float32 if penalty >= _SINGLE else np.float64
     if start is None:
         share = float(problem.weights @ problem.y)
         intercept = float(np.log(share / (1.0 - share)))
-        start = Optimum(np.zeros(problem.columns.shape[1]), intercept, problem.gram(np.full(len(problem.y), intercept)))
-    theta, intercept, gram = start.theta, start.intercept, start.gram
+        z = np.full(len(problem.y), intercept)
+        start = Optimum(np.zeros(problem.columns.shape[1]), intercept, problem.gram(z, kind))
+    theta, intercept, gram, gained = start.theta, start.intercept, start.gram, np.inf
     value, before, factor = problem.loss(theta, intercept, penalty), np.inf, _factor(gram, penalty)
     for _ in range(max_steps):
         z = problem.columns @ theta + intercept
@@ -98,7 +111,7 @@ def fit_logistic(
         if decrease < tolerance:
             break
         if decrease > _SLOW * before:
-            gram = problem.gram(z)
+            gram, gained = problem.gram(z, kind), 0.0
             factor = _factor(gram, penalty)
             step = cho_solve(factor, gradient, check_finite=False)
             decrease = float(gradient @ step)
@@ -106,7 +119,10 @@ def fit_logistic(
         if moved is None:
             break
         theta, intercept, now = moved
+        gained += value - now
         before, value = decrease, now
+    if fresh and gained > _SAME:
+        gram = problem.gram(problem.columns @ theta + intercept, kind)
     return Optimum(theta, intercept, gram)
 
 
@@ -192,7 +208,7 @@ class WithoutGroups:
         if self.num_groups < len(groups):
             self._sums = np.add.reduceat(self._sums, self._starts, axis=1)
         leverage = self._scale * np.einsum("nr,rn->n", problem.columns, self._pulls)
-        self._ratio = self._scale / np.maximum(1.0 - leverage, _LEAST_LEFT_OVER)
+        self._ratio = self._scale / np.maximum(1.0 - leverage, LEAST_LEFT_OVER)
         self._tie_of = np.full(self.num_groups, -1)
         if ties is not None:
             vectors, tied = ties
@@ -213,7 +229,7 @@ class WithoutGroups:
         for place in np.flatnonzero(self._counts[which] > 1):
             rows = self._members(int(which[place]))
             columns, pulls = self.problem.columns[rows], self._pulls[:, rows]
-            left = np.eye(len(rows)) * (1.0 + _LEAST_LEFT_OVER) - self._scale[rows, None] * (columns @ pulls)
+            left = np.eye(len(rows)) * (1.0 + LEAST_LEFT_OVER) - self._scale[rows, None] * (columns @ pulls)
             found[:, place] += pulls @ np.linalg.solve(left, self._scale[rows] * (columns @ found[:, place]))
         return found
 

@@ -9,7 +9,7 @@ that is no restriction. Nothing of size nodes × words is ever made.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -88,35 +88,34 @@ class WordHops:
         return np.asarray(found)
 
 
-@dataclass(frozen=True, eq=False)
 class LikenessToLandmarks:
-    """For each number of hops how alike the labelled nodes are to the landmarks.
+    """For each number of hops how alike the labelled nodes are to the landmarks, measured when it is first asked for.
 
     Args:
-        rows: Per hop `(S, F)` sparse, the landmarks' words.
-        likeness: Per hop `(n, S)`.
+        words: The words of all hops.
+        nodes: `(n,)` the labelled nodes.
         landmarks: `(S,)` rows of the labels.
     """
 
-    rows: list[sp.csr_array]
-    likeness: list[np.ndarray]
-    landmarks: np.ndarray
+    def __init__(self, words: WordHops, nodes: np.ndarray, landmarks: np.ndarray) -> None:
+        self.words, self.nodes, self.landmarks = words, nodes, landmarks
+        self.rows: list[sp.csr_array] = []
+        self.likeness: list[np.ndarray] = []
 
-    @classmethod
-    def measure(cls, words: WordHops, nodes: np.ndarray, landmarks: np.ndarray, most_hops: int) -> Self:
-        rows, likeness = [], []
-        for hops in range(most_hops + 1):
-            found = words.rows(nodes[landmarks], hops)
-            found = sp.csr_array(found.astype(np.float32).astype(np.float64))  # as they will be stored
-            table = words.product(nodes, found.T.toarray(), hops)
-            spread = table[landmarks].diagonal().mean() - table[landmarks].mean()
-            scale = 1.0 / max(float(spread), 1e-12)
-            rows.append(sp.csr_array(found * scale))
-            likeness.append(table * scale)
-        return cls(rows, likeness, landmarks)
+    def _measure(self, hops: int) -> None:
+        """One more hop: `(S, F)` sparse, the landmarks' words, and `(n, S)`."""
+        found = self.words.rows(self.nodes[self.landmarks], hops)
+        found = sp.csr_array(found.astype(np.float32).astype(np.float64))  # as they will be stored
+        table = self.words.product(self.nodes, found.T.toarray(), hops)
+        spread = table[self.landmarks].diagonal().mean() - table[self.landmarks].mean()
+        scale = 1.0 / max(float(spread), 1e-12)
+        self.rows.append(sp.csr_array(found * scale))
+        self.likeness.append(table * scale)
 
     def columns(self, hops: int) -> tuple[WordColumns, np.ndarray]:
         """The columns with this many hops, and those of the labelled nodes, `(n, R)`."""
+        while len(self.rows) <= hops:
+            self._measure(len(self.rows))
         share = 1.0 / (hops + 1)
         table = share * np.sum(self.likeness[: hops + 1], axis=0)
         values, vectors = eigh(table[self.landmarks])

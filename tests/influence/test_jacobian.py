@@ -1,4 +1,4 @@
-"""The closed form of the GCN's Jacobian and the autograd one, both against torch's whole Jacobian."""
+"""The closed forms of Jacobians and the autograd one, both against torch's whole Jacobian."""
 
 import numpy as np
 import pytest
@@ -9,14 +9,20 @@ from leave_one_out import jacobian
 from calirare.detectors.networks.gat import GAT
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.gcn_jacobian import GCNJacobian
+from calirare.detectors.networks.gin import GIN
+from calirare.detectors.networks.local_jacobian import GINJacobian, SAGEJacobian
+from calirare.detectors.networks.sage import GraphSAGE
 from calirare.influence.jacobian import AutogradJacobian, contrast_basis, make_jacobian
 
 NODES = np.array([4, 29, 0, 13, 21, 8])
 
 
-def _case(num_classes, *, sparse=True, weighted=False):
+MODELS = {SAGEJacobian: GraphSAGE, GINJacobian: GIN}
+
+
+def _case(num_classes, *, sparse=True, weighted=False, make=GCN):
     graph = small_graph(num_classes, sparse=sparse, weighted=weighted)
-    return random_weights(GCN(7, num_classes, hidden=5)), exact_inputs(graph)
+    return random_weights(make(7, num_classes, hidden=5)), exact_inputs(graph)
 
 
 def _whole(model, inputs):
@@ -28,9 +34,12 @@ def _whole(model, inputs):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("sparse", [True, False])
 @pytest.mark.parametrize("num_classes", [2, 4])
-@pytest.mark.parametrize("kind", [GCNJacobian, AutogradJacobian])
-def test_rows_gram_pull_and_push(kind, num_classes, sparse, weighted):
-    model, inputs = _case(num_classes, sparse=sparse, weighted=weighted)
+@pytest.mark.parametrize("keeps", [True, False])
+@pytest.mark.parametrize("kind", [GCNJacobian, AutogradJacobian, SAGEJacobian, GINJacobian])
+def test_rows_gram_pull_and_push(kind, keeps, num_classes, sparse, weighted, monkeypatch):
+    monkeypatch.setattr("calirare.influence.jacobian._MOST_KEPT", 2**26 if keeps else 0)
+    monkeypatch.setattr("calirare.detectors.networks.local_jacobian._MOST_EDGES", 10)
+    model, inputs = _case(num_classes, sparse=sparse, weighted=weighted, make=MODELS.get(kind, GCN))
     whole, found = _whole(model, inputs), kind(model, inputs)
     assert found.num_parameters == whole.shape[2] and found.parts == num_classes - 1
     some = whole[NODES]
@@ -78,6 +87,7 @@ def test_pairs_in_blocks_of_a_few_neighbours(monkeypatch, sparse):
 def test_blocks_of_one_node(monkeypatch, kind):
     model, inputs = _case(3)
     monkeypatch.setattr(f"{kind.__module__}._BLOCK_BYTES", 1)
+    monkeypatch.setattr("calirare.influence.jacobian._MOST_KEPT", 0)
     some = _whole(model, inputs)[NODES]
     blocks = list(kind(model, inputs).rows(NODES))
     assert len(blocks) == len(NODES)
@@ -95,7 +105,7 @@ def test_a_node_given_twice_counts_twice():
         torch.testing.assert_close(kind(model, inputs).pull(nodes, coefficients), expected, atol=1e-10, rtol=0)
 
 
-def test_the_closed_form_is_used_for_the_gcn_alone():
+def test_the_closed_form_is_used_for_exactly_its_own_model():
     model, inputs = _case(2)
 
     class Changed(GCN):

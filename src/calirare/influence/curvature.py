@@ -29,8 +29,6 @@ _SATURATION_FLOOR = 1e-12
 """Added to p(1-p) in the curvature only. It keeps S invertible where the softmax is saturated; the gradient stays
 exact, so the answer tends to its true limit instead of 0/0."""
 _SMALL_LEVERAGE = 1e-4
-_MOST_KEPT = 2**24
-"""Numbers of a Jacobian that is kept."""
 LEAST_LEFT_OVER = 1e-10
 """Least 1 - leverage that Newton's step divides by. Below it the difference is rounding error, of any sign."""
 
@@ -190,15 +188,11 @@ class DualCurvature:
 
 
 class PrimalCurvature:
-    """H over the parameters; the choice when they are fewer than the labels. J is kept where it is small, else it passes
-    by in blocks each time."""
+    """H over the parameters; the choice when they are fewer than the labels. J passes by in blocks."""
 
     def __init__(self, jacobian: Jacobian, nodes: np.ndarray, terms: LabelTerms, damping: float) -> None:
         self.jacobian, self.nodes, self.terms = jacobian, nodes, terms
         size = jacobian.num_parameters
-        self._kept: Tensor | None = None
-        if terms.residual.numel() * size <= _MOST_KEPT:
-            self._kept = torch.cat(list(jacobian.rows(nodes)))
         matrix = damping * torch.eye(size, dtype=torch.float64, device=terms.residual.device)
         for rows, block in self._blocks():
             scaled = terms.factor[rows].mT @ block
@@ -210,10 +204,6 @@ class PrimalCurvature:
         self.leverage = terms.factor.mT @ self.inverse_blocks @ terms.factor
 
     def _blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, Tensor]]:
-        if self._kept is not None:
-            kept = self._kept if rows is None else self._kept[torch.from_numpy(rows).to(self._kept.device)]
-            yield slice(0, len(kept)), kept.double()
-            return
         start = 0
         for block in self.jacobian.rows(self.nodes if rows is None else self.nodes[rows]):
             yield slice(start, start + len(block)), block.double()

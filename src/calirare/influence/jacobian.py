@@ -19,6 +19,8 @@ from calirare.influence.model import evaluating
 
 _BLOCK_BYTES = 64 * 2**20
 """Size of the largest dense block of Jacobian rows kept at a time."""
+_MOST_KEPT = 2**26
+"""Numbers of a Jacobian that is kept as a whole: 256 MB in single precision."""
 
 
 def contrast_basis(num_classes: int) -> Tensor:
@@ -76,7 +78,11 @@ def make_jacobian(model: nn.Module, inputs: GraphInputs) -> Jacobian:
 
 
 class AutogradJacobian:
-    """The Jacobian of any module: one backward pass per row, and one per direction."""
+    """The Jacobian of any module: one backward pass per row, and one per direction.
+
+    Rows are dear, so those asked for last are kept, in the model's own precision, where they are few enough; the Gram
+    matrix and `pull` are then products of them.
+    """
 
     def __init__(self, model: nn.Module, inputs: GraphInputs) -> None:
         self.model, self.inputs = model, inputs
@@ -87,6 +93,7 @@ class AutogradJacobian:
             num_classes = int(model(inputs).shape[1])
         self.basis = contrast_basis(num_classes).to(first)
         self.parts = num_classes - 1
+        self._kept: tuple[np.ndarray, Tensor] | None = None
 
     @property
     def push_width(self) -> int:
@@ -109,8 +116,39 @@ class AutogradJacobian:
 
         return pull_one
 
+    def _keep(self, nodes: np.ndarray) -> Tensor | None:
+        """The rows of `nodes`, `(n, parts, P)`, if they are few enough."""
+        if self._kept is not None and np.array_equal(self._kept[0], nodes):
+            return self._kept[1]
+        if len(nodes) * self.parts * self.num_parameters > _MOST_KEPT:
+            return None
+        self._kept = None
+        self._kept = nodes.copy(), torch.cat([block.to(self.basis) for block in self._fresh_rows(nodes)])
+        return self._kept[1]
+
     def rows(self, nodes: np.ndarray) -> Iterator[Tensor]:
-        block = max(1, _BLOCK_BYTES // (8 * self.num_parameters * self.parts))
+        if self._kept is not None and (places := self._places(nodes)) is not None:
+            yield from (self._kept[1][some] for some in places.split(self._block))
+            return
+        kept = self._keep(nodes) if len(nodes) > 1 else None
+        yield from self._fresh_rows(nodes) if kept is None else kept.split(self._block)
+
+    @property
+    def _block(self) -> int:
+        return max(1, _BLOCK_BYTES // (8 * self.num_parameters * self.parts))
+
+    def _places(self, nodes: np.ndarray) -> Tensor | None:
+        """Where these nodes stand among those kept; None if one of them is not there."""
+        assert self._kept is not None
+        order = np.argsort(self._kept[0], kind="stable")
+        place = np.minimum(np.searchsorted(self._kept[0][order], nodes), len(order) - 1)
+        found = order[place]
+        if not np.array_equal(self._kept[0][found], nodes):
+            return None
+        return torch.from_numpy(found).to(self.basis.device)
+
+    def _fresh_rows(self, nodes: np.ndarray) -> Iterator[Tensor]:
+        block = self._block
         with evaluating(self.model):
             backward = self._backward()
             for start in range(0, len(nodes), block):
@@ -124,6 +162,10 @@ class AutogradJacobian:
                 yield result
 
     def gram(self, nodes: np.ndarray) -> Tensor:
+        kept = self._keep(nodes)
+        if kept is not None:
+            whole = kept.reshape(-1, self.num_parameters)
+            return (whole @ whole.T).double()
         size = len(nodes) * self.parts
         result = torch.empty(size, size, dtype=torch.float64, device=self.basis.device)
         top = 0
@@ -142,6 +184,9 @@ class AutogradJacobian:
 
     def pull(self, nodes: np.ndarray, coefficients: Tensor) -> Tensor:
         columns = coefficients.shape[2]
+        if self._kept is not None and np.array_equal(self._kept[0], nodes):
+            whole = self._kept[1].reshape(-1, self.num_parameters)
+            return coefficients.to(self.basis).reshape(-1, columns).T @ whole
         result = self.basis.new_empty(columns, self.num_parameters)
         index = torch.from_numpy(nodes).to(self.basis.device)
         with evaluating(self.model):

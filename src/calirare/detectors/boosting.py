@@ -24,6 +24,8 @@ _log = logging.getLogger(__name__)
 _MOST_ROUNDS = 300
 _STEP = 10
 _LEAF = 5
+_MARGIN = 2.0
+"""In nats over all labels."""
 
 
 class Boosting(Detector):
@@ -97,7 +99,10 @@ class Boosting(Detector):
             raise LabelError("the labels hold a single class, which says nothing about the other; give labels of both.")
 
     def _choose(self, staged: np.ndarray, labels: LabelledNodes) -> int:
-        """The number of rounds after which the left-out labels are likeliest."""
+        """The fewest rounds after which the left-out labels are as likely as after the best number, but for chance.
+
+        The best of many numbers is a little too good for labels that mean nothing, and its evidence would flatter.
+        """
         tried = np.arange(_STEP, len(staged), _STEP)
         losses = []
         for rounds in tried:
@@ -106,7 +111,8 @@ class Boosting(Detector):
                 others = np.logaddexp.reduce(np.delete(scores, label, axis=1), axis=1)
                 loss += left_out_loss(scores[:, label] - others, (labels.y == label).astype(np.float64))
             losses.append(loss)
-        return int(tried[int(np.argmin(losses))])
+        good = np.flatnonzero(np.array(losses) <= min(losses) + _MARGIN / len(labels))
+        return int(tried[good[0]])
 
     def _values(self, inputs: DetectorInputs) -> np.ndarray:
         values = inputs.columns.values

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,6 +31,8 @@ _MOST_LEFT_OUT = 1_024
 _LARGEST_DIRECTIONS = 32_000_000
 _FEWEST_LEFT_OUT = 128
 _PUSH_BYTES = 128 * 2**20
+_LARGEST_ENGINE = 2_048
+"""Labels up to which the engine is kept until its directions are asked for."""
 
 
 def centred(logits: np.ndarray) -> np.ndarray:
@@ -46,34 +49,49 @@ def step_logits(engine: LeaveOneOut) -> np.ndarray:
     return centred((engine.left_out_logits - engine.level_changes).cpu().numpy())
 
 
-@dataclass(frozen=True, eq=False)
 class StepEvidence:
     """The left-out models as shifts of the trained parameters.
 
     Args:
         logits: `(n, C)` left-out logits of the labelled nodes.
         rows: `(m,)` the labels whose shifts are kept, in random order; all of them unless memory forbids.
-        directions: `(m, P)` float32: θ₋ᵢ - θ.
+        directions: `(m, P)` float32: θ₋ᵢ - θ; or the engine that gives them when they are first asked for.
         shifts: `(n, C)` to a common level.
     """
 
-    logits: np.ndarray
-    rows: np.ndarray
-    directions: np.ndarray
-    shifts: np.ndarray
+    def __init__(
+        self, logits: np.ndarray, rows: np.ndarray, directions: np.ndarray | LeaveOneOut, shifts: np.ndarray
+    ) -> None:
+        self.logits, self.rows, self.shifts = logits, rows, shifts
+        self._directions = directions
 
     @classmethod
     def from_engine(cls, engine: LeaveOneOut, seed: int) -> StepEvidence:
-        """Keep what later questions need, in bounded memory."""
+        """Keep what later questions need, in bounded memory: the engine while it is small, else the directions."""
         n, size = len(engine.nodes), engine.jacobian.num_parameters
         kept = min(n, _MOST_LEFT_OUT, max(_FEWEST_LEFT_OUT, _LARGEST_DIRECTIONS // size))
         rows = np.random.default_rng(seed).permutation(n)[:kept]
-        directions = np.empty((kept, size), dtype=np.float32)
-        block = max(1, _PUSH_BYTES // (16 * size))
-        for start in range(0, kept, block):
-            found = engine.curvature.directions(rows[start : start + block], engine.step)
-            directions[start : start + block] = found.float().cpu().numpy()
-        return cls(step_logits(engine), rows, directions, -engine.level_changes.cpu().numpy())
+        found = cls(step_logits(engine), rows, engine, -engine.level_changes.cpu().numpy())
+        if n > _LARGEST_ENGINE:
+            found.directions  # noqa: B018  lets go of the engine
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the engine, which knows the whole graph."""
+        return vars(self) | {"_directions": self.directions}
+
+    @property
+    def directions(self) -> np.ndarray:
+        """`(m, P)` float32: θ₋ᵢ - θ."""
+        if isinstance(self._directions, LeaveOneOut):
+            engine, size = self._directions, self._directions.jacobian.num_parameters
+            directions = np.empty((len(self.rows), size), dtype=np.float32)
+            block = max(1, _PUSH_BYTES // (16 * size))
+            for start in range(0, len(self.rows), block):
+                found = engine.curvature.directions(self.rows[start : start + block], engine.step)
+                directions[start : start + block] = found.float().cpu().numpy()
+            self._directions = directions
+        return self._directions
 
     def logits_without(self, model: nn.Module, inputs: GraphInputs, rows: np.ndarray) -> Blocks:
         """Blocks `(rows, (N, b, C))`, to first order in the parameters."""

@@ -167,22 +167,31 @@ class GCNJacobian:
 
     def pull(self, nodes: np.ndarray, coefficients: Tensor) -> Tensor:
         local, neighbours, features = self._neighbourhood(nodes)
-        columns = coefficients.shape[2]
-        active = self._on_cpu(self.active, neighbours)
+        active, relu = self._on_cpu(self.active, neighbours), self._on_cpu(self.relu, neighbours)
         array = coefficients.double().cpu().numpy()
-        spread = (local.T @ array.reshape(len(nodes), -1)).reshape(len(neighbours), self.parts, columns)
+        block = max(1, _PUSH_BYTES // (8 * len(neighbours) * self.hidden))
+        found = [
+            self._pulled(local, features, active, relu, array[:, :, start : start + block])
+            for start in range(0, array.shape[2], block)
+        ]
+        return torch.from_numpy(np.concatenate(found)).to(self.inputs.device)
+
+    def _pulled(
+        self, local: sp.csr_array, features: Any, active: np.ndarray, relu: np.ndarray, array: np.ndarray
+    ) -> np.ndarray:
+        """`(columns, P)` for a few columns, so that what lies between stays in the cache."""
+        size, columns = len(relu), array.shape[2]
+        spread = (local.T @ array.reshape(len(array), -1)).reshape(size, self.parts, columns)
         hidden = active[:, :, None] * np.einsum("ck,ucb->ukb", self.weight.cpu().numpy(), spread)
-        relu = self._on_cpu(self.relu, neighbours)
         basis = self.basis.cpu().numpy()
-        first = features.T @ hidden.reshape(len(neighbours), -1)
+        first = features.T @ hidden.reshape(size, -1).astype(self.precision)
         pieces = {
             "input.weight": first.reshape(-1, self.hidden, columns).transpose(2, 1, 0),
             "input_bias": hidden.sum(axis=0).T,
             "output.weight": np.einsum("jc,uk,ucb->bjk", basis, relu, spread, optimize=True),
             "output.bias": (basis @ array.sum(axis=0)).T,
         }
-        flat = np.concatenate([pieces[name].reshape(columns, -1) for name in self.names], axis=1)
-        return torch.from_numpy(flat).to(self.inputs.device)
+        return np.concatenate([pieces[name].reshape(columns, -1) for name in self.names], axis=1)
 
     def push(self, directions: Tensor) -> Tensor:
         inputs, columns = self.inputs, len(directions)

@@ -5,12 +5,17 @@ product gathers them and as ten-fold refits give them, with the standard error o
 labelled, random labels on dense columns (`random:50:200` is 50 columns and 200 labels), where every honest ROC-AUC is 0.5.
 
     python benchmarks/left_out_evidence.py --graphs cora,citeseer,random:50:200 --detectors gcn,gin --jobs 2
+    python benchmarks/left_out_evidence.py --graphs cora,citeseer,pubmed,dblp,facebook,tolokers,reddit --jobs 16 --out evidence.jsonl
+
+With `--out`, cells that the file holds already are not run again.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import warnings
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -74,6 +79,17 @@ def run(name: str, what: str, decay: float | None, seed: int) -> str:
             again = make_detector(detector).fit(inputs, labels.take(kept), seed=seed)
             refitted[left] = again.logits(inputs)[nodes[left]]
         wanted = judge(refitted - refitted.mean(axis=1, keepdims=True), y)
+    return _line(name, what, decay, way, found, wanted)
+
+
+def _line(
+    name: str,
+    what: str,
+    decay: float | None,
+    way: str,
+    found: tuple[float, float, float],
+    wanted: tuple[float, float, float],
+) -> str:
     off = 100 * (found[0] / wanted[0] - 1)
     fine = abs(found[0] - wanted[0]) <= max(0.05 * wanted[0], wanted[1])
     return (
@@ -82,13 +98,22 @@ def run(name: str, what: str, decay: float | None, seed: int) -> str:
     )
 
 
+def _read(path: Path | None) -> dict[tuple[object, ...], str]:
+    if path is None or not path.exists():
+        return {}
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return {tuple(row[:-1]): row[-1] for row in rows}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graphs", default="cora,citeseer,tolokers,reddit,random:5:200,random:50:200,random:500:200")
     parser.add_argument("--detectors", default="gcn,gat,gin,sage,linear,forest,boosting")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, help="JSON Lines of cells and their text, appended to and read first")
     arguments = parser.parse_args()
+    known = _read(arguments.out)
     tasks = [
         (name, what, decay, seed)
         for name in arguments.graphs.split(",")
@@ -96,8 +121,16 @@ def main() -> None:
         for decay in (DECAYS if isinstance(make_detector(what), Network) else (None,))
         for seed in range(arguments.seeds)
     ]
-    for line in Parallel(arguments.jobs, return_as="generator")(delayed(run)(*task) for task in tasks):
+    for task in tasks:
+        if task in known:
+            print(known[task], flush=True)
+    tasks = [task for task in tasks if task not in known]
+    work = Parallel(arguments.jobs, return_as="generator")(delayed(run)(*task) for task in tasks)
+    for task, line in zip(tasks, work, strict=True):
         print(line, flush=True)
+        if arguments.out is not None:
+            with arguments.out.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([*task, line]) + "\n")
 
 
 if __name__ == "__main__":

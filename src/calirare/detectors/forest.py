@@ -67,7 +67,7 @@ class Forest(Detector):
         self.groups_ = groups
         shares, base = self._left_out_shares(rows)
         self.shifts_ = self._logits(base.mean(axis=0)) - self._logits(base)
-        self.left_out_ = self._logits(shares) + self.shifts_
+        self.left_out_: np.ndarray = self._logits(shares) + self.shifts_
         return self
 
     def _check(self, labels: LabelledNodes) -> None:

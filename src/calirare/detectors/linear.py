@@ -237,7 +237,7 @@ def _left_out(problem: Problem, found: Optimum, penalty: float, groups: np.ndarr
         return own_left_out(problem, found, penalty, design.ties)
     without = WithoutGroups(problem, found, penalty, groups, design.ties)
     directions = without.directions(refine=False)
-    return without.left_out(directions) - without.level_changes(directions)[groups]
+    return np.asarray(without.left_out(directions) - without.level_changes(directions)[groups])
 
 
 def _better(known: _Fit, new: _Fit) -> _Fit:

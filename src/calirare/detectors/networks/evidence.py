@@ -117,7 +117,7 @@ class StepEvidence:
         jacobian, logits = make_jacobian(model, inputs), predict_logits(model, inputs)[node].double()
         row = torch.cat(list(jacobian.rows(np.array([node]))))[0].double()
         changes = torch.from_numpy(self.directions[asked]).to(row) @ row.T @ contrast_basis(len(logits)).to(row).T
-        return np.asarray((logits + changes).cpu().numpy()) + self.shifts[rows]
+        return np.asarray((logits + changes).cpu().numpy() + self.shifts[rows])
 
     def state(self) -> dict[str, np.ndarray]:
         return {"logits": self.logits, "rows": self.rows, "directions": self.directions, "shifts": self.shifts}

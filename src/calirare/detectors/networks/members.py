@@ -22,7 +22,7 @@ class GCN(Network):
     name = "gcn"
 
     def make(self, num_features: int, num_classes: int) -> nn.Module:
-        return gcn.GCN(num_features, num_classes, hidden=self.hidden, dropout=self.dropout)
+        return gcn.GCN(num_features, num_classes, hidden=self.units, dropout=self.dropout)
 
 
 class GAT(Network):
@@ -31,7 +31,7 @@ class GAT(Network):
     name = "gat"
 
     def make(self, num_features: int, num_classes: int) -> nn.Module:
-        return gat.GAT(num_features, num_classes, hidden=self.hidden, dropout=self.dropout)
+        return gat.GAT(num_features, num_classes, hidden=self.units, dropout=self.dropout)
 
 
 class GIN(Network):
@@ -40,7 +40,7 @@ class GIN(Network):
     name = "gin"
 
     def make(self, num_features: int, num_classes: int) -> nn.Module:
-        return gin.GIN(num_features, num_classes, hidden=self.hidden, dropout=self.dropout)
+        return gin.GIN(num_features, num_classes, hidden=self.units, dropout=self.dropout)
 
 
 class SAGE(Network):
@@ -49,7 +49,7 @@ class SAGE(Network):
     name = "sage"
 
     def make(self, num_features: int, num_classes: int) -> nn.Module:
-        return sage.GraphSAGE(num_features, num_classes, hidden=self.hidden, dropout=self.dropout)
+        return sage.GraphSAGE(num_features, num_classes, hidden=self.units, dropout=self.dropout)
 
 
 class Module(Network):

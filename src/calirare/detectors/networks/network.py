@@ -6,19 +6,19 @@ import copy
 import logging
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar, Literal, Self
+from dataclasses import replace
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import torch
-from scipy.special import logsumexp
-from scipy.stats import mannwhitneyu
 from torch import nn
 
 from calirare.data.checks import check_count, is_number
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.folds import fold_numbers
+from calirare.detectors.networks import judging
 from calirare.detectors.networks.contributions import network_contributions
-from calirare.detectors.networks.evidence import Evidence, FoldEvidence, StepEvidence, restore_evidence, step_logits
+from calirare.detectors.networks.evidence import Evidence, FoldEvidence, StepEvidence, restore_evidence
 from calirare.detectors.networks.loop import History, seeded
 from calirare.detectors.networks.rest import come_to_rest
 from calirare.detectors.networks.training import Schedule, Training, task_of, train_network
@@ -29,26 +29,36 @@ from calirare.influence.model import predict_logits
 
 logger = logging.getLogger(__name__)
 WeightDecay = float | Literal["left_out"]
+Hidden = int | Literal["left_out"]
 _DECAYS = (5e-4, 5e-3)
 """What `weight_decay="left_out"` chooses from: the first suits thousands of words, the second a few dense columns."""
-_MOST_LEVERAGE = 0.3
-"""Mean leverage, the share of its labels that a network can learn by their own pull alone, beyond which a step flatters
-or exaggerates (measured against ten-fold refits of random labels: `benchmarks/left_out_evidence.py`)."""
-_STEEPEST = 4.0
-"""Slope beyond which a network is not at rest."""
-_NO_SKILL = 0.05
-"""p-value above which left-out logits cannot be told from noise."""
+_WIDTHS = (16, 4, 64)
+"""What `hidden="left_out"` chooses from, the known one first."""
+_MARGIN = 2.0
+"""In nats over all labels, by which another width must be better than the known one."""
 _MOST_HIDDEN = 100_000
 """Beyond any use, and below what asks for all the memory of a machine before it is refused."""
 _LARGEST_RATE = 1e6
 """Learning rates and weight decays beyond it overflow in single precision after a few steps."""
 
 
+class _Candidate(NamedTuple):
+    """A trained network among which left-out likelihood chooses."""
+
+    loss: float
+    hidden: int
+    decay: float
+    model: nn.Module
+    history: History
+    solved: LeaveOneOut | None
+
+
 class Network(Detector):
     """A network with two layers of message passing.
 
     Args:
-        hidden: Hidden units.
+        hidden: Hidden units, or `"left_out"`: of 4, 16 and 64 the number whose left-out predictions are the likeliest;
+            each is trained once.
         dropout: Dropout of the hidden layer.
         epochs: Training epochs.
         lr: Adam's learning rate.
@@ -63,7 +73,7 @@ class Network(Detector):
 
     def __init__(
         self,
-        hidden: int = 16,
+        hidden: Hidden = 16,
         dropout: float = 0.5,
         epochs: int = 200,
         lr: float = 0.01,
@@ -78,6 +88,11 @@ class Network(Detector):
         self.weight_decay = weight_decay
         self.settle = settle
         self.patience = patience
+
+    @property
+    def units(self) -> int:
+        """Hidden units: as chosen, else as asked for."""
+        return getattr(self, "hidden_", _WIDTHS[0] if self.hidden == "left_out" else self.hidden)
 
     @abstractmethod
     def make(self, num_features: int, num_classes: int) -> nn.Module:
@@ -101,12 +116,47 @@ class Network(Detector):
         self._evidence: Evidence | None = None
         self._solved: LeaveOneOut | None = None
         self.num_features_, self.num_classes_ = inputs.graph.num_features, labels.num_classes
-        decays = _DECAYS if self.weight_decay == "left_out" else (self.weight_decay,)
-        self.weight_decay_ = float(decays[0])
-        self.model_, self.history_ = self._train(labels, seed, progress)
-        if len(decays) > 1:
-            self._choose_decay(decays[1:])
+        widths = _WIDTHS if self.hidden == "left_out" else (self.hidden,)
+        best = self._candidate(int(widths[0]), seed, progress, judged=len(widths) > 1)
+        for width in widths[1:]:
+            other = self._candidate(int(width), seed, progress, judged=True)
+            if other.loss < best.loss - _MARGIN / len(labels):
+                best = other
+        self._take(best)
         return self
+
+    def _candidate(self, hidden: int, seed: int, progress: Progress | None, judged: bool) -> _Candidate:
+        """A network of this width, with the decay that suits it; its left-out loss where it is to be judged.
+
+        One step flatters a network that could learn any label, so such a width is no candidate.
+        """
+        decays = _DECAYS if self.weight_decay == "left_out" else (self.weight_decay,)
+        self.hidden_, self.weight_decay_, self._solved = hidden, float(decays[0]), None
+        self.model_, self.history_ = self._train(self._fitted[1], seed, progress)
+        found = self._present(judged or len(decays) > 1)
+        for decay in decays[1:]:
+            found = self._moved(found, float(decay))
+        if judged:
+            self._take(found)
+            if judging.learns_anything(self._engine()):
+                return found._replace(loss=np.inf)
+        return found
+
+    def _present(self, judged: bool) -> _Candidate:
+        loss = judging.left_out_loss(self._engine(), self._fitted[1]) if judged else np.inf
+        return _Candidate(loss, self.hidden_, self.weight_decay_, self.model_, self.history_, self._solved)
+
+    def _take(self, chosen: _Candidate) -> None:
+        _, self.hidden_, self.weight_decay_, self.model_, self.history_, self._solved = chosen
+
+    def _moved(self, known: _Candidate, decay: float) -> _Candidate:
+        """The trained network brought to rest under another decay, if its left-out logits are likelier."""
+        tensors, labels, _, _ = self._fitted
+        self.model_, self._solved, self.weight_decay_ = copy.deepcopy(known.model), None, decay
+        rest = come_to_rest(task_of(self.model_, tensors, labels, decay))
+        self.history_ = replace(known.history, slope=rest.slope)
+        found = self._present(judged=True)
+        return found if found.loss < known.loss and rest.slope <= judging.STEEPEST else known
 
     def adopt(self, model: nn.Module, inputs: DetectorInputs, labels: LabelledNodes, seed: int) -> Self:
         """Take a network that was trained elsewhere as it is."""
@@ -126,28 +176,6 @@ class Network(Detector):
                 _forget(model)
         schedule = Schedule(self.epochs, self.lr, self.weight_decay_, self.settle, self.patience)
         return model, train_network(model, tensors, labels, schedule, training, seed, progress)
-
-    def _choose_decay(self, others: tuple[float, ...]) -> None:
-        """Move the trained network to the other decays, and keep the one whose left-out logits are the likeliest."""
-        tensors, labels, _, _ = self._fitted
-        least, kept = self._left_out_loss(), (self.weight_decay_, self.model_, self._solved)
-        for decay in others:
-            self.model_, self._solved, self.weight_decay_ = copy.deepcopy(self.model_), None, decay
-            rest = come_to_rest(task_of(self.model_, tensors, labels, decay))
-            loss = self._left_out_loss()
-            if loss < least and rest.slope <= _STEEPEST:
-                least, kept, self.history_.slope = loss, (decay, self.model_, self._solved), rest.slope
-        self.weight_decay_, self.model_, self._solved = kept
-
-    def _left_out_loss(self) -> float:
-        """Weighted negative log-likelihood of the left-out logits, at the best of a few temperatures."""
-        labels = self._fitted[1]
-        logits = step_logits(self._engine())
-        losses = []
-        for sharpness in np.geomspace(0.1, 3.0, 18):
-            log_p = sharpness * logits - logsumexp(sharpness * logits, axis=1, keepdims=True)
-            losses.append(float(-(labels.weights * log_p[np.arange(len(labels)), labels.y]).sum()))
-        return min(losses)
 
     # Evidence
 
@@ -172,7 +200,7 @@ class Network(Detector):
         doubt = "labelled nodes are copies of each other" if len(np.unique(labels.groups)) < len(labels) else None
         if doubt is None:
             engine = self._engine()
-            doubt = self._doubt(engine)
+            doubt = judging.doubt(engine, labels, training.rests, self.history_.slope)
             if doubt is None:
                 return StepEvidence.from_engine(engine, seed)
         if training.refinement is None:
@@ -183,30 +211,11 @@ class Network(Detector):
         logger.info("%s: %s; left-out evidence comes from refits in folds.", self.name, doubt)
         return FoldEvidence.refit(lambda kept, number: self._train(kept, seed)[0], tensors, labels, fold)
 
-    def _doubt(self, engine: LeaveOneOut) -> str | None:
-        """Why one step cannot speak for a refit, or None."""
-        training, slope = self._fitted[2], self.history_.slope
-        if training.rests and (slope is None or slope > _STEEPEST):
-            return "training did not come to rest"
-        if float(engine.curvature.leverage.diagonal(dim1=1, dim2=2).mean()) > _MOST_LEVERAGE:
-            return "the network could learn its labels whatever they are"
-        return self._no_skill(engine)
-
-    def _no_skill(self, engine: LeaveOneOut) -> str | None:
-        y, logits = self._fitted[1].y, step_logits(engine)
-        for c in np.unique(y):
-            inside = y == c
-            if 0 < inside.sum() < len(y):
-                found = mannwhitneyu(logits[inside, c], logits[~inside, c], alternative="greater")
-                if float(found.pvalue) < _NO_SKILL:
-                    return None
-        return "left-out predictions cannot be told from noise"
-
     def skip(self) -> str | None:
         labels = self._fitted[1]
         if len(np.unique(labels.groups)) < len(labels):
             return None
-        return self._no_skill(self._engine())
+        return judging.no_skill(self._engine(), labels)
 
     # Answers
 
@@ -243,8 +252,8 @@ class Network(Detector):
         state: State = {f"weights/{name}": value.cpu().numpy() for name, value in self.model_.state_dict().items()}
         state |= {f"evidence/{name}": value for name, value in self.evidence_.state().items()}
         history = {f"history/{name}": value for name, value in vars(self.history_).items()}
-        sizes = {"num_features": self.num_features_, "num_classes": self.num_classes_, "decay": self.weight_decay_}
-        return state | history | sizes
+        sizes = {"num_features": self.num_features_, "num_classes": self.num_classes_, "hidden": self.units}
+        return state | history | sizes | {"decay": self.weight_decay_}
 
     def restore(self, state: State) -> Self:
         self._check()
@@ -255,8 +264,10 @@ class Network(Detector):
                 groups[group][rest] = value
         self.num_features_, self.num_classes_ = whole(state, "num_features", 1), whole(state, "num_classes", 2)
         stored = sum(numbers(groups["weights"], name, value.ndim).size for name, value in groups["weights"].items())
+        if "hidden" in state:
+            self.hidden_ = whole(state, "hidden", 1)
         need(
-            not self.sized or self.hidden * self.num_features_ <= stored,
+            not self.sized or self.units * self.num_features_ <= stored,
             "hidden and num_features do not fit the weights",
         )
         need(is_number(state.get("decay")) and state["decay"] >= 0, "the weight decay must be a number")
@@ -274,7 +285,8 @@ class Network(Detector):
         return self
 
     def _check(self) -> None:
-        check_count(self.hidden, "hidden", most=_MOST_HIDDEN)
+        if self.hidden != "left_out":
+            check_count(self.hidden, "hidden", most=_MOST_HIDDEN)
         check_count(self.epochs, "epochs")
         if self.patience is not None:
             check_count(self.patience, "patience")

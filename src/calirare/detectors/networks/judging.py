@@ -1,0 +1,62 @@
+"""What the left-out evidence of one Newton step is worth: how likely it makes the labels, and whether it can be believed."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import logsumexp
+from scipy.stats import mannwhitneyu
+
+from calirare.detectors.base import LabelledNodes
+from calirare.detectors.networks.evidence import step_logits
+from calirare.influence.leave_one_out import LeaveOneOut
+
+_MOST_LEVERAGE = 0.3
+"""Mean leverage, the share of its labels that a network can learn by their own pull alone, beyond which a step flatters
+or exaggerates (measured against ten-fold refits of random labels: `benchmarks/left_out_evidence.py`)."""
+STEEPEST = 4.0
+"""Slope beyond which a network is not at rest."""
+_NO_SKILL = 0.05
+"""p-value above which left-out logits cannot be told from noise."""
+
+
+def left_out_loss(engine: LeaveOneOut, labels: LabelledNodes) -> float:
+    """Weighted negative log-likelihood of the left-out logits, at the best of a few temperatures."""
+    logits = step_logits(engine)
+    losses = []
+    for sharpness in np.geomspace(0.1, 3.0, 18):
+        log_p = sharpness * logits - logsumexp(sharpness * logits, axis=1, keepdims=True)
+        losses.append(float(-(labels.weights * log_p[np.arange(len(labels)), labels.y]).sum()))
+    return min(losses)
+
+
+def learns_anything(engine: LeaveOneOut) -> bool:
+    """Whether the network could learn its labels whatever they are."""
+    return float(engine.curvature.leverage.diagonal(dim1=1, dim2=2).mean()) > _MOST_LEVERAGE
+
+
+def no_skill(engine: LeaveOneOut, labels: LabelledNodes) -> str | None:
+    """That left-out predictions cannot be told from noise, or None where those of some class can."""
+    y, logits = labels.y, step_logits(engine)
+    for c in np.unique(y):
+        inside = y == c
+        if 0 < inside.sum() < len(y):
+            found = mannwhitneyu(logits[inside, c], logits[~inside, c], alternative="greater")
+            if float(found.pvalue) < _NO_SKILL:
+                return None
+    return "left-out predictions cannot be told from noise"
+
+
+def doubt(engine: LeaveOneOut, labels: LabelledNodes, rests: bool, slope: float | None) -> str | None:
+    """Why one step cannot speak for a refit, or None.
+
+    Args:
+        engine: At the trained network.
+        labels: What it was trained on.
+        rests: Whether training was to end at rest.
+        slope: Where it ended; see `calirare.detectors.networks.rest`.
+    """
+    if rests and (slope is None or slope > STEEPEST):
+        return "training did not come to rest"
+    if learns_anything(engine):
+        return "the network could learn its labels whatever they are"
+    return no_skill(engine, labels)

@@ -87,7 +87,7 @@ def test_jackknife_is_platt_on_left_out_logits(graph, split):
     nodes, y = split.labelled, graph.y[split.labelled]
     np.testing.assert_array_equal(clf.labelled_nodes_, nodes)
     engine = engine_of(clf, graph)
-    left_out = engine.left_out_logits.numpy()
+    left_out = (engine.left_out_logits - engine.level_changes).numpy()
     shares = np.bincount(graph.y[split.val], minlength=2) / len(split.val)
     by_hand = PlattScaling().fit(left_out, y, weights=share_weights(y, shares))
     np.testing.assert_allclose(clf.predict_proba(graph), by_hand.predict_proba(engine.logits.numpy()), atol=1e-6)
@@ -112,8 +112,8 @@ def test_jackknife_intervals_equal_a_loop_over_left_out_models(graph, split):
     clf = cr.RareCategoryClassifier(method="uncalibrated", **QUICK).fit(graph, split)
     y, engine = graph.y[split.train], engine_of(clf, graph)
     changes = torch.cat([block for _, block in engine.changes()], dim=1).double()
-    table = softmax((engine.logits[:, None] + changes).numpy(), axis=2)[:, :, 1]
-    own = softmax(engine.left_out_logits.numpy(), axis=1)[:, 1]
+    table = softmax((engine.logits[:, None] + changes - engine.level_changes).numpy(), axis=2)[:, :, 1]
+    own = softmax((engine.left_out_logits - engine.level_changes).numpy(), axis=1)[:, 1]
     residuals = np.abs(y - own)
     lower = np.quantile(table - residuals, 0.05, axis=1).clip(0, 1)
     upper = np.quantile(table + residuals, 0.95, axis=1).clip(0, 1)

@@ -94,5 +94,7 @@ def change_by_refitting(trained, rows):
         without = LabelledNodes(labels.nodes, labels.y, weights, labels.num_classes, labels.groups)
         model = copy.deepcopy(network.model_)
         come_to_rest(task_of(model, tensors, without, network.weight_decay_), most_steps=300)
-        real.append(predict_logits(model, tensors).double().numpy()[labels.nodes[row]])
+        logits, others = predict_logits(model, tensors).double().numpy(), np.delete(labels.nodes, row)
+        level = (logits[others] - network.logits(trained.inputs)[others]).mean(axis=0)
+        real.append(logits[labels.nodes[row]] - level)
     return np.diff(np.stack(real) - whole)[:, 0], np.diff(network.left_out_logits()[rows] - whole)[:, 0]

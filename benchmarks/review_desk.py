@@ -137,7 +137,7 @@ class Reviewer:
             "settings.data": None,
         }
         self.callback("case", outputs, inputs, {"view.data": {}, "grid-model.data": None, "case.data": None})
-        parts = ("probability", "picture", "neighbours", "attributes", "record", "edges")
+        parts = ("probability", "picture", "neighbours", "attributes", "record", "edges", "why")
         inputs = {"case.data": {"id": name}, "acted.data": None, "settings.data": None}
         return self.callback("what is known of a case", [f"case-{part}.children" for part in parts], inputs, {})
 

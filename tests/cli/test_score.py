@@ -63,11 +63,11 @@ def test_ids_that_look_like_formulas_are_escaped_in_csv_alone(model, tables, tmp
 
 
 def test_mistakes_get_one_line_and_no_output(model, tables, tmp_path):
-    out = tmp_path / "out" / "scores.csv"
+    out = tmp_path / "scores.csv"
     pl.read_csv(tables[0]).drop("night_share").write_csv(tmp_path / "few.csv")
     for words, says in [
         (["score", str(tmp_path), *tables, "--out", str(out)], "model.json"),
-        (["score", str(model), *tables, "--out", str(out) + ".xlsx"], ".parquet or .csv"),
+        (["score", str(model), *tables, "--out", str(out) + ".xlsx"], ".parquet, .csv or .jsonl"),
         (["score", str(model), str(tmp_path / "few.csv"), tables[1], "--out", str(out)], "night_share"),
         (["score", str(model), *tables, "--out", str(out), "--coverage", "1.5"], "coverage"),
         (["score", str(model), *tables], "--out"),

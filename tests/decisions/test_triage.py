@@ -53,8 +53,14 @@ def test_the_table_holds_the_model_s_answers(table, clf, graph, split):
 def test_the_urgent_come_first(table):
     actions = table.action.tolist()
     assert actions == sorted(actions, key=("alert", "review", "clear").index)
-    for name in ("alert", "review", "clear"):
-        assert (np.diff(table.probability[table.action == name]) <= 0).all()
+    expected = table.costs.expected(table.probability)
+    worth = {
+        "alert": expected["clear"] - expected["alert"],
+        "review": table.decisions.gain,
+        "clear": table.decisions.gain,
+    }
+    for name, value in worth.items():
+        assert (np.diff(value[table.action == name]) <= 0).all()
     assert (table.action == "review").sum() == 60
 
 
@@ -67,13 +73,22 @@ def test_drivers_are_those_of_explain(table, clf, graph):
             np.testing.assert_array_equal(table.drivers.label[place], said.label[:3])
 
 
-def test_every_reason_is_one_sentence_with_the_numbers(table):
-    for row in table:
-        assert row["reason"].startswith("P(fraud) is ") and row["reason"].endswith(".")
-        assert row["reason"].count(". ") == 0 and "90% interval" in row["reason"]
+def test_a_budget_moves_the_thresholds_in_force(table):
+    """Brute force: whatever lies between the thresholds is reviewed, and nothing else."""
+    limits, p = table.costs.thresholds(table.cutoff), table.probability
+    assert table.decisions.waiting.any() and limits.review > table.costs.thresholds().review
+    inside = (p >= limits.review) & (p <= limits.alert)
+    np.testing.assert_array_equal(inside, table.action == "review")
+    none = table.rejudge(COSTS, budget=0)
+    assert not none.costs.thresholds(none.cutoff).review_pays
+    assert table.rejudge(COSTS).cutoff == 0
+
+
+def test_reasons_speak_of_the_case_and_not_of_prices(table):
+    for reason in table.reason:
+        assert reason.endswith(".") and "cost" not in reason and "P(" not in reason
     waiting = table.decisions.waiting
-    assert waiting.any()
-    assert all("the budget goes to cases where it saves more" in reason for reason in table.reason[waiting])
+    assert all("The budget goes to cases where a review saves more" in reason for reason in table.reason[waiting])
     assert not any("budget" in reason for reason in table.reason[~waiting])
 
 

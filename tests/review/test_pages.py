@@ -56,10 +56,41 @@ def test_attributes_of_every_kind():
 def test_where_a_review_never_pays_the_page_says_so(desk):
     costs = Costs(miss=1, alarm=1, review=5)
     view = View(costs)
-    said = words(forecast.draw_forecast(view, desk.queue.judge(costs, None).groups))
+    said = words(forecast.draw_forecast(view, desk.queue.judge(costs, None)))
     assert "a review never pays" in said and "0.500" in said
     track = widgets.interval_track(0.4, 0.2, 0.6, costs.thresholds())
     assert "zone-review" not in json.dumps(track, default=lambda one: one.to_plotly_json())
+
+
+def test_the_thresholds_shown_are_those_in_force(desk):
+    judged = desk.queue.judge(Costs(), 10)
+    limits = Costs().thresholds(judged.decisions.cutoff)
+    said = words(forecast.draw_forecast(View(Costs(), 10), judged))
+    assert f"{limits.review:.3f}" in said and f"{limits.alert:.3f}" in said and "The budget sets these" in said
+    node = int(desk.queue.order(View(budget=10))[0])
+    assert desk.queue.thresholds_of(View(budget=10), node) == limits
+    assert "no review" in words(forecast.draw_forecast(View(Costs(), 0), desk.queue.judge(Costs(), 0)))
+    own = Costs(miss=np.linspace(1, 200, desk.snapshot.graph.num_nodes))
+    judged = desk.queue.judge(own, 10)
+    assert f"saves {widgets.say_amount(judged.decisions.cutoff)}" in words(
+        forecast.draw_forecast(View(own, 10), judged)
+    )
+
+
+def test_a_label_that_pulls_against_its_class_is_explained():
+    pulls = [case_parts.Pull("a1", "fraud", True, 0.2), case_parts.Pull("a2", "fraud", True, -0.1)]
+    assert "a2 is fraud, yet pulls away from it" in words(case_parts.pulls(pulls))
+    assert "yet" not in words(case_parts.pulls(pulls[:1]))
+    other = [case_parts.Pull("a3", "normal", False, 0.1)]
+    assert "a3 is normal, yet pulls towards rare" in words(case_parts.pulls(other))
+
+
+def test_why_shows_what_speaks_for_and_against():
+    facts = [case_parts.Fact("amount is 9", 0.4), case_parts.Fact("age is 3", -0.2)]
+    said = words(case_parts.why(facts, "1 of 2 neighbours is known fraud"))
+    assert "amount is 9" in said and "1 of 2 neighbours" in said and "speaks against" in said
+    assert "Most unusual" in words(case_parts.why([case_parts.Fact("age is 3", 0.0)], ""))
+    assert case_parts.why([], "") is None
 
 
 def test_another_model_in_the_folder_is_pointed_out(desk, model):

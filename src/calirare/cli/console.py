@@ -7,34 +7,42 @@ import json
 import math
 import os
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
-
+from calirare.cli.voice import is_quiet, is_verbose
 from calirare.data.tables.addresses import hide_passwords
 from calirare.errors import CalirareError
 
 
 def show(*parts: Any) -> None:
     """Print to stdout, tables included."""
-    shown = [hide_passwords(str(part)) if isinstance(part, str | os.PathLike) else part for part in parts]
-    Console(highlight=False, soft_wrap=True).print(*shown, markup=False)
+    from rich.console import Console  # not above: it takes a fifth of a second, which `--help` has no use for
+
+    if not is_quiet():
+        shown = [hide_passwords(str(part)) if isinstance(part, str | os.PathLike) else part for part in parts]
+        Console(highlight=False, soft_wrap=True).print(*shown, markup=False)
 
 
 def show_lines(lines: Iterable[str]) -> None:
     """Print sentences that a reader must not miss, each on a line of its own."""
-    for line in lines:
+    from rich.console import Console
+    from rich.text import Text
+
+    for line in lines if not is_quiet() else ():
         Console(highlight=False, soft_wrap=True).print(Text(line, style="bold"))
 
 
 def show_table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[int] = ()) -> None:
     """Print a table; the columns in `right` are aligned to the right."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    if is_quiet():
+        return
     table = Table(header_style="bold")
     for position, name in enumerate(header):
         table.add_column(name, justify="right" if position in right else "left", overflow="fold")
@@ -72,26 +80,33 @@ def describe(error: BaseException) -> str | None:
 
 @contextmanager
 def working(description: str) -> Iterator[None]:
-    """A moving bar on stderr while a step of unknown length runs."""
-    with _bar() as progress:
-        progress.add_task(description, total=None, loss="")
+    """A moving bar on stderr while a step of unknown length runs; with `--verbose` a line when it is done."""
+    started = time.perf_counter()
+    with _bar(description) if sys.stderr.isatty() and not is_quiet() else contextlib.nullcontext():
         yield
+    if is_verbose():
+        sys.stderr.write(f"{description}: {time.perf_counter() - started:.1f} s\n")
 
 
-def _bar() -> Progress:
-    return Progress(
+def _bar(description: str) -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    bar = Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.fields[loss]}"),
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
-        disable=not sys.stderr.isatty(),  # a log file has no use for a moving bar
     )
+    bar.add_task(description, total=None)
+    return bar
 
 
 def _plain(cell: object) -> str:
+    from rich.markup import escape
+
     return escape(f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell))
 
 

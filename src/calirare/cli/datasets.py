@@ -10,6 +10,7 @@ import typer
 from calirare.cli import console
 from calirare.cli.options import AsJson
 from calirare.cli.table_options import Tables, parse_types, tabled
+from calirare.cli.voice import voiced
 
 PANEL = "Research"
 commands = typer.Typer(no_args_is_help=True, help="List, fetch and verify the benchmark graphs; add your own.")
@@ -18,6 +19,7 @@ Names = Annotated[list[str] | None, typer.Argument(help="Graphs by name; all of 
 
 
 @commands.command("list", epilog="Example: calirare datasets list")
+@voiced
 def list_(as_json: AsJson = False) -> None:
     """What the graphs hold, and which of them are in the cache folder."""
     from calirare.data.catalogue.benchmarks import benchmark_path, list_benchmarks
@@ -60,6 +62,7 @@ def list_(as_json: AsJson = False) -> None:
 
 
 @commands.command(epilog="Example: calirare datasets fetch cora pubmed")
+@voiced
 def fetch(
     names: Names = None,
     force: Annotated[bool, typer.Option("--force", help="Fetch and convert again what is already there.")] = False,
@@ -108,6 +111,7 @@ def add(
 
 
 @commands.command(epilog="Example: calirare datasets verify cora")
+@voiced
 def verify(names: Names = None, as_json: AsJson = False) -> None:
     """Compare the stored graphs with the published statistics and with the sha256 of their arrays.
 

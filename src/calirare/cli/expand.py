@@ -31,7 +31,7 @@ def expand(
             said = {name: given.pop(name) for name in names}
             command(**given, **{parameter: make(**said)})
 
-        own = [_keyword(one) for one in _signature(command).parameters.values()]
+        own = [_keyword(one) for one in signature(command).parameters.values()]
         at = [one.name for one in own].index(parameter)
         last = [own.pop()] if own[-1].name == "as_json" else []
         asked = [*own[:at], *_parameters(options), *own[at + 1 :], *_parameters(late or {}), *last]
@@ -42,7 +42,7 @@ def expand(
     return decorate
 
 
-def _signature(command: Command) -> inspect.Signature:
+def signature(command: Command) -> inspect.Signature:
     """With its annotations evaluated; what only loads when the command runs may be anything."""
     plain = inspect.signature(command)
     scope = {**vars(inspect.getmodule(command)), "Costs": Any}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
 
 import typer
 
@@ -11,12 +14,13 @@ from calirare.cli import console
 from calirare.cli.options import AsJson, Device, Network, Seed, folder
 from calirare.cli.progress import share_done
 from calirare.cli.table_options import Tables, parse_types, tabled
-from calirare.errors import InputError
+from calirare.errors import CalirareError, InputError
 
 if TYPE_CHECKING:
     from calirare.data.graph import RareGraph, Split
     from calirare.detectors.base import Detector
     from calirare.estimator.classifier import RareCategoryClassifier
+    from calirare.evaluation import Evaluation
 
 EXAMPLE = "Example: calirare fit nodes.csv edges.csv --label is_fraud --rare yes --out model"
 
@@ -53,6 +57,9 @@ def fit(
         typer.Option(help="Reviewers' decisions as further labels: a model folder, an SQLite file or a database URL."),
     ] = None,
     network: Network = "",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace a model beside which decisions lie, and do not learn from them.")
+    ] = False,
     seed: Seed = 0,
     device: Device = "auto",
     types: Annotated[
@@ -68,6 +75,8 @@ def fit(
     from calirare.estimator.classifier import RareCategoryClassifier
     from calirare.report.card import write_card
 
+    if decisions is None and not replace:
+        _keep_decisions(out)
     with console.working("Reading the tables"):
         graph = tables.read(label=label, rare=rare, types=parse_types(types))
     split = None
@@ -123,10 +132,28 @@ def _fit_with_decisions(
     return fitted, labelled, int(used.nodes.size)
 
 
+def _keep_decisions(out: Path) -> None:
+    """Refuse a folder in which reviewers' decisions lie: a model that ignores them would take their place unnoticed."""
+    file = out / "decisions.sqlite"
+    if not file.is_file():
+        return
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True)) as connection:
+            count = int(connection.execute("SELECT COUNT(DISTINCT node_id) FROM calirare_decisions").fetchone()[0])
+    except sqlite3.Error:
+        return  # no decisions of ours
+    if count:
+        raise InputError(
+            f"{out} holds reviewers' decisions on {count:,} nodes; give --decisions {out} to learn from them, "
+            "another --out, or --replace to fit without them."
+        )
+
+
 def _show(
     classifier: RareCategoryClassifier, graph: RareGraph, out: Path, as_json: bool, decisions: int | None
 ) -> None:
     from calirare.cli.audit import show_audit
+    from calirare.cli.evaluate import show_evaluation
     from calirare.data.tables.audit import audit_graph
     from calirare.data.tables.describe import describe_schema
     from calirare.evaluation.first_lines import first_lines
@@ -137,6 +164,7 @@ def _show(
     with console.working("Looking whether the edges help"):
         cheap = graph.num_nodes + graph.num_edges <= _CHEAP
         audit = audit_with_graph(graph) if cheap else audit_graph(graph)
+    quality = _judge(classifier, graph)
     columns = describe_schema(graph.schema or {"columns": []})
     facts: dict[str, Any] = {
         "nodes": graph.num_nodes,
@@ -157,6 +185,7 @@ def _show(
                 **facts,
                 "columns": columns,
                 "audit": audit.to_json(),
+                "quality": None if quality is None else quality.to_json(),
             }
         )
         return
@@ -168,11 +197,30 @@ def _show(
     for word, count in read.get("labels", {}).get("missing_words", {}).items():
         shown[f"labels {word!r}, which count as unknown"] = count
     console.show_table("Data", ["", "count"], [(name.replace("_", " "), n) for name, n in shown.items()], right=(1,))
+    if quality is not None:
+        show_evaluation(quality)
     console.show(f"Model: {out}\nNext:  calirare score {out} NODES EDGES --out scores.parquet")
+
+
+def _judge(classifier: RareCategoryClassifier, graph: RareGraph) -> Evaluation | None:
+    """How good the model is by labels that did not make its answers, in the headline figures; None: too few tell."""
+    from calirare.evaluation import evaluate
+    from calirare.metrics.registry import headlines
+
+    rare = int((classifier.labelled_y_ == classifier.rare_class_).sum())
+    if min(rare, classifier.labelled_y_.size - rare) < _FEWEST:
+        return None
+    with console.working("Judging"):
+        try:
+            return evaluate(classifier, graph, num_resamples=100, only=[metric.name for metric in headlines()])
+        except CalirareError:
+            return None
 
 
 _CHEAP = 1_000_000
 """Nodes and edges up to which a fit also tells whether the edges help; `calirare audit` always does."""
+_FEWEST = 3
+"""With fewer labels of a class no figure says anything."""
 _ROWS = {
     "duplicates": "rows that repeat an edge",
     "self_loops": "rows from a node to itself",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ from typer.core import TyperGroup
 import calirare
 from calirare import cli
 from calirare.cli import console, streams
+from calirare.cli.voice import Quiet, Verbose, is_verbose, set_voice, voiced
 
 
 class OneLineErrors(TyperGroup):
@@ -37,6 +39,11 @@ class OneLineErrors(TyperGroup):
         except Exception as error:
             if not standalone_mode:
                 raise
+            if type(error).__name__ == "NoArgsIsHelpError":  # nothing was asked: the help is the answer
+                sys.stderr.write(f"{error.format_message()}\n")  # type: ignore[attr-defined]
+                sys.exit(2)
+            if is_verbose():
+                traceback.print_exception(error)
             message = console.describe(error)
             if message is None:
                 raise
@@ -47,6 +54,18 @@ class OneLineErrors(TyperGroup):
         if not standalone_mode:
             return code
         sys.exit(code if isinstance(code, int) else 0)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Each command with its first sentence whole, those for research apart."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            found: Any = self.get_command(ctx, name)
+            said = (found.help or "").split("\n\n")[0].replace("\n", " ")
+            panel = found.rich_help_panel
+            groups.setdefault(panel if isinstance(panel, str) else "Commands", []).append((name, said))
+        for title, rows in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
 
 def _print_version(wanted: bool) -> None:
@@ -59,8 +78,11 @@ def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Find the few nodes that matter in a graph, and know how far to trust each call."""
+    set_voice(quiet, verbose)
 
 
 def make_app() -> typer.Typer:
@@ -72,9 +94,8 @@ def make_app() -> typer.Typer:
     made = typer.Typer(
         cls=OneLineErrors,
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
-        rich_markup_mode="rich",
+        rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     made.callback()(root)
@@ -86,7 +107,7 @@ def make_app() -> typer.Typer:
         if isinstance(getattr(module, "commands", None), typer.Typer):
             made.add_typer(module.commands, name=found.name, rich_help_panel=panel)
         elif hasattr(module, "EXAMPLE"):
-            made.command(epilog=module.EXAMPLE, rich_help_panel=panel)(getattr(module, found.name))
+            made.command(epilog=module.EXAMPLE, rich_help_panel=panel)(voiced(getattr(module, found.name)))
     return made
 
 

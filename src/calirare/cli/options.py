@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from calirare.cli.expand import expand
 from calirare.decisions.prices import ARGUMENTS
 
-if TYPE_CHECKING:
-    from calirare.decisions.costs import Costs
-
 
 def folder(text: str) -> Path:
     """A folder as given; an empty word, which a shell makes of a variable that is not set, would mean the current one."""
     if not str(text).strip():
         raise typer.BadParameter("it is empty; name a folder, or give . for the current one.")
-    return Path(text)
+    return within(Path(text))
+
+
+def within(path: Path) -> Path:
+    """The path, if the folder that it lies in is there: a typo must not grow a tree of folders."""
+    if not path.parent.exists():
+        raise typer.BadParameter(f"the folder {path.parent} does not exist. Make it first: mkdir -p {path.parent}")
+    return path
+
+
+def new_file(text: str) -> Path:
+    """A file to write, in a folder that is there."""
+    return within(Path(text))
 
 
 def table_place(text: str) -> Path | str:
@@ -28,10 +37,18 @@ def table_place(text: str) -> Path | str:
     return text if is_address(text) else Path(text)
 
 
+def table_out(text: str) -> Path | str:
+    """Where to write a table: as `table_place`, a file in a folder that is there."""
+    place = table_place(text)
+    return place if isinstance(place, str) else within(place)
+
+
 TableOut = Annotated[
     Path,
     typer.Option(
-        parser=table_place, metavar="FILE|URL", help="Where to: .parquet, .csv, or a database's table, URL#TABLE."
+        parser=table_out,
+        metavar="FILE|URL",
+        help="Where to: .parquet, .csv, .jsonl, a database's table, URL#TABLE, or - for standard output (-.jsonl).",
     ),
 ]
 Address = Annotated[str | None, typer.Option(help="Of a running Ray cluster; default: a local one.")]
@@ -56,12 +73,6 @@ TargetColumn = Annotated[str | None, typer.Option("--target", help="Column of th
 WeightColumn = Annotated[str | None, typer.Option("--weight", help="Column of edge weights; default: none.")]
 
 
-def _costs(**prices: float) -> Costs:
-    from calirare.decisions.costs import Costs
-
-    return Costs(**{name.removeprefix("cost_"): price for name, price in prices.items()})
-
-
 def _price(text: str) -> float | str:
     """A number, or else the name of a column."""
     try:
@@ -82,11 +93,5 @@ priced_by_column = expand(
     },
     _prices,
 )
-"""The same options, each a number or a column of the nodes, as arguments of `triage`."""
-
-priced = expand(
-    "costs",
-    {name: (Annotated[float, typer.Option(help=words)], price) for name, (price, words) in ARGUMENTS.items()},
-    _costs,
-)
-"""Gives a command the options `--cost-miss` … `--review-error` in place of its parameter `costs`."""
+"""Gives a command the options `--cost-miss` … `--review-error`, each a number or a column of the nodes, as arguments of
+`triage`, in place of its parameter `prices`."""

@@ -6,17 +6,21 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from calirare.cli.voice import is_quiet, is_verbose
 
 
 @contextmanager
 def share_done(description: str, *, lines: bool = True) -> Iterator[Callable[[float, str], None]]:
     """A bar on stderr with the time left; gives the function to call with the share done and what was done last.
 
-    Into a file or a pipe it writes one line for every tenth of the work instead, or none without `lines`.
+    Into a file or a pipe it writes one line for every tenth of the work instead, or none without `lines`, unless
+    `--verbose` asks for them.
     """
-    moving = sys.stderr.isatty()
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    moving = sys.stderr.isatty() and not is_quiet()
+    lines = (lines or is_verbose()) and not is_quiet()
     bar = Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Budget, Coverage, Model, priced
-
-if TYPE_CHECKING:
-    from calirare.decisions.costs import Costs
+from calirare.cli.options import AsJson, Budget, Coverage, Model, new_file, priced_by_column
 
 EXAMPLE = "Example: calirare report model --out report.html"
 
 
-@priced
+@priced_by_column
 def report(
     model: Model,
-    out: Annotated[Path, typer.Option(help="The page to write: .html.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option(parser=new_file, metavar="FILE", help="The page to write: .html.")] = Path(
+        "report.html"
+    ),
     *,
-    costs: Costs,
+    prices: dict[str, Any],
     budget: Budget = None,
     rows: Annotated[int, typer.Option(help="Nodes of the queue to list.")] = 200,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
@@ -32,6 +31,7 @@ def report(
 
     The graph is the one that `calirare fit` stored beside the model.
     """
+    from calirare.decisions.triage import costs_of
     from calirare.estimator.classifier import load
     from calirare.persistence.folder import load_graph, model_version
     from calirare.report import write_report
@@ -43,7 +43,7 @@ def report(
             classifier,
             graph,
             out,
-            costs=costs,
+            costs=costs_of(graph, **prices),
             budget=budget,
             coverage=coverage,
             rows=rows,

@@ -9,6 +9,7 @@ import typer
 
 from calirare.cli import console
 from calirare.cli.options import Address, AsJson, Backend, Coverage, Db, Model, Monitor, Network, TableOut
+from calirare.cli.pipes import check_output, is_pipe, write_output
 from calirare.cli.progress import share_done
 from calirare.cli.shares import RareShare, move_to_share, show_share
 from calirare.cli.shifts import Strict, check_scores, check_shifts, show_shifts
@@ -49,11 +50,10 @@ def score(
 
     Tables and scores are compared with those of the fit, and what has shifted is said; in parts they are not.
     """
-    from calirare.data.tables.export import check_export_path
     from calirare.estimator.classifier import load
     from calirare.scoring.in_parts import wants_parts
 
-    check_export_path(out)
+    check_output(out, as_json)
     with console.working("Reading the model"):
         classifier = load(model)
     settings: dict[str, Any] = {"coverage": coverage, "intervals": intervals}
@@ -63,6 +63,8 @@ def score(
     if not asked and not (tables.plain and wants_parts(tables.nodes, tables.edges)):
         facts, top = _score_at_once(classifier, tables, out, settings, strict, rare_share)
     else:
+        if is_pipe(out):
+            raise InputError("in parts, the scores go to a file; name one with --out.")
         if strict:
             raise InputError("in parts, tables are not compared with those of the fit; leave --strict out.")
         settings |= {
@@ -78,6 +80,8 @@ def score(
     if monitor and rare_share is None:  # at another share, scores say nothing of how the world has moved
         take_into_series(model, classifier, facts.pop("unknown"), "score", db, network, shifts=facts.get("shift"))
     facts.pop("unknown", None)
+    if is_pipe(out):
+        return
     if as_json:
         said = {"shift": facts["shift"].to_json()} if "shift" in facts else {}
         console.show_json({"scores": out, "coverage": coverage, **facts, **said})
@@ -92,7 +96,6 @@ def _score_at_once(
     classifier: Any, tables: Tables, out: Path, settings: dict[str, Any], strict: bool, rare_share: str | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     from calirare.data.arrays import UNKNOWN
-    from calirare.data.tables.export import write_table
     from calirare.scoring.table import score_table
 
     with console.working("Reading the tables"):
@@ -102,7 +105,7 @@ def _score_at_once(
         classifier, share = move_to_share(classifier, graph, rare_share)
         table = score_table(classifier, graph, **settings)
         shifts = check_scores(classifier, table["probability"], shifts, strict)
-        write_table(table, out)
+    write_output(table, out)
     order = table["probability"].argsort(kind="stable")[::-1][:10]
     top = {name: values[order] for name, values in table.items()}
     read = (graph.schema or {}).get("read", {})

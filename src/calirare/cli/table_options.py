@@ -10,6 +10,7 @@ import typer
 
 from calirare.cli.expand import expand
 from calirare.cli.options import IdColumn, SourceColumn, TargetColumn, WeightColumn, table_place
+from calirare.cli.pipes import received
 from calirare.data.tables.addresses import Address, hide_passwords
 from calirare.errors import InputError
 
@@ -124,13 +125,18 @@ def choose_tables(
     node_files, edge_files = _files(nodes, more_nodes), _files(edges, more_edges)
     if not edge_files:
         raise InputError("EDGES must be given: a table of edges, as the second file or with --edges.")
-    said = {"id": id_column, "labels": labels, "directed": False if undirected else None, **options}
+    said = {
+        "id": id_column,
+        "labels": None if labels is None else received(labels),
+        "directed": False if undirected else None,
+        **options,
+    }
     said["bipartite"] = bipartite or None
     return Tables(_one_or_all(node_files), _one_or_all(edge_files), said)
 
 
 def _files(first: Path | str | None, more: list[str] | None) -> dict[str, Path | str]:
-    found = {} if first is None else {_stem(first): first}
+    found = {} if first is None else {_stem(first): received(first)}
     for text in more or ():
         name, equals, file = text.partition("=")
         named = bool(equals) and "://" not in name  # an address may hold an equals sign
@@ -140,7 +146,7 @@ def _files(first: Path | str | None, more: list[str] | None) -> dict[str, Path |
             raise InputError(
                 f"tables must have different names; {name!r} is given twice. Name one: NAME={hide_passwords(str(path))}."
             )
-        found[name] = path
+        found[name] = received(path)
     return found
 
 
@@ -163,7 +169,7 @@ _FILES: dict[str, tuple[Any, Any]] = {
             typer.Argument(
                 parser=table_place,
                 metavar=name.upper(),
-                help=f"Table of {name}: .csv, .parquet, .arrow, or URL#TABLE in a database.",
+                help=f"Table of {name}: .csv, .parquet, .arrow, .jsonl, URL#TABLE in a database, - for standard input.",
                 show_default=False,
             ),
         ],

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from calirare.cli import console
 from calirare.cli.options import AsJson, Budget, Coverage, Db, Model, Monitor, Network, TableOut, priced_by_column
+from calirare.cli.pipes import check_output, is_pipe, write_output
 from calirare.cli.shares import RareShare, move_to_share, show_share
 from calirare.cli.shifts import Strict, check_scores, check_shifts, show_shifts
 from calirare.cli.table_options import Tables, tabled
@@ -38,11 +39,10 @@ def triage(
     as_json: AsJson = False,
 ) -> None:
     """Decide every node whose label is not known: alert, review by a person, or clear, with the reason."""
-    from calirare.data.tables.export import check_export_path, write_table
     from calirare.decisions.triage import triage as decide
     from calirare.estimator.classifier import load
 
-    check_export_path(out)
+    check_output(out, as_json)
     with console.working("Reading model and tables"):
         classifier = load(model)
         graph = tables.read_for(classifier)
@@ -58,10 +58,12 @@ def triage(
         )
         everybody = classifier.predict_proba(graph)[graph.scored, classifier.rare_class_]  # the queue leaves some out
         shifts = check_scores(classifier, everybody, shifts, strict)
-        write_table(queue.frame(), out)
+        write_output(queue.frame(), out)
     if monitor and rare_share is None:  # at another share, scores say nothing of how the world has moved
         made = {"shifts": shifts, "costs": queue.costs, "action": queue.action, "draws": queue.draws}
         take_into_series(model, classifier, queue.probability, "triage", db, network, **made)
+    if is_pipe(out):
+        return
     if as_json:
         groups = queue.groups_frame()
         rows = [dict(zip(groups, row, strict=True)) for row in zip(*groups.values(), strict=True)]
@@ -75,19 +77,27 @@ def triage(
     console.show(out)
 
 
-def show_queue(queue: Triage, rows: int = 8) -> None:
+def show_queue(queue: Triage, rows: int = 6) -> None:
     """Print the forecast and the head of the queue."""
+    import numpy as np
+
     console.show_table(
         f"What {len(queue):,} nodes will cost ({queue.coverage:.0%} intervals)",
         ["action", "nodes", f"of them {queue.wording.rare}", "expected cost"],
         [(group.action, group.num_nodes, _span(group.rare), _span(group.cost)) for group in queue.groups.values()],
         right=(1,),
     )
-    first = queue.take(slice(rows))
+    of_each = [np.flatnonzero(queue.action == name)[: rows // 2] for name in ("alert", "review")]
+    first = queue.take(np.concatenate(of_each))
+    numbers = (
+        [f"{value:{shape}}" for value in column]
+        for column, shape in ((first.probability, ".3f"), (first.decisions.gain, ".2f"))
+    )
     console.show_table(
-        "Head of the queue",
-        ["id", "action", "reason"],
-        list(zip(first.id, first.action, first.reason, strict=True)),
+        "Head of the queue: alerts, and what a person should see first",
+        ["id", "action", "P", "review saves", "reason"],
+        list(zip(first.id, first.action, *numbers, first.reason, strict=True)),
+        right=(2, 3),
     )
 
 

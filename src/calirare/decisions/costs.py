@@ -132,13 +132,20 @@ class Costs:
         miss, alarm, review = (float(price[row]) if isinstance(price, np.ndarray) else price for price in self._prices)
         return Costs(miss, alarm, review, self.review_error)
 
-    def thresholds(self) -> Thresholds:
-        """Where the three lines cross. Prices per node have thresholds per node: ask `at(row)` for one of them."""
+    def thresholds(self, cutoff: float = 0.0) -> Thresholds:
+        """Where the three lines cross. Prices per node have thresholds per node: ask `at(row)` for one of them.
+
+        With a budget a review must save at least `cutoff` (see `Decisions.cutoff`), as if it cost so much more.
+
+        >>> Costs(50, 5, 1).thresholds(cutoff=2.0)
+        Thresholds(review=0.06, alert=0.4, alone=0.09090909090909091)
+        """
         wrong, miss, alarm, review = self.review_error, *self._prices
         if isinstance(miss, np.ndarray) or isinstance(alarm, np.ndarray) or isinstance(review, np.ndarray):
             raise InputError(
                 "prices per node have no common thresholds; ask costs.at(row).thresholds() for one node's."
             )
+        review += cutoff
         return Thresholds(
             review=(review + wrong * alarm) / ((1 - wrong) * miss + wrong * alarm),
             alert=((1 - wrong) * alarm - review) / ((1 - wrong) * alarm + wrong * miss),
@@ -213,6 +220,17 @@ class Decisions:
     gain: np.ndarray
     waiting: np.ndarray
 
+    @property
+    def cutoff(self) -> float:
+        """What a review saves at least where there is one: 0 where every review that pays is had, ∞ where none is.
+
+        >>> decide([0.01, 0.05, 0.3, 0.9], Costs(50, 5, 1), budget=1).cutoff
+        2.5
+        """
+        if not self.waiting.any():
+            return 0.0
+        return float(self.gain[self.action == "review"].min(initial=np.inf))
+
 
 def decide(probability: Any, costs: Costs, budget: int | None = None) -> Decisions:
     """The cheapest action for each node; with a `budget`, at most that many reviews, where they gain most.
@@ -242,6 +260,16 @@ def decide(probability: Any, costs: Costs, budget: int | None = None) -> Decisio
     alerted = expected["alert"] <= expected["clear"]
     action = np.where(looked_at, "review", np.where(alerted, "alert", "clear"))
     return Decisions(action, np.where(looked_at, expected["review"], alone), gain, pays & ~looked_at)
+
+
+def worth(decisions: Decisions, costs: Costs, probability: np.ndarray) -> np.ndarray:
+    """`(n,)` by which the nodes of one action are ordered: what an alert saves against clearing, else what a review saves.
+
+    >>> worth(decide([0.9, 0.3], Costs(50, 5, 1)), Costs(50, 5, 1), np.array([0.9, 0.3])).round(6).tolist()
+    [44.5, 2.5]
+    """
+    expected = costs.expected(probability)
+    return np.where(decisions.action == "alert", expected["clear"] - expected["alert"], decisions.gain)
 
 
 def check_actions(action: Any) -> np.ndarray:

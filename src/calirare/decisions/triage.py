@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calirare.data.arrays import UNKNOWN
 from calirare.data.checks import check_count
 from calirare.data.graph import RareGraph, require_graph
 from calirare.data.named_columns import NamedColumns
-from calirare.decisions.costs import ACTIONS, Costs, Decisions, Price, decide
+from calirare.decisions.costs import ACTIONS, Costs, Decisions, Price, decide, worth
 from calirare.decisions.forecast import CalibrationDraws, Group, forecast, groups_frame
-from calirare.decisions.wording import Wording, sets_beside, write_drivers, write_reasons
+from calirare.decisions.why import Reasons
+from calirare.decisions.wording import Wording, sets_beside, write_drivers
 from calirare.errors import InputError
 from calirare.estimator.evidence import read_nodes
 from calirare.estimator.fitted import Fitted
@@ -32,7 +34,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Triage:
-    """A table with one row per node: alerts first, then reviews, then the cleared, the most probable first in each.
+    """A table with one row per node: alerts first, then reviews, then the cleared, the most valuable first in each.
+
+    Alerts are worth what they save against clearing; reviews, and what is cleared, what a review saves.
 
     Args:
         node: `(n,)` index in the graph.
@@ -49,6 +53,8 @@ class Triage:
         wording: The names that sentences use.
         draws: What the labels leave open of the calibration; see `calirare.decisions.forecast`.
         rare_share: That the probabilities are at, where it is another than at the fit; else None.
+        why: Makes the reasons.
+        cutoff: What a review saves at least, with this budget; `costs.thresholds(cutoff)` are the thresholds in force.
     """
 
     node: np.ndarray
@@ -65,7 +71,9 @@ class Triage:
     groups: dict[str, Group]
     wording: Wording
     draws: CalibrationDraws = field(repr=False)
+    why: Reasons = field(repr=False)
     rare_share: float | None = None
+    cutoff: float = 0.0
 
     @property
     def action(self) -> np.ndarray:
@@ -80,8 +88,8 @@ class Triage:
 
     @cached_property
     def reason(self) -> np.ndarray:
-        """`(n,)` one sentence per node."""
-        return write_reasons(self.wording, self.probability, self.lower, self.upper, self.decisions, self.costs)
+        """`(n,)` what speaks for and against each node, in the words and units of the tables; see `Reasons.write`."""
+        return self.why.write(self.node, self.action.tolist(), self.decisions.waiting)
 
     def __len__(self) -> int:
         return len(self.node)
@@ -188,10 +196,7 @@ def triage(
     """
     require_graph(graph)
     num_drivers = check_count(num_drivers, "num_drivers", least=0)
-    given = {"miss": cost_miss, "alarm": cost_alarm, "review": cost_review}
-    prices = {name: graph.column(one) if isinstance(one, str) else one for name, one in given.items()}
-    costs = Costs(**prices, review_error=review_error)
-    costs.expected(np.zeros(graph.num_nodes))  # prices per node must speak of the nodes of this graph
+    costs = costs_of(graph, cost_miss, cost_alarm, cost_review, review_error=review_error)
     if budget is not None:
         budget = check_count(budget, "budget", least=0)
     require_natural(clf)
@@ -207,6 +212,7 @@ def triage(
         table[chosen], probability[chosen], clf.labelled_nodes_[rows], clf.labelled_y_[rows], num_drivers
     )
     known_ids = None if read is None else graph.ids
+    wording = wording_of(clf, coverage, known_ids)
     return _judged(
         Triage(
             node=chosen,
@@ -221,11 +227,36 @@ def triage(
             budget=budget,
             coverage=coverage,
             groups={},
-            wording=wording_of(clf, coverage, known_ids),
+            wording=wording,
             draws=draws,
             rare_share=float(clf.shares_[clf.rare_class_]) if clf.is_moved else None,
+            why=Reasons(clf, graph, labels_read(graph, read), wording),
         )
     )
+
+
+def costs_of(
+    graph: RareGraph,
+    cost_miss: Price | str = Costs.miss,
+    cost_alarm: Price | str = Costs.alarm,
+    cost_review: Price | str = Costs.review,
+    *,
+    review_error: float = Costs.review_error,
+) -> Costs:
+    """The prices of every node of a graph, each a number, the name of a column, or one per node."""
+    given = {"miss": cost_miss, "alarm": cost_alarm, "review": cost_review}
+    prices = {name: graph.column(one) if isinstance(one, str) else one for name, one in given.items()}
+    costs = Costs(**prices, review_error=float(review_error))
+    costs.expected(np.zeros(graph.num_nodes))  # prices per node must speak of the nodes of this graph
+    return costs
+
+
+def labels_read(graph: RareGraph, read: np.ndarray | None) -> np.ndarray:
+    """`(N,)` the labels of the nodes that a model has read (from `read_nodes`), `UNKNOWN` elsewhere."""
+    shown = np.full(graph.num_nodes, UNKNOWN)
+    if read is not None:
+        shown[read] = graph.y[read]
+    return shown
 
 
 def wording_of(clf: RareCategoryClassifier, coverage: float, ids: np.ndarray | None = None) -> Wording:
@@ -239,8 +270,9 @@ def _judged(table: Triage) -> Triage:
     decisions = decide(table.probability, table.costs, table.budget)
     groups = forecast(table.probability, decisions.action, table.costs, table.draws, coverage=table.coverage)
     urgency = np.select([decisions.action == name for name in ACTIONS], range(len(ACTIONS)))
-    order = np.lexsort((table.node, -table.probability, urgency))
-    return replace(table, decisions=decisions, groups=groups).take(order)
+    value = worth(decisions, table.costs, table.probability)
+    order = np.lexsort((table.node, -table.probability, -value, urgency))
+    return replace(table, decisions=decisions, groups=groups, cutoff=decisions.cutoff).take(order)
 
 
 def require_natural(clf: RareCategoryClassifier) -> None:
@@ -274,4 +306,4 @@ def _choose_nodes(nodes: Any, num_nodes: int, read: np.ndarray | None) -> np.nda
     return np.unique(chosen.astype(np.int64))
 
 
-__all__ = ["Costs", "Group", "Triage", "read_nodes", "triage", "wording_of"]
+__all__ = ["Costs", "Group", "Triage", "costs_of", "labels_read", "read_nodes", "triage", "wording_of"]

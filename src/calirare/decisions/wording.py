@@ -1,4 +1,4 @@
-"""Why a node was alerted, reviewed or cleared, in a sentence."""
+"""What calls cost, what sets mean and which labels pull, in words."""
 
 from __future__ import annotations
 
@@ -42,21 +42,15 @@ class Wording:
         return f"{self.label_column} = {name}" if bare and self.label_column else name
 
 
-def write_reasons(
-    wording: Wording,
-    probability: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    decisions: Decisions,
-    costs: Costs,
-) -> np.ndarray:
-    """One sentence per node: the probability with its interval, and what each call is expected to cost."""
+def write_costs(probability: np.ndarray, decisions: Decisions, costs: Costs) -> np.ndarray:
+    """One sentence per node: what each call is expected to cost.
+
+    >>> from calirare.decisions.costs import decide
+    >>> write_costs(np.array([0.3]), decide([0.3], Costs(50, 5, 1)), Costs(50, 5, 1))[0]
+    'A review costs 1.00; without one the cheaper call, an alert, is expected to cost 3.50.'
+    """
     expected = costs.expected(probability)
-    level = f"{100 * wording.coverage:g}%"
     rows = zip(
-        probability.tolist(),
-        lower.tolist(),
-        upper.tolist(),
         decisions.action.tolist(),
         decisions.gain.tolist(),
         decisions.waiting.tolist(),
@@ -64,18 +58,17 @@ def write_reasons(
         strict=True,
     )
     sentences = []
-    for p, low, high, action, gain, waiting, alert, review, clear in rows:
-        said = f"P({wording.rare}) is {share(p)} ({level} interval {low:.2f} to {high:.2f})"
+    for action, gain, waiting, alert, review, clear in rows:
         if action == "review":
             alone = "an alert" if alert <= clear else "clearing"
-            why = f"a review costs {review:.2f}; without one the cheaper call, {alone}, is expected to cost {min(alert, clear):.2f}."
+            why = f"A review costs {review:.2f}; without one the cheaper call, {alone}, is expected to cost {min(alert, clear):.2f}."
         elif waiting:
             done, other = _both(action, alert, clear)
-            why = f"a review would save {gain:.2f}, but the budget goes to cases where it saves more; alone, {done}, {other}."
+            why = f"A review would save {gain:.2f}, but the budget goes to cases where it saves more; alone, {done}, {other}."
         else:
             done, other = _both(action, alert, clear)
-            why = f"{done}, {other}, a review {review:.2f}."
-        sentences.append(f"{said}: {why}")
+            why = f"{done[0].upper()}{done[1:]}, {other}, a review {review:.2f}."
+        sentences.append(why)
     return np.array(sentences, dtype=object)
 
 

@@ -10,9 +10,11 @@ from scipy.special import softmax
 from torch import Tensor
 
 from calirare.data.graph import RareGraph
-from calirare.detectors.base import DetectorInputs
+from calirare.detectors.base import Contributions, DetectorInputs
+from calirare.detectors.networks.network import Network
 from calirare.detectors.stack import Stack
 from calirare.estimator.fitted import Fitted
+from calirare.features.columns import Columns
 from calirare.uncertainty.explanation import Explanation, make_explanation
 from calirare.uncertainty.jackknife import (
     Intervals,
@@ -154,13 +156,43 @@ class LeftOutAnswers(Fitted):
 
     def explain_columns(self, inputs: DetectorInputs, logits: np.ndarray, row: int) -> Explanation:
         """The columns' half of `explain`, for one row of inputs whose logits the detector has given."""
-        detector, calibrator, rare = self.detector_, self.calibrator_, self.rare_class_
-        probability = float(self._to_probabilities(logits, inputs)[row, rare])
+        probability = float(self._to_probabilities(logits, inputs)[row, self.rare_class_])
+        slope = 1.0 if isinstance(self.detector_, Stack) else self._slope(logits, row, inputs)
+        return make_explanation(row, probability, self._shares(inputs, row), slope)
+
+    def column_shares(self, graph: RareGraph, node: int, *, networks: bool = True) -> Contributions:
+        """How the columns made a node's logit: the quick half of `explain`.
+
+        Of a stack the shares are those of the calibrated logit; of a single detector those of its own.
+
+        Args:
+            graph: The graph.
+            node: Index of the node.
+            networks: False leaves networks out: theirs take a pass over the whole graph.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+        >>> len(clf.column_shares(graph, 7).shares) == len(clf.explain(graph, 7).share)
+        True
+        """
+        return self._shares(self._inputs(graph), node, networks=networks)
+
+    def _shares(self, inputs: DetectorInputs, node: int, *, networks: bool = True) -> Contributions:
+        detector, rare = self.detector_, self.rare_class_
         if isinstance(detector, Stack):
-            found = detector.weighted_contributions(inputs, row, rare, calibrator.slopes(rare))
-            return make_explanation(row, probability, found, 1.0)
-        found = detector.contributions(inputs, row, rare)
-        return make_explanation(row, probability, found, self._slope(logits, row, inputs))
+            weights = np.asarray(self.calibrator_.slopes(rare), dtype=np.float64)
+            if not networks:
+                weights = np.where([isinstance(one, Network) for one in detector.members_], 0.0, weights)
+            return detector.weighted_contributions(inputs, node, rare, weights)
+        if isinstance(detector, Network) and not networks:
+            return Contributions(0.0, (), (), np.zeros(0))
+        return detector.contributions(inputs, node, rare)
+
+    def columns(self, graph: RareGraph) -> Columns | None:
+        """The columns that the detectors read beside the attributes; None where all are networks."""
+        members = self.detector_.members_ if isinstance(self.detector_, Stack) else [self.detector_]
+        return None if all(isinstance(one, Network) for one in members) else self._inputs(graph).columns
 
     def left_out_table(self, graph: RareGraph, of_class: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """(rows of `labelled_nodes_`, `(N, m)` P(class) of every node by the model without each of these labels).

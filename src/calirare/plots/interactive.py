@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calirare.decisions.costs import Costs
+from calirare.decisions.costs import Thresholds
 from calirare.plots.style import BLUE, FAINT, GUIDE, NORMAL, ORANGE, RARE
 from calirare.plots.tables import Frame
 
@@ -134,13 +134,13 @@ def _reliability_traces(
     return [points, bars]
 
 
-def score_figure(table: Frame, rare: str, other: str, costs: Costs | None = None) -> Figure:
+def score_figure(table: Frame, rare: str, other: str, limits: Thresholds | None = None) -> Figure:
     """How P(rare) is spread over rare and other nodes, each as shares of its own class.
 
     Args:
         table: From `calirare.plots.scores.frame`.
         rare, other: What to call the classes.
-        costs: Whose thresholds are marked.
+        limits: Thresholds to mark.
     """
     data = []
     for kind, colour, name in (("normal", NORMAL, other), ("rare", RARE, rare)):
@@ -167,16 +167,16 @@ def score_figure(table: Frame, rare: str, other: str, costs: Costs | None = None
         "dtick": 1,
         "title": _title("share of the class (log scale)"),
     }
-    _mark_thresholds(layout, costs)
+    _mark_thresholds(layout, limits)
     return {"data": data, "layout": layout}
 
 
-def cost_figure(table: Frame, costs: Costs) -> Figure:
+def cost_figure(table: Frame, limits: Thresholds | None = None) -> Figure:
     """Cost per node of alerting above a threshold: observed with its interval, and predicted by the probabilities.
 
     Args:
         table: From `calirare.plots.cost_curve.frame`.
-        costs: Whose thresholds are marked.
+        limits: Thresholds to mark.
     """
     x = _round(table["threshold"])
     band = {"type": "scatter", "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "x": x}
@@ -191,14 +191,13 @@ def cost_figure(table: Frame, costs: Costs) -> Figure:
     layout = _layout(height=360, top=84) | {"hovermode": "x"}
     layout["xaxis"] = _AXIS | {"range": [0, 1], "title": _title("alert when P(rare) is at least")}
     layout["yaxis"] = _AXIS | {"rangemode": "tozero", "title": _title("cost per node")}
-    _mark_thresholds(layout, costs)
+    _mark_thresholds(layout, limits)
     return {"data": data, "layout": layout}
 
 
-def _mark_thresholds(layout: Figure, costs: Costs | None) -> None:
-    if costs is None or costs.per_node:  # then every node has thresholds of its own
+def _mark_thresholds(layout: Figure, limits: Thresholds | None) -> None:
+    if limits is None:  # where prices differ, every node has thresholds of its own
         return
-    limits = costs.thresholds()
     marks = [("alert without a review", limits.alone)]
     if limits.review_pays:
         marks = [("review", limits.review), *marks, ("alert", limits.alert)]

@@ -14,7 +14,7 @@ import calirare
 from calirare.data.graph import RareGraph
 from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.finding import Finding
-from calirare.decisions.costs import Costs
+from calirare.decisions.costs import Costs, Thresholds
 from calirare.decisions.triage import Triage, read_nodes, triage, wording_of
 from calirare.decisions.wording import Wording
 from calirare.errors import InputError, NotFittedError
@@ -81,6 +81,11 @@ class Contents:
     settings: dict[str, str]
     versions: dict[str, str]
     coverage: float
+
+    @property
+    def limits(self) -> Thresholds | None:
+        """The thresholds in force, under the budget too; None where every node has its own."""
+        return None if self.costs.per_node else self.costs.thresholds(0.0 if self.queue is None else self.queue.cutoff)
 
     @property
     def calibrates(self) -> bool:

@@ -93,8 +93,8 @@ def render(contents: Contents, *, rows: int, plotly: str) -> str:
     evaluation, names = contents.evaluation, (contents.rare, contents.other)
     figures = {
         "reliability": reliability_figure(evaluation.reliability, *names, contents.calibrates),
-        "scores": score_figure(evaluation.scores, *names, contents.costs),
-        "costs": cost_figure(contents.cost_curve, contents.costs),
+        "scores": score_figure(evaluation.scores, *names, contents.limits),
+        "costs": cost_figure(contents.cost_curve, contents.limits),
     }
     return environment.get_template("report.html").render(
         c=contents,

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import UNKNOWN
-from calirare.review.numbers import say_number
+from calirare.decisions.numbers import say_number
 from calirare.review.snapshot import Snapshot
 
 _FEWEST_NORMAL = 20

@@ -26,7 +26,8 @@ class Case:
         label: The label that the model has read, or None.
         without_label: P(rare) by the model that never saw that label, or None.
         action: What the costs ask for, or None for a node whose label came with the data.
-        reason: Why, in a sentence; empty without an action.
+        reason: What speaks for and against it.
+        costs: What each call is expected to cost, in a sentence; empty without an action.
         thresholds: Where the action changes.
         place: Its place in the queue, from 0, or None.
         before, after: Names of the nodes before and after it in the queue.
@@ -43,6 +44,7 @@ class Case:
     without_label: float | None
     action: str | None
     reason: str
+    costs: str
     thresholds: Thresholds
     place: int | None
     before: str | None
@@ -77,8 +79,9 @@ def describe_case(queue: Queue, view: View, node: int) -> Case:
         label=None if label == UNKNOWN else str(names[label]),
         without_label=_without_label(queue, node),
         action=action,
-        reason="" if action is None else queue.columns(np.array([node]), view)["reason"][0],
-        thresholds=queue.costs_of(view, node).thresholds(),
+        reason=snapshot.why.write(np.array([node]), [action or "alert"], np.zeros(1, dtype=bool))[0],
+        costs="" if action is None else queue.columns(np.array([node]), view)["costs"][0],
+        thresholds=queue.thresholds_of(view, node),
         place=place,
         before=None if before is None else snapshot.ids[before],
         after=None if after is None else snapshot.ids[after],

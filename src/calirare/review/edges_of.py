@@ -9,8 +9,8 @@ import numpy as np
 
 from calirare.data.arrays import UNKNOWN
 from calirare.data.edge_table import MISSING, EdgeColumn, EdgeTable
+from calirare.decisions.numbers import say_number, say_time
 from calirare.review.book import DecisionBook
-from calirare.review.numbers import say_number, say_time
 from calirare.review.snapshot import Snapshot
 
 MOST = 50

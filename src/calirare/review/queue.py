@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from calirare.decisions.costs import ACTIONS, Costs, Decisions, decide
+from calirare.decisions.costs import ACTIONS, Costs, Decisions, Thresholds, decide, worth
 from calirare.decisions.forecast import Group, forecast
-from calirare.decisions.wording import write_reasons
+from calirare.decisions.wording import write_costs
 from calirare.review.book import STATES, DecisionBook
 from calirare.review.records import Records
 from calirare.review.snapshot import COVERAGE, Snapshot
@@ -22,7 +22,7 @@ from calirare.review.view import RECORD, View, WordCondition
 
 LARGEST_PAGE = 1_000
 _KEPT = 32
-_HIDDEN_WHEN_BLIND = ("probability", "lower", "upper", "action", "saves", "reason", "decision", "reviewer")
+_HIDDEN_WHEN_BLIND = ("probability", "lower", "upper", "action", "saves", "costs", "reason", "decision", "reviewer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +33,13 @@ class Judgement:
         action: `(N,)` index into `ACTIONS`; -1 for a node that is not listed.
         decisions: Of the listed nodes, in their order.
         groups: The forecast by action.
+        worth: Of the listed nodes; see `calirare.decisions.costs.worth`.
     """
 
     action: np.ndarray
     decisions: Decisions
     groups: dict[str, Group]
+    worth: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -108,9 +110,8 @@ class Queue:
             "upper": upper.tolist(),
             "action": picked.action.tolist(),
             "saves": picked.gain.tolist(),
-            "reason": write_reasons(
-                snapshot.wording, p, lower, upper, picked, self._listed_costs(view.costs).take(place)
-            ).tolist(),
+            "costs": write_costs(p, picked, self._listed_costs(view.costs).take(place)).tolist(),
+            "reason": snapshot.why.write(nodes, picked.action.tolist(), picked.waiting).tolist(),
             "decision": [OPEN if one is None else one.decision for one in stands],
             "reviewer": ["" if one is None else one.reviewer for one in stands],
         }
@@ -168,9 +169,10 @@ class Queue:
         waiting = action[self.book.codes == 0]
         return {name: int((waiting == code).sum()) for code, name in enumerate(ACTIONS)}
 
-    def costs_of(self, view: View, node: int) -> Costs:
-        """The prices of one node, as numbers."""
-        return view.costs.at(node) if view.costs.per_node else view.costs
+    def thresholds_of(self, view: View, node: int) -> Thresholds:
+        """Where the action of one node changes: by its own prices, and as far as the budget goes."""
+        costs = view.costs.at(node) if view.costs.per_node else view.costs
+        return costs.thresholds(self.judge(view.costs, view.budget).decisions.cutoff)
 
     def _listed_costs(self, costs: Costs) -> Costs:
         """Prices of the listed nodes; those per node speak of all nodes."""
@@ -184,7 +186,7 @@ class Queue:
         action = np.full(self.snapshot.graph.num_nodes, -1, dtype=np.int8)
         action[listed] = np.select([decisions.action == name for name in ACTIONS], range(len(ACTIONS)))
         groups = forecast(probability, decisions.action, costs, scores.draws, coverage=COVERAGE)
-        return Judgement(action, decisions, groups)
+        return Judgement(action, decisions, groups, worth(decisions, costs, probability))
 
     def _order(self, view: View) -> np.ndarray:
         snapshot = self.snapshot
@@ -211,7 +213,9 @@ class Queue:
         """The order of the kept rows; ties go by urgency, then by P(rare), then by node."""
         nodes = self.snapshot.listed[kept]
         keys = [nodes, -self.snapshot.scores.probability[nodes], judgement.action[nodes]]
-        if view.order == "value":
+        if view.order == "urgency":
+            keys.insert(2, -judgement.worth[kept])
+        elif view.order == "value":
             keys.append(-judgement.decisions.gain[kept])
         elif view.order == "doubt":
             keys.append(np.abs(self.snapshot.scores.probability[nodes] - 0.5))

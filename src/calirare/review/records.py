@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.decisions.numbers import say_number
 from calirare.errors import InputError, nearest
-from calirare.review.numbers import say_number
 from calirare.review.snapshot import Snapshot
 
 

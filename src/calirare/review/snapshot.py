@@ -14,10 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.archive import content_sha256, read_arrays, write_arrays
-from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph
 from calirare.decisions.forecast import CalibrationDraws
-from calirare.decisions.triage import read_nodes, triage
+from calirare.decisions.triage import labels_read, read_nodes, triage, wording_of
+from calirare.decisions.why import Reasons
 from calirare.decisions.wording import Wording
 from calirare.errors import DataError, InputError
 from calirare.estimator.classifier import RareCategoryClassifier, load
@@ -138,10 +138,7 @@ class Snapshot:
     def label(self) -> np.ndarray:
         """`(N,)` the labels that the model has read, `UNKNOWN` elsewhere: a label kept for testing is not shown."""
         read = read_nodes(self.clf, self.graph)
-        shown = np.full(self.graph.num_nodes, UNKNOWN)
-        nodes = self.graph.known if read is None else read
-        shown[nodes] = self.graph.y[nodes]
-        return shown
+        return labels_read(self.graph, self.graph.known if read is None else read)
 
     @cached_property
     def listed(self) -> np.ndarray:
@@ -159,7 +156,12 @@ class Snapshot:
 
     @cached_property
     def wording(self) -> Wording:
-        return Wording(self.graph.class_names, self.graph.rare_class, COVERAGE, self.ids)
+        return wording_of(self.clf, COVERAGE, self.ids)
+
+    @cached_property
+    def why(self) -> Reasons:
+        """What speaks for and against each node."""
+        return Reasons(self.clf, self.graph, self.label, self.wording)
 
     @cached_property
     def without_own_label(self) -> dict[int, float]:

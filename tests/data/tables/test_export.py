@@ -75,7 +75,7 @@ def test_a_folder_that_cannot_be_written_is_named():
 
 @pytest.mark.parametrize("name", ["scores.xlsx", "scores", "scores.csv.gz"])
 def test_other_endings_are_refused(tmp_path, name):
-    with pytest.raises(InputError, match=r"\.parquet or \.csv"):
+    with pytest.raises(InputError, match=r"\.parquet, \.csv or \.jsonl"):
         check_export_path(tmp_path / name)
 
 

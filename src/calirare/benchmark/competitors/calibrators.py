@@ -9,7 +9,7 @@ from calirare.estimator.methods import Method, methods, temporarily
 
 SKIPPED = ("uncalibrated", "jackknife")
 """They stand among the networks and among ours."""
-CORE = ("temperature",)
+CORE = ("temperature", "gats")
 
 
 def answer(problem: Problem, method: Method) -> Answer:

@@ -40,7 +40,7 @@ _READING = """## How to read it
 * **Seconds**: processor time on one core, fit and score; what several share (columns, a trained network) counts for each.
 * Trees and logistic regression read three sets of columns: *attributes*, the node's own; *propagated*, [x, mean over
   neighbours, over two hops]; *recipe*, the columns of `calirare.features`. More than 1,000 words are first reduced to
-  128 directions, but for the forest, which does better with the words themselves. *Raw*, or calibrated in five folds by a sigmoid or isotonically.
+  128 directions. *Raw*, or calibrated in five folds by a sigmoid or isotonically.
 * Methods that calibrate on held-out labels take a quarter of the labels for it, unless the protocol has validation
   labels. Networks `as trained` and trees `raw` are not calibrated. Where labels do not show how rare the class is,
   the share is told to all, and those without an argument for it are shifted by its log odds.

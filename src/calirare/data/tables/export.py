@@ -16,7 +16,7 @@ from calirare.data.tables.columns import import_polars
 from calirare.data.tables.warehouse import check_writable, write_address
 from calirare.errors import InputError
 
-FORMATS = (".parquet", ".csv")
+FORMATS = (".parquet", ".csv", ".jsonl")
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
 # Spreadsheets of many languages part cells at semicolons, or tabs, whatever the quotes say: what follows starts a cell.
@@ -33,13 +33,13 @@ def check_export_path(path: str | Path) -> None:
         return check_writable(str(path))
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
-        raise InputError(f"the output file must end in {' or '.join(FORMATS)}; got {path.name!r}.")
+        raise InputError(f"the output file must end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}; got {path.name!r}.")
     if path.is_dir():
         raise InputError(f"the output must be a file; {path} is a folder.")
 
 
 def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
-    """Write columns of equal length as Parquet or CSV, by the file's ending, or into a table of a database at an address
+    """Write columns of equal length as Parquet, CSV or JSON Lines, by the file's ending, or into a table of a database at an address
     (`calirare.data.tables.addresses`), whole or not at all.
 
     In a CSV, text that a spreadsheet would run as a formula gets an apostrophe in front (see `escape_formula`);
@@ -50,10 +50,22 @@ def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
         return write_address(columns, str(path))
     path = Path(path)
     with write_atomically(path) as stream:
-        if path.suffix.lower() == ".parquet":
-            write_parquet(columns, stream)
-        else:
-            write_csv(columns, stream)
+        write_stream(columns, stream, path.suffix.lower())
+
+
+def write_stream(columns: Mapping[str, Any], stream: IO[bytes], ending: str) -> None:
+    """Write columns into an open stream in the format of a file's ending."""
+    if ending == ".parquet":
+        write_parquet(columns, stream)
+    elif ending == ".jsonl":
+        write_json_lines(columns, stream)
+    else:
+        write_csv(columns, stream)
+
+
+def write_json_lines(columns: Mapping[str, Any], stream: IO[bytes]) -> None:
+    """Write columns as JSON Lines, one object per row, every value as it is."""
+    stream.write(make_frame(columns).write_ndjson().encode(errors="replace"))
 
 
 def write_csv(columns: Mapping[str, Any], stream: IO[bytes], *, header: bool = True) -> None:

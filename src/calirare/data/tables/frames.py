@@ -34,6 +34,8 @@ _NUMBER_OR_DATE = re.compile(r"[+-]?\d[\d.,]*([eE][+-]?\d+)?|\d{1,4}[-/.]\d{1,2}
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
+_LINES = (".jsonl", ".ndjson")
+_ALL = (*_CSV, *_PARQUET, *_ARROW, *_LINES)
 
 
 def to_frame(table: Any, what: str) -> pl.DataFrame:
@@ -82,11 +84,14 @@ def _read_file(path: Path, what: str) -> pl.DataFrame:
         return open_shards(path, what).frame()
     if not path.is_file():
         raise DataError(f"{what}: {path} is not a file.")
-    if not name.endswith((*_CSV, *_PARQUET, *_ARROW)):
-        raise InputError(f"{what}: {path} must end in one of {[*_CSV, *_PARQUET, *_ARROW]}.")
+    if not name.endswith(_ALL):
+        raise InputError(f"{what}: {path} must end in one of {list(_ALL)}.")
     if path.stat().st_size == 0:
         raise DataError(f"{what}: {path} is empty.")
     try:
+        if name.endswith(_LINES):
+            check_text_file(path)
+            return pl.read_ndjson(path, infer_schema_length=None)  # type: ignore[no-any-return]
         return _read_csv(path) if name.endswith(_CSV) else _read_arrow(path, is_parquet=name.endswith(_PARQUET))
     except CalirareError:
         raise

@@ -660,16 +660,11 @@
   };
 
   cells.Amount = function (props) {
-    return isThere(props) ? element("span", { className: "number" }, props.value.toFixed(2)) : null;
+    return isThere(props) ? element("span", { className: "number", title: props.data.costs }, props.value.toFixed(2)) : null;
   };
 
-  // The probability and its interval have their own columns; here stands what follows from them.
   cells.Reason = function (props) {
-    if (!isThere(props)) {
-      return null;
-    }
-    const why = props.value.slice(props.value.indexOf(": ") + 2);
-    return element("div", { className: "reason-cell", title: props.value }, why.charAt(0).toUpperCase() + why.slice(1));
+    return isThere(props) ? element("div", { className: "reason-cell", title: props.value }, props.value) : null;
   };
 
   cells.DecisionCell = function (props) {

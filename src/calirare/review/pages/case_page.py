@@ -32,7 +32,12 @@ def layout() -> Any:
                         [html.Div(id="case-probability"), _decision_card(), _team_card()], className="case-column"
                     ),
                     html.Div(
-                        [html.Div(id="case-picture"), html.Div(id="case-neighbours"), html.Div(id="case-pulls")],
+                        [
+                            html.Div(id="case-why"),
+                            html.Div(id="case-picture"),
+                            html.Div(id="case-neighbours"),
+                            html.Div(id="case-pulls"),
+                        ],
                         className="case-column",
                     ),
                     html.Div([html.Div(id="case-record"), html.Div(id="case-attributes")], className="case-column"),
@@ -140,6 +145,7 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         Output("case-attributes", "children"),
         Output("case-record", "children"),
         Output("case-edges", "children"),
+        Output("case-why", "children"),
         Input("case", "data"),
         Input("acted", "data"),
         Input("settings", "data"),
@@ -148,10 +154,10 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         """What is known of the case; in blind mode the scores come when it is decided."""
         node = desk.snapshot.find(case["id"]) if isinstance(case, dict) else None
         if node is None:
-            return [None] * 6
+            return [None] * 7
         queue, snapshot = desk.queue, desk.snapshot
         if ctx.triggered_id == "acted" and not desk.setting.settings.blind:
-            return [no_update] * 6
+            return [no_update] * 7
         hidden = desk.is_hidden(case["id"], current_reviewer(access) or "")
         around = neighbourhood(snapshot, node)
         near, total = neighbours_of(snapshot, desk.book, node)
@@ -168,6 +174,7 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
             parts.attributes(compare(snapshot, node)),
             record_parts.record(desk.station.records, node),
             record_parts.edges(edges_of(snapshot, node), snapshot.ids),
+            None if hidden else parts.why(snapshot.why.facts(node), snapshot.why.neighbours(node)),
         )
 
     @app.callback(Output("case-pulls", "children"), Input("case", "data"), Input("acted", "data"))

@@ -7,6 +7,7 @@ from typing import Any
 
 from dash import dcc, html
 
+from calirare.decisions.why import Fact
 from calirare.review.attributes import Attribute, Comparison
 from calirare.review.case import Case, Pull
 from calirare.review.events import Event
@@ -96,8 +97,8 @@ def probability(case: Case) -> Any:
         ),
         interval_track(case.probability, case.lower, case.upper, case.thresholds),
     ]
-    if case.reason:
-        lines.append(html.P(case.reason.split(": ", 1)[-1].capitalize(), className="reason"))
+    if case.costs:
+        lines.append(html.P(case.costs, className="reason"))
     if case.set != "none":  # the interval above says as much of a node unlike all labelled ones
         lines.append(html.P(["Not ruled out at 90% coverage: ", html.Strong(case.set), "."], className="hint"))
     if case.label is not None:
@@ -150,6 +151,38 @@ def _attribute(one: Attribute) -> Any:
     )
 
 
+def why(facts: Sequence[Fact], near: str) -> Any:
+    """What speaks for and against the case, by its share of the logit; the labels around it first."""
+    largest = max((abs(fact.share) for fact in facts), default=1.0) or 1.0
+    rows = [
+        html.Div(
+            [html.Span(fact.words, className="fact"), _bar(fact.share / largest)],
+            className="why-row",
+        )
+        for fact in facts
+    ]
+    if not rows and not near:
+        return None
+    claimed = any(fact.share for fact in facts)
+    hint = (
+        "To the right what speaks for rare, to the left what speaks against it." if claimed else "Most unusual first."
+    )
+    return card(
+        "Why",
+        html.P(near, className="reason", id="why-near") if near else None,
+        html.Div(rows, id="why"),
+        html.P(hint, className="hint") if rows else None,
+    )
+
+
+def _bar(share: float) -> Any:
+    """From -1 to 1: to the left or to the right of the middle."""
+    side = "up" if share > 0 else "down"
+    return html.Div(
+        html.Div(className=f"pull-bar {side}", style={"width": percent(abs(share) / 2)}), className="pull-track"
+    )
+
+
 def pulls(pulls: list[Pull]) -> Any:
     largest = max((abs(one.pull) for one in pulls), default=1.0) or 1.0
     rows = [
@@ -157,13 +190,7 @@ def pulls(pulls: list[Pull]) -> Any:
             [
                 case_link(one.node_id),
                 pill("rare" if one.is_rare else "normal", one.label),
-                html.Div(
-                    html.Div(
-                        className=f"pull-bar {'up' if one.pull > 0 else 'down'}",
-                        style={"width": percent(abs(one.pull) / largest / 2)},
-                    ),
-                    className="pull-track",
-                ),
+                _bar(one.pull / largest),
                 html.Span(f"{one.pull:+.4f}", className="number"),
             ],
             className="pull",
@@ -176,7 +203,24 @@ def pulls(pulls: list[Pull]) -> Any:
         html.P(
             "How far each label moves P(rare): to the right towards rare, to the left away from it.", className="hint"
         ),
+        *(html.P(said, className="hint", id="against-own-class") for said in _against_own_class(pulls)),
     )
+
+
+def _against_own_class(pulls: list[Pull]) -> list[str]:
+    """Why the first label that pulls away from its own class does so."""
+    for one in pulls:
+        if one.is_rare and one.pull < 0:
+            return [
+                f"{one.node_id} is {one.label}, yet pulls away from it: the model learned to look for what it has, "
+                "and this case has less of that."
+            ]
+        if not one.is_rare and one.pull > 0:
+            return [
+                f"{one.node_id} is {one.label}, yet pulls towards rare: the model learned that what it has is harmless, "
+                "and this case has less of that."
+            ]
+    return []
 
 
 def now(stands: Decision | None, conflict: Any) -> Any:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from dash import html
 
 from calirare.decisions.costs import Costs
-from calirare.decisions.forecast import Group
 from calirare.metrics import Estimate
 from calirare.review.pages.widgets import pill, say_amount
+from calirare.review.queue import Judgement
 from calirare.review.view import View
 
 
-def draw_forecast(view: View, groups: Mapping[str, Group]) -> Any:
+def draw_forecast(view: View, judged: Judgement) -> Any:
     """Thresholds, and the table of expected rare nodes and cost."""
-    rules = _rules(view.costs)
+    rules, groups = _rules(view.costs, judged.decisions.cutoff), judged.groups
     rows = [
         html.Tr(
             [
@@ -51,21 +51,31 @@ def draw_forecast(view: View, groups: Mapping[str, Group]) -> Any:
     ]
 
 
-def _rules(costs: Costs) -> list[Any]:
-    """Where one action gives way to the next; with a price per case every case has thresholds of its own."""
+def _rules(costs: Costs, cutoff: float) -> list[Any]:
+    """Where one action gives way to the next, as the budget has it; a price per case gives every case its own."""
     if costs.per_node:
-        return [html.Li("Each case has its own, by its own price; the case page shows them.", id="rule-alert")]
-    limits = costs.thresholds()
+        rules = [html.Li("Each case has its own, by its own price; the case page shows them.", id="rule-alert")]
+        if cutoff > 0:
+            least = f"to cases where it saves {say_amount(cutoff)} or more" if np.isfinite(cutoff) else "to none"
+            rules.append(html.Li([pill("review"), f" goes {least}: the budget"], id="rule-review"))
+        return rules
+    limits = costs.thresholds(cutoff)
     if limits.review_pays:
         return [
             html.Li([pill("alert"), f" from P(rare) {limits.alert:.3f}"], id="rule-alert"),
             html.Li([pill("review"), f" from P(rare) {limits.review:.3f}"], id="rule-review"),
             html.Li([pill("clear"), " below"]),
+            *([html.Li(_beyond(costs), id="rule-budget", className="hint")] if cutoff > 0 else ()),
         ]
     return [
         html.Li([pill("alert"), f" from P(rare) {limits.alone:.3f}"], id="rule-alert"),
-        html.Li([pill("clear"), " below; a review never pays"], id="rule-review"),
+        html.Li([pill("clear"), f" below; {'a review never pays' if not cutoff else 'no review'}"], id="rule-review"),
     ]
+
+
+def _beyond(costs: Costs) -> str:
+    limits = costs.thresholds()
+    return f"The budget sets these; a review would pay from {limits.review:.3f} to {limits.alert:.3f}."
 
 
 def _range(estimate: Estimate) -> str:

@@ -60,7 +60,7 @@ def columns(desk: Desk) -> list[dict[str, Any]]:
         if name in records
     ]
     return [
-        {"field": "id", "headerName": "Node", "cellRenderer": "NodeLink", "flex": 1, "minWidth": 112},
+        {"field": "id", "headerName": "Node", "cellRenderer": "NodeLink", "width": 132, "minWidth": 112},
         *_SCORES,
         *own,
         _REASON,
@@ -206,7 +206,7 @@ def _grid(desk: Desk) -> Any:
                 "maxBlocksInCache": 20,
                 "maxConcurrentDatasourceRequests": 1,
                 "infiniteInitialRowCount": 100,
-                "rowHeight": 42,
+                "rowHeight": 56,
                 "headerHeight": 38,
                 "enableBrowserTooltips": True,
                 "rowSelection": {
@@ -257,7 +257,7 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
     def show_forecast(settings: Any, stamp: Any) -> Any:
         view, queue = desk.view({}), desk.queue
         counts = queue.open_counts(view)
-        drawn = draw_forecast(view, queue.judge(view.costs, view.budget).groups)
+        drawn = draw_forecast(view, queue.judge(view.costs, view.budget))
         return drawn, *(f"{counts[name]:,}" for name in ACTIONS)
 
 

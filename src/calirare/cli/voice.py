@@ -1,0 +1,55 @@
+"""How much the program says: `--quiet` and `--verbose`, before or after the name of a command."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any, Literal
+
+import typer
+
+from calirare.cli.expand import signature
+
+Voice = Literal["quiet", "usual", "verbose"]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors alone, and what --json asks for.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr what is being done, and more of errors.")]
+_now: dict[str, Voice] = {"voice": "usual"}
+
+
+def is_quiet() -> bool:
+    """Whether nothing but errors and JSON is printed."""
+    return _now["voice"] == "quiet"
+
+
+def is_verbose() -> bool:
+    """Whether every step is said on stderr."""
+    return _now["voice"] == "verbose"
+
+
+def set_voice(quiet: bool, verbose: bool) -> None:
+    """For the command that follows; of the two, quiet wins."""
+    _now["voice"] = "quiet" if quiet else "verbose" if verbose else "usual"
+    logging.getLogger("calirare").setLevel(logging.INFO if is_verbose() else logging.NOTSET)
+    if is_verbose():
+        logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
+
+
+def voiced(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command with the options `--quiet` and `--verbose`, which may also stand before its name."""
+
+    @wraps(command)
+    def run(quiet: bool = False, verbose: bool = False, **given: Any) -> Any:
+        if quiet or verbose:
+            set_voice(quiet, verbose)
+        return command(**given)
+
+    own = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in signature(command).parameters.values()]
+    both = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
+        for name, kind in (("quiet", Quiet), ("verbose", Verbose))
+    ]
+    run.__signature__ = inspect.Signature([*own, *both])  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in (*own, *both)}
+    return run

@@ -1,0 +1,199 @@
+"""A column's value at a node, in the units of the user's table, beside what other nodes have: one clause of a reason."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from calirare.data.graph import RareGraph
+from calirare.decisions.numbers import say_number
+from calirare.features.columns import Columns
+
+_SAMPLE = 20_000
+"""Nodes that a value is compared with; more of them change no digit that is said."""
+_TIMES = 2.0
+"""From so many times the median on, that is what is said."""
+_OF_EDGES = re.compile(
+    r"^(.*), (sum|mean|spread|least|greatest|last|first|span|mean gap) of (outgoing|incoming|edges)$"
+)
+_SHARE_OF_EDGES = re.compile(r"^(.*), share of (outgoing|incoming|edges)$")
+_OVER = re.compile(r"^(.*), (mean|spread) (over .*)$")
+_MOMENT = re.compile(r" in days, (mean|first|last) of ")
+_OF_NEIGHBOURS = ", of neighbours"
+
+
+@dataclass(frozen=True, eq=False)
+class _Others:
+    """The values of other nodes, ascending, and whether the column only says yes or no."""
+
+    values: np.ndarray
+    is_mark: bool
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.values))
+
+    def below(self, value: float) -> float:
+        """Share of the others with a smaller value, counting half of the equal ones."""
+        low, high = np.searchsorted(self.values, value, "left"), np.searchsorted(self.values, value, "right")
+        return float(low + high) / 2 / max(self.values.size, 1)
+
+
+class Facts:
+    """Says what a column holds at a node.
+
+    Args:
+        graph: The graph, with its schema where it came from tables.
+        columns: What the detectors read beside the attributes; None: attributes alone.
+
+    >>> graph = RareGraph(
+    ...     x=np.array([[1.0], [2.0], [28.0]]), edge_index=np.array([[0, 1], [1, 2]]), y=np.array([0, 1, 0]),
+    ...     feature_names=("balance",),
+    ... )
+    >>> Facts(graph).say("balance", 2), Facts(graph).say("balance, of neighbours", 0)
+    ('balance is 28, 14 times the median (2)', 'balance (mean over neighbours) is 2, below 83% of nodes (median 2)')
+    """
+
+    def __init__(self, graph: RareGraph, columns: Columns | None = None) -> None:
+        self.graph, self._columns = graph, columns
+        names = graph.feature_names or tuple(f"attribute {k}" for k in range(graph.num_features))
+        self._own = {name: k for k, name in enumerate(names)}
+        self._made = {} if columns is None else {name: k for k, name in enumerate(columns.names)}
+        self._units = {
+            column["name"]: (float(column["scale"]), float(column["mean"]))
+            for column in (graph.schema or {}).get("columns", ())
+            if column["type"] == "numeric"
+        }
+        count = graph.num_nodes
+        some = np.arange(count) if count <= _SAMPLE else np.random.default_rng(0).choice(count, _SAMPLE, replace=False)
+        self._sample = np.sort(some)
+        self._others: dict[str, _Others | None] = {}
+        self._around: dict[str, np.ndarray] = {}
+
+    def say(self, name: str, node: int) -> str:
+        """`amount is 5,120, 14 times the median (366)`; the column's name alone where its value is not known."""
+        others, words = self._others_of(name), say_column(name)
+        if others is None:
+            return words
+        value = float(self._values(name, np.array([node]))[0])
+        if others.is_mark:
+            return _say_mark(words, value > 0.5, others)
+        if _MOMENT.search(name):  # days since some moment mean nothing to anyone
+            return f"{words} is {_rank(others.below(value))}"
+        said, median = say_number(_rounded(value)), others.median
+        times = value / median if median > 0 else 0.0
+        if times >= _TIMES:
+            return f"{words} is {said}, {_times(times)} the median ({say_number(_rounded(median))})"
+        return f"{words} is {said}, {_rank(others.below(value))} (median {say_number(_rounded(median))})"
+
+    def surprise(self, name: str, node: int) -> float:
+        """0 for what is usual to 1 for what no other node has."""
+        others = self._others_of(name)
+        if others is None:
+            return 0.0
+        return abs(2 * others.below(float(self._values(name, np.array([node]))[0])) - 1)
+
+    @property
+    def own(self) -> list[str]:
+        """The attributes."""
+        return list(self._own)
+
+    def _others_of(self, name: str) -> _Others | None:
+        if name not in self._others:
+            known = name in self._own or name in self._made or name.removesuffix(_OF_NEIGHBOURS) in self._own
+            values = np.sort(self._values(name, self._sample)) if known else np.zeros(0)
+            is_mark = bool(values.size) and name in self._own and bool(np.isin(values, (0.0, 1.0)).all())
+            self._others[name] = _Others(values, is_mark) if known else None
+        return self._others[name]
+
+    def _values(self, name: str, nodes: np.ndarray) -> np.ndarray:
+        base = name.removesuffix(_OF_NEIGHBOURS)
+        if name in self._own:
+            found = self._attribute(self._own[name], nodes)
+        elif name in self._made:
+            assert self._columns is not None
+            found = self._columns.values[nodes, self._made[name]].astype(np.float64)
+        else:
+            if name not in self._around:
+                every = self._attribute(self._own[base], np.arange(self.graph.num_nodes))
+                self._around[name] = np.asarray(self._averages @ every)
+            found = self._around[name][nodes]
+        scale, mean = self._unit(name)
+        return np.asarray(found * scale + mean)
+
+    def _attribute(self, k: int, nodes: np.ndarray) -> np.ndarray:
+        block: Any = self.graph.x[nodes][:, [k]]
+        return np.asarray(block.toarray() if sp.issparse(block) else block, dtype=np.float64)[:, 0]
+
+    @cached_property
+    def _averages(self) -> sp.csr_array:
+        """Row-normalised adjacency."""
+        adjacency = self.graph.adjacency()
+        degree = np.maximum(np.diff(adjacency.indptr), 1)
+        ones = sp.csr_array((np.ones(adjacency.nnz), adjacency.indices, adjacency.indptr), shape=adjacency.shape)
+        return sp.csr_array(sp.diags_array(1.0 / degree) @ ones)
+
+    def _unit(self, name: str) -> tuple[float, float]:
+        """What gives the table's units back; a spread has no middle."""
+        over = _OVER.match(name)
+        base = name.removesuffix(_OF_NEIGHBOURS) if over is None else over[1]
+        scale, mean = self._units.get(base, (1.0, 0.0))
+        return scale, 0.0 if over is not None and over[2] == "spread" else mean
+
+
+def say_column(name: str) -> str:
+    """A column's name as one would say it.
+
+    >>> say_column("amount, sum of incoming"), say_column("amount, sum of edges, mean over neighbours")
+    ('sum of incoming amount', 'sum of amount over all edges (mean over neighbours)')
+    >>> say_column("channel = cash, share of outgoing"), say_column("balance, of neighbours")
+    ('share of outgoing with channel = cash', 'balance (mean over neighbours)')
+    """
+    name = name.replace(_OF_NEIGHBOURS, ", mean over neighbours")
+    over = _OVER.match(name)
+    base, tail = (name, "") if over is None else (over[1], f" ({over[2]} {over[3]})")
+    if (found := _OF_EDGES.match(base)) is not None:
+        column, statistic, way = found.groups()
+        base = f"{statistic} of {column} over all edges" if way == "edges" else f"{statistic} of {way} {column}"
+    elif (found := _SHARE_OF_EDGES.match(base)) is not None:
+        base = f"share of {found[2]} with {found[1]}"
+    return base + tail
+
+
+def _say_mark(words: str, has_it: bool, others: _Others) -> str:
+    share = float((others.values > 0.5).mean())
+    column, _, category = words.partition(" = ")
+    if has_it:
+        said = f"{column} is {category}" if category else words
+        return f"{said}, as at {_percent(share)} of nodes"
+    said = f"{column} is not {category}" if category else f"not: {words}"
+    return f"{said}, as at {_percent(1 - share)} of nodes"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.1f} times" if ratio < 5 else f"{ratio:,.0f} times"
+
+
+def _rank(below: float) -> str:
+    return f"above {_percent(below)} of nodes" if below >= 0.5 else f"below {_percent(1 - below)} of nodes"
+
+
+def _percent(share: float) -> str:
+    """Never rounded to all or none.
+
+    >>> _percent(0.9999), _percent(0.0001), _percent(0.5)
+    ('99.9%', '0.1%', '50%')
+    """
+    if 0.01 <= share <= 0.99:
+        return f"{share:.0%}"
+    return f"{min(max(100 * share, 0.1), 99.9):.1f}%"
+
+
+def _rounded(value: float) -> float:
+    """Standardising and back costs a few bits of float32."""
+    return float(f"{value:.5g}")

@@ -71,7 +71,7 @@ def test_triage_at_own_prices(client, models, tables):
     rows = client.post("/triage", {"cases": cases, "cost_miss": 80}).json()["decisions"]
     assert [row["id"] for row in rows] == ids and rows[1]["action"] == "clear" and rows[0]["action"] != "clear"
     want = triage(live.classifier, live.graph, cost_miss=80, nodes=[190])
-    assert (rows[2]["action"], rows[2]["reason"]) == (want.action[0], want.reason[0])
+    assert rows[2]["action"] == want.action[0] and "expected to cost" in rows[2]["reason"]
     assert rows[2]["expected_cost"] == pytest.approx(want.decisions.cost[0])
     both = client.post("/triage", {"cases": cases, "cost_miss": 1e6, "budget": 0}).json()["decisions"]
     assert "review" not in [row["action"] for row in both]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calirare.decisions.costs import Costs, decide
-from calirare.decisions.triage import require_natural, wording_of
-from calirare.decisions.wording import write_reasons
+from calirare.decisions.triage import require_natural
+from calirare.decisions.wording import write_costs
 
 if TYPE_CHECKING:
     from calirare.estimator.classifier import RareCategoryClassifier
@@ -20,7 +20,6 @@ def decide_cases(
     scores: Mapping[str, np.ndarray],
     costs: Costs,
     budget: int | None = None,
-    coverage: float = 0.9,
 ) -> dict[str, np.ndarray]:
     """Alert, review or clear, in the order of the cases; a budget is for these cases together.
 
@@ -29,7 +28,6 @@ def decide_cases(
         scores: `id`, `probability`, `lower` and `upper`, as `score_table` gives them.
         costs: Prices, for all or one per case.
         budget: Most reviews; None: wherever one pays.
-        coverage: Of the interval.
 
     >>> import calirare as cr
     >>> from calirare.scoring.table import score_table
@@ -43,14 +41,13 @@ def decide_cases(
     probability, lower, upper = scores["probability"], scores["lower"], scores["upper"]
     costs.expected(probability)  # prices per case must speak of these cases
     decisions = decide(probability, costs, budget)
-    wording = wording_of(classifier, coverage)
     return {
         "id": scores["id"],
         "probability": probability,
         "lower": lower,
         "upper": upper,
         "action": decisions.action,
-        "reason": write_reasons(wording, probability, lower, upper, decisions, costs),
+        "reason": write_costs(probability, decisions, costs),
         "expected_cost": decisions.cost,
         "review_saves": decisions.gain,
     }

@@ -77,7 +77,7 @@ class Loaded:
         row_of = {str(one): row for row, one in enumerate(found["id"].tolist())}
         table = {name: values[[row_of[str(one)] for one in ids]] for name, values in found.items()}
         live = self.live
-        return decide_cases(live.classifier, table, costs, budget, live.verdicts.coverage)
+        return decide_cases(live.classifier, table, costs, budget)
 
     @property
     def _id(self) -> str:

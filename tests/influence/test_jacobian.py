@@ -57,8 +57,10 @@ def test_rows_gram_pull_and_push(kind, keeps, num_classes, sparse, weighted, mon
 
 @pytest.mark.parametrize("sparse", [True, False])
 @pytest.mark.parametrize("num_classes", [2, 4])
+@pytest.mark.parametrize("cost", [0, 10], ids=["sparse products", "dense products"])
 @pytest.mark.parametrize("route", ["_add_input_by_pairs", "_add_input_by_unit"])
-def test_both_routes_to_the_gram_matrix(monkeypatch, route, num_classes, sparse):
+def test_both_routes_to_the_gram_matrix(monkeypatch, route, cost, num_classes, sparse):
+    monkeypatch.setattr("calirare.detectors.networks.gcn_jacobian._SPARSE_COST", cost)
     model, inputs = _case(num_classes, sparse=sparse)
     chosen = getattr(GCNJacobian, route)
     used = []

@@ -79,8 +79,9 @@ class GCNJacobian:
         if isinstance(features, np.ndarray):
             by_pairs, by_unit = size**2 * width, self.hidden * n**2 * width / 2
         else:
-            found = np.minimum((local != 0) @ np.diff(features.indptr), width).sum() / 2  # half the units being active
-            by_pairs, by_unit = _SPARSE_COST * size * features.nnz, _SPARSE_COST * self.hidden * n * found
+            filled = _expected_fill(local, features)
+            by_pairs = _SPARSE_COST * size * features.nnz
+            by_unit = self.hidden * n**2 * width * min(_SPARSE_COST * filled, 0.5)
         by_pairs += self.parts**2 * size**2 * self.hidden
         add = self._add_input_by_pairs if by_pairs < by_unit else self._add_input_by_unit
         add(kernel, local, features, active, weight)
@@ -131,15 +132,20 @@ class GCNJacobian:
     ) -> None:
         """Σ_k W̃[c, k] W̃[c', k] R_k R_kᵀ, one hidden unit at a time: best where neighbourhoods are large."""
         local, active = local.astype(self.precision), active.astype(self.precision)
+        dense = isinstance(features, np.ndarray) or 2 * _SPARSE_COST * _expected_fill(local, features) > 1
 
         def of_unit(k: int) -> np.ndarray:
             masked = (local * active[:, k]).tocsr()
             bias, rows = masked.sum(axis=1), masked @ features
             product: np.ndarray = np.outer(bias, bias)
-            product += rows @ rows.T if isinstance(rows, np.ndarray) else rows @ rows.toarray().T
+            if dense:
+                whole = _as_dense(rows)
+                product += whole @ whole.T  # of an array with itself BLAS makes one half only
+            else:
+                product += rows @ rows.toarray().T
             return product
 
-        for k, unit in enumerate(_map_over(features)(of_unit, range(self.hidden))):
+        for k, unit in enumerate((map if dense else in_threads)(of_unit, range(self.hidden))):
             kernel += weight[None, :, None, None, k] * weight[None, None, None, :, k] * unit[:, None, :, None]
 
     def rows(self, nodes: np.ndarray) -> Iterator[Tensor]:
@@ -221,6 +227,12 @@ class GCNJacobian:
     @property
     def push_width(self) -> int:
         return (self.hidden if isinstance(self.inputs.x, SparseMatrix) else 0) + 4 * self.parts
+
+
+def _expected_fill(local: sp.csr_array, features: sp.csr_array) -> float:
+    """Share of non-zero numbers in a hidden unit's rows, half of its gates being open."""
+    width = features.shape[1]
+    return float(np.minimum((local != 0) @ np.diff(features.indptr), width).mean() / (2 * width))
 
 
 def _map_over(features: np.ndarray | sp.csr_array) -> Any:

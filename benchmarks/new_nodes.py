@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import resource
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,11 +51,17 @@ def make_tables(num_nodes: int, start: int, known: int, seed: int) -> tuple[Any,
     return pl.DataFrame(nodes), pl.DataFrame(edges)
 
 
-def fit() -> cr.RareCategoryClassifier:
+def fit(folder: str | None = None) -> cr.RareCategoryClassifier:
+    """The model; kept in `folder`, and read from there the next time."""
+    if folder is not None and Path(folder, "model.json").exists():
+        return cr.load(folder)
     nodes, edges = make_tables(5_000, 0, 5_000, seed=0)
     graph = cr.read_tables(nodes, edges, label="rare", rare="yes")
     split = cr.split_labels(graph, train_fraction=0.2, val_fraction=0.0, test_fraction=0.8, seed=0)
-    return cr.RareCategoryClassifier(device="cpu").fit(graph, split)
+    classifier = cr.RareCategoryClassifier(device="cpu").fit(graph, split)
+    if folder is not None:
+        classifier.save(folder)
+    return classifier
 
 
 def difference(classifier: cr.RareCategoryClassifier, tables: Any, since: Any, found: dict[str, np.ndarray]) -> float:
@@ -97,8 +104,9 @@ def main() -> None:
     parser.add_argument("--new", default="1,1000", help="new accounts of a question")
     parser.add_argument("--repeats", type=int, default=5, help="questions of each kind")
     parser.add_argument("--compare", type=int, default=100_000, help="largest network that is also scored anew")
+    parser.add_argument("--model", help="folder that keeps the fitted model")
     arguments = parser.parse_args()
-    classifier = fit()
+    classifier = fit(arguments.model)
     print(f"members: {', '.join(f'{name} {weight:.2f}' for name, weight in classifier.weights_.items())}")
     print(ROW.format("nodes", "edges", "new", "load s", "median s", "most s", "CPU s", "differ by", "GB"), flush=True)
     for num_nodes in (int(part) for part in arguments.nodes.split(",")):

@@ -142,6 +142,7 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--seconds", type=int, default=10, help="of each load")
     parser.add_argument("--clients", default="1,4", help="that ask about new accounts at a time")
+    parser.add_argument("--model", help="folder that keeps the fitted model")
     arguments = parser.parse_args()
     if shutil.which("wrk") is None:
         raise SystemExit("wrk makes the load; install it: apt-get install wrk")
@@ -150,7 +151,7 @@ def main() -> None:
         tables = make_tables(arguments.nodes, 0, arguments.nodes, seed=1)
         for name, table in zip(("nodes", "edges"), tables, strict=True):
             table.write_parquet(folder / f"{name}.parquet")
-        fit().save(folder / "model")
+        fit(arguments.model).save(folder / "model")
         asked = questions(arguments.nodes, 200)
         (folder / "bodies.jsonl").write_text("\n".join(json.dumps(one) for one in asked))
         (folder / "known.lua").write_text(KNOWN.format(last=arguments.nodes - 1))

@@ -59,12 +59,18 @@ class _Growth:
         self.added: dict[int, list[int]] = {}
         for node, end in links.added.T.tolist():
             self.added.setdefault(node, []).append(end)
-        self.levels: dict[int, int] = {node: 0 for node in range(self.known, links.num_nodes)}
+        self.levels: dict[int, int] = {node: self._at_least(node) for node in range(self.known, links.num_nodes)}
         """Of the nodes that rose so far, and of new ones."""
+
+    def _at_least(self, node: int) -> int:
+        """A core that a new node is in: with k neighbours in the k-core of the graph before, it joins that."""
+        ends = [end for end in self.added.get(node, []) if end < self.known]
+        cores = np.sort(self.order.core[ends])[::-1]
+        return int((cores >= np.arange(1, len(cores) + 1)).sum())
 
     def run(self) -> dict[int, int]:
         waiting: dict[int, set[int]] = {}
-        for node in self.added:
+        for node in [*self.levels, *self._overfull()]:
             waiting.setdefault(self.level(node), set()).add(node)
         while waiting:
             level = min(waiting)
@@ -74,6 +80,19 @@ class _Growth:
             if risen:
                 waiting.setdefault(level + 1, set()).update(risen)
         return self.levels
+
+    def _overfull(self) -> list[int]:
+        """Known nodes that have more later neighbours now than their core number allows."""
+        nodes, ends = self.links.added[:, self.links.added[0] < self.known]
+        if not nodes.size:
+            return []
+        order, fresh = self.order, np.array(list(self.levels.values()) or [0])
+        old = np.minimum(ends, self.known - 1)
+        there = np.where(ends < self.known, order.core[old], fresh[np.maximum(ends - self.known, 0)])
+        same = (there == order.core[nodes]) & (ends < self.known) & (order.rank[old] > order.rank[nodes])
+        found, place = np.unique(nodes, return_inverse=True)
+        more = np.bincount(place, weights=(there > order.core[nodes]) | same)
+        return [int(node) for node in found[order.later[found] + more > order.core[found]]]
 
     def level(self, node: int) -> int:
         return self.levels.get(node, int(self.order.core[node]) if node < self.known else 0)

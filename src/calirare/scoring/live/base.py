@@ -16,7 +16,7 @@ from calirare.features.edge_groups import EdgeGroups
 from calirare.features.propagation import relation_matrix
 from calirare.features.recipe import ColumnRecipe, Family, base_columns
 from calirare.features.structure import closed_share, neighbours
-from calirare.scoring.live.links import Links
+from calirare.scoring.live.links import Links, distinct, numbered
 from calirare.scoring.live.structure import REACH, GrownStructure, Structure
 from calirare.scoring.live.update import Update
 
@@ -56,7 +56,8 @@ class Standing:
         if self._rows is None:
             return np.empty(0, dtype=np.int64)
         known = nodes[nodes < self.graph.num_nodes]
-        return np.unique(np.concatenate([side.ends[side.positions(known)] for side in self._rows]))
+        rows = np.concatenate([side.ends[side.positions(known)] for side in self._rows])
+        return distinct(rows, len(self._rows[0].ends))
 
     @cached_property
     def structure_places(self) -> dict[str, int]:
@@ -158,7 +159,7 @@ class GrownBase:
         """Nodes whose attributes or edges changed, ascending, and their columns but for structure."""
         table, recipe, graph = self.update.edges, self.standing.recipe, self.standing.graph
         ends = [] if table is None else [table.source, table.target]
-        nodes = np.unique(np.concatenate([self.update.nodes, *ends]))
+        nodes = distinct(np.concatenate([self.update.nodes, *ends]), self.update.num_nodes)
         values = np.empty((len(nodes), self.standing.base.shape[1]), dtype=np.float32)
         values[:] = recipe.means[: values.shape[1]]
         if not nodes.size:
@@ -189,7 +190,7 @@ class GrownBase:
         graph, plan = self.standing.graph, self.standing.recipe.edges
         assert graph.edges is not None and plan is not None
         both = graph.edges.take(self.standing.edge_rows(nodes)).joined(table)
-        named, places = np.unique(np.concatenate([both.source, both.target, nodes]), return_inverse=True)
+        named, places = numbered(np.concatenate([both.source, both.target, nodes]), self.update.num_nodes)
         source, target, mine = np.split(places, [len(both), 2 * len(both)])
         found = edge_columns(replace(both, source=source, target=target), plan, len(named))
         return {name: column[mine] for name, column in found.items()}

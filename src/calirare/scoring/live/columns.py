@@ -11,7 +11,7 @@ from calirare.features.columns import Columns
 from calirare.features.propagation import Part, column_blocks, row_normalised, statistics
 from calirare.features.recipe import ColumnRecipe
 from calirare.scoring.live.base import GrownBase, places_in
-from calirare.scoring.live.links import Links
+from calirare.scoring.live.links import Links, distinct
 
 _AT_ONCE = 4_096
 """Neighbours whose own neighbours are gathered at a time."""
@@ -27,7 +27,8 @@ def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:
     values[:, :count] = grown.take(nodes)
     relations = {relation: grown.links(*relation) for relation in grown.standing.relations}
     lists = {relation: links.rows(nodes) for relation, links in relations.items()}
-    near = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(ends for _, ends in lists.values())]))
+    ends = np.concatenate([np.empty(0, dtype=np.int64), *(ends for _, ends in lists.values())])
+    near = distinct(ends, grown.update.num_nodes)
     middle = recipe.means[first:count]
     centred = grown.take(near)[:, first:] - middle if near.size else np.zeros((0, count - first))
     further = _means_of(grown, relations, near, first, middle)
@@ -54,7 +55,7 @@ def _means_of(
     for start in range(0, len(near) if wanted else 0, _AT_ONCE):
         block = slice(start, start + _AT_ONCE)
         lists = {relation: relations[relation].rows(near[block]) for relation in wanted}
-        far = np.unique(np.concatenate([ends for _, ends in lists.values()]))
+        far = distinct(np.concatenate([ends for _, ends in lists.values()]), grown.update.num_nodes)
         centred = grown.take(far)[:, first:] - middle
         for relation, (starts, ends) in lists.items():
             means[relation][block] = _matrix(starts, ends, far) @ centred

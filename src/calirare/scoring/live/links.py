@@ -103,3 +103,33 @@ def _starts(lengths: np.ndarray) -> np.ndarray:
     starts = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=starts[1:])
     return starts
+
+
+def distinct(values: np.ndarray, size: int) -> np.ndarray:
+    """The values, each once, ascending; all below `size`. Many are marked in an array, few are sorted: NumPy's own hashes.
+
+    >>> distinct(np.array([3, 1, 3]), 5).tolist()
+    [1, 3]
+    """
+    if len(values) * 32 > size:
+        seen = np.zeros(size, dtype=bool)
+        seen[values] = True
+        return np.flatnonzero(seen)
+    ascending = np.sort(values)
+    first = np.ones(len(ascending), dtype=bool)
+    first[1:] = ascending[1:] != ascending[:-1]
+    return ascending[first].astype(np.int64)
+
+
+def numbered(values: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """(the values, each once, ascending; where in these each value stands).
+
+    >>> [part.tolist() for part in numbered(np.array([3, 1, 3]), 5)]
+    [[1, 3], [1, 0, 1]]
+    """
+    found = distinct(values, size)
+    if len(values) * 32 <= size:
+        return found, np.searchsorted(found, values)
+    places = np.empty(size, dtype=np.int64)
+    places[found] = np.arange(len(found))
+    return found, places[values]

@@ -18,6 +18,7 @@ from calirare.detectors.networks.layerwise import PartInputs, layers_of, run_lay
 from calirare.errors import NumericalError
 from calirare.features.words import unit_rows
 from calirare.scoring.live.base import GrownBase, places_in
+from calirare.scoring.live.links import distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +74,8 @@ class Surroundings:
     def part(self, nodes: np.ndarray) -> Part:
         """The nodes with all their edges; nodes ascend."""
         starts, ends, weights = self.rows(nodes)
-        halo = np.setdiff1d(ends, nodes)
         own, mine = places_in(nodes, ends)
+        halo = distinct(ends[~mine], self.grown.update.num_nodes)
         columns = np.empty(len(ends), dtype=np.int64)
         columns[mine] = own
         columns[~mine] = len(nodes) + places_in(halo, ends[~mine])[0]
@@ -163,7 +164,7 @@ class LocalWords:
     def _step(self, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
         """(mean over the neighbours of each node, the neighbours, ascending)."""
         starts, ends, weights = self.around.rows(nodes)
-        there = np.unique(ends)
+        there = distinct(ends, self.around.grown.update.num_nodes)
         matrix = sp.csr_array(
             (weights.astype(np.float64), places_in(there, ends)[0], starts), shape=(len(nodes), len(there))
         )

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from calirare.features.structure import closed_share, triangles
 from calirare.scoring.live.cores import PeelingOrder
-from calirare.scoring.live.links import Links
+from calirare.scoring.live.links import Links, numbered
 
 REACH = "two-hop reach (neighbours' degrees added)"
 Changed = tuple[np.ndarray, np.ndarray]
@@ -106,7 +106,7 @@ class GrownStructure:
         touched = self.before.links.ends[self.links.positions(known)]
         source, target = self.links.added
         whole = self.degree[np.searchsorted(self.joined, target)]
-        nodes, place = np.unique(np.concatenate([touched, source, self.joined]), return_inverse=True)
+        nodes, place = numbered(np.concatenate([touched, source, self.joined]), self.num_nodes)
         counts = np.concatenate([np.repeat(grew, self.links.lengths(known)), whole, np.zeros(len(self.joined))])
         more = np.bincount(place, weights=counts, minlength=len(nodes))
         return nodes, more + _before(self.before.reach, nodes)
@@ -126,7 +126,7 @@ class GrownStructure:
         closes = added | (self.before.links.find(third, many) >= 0) & (third < self.before.links.size)
         few, many, third, added = few[closes], many[closes], third[closes], added[closes]
         share = 1.0 / (1.0 + added + self._is_added(few, third))
-        nodes, place = np.unique(np.concatenate([few, many, third, self.joined]), return_inverse=True)
+        nodes, place = numbered(np.concatenate([few, many, third, self.joined]), self.num_nodes)
         counts = np.concatenate([share, share, share, np.zeros(len(self.joined))])
         more = np.bincount(place, weights=counts, minlength=len(nodes))
         closed = np.rint(more) + _before(self.before.triangles, nodes)

@@ -67,7 +67,12 @@ class Service:
         _add_facts(self)
         _add_scores(self)
         _add_errors(self.api)
-        self.app = Gate(self.api, access, rate, self.counts)
+        self.app = Gate(self.api, access, rate, self.counts, self.known)
+
+    def known(self, node: str) -> bytes | None:
+        """The score of a known node as JSON; None where there is none."""
+        found = self.models.current.known(node)
+        return None if found is None else json.dumps(found, ensure_ascii=False).encode()
 
     async def work(self, question: Callable[[Loaded], T]) -> T:
         """Answer in the scoring thread, from the model that is in use now."""
@@ -143,10 +148,8 @@ def _add_scores(service: Service) -> None:
     @api.get("/nodes/{id:path}", response_class=Response)
     async def node(id: str) -> Response:
         """The score of a known node, as `calirare score` writes it."""
-        found = service.models.current.known(id)
-        if found is None:
-            raise HTTPException(404, "there is no such node; new ones go to POST /score.")
-        return Response(json.dumps(found, ensure_ascii=False), media_type="application/json")
+        # Known ones are answered before the router (`Gate.known`); here come the others.
+        raise HTTPException(404, "there is no such node; new ones go to POST /score.")
 
     @api.post("/score")
     async def score(body: ToScore) -> dict[str, Any]:

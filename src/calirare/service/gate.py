@@ -31,6 +31,17 @@ logger = logging.getLogger("calirare.service.requests")
 
 
 @dataclass(frozen=True)
+class Route:
+    """A pattern, as the router names it."""
+
+    path: str
+
+
+NODES = "/nodes/"
+NODE_ROUTE = Route(NODES + "{id:path}")
+
+
+@dataclass(frozen=True)
 class Refusal:
     """Why a request is turned away."""
 
@@ -47,10 +58,13 @@ class Gate:
         access: Who is let in.
         rate: Requests a second for each client address; 0: no limit.
         counts: Where answers are counted.
+        known: JSON of a known node by its id, or None. The route that is asked most is answered here, at half the price.
     """
 
-    def __init__(self, app: Any, access: Access, rate: float, counts: Counts) -> None:
-        self.app, self.access, self.counts = app, access, counts
+    def __init__(
+        self, app: Any, access: Access, rate: float, counts: Counts, known: Callable[[str], bytes | None]
+    ) -> None:
+        self.app, self.access, self.counts, self.known = app, access, counts, known
         self.limit = RateLimit(rate)
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -72,10 +86,21 @@ class Gate:
                 body, refusal = await _read(receive)
             if refusal is not None:
                 await _say(answer, refusal)
+            elif (found := self._known(scope)) is not None:
+                await _send(answer, 200, found)
             else:
                 await self.app(scope, _again(body, receive) if scope["method"] == "POST" else receive, answer)
         finally:
             self._note(scope, status, time.perf_counter() - began)
+
+    def _known(self, scope: MutableMapping[str, Any]) -> bytes | None:
+        path = scope["path"]
+        if scope["method"] != "GET" or not path.startswith(NODES) or path.endswith("/explain"):
+            return None
+        found = self.known(path[len(NODES) :])
+        if found is not None:
+            scope["route"] = NODE_ROUTE
+        return found
 
     def _refuse(self, scope: MutableMapping[str, Any]) -> Refusal | None:
         headers = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}
@@ -144,7 +169,10 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 
 async def _say(send: Send, refusal: Refusal) -> None:
-    body = json.dumps({"error": refusal.message}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *refusal.headers]
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await _send(send, refusal.status, json.dumps({"error": refusal.message}).encode(), refusal.headers)
+
+
+async def _send(send: Send, status: int, body: bytes, more: tuple[tuple[bytes, bytes], ...] = ()) -> None:
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *more]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -18,6 +18,7 @@ SMALL = {
     "06_review_loop": ["--nodes", "600", "--rounds", "2", "--reviews", "20"],
     "07_new_method": ["--epochs", "5", "--seeds", "1"],
     "08_the_paper": ["--epochs", "3", "--seeds", "1", "--methods", "uncalibrated,jackknife"],
+    "09_as_of": ["--nodes", "500", "--detector", "linear"],
 }
 NEEDS_GRAPHS = {"08_the_paper"}
 

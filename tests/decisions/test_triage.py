@@ -12,9 +12,11 @@ import pytest
 
 import calirare as cr
 from calirare.data.arrays import UNKNOWN
+from calirare.decisions.costs import Costs
 from calirare.decisions.forecast import calibration_draws
-from calirare.decisions.triage import Costs, Triage, read_nodes, triage, wording_of
+from calirare.decisions.triage import Triage, triage, wording_of
 from calirare.errors import ColumnError, InputError, MissingDependencyError, NotFittedError
+from calirare.estimator.evidence import read_nodes
 
 COSTS = Costs(50, 5, 1)
 

@@ -11,8 +11,8 @@ from scipy.special import expit, logit
 from sklearn.metrics import average_precision_score, log_loss
 
 import calirare as cr
-from calirare.decisions.triage import read_nodes
 from calirare.errors import InputError, LabelError
+from calirare.estimator.evidence import read_nodes
 from calirare.evaluation import Evidence, evaluate
 from calirare.evaluation.verdict import judge
 from calirare.metrics import METRICS, summary

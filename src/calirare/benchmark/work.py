@@ -27,7 +27,8 @@ from calirare.detectors.base import DetectorInputs
 from calirare.detectors.networks.network import Network
 from calirare.detectors.registry import make_detector
 from calirare.errors import CalirareError
-from calirare.estimator.classifier import RareCategoryClassifier, TrainedDetector
+from calirare.estimator.classifier import RareCategoryClassifier
+from calirare.estimator.fitting import TrainedDetector
 from calirare.estimator.methods import temporarily
 from calirare.metrics import summary
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,49 +11,33 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from torch import nn
 
-from calirare.calibration.base import share_weights
-from calirare.calibration.cross_fit import out_of_fold_evidence
-from calirare.calibration.stack import left_out_probabilities
 from calirare.data.arrays import UNKNOWN, as_array, as_doubles
 from calirare.data.graph import RareGraph, Split, require_graph
 from calirare.data.inputs import choose_device
-from calirare.detectors.base import Detector, DetectorInputs, LabelledNodes, Progress
-from calirare.detectors.folds import fold_numbers
-from calirare.detectors.networks.members import GCN, Module
+from calirare.detectors.base import Detector, DetectorInputs
+from calirare.detectors.networks.members import Module
 from calirare.detectors.networks.module import ModuleNetwork
 from calirare.detectors.networks.network import Network
-from calirare.detectors.networks.training import Training
-from calirare.detectors.networks.weights import ClassCosts, node_weights
+from calirare.detectors.networks.weights import ClassCosts
 from calirare.detectors.registry import make_detector
-from calirare.detectors.stack import Stack
 from calirare.errors import InputError, ModelFormatError
 from calirare.estimator.evidence import gather_evidence
+from calirare.estimator.fitting import Fitting, TrainedDetector
 from calirare.estimator.labels import ReadLabels
 from calirare.estimator.left_out import as_they_come
-from calirare.estimator.methods import Method, get_method
+from calirare.estimator.methods import get_method
 from calirare.estimator.score_profile import profile_scores
 from calirare.estimator.shares import OtherShares
 from calirare.estimator.specs import describe_detector, rebuild_detector
-from calirare.estimator.state import FittedState, from_record, make_calibrator, to_record
-from calirare.features.copies import find_copies
+from calirare.estimator.state import from_record, to_record
 from calirare.metrics import Summary
 from calirare.persistence.folder import read_folder, write_folder
 from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds
 from calirare.uncertainty.intervals import CalibrationDraws, calibration_draws
 from calirare.uncertainty.jackknife import Intervals
-from calirare.uncertainty.skill import no_skill
 
 
-@dataclass(frozen=True, eq=False)
-class TrainedDetector:
-    """A fitted detector with what calibration may want to know of how it came to be."""
-
-    detector: Detector
-    inputs: DetectorInputs
-    labels: LabelledNodes
-
-
-class RareCategoryClassifier(OtherShares, ClassifierMixin, BaseEstimator):
+class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimator):
     """Finds the rare nodes of a graph and says how far each call can be trusted.
 
     Args:
@@ -94,142 +78,7 @@ class RareCategoryClassifier(OtherShares, ClassifierMixin, BaseEstimator):
         self.device = device
         self.class_costs = class_costs
 
-    # Fitting
-
-    def fit(self, graph: RareGraph, split: Split | None = None, *, progress: Progress | None = None) -> Self:
-        """Fit the detector on the labels the method declares, then calibrate.
-
-        Args:
-            graph: The graph; not changed.
-            split: Which labels train and validate. Without it: the split that came with the graph, else every known
-                label.
-            progress: Called with the share of the work that is done, and what is being done.
-
-        >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=300, seed=0)
-        >>> split = cr.split_labels(graph, train_fraction=0.3, val_fraction=0.2, test_fraction=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=20)).fit(graph, split)
-        >>> clf.classes_, clf.labelled_nodes_.size, len(clf.history_.loss)
-        (array([0, 1]), 151, 20)
-        """
-        return self.calibrate(self.fit_detector(graph, split, progress=progress), graph, split)
-
-    def fit_detector(
-        self,
-        graph: RareGraph,
-        split: Split | None = None,
-        *,
-        inputs: DetectorInputs | None = None,
-        progress: Progress | None = None,
-    ) -> TrainedDetector:
-        """The first half of `fit`. Methods with the same objective and training labels can share its result.
-
-        >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=300, seed=0)
-        >>> trained = cr.RareCategoryClassifier(detector="linear").fit_detector(graph)
-        >>> for prior in ("natural", "balanced"):
-        ...     clf = cr.RareCategoryClassifier(detector="linear", prior=prior).calibrate(trained, graph)
-        ...     print(prior, bool(clf.predict_proba(graph)[:, 1].mean() < 0.1))
-        natural True
-        balanced False
-        """
-        self._check_prior()  # before the minutes that a fit may take
-        method, seed = get_method(self.method), self._seed()
-        read = ReadLabels.of(method, graph, split, seed)
-        detector = self._make_detector(method)
-        inputs = inputs or DetectorInputs(graph, device=choose_device(self.device), seed=seed)
-        labels = self._labelled(graph, read.train_nodes, read.train_y)
-        if isinstance(detector, Network):
-            validation = None
-            if read.val_nodes.size:
-                validation = self._labelled(graph, read.val_nodes, read.val_y)
-            training = Training(
-                method.objective, validation, method.trains_on == "train", method.refinement, method.rests
-            )
-            detector.fit(inputs, labels, seed=seed, progress=progress, training=training)
-        else:
-            detector.fit(inputs, labels, seed=seed, progress=progress)
-        return TrainedDetector(detector, inputs, labels)
-
-    def _check_prior(self) -> None:
-        if self.prior not in ("natural", "balanced"):
-            raise InputError(f"prior must be 'natural' or 'balanced'; got {self.prior!r}.")
-
-    def calibrate(self, trained: TrainedDetector, graph: RareGraph, split: Split | None = None) -> Self:
-        """The second half of `fit`: calibrate a fitted detector on the labels the method declares.
-
-        See `fit_detector` for an example.
-        """
-        method, seed = get_method(self.method), self._seed()
-        self._check_prior()
-        read = ReadLabels.of(method, graph, split, seed)
-        natural = read.shares(graph, self.rare_share)
-        shares = natural if self.prior == "natural" else np.full(graph.num_classes, 1 / graph.num_classes)
-        calibrator = make_calibrator(self.method, trained.detector)
-        if calibrator is not None:
-            logits, y, nodes = self._evidence(method, trained, read)
-            tensors = trained.inputs.tensors if calibrator.needs_graph else None
-            calibrator.fit(logits, y, weights=share_weights(y, shares), nodes=nodes, graph=tensors)
-        left_out = np.empty((0, graph.num_classes))
-        if calibrator is not None and method.evidence == "left_out":
-            left_out = self._cross_fitted(trained.detector, trained.labels, shares)
-            rare = graph.rare_class
-            keep = no_skill(left_out[:, rare], trained.labels.y == rare).keep
-            if keep < 1:
-                left_out = calibrator.draw_to(shares, keep).drawn(left_out)
-        self._inputs_of: tuple[RareGraph, DetectorInputs] | None = (graph, trained.inputs)
-        self._state: FittedState | None = FittedState(
-            class_names=graph.class_names,
-            rare_class=graph.rare_class,
-            num_features=graph.num_features,
-            feature_names=graph.feature_names,
-            schema=graph.schema,
-            recipe=trained.inputs.recipe,
-            detector=trained.detector,
-            calibrator=calibrator,
-            shares=shares,
-            labels=trained.labels,
-            left_out=left_out,
-            split=split,
-        )
-        return self
-
-    def _make_detector(self, method: Method) -> Detector:
-        detector = make_detector(self.detector)
-        stackable = method.evidence == "left_out" and not method.changes_training
-        if isinstance(detector, Stack) and not stackable:
-            if self.detector != "auto":
-                raise InputError(
-                    f"a stack is calibrated as a whole by method='jackknife'; got method={self.method!r}. "
-                    "Use detector='gcn' for it."
-                )
-            return GCN()
-        if method.changes_training and not isinstance(detector, Network):
-            raise InputError(
-                f"method {self.method!r} changes how a network is trained; detector must be one, 'gcn' for instance; "
-                f"got {detector.name!r}."
-            )
-        return detector
-
-    def _labelled(self, graph: RareGraph, nodes: np.ndarray, y: np.ndarray) -> LabelledNodes:
-        weights = node_weights(y, graph.num_classes, self.class_costs)
-        return LabelledNodes(nodes, y, weights, graph.num_classes, find_copies(graph, nodes))
-
-    def _evidence(
-        self, method: Method, trained: TrainedDetector, read: ReadLabels
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """(logits, y, nodes) to calibrate on."""
-        if method.evidence == "val":
-            return trained.detector.logits(trained.inputs), read.val_y, read.val_nodes
-        labels = trained.labels
-        if method.evidence == "cross_fit":
-
-            def retrain(rows: np.ndarray, fold: int) -> np.ndarray:
-                again = make_detector(trained.detector)
-                return again.fit(trained.inputs, labels.take(rows), seed=self._seed()).logits(trained.inputs)
-
-            return out_of_fold_evidence(retrain, labels.nodes, labels.y, seed=self._seed()), labels.y, None
-        return trained.detector.left_out_logits(), labels.y, None
+    # Fitting: `calirare.estimator.fitting`
 
     @classmethod
     def from_trained(
@@ -435,9 +284,13 @@ class RareCategoryClassifier(OtherShares, ClassifierMixin, BaseEstimator):
         ...     bool((cr.load(folder).predict_proba(graph) == clf.predict_proba(graph)).all())
         True
         """
-        self.predict_left_out()
+        left_out = self.predict_left_out()
         arguments = self.get_params(deep=False) | {"detector": describe_detector(self.detector)}
-        scores = self.state_.scores if graph is None else profile_scores(self, graph)
+        scores = self.state_.scores
+        if graph is not None:
+            rare = self.rare_class_
+            probability = self.predict_proba(graph)[:, rare]
+            scores = profile_scores(probability, left_out[:, rare], self.labelled_nodes_, graph.scored)
         write_folder(path, to_record(replace(self.state_, scores=scores), arguments), graph)
 
     # Inside
@@ -449,17 +302,6 @@ class RareCategoryClassifier(OtherShares, ClassifierMixin, BaseEstimator):
         split = self.split_
         held_out = 0 if split is None or not get_method(self.method).reads_validation else len(split.val)
         return held_out or len(self.labelled_nodes_)
-
-    def _seed(self) -> int:
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or not 0 <= self.seed < 2**63:
-            raise InputError(f"seed must be a whole number from 0 to 2⁶³ - 1; got {self.seed!r}.")
-        return int(self.seed)
-
-    def _cross_fitted(self, detector: Detector, labels: LabelledNodes, shares: np.ndarray) -> np.ndarray:
-        """Left-out probabilities of the labelled nodes by calibration maps that did not see their labels either."""
-        fold = fold_numbers(labels, self._seed(), num_folds=10)
-        logits = detector.left_out_logits()
-        return left_out_probabilities(lambda: make_calibrator(self.method, detector), logits, labels.y, shares, fold)
 
     def _to_probabilities(self, logits: np.ndarray, inputs: DetectorInputs) -> np.ndarray:
         calibrator = self.calibrator_

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from calirare.data.graph import RareGraph
 from calirare.data.tables.profile import of_numbers
 
-if TYPE_CHECKING:
-    from calirare.estimator.classifier import RareCategoryClassifier
 
-
-def profile_scores(clf: RareCategoryClassifier, graph: RareGraph) -> dict[str, Any]:
+def profile_scores(
+    probability: np.ndarray, left_out: np.ndarray, nodes: np.ndarray, scored: np.ndarray
+) -> dict[str, Any]:
     """Profiles of P(rare) over the graph of the fit.
 
-    `"scored"`: every node as `predict_proba` scores it. `"left_out"`: labelled nodes by what the model says of each without
-    its label, which is how it will score nodes of a new table.
+    `"scored"`: every node as it is scored. `"left_out"`: labelled nodes by what the model says of each without its label,
+    which is how it will score nodes of a new table.
 
-    >>> import calirare as cr
-    >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
-    >>> found = profile_scores(cr.RareCategoryClassifier("linear").fit(graph), graph)
-    >>> sorted(found), found["scored"]["count"]
-    (['left_out', 'scored'], 300)
+    Args:
+        probability: `(N,)` P(rare) of every node.
+        left_out: `(n,)` P(rare) of the labelled nodes without their labels; empty where there is none.
+        nodes: `(n,)` the labelled nodes.
+        scored: The nodes that are scored.
+
+    >>> found = profile_scores(np.array([0.9, 0.1, 0.2]), np.array([0.6]), np.array([0]), np.arange(3))
+    >>> [(name, profile["count"], round(profile["mean"], 2)) for name, profile in found.items()]
+    [('scored', 3, 0.4), ('left_out', 3, 0.3)]
     """
-    p = clf.predict_proba(graph)[:, clf.rare_class_]
-    honest = p.copy()
-    left_out = clf.predict_left_out()
-    if len(left_out):
-        honest[clf.labelled_nodes_] = left_out[:, clf.rare_class_]
-    kept = graph.scored
-    return {name: _profile(values[kept]) for name, values in (("scored", p), ("left_out", honest))}
+    honest = probability.copy()
+    if left_out.size:
+        honest[nodes] = left_out
+    return {name: _profile(values[scored]) for name, values in (("scored", probability), ("left_out", honest))}
 
 
 def _profile(values: np.ndarray) -> dict[str, Any]:

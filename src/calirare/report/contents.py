@@ -15,9 +15,10 @@ from calirare.data.graph import RareGraph
 from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.finding import Finding
 from calirare.decisions.costs import Costs, Thresholds
-from calirare.decisions.triage import Triage, read_nodes, triage, wording_of
+from calirare.decisions.triage import Triage, triage, wording_of
 from calirare.decisions.wording import Wording
 from calirare.errors import InputError, NotFittedError
+from calirare.estimator.evidence import read_nodes
 from calirare.estimator.methods import get_method
 from calirare.evaluation import DoubtfulLabel, Evaluation, evaluate, first_lines, look_again
 from calirare.evaluation.graph_value import audit_with_graph

@@ -16,11 +16,12 @@ import scipy.sparse as sp
 from calirare.data.archive import content_sha256, read_arrays, write_arrays
 from calirare.data.graph import RareGraph
 from calirare.decisions.forecast import CalibrationDraws
-from calirare.decisions.triage import labels_read, read_nodes, triage, wording_of
+from calirare.decisions.triage import labels_read, triage, wording_of
 from calirare.decisions.why import Reasons
 from calirare.decisions.wording import Wording
 from calirare.errors import DataError, InputError
 from calirare.estimator.classifier import RareCategoryClassifier, load
+from calirare.estimator.evidence import read_nodes
 from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import get_method
 from calirare.persistence.folder import load_graph, model_version

@@ -19,10 +19,10 @@ from calirare.data.parts.node_places import NodePlaces
 from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile, SparseRowFile
 from calirare.data.parts.shards import Shards, open_shards
-from calirare.data.tables.columns import import_polars
 from calirare.data.tables.edges import edge_weights
 from calirare.data.tables.ids import plain_ids
 from calirare.data.tables.naming import find_columns, names_of
+from calirare.data.tables.polars_library import import_polars
 from calirare.data.tables.preprocess import apply_columns, warn_of_unseen
 from calirare.data.tables.schema import check_schema, feature_names
 from calirare.errors import InputError

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calirare.data.arrays import UNKNOWN
-from calirare.data.tables.columns import import_polars, to_categories
+from calirare.data.tables.columns import to_categories
+from calirare.data.tables.polars_library import import_polars
 from calirare.errors import InputError, LabelError
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.tables.columns import count_strange, import_polars, to_categories, to_numbers
+from calirare.data.tables.columns import count_strange, to_categories, to_numbers
+from calirare.data.tables.polars_library import import_polars
 from calirare.errors import ColumnError, InputError, nearest
 
 if TYPE_CHECKING:

@@ -181,7 +181,7 @@ def test_score_ignores_unknown_labels(graph, split):
     assert clf.score(graph, sample_weight=weights) == pytest.approx((right * weights).sum() / weights.sum())
     with pytest.raises(InputError, match="at least one known label"):
         clf.score(graph, np.full(500, -1))
-    with pytest.raises(InputError, match="one label per node, 500 in all"):
+    with pytest.raises(InputError, match="one class per node, a whole number, 500 in all"):
         clf.score(graph, [0, 1])
 
 

@@ -106,7 +106,7 @@ def main(arguments: list[str] | None = None) -> None:
         # Chromium's sandbox does not start for root, and the pages are our own
         browser: Any = play.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         visit_report(browser.new_page(viewport={"width": 1100, "height": 1000}), folder / "report.html", given.out)
-        server = DeskServer(open_desk(folder / "model"), Access(port=0, reviewer="ada"))
+        server = DeskServer(open_desk(folder / "model", table=folder / "nodes.parquet"), Access(port=0, reviewer="ada"))
         server.start()
         try:
             page = browser.new_page(viewport={"width": 1280, "height": 800})

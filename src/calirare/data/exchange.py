@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from calirare.data.arrays import UNKNOWN
+from calirare.data.named_columns import NamedColumns
 from calirare.data.tables.files import edge_columns
-from calirare.data.tables.polars_library import import_polars
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,22 +70,20 @@ def to_networkx(graph: RareGraph) -> networkx.Graph:
 
 def to_polars(graph: RareGraph) -> tuple[polars.DataFrame, polars.DataFrame]:
     """Nodes and edges as polars frames: `id`, the features by name, `label`; `source`, `target`, the edges' columns."""
-    from calirare.data.tables.export import make_frame
-
-    import_polars()
-    labels = [None if y == UNKNOWN else graph.class_names[y] for y in graph.y.tolist()]
-    nodes = {"id": graph.ids, **_features(graph), "label": labels}
-    return make_frame(nodes), make_frame(edge_columns(graph))
+    nodes, edges = _tables(graph)
+    return nodes.to_polars(), edges.to_polars()
 
 
 def to_pandas(graph: RareGraph) -> tuple[pandas.DataFrame, pandas.DataFrame]:
     """The same as pandas frames."""
-    try:
-        import pandas as pd
-    except ModuleNotFoundError:
-        raise InputError("to_pandas needs pandas, which is not installed. Run: pip install pandas") from None
-    nodes, edges = to_polars(graph)
-    return tuple(pd.DataFrame(frame.to_dict(as_series=False)) for frame in (nodes, edges))
+    nodes, edges = _tables(graph)
+    return nodes.to_pandas(), edges.to_pandas()
+
+
+def _tables(graph: RareGraph) -> tuple[NamedColumns, NamedColumns]:
+    names = np.array([*graph.class_names, None], dtype=object)
+    nodes = {"id": graph.ids, **_features(graph), "label": names[np.where(graph.y == UNKNOWN, -1, graph.y)]}
+    return NamedColumns(nodes), NamedColumns(edge_columns(graph))
 
 
 def _features(graph: RareGraph) -> dict[str, Any]:

@@ -8,7 +8,7 @@ learned. Where nearly all nodes of the fit were labelled, what it said of them w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from calirare.estimator.classifier import RareCategoryClassifier
 
 _LEVELS = (*np.arange(1, 10) / 10, 0.95, 0.99)
+_FEW_DRAWS = 200
+"""Of the calibration, for the interval of the share: enough for its two ends, and quick."""
 _FEWEST = 100
 """Fewer nodes without a label are no distribution to compare with."""
 
@@ -181,7 +183,8 @@ def _share(
         gap, allowed = mixture_gap(p, own, rare, estimate_share(p, before))
         if gap > allowed:  # more has changed than the share
             return None
-        found = share_of_new_nodes(p, before, own, rare, draws)
+        few = replace(draws, parameters=draws.parameters[:_FEW_DRAWS])
+        found = share_of_new_nodes(p, before, own, rare, few)
     except (InputError, LabelError):  # a share of 0 or 1, labels of one class
         return None
     return {"before": before, "now": found.value, "lower": found.lower, "upper": found.upper}

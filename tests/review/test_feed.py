@@ -56,7 +56,8 @@ def test_the_page_says_what_the_command_says(desk, client):
     page = text_of(draw_monitoring(found))
     for one in found.signals:
         assert one.name in page and one.state in page
-    assert json.dumps(found.observed.say())[1:-1] in page and "decisions-graph" in page and "runs-graph" in page
+    assert json.dumps(found.observed.say())[1:-1] in page and "decisions-graph" in page
+    assert "No run has been scored" in page and {one.state for one in found.signals[:3]} == {"unknown"}
     assert client.get("/monitoring").status_code == 200
 
 

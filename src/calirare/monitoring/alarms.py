@@ -2,13 +2,15 @@
 
 Two things must come together for an alarm: more than chance, and enough to matter.
 
-    input columns   a shift that `calirare.data.tables.shift` calls large in the newest run; moderate: watch
+    input columns   a shift that `calirare.data.tables.shift` calls large; moderate: watch
     scores          stability index above chance by more than 0.10 (alarm) or half of that (watch)
     share alerted   the share of nodes above the threshold of an alert beside that of the fit: beyond chance, where nodes
                     that are joined count as half a node each, and by more than a quarter
     calibration     rare cases among those decided in the window, and among all since the model came into use, outside
                     the interval of the forecast for exactly these cases
     cost            the same for their cost
+
+Of the scoring runs the newest counts. An earlier one in the window that alarmed is still to be watched.
 
 Chance has a budget: the four tests that are intervals (share, calibration twice, cost) are wrong half a time in a hundred
 each, so in two of a hundred quiet weeks at most. `benchmarks/stream.py` measures all of them together.
@@ -17,7 +19,7 @@ each, so in two of a hundred quiet weeks at most. `benchmarks/stream.py` measure
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -34,6 +36,8 @@ from calirare.uncertainty.intervals import CalibrationDraws
 State = Literal["quiet", "watch", "alarm", "unknown"]
 STATES: tuple[State, ...] = ("quiet", "watch", "alarm", "unknown")
 DAY = 86_400.0
+OWN = "review"
+"""The run of the desk: its own nodes, those of the fit. It tells nothing of what has moved since."""
 CHANCE = 0.005
 """Of a false alarm by each test that is an interval."""
 FEWEST_CASES = 10
@@ -116,18 +120,21 @@ def watch(
     rows = [row for row in series.read("run", version) if row.time <= now]
     runs = tuple((row.time, row.subject, Run.from_json(row.value)) for row in rows)
     cases = Cases.of([row for row in series.read("decision", version) if row.time <= now])
-    recent = [run for time, _, run in runs if time > since]
+    recent = [run for time, command, run in runs if time > since and command != OWN]
     reference = references[0] if references else None
     window, whole = (_outcome(part, draws) for part in (cases.take(cases.time > since), cases))
     signals = [
-        _inputs(recent),
-        _scores(recent),
-        _alerted(recent, reference),
+        _of_runs("input columns", [run for run in recent if run.columns], _inputs),
+        _of_runs("scores", recent, _scores),
+        _of_runs("share alerted", recent, lambda run: _alerted(run, reference)),
         _calibration("calibration, this window", window),
         _calibration("calibration, since the model came", whole),
         _cost(window),
     ]
-    observed = observe(cases, runs[-1][2], reference) if runs and reference is not None and len(cases) else None
+    picked_from = [run for _, command, run in runs if command == OWN] or [run for _, _, run in runs]
+    observed = None
+    if picked_from and reference is not None and len(cases):
+        observed = observe(cases, picked_from[-1], reference)
     return Watch(version, tuple(signals), runs, observed, window, whole, cases.unsure)
 
 
@@ -135,45 +142,49 @@ def _outcome(cases: Cases, draws: CalibrationDraws) -> Outcome | None:
     return compare_outcome(cases, draws, coverage=1 - CHANCE) if len(cases) >= FEWEST_CASES else None
 
 
-def _inputs(runs: Sequence[Run]) -> Signal:
-    name = "input columns"
-    compared = [run for run in runs if run.columns]
-    if not compared:
-        return Signal(name, "unknown", "No run in this window compared its tables with those of the fit.")
-    shifted = compared[-1].shifted
+def _of_runs(name: str, runs: Sequence[Run], judge: Callable[[Run], tuple[State, str]]) -> Signal:
+    """The newest run counts; one before it that would have alarmed is still worth a look."""
+    if not runs:
+        return Signal(name, "unknown", "No scoring run in this window.")
+    state, words = judge(runs[-1])
+    before = [found for found in map(judge, runs[:-1]) if found[0] == "alarm"]
+    if before and state == "quiet":
+        return Signal(name, "watch", f"{words} An earlier run in this window alarmed: {before[-1][1]}")
+    return Signal(name, state, words)
+
+
+def _inputs(run: Run) -> tuple[State, str]:
+    shifted = run.shifted
     if not shifted:
-        return Signal(name, "quiet", f"None of {len(compared[-1].columns)} columns has shifted since the fit.")
+        return "quiet", f"None of {len(run.columns)} columns has shifted since the fit."
     worst: State = "alarm" if any(severity == "large" for severity, _, _ in shifted) else "watch"
     severity, column, words = shifted[0]
     more = f" And {len(shifted) - 1} more." if len(shifted) > 1 else ""
-    return Signal(name, worst, f"{column}, {severity}: {words}{more}")
+    return worst, f"{column}, {severity}: {words}{more}"
 
 
-def _scores(runs: Sequence[Run]) -> Signal:
-    if not runs:
-        return Signal("scores", "unknown", "No run in this window.")
-    index, excess = runs[-1].score_shift
+def _scores(run: Run) -> tuple[State, str]:
+    index, excess = run.score_shift
     state: State = "alarm" if excess > MODERATE else "watch" if excess > MODERATE / 2 else "quiet"
     words = f"Stability index {index:.3f} beside the fit, {max(excess, 0.0):.3f} above chance."
-    share = runs[-1].share
+    share = run.share
     if share is not None:
         span = f"{share['now']:.1%} ({share['lower']:.1%} to {share['upper']:.1%})"
         words += f" They suggest that {span} are rare; {share['before']:.1%} at the fit."
-    return Signal("scores", state, words)
+    return state, words
 
 
-def _alerted(runs: Sequence[Run], reference: Reference | None) -> Signal:
-    name = "share alerted"
-    if not runs or reference is None:
-        return Signal(name, "unknown", "No run in this window.")
-    then, now, n, m = reference.alerted, runs[-1].alerted, reference.num_nodes, runs[-1].nodes
+def _alerted(run: Run, reference: Reference | None) -> tuple[State, str]:
+    if reference is None:
+        return "unknown", "How the model scored the nodes of its fit is not known."
+    then, now, n, m = reference.alerted, run.alerted, reference.num_nodes, run.nodes
     pooled = (then * n + now * m + 0.5) / (n + m + 1)
     error = np.sqrt(_JOINED * pooled * (1 - pooled) * (1 / n + 1 / m))
     surprising = abs(now - then) > norm.ppf(1 - CHANCE / 2) * error
     floor = 0.5 / n
     matters = not 1 / _MATTERS < (now + floor) / (then + floor) < _MATTERS
     state: State = "alarm" if surprising and matters else "quiet"
-    return Signal(name, state, f"{now:.2%} of {m:,} nodes; {then:.2%} at the fit.")
+    return state, f"{now:.2%} of {m:,} nodes; {then:.2%} at the fit."
 
 
 def _calibration(name: str, found: Outcome | None) -> Signal:

@@ -9,6 +9,7 @@ import logging
 
 from calirare.decisions.costs import ACTIONS, Costs
 from calirare.errors import CalirareError
+from calirare.monitoring.alarms import OWN
 from calirare.monitoring.feeding import reference_for, take_decision, take_run
 from calirare.monitoring.series import Series
 from calirare.review.queue import Queue
@@ -31,12 +32,12 @@ class Feed:
         """Add the scores of the desk's queue as a run, once per model."""
         try:
             known = self.series.read("run", snapshot.version)
-            if any(row.subject == "review" for row in known):
+            if any(row.subject == OWN for row in known):
                 return
             reference = reference_for(self.series, snapshot.version, snapshot.clf, snapshot.graph)
             p = snapshot.scores.probability[snapshot.listed]
             draws = snapshot.scores.draws
-            take_run(self.series, snapshot.version, snapshot.clf, reference, p, command="review", draws=draws)
+            take_run(self.series, snapshot.version, snapshot.clf, reference, p, command=OWN, draws=draws)
         except CalirareError as error:
             logger.warning("the desk's scores are not in the series that is monitored: %s", error)
 

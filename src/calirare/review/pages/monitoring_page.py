@@ -7,7 +7,7 @@ from typing import Any
 from dash import Dash, Input, Output, dcc, html, no_update
 
 from calirare.data.tables.shift import MODERATE
-from calirare.monitoring.alarms import Watch
+from calirare.monitoring.alarms import OWN, Watch
 from calirare.plots.over_time import decisions_figure, runs_figure
 from calirare.review.desk import Desk
 from calirare.review.pages.widgets import card
@@ -33,8 +33,11 @@ def draw_monitoring(found: Watch) -> list[Any]:
     return [
         html.H1("Has the world moved since the fit?"),
         html.P(
-            f"Model {found.version}, the last {DAYS:g} days. Every scoring run and every decision adds to this page; "
-            "`calirare monitor` says the same and exits with 1 on an alarm.",
+            [
+                f"Model {found.version}, the last {DAYS:g} days. Every scoring run and every decision adds to this page; ",
+                html.Code("calirare monitor"),
+                " says the same and exits with 1 on an alarm.",
+            ],
             className="hint",
         ),
         _signals(found),
@@ -55,13 +58,13 @@ def _signals(found: Watch) -> Any:
         )
         for one in found.signals
     ]
-    return card("Signals", html.Table(html.Tbody(rows), className="figures", id="signals"))
+    return card("Signals", html.Table(html.Tbody(rows), className="figures words", id="signals"))
 
 
 def _runs(found: Watch) -> Any:
-    if not found.runs:
+    if all(command == OWN for _, command, _ in found.runs):
         return card("Scoring runs", html.P("No run has been scored with this model yet.", className="hint"))
-    times, _, runs = zip(*found.runs, strict=True)
+    times, _, runs = zip(*(one for one in found.runs if one[1] != OWN), strict=True)
     index, alerted = [run.score_shift[1] for run in runs], [run.alerted for run in runs]
     return card(
         f"Scoring runs ({len(runs):,})",
@@ -90,7 +93,7 @@ def _columns(found: Watch) -> Any:
     head = html.Thead(html.Tr([html.Th("column"), html.Th("stability index"), html.Th("since the fit")]))
     return card(
         f"Columns in the newest run (the farthest {len(rows)} of {len(last.columns)})",
-        html.Table([head, html.Tbody(rows)], className="figures"),
+        html.Table([head, html.Tbody(rows)], className="figures words"),
     )
 
 

@@ -60,6 +60,9 @@ def fit(
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace a model beside which decisions lie, and do not learn from them.")
     ] = False,
+    mlflow: Annotated[
+        str | None, typer.Option(help="Log the fit in this MLflow experiment, at MLFLOW_TRACKING_URI.")
+    ] = None,
     seed: Seed = 0,
     device: Device = "auto",
     types: Annotated[
@@ -99,6 +102,11 @@ def fit(
         with console.working("Saving"):
             classifier.save(out, graph)
             write_card(out, classifier, graph)
+    if mlflow is not None:
+        from calirare.report.tracking import log_to_mlflow
+
+        with console.working("Logging"):
+            log_to_mlflow(classifier, graph, out, experiment=mlflow)
     _show(classifier, graph, out, as_json, used)
 
 

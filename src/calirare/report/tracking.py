@@ -1,0 +1,77 @@
+"""A fitted model in MLflow: what was asked for, how good it is, and the model folder with its card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calirare.data.graph import RareGraph
+from calirare.errors import DataError, MissingDependencyError
+from calirare.evaluation import evaluate
+from calirare.metrics.registry import headlines
+from calirare.persistence.folder import fingerprint_of
+
+if TYPE_CHECKING:
+    from calirare.estimator.classifier import RareCategoryClassifier
+
+_LONGEST = 500
+"""Characters of a parameter that every MLflow server takes."""
+
+
+def log_to_mlflow(
+    clf: RareCategoryClassifier, graph: RareGraph, folder: str | Path, *, experiment: str, address: str | None = None
+) -> str:
+    """Log a saved model as a run of an MLflow experiment; the id of the run.
+
+    Parameters are the estimator's arguments; metrics the headline metrics on left-out or unread labels, with the ends of their
+    intervals; tags the fingerprints of model and data; the folder itself is an artifact, loaded again with `calirare.load`.
+
+    Args:
+        clf: Fitted.
+        graph: The graph it was fitted on.
+        folder: Where it was saved.
+        experiment: Made where there is none of this name.
+        address: Of the tracking server; default: what MLFLOW_TRACKING_URI says, else a folder here.
+    """
+    mlflow = _mlflow()
+    found = evaluate(clf, graph, num_resamples=50, only=[metric.name for metric in headlines()])
+    metrics = {}
+    for name, one in found.after.items():
+        ends = {name: one.value, f"{name}_lower": one.lower, f"{name}_upper": one.upper}
+        metrics |= {key: float(value) for key, value in ends.items() if np.isfinite(value)}
+    prints = fingerprint_of(folder)
+    try:
+        if address is not None:
+            mlflow.set_tracking_uri(address)
+        mlflow.set_experiment(experiment)
+        with mlflow.start_run() as run:
+            mlflow.log_params({name: str(value)[:_LONGEST] for name, value in clf.get_params(deep=False).items()})
+            mlflow.log_metrics(metrics)
+            mlflow.set_tags(
+                {
+                    "calirare.model": prints.model,
+                    "calirare.data": prints.data or "",
+                    "calirare.verdict": found.verdict.level,
+                }
+            )
+            for file in _files(Path(folder)):
+                mlflow.log_artifact(str(file), "model")
+            return str(run.info.run_id)
+    except (mlflow.exceptions.MlflowException, OSError) as error:
+        raise DataError(f"MLflow did not take the model: {str(error).strip().splitlines()[0]}") from error
+
+
+def _files(folder: Path) -> list[Path]:
+    """The model and its card; decisions and earlier versions stay at home."""
+    names = [*folder.glob("model.json"), *folder.glob("*.md"), *folder.glob("arrays-*"), *folder.glob("graph-*")]
+    return [path for path in names if path.is_file()]
+
+
+def _mlflow() -> Any:
+    try:
+        import mlflow
+    except ImportError:
+        raise MissingDependencyError("mlflow-skinny", "mlflow") from None
+    return mlflow

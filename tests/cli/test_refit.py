@@ -51,6 +51,13 @@ def refit(folder, *words):
     return answer, json.loads(answer.stdout) if answer.stdout else {}
 
 
+def test_a_series_beside_the_model_is_no_decision(folder, more, tmp_path):
+    run(app, ["score", str(folder), *more, "--out", str(tmp_path / "s.csv"), "--no-intervals"])
+    assert (folder / "decisions.sqlite").is_file()
+    answer = run(app, ["refit", str(folder)])
+    assert answer.exit_code == 2 and "nothing new to fit with" in answer.stderr
+
+
 def test_more_labels_come_in_the_old_model_is_kept_and_back_is_one_command(folder, more):
     before = fingerprint_of(folder)
     answer, said = refit(folder, *more)

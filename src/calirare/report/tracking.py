@@ -37,7 +37,7 @@ def log_to_mlflow(
     """
     mlflow = _mlflow()
     found = evaluate(clf, graph, num_resamples=50, only=[metric.name for metric in headlines()])
-    metrics = {}
+    metrics: dict[str, float] = {}
     for name, one in found.after.items():
         ends = {name: one.value, f"{name}_lower": one.lower, f"{name}_upper": one.upper}
         metrics |= {key: float(value) for key, value in ends.items() if np.isfinite(value)}

@@ -20,8 +20,9 @@ from calirare.estimator.classifier import RareCategoryClassifier, load
 from calirare.evaluation.paired import PairedLikelihood, compare_likelihood
 from calirare.persistence.folder import load_graph, model_version
 from calirare.persistence.writing import reading
-from calirare.review.database import FILE
+from calirare.review.database import FILE, Database, database_url
 from calirare.review.refit import Decided, as_labels, fit_with_decisions, index_of, read_decisions
+from calirare.review.tables import table_exists
 from calirare.review.versions import Base, install, load_base
 
 _NONE = Decided(np.empty(0, dtype=np.int64), np.empty(0, dtype=bool), 0, 0)
@@ -97,9 +98,21 @@ def renew(
 
 
 def _decided(model: Path, graph: RareGraph, where: str | Path | None, network: str) -> Decided:
-    if where is None and not (model / FILE).is_file():
+    if where is None and not _has_decisions(model):
         return _NONE
     return as_labels(read_decisions(model if where is None else where, graph, network), index_of(graph))
+
+
+def _has_decisions(model: Path) -> bool:
+    """Whether decisions lie beside the model; the file may hold nothing but what is monitored."""
+    if not (model / FILE).is_file():
+        return False
+    database = Database(database_url(model))
+    try:
+        with database.connected() as connection:
+            return table_exists(connection)
+    finally:
+        database.close()
 
 
 def _compare(

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pickle
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from edge_cases import odd_table, typed_graph
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from calirare.data import archive
 from calirare.data.archive import read_arrays, write_arrays
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph, Split
@@ -174,6 +176,31 @@ def test_bombs_are_refused_before_memory_is_taken(tmp_path):
     write_zip(path, {f"a{k}.npy": member(bytes(16)) for k in range(300)})
     with pytest.raises(DataError, match="300 arrays"):
         RareGraph.load(path)
+
+
+def test_a_header_that_lies_costs_no_memory(tmp_path, monkeypatch):
+    """Neither what the zip holds beyond the header's claim, nor the claim, nor more than is free is ever taken."""
+    path, size = tmp_path / "lie.npz", 2**24
+    for shape in ((4,), (2**40,), (-4,), (-2, -2)):
+        write_zip(path, {"x.npy": member(bytes(size), shape=shape)})
+        tracemalloc.start()
+        with pytest.raises(DataError, match="truncated or altered"):
+            read_arrays(path)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < size / 4, shape
+    write_zip(path, {"x.npy": member(bytes(size), shape=(size // 4,))})
+    monkeypatch.setattr(archive, "available_memory", lambda: size)
+    with pytest.raises(DataError, match=r"would take 16,777,\d+ bytes when unpacked, and 13,421,772 are free"):
+        read_arrays(path)
+    monkeypatch.setattr(archive, "available_memory", lambda: 2 * size)
+    tracemalloc.start()
+    assert read_arrays(path)["x"].shape == (size // 4,)
+    assert tracemalloc.get_traced_memory()[1] < 1.5 * size  # the array and a chunk, not a second copy
+    tracemalloc.stop()
+    write_zip(path, {"x.npy": member(b"", "<U0", (3,))})
+    with pytest.raises(DataError, match="truncated or altered"):
+        read_arrays(path)
 
 
 @pytest.mark.parametrize("name", ["../x.npy", "/etc/x.npy", "a\\..\\x.npy", "x.txt", "x.pkl"])

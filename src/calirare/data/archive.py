@@ -7,6 +7,7 @@ and a zip can claim any size, so every claim is checked here before memory is ta
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import tempfile
 import zipfile
@@ -18,12 +19,15 @@ from typing import IO
 
 import numpy as np
 
+from calirare.data.memory import available_memory
 from calirare.errors import DataError
 
 MAX_BYTES = 8 * 2**30
 """Most bytes that the arrays of one file may take, unless the caller allows more."""
 
 MAX_MEMBERS = 256
+_USABLE = 0.8
+_CHUNK = 1 << 20
 # Only these: a few kilobytes of bzip2 or lzma can claim gigabytes, where deflate stops at about 1000 to 1.
 _COMPRESSION = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, OverflowError, KeyError)
@@ -67,6 +71,9 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo], max_bytes: int) -
             f"{path} would take {total:,} bytes when unpacked; at most {max_bytes:,} are read. "
             "Pass a larger max_bytes if you trust the file."
         )
+    free = int(_USABLE * available_memory())
+    if total > free:
+        raise DataError(f"{path} would take {total:,} bytes when unpacked, and {free:,} are free for it.")
 
 
 def _read_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
@@ -78,14 +85,22 @@ def _read_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) 
             raise DataError(
                 f"{path}: array {member.filename!r} holds Python objects (a pickle), which are never loaded."
             )
-        count = 1
-        for length in shape:
-            count *= int(length)
-        data = stream.read()  # to the end, so that the zip's checksum is compared
-    if len(data) != count * dtype.itemsize:
-        raise DataError(f"{path}: array {member.filename!r} is truncated or altered.")
-    array = np.frombuffer(bytearray(data), dtype=dtype)
+        count = math.prod(int(length) for length in shape)
+        if member.file_size - stream.tell() != count * dtype.itemsize:  # before memory is taken for what it claims
+            raise DataError(f"{path}: array {member.filename!r} is truncated or altered.")
+        array = np.empty(count, dtype=dtype)
+        _fill(array.view(np.uint8), stream)
     return array.reshape(shape, order="F" if fortran_order else "C")
+
+
+def _fill(target: np.ndarray, stream: IO[bytes]) -> None:
+    """Read to the end, so that the zip's checksum is compared."""
+    place = 0
+    while chunk := stream.read(_CHUNK):
+        target[place : place + len(chunk)] = np.frombuffer(chunk, dtype=np.uint8)
+        place += len(chunk)
+    if place != len(target):
+        raise EOFError("an array ends early")
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:

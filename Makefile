@@ -5,8 +5,10 @@ BIN := .venv/bin
 READY := .venv/.ready
 WORKERS ?= logical
 SBOM ?= sbom.json
+# What Python compiled is kept, whatever the shell says: else every worker compiles every test anew.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test browser coverage slow lint format types docs screenshots bench results audit sbom mutants container clean
+.PHONY: demo test browser coverage slow attacks lint format types docs screenshots bench results audit sbom mutants container clean
 .DEFAULT_GOAL := demo
 
 demo: $(READY)  ## the whole story on a generated transaction network
@@ -24,6 +26,9 @@ coverage: $(READY)  ## the default and the browser tests; fails where they miss 
 
 slow: $(READY)  ## crashes, thousands of malformed inputs, a Ray cluster: a quarter of an hour
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m slow
+
+attacks: $(READY)  ## kills, races, slow clients, memory under a cap; prints its counts; part of `make slow`
+	@$(BIN)/python -m pytest -q -m slow tests/attacks
 
 lint: $(READY)
 	@$(BIN)/ruff check src tests examples benchmarks docs tools

@@ -11,6 +11,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("few", max_examples=15, deadline=None)
+settings.register_profile("many", max_examples=1000, deadline=None)  # pytest --hypothesis-profile=many
+settings.load_profile("few")
 
 # Tests that start a second Python find the package of this checkout, installed or not.
 os.environ["PYTHONPATH"] = os.pathsep.join(

@@ -7,7 +7,7 @@ import pytest
 from calirare.benchmark import DatasetSource, Entry, Grid, Settings
 from calirare.data.synthetic import make_transactions
 
-FAST = Settings(epochs=40, num_val=100, num_test=150)
+FAST = Settings(epochs=20, hidden=4, weight_decay=2e-2, num_val=100, num_test=150)
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import signal
@@ -118,36 +117,6 @@ def test_a_fit_killed_over_an_existing_model(tables, own_model, tmp_path, turn):
     whole_model(own_model, {old, new})
     assert run(app, words).exit_code == 0
     whole_model(own_model, {new})
-
-
-SAVER = """
-import itertools, sys
-import calirare as cr
-from calirare.persistence.folder import load_graph
-folder = sys.argv[1]
-graph = load_graph(folder)
-models = [cr.RareCategoryClassifier("linear", seed=seed, device="cpu").fit(graph) for seed in range(2)]
-for model in models:
-    model.predict_left_out()
-print("ready", flush=True)
-for turn in itertools.count():
-    models[turn % 2].save(folder, graph)
-"""
-
-
-@pytest.mark.slow
-def test_a_process_killed_while_it_saves_leaves_a_model_that_loads(own_model):
-    chance = random.Random(8)
-    for _ in range(8):
-        process = start(own_model, code=SAVER)
-        time.sleep(chance.uniform(0.0, 0.4))
-        process.kill()
-        process.communicate(timeout=30)
-        whole_model(own_model, {model_version(own_model)})
-    for left in own_model.glob(".*"):  # what a kill leaves is cleared by a save on another day
-        os.utime(left, (1, 1))
-    cr.load(own_model).save(own_model, load_graph(own_model))
-    assert len(list(own_model.iterdir())) == 3
 
 
 @pytest.mark.slow

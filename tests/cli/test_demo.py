@@ -16,11 +16,11 @@ run = CliRunner().invoke
 
 def test_it_ends_with_the_path_of_what_to_open(tmp_path):
     out = tmp_path / "demo"
-    answer = run(app, ["demo", "--out", str(out), "--nodes", "800"], env={"COLUMNS": "120"})
+    answer = run(app, ["demo", "--out", str(out), "--nodes", "300"], env={"COLUMNS": "120"})
     assert answer.exit_code == 0, answer.output
     assert answer.stdout.splitlines()[-1] == str(out / "report.html")
     assert "Fraud in a generated transaction network" in (out / "report.html").read_text()
-    assert pl.read_csv(out / "scores.csv").height == pl.read_parquet(out / "scores.parquet").height == 800
+    assert pl.read_csv(out / "scores.csv").height == pl.read_parquet(out / "scores.parquet").height == 300
     assert set(pl.read_csv(out / "queue.csv")["action"]) <= {"alert", "review", "clear"}
     assert cr.load(out / "model").class_names_ == ("no", "yes")
 

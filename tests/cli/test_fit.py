@@ -19,7 +19,7 @@ from calirare.evaluation import first_lines
 from calirare.persistence.folder import load_graph
 
 run = CliRunner().invoke
-QUICK = ["--detector", "gcn", "--epochs", "5", "--weight-decay", "0.005"]
+QUICK = ["--detector", "gcn", "--epochs", "5", "--weight-decay", "0.02", "--hidden", "4"]
 
 
 def fit_words(tables, out, *more):
@@ -28,11 +28,11 @@ def fit_words(tables, out, *more):
 
 def test_the_model_is_the_one_that_python_fits(tables, tmp_path):
     out = tmp_path / "model"
-    more = ["--method", "uncalibrated", "--hidden", "8", "--seed", "3", "--weight-decay", "0.001", "--detector", "sage"]
+    more = ["--method", "uncalibrated", "--hidden", "4", "--seed", "3", "--weight-decay", "0.02", "--detector", "sage"]
     assert run(app, fit_words(tables, out, *more)).exit_code == 0
     graph = cr.read_tables(*tables, label="is_fraud", rare="yes")
     own = cr.RareCategoryClassifier(
-        detector=cr.detectors.SAGE(hidden=8, epochs=5, weight_decay=0.001), method="uncalibrated", seed=3
+        detector=cr.detectors.SAGE(hidden=4, epochs=5, weight_decay=0.02), method="uncalibrated", seed=3
     ).fit(graph)
     np.testing.assert_array_equal(cr.load(out).predict_proba(graph), own.predict_proba(graph))
 

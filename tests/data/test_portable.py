@@ -234,7 +234,7 @@ def test_what_is_no_graph_is_said(tmp_path):
             RareGraph.load(path)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_damaged_files_give_a_graph_or_our_error(data, tmp_path):
     path = tmp_path / "graph.npz"

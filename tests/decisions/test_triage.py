@@ -23,7 +23,7 @@ COSTS = Costs(50, 5, 1)
 
 @pytest.fixture(scope="module")
 def graph():
-    return cr.make_transactions(num_nodes=1_500, seed=0)
+    return cr.make_transactions(num_nodes=700, seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def split(graph):
 
 @pytest.fixture(scope="module")
 def clf(graph, split):
-    return cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=100, weight_decay=5e-3)).fit(graph, split)
+    return cr.RareCategoryClassifier(detector="linear").fit(graph, split)
 
 
 @pytest.fixture(scope="module")
@@ -151,13 +151,13 @@ def test_a_new_graph_is_decided_whole_and_its_drivers_are_training_nodes(clf):
 
 def test_held_out_labels_count_as_read(graph):
     split = cr.split_labels(graph, train_fraction=0.2, val_fraction=0.1, test_fraction=0.7, seed=0)
-    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=30), method="temperature").fit(graph, split)
+    clf = cr.RareCategoryClassifier(detector="linear", method="temperature").fit(graph, split)
     np.testing.assert_array_equal(read_nodes(clf, graph), split.labelled)
 
 
 def test_of_a_graph_that_lost_other_labels_those_that_trained_the_model_are_known(graph):
     split = cr.split_labels(graph, train_fraction=0.2, val_fraction=0.1, test_fraction=0.7, seed=0)
-    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=30), method="temperature").fit(graph, split)
+    clf = cr.RareCategoryClassifier(detector="linear", method="temperature").fit(graph, split)
     y = graph.y.copy()
     y[split.val] = UNKNOWN
     np.testing.assert_array_equal(read_nodes(clf, graph.with_labels(y)), np.sort(split.train))
@@ -212,7 +212,7 @@ def test_chosen_nodes(clf, graph):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"nodes": [9_999]}, "nodes must lie in 0…1499"),
+        ({"nodes": [9_999]}, "nodes must lie in 0…699"),
         ({"nodes": [0.5]}, "indices or a mask"),
         ({"budget": -1}, "budget"),
         ({"budget": 1.5}, "budget"),
@@ -226,7 +226,7 @@ def test_nonsense_is_refused(clf, graph, arguments, says):
 
 
 def test_balanced_probabilities_are_refused(graph, split):
-    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=5), prior="balanced").fit(graph, split)
+    clf = cr.RareCategoryClassifier(detector="linear", prior="balanced").fit(graph, split)
     with pytest.raises(InputError, match="prior='natural'"):
         triage(clf, graph)
 
@@ -244,9 +244,7 @@ def test_an_unfitted_model_is_refused(graph):
 
 
 def test_a_method_that_does_not_calibrate_is_told_so(graph, split, caplog):
-    triage(
-        cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=5), method="uncalibrated").fit(graph, split), graph
-    )
+    triage(cr.RareCategoryClassifier(detector="linear", method="uncalibrated").fit(graph, split), graph)
     assert "does not calibrate" in caplog.text
 
 
@@ -256,11 +254,11 @@ def test_ids_stay_what_they_are(clf, graph):
     np.testing.assert_array_equal(found.id, ids[found.node])
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_it_is_cheaper_than_a_threshold_and_than_the_top_k_and_foretells_its_cost(seed):
-    graph = cr.make_transactions(num_nodes=2_500, seed=seed)
+    graph = cr.make_transactions(num_nodes=2_000, seed=seed)
     split = cr.split_labels(graph, train_fraction=0.2, val_fraction=0.0, test_fraction=0.8, seed=seed)
-    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=150, weight_decay=5e-3), seed=seed)
+    clf = cr.RareCategoryClassifier(detector="linear", seed=seed)
     trained = clf.fit_detector(graph, split)
     found = triage(clf.calibrate(trained, graph, split), graph)
     plain = cr.RareCategoryClassifier(method="uncalibrated", seed=seed).calibrate(trained, graph, split)

@@ -25,7 +25,7 @@ LINEAR = {"detector": "linear", "device": "cpu"}
 
 @pytest.fixture(scope="module")
 def graph() -> cr.RareGraph:
-    return cr.make_transactions(num_nodes=500, rare_share=0.2, seed=1)
+    return cr.make_transactions(num_nodes=300, rare_share=0.25, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -269,7 +269,7 @@ def test_a_users_module_as_detector(graph, split, tmp_path):
 def test_every_detector_fits_and_scores_new_nodes(name, tmp_path):
     graph = cr.make_transactions(num_nodes=100, rare_share=0.2, labelled_share=0.5, seed=0)
     detector = make_detector(name)
-    quick = {"epochs": 10, "hidden": 4, "trees": 20}
+    quick = {"epochs": 10, "hidden": 2, "trees": 20, "weight_decay": 5e-2}
     detector.set_params(**{key: value for key, value in quick.items() if key in detector.get_params()})
     clf = cr.RareCategoryClassifier(detector, device="cpu").fit(graph)
     other = cr.make_transactions(num_nodes=120, rare_share=0.2, seed=9)

@@ -15,7 +15,7 @@ from calirare.errors import InputError, LabelError, NotFittedError
 from calirare.estimator.methods import Method, get_method, methods, register, temporarily
 
 METHODS = sorted(methods())
-QUICK = {"epochs": 15, "hidden": 4, "weight_decay": 1e-2}
+QUICK = {"epochs": 8, "hidden": 3, "weight_decay": 3e-2}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -30,7 +30,7 @@ def _quick_graph_calibrators():
 
 @cache
 def _case() -> tuple[RareGraph, cr.Split]:
-    graph = cr.make_transactions(num_nodes=240, rare_share=0.25, seed=3)
+    graph = cr.make_transactions(num_nodes=150, rare_share=0.3, seed=3)
     isolated = RareGraph(
         x=graph.x, edge_index=graph.edge_index[:, (graph.edge_index >= 5).all(axis=0)], y=graph.y, name="isolated"
     )

@@ -203,7 +203,16 @@ def fit_in_a_process(threads, num_nodes, detector="gcn", epochs=60):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("detector", "num_nodes", "epochs"),
-    [("gcn", 6_000, 100), ("gcn", 500, 200), ("sage", 3_000, 30), ("gin", 3_000, 30)],
+    [
+        ("gcn", 6_000, 100),
+        ("gcn", 500, 200),
+        ("sage", 3_000, 30),
+        ("gin", 3_000, 30),
+        ("linear", 1_500, 0),
+        ("forest", 800, 0),
+        ("boosting", 800, 0),
+        ("auto", 400, 0),
+    ],
 )
 def test_one_thread_and_two_agree(detector, num_nodes, epochs):
     one, two = (fit_in_a_process(threads, num_nodes, detector, epochs) for threads in (1, 2))

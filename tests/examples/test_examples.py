@@ -28,7 +28,11 @@ def test_none_is_forgotten():
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.datasets] if name in NEEDS_GRAPHS else []) for name in SMALL]
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.datasets, pytest.mark.slow] if name in NEEDS_GRAPHS else [])
+        for name in SMALL
+    ],
 )
 def test_it_runs_and_draws(name, tmp_path, monkeypatch, capsys, request):
     if name in NEEDS_GRAPHS:

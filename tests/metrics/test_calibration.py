@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import relplot
 import slow_metrics
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from metric_cases import cases
 
@@ -111,7 +111,6 @@ def test_a_missing_class_has_no_true_class_ace():
     assert metrics.macro_true_class_ace([0, 0, 2, 2], probabilities) == pytest.approx(0.5)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.data(), n=st.integers(1, 40), num_classes=st.integers(2, 4), num_bins=st.integers(1, 25))
 def test_bounds_and_order_of_nodes(data, n, num_classes, num_bins):
     # Multiples of 1/6 make ties everywhere.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sklearn.metrics as judge
 import slow_metrics
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from metric_cases import cases
 
@@ -76,7 +76,6 @@ def test_a_budget_beyond_the_nodes_finds_all():
     assert metrics.recall_at_budget([1, 0, 1], [0.1, 0.2, 0.3], 10) == 1.0
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     pairs=st.lists(st.tuples(st.booleans(), st.integers(-4, 4)), min_size=1, max_size=30),
     budget=st.integers(0, 35),

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 import slow_metrics
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from metric_cases import cases
 from sklearn.metrics import brier_score_loss, log_loss
@@ -52,7 +52,6 @@ def test_overall_is_the_mean_of_the_classes_weighted_by_share(score):
     assert score(y, probabilities) == pytest.approx(sum(parts))
 
 
-@settings(max_examples=50, deadline=None)
 @given(truth=st.floats(0.02, 0.98), other=st.floats(0.02, 0.98))
 def test_the_honest_answer_wins_in_expectation(truth, other):
     for score in (negative_log_likelihood, brier_score):

@@ -6,7 +6,7 @@ import copy
 import json
 import shutil
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from calirare.errors import CalirareError, ModelFormatError
 from calirare.estimator.methods import get_method, temporarily
 from calirare.persistence.folder import header_checksum, load_graph, model_version
 
-few_or_thousands = few_or_many(12, 400)
+few_or_thousands = few_or_many(15, 600)
 GCN = cr.detectors.GCN
 QUICK = GCN(epochs=3, hidden=2, weight_decay=0.05)
 METHODS = ("jackknife", "temperature", "isotonic", "vector", "gats", "cagcn", "uncalibrated")
@@ -28,9 +28,11 @@ MODELS = {
     "folds": (GCN(epochs=3, hidden=2, weight_decay=1e-4), "jackknife"),
     "linear": ("linear", "jackknife"),
     "forest": (cr.detectors.Forest(trees=3), "jackknife"),
+    "boosting": (cr.detectors.Boosting(rounds=4), "jackknife"),
     "stack": (cr.detectors.Stack(["linear", QUICK]), "jackknife"),
 }
-WITH_ARRAYS = ("jackknife", "folds", "linear", "forest", "stack")
+WITH_ARRAYS = ("jackknife", "linear", "forest", "boosting", "stack", "folds")
+QUICKLY_MADE = ("jackknife", "linear", "forest", "boosting", "stack")
 odd_values = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from([2**31, 2**63, 10**30, -1, 1e308, float("nan"), float("inf")]),
     st.text(max_size=4), st.lists(st.integers(-2, 2), max_size=3), st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
@@ -44,10 +46,12 @@ def graph():
 
 
 @pytest.fixture(scope="module")
-def folders(graph, tmp_path_factory):
-    """Saved models of several kinds, with what they answer."""
-    found = {}
-    for name, (detector, method) in MODELS.items():
+def saved(graph, tmp_path_factory):
+    """A saved model of a kind, with what it answers; made when it is first asked for."""
+
+    @cache
+    def make(name):
+        detector, method = MODELS[name]
         known = get_method(method)
         if method in ("gats", "cagcn"):  # networks of their own, which need not be trained to the end here
             known = replace(known, calibrator=partial(known.calibrator, epochs=5))
@@ -55,8 +59,9 @@ def folders(graph, tmp_path_factory):
             clf = cr.RareCategoryClassifier(detector, method, device="cpu").fit(graph)
         folder = tmp_path_factory.mktemp(name)
         clf.save(folder, graph)
-        found[name] = folder, clf.predict_proba(graph), clf.predict_interval(graph).upper
-    return found
+        return folder, clf.predict_proba(graph), clf.predict_interval(graph).upper
+
+    return make
 
 
 def ask(folder, graph):
@@ -78,8 +83,8 @@ def ask(folder, graph):
 
 
 @few_or_thousands
-def test_damaged_bytes_are_refused_or_change_nothing(examples, folders, graph, tmp_path):
-    folder, probabilities, upper = folders["jackknife"]
+def test_damaged_bytes_are_refused_or_change_nothing(examples, saved, graph, tmp_path):
+    folder, probabilities, upper = saved("jackknife")
     files = sorted(folder.iterdir())
 
     def damaged(data):
@@ -103,11 +108,11 @@ def test_damaged_bytes_are_refused_or_change_nothing(examples, folders, graph, t
 
 
 @few_or_thousands
-def test_edited_json_with_a_fitting_checksum_is_refused_or_answers(examples, folders, graph, tmp_path):
+def test_edited_json_with_a_fitting_checksum_is_refused_or_answers(examples, saved, graph, tmp_path):
     """An editor who knows the checksum may change the model, but can neither crash it nor make it talk nonsense."""
 
     def edited(model, data):
-        folder = folders[model][0]
+        folder = saved(model)[0]
         broken = tmp_path / model
         shutil.copytree(folder, broken, dirs_exist_ok=True)
         header = json.loads((folder / "model.json").read_text())
@@ -122,17 +127,19 @@ def test_edited_json_with_a_fitting_checksum_is_refused_or_answers(examples, fol
                 assert np.isfinite(p).all() and (p >= 0).all() and (p <= 1).all()
             np.testing.assert_allclose(answer[0].sum(axis=1), 1, atol=1e-9)
 
-    run_property(examples, edited, model=st.sampled_from(sorted(MODELS)), data=st.data())
+    run_property(
+        examples, edited, model=st.sampled_from(QUICKLY_MADE if examples < 100 else sorted(MODELS)), data=st.data()
+    )
 
 
 @few_or_thousands
-def test_edited_arrays_with_a_fitting_checksum_are_refused_or_answer(examples, folders, graph, tmp_path):
+def test_edited_arrays_with_a_fitting_checksum_are_refused_or_answer(examples, saved, graph, tmp_path):
     from hashlib import sha256
 
     from safetensors.numpy import load, save
 
     def edited(model, data, change, place, value):
-        folder = folders[model][0]
+        folder = saved(model)[0]
         header = json.loads((folder / "model.json").read_text())
         arrays = copy.deepcopy(load(next(folder.glob("arrays-*")).read_bytes()))
         broken = tmp_path / "model"
@@ -164,7 +171,7 @@ def test_edited_arrays_with_a_fitting_checksum_are_refused_or_answer(examples, f
     run_property(
         examples,
         edited,
-        model=st.sampled_from(WITH_ARRAYS),
+        model=st.sampled_from(QUICKLY_MADE if examples < 100 else WITH_ARRAYS),
         data=st.data(),
         change=st.sampled_from(["value", "value", "shape", "short", "type", "remove"]),
         place=st.integers(0, 10**6),
@@ -176,9 +183,9 @@ def test_edited_arrays_with_a_fitting_checksum_are_refused_or_answer(examples, f
     ("hidden", "says"),
     [(100_000, "do not fit the weights"), (10**12, "at most 100,000")],  # the second were terabytes
 )
-def test_a_model_larger_than_its_weights_is_not_built(folders, tmp_path, hidden, says):
+def test_a_model_larger_than_its_weights_is_not_built(saved, tmp_path, hidden, says):
     broken = tmp_path / "model"
-    shutil.copytree(folders["jackknife"][0], broken)
+    shutil.copytree(saved("jackknife")[0], broken)
     header = json.loads((broken / "model.json").read_text())
     header["arguments"]["detector"]["parameters"]["hidden"] = hidden
     (broken / "model.json").write_text(json.dumps(header | {"checksum": header_checksum(header)}))
@@ -186,9 +193,9 @@ def test_a_model_larger_than_its_weights_is_not_built(folders, tmp_path, hidden,
         cr.load(broken)
 
 
-def test_another_method_of_an_object_cannot_be_replaced(folders, tmp_path):
+def test_another_method_of_an_object_cannot_be_replaced(saved, tmp_path):
     broken = tmp_path / "model"
-    shutil.copytree(folders["jackknife"][0], broken)
+    shutil.copytree(saved("jackknife")[0], broken)
     header = json.loads((broken / "model.json").read_text())
     header["calibrator"]["predict_proba"] = 1
     (broken / "model.json").write_text(json.dumps(header | {"checksum": header_checksum(header)}))
@@ -196,9 +203,9 @@ def test_another_method_of_an_object_cannot_be_replaced(folders, tmp_path):
         cr.load(broken)
 
 
-def test_one_flipped_digit_in_the_json_is_found(folders, tmp_path):
+def test_one_flipped_digit_in_the_json_is_found(saved, tmp_path):
     broken = tmp_path / "model"
-    shutil.copytree(folders["temperature"][0], broken)
+    shutil.copytree(saved("temperature")[0], broken)
     text = (broken / "model.json").read_text()
     (broken / "model.json").write_text(text.replace('"rare_class": 1', '"rare_class": 0'))
     with pytest.raises(ModelFormatError, match="checksum differs"):

@@ -68,47 +68,6 @@ def test_writers_and_readers_at_once_end_with_one_whole_model(models, tmp_path):
     assert len(files_in(folder)) == 3
 
 
-WRITER = """
-import sys
-import calirare as cr
-from calirare.persistence.folder import load_graph
-folder, graph, seed = sys.argv[1], cr.make_transactions(num_nodes=200, rare_share=0.2, seed=0), int(sys.argv[2])
-print("ready", flush=True)
-for line in sys.stdin:
-    clf = cr.RareCategoryClassifier("linear", class_costs=(1.0, 1.0 + seed + 10 * int(line)), device="cpu").fit(graph)
-    clf.save(folder, graph)
-    print("saved", flush=True)
-"""
-
-
-@pytest.mark.slow
-def test_a_hundred_rounds_of_three_fits_at_once(models, tmp_path):
-    folder, graph = tmp_path / "model", models[1]
-    writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(folder), str(seed)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for seed in range(3)
-    ]
-    try:
-        assert [writer.stdout.readline() for writer in writers] == ["ready\n"] * 3
-        for turn in range(100):
-            for writer in writers:
-                writer.stdin.write(f"{turn}\n")
-                writer.stdin.flush()
-            assert [writer.stdout.readline() for writer in writers] == ["saved\n"] * 3
-            assert_whole(folder, graph)
-            assert len(files_in(folder)) == 3, turn
-    finally:
-        for writer in writers:
-            writer.stdin.close()
-            writer.stdout.close()
-            writer.wait()
-
-
 def test_files_of_the_user_stay(models, tmp_path):
     """Names like ours, hidden files of other programs, a header that names the user's file."""
     clfs, graph = models

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calirare.decisions.costs import Costs
@@ -40,7 +40,6 @@ def test_a_score_at_the_threshold_is_alerted():
     assert table["observed"].tolist() == [0, 0, 3]
 
 
-@settings(max_examples=50, deadline=None)
 @given(miss=st.floats(0.1, 100), alarm=st.floats(0.1, 100))
 def test_no_threshold_beats_the_best_one_by_the_probabilities(miss, alarm):
     p, costs = np.linspace(0, 1, 101), Costs(miss, alarm)

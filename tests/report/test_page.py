@@ -167,7 +167,7 @@ def test_the_columns_of_both_tables_and_the_audit_are_there(tmp_path):
     edges = {"source": rows[:-1] * 3, "target": rows[1:] * 3, "<amount>": rows[1:] * 1.5}
     graph = cr.read_tables(nodes, edges, label="y", rare=1)
     clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
-    page = write_report(clf, graph, tmp_path / "report.html").read_text(encoding="utf-8")
+    page = write_report(clf, graph, tmp_path / "report.html", num_resamples=20).read_text(encoding="utf-8")
     assert "The 7 columns of the tables" in page and "<td>&lt;amount&gt;</td>" in page
     assert "What the audit found" in page and "it was known only after the label" in page
 

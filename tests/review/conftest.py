@@ -23,7 +23,7 @@ FORMULA_ID = '=HYPERLINK("http://evil")'
 def made_model(tmp_path_factory) -> Path:
     """A fitted model with its graph; 400 nodes, half of them labelled, two with names that try to be code."""
     graph = cr.make_transactions(num_nodes=400, labelled_share=0.5, rare_share=0.15, seed=1)
-    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=100, hidden=8, weight_decay=5e-3)).fit(graph)
+    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=40, hidden=4, weight_decay=2e-2)).fit(graph)
     open_nodes = np.flatnonzero(graph.y == -1)
     ranked = open_nodes[np.argsort(-clf.predict_proba(graph)[open_nodes, 1])]
     ids = graph.ids.astype(object)

@@ -90,7 +90,7 @@ json_values = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.sampled_from(["node", "decision", "seen", "key", "note"]), json_values))
 def test_whatever_is_sent_the_answer_is_json(client, body):
     for path in ("/api/decide", "/api/undo"):

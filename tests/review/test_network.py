@@ -80,7 +80,7 @@ def test_the_order_of_nodes_and_edges_does_not_matter(networks):
 
 def test_a_desk_does_not_open_on_decisions_of_another_network(model, tmp_path, networks):
     other = tmp_path / "other"
-    cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=2, hidden=2)).fit(networks[0]).save(other, networks[0])
+    cr.RareCategoryClassifier(detector="linear").fit(networks[0]).save(other, networks[0])
     database = f"sqlite:///{tmp_path / 'shared.sqlite'}"
     open_desk(model, database).close()
     with pytest.raises(DataError, match="another network"):

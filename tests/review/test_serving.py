@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import http.client
 import socket
-import threading
 import time
 
 import pytest
+from drippers import Drippers, address_of, ask
 
 from calirare.review import serving
 from calirare.review.app import DeskServer, open_desk
@@ -20,56 +20,6 @@ def server(model):
     server.start()
     yield server
     server.close()
-
-
-def address_of(server):
-    return "127.0.0.1", int(server.url.rsplit(":", 1)[1])
-
-
-def ask(server, timeout=10):
-    """(status, seconds) of one request over a connection of its own."""
-    start = time.monotonic()
-    line = http.client.HTTPConnection(*address_of(server), timeout=timeout)
-    try:
-        line.request("GET", "/export/decisions.csv")
-        return line.getresponse().status, time.monotonic() - start
-    finally:
-        line.close()
-
-
-class Drippers:
-    """Connections that send one byte of a request now and then, and come again when they are closed."""
-
-    def __init__(self, server, count, head=b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nX: "):
-        self.address, self.count, self.head = address_of(server), count, head
-        self.sockets = [self._connect() for _ in range(count)]
-        self.closed, self._stop = 0, threading.Event()
-        self._thread = threading.Thread(target=self._drip, daemon=True)
-        self._thread.start()
-
-    def _connect(self):
-        line = socket.create_connection(self.address, timeout=5)
-        line.sendall(self.head)
-        return line
-
-    def _drip(self):
-        while not self._stop.wait(0.2):
-            for place, line in enumerate(self.sockets):
-                try:
-                    line.sendall(b"x")
-                except OSError:
-                    self.closed += 1
-                    line.close()
-                    try:
-                        self.sockets[place] = self._connect()
-                    except OSError:
-                        pass
-
-    def stop(self):
-        self._stop.set()
-        self._thread.join()
-        for line in self.sockets:
-            line.close()
 
 
 def test_more_dripping_sockets_than_connections_stop_nobody(server, monkeypatch):
@@ -117,22 +67,6 @@ def test_a_connection_that_is_used_stays_open(server, monkeypatch):
         time.sleep(3)
     assert line.sock is used and used is not None
     line.close()
-
-
-@pytest.mark.slow
-def test_520_dripping_sockets_for_half_a_minute(server):
-    crowd = Drippers(server, 520)
-    try:
-        start, answers = time.monotonic(), []
-        while time.monotonic() - start < 30:
-            answers.append(ask(server))
-            time.sleep(0.1)
-    finally:
-        crowd.stop()
-    seconds = sorted(seconds for _, seconds in answers)
-    assert {status for status, _ in answers} == {200} and len(answers) > 50
-    assert seconds[int(0.95 * len(seconds))] < 1.0, seconds[-5:]
-    print(f"{len(answers)} requests, p95 {seconds[int(0.95 * len(seconds))]:.3f} s, {crowd.closed} drippers closed")
 
 
 def test_a_trusted_proxy_is_believed_and_nobody_else(model):

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -213,32 +209,6 @@ def test_a_desk_that_opens_waits_while_another_sets_the_file_up(codes, tries):
     else:
         write_ahead(Cursor())
         assert len(asked) == tries
-
-
-WRITER = """
-import itertools, sys
-from calirare.review.store import DecisionStore
-store = DecisionStore.open(sys.argv[1])
-for i in itertools.count():
-    row = store.record(f"K{i}", "rare", reviewer="ada", model_version="m", seen=0, action_key=f"{sys.argv[2]}-{i}")
-    print(row.id, flush=True)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("turn", range(8))
-def test_a_killed_desk_has_lost_no_decision_that_it_acknowledged(database, turn):
-    writer = subprocess.Popen([sys.executable, "-c", WRITER, database, str(turn)], stdout=subprocess.PIPE, text=True)
-    wanted = random.Random(turn).randint(5, 60)
-    seen = [int(writer.stdout.readline()) for _ in range(wanted)]
-    os.kill(writer.pid, signal.SIGKILL)
-    seen += [int(line) for line in writer.stdout.read().splitlines() if line]
-    writer.stdout.close()
-    writer.wait()
-    store = DecisionStore.open(database)
-    assert set(seen) <= {row.id for row in store.since()}
-    record(store, node="after")
-    store.close()
 
 
 @pytest.mark.parametrize("where", ["mysql://a/b", "nonsense://", "://", "postgresql+nothing://a/b:x"])

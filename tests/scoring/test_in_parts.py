@@ -34,7 +34,7 @@ def tables(network, tmp_path_factory):
 def fit(tables):
     """Fits a classifier on them, saved and loaded."""
     graph = cr.read_tables(*tables, label="is_fraud", rare="yes")
-    quick = {"epochs": 20, "weight_decay": 5e-3, "hidden": 8}
+    quick = {"epochs": 20, "weight_decay": 2e-2, "hidden": 4}
 
     def fit_one(detector="gcn", **options):
         return cr.RareCategoryClassifier(detectors()[detector](**quick), device="cpu", **options).fit(graph)
@@ -91,7 +91,7 @@ def test_sparse_features_weights_and_shards(fit, tables, network, tmp_path, monk
     graph = cr.read_tables(nodes, edges, label="is_fraud", rare="yes", weight="amount")
     graph = cr.read_tables(nodes, edges, schema={**graph.schema, "sparse": True})
     classifier = cr.RareCategoryClassifier(
-        detector=cr.detectors.GCN(epochs=30), method="uncalibrated", device="cpu"
+        detector=cr.detectors.GCN(epochs=10, hidden=4, weight_decay=2e-2), method="uncalibrated", device="cpu"
     ).fit(graph)
     for name, frame in (("nodes", nodes), ("edges", edges)):
         (tmp_path / name).mkdir()

@@ -86,6 +86,7 @@ def _judge(classifier: RareCategoryClassifier, graph: RareGraph, truth: RareGrap
     import numpy as np
 
     from calirare.metrics import Estimate, summary
+    from calirare.metrics.registry import METRICS
 
     unseen = np.setdiff1d(np.arange(graph.num_nodes), graph.known)
     probabilities = classifier.predict_proba(graph)[unseen]
@@ -97,6 +98,7 @@ def _judge(classifier: RareCategoryClassifier, graph: RareGraph, truth: RareGrap
         predicted=classifier.predict(graph)[unseen],
         budget=_reviews(graph),
         num_resamples=200,
+        only=[name for name, metric in METRICS.items() if not metric.conditional],
     )
     distance = float(np.abs(probabilities[:, graph.rare_class] - exact[unseen]).mean())
     return {**found, "distance_from_truth": Estimate(distance, float("nan"), float("nan"))}

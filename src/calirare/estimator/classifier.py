@@ -21,6 +21,7 @@ from calirare.detectors.networks.network import Network
 from calirare.detectors.networks.weights import ClassCosts
 from calirare.detectors.registry import make_detector
 from calirare.errors import InputError, ModelFormatError
+from calirare.estimator.asked import AskedGraph
 from calirare.estimator.evidence import gather_evidence
 from calirare.estimator.fitting import Fitting, TrainedDetector
 from calirare.estimator.labels import ReadLabels
@@ -105,11 +106,11 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
 
         >>> import calirare as cr
         >>> from torch_geometric.nn import GCNConv
-        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
+        >>> graph = cr.make_transactions(num_nodes=100, rare_share=0.3, seed=0)
         >>> module = GCNConv(graph.num_features, 2)  # train it as you are used to
         >>> clf = cr.RareCategoryClassifier.from_trained(module, graph, weight_decay=5e-3)
         >>> clf.predict_proba(graph).shape
-        (300, 2)
+        (100, 2)
         """
         if not isinstance(module, nn.Module):
             raise InputError(f"module must be a torch.nn.Module; got {type(module).__name__}.")
@@ -141,8 +142,7 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         >>> bool(abs(clf.predict_proba(graph).sum(axis=1) - 1).max() < 1e-12)
         True
         """
-        inputs = self._inputs(graph)
-        return self._to_probabilities(self.detector_.logits(inputs), inputs)
+        return self._to_probabilities(self._logits(graph), self._inputs(graph))
 
     def predict_uncalibrated(self, graph: RareGraph) -> np.ndarray:
         """`(N, C)`: what the detector says before calibration; of a stack, its members' mean.
@@ -153,7 +153,7 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         >>> clf.predict_uncalibrated(graph).shape
         (300, 2)
         """
-        return as_they_come(self.detector_.logits(self._inputs(graph)))
+        return as_they_come(self._logits(graph))
 
     def predict(self, graph: RareGraph) -> np.ndarray:
         """The likeliest class of each node under the prior, `(N,)`: it never contradicts the probability.
@@ -310,7 +310,7 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         graph = inputs.tensors if calibrator.needs_graph else None
         return np.asarray(calibrator.predict_proba(logits, graph=graph))
 
-    def _inputs(self, graph: RareGraph) -> DetectorInputs:
+    def _ask(self, graph: RareGraph) -> AskedGraph:
         state = self.state_
         require_graph(graph)
         if graph.num_features != state.num_features:
@@ -324,11 +324,11 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
                 f"features differ from those at fit: expected {first[0]!r}, got {first[1]!r}. "
                 "Read the tables with the model's schema."
             )
-        if self._inputs_of is None or self._inputs_of[0] is not graph:
+        if self._asked is None or self._asked.graph is not graph:
             device = choose_device(self.device)
             state.detector.to(device)
-            self._inputs_of = (graph, DetectorInputs(graph, state.recipe, device, self._seed()))
-        return self._inputs_of[1]
+            self._asked = AskedGraph(graph, DetectorInputs(graph, state.recipe, device, self._seed()))
+        return self._asked
 
 
 def load(path: str | Path, module: nn.Module | None = None) -> RareCategoryClassifier:
@@ -351,7 +351,7 @@ def load(path: str | Path, module: nn.Module | None = None) -> RareCategoryClass
         detector = rebuild_detector(arguments.pop("detector"), module)
         classifier = RareCategoryClassifier(detector=detector, **arguments)
         spec = classifier._make_detector(get_method(classifier.method))
-        classifier._state, classifier._inputs_of = from_record(record, classifier.method, spec), None
+        classifier._state, classifier._asked = from_record(record, classifier.method, spec), None
     except (KeyError, TypeError, IndexError, AttributeError, RuntimeError, ValueError, OverflowError) as error:
         if isinstance(error, ModelFormatError):
             raise

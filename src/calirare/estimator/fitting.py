@@ -22,6 +22,7 @@ from calirare.detectors.networks.weights import ClassCosts, node_weights
 from calirare.detectors.registry import make_detector
 from calirare.detectors.stack import Stack
 from calirare.errors import InputError
+from calirare.estimator.asked import AskedGraph
 from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import Method, get_method
 from calirare.estimator.state import FittedState, make_calibrator
@@ -130,7 +131,7 @@ class Fitting:
             keep = no_skill(left_out[:, rare], trained.labels.y == rare).keep
             if keep < 1:
                 left_out = calibrator.draw_to(shares, keep).drawn(left_out)
-        self._inputs_of: tuple[RareGraph, DetectorInputs] | None = (graph, trained.inputs)
+        self._asked: AskedGraph | None = AskedGraph(graph, trained.inputs)
         self._state: FittedState | None = FittedState(
             class_names=graph.class_names,
             rare_class=graph.rare_class,

@@ -13,6 +13,7 @@ from calirare.data.graph import RareGraph
 from calirare.detectors.base import Contributions, DetectorInputs
 from calirare.detectors.networks.network import Network
 from calirare.detectors.stack import Stack
+from calirare.estimator.asked import AskedGraph
 from calirare.estimator.fitted import Fitted
 from calirare.features.columns import Columns
 from calirare.uncertainty.explanation import Explanation, make_explanation
@@ -37,7 +38,7 @@ class LeftOutAnswers(Fitted):
 
     method: str
     seed: int
-    _inputs_of: tuple[RareGraph, DetectorInputs] | None
+    _asked: AskedGraph | None
 
     def predict(self, graph: RareGraph) -> np.ndarray:
         raise NotImplementedError
@@ -48,8 +49,15 @@ class LeftOutAnswers(Fitted):
     def predict_proba(self, graph: RareGraph) -> np.ndarray:
         raise NotImplementedError
 
-    def _inputs(self, graph: RareGraph) -> DetectorInputs:
+    def _ask(self, graph: RareGraph) -> AskedGraph:
         raise NotImplementedError
+
+    def _inputs(self, graph: RareGraph) -> DetectorInputs:
+        return self._ask(graph).inputs
+
+    def _logits(self, graph: RareGraph) -> np.ndarray:
+        asked = self._ask(graph)
+        return asked.answer("logits", lambda: (self.detector_.logits(asked.inputs),))[0]
 
     def _to_probabilities(self, logits: np.ndarray, inputs: DetectorInputs) -> np.ndarray:
         raise NotImplementedError
@@ -148,7 +156,7 @@ class LeftOutAnswers(Fitted):
         """
         inputs, index = self._inputs(graph), graph.index_of(node)
         detector = self.detector_
-        whole = detector.logits(inputs)
+        whole = self._logits(graph)
         found = self.explain_columns(inputs, whole, index)
         rows = detector.left_out_rows
         without = self._without(whole, detector.logits_without_at(inputs, rows, index), index, inputs)
@@ -204,8 +212,15 @@ class LeftOutAnswers(Fitted):
         >>> table.shape == (graph.num_nodes, rows.size)
         True
         """
-        inputs = self._inputs(graph)
+        asked = self._ask(graph)
         chosen = self.rare_class_ if of_class is None else of_class
+        if len(self.classes_) == 2 and chosen != self.rare_class_:
+            rows, table = self.left_out_table(graph)
+            return rows, 1 - table
+        rows, table = asked.answer(f"left out, class {chosen}", lambda: self._table(asked.inputs, chosen))
+        return rows, table
+
+    def _table(self, inputs: DetectorInputs, chosen: int) -> tuple[np.ndarray, np.ndarray]:
         calibrator = self.calibrator_
 
         def to_probability(logits: Tensor) -> Tensor:
@@ -222,9 +237,9 @@ class LeftOutAnswers(Fitted):
         logits, labels = state.detector.left_out_logits(), state.labels
         if state.calibrator is None:
             return np.asarray(softmax(logits, axis=1))
-        if not state.calibrator.needs_graph or self._inputs_of is None:
+        if not state.calibrator.needs_graph or self._asked is None:
             return state.calibrator.predict_proba(logits)
-        inputs = self._inputs_of[1]
+        inputs = self._asked.inputs
         whole = state.detector.logits(inputs)
         whole[labels.nodes] = logits
         return np.asarray(self._to_probabilities(whole, inputs)[labels.nodes])

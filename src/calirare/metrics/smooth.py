@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class _Smoother:
             mass = np.stack([_spread(self._scores, weight, points) for weight in self._weights])
             # One period of the mass mirrored at 0 and 1: circular convolution with it is reflection at both ends.
             self._spectra[points] = rfft(np.concatenate([mass, mass[:, -2:0:-1]], axis=1))
-        smooth = irfft(self._spectra[points] * rfft(_gaussian(width, points)), n=2 * (points - 1))[:, :points]
+        smooth = irfft(self._spectra[points] * _kernel(width, points), n=2 * (points - 1))[:, :points]
         mesh, grid = np.linspace(0.0, 1.0, max(round(10 / width), _MESH)), np.linspace(0.0, 1.0, points)
         numerator, density = (np.interp(mesh, grid, row) for row in smooth)
         # relplot lifts the density a little; kept so that both agree to the last digits.
@@ -76,6 +77,12 @@ def _spread(scores: np.ndarray, weight: np.ndarray, points: int) -> np.ndarray:
     share = position - left
     spread: np.ndarray = np.bincount(left, (1 - share) * weight, points)
     return spread + np.bincount(left + 1, share * weight, points)
+
+
+@lru_cache(maxsize=64)
+def _kernel(width: float, points: int) -> np.ndarray:
+    """Its spectrum; the search tries the same widths in every resample of a bootstrap."""
+    return np.asarray(rfft(_gaussian(width, points)))
 
 
 def _gaussian(width: float, points: int) -> np.ndarray:

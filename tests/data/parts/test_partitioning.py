@@ -71,7 +71,7 @@ def tables(draw):
     return nodes_of([ids(k) for k in numbers]), pl.DataFrame(edges, schema_overrides=types | {"amount": pl.Float64})
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tables=tables(), partitions=st.integers(1, 5), weighted=st.booleans(), batch=st.integers(1, 20))
 def test_the_parts_are_the_graph(tmp_path_factory, tables, partitions, weighted, batch):
     folder = tmp_path_factory.mktemp("parts")

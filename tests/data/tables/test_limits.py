@@ -1,6 +1,5 @@
 """Memory is checked before it is taken, and the refusal is one line."""
 
-import gzip
 import subprocess
 import sys
 import time
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from bombs import KINDS, bomb
 
 from calirare.data.tables import limits
 from calirare.data.tables.arrow_claims import claimed_bytes
@@ -23,28 +23,6 @@ EDGES = {"source": ["a"], "target": ["b"]}
 
 def read(nodes=NODES, edges=EDGES, **options):
     return read_tables(nodes, edges, **({"label": "y", "rare": 1} | options))
-
-
-def bomb(folder, kind, rows):
-    """A small file that unpacks to `rows` rows."""
-    path = folder / kind
-    if kind == "rows.csv.gz":
-        path.write_bytes(gzip.compress(b"id,x,y\n" + b"1,2,3\n" * rows, 1))
-    elif kind == "commas.csv":
-        path.write_bytes(b"id,x,y\n" + b",,\n" * rows)
-    elif kind == "same.parquet":
-        pq.write_table(pa.table({"id": pa.array(np.zeros(rows, dtype=np.int64))}), path, compression="zstd")
-    elif kind == "same.arrow":
-        zeros = pa.array(np.zeros(rows, dtype=np.int64))
-        zeros = pa.table({"id": zeros, "x": zeros, "b": zeros, "c": zeros})
-        pyarrow.feather.write_feather(zeros, path, compression="zstd", chunksize=rows)
-    else:
-        once = pa.DictionaryArray.from_arrays(np.zeros(rows // 100, dtype=np.int32), ["x" * 10_000])
-        pq.write_table(pa.table({"id": once}), path, compression="zstd")
-    return path
-
-
-KINDS = ("rows.csv.gz", "commas.csv", "same.parquet", "words.parquet", "same.arrow")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -63,22 +41,6 @@ def test_what_is_free_obeys_the_limits_of_the_process():
     found = int(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
     assert 0 < found < 3 << 30
     assert limits.available_memory() > 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_bombs_under_a_cap_of_two_gigabytes(tmp_path, kind):
-    path = bomb(tmp_path, kind, 60_000_000)
-    code = (
-        "import sys, resource; import calirare as cr; import polars, pyarrow.parquet;"
-        "from calirare.data.tables.reading import read_tables;"
-        "used = int(open('/proc/self/statm').read().split()[0]) * 4096;"
-        "resource.setrlimit(resource.RLIMIT_AS, (used + (2 << 30),) * 2);\n"
-        "try: read_tables(sys.argv[1], {'source': [1], 'target': [2]}, label='y', rare=1)\n"
-        "except cr.errors.CalirareError as error: print(str(error).count(chr(10)), error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0 and "would take about" in done.stdout, done.stderr[-500:]
 
 
 def test_too_many_columns_are_refused_quickly(tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from properties import few_or_many, run_property
 
@@ -18,7 +18,7 @@ from calirare.errors import CalirareError
 
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*"))
 
-few_or_thousands = few_or_many(60, 3000)
+few_or_thousands = few_or_many(20, 3000)
 
 
 words = st.text(max_size=6)
@@ -141,7 +141,6 @@ def graph_or_error(nodes):
     check(graph)
 
 
-@settings(max_examples=50, deadline=None)
 @given(data=st.data(), size=st.integers(2, 7))
 def test_edges_equal_a_slow_count(data, size):
     ends = st.integers(0, size - 1)
@@ -166,7 +165,6 @@ def test_edges_equal_a_slow_count(data, size):
     assert sum(counts[key] for key in ("edges", "duplicates", "self_loops", "zero_weights")) == len(rows)
 
 
-@settings(max_examples=50, deadline=None)
 @given(values=st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6)), min_size=2, max_size=12))
 def test_numbers_are_standardised_and_imputed_as_documented(values):
     known = [value for value in values if value is not None]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calirare.data.tables.columns import to_numbers, to_seconds
@@ -43,7 +43,6 @@ def test_numbers_as_people_write_them(texts, values):
     assert numbers(*texts) == pytest.approx(values, rel=1e-15)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     values=st.lists(st.integers(-(10**9), 10**9).map(lambda k: k / 100), min_size=3, max_size=20),
     comma=st.booleans(),
@@ -94,7 +93,6 @@ def test_what_is_and_what_is_not_understood(texts, kind):
     assert understand(pl.Series(texts)).kind == kind
 
 
-@settings(max_examples=200, deadline=None)
 @given(texts=st.lists(st.text(alphabet="0123456789.,-+eE%$€() /:TZaJnM#", max_size=12), min_size=1, max_size=8))
 def test_any_text_is_read_or_left_alone(texts):
     column = pl.Series("c", texts)

@@ -29,6 +29,14 @@ def fitted():
     return GCN(epochs=60, hidden=4, dropout=0.0, weight_decay=2e-2).fit(inputs, labels), inputs, labels
 
 
+@pytest.fixture(scope="module")
+def in_folds(fitted):
+    """A network whose labels are copies of each other by twos, so that they are left out in folds."""
+    _, inputs, labels = fitted
+    pairs = labels_of(inputs.graph, labels.nodes, groups=np.arange(100) // 2)
+    return GCN(epochs=3, hidden=3, weight_decay=5e-2).fit(inputs, pairs), pairs
+
+
 def refitted(fitted, row):
     """Logits of all nodes once the network has come to rest again without this label; the others keep their weights."""
     network, inputs, labels = fitted
@@ -69,10 +77,9 @@ def test_a_step_moves_other_nodes_as_a_refit_does(fitted):
         )
 
 
-def test_copies_are_left_out_together_by_folds(fitted):
+def test_copies_are_left_out_together_by_folds(fitted, in_folds):
     _, inputs, labels = fitted
-    pairs = labels_of(inputs.graph, labels.nodes, groups=np.arange(100) // 2)
-    network = GCN(epochs=5, hidden=4, weight_decay=2e-2).fit(inputs, pairs)
+    network, pairs = in_folds
     assert isinstance(network.evidence_, FoldEvidence)
     assert all(len(np.unique(network.evidence_.fold[pairs.groups == group])) == 1 for group in range(50))
     rows = np.arange(100)
@@ -83,21 +90,28 @@ def test_copies_are_left_out_together_by_folds(fitted):
 
 
 def test_where_every_label_can_be_learned_folds_are_refitted(fitted, caplog):
-    _, inputs, labels = fitted
+    inputs = fitted[1]
     with caplog.at_level(logging.INFO):
-        evidence = GCN(epochs=5, hidden=16, weight_decay=1e-5).fit(inputs, labels).evidence_
+        evidence = (
+            GCN(epochs=5, hidden=8, weight_decay=1e-5).fit(inputs, labels_of(inputs.graph, np.arange(40))).evidence_
+        )
     assert isinstance(evidence, FoldEvidence)
     assert "left-out evidence comes from refits in folds" in caplog.text
 
 
-@pytest.mark.parametrize("weight_decay", [1e-1, pytest.param(5e-4, marks=pytest.mark.slow)])
-def test_random_labels_are_not_found(weight_decay):
+@pytest.mark.parametrize(
+    ("weight_decay", "size"),
+    [(1e-1, 120), pytest.param(1e-1, 200, marks=pytest.mark.slow), pytest.param(5e-4, 200, marks=pytest.mark.slow)],
+)
+def test_random_labels_are_not_found(weight_decay, size):
     """Labels that mean nothing on fifty dense columns: whatever the network learned, left out it knows nothing."""
     rng = np.random.default_rng(0)
-    y = (np.arange(200) % 4 == 0).astype(int)
-    graph = cr.RareGraph(x=rng.normal(size=(200, 50)), edge_index=rng.integers(0, 200, (2, 100)), y=rng.permutation(y))
-    network = GCN(epochs=40, hidden=8, weight_decay=weight_decay)
-    network.fit(DetectorInputs(graph), labels_of(graph, np.arange(200)))
+    y = (np.arange(size) % 4 == 0).astype(int)
+    graph = cr.RareGraph(
+        x=rng.normal(size=(size, 50)), edge_index=rng.integers(0, size, (2, size // 2)), y=rng.permutation(y)
+    )
+    network = GCN(epochs=20, hidden=4, weight_decay=weight_decay)
+    network.fit(DetectorInputs(graph), labels_of(graph, np.arange(size)))
     assert network.skip() is not None or weight_decay < 1e-2
     assert isinstance(network.evidence_, FoldEvidence)
     assert 0.3 < roc_auc_score(graph.y, np.diff(network.left_out_logits())[:, 0]) < 0.62
@@ -120,10 +134,9 @@ def test_the_decay_is_chosen_by_left_out_labels(fitted):
     assert network.weight_decay_ in (5e-4, 5e-3) and network.weight_decay == "left_out"
 
 
-def test_both_kinds_of_evidence_are_stored(fitted):
-    network, inputs, labels = fitted
-    folds = GCN(epochs=3, hidden=4).fit(inputs, labels_of(inputs.graph, labels.nodes, groups=np.arange(100) // 2))
-    for one in (network, folds):
+def test_both_kinds_of_evidence_are_stored(fitted, in_folds):
+    network, inputs, _ = fitted
+    for one in (network, in_folds[0]):
         again = GCN(**one.get_params()).restore(one.state())
         assert type(again.evidence_) is type(one.evidence_) and again.history_ == one.history_
         np.testing.assert_array_equal(again.left_out_logits(), one.left_out_logits())

@@ -1,0 +1,163 @@
+"""Desks and savers killed at any moment: nothing that was acknowledged is lost, and one whole model is there."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
+
+import pytest
+
+import calirare as cr
+from calirare.persistence.folder import load_graph
+from calirare.review.store import DecisionStore
+
+pytestmark = pytest.mark.slow
+
+WRITER = """
+import itertools, sys, threading
+from calirare.review.store import DecisionStore
+where, turn = sys.argv[1:]
+lock = threading.Lock()
+def write(who):
+    store = DecisionStore.open(where)
+    for i in itertools.count():
+        key = f"{turn}-{who}-{i}"
+        row = store.record(key, "rare", reviewer="ada", model_version="m", seen=0, action_key=key)
+        with lock:
+            print(row.id, flush=True)
+for who in range(4):
+    threading.Thread(target=write, args=(who,)).start()
+"""
+
+
+def killed_writer(database, turn, chance):
+    """The decisions that a writer acknowledged before it was killed."""
+    command = [sys.executable, "-c", WRITER, database, str(turn)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        seen = [int(writer.stdout.readline())]
+        timer = threading.Timer(chance.uniform(0.0, 1.5), writer.kill)
+        timer.start()
+        seen += [int(line) for line in writer.stdout if line.endswith("\n")]
+        timer.join()
+    return seen
+
+
+def test_eighteen_writers_of_decisions_killed(database, count):
+    """Two at a time, four threads each."""
+    chance, acknowledged = random.Random(0), []
+    for turn in range(9):
+        with ThreadPoolExecutor(2) as pool:
+            seeds = [random.Random(chance.random()) for _ in range(2)]
+            both = pool.map(lambda k: killed_writer(database, f"{turn}-{k}", seeds[k]), range(2))  # noqa: B023
+            acknowledged += [number for seen in both for number in seen]
+        store = DecisionStore.open(database)
+        rows = store.since()
+        store.close()
+        assert set(acknowledged) <= {row.id for row in rows} and len({row.action_key for row in rows}) == len(rows)
+    lost = set(acknowledged) - {row.id for row in rows}
+    count(
+        f"18 kills of writers ({database.split(':')[0]}): {len(acknowledged):,} decisions acknowledged, {len(lost)} lost"
+    )
+
+
+class ServedDesk:
+    """`calirare review` in a process of its own, after it has said where it listens."""
+
+    def __init__(self, model, database):
+        command = [sys.executable, "-m", "calirare", "review", str(model), "--no-open", "--port", "0", "--json"]
+        self.process = subprocess.Popen([*command, "--db", database], stdout=subprocess.PIPE, text=True)
+        lines = []
+        while not lines or lines[-1] != "}\n":
+            lines.append(self.process.stdout.readline())
+            assert lines[-1]
+        self.address = urlsplit(json.loads("".join(lines))["url"]).netloc
+
+    def decide(self, node, key):
+        """The number of the decision, or None where the desk did not answer."""
+        line = http.client.HTTPConnection(self.address, timeout=10)
+        body = json.dumps({"node": node, "decision": "rare", "seen": 0, "key": key})
+        try:
+            line.request("POST", "/api/decide", body, {"Content-Type": "application/json"})
+            answer = line.getresponse()
+            return json.loads(answer.read())["decision"]["id"] if answer.status == 200 else None
+        except (OSError, http.client.HTTPException, ValueError):
+            return None
+        finally:
+            line.close()
+
+    def kill(self):
+        self.process.kill()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+def test_four_served_desks_killed(model, network, database, count):
+    nodes = iter([str(name) for name, y in zip(network.ids, network.y, strict=True) if y < 0])
+    lock, acknowledged, chance = threading.Lock(), [], random.Random(1)
+
+    def review(desk, who):
+        while True:
+            with lock:
+                node = next(nodes, None)
+            number = None if node is None else desk.decide(node, f"{who}-{node}")
+            if number is None:
+                return
+            with lock:
+                acknowledged.append(number)
+
+    for _ in range(4):
+        desk = ServedDesk(model, database)
+        with ThreadPoolExecutor(6) as pool:
+            for who in range(6):
+                pool.submit(review, desk, who)
+            time.sleep(chance.uniform(0.05, 0.4))
+            desk.kill()
+    store = DecisionStore.open(database)
+    lost = set(acknowledged) - {row.id for row in store.since()}
+    store.close()
+    count(f"4 kills of served desks ({database.split(':')[0]}): {len(acknowledged):,} acknowledged, {len(lost)} lost")
+    assert acknowledged and not lost
+
+
+SAVER = """
+import itertools, sys
+import calirare as cr
+from calirare.persistence.folder import load_graph
+folder = sys.argv[1]
+graph = load_graph(folder)
+models = [cr.RareCategoryClassifier("linear", class_costs=(1.0, 1.0 + k)).fit(graph) for k in range(2)]
+for model in models:
+    model.predict_left_out()
+print("ready", flush=True)
+for turn in itertools.count():
+    models[turn % 2].save(folder, graph)
+"""
+
+
+def test_savers_killed_side_by_side(network, tmp_path, count):
+    folder, chance = tmp_path / "model", random.Random(2)
+    cr.RareCategoryClassifier("linear").fit(network).save(folder, network)
+    kills = 0
+    for _ in range(6):
+        savers = [
+            subprocess.Popen([sys.executable, "-c", SAVER, str(folder)], stdout=subprocess.PIPE, text=True)
+            for _ in range(2)
+        ]
+        for saver in savers:
+            assert saver.stdout.readline() == "ready\n"
+        for saver in savers:
+            time.sleep(chance.uniform(0.0, 0.3))
+            saver.kill()
+            saver.communicate()
+            kills += 1
+            assert cr.load(folder).predict_proba(load_graph(folder)).shape == (network.num_nodes, 2)
+    cr.load(folder).save(folder, network)
+    assert len(list(folder.iterdir())) == 3
+    count(f"{kills} kills of savers: one whole model after each, no file left over")

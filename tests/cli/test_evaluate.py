@@ -48,6 +48,7 @@ def test_without_tables_those_of_the_fit_judge(model):
         ("brier_score=0", 1, "it must be at most 0."),
         ("brier=1", 2, "did you mean 'brier_score'"),
         ("brier_score", 2, "written METRIC=VALUE"),
+        ("brier_score=nan", 2, "written METRIC=VALUE"),
         ("recall_at_budget=1", 2, "needs --budget"),
     ],
 )

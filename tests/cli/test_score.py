@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 
 import numpy as np
 import polars as pl
@@ -131,3 +132,21 @@ def test_shifted_tables_are_said_and_strict_refuses_them(model, tables, tmp_path
     assert not (tmp_path / "strict.csv").exists()
     same = ["score", str(model), nodes, edges, "--no-intervals", "--out", str(tmp_path / "same.csv"), "--strict"]
     assert run(app, same).exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["score", "triage"])
+def test_a_table_that_is_read_is_not_written_over(model, tables, tmp_path, command):
+    for name, file in zip(("nodes.csv", "edges.csv"), tables, strict=True):
+        shutil.copy(file, tmp_path / name)
+    (tmp_path / "link.csv").symlink_to(tmp_path / "nodes.csv")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    words = [command, str(model), str(tmp_path / "nodes.csv"), str(tmp_path / "edges.csv"), "--out"]
+    for out in ("nodes.csv", "edges.csv", "link.csv", "../" + tmp_path.name + "/nodes.csv"):
+        answer = run(app, [*words, str(tmp_path / out)])
+        assert answer.exit_code == 2 and "must not be one of the tables" in answer.stderr, answer.output
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    answer = run(app, [command, str(model), str(shards), words[3], "--out", str(shards / "scores.parquet")])
+    assert answer.exit_code == 2 and "must not be one of the tables" in answer.stderr
+    shards.rmdir()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

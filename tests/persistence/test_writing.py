@@ -83,10 +83,12 @@ def test_files_of_the_user_stay(models, tmp_path):
     assert all((tmp_path / name).read_bytes() == b"mine" for name in mine)
 
 
-@pytest.mark.parametrize("path", ["", " "])
-def test_an_empty_path_is_not_the_current_folder(models, path, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("path", "says"), [("", "empty"), (" ", "empty"), ("a\0b", "holds a null"), ("\ud800", "is no text")]
+)
+def test_an_empty_path_is_not_the_current_folder_and_nonsense_is_none(models, path, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="empty"):
+    with pytest.raises(InputError, match=says):
         models[0][0].save(path)
     assert not files_in(tmp_path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -105,6 +106,8 @@ def _bounds(said: list[str]) -> dict[str, float]:
             raise InputError(f"--at-least must name a metric; got {name!r}: {nearest(name, METRICS)}")
         try:
             bounds[name] = float(value)
+            if math.isnan(bounds[name]):
+                raise ValueError
         except ValueError:
             raise InputError(f"--at-least is written METRIC=VALUE, with a number; got {words!r}.") from None
     return bounds

@@ -54,6 +54,7 @@ def score(
     from calirare.scoring.in_parts import wants_parts
 
     check_output(out, as_json)
+    tables.check_apart(out)
     with console.working("Reading the model"):
         classifier = load(model)
     settings: dict[str, Any] = {"coverage": coverage, "intervals": intervals}

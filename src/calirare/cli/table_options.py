@@ -87,6 +87,17 @@ class Tables:
         """Columns that are named otherwise than at fit."""
         return {key: self.options.get(key) for key in ("id", "source", "target", "weight")}
 
+    def check_apart(self, out: Path | str) -> None:
+        """Refuse to write the result over a table that is read, or among the files of one that is a folder."""
+        given = [self.nodes, self.edges, self.options.get("labels")]
+        files = [file for one in given for file in (one.values() if isinstance(one, dict) else [one])]
+        for file in files:
+            if not isinstance(file, Path) or not isinstance(out, Path):
+                continue  # an address of a database
+            place = out.parent if file.is_dir() else out
+            if (file.is_file() or file.is_dir()) and place.exists() and file.samefile(place):
+                raise InputError(f"--out must not be one of the tables that are read; {out} is part of {file}.")
+
     def read(self, **said: Any) -> RareGraph:
         """The graph of the tables; see `read_tables`."""
         from calirare.data.tables.reading import read_tables

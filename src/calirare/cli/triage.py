@@ -43,6 +43,7 @@ def triage(
     from calirare.estimator.classifier import load
 
     check_output(out, as_json)
+    tables.check_apart(out)
     with console.working("Reading model and tables"):
         classifier = load(model)
         graph = tables.read_for(classifier)

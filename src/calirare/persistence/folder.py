@@ -94,6 +94,11 @@ def write_folder(path: str | Path, record: Record, graph: RareGraph | None = Non
 def _as_path(path: Any) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"path must name a folder; got {path!r}.")
+    try:
+        if b"\0" in os.fsencode(path):
+            raise InputError(f"path must name a folder; got {path!r}, which holds a null.")
+    except UnicodeEncodeError:
+        raise InputError(f"path must name a folder; got {path!r}, which is no text.") from None
     return Path(path)
 
 

@@ -165,6 +165,17 @@ def test_words_for_a_missing_label_count_as_missing_whatever_the_type(word, kind
     assert ("1 labels count as unknown" in caplog.text) == bool(word)
 
 
+@pytest.mark.parametrize("place", ["id", "y", "rare", "name", "edges"])
+def test_half_characters_are_refused(place):
+    """As a terminal in another encoding passes them on."""
+    half = "\udcff"
+    nodes = {"id": ["1", half if place == "id" else "2"], "x": [1.5, 2.0], "y": ["a", half if place == "y" else "b"]}
+    nodes |= {half: [1, 2]} if place == "name" else {}
+    edges = {"source": ["1"], "target": [half]} if place == "edges" else EDGES
+    with pytest.raises(InputError, match="surrogates|rare must be"):
+        read_tables(nodes, edges, label="y", rare=half if place == "rare" else "a")
+
+
 def test_a_class_called_none_is_explained():
     nodes = {"id": ["1", "2"], "x": [1.5, 2.0], "y": ["mule", "none"]}
     with pytest.raises(LabelError, match="every labelled node is 'mule'.*'none' count as missing"):

@@ -113,7 +113,7 @@ def read_tables(
     except InputError as error:
         error.see(error.guide or "guides/tables.md")
         raise
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeEncodeError) as error:
         # What is wrong in a usual way has its own message; this is for what nobody thought of.
         raise InputError(f"the tables hold values that cannot be understood: {error}") from error
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch_geometric.nn import GATConv
 
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.networks.layers import FeatureLinear
@@ -20,6 +19,8 @@ class GAT(nn.Module):
     def __init__(
         self, num_features: int, num_classes: int, *, hidden: int = 16, dropout: float = 0.5, heads: int = 4
     ) -> None:
+        from torch_geometric.nn import GATConv  # two seconds, which nobody else need wait for
+
         super().__init__()
         width = hidden * heads
         self.input = FeatureLinear(num_features, width, bias=False)

@@ -80,7 +80,7 @@ def test_val_share_sets_labels_aside(tables, tmp_path, network):
         ({"--rare": "maybe"}, "rare must be one of the values in column 'is_fraud': ['no', 'yes']; got 'maybe'"),
         ({"--method": "magic"}, "method must be one of"),
         ({"--detector": "gnc"}, "gcn"),
-        ({"--detector": "linear"}, "--epochs is for networks"),
+        ({"--detector": "linear"}, "is for networks"),
         ({"--prior": "flat"}, "prior must be"),
         ({"--epochs": "0"}, "epochs must be"),
         ({"--epochs": "many"}, "Invalid value for '--epochs'"),

@@ -19,7 +19,8 @@ run = CliRunner().invoke
 
 @pytest.fixture
 def folder(model, tmp_path) -> Path:
-    return Path(shutil.copytree(model, tmp_path / "model"))
+    """An own copy, without the runs that other tests have fed."""
+    return Path(shutil.copytree(model, tmp_path / "model", ignore=shutil.ignore_patterns("*.sqlite*")))
 
 
 @pytest.fixture(scope="module")

@@ -177,11 +177,11 @@ def test_score_ignores_unknown_labels(graph, split):
     hidden = graph.y.copy()
     hidden[::3] = -1
     assert clf.score(graph.with_labels(hidden)) == clf.score(graph, hidden) == right[hidden >= 0].mean()
-    weights = np.arange(500.0)
+    weights = np.arange(float(graph.num_nodes))
     assert clf.score(graph, sample_weight=weights) == pytest.approx((right * weights).sum() / weights.sum())
     with pytest.raises(InputError, match="at least one known label"):
-        clf.score(graph, np.full(500, -1))
-    with pytest.raises(InputError, match="one class per node, a whole number, 500 in all"):
+        clf.score(graph, np.full(graph.num_nodes, -1))
+    with pytest.raises(InputError, match="one class per node, a whole number, 300 in all"):
         clf.score(graph, [0, 1])
 
 
@@ -307,9 +307,9 @@ def test_bad_arguments_are_named(arguments, message, graph, split):
 
 def test_labels_that_do_not_allow_a_fit(graph):
     with pytest.raises(LabelError, match="no known label"):
-        cr.RareCategoryClassifier(**LINEAR).fit(graph.with_labels(np.full(500, -1)))
+        cr.RareCategoryClassifier(**LINEAR).fit(graph.with_labels(np.full(graph.num_nodes, -1)))
     with pytest.raises(LabelError, match="fraud"):
-        cr.RareCategoryClassifier(**LINEAR).fit(graph.with_labels(np.zeros(500, dtype=int)))
+        cr.RareCategoryClassifier(**LINEAR).fit(graph.with_labels(np.zeros(graph.num_nodes, dtype=int)))
     unknown = graph.y.copy()
     unknown[3] = -1
     with pytest.raises(LabelError, match="without a label"):

@@ -158,6 +158,12 @@ def test_probabilities_that_are_off_are_called_so(honest, change, words):
     assert any("do not agree with what happened" in warning for warning in found.warnings)
 
 
+def test_even_chances_have_no_spread_to_judge():
+    y = np.arange(200) % 2 == 0
+    found = verdict_on(np.full(200, 0.5), y)
+    assert "agree with what happened" in found.words and found.level == "no skill"
+
+
 def test_what_to_beware_of_is_said(honest):
     p, y = honest
     shuffled = verdict_on(np.random.default_rng(0).permutation(p), y)

@@ -28,8 +28,6 @@ def model(tables, tmp_path_factory):
     """The folder of a small model fitted on them."""
     folder = tmp_path_factory.mktemp("fitted") / "model"
     words = ["fit", *tables, "--label", "is_fraud", "--rare", "yes", "--out", str(folder)]
-    answer = CliRunner().invoke(
-        app, [*words, "--detector", "gcn", "--epochs", "20", "--weight-decay", "0.02", "--hidden", "4"]
-    )
+    answer = CliRunner().invoke(app, [*words, "--detector", "gcn", "--epochs", "30", "--weight-decay", "0.005"])
     assert answer.exit_code == 0, answer.output
     return folder

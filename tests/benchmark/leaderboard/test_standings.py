@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.stats import friedmanchisquare
+from scipy.stats import friedmanchisquare, studentized_range
 
-from calirare.benchmark.leaderboard.standings import Standings, mean_ranks, wins
+from calirare.benchmark.leaderboard.standings import Standings, critical_difference, mean_ranks, wins
 
 NAMES = ("auto", "our linear", "our gcn", "bwgnn")
 
@@ -41,6 +41,21 @@ def test_who_lacks_a_number_is_not_ranked(standings):
     assert set(mean_ranks(standings, standings.of_protocol("few"), "nll", NAMES).ranks) == set(NAMES) - {"bwgnn"}
 
 
+def test_nobody_is_judged_by_more_draws_than_the_core_has():
+    row = {"graph": "g", "protocol": "few", "size": 5}
+    rows = [row | {"competitor": name, "seed": seed, "nll": seed} for name in NAMES for seed in (0, 1)]
+    rows += [
+        row | {"competitor": "auto", "seed": 2, "nll": 50.0},
+        row | {"competitor": "our sage", "seed": 1, "nll": 0.0},
+    ]
+    standings = Standings.of(rows)
+    cell = ("g", "few", 5)
+    assert {name: list(seeds) for name, seeds in standings.values[cell].items()} == {
+        **dict.fromkeys(NAMES, [0, 1]), "our sage": [1]
+    }  # fmt: skip
+    assert set(mean_ranks(standings, [cell], "nll", [*NAMES, "our sage"]).ranks) == set(NAMES)
+
+
 def test_higher_is_better_where_it_is(standings):
     cells = standings.of_protocol("few")[:1]
     ranks = mean_ranks(standings, cells, "average_precision", NAMES).ranks
@@ -48,3 +63,9 @@ def test_higher_is_better_where_it_is(standings):
     assert list(ranks)[0] == best
     won, of = wins(standings, cells, "average_precision", best, NAMES)
     assert (won, of) == (1, 1)
+
+
+def test_the_critical_difference_uses_the_studentised_range():
+    expected = studentized_range.ppf(0.95, 5, np.inf) / np.sqrt(2) * np.sqrt(5 * 6 / (6 * 8))
+    assert critical_difference(5, 8) == pytest.approx(expected, rel=1e-4)
+    assert np.isnan(critical_difference(1, 8))

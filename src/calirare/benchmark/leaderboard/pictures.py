@@ -35,12 +35,12 @@ def found_believed_seconds(standings: Standings, cells: Sequence[Cell], names: S
         figure = new_figure(7.2, 5.4)
         ax = figure.add_subplot()
         ax.grid(True)
+        sizes = {name: _area(standings.overall(cells, "seconds", name)) for name in shared}
         for name in shared:
-            seconds = standings.overall(cells, "seconds", name)
             colour = FAMILIES[competitors()[name].family][1]
-            size = 25 + 60 * max(0.0, math.log10(max(seconds, 0.1)) + 1) if math.isfinite(seconds) else 25
-            ax.scatter(found[name], believed[name], s=size, color=colour, alpha=0.75, linewidths=0)
-        _label(ax, shared, found, believed)
+            ax.scatter(found[name], believed[name], s=sizes[name], color=colour, alpha=0.75, linewidths=0)
+        _label(ax, shared, found, believed, sizes)
+        ax.margins(x=0.14, y=0.08)
         ax.invert_xaxis()
         ax.invert_yaxis()
         ax.set_xlabel("found: mean rank by average precision  →  better")
@@ -50,27 +50,32 @@ def found_believed_seconds(standings: Standings, cells: Sequence[Cell], names: S
             if any(competitors()[name].family == family for name in shared):
                 ax.scatter([], [], s=40, color=colour, label=words)
         for seconds in (1, 10, 100):
-            ax.scatter([], [], s=25 + 60 * (math.log10(seconds) + 1), color=FAINT, label=f"{seconds} s")
-        ax.legend(loc="lower left", ncols=1, labelspacing=0.9)
+            ax.scatter([], [], s=_area(seconds), color=GUIDE, alpha=0.4, linewidths=0, label=f"{seconds} s")
+        figure.legend(loc="outside lower center", ncols=4, columnspacing=1.5, handletextpad=0.6)
     return figure
 
 
-def _label(ax: Axes, names: Sequence[str], x: dict[str, float], y: dict[str, float]) -> None:
+def _area(seconds: float) -> float:
+    """Of a disc: tenfold time, one step larger."""
+    return 20.0 + 60.0 * max(0.0, math.log10(max(seconds, 0.1)) + 1) if math.isfinite(seconds) else 20.0
+
+
+def _label(ax: Axes, names: Sequence[str], x: dict[str, float], y: dict[str, float], sizes: dict[str, float]) -> None:
     """Names beside their discs, moved down where they would lie on each other."""
     if not names:
         return
-    step = 0.028 * (max(y.values()) - min(y.values()) or 1.0)
-    wide = 0.30 * (max(x.values()) - min(x.values()) or 1.0)
+    step = 0.032 * (max(y.values()) - min(y.values()) or 1.0)
+    wide = 0.34 * (max(x.values()) - min(x.values()) or 1.0)
     placed: list[tuple[float, float]] = []
     for name in sorted(names, key=lambda one: (y[one], x[one])):
         row = y[name]
         while any(abs(row - other) < step and abs(x[name] - where) < wide for where, other in placed):
             row += step / 4
         placed.append((x[name], row))
-        weight = "bold" if name == "auto" else "normal"
         ax.annotate(
-            name, (x[name], y[name]), xytext=(x[name] - wide / 25, row), fontsize=6.5, va="center", weight=weight
-        )
+            name, (x[name], row), xytext=(math.sqrt(sizes[name]) / 2 + 2, 0), textcoords="offset points", fontsize=6.5,
+            va="center", weight="bold" if name == "auto" else "normal",
+        )  # fmt: skip
 
 
 def critical_difference_picture(ranks: Ranks, title: str, most: int = 20) -> Figure:
@@ -82,7 +87,7 @@ def critical_difference_picture(ranks: Ranks, title: str, most: int = 20) -> Fig
         ax = figure.add_subplot()
         low, high = 1.0, math.ceil(float(values.max(initial=2.0)))
         ax.set_xlim(low - 0.2, high + 0.2)
-        ax.set_ylim(len(names) + 1.0, -1.6)
+        ax.set_ylim(len(names) + 0.5, -2.4)
         ax.spines[["left", "bottom"]].set_visible(False)
         ax.xaxis.tick_top()
         ax.set_yticks([])
@@ -97,8 +102,10 @@ def critical_difference_picture(ranks: Ranks, title: str, most: int = 20) -> Fig
             )  # fmt: skip
         if math.isfinite(ranks.critical) and len(values):
             end = min(values[0] + ranks.critical, high)
-            ax.plot([values[0], end], [-1.1, -1.1], color=GUIDE, linewidth=2.5, solid_capstyle="butt")
-            ax.annotate(f"within {ranks.critical:.1f} of the first: not told apart", (values[0], -1.35), fontsize=7)
+            ax.plot([values[0], end], [-0.9, -0.9], color=GUIDE, linewidth=2.5, solid_capstyle="butt")
+            ax.annotate(
+                f"within {ranks.critical:.1f} of the first: not told apart", (values[0], -1.25), fontsize=7, va="bottom"
+            )
         head = MEASURES[ranks.measure].head
         ax.set_title(f"{title}: mean rank by {head} over {ranks.num_graphs} graphs")
     return figure

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
-from scipy.stats import friedmanchisquare, rankdata, studentized_range
+from scipy.optimize import brentq
+from scipy.stats import friedmanchisquare, norm, rankdata
 
+from calirare.benchmark.competitors import competitors
 from calirare.benchmark.leaderboard.measures import MEASURES
 from calirare.benchmark.leaderboard.rows import Row
 from calirare.benchmark.ranking import Score, score_series
@@ -37,7 +40,7 @@ class Standings:
             if "failed" not in row and "skipped" not in row:
                 cell = (row["graph"], row["protocol"], row["size"])
                 values.setdefault(cell, {}).setdefault(row["competitor"], {})[row["seed"]] = row
-        ordered = {cell: dict(sorted(values[cell].items())) for cell in sorted(values)}
+        ordered = {cell: _same_seeds(values[cell]) for cell in sorted(values)}
         return cls(ordered, tuple(ordered))
 
     def of_protocol(self, *names: str) -> list[Cell]:
@@ -60,12 +63,31 @@ class Standings:
         return float(np.mean(found)) if found else math.nan
 
     def complete(self, cells: Sequence[Cell], names: Sequence[str], measure: str) -> list[str]:
-        """Those of the names that have this number in every cell."""
-        return [name for name in names if cells and all(math.isfinite(self.mean(c, measure, name)) for c in cells)]
+        """Those of the names that have this number in every cell, for as many seeds as the others."""
+        found = list(names) if cells else []
+        for cell in cells:
+            most = max(len(by_seed) for by_seed in self.values[cell].values())
+            found = [
+                name
+                for name in found
+                if len(self.values[cell].get(name, ())) == most and math.isfinite(self.mean(cell, measure, name))
+            ]
+        return found
 
     def overall(self, cells: Sequence[Cell], measure: str, name: str) -> float:
         """Mean over cells; NaN where one is missing."""
         return float(np.mean([self.mean(cell, measure, name) for cell in cells])) if cells else math.nan
+
+
+def _same_seeds(found: dict[str, dict[int, Row]]) -> dict[str, dict[int, Row]]:
+    """The seeds that all of the core have, so that nobody of a run that was stopped is judged by more draws than others."""
+    known = competitors()
+    core = [set(by_seed) for name, by_seed in found.items() if name not in known or known[name].core]
+    kept = set.intersection(*core) if core else set()
+    if not kept:
+        return dict(sorted(found.items()))
+    left = {name: {seed: by_seed[seed] for seed in sorted(kept & set(by_seed))} for name, by_seed in found.items()}
+    return {name: by_seed for name, by_seed in sorted(left.items()) if by_seed}
 
 
 @dataclass(frozen=True)
@@ -118,8 +140,22 @@ def critical_difference(num_competitors: int, num_graphs: int) -> float:
     """
     if num_competitors < 2 or num_graphs < 1:
         return math.nan
-    q = studentized_range.ppf(0.95, num_competitors, np.inf) / math.sqrt(2)
+    q = _range_quantile(num_competitors) / math.sqrt(2)
     return float(q * math.sqrt(num_competitors * (num_competitors + 1) / (6 * num_graphs)))
+
+
+@cache
+def _range_quantile(count: int, level: float = 0.95) -> float:
+    """Of the range of `count` standard normals, P(range ≤ q) = k ∫ φ(z) (Φ(z) - Φ(z - q))^(k-1) dz.
+
+    SciPy's `studentized_range.ppf` gives the same in seconds, not microseconds.
+    """
+    z = np.linspace(-9, 9, 4001)
+
+    def excess(q: float) -> float:
+        return float(count * np.trapezoid(norm.pdf(z) * (norm.cdf(z) - norm.cdf(z - q)) ** (count - 1), z) - level)
+
+    return float(brentq(excess, 1e-6, 20))
 
 
 def wins(

@@ -67,7 +67,7 @@ def leaderboard(
                 progress=step,
             )
     with console.working("Writing the page"):
-        paths = write_page(out, docs or out / "leaderboard.md", out, command_line(context))
+        paths = write_page(out, docs or out / "leaderboard.md", command_line(context))
     if as_json:
         console.show_json({"run": None if found is None else vars(found), "files": paths})
         return

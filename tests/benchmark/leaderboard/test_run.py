@@ -10,7 +10,7 @@ from calirare.benchmark.leaderboard import __main__ as command
 from calirare.benchmark.leaderboard.graphs import list_graphs, load, prepare
 from calirare.benchmark.leaderboard.measures import MEASURES, measure
 from calirare.benchmark.leaderboard.page import write_page
-from calirare.benchmark.leaderboard.rows import add_row, read_rows
+from calirare.benchmark.leaderboard.rows import add_row, pack, read_rows
 from calirare.benchmark.leaderboard.run import run
 from calirare.benchmark.leaderboard.work import key_of
 from calirare.data.catalogue.own import add_own
@@ -67,15 +67,21 @@ def test_nothing_is_started_after_the_time_is_up(folder, tmp_path):
 
 
 def test_the_page_depends_on_the_rows_alone(folder, tmp_path):
-    first = write_page(folder / "store", tmp_path / "a" / "page.md", tmp_path / "a", "the command")
+    first = write_page(folder / "store", tmp_path / "a" / "page.md", "the command")
     store = tmp_path / "store"
     for number, row in enumerate(reversed(read_rows(folder / "store"))):
         add_row(store, f"other-{number}.jsonl", row)
-    second = write_page(store, tmp_path / "b" / "page.md", tmp_path / "b", "the command")
+    second = write_page(store, tmp_path / "b" / "page.md", "the command")
     assert len(first) == len(second) > 2
     for one, other in zip(first, second, strict=True):
         assert one.read_bytes() == other.read_bytes(), one.name
     assert "our linear" in first[0].read_text()
+    packed = [
+        pack(where, tmp_path / f"packed{k}" / "rows.jsonl.gz") for k, where in enumerate((store, folder / "store"))
+    ]
+    assert packed[0].read_bytes() == packed[1].read_bytes()
+    third = write_page(packed[0].parent, tmp_path / "c" / "page.md", "the command")
+    assert third[0].read_bytes() == first[0].read_bytes()
 
 
 def test_measures_of_the_truth_are_the_best():
@@ -103,7 +109,7 @@ def test_words_that_mean_nothing_are_refused(folder, tmp_path):
         prepare(tmp_path, ["coraa"], folder)
     with pytest.raises(DataError, match="no finished runs"):
         (tmp_path / "empty").mkdir()
-        write_page(tmp_path / "empty", tmp_path / "x.md", tmp_path, "")
+        write_page(tmp_path / "empty", tmp_path / "x.md", "")
     with pytest.raises(InputError, match="already"):
         add_own("first", load(str(folder / "graphs" / "first.npz")), folder)
     with pytest.raises(InputError, match="none of"):

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from calirare.benchmark.competitors import competitors
-from calirare.benchmark.formats import to_csv, to_markdown
+from calirare.benchmark.formats import to_markdown
 from calirare.benchmark.leaderboard.graphs import ARENAS, title
-from calirare.benchmark.leaderboard.measures import MEASURES
+from calirare.benchmark.leaderboard.measures import MEASURES, PRICES
 from calirare.benchmark.leaderboard.pictures import critical_difference_picture, found_believed_seconds
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS
 from calirare.benchmark.leaderboard.rows import Row, read_rows
@@ -53,8 +53,8 @@ GADBench's own numbers for Tolokers and Reddit stand beside ours as soon as a co
 """
 
 
-def write_page(store: str | Path, docs: str | Path, out: str | Path, command: str) -> list[Path]:
-    """Write the page to `docs` (a `.md` path), its pictures beside it in `images`, and every number as CSV to `out`."""
+def write_page(store: str | Path, docs: str | Path, command: str) -> list[Path]:
+    """Write the page to `docs` (a `.md` path) and its pictures beside it in `images`."""
     rows = read_rows(store)
     standings = Standings.of(rows)
     if not standings.cells:
@@ -62,11 +62,9 @@ def write_page(store: str | Path, docs: str | Path, out: str | Path, command: st
     page = Path(docs)
     pictures = write_pictures(standings, page.parent / "images")
     text = markdown(standings, rows, command, [path.name for path in pictures if path.suffix == ".svg"])
-    contents = {page: text, Path(out) / "leaderboard.csv": csv(standings)}
-    for path, written in contents.items():
-        with write_atomically(path) as stream:
-            stream.write(written.encode())
-    return [*contents, *pictures]
+    with write_atomically(page) as stream:
+        stream.write(text.encode())
+    return [page, *pictures]
 
 
 def names_of(standings: Standings, cells: Sequence[Cell]) -> list[str]:
@@ -151,16 +149,32 @@ def _short(standings: Standings) -> str:
                 f"* {PROTOCOLS[protocol].title}, {MEASURES[measure].head}: `{CHAMPION}` is number {place} of {len(ranks)} by "
                 f"mean rank, {ranks.get(CHAMPION, math.nan):.1f}{beaten}."
             )
-    counts = [
-        wins(standings, [cell for cell in standings.cells], measure, CHAMPION, probabilistic())
-        for measure in ("cost_cheap", "cost_usual", "cost_dear")
-    ]
-    won, of = (sum(one[k] for one in counts) for k in (0, 1))
-    if of:
-        lines.append(
-            f"* Cost at three price lists: `{CHAMPION}` is the cheapest or tied with it in {won} of {of} cells."
-        )
+    for protocol in PROTOCOLS:
+        cells = standings.of_protocol(protocol)
+        counts = [wins(standings, cells, measure, CHAMPION, probabilistic()) for measure in PRICES]
+        won, of = (sum(one[k] for one in counts) for k in (0, 1))
+        if of:
+            lines.append(
+                f"* {PROTOCOLS[protocol].title}, cost at three price lists: `{CHAMPION}` is the cheapest, or a paired test "
+                f"cannot tell it from the cheapest, in {won} of {of} cells ({won / of:.0%})."
+            )
+    lines += _beaten(standings)
     return "\n".join(lines) + "\n"
+
+
+def _beaten(standings: Standings) -> list[str]:
+    """Where somebody else is believed more, beyond doubt."""
+    found = []
+    for cell in standings.of_protocol("tenth", "few"):
+        scores = standings.scores(cell, "nll", probabilistic())
+        own, best = scores.get(CHAMPION), next((name for name, score in scores.items() if score.best), None)
+        if own is not None and best is not None and not (own.best or own.tied):
+            size = f" with {cell[2]} rare labels" if cell[1] == "few" else ""
+            told = MEASURES["nll"]
+            found.append(
+                f"{best} on {title(cell[0])}{size} ({told.show(scores[best].mean)} against {told.show(own.mean)})"
+            )
+    return [f"* Believed more than `{CHAMPION}`, by NLL and beyond a paired test: {'; '.join(found) or 'nobody'}."]
 
 
 def _sets(standings: Standings) -> str:
@@ -202,15 +216,3 @@ def _every_graph(standings: Standings) -> str:
     for cell in standings.of_protocol("tenth"):
         parts.append(to_markdown(cell_table(standings, cell, FULL, probabilistic(), "tenth")))
     return "\n".join(parts)
-
-
-def csv(standings: Standings) -> str:
-    """Every mean and spread, one line each."""
-    rows = []
-    for cell in standings.cells:
-        for measure in MEASURES:
-            for name, score in standings.scores(cell, measure, list(standings.values[cell])).items():
-                rows.append(
-                    (*cell, name, measure, score.mean, score.spread, score.num_seeds, int(score.best), int(score.tied))
-                )
-    return to_csv("graph protocol size competitor measure mean spread num_seeds best tied".split(), rows)

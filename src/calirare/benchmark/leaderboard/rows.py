@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from pathlib import Path
 from typing import Any
 
+from calirare.data.archive import write_atomically
 from calirare.errors import DataError
 
 Row = dict[str, Any]
@@ -24,14 +26,28 @@ def add_row(folder: str | Path, file: str, row: Row) -> None:
         stream.write(("\n" if torn else "") + json.dumps(plain, sort_keys=True) + "\n")
 
 
+def pack(folder: str | Path, path: str | Path) -> Path:
+    """Every row of a store as one compressed file, in order: the same rows give the same bytes."""
+    lines = sorted(
+        json.dumps({name: None if value != value else value for name, value in row.items()}, sort_keys=True)
+        for row in read_rows(folder)
+    )
+    with write_atomically(Path(path)) as stream:
+        stream.write(gzip.compress("".join(f"{line}\n" for line in dict.fromkeys(lines)).encode(), mtime=0))
+    return Path(path)
+
+
 def read_rows(folder: str | Path) -> list[Row]:
     """Every whole row, in the order of the files' names; numbers that are missing are NaN."""
     folder = Path(folder)
     if not folder.is_dir():
         raise DataError(f"{folder} is no folder of results; run the leaderboard first.")
     rows = []
-    for path in sorted(folder.rglob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
+    for path in sorted([*folder.rglob("*.jsonl"), *folder.rglob("*.jsonl.gz")]):
+        opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+        with opened as stream:
+            lines = stream.read().splitlines()
+        for line in lines:
             try:
                 row = json.loads(line)
             except json.JSONDecodeError:  # the machine stopped while it was written

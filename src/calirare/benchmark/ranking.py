@@ -121,7 +121,8 @@ def paired_p_value(first: dict[int, float], second: dict[int, float]) -> float:
         return 1.0
     if differences.size < 2 or differences.std() == 0:  # SciPy warns here and says NaN
         return 0.0
-    t = differences.mean() / (differences.std(ddof=1) / math.sqrt(differences.size))
+    with np.errstate(over="ignore"):
+        t = differences.mean() / (differences.std(ddof=1) / math.sqrt(differences.size))
     return float(2 * stdtr(differences.size - 1, -abs(t)))
 
 

@@ -31,8 +31,13 @@ def leaderboard(
     protocol: Annotated[Names, typer.Option(help="How labels come about; repeatable; default: all.")] = None,
     competitor: Annotated[Names, typer.Option(help="A competitor by name; repeatable; default: all.")] = None,
     everybody: Annotated[bool, typer.Option("--everybody", help="Every competitor in every protocol.")] = False,
+    any_code: Annotated[
+        bool, typer.Option("--any-code", help="Rows that other code or libraries made count as done.")
+    ] = False,
     seeds: Annotated[int, typer.Option(help="Draws of labels for every cell.")] = 3,
-    minutes: Annotated[float, typer.Option(help="Start nothing after so many; 0: only write the page.")] = 1e9,
+    minutes: Annotated[
+        float | None, typer.Option(help="Start nothing after so many; 0: only write the page.", min=0)
+    ] = None,
     backend: Backend = "loky",
     jobs: Annotated[int, typer.Option(help="Processes at a time; -1: all cores.")] = -1,
     address: Address = None,
@@ -48,7 +53,7 @@ def leaderboard(
     from calirare.benchmark.leaderboard.run import run
 
     found = None
-    if minutes > 0:
+    if minutes is None or minutes > 0:
         with console.working("Preparing the graphs"):
             prepare(out / "graphs", graph or ())
         with share_done("Leaderboard") as step:
@@ -59,9 +64,10 @@ def leaderboard(
                 protocols=protocol or (),
                 names=competitor or (),
                 everybody=everybody,
+                any_code=any_code,
                 seeds=seeds,
                 jobs=jobs,
-                minutes=minutes,
+                minutes=1e9 if minutes is None else minutes,
                 backend=backend,
                 address=address,
                 progress=step,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from calirare.benchmark.competitors import competitors
 from calirare.benchmark.formats import to_markdown
+from calirare.benchmark.leaderboard.cells import code as current_code
 from calirare.benchmark.leaderboard.graphs import ARENAS, title
 from calirare.benchmark.leaderboard.measures import MEASURES, PRICES
 from calirare.benchmark.leaderboard.pictures import critical_difference_picture, found_believed_seconds
@@ -40,12 +41,15 @@ _READING = """## How to read it
 * **Seconds**: processor time on one core, fit and score; what several share (columns, a trained network) counts for each.
 * Trees and logistic regression read three sets of columns: *attributes*, the node's own; *propagated*, [x, mean over
   neighbours, over two hops]; *recipe*, the columns of `calirare.features`. More than 1,000 words are first reduced to
-  128 directions. *Raw*, or calibrated in five folds by a sigmoid or isotonically.
+  128 directions; since code 0cafe9b14118 the forest reads the words themselves, which suits it better. *Raw*, or
+  calibrated in five folds by a sigmoid or isotonically.
 * Methods that calibrate on held-out labels take a quarter of the labels for it, unless the protocol has validation
   labels. Networks `as trained` and trees `raw` are not calibrated. Where labels do not show how rare the class is,
   the share is told to all, and those without an argument for it are shifted by its log odds.
 * Mean ± standard deviation over seeds. Bold: the best of its column; ⁼: a paired t-test over the seeds (5%, not
   corrected) cannot tell it from the best. Three seeds make a weak test: ranks over graphs say more.
+
+Every network reads attributes, not the columns of edges; where nodes have none, a constant stands in for them.
 
 A competitor is one file in `src/calirare/benchmark/competitors`, found by itself; a graph of yours joins with
 `calirare datasets add`. PyGOD's detectors are missing: the package could not be installed where this was computed.
@@ -106,11 +110,23 @@ def markdown(standings: Standings, rows: Sequence[Row], command: str, pictures: 
             continue
         names = names_of(standings, cells)
         parts.append(f"## {protocol.title}\n\n{protocol.sentence}\n")
-        parts += [f"![{name}](images/{name})\n" for name in pictures if name.startswith(f"leaderboard-{protocol.name}")]
+        parts += [
+            f"![{_alt(name)}](images/{name})\n" for name in pictures if name.startswith(f"leaderboard-{protocol.name}")
+        ]
         parts.append(to_markdown(rank_table(standings, cells, names, f"{protocol.name}-ranks", "Over all graphs")))
         parts.append(to_markdown(best_table(standings, cells, names, f"{protocol.name}-best")))
     parts += [_sets(standings), _truth(standings), _READING, _every_graph(standings)]
     return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
+
+
+def _alt(name: str) -> str:
+    """What a picture shows, for those who cannot see it.
+
+    >>> _alt("leaderboard-few-nll.svg"), _alt("leaderboard-few.svg")
+    ('Mean ranks by nll, few', 'Found, believed and seconds, few')
+    """
+    _, protocol, *measure = name.removesuffix(".svg").split("-")
+    return f"Mean ranks by {' '.join(measure)}, {protocol}" if measure else f"Found, believed and seconds, {protocol}"
 
 
 def _facts(standings: Standings, rows: Sequence[Row]) -> str:
@@ -123,9 +139,20 @@ def _facts(standings: Standings, rows: Sequence[Row]) -> str:
     failed = [row for row in rows if "failed" in row]
     lines = [
         f"Graphs: {', '.join(title(name) for name in graphs)}. Seeds: {', '.join(map(str, seeds))}. "
-        f"Competitors: {len({row['competitor'] for row in rows})}. Runs: {len(rows) - len(failed)}.",
+        f"Competitors: {len({row['competitor'] for row in rows})}. Runs: {sum('nll' in row or 'set_size' in row for row in rows)}.",
         f"Computed with {libraries}; code {', '.join(code)}.",
     ]
+    there = {row["competitor"] for row in rows}
+    missing = [name for name in competitors() if name not in there]
+    absent = [protocol.title for protocol in PROTOCOLS.values() if not standings.of_protocol(protocol.name)]
+    if missing or absent:
+        lines.append(
+            f"Not computed yet: {len(missing)} of {len(competitors())} competitors ({'; '.join(missing)})"
+            + (f"; protocols: {', '.join(absent)}" if absent else "")
+            + ". The command above computes them where `--minutes 0` is left out."
+        )
+    if code != [current_code()]:
+        lines.append("The code has changed since these runs; the command computes them again unless told `--any-code`.")
     if failed:
         who = sorted({f"{row['competitor']} on {title(row['graph'])} ({row['failed'][:80]})" for row in failed})
         lines.append(f"{len(failed)} runs failed and are left out: {'; '.join(who[:6])}{' …' if len(who) > 6 else ''}.")
@@ -152,14 +179,42 @@ def _short(standings: Standings) -> str:
     for protocol in PROTOCOLS:
         cells = standings.of_protocol(protocol)
         counts = [wins(standings, cells, measure, CHAMPION, probabilistic()) for measure in PRICES]
-        won, of = (sum(one[k] for one in counts) for k in (0, 1))
+        won, tied, of = (sum(one[k] for one in counts) for k in range(3))
         if of:
             lines.append(
-                f"* {PROTOCOLS[protocol].title}, cost at three price lists: `{CHAMPION}` is the cheapest, or a paired test "
-                f"cannot tell it from the cheapest, in {won} of {of} cells ({won / of:.0%})."
+                f"* {PROTOCOLS[protocol].title}, cost at three price lists: `{CHAMPION}` has the lowest mean in {won} of {of} "
+                f"cells ({won / of:.0%}); in {tied} more a paired test over the seeds cannot tell it from the lowest."
             )
+    lines += _means(standings)
     lines += _beaten(standings)
     return "\n".join(lines) + "\n"
+
+
+def _means(standings: Standings) -> list[str]:
+    """Where means say otherwise than ranks: a few cells in which the champion is far off."""
+    lines = []
+    for protocol in ("tenth", "few"):
+        cells = standings.of_protocol(protocol)
+        for measure in (MEASURES[name] for name in ("average_precision", "nll", "brier")):
+            names = standings.complete(cells, names_of(standings, cells), measure.name)
+            if CHAMPION not in names:
+                continue
+            overall = {name: standings.overall(cells, measure.name, name) for name in names}
+            best = (max if measure.higher else min)(overall, key=lambda name: overall[name])
+            if best == CHAMPION:
+                continue
+            gap = {
+                cell: abs(standings.mean(cell, measure.name, CHAMPION) - standings.mean(cell, measure.name, best))
+                for cell in cells
+            }
+            worst = max(gap, key=lambda cell: gap[cell])
+            numbers = [measure.show(standings.mean(worst, measure.name, name)) for name in (CHAMPION, best)]
+            lines.append(
+                f"* {PROTOCOLS[protocol].title}, {measure.head}: by the mean over cells instead of ranks {best} is better, "
+                f"{measure.show(overall[best])} against {measure.show(overall[CHAMPION])}; most of it on {title(worst[0])} with "
+                f"size {worst[2]}: `{CHAMPION}` {numbers[0]}, {best} {numbers[1]}."
+            )
+    return lines
 
 
 def _beaten(standings: Standings) -> list[str]:

@@ -1,7 +1,8 @@
 """How well do `auto` and each detector find and calibrate, beside what ten lines of scikit-learn give?
 
 A tenth of the nodes labelled, at random within each class; the rest tests. Graphs: the rarest class of each against all
-others. Competitors read the same columns, own and neighbours' means; forest and boosting are calibrated by five-fold sigmoid.
+others. Competitors are those of `calirare leaderboard` that read own and neighbours' columns, forest and boosting calibrated
+by five-fold sigmoid. The leaderboard has more of them, more protocols and more graphs; this prints a table in a minute.
 
     python benchmarks/against_scikit_learn.py --seeds 5 --jobs 2 [--graphs cora,tolokers] [--detectors auto,gcn]
 """
@@ -20,20 +21,17 @@ import scipy.sparse as sp
 import torch
 from joblib import Parallel, delayed
 from scipy.stats import ttest_rel
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import average_precision_score, log_loss, roc_auc_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 import calirare as cr
+from calirare.benchmark.competitors import Problem, competitors
+from calirare.benchmark.leaderboard.protocols import tenth as draw_share
 from calirare.data.catalogue.download import data_folder
-from calirare.features.recipe import ColumnRecipe
 
 GRAPHS = ("cora", "citeseer", "pubmed", "dblp", "facebook", "tolokers", "reddit")
 DETECTORS = ("auto", "linear", "forest", "boosting", "gcn")
+COMPETITORS = ("forest, propagated, sigmoid", "boosting, propagated, sigmoid", "logistic, propagated, raw")
 
 
 def load(name: str) -> cr.RareGraph:
@@ -52,26 +50,7 @@ def load(name: str) -> cr.RareGraph:
 
 
 def tenth(graph: cr.RareGraph, seed: int, share: float) -> cr.Split:
-    rng, known = np.random.default_rng(seed), graph.known
-    drawn = []
-    for c in (0, 1):
-        nodes = known[graph.y[known] == c]
-        drawn.append(rng.choice(nodes, max(2, round(share * nodes.size)), replace=False))
-    train = np.sort(np.concatenate(drawn))
-    return cr.Split(train=train, test=np.setdiff1d(known, train))
-
-
-def competitors(seed: int) -> dict[str, object]:
-    forest = RandomForestClassifier(300, min_samples_leaf=2, random_state=seed, n_jobs=1)
-    return {
-        "sklearn forest": CalibratedClassifierCV(forest, method="sigmoid", cv=5),
-        "sklearn boosting": CalibratedClassifierCV(
-            HistGradientBoostingClassifier(random_state=seed), method="sigmoid", cv=5
-        ),
-        "sklearn logistic": make_pipeline(
-            StandardScaler(), LogisticRegressionCV(Cs=7, cv=5, scoring="neg_log_loss", max_iter=500)
-        ),
-    }
+    return draw_share(graph, round(100 * share), seed).split
 
 
 def measure(name: str, what: str, seconds: float, y: np.ndarray, p: np.ndarray, seed: int) -> dict[str, object]:
@@ -99,14 +78,12 @@ def run(name: str, seed: int, detectors: list[str], share: float) -> list[dict[s
             row["left_out_nll"] = log_loss(clf.labelled_y_, left_out)
             row["weights"] = {member: round(weight, 2) for member, weight in clf.weights_.items()}
             rows.append(row)
-        columns = ColumnRecipe.learn(graph).apply(graph)
-        kept = [place for place, group in enumerate(columns.groups) if group in ("own", "neighbours")]
-        x = columns.values[:, kept]
-        for what, model in competitors(seed).items():
+        problem = Problem(graph, split, seed=seed)
+        for what in COMPETITORS:
             started = time.perf_counter()
-            model.fit(x[split.train], graph.y[split.train])  # type: ignore[attr-defined]
-            seconds = time.perf_counter() - started
-            rows.append(measure(name, what, seconds, truth, model.predict_proba(x[test])[:, 1], seed))  # type: ignore[attr-defined]
+            found = competitors()[what].answer(problem).probability
+            assert found is not None
+            rows.append(measure(name, what, time.perf_counter() - started, truth, found[test], seed))
     return rows
 
 
@@ -115,7 +92,7 @@ def show(rows: list[dict[str, object]]) -> None:
     methods = list(dict.fromkeys(str(row["method"]) for row in rows))
     for metric, best_of in (("nll", min), ("ap", max)):
         print(f"\n{metric}: mean over seeds; * best or tied with it (paired t-test, 5%)")
-        print(f"{'graph':10s}" + "".join(f"{method:>18s}" for method in methods))
+        print(f"{'graph':10s}" + "".join(f"{method:>30s}" for method in methods))
         for graph in graphs:
             found = {}
             for method in methods:
@@ -128,7 +105,7 @@ def show(rows: list[dict[str, object]]) -> None:
                     len(found[method]) > 1 and ttest_rel(found[method], found[best]).pvalue > 0.05
                 )
                 cells.append(f"{found[method].mean():.4f}" + ("*" if tied else " "))
-            print(f"{graph:10s}" + "".join(f"{cell:>18s}" for cell in cells))
+            print(f"{graph:10s}" + "".join(f"{cell:>30s}" for cell in cells))
     print("\nseconds on one core, left-out NLL against test NLL, weights of auto (first seed)")
     for graph in graphs:
         parts = []

@@ -12,4 +12,4 @@ def make(seed: int) -> HistGradientBoostingClassifier:
     return HistGradientBoostingClassifier(random_state=seed)
 
 
-COMPETITORS = tabular("boosting", make, "friedman2001", core=("propagated, sigmoid",))
+COMPETITORS = tabular("boosting", make, "friedman2001")

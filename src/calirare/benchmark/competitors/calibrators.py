@@ -10,7 +10,7 @@ from calirare.estimator.methods import Method, methods, temporarily
 
 SKIPPED = ("uncalibrated", "jackknife")
 """They stand among the networks and among ours."""
-CORE = ("temperature", "gats")
+CORE = ("temperature",)
 
 
 def answer(problem: Problem, method: Method) -> Answer:

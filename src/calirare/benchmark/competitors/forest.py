@@ -12,4 +12,6 @@ def make(seed: int) -> RandomForestClassifier:
     return RandomForestClassifier(200, min_samples_leaf=2, random_state=seed, n_jobs=1)
 
 
-COMPETITORS = tabular("forest", make, "breiman2001", core=("propagated, raw", "propagated, sigmoid", "recipe, sigmoid"))
+COMPETITORS = tabular(
+    "forest", make, "breiman2001", spelled=True, core=("propagated, raw", "propagated, sigmoid", "recipe, sigmoid")
+)

@@ -21,7 +21,13 @@ Make = Callable[[int], Any]
 
 
 def tabular(
-    name: str, make: Make, source: str, *, calibrations: tuple[str, ...] = CALIBRATIONS, core: tuple[str, ...] = ()
+    name: str,
+    make: Make,
+    source: str,
+    *,
+    calibrations: tuple[str, ...] = CALIBRATIONS,
+    core: tuple[str, ...] = (),
+    spelled: bool = False,
 ) -> tuple[Competitor, ...]:
     """One model on three sets of columns; calibrated ones share the five models of `CalibratedClassifierCV`.
 
@@ -31,13 +37,14 @@ def tabular(
         source: Where it is described.
         calibrations: Some of `CALIBRATIONS`.
         core: Which take part in every protocol, as "columns, calibration".
+        spelled: Whether it reads words as they are; see `columns.attributes`.
     """
     return tuple(
         Competitor(
             f"{name}, {columns}, {calibration}",
             "tables",
             lambda problem, columns=columns, calibration=calibration: Answer(  # type: ignore[misc]
-                problem.to_population(_fit(problem, name, make, columns, calibration))
+                problem.to_population(_fit(problem, name, make, columns, calibration, spelled))
             ),
             group=f"{name}, {columns}",
             core=f"{columns}, {calibration}" in core,
@@ -49,8 +56,8 @@ def tabular(
     )
 
 
-def _fit(problem: Problem, name: str, make: Make, columns: str, calibration: str) -> np.ndarray:
-    x, y = COLUMNS[columns](problem), problem.y
+def _fit(problem: Problem, name: str, make: Make, columns: str, calibration: str, spelled: bool) -> np.ndarray:
+    x, y = COLUMNS[columns](problem, spelled), problem.y
     rows = x[problem.nodes]
     if calibration == "raw":
         return _rare(make(problem.seed).fit(rows, y), x)

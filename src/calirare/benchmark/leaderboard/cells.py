@@ -83,9 +83,11 @@ def all_tasks(
 
 
 def _turn(task: CellTask) -> int:
-    """The core first, what is slow last."""
+    """The core first, then everybody, then the paper's protocol, which has pages of its own, and what is slow last."""
     first = competitors()[task.names[0]]
-    return 0 if first.core else 2 if first.slow else 1
+    if task.protocol == "paper":
+        return 2
+    return 0 if first.core else 3 if first.slow else 1
 
 
 def _groups(core: bool, names: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -56,7 +56,7 @@ class Facts:
     ...     feature_names=("balance",),
     ... )
     >>> Facts(graph).say("balance", 2), Facts(graph).say("balance, of neighbours", 0)
-    ('balance is 28, 14 times the median (2)', 'balance (mean over neighbours) is 2, below 83% of nodes (median 2)')
+    ('balance is 28, 14 times the median (2)', 'balance (mean over neighbours) is 2, below 67% of nodes (median 2)')
     """
 
     def __init__(self, graph: RareGraph, columns: Columns | None = None) -> None:

@@ -192,3 +192,13 @@ def test_drawing_to_the_base_rate_keeps_order_and_the_same_answer_for_one_class(
     np.testing.assert_allclose(after, shares + 0.25 * (before - shares))
     one = plain.predict_class(torch.from_numpy(logits)[:, None], 1)[:, 0]
     np.testing.assert_allclose(one.numpy(), after[:, 1])
+
+
+@pytest.mark.parametrize("middle", [0.0, 1e-8, 3.0])
+def test_logits_that_do_not_differ_are_no_evidence(middle):
+    """A network on a constant attribute says 1e-8 ± 1e-18; scaled up, the map could not be stored and read again."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    z = middle + 5e-18 * (y + rng.normal(size=200))
+    matrix, _ = PlattScaling().fit(np.stack([-z, z], axis=1), y)._affine()
+    assert np.abs(matrix).max() < 10

@@ -19,6 +19,8 @@ _RIDGE = 1e-6
 """Keeps the answer finite where the labels are separable; on standardised logits it moves nothing else."""
 _ROUNDING = 1e-12
 """Spread of logits, relative to their size, below which it is rounding."""
+_NOTHING = 1e-12
+"""Spread of logits that says nothing whatever their size; scaled up, the map would not survive being stored."""
 
 
 class ScalingCalibrator(Calibrator):
@@ -44,7 +46,7 @@ class ScalingCalibrator(Calibrator):
         centred = logits - logits.mean(axis=1, keepdims=True)
         self.centre_ = weights @ centred if self.has_shift else np.zeros(logits.shape[1])
         spread = float(np.sqrt(weights @ ((centred - self.centre_) ** 2).mean(axis=1)))
-        self.scale_ = spread if spread > _ROUNDING * float(np.abs(centred).max()) else 1.0
+        self.scale_ = spread if spread > max(_NOTHING, _ROUNDING * float(np.abs(centred).max())) else 1.0
         features = self._features(self._standardise(logits))
         self.parameters_ = fit_conditional_logit(features, y, weights, self.ridge)
         if self.single_scale and self.parameters_[0] < 0:

@@ -348,7 +348,7 @@ def test_broken_files_are_refused(name, tmp_path):
 def test_missing_files_folders_and_truncated_parquet_are_refused(tmp_path):
     with pytest.raises(DataError, match="does not exist"):
         read_tables(tmp_path / "no.csv", EDGES, label="y", rare=1)
-    with pytest.raises(DataError, match="is not a file"):
+    with pytest.raises(DataError, match="has no shards"):
         read_tables(tmp_path, EDGES, label="y", rare=1)
     path = tmp_path / "nodes.parquet"
     pl.DataFrame(NODES).write_parquet(path)

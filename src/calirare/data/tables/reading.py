@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calirare.data.graph import RareGraph
 from calirare.data.tables.apart import keep_apart
+from calirare.data.tables.asked import Asked
 from calirare.data.tables.columns import to_seconds
 from calirare.data.tables.edge_columns import apply_edge_columns, check_types, learn_edge_columns
 from calirare.data.tables.edges import EdgeList, read_edges
@@ -106,7 +107,7 @@ def read_tables(
     """
     pl = import_polars()
     names = {"id": id, "source": source, "target": target, "weight": weight, "label": label, "time": time}
-    asked = _Asked(names, rare, dict(types or {}), directed, edge_type, node_type, drop_unknown_edges, bipartite)
+    asked = Asked(names, rare, dict(types or {}), directed, edge_type, node_type, drop_unknown_edges, bipartite)
     check_types(asked.types, TYPES)
     try:
         return _read(nodes, edges, labels, asked, schema)
@@ -118,41 +119,7 @@ def read_tables(
         raise InputError(f"the tables hold values that cannot be understood: {error}") from error
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """What the caller said of the tables."""
-
-    names: dict[str, str | None]
-    rare: Any
-    types: dict[str, str]
-    directed: bool | None
-    edge_type: str | None
-    node_type: str | None
-    drop_unknown: bool
-    bipartite: bool | None
-
-    def as_at_fit(self, schema: Mapping[str, Any]) -> _Asked:
-        """With what the schema says where nothing was said."""
-        edges, nodes = schema["edges"], schema.get("nodes", {})
-        at_fit = {
-            "id": schema["id"],
-            "weight": edges.get("weight"),
-            "time": edges.get("time") or nodes.get("time"),
-            "label": (schema["label"] or {}).get("column"),
-        }
-        if len(edges.get("tables", ())) <= 1:
-            at_fit |= {"source": edges["source"], "target": edges["target"]}
-        names = {key: at_fit.get(key) if name is None else name for key, name in self.names.items()}
-        return replace(
-            self,
-            names=names,
-            directed=edges.get("directed", True) if self.directed is None else self.directed,
-            edge_type=edges.get("type") if self.edge_type is None else self.edge_type,
-            node_type=nodes.get("type") if self.node_type is None else self.node_type,
-        )
-
-
-def _read(nodes: Any, edges: Any, labels: Any, asked: _Asked, schema: Mapping[str, Any] | None) -> RareGraph:
+def _read(nodes: Any, edges: Any, labels: Any, asked: Asked, schema: Mapping[str, Any] | None) -> RareGraph:
     label_given = asked.names["label"] is not None
     if schema is not None:
         check_schema(schema)
@@ -185,7 +152,7 @@ def _read(nodes: Any, edges: Any, labels: Any, asked: _Asked, schema: Mapping[st
 
 
 def _gather(
-    nodes: Any, edges: Any, labels: Any, asked: _Asked, schema: Mapping[str, Any] | None
+    nodes: Any, edges: Any, labels: Any, asked: Asked, schema: Mapping[str, Any] | None
 ) -> tuple[NodeRows, EdgeRows, dict[str, str]]:
     """All nodes and all edges, and which ends name a kind of their own."""
     if nodes is None and labels is None and schema is None:
@@ -207,7 +174,7 @@ def _gather(
     return keep_apart(found, rows, names["id"] or "id", asked.bipartite, apart)
 
 
-def _check_names(asked: _Asked, nodes: pl.DataFrame, edges: pl.DataFrame) -> None:
+def _check_names(asked: Asked, nodes: pl.DataFrame, edges: pl.DataFrame) -> None:
     """Names that may belong to either table must be in one."""
     both = [*nodes.columns, *edges.columns]
     for name in asked.types:
@@ -225,7 +192,7 @@ def _no_column(argument: str, what: str, name: str, columns: list[str]) -> Colum
 
 
 def _learn(
-    found: NodeRows, rows: EdgeRows, names: Mapping[str, Any], labels: Labels, asked: _Asked, *, from_edges: bool
+    found: NodeRows, rows: EdgeRows, names: Mapping[str, Any], labels: Labels, asked: Asked, *, from_edges: bool
 ) -> dict[str, Any]:
     time = names["time"]
     edge_time = time if time in rows.frame.columns else None
@@ -271,7 +238,7 @@ def _read_labels(frame: pl.DataFrame, label: str | None, rare: Any, schema: Mapp
     return apply_labels(frame[label], schema["label"])
 
 
-def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any], asked: _Asked) -> RareGraph:
+def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any], asked: Asked) -> RareGraph:
     x, counts = apply_columns(found.frame, plan)
     if not x.shape[1] and not rows.source.len():
         raise InputError("nodes must have at least one attribute column that can be used where there are no edges.")
@@ -302,7 +269,7 @@ def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any]
 
 
 def _build_edges(
-    ids: pl.Series, rows: EdgeRows, plan: Mapping[str, Any], asked: _Asked
+    ids: pl.Series, rows: EdgeRows, plan: Mapping[str, Any], asked: Asked
 ) -> tuple[EdgeList, dict[str, dict[str, int]]]:
     edges = plan["edges"]
     codes, names = codes_as_at_fit(rows.type, rows.type_names, edges.get("types", ()))

@@ -1,0 +1,41 @@
+"""What the caller said of the tables, and what the schema of a fit says where nothing was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the caller said of the tables."""
+
+    names: dict[str, str | None]
+    rare: Any
+    types: dict[str, str]
+    directed: bool | None
+    edge_type: str | None
+    node_type: str | None
+    drop_unknown: bool
+    bipartite: bool | None
+
+    def as_at_fit(self, schema: Mapping[str, Any]) -> Asked:
+        """With what the schema says where nothing was said."""
+        edges, nodes = schema["edges"], schema.get("nodes", {})
+        at_fit = {
+            "id": schema["id"],
+            "weight": edges.get("weight"),
+            "time": edges.get("time") or nodes.get("time"),
+            "label": (schema["label"] or {}).get("column"),
+        }
+        if len(edges.get("tables", ())) <= 1:
+            at_fit |= {"source": edges["source"], "target": edges["target"]}
+        names = {key: at_fit.get(key) if name is None else name for key, name in self.names.items()}
+        return replace(
+            self,
+            names=names,
+            directed=edges.get("directed", True) if self.directed is None else self.directed,
+            edge_type=edges.get("type") if self.edge_type is None else self.edge_type,
+            node_type=nodes.get("type") if self.node_type is None else self.node_type,
+        )

@@ -170,7 +170,7 @@ def _scores(run: Run) -> tuple[State, str]:
     share = run.share
     if share is not None:
         span = f"{share['now']:.1%} ({share['lower']:.1%} to {share['upper']:.1%})"
-        words += f" They suggest that {span} are rare; {share['before']:.1%} at the fit."
+        words += f" If nothing but the share of rare nodes had changed, it would be {span}; {share['before']:.1%} at the fit."
     return state, words
 
 

@@ -1,8 +1,10 @@
-"""Whether probabilities hold for poorly connected nodes: said and true share by degree, with one map and with a map by group.
+"""Whether probabilities hold for poorly connected nodes, and for nodes far from every label.
 
-The networks of `evidence.py stripped` have lost all edges of a random 2% of their nodes.
+Nodes that no label was read of are put into groups: by degree, by whether their component holds a label, by steps to the
+nearest label. In each: how many are rare, what was said, the mean interval, the loss beside that of the base rate, and how
+often the 90% set holds the truth. The networks of `evidence.py stripped` have lost all edges of a random 2% of their nodes.
 
-    python benchmarks/evidence.py stripped transactions --seeds 12 --jobs 2 --out evidence/
+    python benchmarks/evidence.py stripped real --seeds 12 --jobs 2 --out evidence/
     python benchmarks/by_degree.py evidence/
 """
 
@@ -12,13 +14,39 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from evidence import Case, load
-from interval_coverage import calibrated, draws_of
+import scipy.sparse as sp
+from evidence import REAL, Case, load
+from interval_coverage import draws_of, said
+from scipy.sparse.csgraph import connected_components
 
-from calirare.calibration.by_group import degree_groups, fit_group_map
-from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds, grouped_thresholds
+import calirare as cr
+from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds
 
-NAMES = ("0", "1", "2-4", "5-9", "10+")
+DEGREES = (0, 1, 2, 5, 10)
+NAMES = {
+    "degree": ("0", "1", "2-4", "5-9", "10+"),
+    "component": ("without a label", "with labels"),
+    "steps to a label": ("1", "2", "3", "4 or more", "no path"),
+}
+
+
+def groups(graph: cr.RareGraph, labelled: np.ndarray) -> dict[str, np.ndarray]:
+    """The group of each node, by each way of grouping."""
+    adjacency = sp.csr_array(
+        (np.ones(graph.edge_index.shape[1]), graph.edge_index), shape=(graph.num_nodes, graph.num_nodes)
+    )
+    degree = np.searchsorted(DEGREES, np.diff(adjacency.indptr), side="right") - 1
+    _, component = connected_components(adjacency, directed=False)
+    has_label = np.zeros(component.max() + 1, dtype=np.int64)
+    has_label[component[labelled]] = 1
+    reached = np.zeros(graph.num_nodes)
+    reached[labelled] = 1
+    steps = np.full(graph.num_nodes, 4)
+    for distance in (0, 1, 2, 3):
+        steps[(steps == 4) & (reached > 0)] = max(distance - 1, 0)
+        reached = adjacency @ reached + reached
+    steps[(steps == 4) & (has_label[component] == 1)] = 3
+    return {"degree": degree, "component": has_label[component], "steps to a label": steps}
 
 
 def loss(rare: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -30,38 +58,24 @@ def two(p: np.ndarray) -> np.ndarray:
     return np.column_stack([1 - p, p])
 
 
-def judge(arrays: dict[str, np.ndarray], graph: str, count: int, seed: int) -> np.ndarray:
-    """`(5, …)`: sums over the nodes of each degree."""
-    loaded = load(Case(graph, count, seed))
-    rare = loaded.y == loaded.rare_class
-    group = degree_groups(np.bincount(loaded.edge_index[0], minlength=loaded.num_nodes))
-    key = f"{graph}/{count}/{seed}"
+def judge(arrays: dict[str, np.ndarray], graph: str, count: int, seed: int) -> dict[str, np.ndarray]:
+    """`(groups, …)` by each way of grouping: sums over the nodes of each group."""
+    loaded = load(Case(graph, count, 0 if graph in REAL else seed))
+    rare, key = loaded.y == loaded.rare_class, f"{graph}/{count}/{seed}"
     nodes = arrays[f"{key}/nodes"]
     others = np.setdiff1d(loaded.known, nodes)
-    own, p = calibrated(arrays[f"{key}/left_out"], rare[nodes], arrays[f"{key}/logits"][others])
-    mapped = fit_group_map(own, rare[nodes], group[nodes], p, group[others])
-    own_by_group, by_group = mapped.probabilities(own, group[nodes]), mapped.probabilities(p, group[others])
-    interval = draws_of(own_by_group, rare[nodes]).interval(by_group)
-    y = rare[nodes].astype(np.int64)
-    plain = conformal_sets(two(p), conformal_thresholds(two(own), y))
-    limits = grouped_thresholds(two(own_by_group), y, group[nodes])
-    limits = np.vstack([limits, np.tile(conformal_thresholds(two(own_by_group), y), (5 - len(limits), 1))])
-    grouped = conformal_sets(two(by_group), limits[group[others]])
-    truth = rare[others]
-    columns = [
-        np.ones(p.size),
-        truth,
-        p,
-        loss(truth, p),
-        by_group,
-        loss(truth, by_group),
-        interval.lower,
-        interval.upper,
-        loss(truth, np.full(p.size, rare[nodes].mean())),
-        plain[np.arange(p.size), truth.astype(int)],
-        grouped[np.arange(p.size), truth.astype(int)],
-    ]
-    return np.array([[column[group[others] == g].sum() for column in columns] for g in range(5)])
+    own, p = said(arrays, key, others)
+    interval, truth = draws_of(own, rare[nodes]).interval(p), rare[others]
+    sets = conformal_sets(two(p), conformal_thresholds(two(own), rare[nodes].astype(np.int64)))
+    base = np.full(p.size, rare[nodes].mean())
+    held = sets[np.arange(p.size), truth.astype(int)]
+    table = np.column_stack(
+        [np.ones(p.size), truth, p, interval.lower, interval.upper, loss(truth, p), loss(truth, base), held]
+    )
+    return {
+        name: np.array([table[group[others] == g].sum(axis=0) for g in range(len(NAMES[name]))])
+        for name, group in groups(loaded, nodes).items()
+    }
 
 
 def main() -> None:
@@ -69,18 +83,19 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=12)
     arguments = parser.parse_args()
-    for file in sorted([*arguments.folder.glob("stripped-*.npz"), *arguments.folder.glob("transactions-*.npz")]):
+    print("nodes, rare, said, mean interval, NLL, NLL of the base rate, sets hold the truth")
+    for file in [*arguments.folder.glob("stripped-*.npz"), *sorted(arguments.folder.glob("real-[13]*0.npz"))]:
         arrays = dict(np.load(file))
-        keys = sorted({tuple(name.split("/")[:3]) for name in arrays}, key=lambda key: int(key[2]))[: arguments.seeds]
-        total = np.sum([judge(arrays, graph, int(count), int(seed)) for graph, count, seed in keys], axis=0)
-        print(f"\n{file.stem}, {len(keys)} networks: rare, said by one map (NLL), by groups (NLL), mean interval, NLL of the base rate, sets hold the truth: one map, by groups")  # fmt: skip
-        for name, row in zip([*NAMES, "all"], [*total, total.sum(axis=0)], strict=True):
-            n, rare, p, nll, by_group, group_nll, low, high, base, plain, grouped = row / np.maximum(row[0], 1)
-            print(
-                f"  degree {name:4s} {row[0]:8.0f} nodes  {rare:.3f}   {p:.3f} ({nll:.3f})   {by_group:.3f} ({group_nll:.3f})"
-                f"   {low:.3f} to {high:.3f}   {base:.3f}   {plain:.1%} {grouped:.1%}",
-                flush=True,
-            )
+        keys = sorted({tuple(name.split("/")[:3]) for name in arrays}, key=lambda key: int(key[2]))
+        found = [
+            judge(arrays, graph, int(count), int(seed)) for graph, count, seed in keys if int(seed) < arguments.seeds
+        ]
+        print(f"\n{file.stem}: {len(found)} fits")
+        for way, names in NAMES.items():
+            for name, row in zip(names, np.sum([one[way] for one in found], axis=0), strict=True):
+                if row[0]:
+                    _, rare, p, low, high, nll, base, held = row / row[0]
+                    print(f"  {way} {name:16s} {row[0]:8.0f}   {rare:.3f}   {p:.3f}   {low:.3f} to {high:.3f}   {nll:.3f}   {base:.3f}   {held:.1%}", flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
-from interval_coverage import calibrated, draws_of, truth
+from interval_coverage import draws_of, said, truth
 
 from calirare.decisions.costs import Costs, decide
 from calirare.decisions.forecast import forecast
@@ -28,7 +28,6 @@ def main() -> None:
         "--nodes", type=int, default=5_000, help="of each network, the first so many that have no label"
     )
     parser.add_argument("--budget", type=int, default=200)
-    parser.add_argument("--mean", action="store_true", help="decide by the mean over the maps, not by one map")
     parser.add_argument("--prices-per-node", action="store_true", help="a miss costs 50 on average, log-normal")
     arguments = parser.parse_args()
     print("realised value inside the predicted 90% interval, per cent; below it / above it")
@@ -52,11 +51,8 @@ def one_network(
     known, is_rare, _ = truth(graph, seed)
     nodes = arrays[f"{key}/nodes"]
     others = np.setdiff1d(known, nodes)[: arguments.nodes]
-    own, p = calibrated(arrays[f"{key}/left_out"], is_rare[nodes], arrays[f"{key}/logits"][others])
+    own, p = said(arrays, key, others)
     draws = draws_of(own, is_rare[nodes])
-    if arguments.mean:
-        p = draws.mean(p)
-        draws = draws_of(draws.mean(own), is_rare[nodes])
     costs = Costs(50, 5, 1)
     if arguments.prices_per_node:
         costs = Costs(50 * np.random.default_rng(seed).lognormal(-0.5, 1.0, p.size), 5, 1)
@@ -71,8 +67,8 @@ def one_network(
                 rare = is_rare[others][action == group].sum()
                 found.append((f"{label}: rare in {group}", groups[group].rare, rare))
     return [
-        (name, (bool(said.lower <= value <= said.upper), bool(value < said.lower), bool(value > said.upper)))
-        for name, said, value in found
+        (name, (bool(one.lower <= value <= one.upper), bool(value < one.lower), bool(value > one.upper)))
+        for name, one, value in found
     ]
 
 

@@ -21,21 +21,17 @@ import numpy as np
 from evidence import REAL, Case, load
 from scipy.special import expit, logit
 
-from calirare.calibration.scaling import PlattScaling
 from calirare.uncertainty.intervals import CalibrationDraws, bent_line, calibration_draws
 
 BINS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 1.0)
 Bounds = tuple[np.ndarray, np.ndarray]
 
 
-def calibrated(left_out: np.ndarray, rare: np.ndarray, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """P(rare) of the labelled nodes without their labels, and of the others, by Platt's map."""
-
-    def two(z: np.ndarray) -> np.ndarray:
-        return np.column_stack([np.zeros(z.size), z.astype(np.float64)])
-
-    platt = PlattScaling().fit(two(left_out), rare.astype(np.int64))
-    return platt.predict_proba(two(left_out))[:, 1], platt.predict_proba(two(logits))[:, 1]
+def said(arrays: dict[str, np.ndarray], key: str, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """P(rare) of the labelled nodes without their labels, and of the others, as the classifier gives them."""
+    return expit(arrays[f"{key}/left_out"].astype(np.float64)), expit(
+        arrays[f"{key}/logits"][others].astype(np.float64)
+    )
 
 
 def posterior(own: np.ndarray, rare: np.ndarray, p: np.ndarray, coverage: float) -> Bounds:
@@ -110,7 +106,7 @@ def judge(graph: str, count: int, seed: int, arrays: dict[str, np.ndarray], meth
     known, is_rare, share = truth(graph, 0 if graph in REAL else seed)
     nodes = arrays[f"{key}/nodes"]
     others = np.setdiff1d(known, nodes)
-    own, p = calibrated(arrays[f"{key}/left_out"], is_rare[nodes], arrays[f"{key}/logits"][others])
+    own, p = said(arrays, key, others)
     rows = bins_of(p)
     found = []
     if graph in REAL:

@@ -15,7 +15,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
-from interval_coverage import calibrated, draws_of, truth
+from interval_coverage import draws_of, said, truth
 
 from calirare.uncertainty.skill import no_skill
 
@@ -24,7 +24,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     arguments = parser.parse_args()
-    print("graph, rare labels expected: left-out ROC-AUC, no skill said; mean |P - base rate| as fitted, over the maps, drawn to the base rate")  # fmt: skip
+    print("graph, rare labels expected: left-out ROC-AUC, no skill said; mean |P - base rate|, largest of a run; base rate inside the intervals")  # fmt: skip
     for file in sorted([*arguments.folder.glob("noise-*.npz"), *arguments.folder.glob("transactions-*.npz")]):
         arrays, rows = dict(np.load(file)), defaultdict(list)
         for graph, count, seed in sorted({tuple(name.split("/")[:3]) for name in arrays}):
@@ -32,15 +32,14 @@ def main() -> None:
             known, is_rare, _ = truth(graph, int(seed))
             nodes = arrays[f"{key}/nodes"]
             others, rare = np.setdiff1d(known, nodes), is_rare[nodes]
-            own, p = calibrated(arrays[f"{key}/left_out"], rare, arrays[f"{key}/logits"][others])
-            found, base, mean = no_skill(own, rare), rare.mean(), draws_of(own, rare).mean(p)
-            drawn = base + found.keep * (mean - base)
-            away = [np.abs(values - base).mean() for values in (p, mean, drawn)]
-            rows[graph, count].append([found.roc_auc, not found.shown, *away])
+            own, p = said(arrays, key, others)
+            found, base, interval = no_skill(own, rare), rare.mean(), draws_of(own, rare).interval(p)
+            held = ((interval.lower <= base) & (base <= interval.upper)).mean()
+            rows[graph, count].append([found.roc_auc, not found.shown, np.abs(p - base).mean(), held])
         for (graph, count), table in rows.items():
-            area, said, *away = np.mean(table, axis=0)
-            cells = "  ".join(f"{value:.3f}" for value in away)
-            print(f"{graph:14s} {count:>4s}   {area:.3f}   {round(said * len(table)):3d} of {len(table)}   {cells}", flush=True)  # fmt: skip
+            area, told, away, held = np.mean(table, axis=0)
+            most = np.max(table, axis=0)[2]
+            print(f"{graph:14s} {count:>4s}   {area:.3f}   {round(told * len(table)):3d} of {len(table)}   {away:.3f}  {most:.3f}   {held:.1%}", flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":

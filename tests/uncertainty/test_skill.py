@@ -43,8 +43,8 @@ def test_scores_that_know_something_are_seen():
     assert np.mean([no_skill(*scores(rng, 60, 600, lift)).shown for _ in range(200)]) > 0.97
 
 
-@pytest.mark.parametrize("num_rare", [1, 2])
-def test_one_or_two_rare_labels_show_nothing(num_rare):
+@pytest.mark.parametrize("num_rare", [1, 2, 3])
+def test_one_to_three_rare_labels_show_nothing(num_rare):
     found = no_skill(np.linspace(1, 0, 400), np.arange(400) < num_rare)
     assert found.roc_auc == 1 and not found.shown
     assert found.sentence("fraud").startswith("Nothing is shown yet")
@@ -61,10 +61,21 @@ def test_constant_scores_show_nothing():
     assert not no_skill(np.full(50, 0.1), np.arange(50) < 5).shown
 
 
-def test_what_is_kept_falls_with_luck_from_all_to_a_quarter():
-    kept = [Skill(0.7, luck, 20, 180).keep for luck in (0.0, LEVEL, 0.2, 0.4, 0.5, 1.0)]
-    assert kept[:2] == [1.0, 1.0] and kept[-2:] == [0.25, 0.25]
-    assert kept == sorted(kept, reverse=True) and kept[2] > kept[3]
+def test_what_is_kept_falls_with_luck_and_grows_with_labels():
+    chances = [Skill(0.7, luck, 20, 180).chance for luck in (0.0, 1e-9, LEVEL, 0.2, 1 / np.e, 0.45, 0.5, 1.0)]
+    assert chances[0] == pytest.approx(1) and chances[-2:] == [0.25, 0.25] and chances[4] == pytest.approx(0.5)
+    assert chances == sorted(chances, reverse=True) and chances[1] > chances[2] > chances[3]
+    kept = [Skill(0.9, 0.0, r, 180).keep for r in (1, 3, 10, 100)]
+    np.testing.assert_allclose(kept, [1 / 3, 3 / 5, 10 / 12, 100 / 102])
+
+
+def test_the_odds_are_the_most_that_evidence_can_speak_for_skill():
+    """The largest likelihood ratio over all Beta(a, 1), a < 1, that evidence may follow where there is skill."""
+    for luck in (0.001, 0.02, 0.2):
+        a = np.linspace(0.01, 1, 5_000)
+        best = (a * luck ** (a - 1)).max()
+        chance = Skill(0.7, luck, 20, 180).chance
+        assert chance / (1 - chance) == pytest.approx(best, rel=1e-3)
 
 
 def test_nonsense_is_refused():

@@ -21,14 +21,15 @@ from scipy.special import ndtr
 from scipy.stats import rankdata
 
 from calirare.errors import InputError, LabelError
+from calirare.uncertainty.intervals import evidence_of_a_label
 
-LEVEL = 0.05
-"""Evidence that luck alone would give more often than this is no evidence."""
+LEVEL = 0.01
+"""Evidence that luck alone would give more often than this shows nothing."""
 WITHOUT_SKILL = 0.25
-"""How much of what a model says against the base rate is kept where it has shown no skill."""
+"""The chance of skill that is left where luck does as well half of the time."""
 _AS_GOOD_AS_LUCK = 0.5
 _FEWEST_RARE = 3
-"""Fewer cannot show anything: without one of two labels, one is left to learn from."""
+"""Fewer cannot be tested: without one of two labels, one is left to learn from."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +54,32 @@ class Skill:
         return self.luck < LEVEL
 
     @property
-    def keep(self) -> float:
-        """How much of what the model says against the base rate to keep: all of it where skill is shown, a quarter
-        where luck does as well half of the time, and between them in proportion.
+    def chance(self) -> float:
+        """The chance that there is skill at all, even odds before the evidence.
 
-        >>> Skill(0.9, 0.01, 20, 80).keep, Skill(0.5, 0.5, 20, 80).keep, round(Skill(0.6, 0.275, 20, 80).keep, 3)
-        (1.0, 0.25, 0.625)
+        Evidence that luck gives with probability q speaks at most −1/(e q ln q) : 1 for skill (key `sellke2001`), where
+        q < 1/e. Beyond, the chance falls in proportion to a quarter, where luck does as well half of the time.
+
+        >>> [round(Skill(0.6, luck, 20, 80).chance, 2) for luck in (1e-4, 0.01, 0.05, 0.5, 1.0)]
+        [1.0, 0.89, 0.71, 0.25, 0.25]
         """
-        doubt = (self.luck - LEVEL) / (_AS_GOOD_AS_LUCK - LEVEL)
-        return float(np.clip(1 - (1 - WITHOUT_SKILL) * doubt, WITHOUT_SKILL, 1.0))
+        luck = max(self.luck, 1e-300)
+        if luck < 1 / np.e:
+            odds = -1 / (np.e * luck * np.log(luck))
+            return float(odds / (1 + odds))
+        return float(np.interp(luck, [1 / np.e, _AS_GOOD_AS_LUCK], [0.5, WITHOUT_SKILL]))
+
+    @property
+    def keep(self) -> float:
+        """How much of what the model says against the base rate to keep: its chance of skill, times r/(r + 2).
+
+        A model that was taught by r rare labels knows those. The next rare node may be like none of them: by Laplace's rule
+        of succession that takes about 2/(r + 2) of what was said for sure.
+
+        >>> [round(Skill(0.9, 1e-4, r, 80).keep, 2) for r in (3, 10, 30, 100)]
+        [0.6, 0.83, 0.94, 0.98]
+        """
+        return self.chance * evidence_of_a_label(self.num_rare)
 
     def sentence(self, rare: str) -> str:
         """What to say first, empty where there is nothing to warn of.
@@ -72,7 +90,7 @@ class Skill:
         share = f"{self.num_rare / (self.num_rare + self.num_others):.3g}"
         if self.shown:
             return few_labels(self.num_rare, rare)
-        if self.num_rare < _FEWEST_RARE:
+        if self.num_rare <= _FEWEST_RARE:  # not even a perfect order of three is below the level
             labels = "one label" if self.num_rare == 1 else f"{self.num_rare} labels"
             return (
                 f"Nothing is shown yet: {labels} of {rare} cannot tell this model from the base rate. "
@@ -113,7 +131,7 @@ def no_skill(left_out_probability: Any, y_rare: Any, *, left_out: bool = True) -
         left_out: Whether the labels trained the model, each left out; False: it has never read them, and their scores are
             independent.
 
-    >>> no_skill(np.linspace(1, 0, 60), np.arange(60) < 3).shown
+    >>> no_skill(np.linspace(1, 0, 60), np.arange(60) < 6).shown
     True
     >>> no_skill([0.9, 0.1, 0.2, 0.3], [1, 0, 0, 0]).sentence("fraud")
     'Nothing is shown yet: one label of fraud cannot tell this model from the base rate. Take every probability as the base rate, 0.25; label more.'

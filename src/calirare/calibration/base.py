@@ -106,6 +106,13 @@ class Calibrator(BaseEstimator):
             probabilities = np.asarray(self.base_ + self.keep_ * (probabilities - self.base_))
         return probabilities if self.ratio_ is None else at_shares(probabilities, self.ratio_)
 
+    def drawn_of_class(self, of_class: int) -> tuple[float, float, float]:
+        """(base, keep, odds): what `drawn` does to P(class), where the shares of the other classes moved alike."""
+        base = float(self.base_[of_class]) if self.keep_ != 1.0 else 0.0
+        if self.ratio_ is None:
+            return base, self.keep_, 1.0
+        return base, self.keep_, float(self.ratio_[of_class] / self.ratio_[of_class - 1])
+
     def _drawn_class(self, probabilities: Tensor, of_class: int) -> Tensor:
         """P(class) out of probabilities `(…, C)`, as `drawn` gives them."""
         if self.keep_ != 1.0:

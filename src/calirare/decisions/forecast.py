@@ -23,7 +23,7 @@ from calirare.data.checks import check_coverage
 from calirare.decisions.costs import ACTIONS, Costs, check_actions
 from calirare.errors import InputError
 from calirare.metrics.bootstrap import Estimate
-from calirare.uncertainty.intervals import CalibrationDraws, calibration_draws, finite_logit
+from calirare.uncertainty.intervals import CalibrationDraws, calibration_draws
 
 __all__ = ["CalibrationDraws", "Group", "calibration_draws", "forecast", "groups_frame"]
 
@@ -119,7 +119,7 @@ def _draw_coins(
     """(number of rare nodes, sum of their stakes) in each draw, `(draws,)` each."""
     if not probability.size:
         return np.zeros(len(draws)), np.zeros(len(draws))
-    z = finite_logit(probability)
+    z = draws.scores(probability)
     if (stake == stake[0]).all():
         rare = rng.binomial(*_bins(z, draws)).sum(axis=1).astype(np.float64)
         return rare, stake[0] * rare

@@ -34,7 +34,7 @@ from calirare.estimator.state import from_record, to_record
 from calirare.metrics import Summary
 from calirare.persistence.folder import read_folder, write_folder
 from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds
-from calirare.uncertainty.intervals import CalibrationDraws, calibration_draws
+from calirare.uncertainty.intervals import CalibrationDraws, Drawn, calibration_draws
 from calirare.uncertainty.jackknife import Intervals
 
 
@@ -255,6 +255,7 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
             rare_share=float(self.shares_[rare]),
             num_share_labels=self._num_share_labels(),
             seed=self._seed(),
+            undo=Drawn() if self.calibrator_ is None else Drawn(*self.calibrator_.drawn_of_class(rare)),
         )
 
     def predict_set(self, graph: RareGraph, coverage: float = 0.9) -> np.ndarray:

@@ -53,9 +53,10 @@ def judge_members(clf: RareCategoryClassifier) -> list[Member]:
     if not isinstance(detector, Stack):
         return []
     logits, fold = detector.left_out_logits(), fold_numbers(labels, int(clf.seed), num_folds=10)
-    kept = []
+    kept, keep = [], 1.0 if state.calibrator is None else state.calibrator.keep_
     for k, (name, weight) in enumerate(clf.weights_.items()):
         alone = left_out_probabilities(PlattScaling, logits[:, k], labels.y, state.shares, fold)
+        alone = state.shares + keep * (alone - state.shares)  # as the whole is drawn to the base rate
         kept.append(Member(name, weight, left_out_loss(alone, labels.y, state.shares)))
     kept.sort(key=lambda one: -(one.weight or 0.0))
     return kept + [Member(name, None, None, reason) for name, reason in detector.left_out_reasons_.items()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -28,6 +28,7 @@ from calirare.persistence.folder import load_graph, model_version
 from calirare.persistence.writing import reading
 from calirare.review.store import stored_text
 from calirare.review.versions import Base, load_base
+from calirare.uncertainty.intervals import Drawn
 
 logger = logging.getLogger(__name__)
 COVERAGE = 0.9
@@ -71,17 +72,21 @@ class Scores:
             and self.draws.parameters.ndim == 2
             and self.draws.parameters.shape[1] == 2 + len(self.draws.knots)
             and bool(np.isfinite(self.draws.parameters).all() and np.isfinite(self.draws.knots).all())
+            and bool(np.isfinite(astuple(self.draws.undo)).all() and self.draws.undo.keep > 0)
         )
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """For a file."""
         arrays = {name: getattr(self, name) for name in _COLUMNS}
-        return arrays | {"draws": self.draws.parameters, "knots": np.array(self.draws.knots, dtype=np.float64)}
+        draws = self.draws
+        said = {"draws": draws.parameters, "knots": np.array(draws.knots, dtype=np.float64)}
+        return arrays | said | {"undo": np.array(astuple(draws.undo))}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         """From a file, which may hold anything; see `fits`."""
-        draws = CalibrationDraws(arrays["draws"], tuple(arrays["knots"].ravel().tolist()))
+        base, keep, odds = arrays["undo"].ravel().tolist()
+        draws = CalibrationDraws(arrays["draws"], tuple(arrays["knots"].ravel().tolist()), Drawn(base, keep, odds))
         return cls(**{name: arrays[name] for name in _COLUMNS}, draws=draws)
 
 
@@ -181,7 +186,7 @@ def load_scores(model: Path, clf: RareCategoryClassifier, graph: RareGraph) -> S
         if found == _checksum(file, arrays) and scores.fits(graph):
             return scores
         logger.warning("%s was altered, or does not fit this model; the nodes are scored again.", file)
-    except (DataError, KeyError):
+    except (DataError, KeyError, ValueError):
         pass  # not there yet, or not ours
     scores = Scores.of(clf, graph)
     keep_scores(model, scores)

@@ -54,6 +54,31 @@ _ALIKE = 1e-9
 _NEWTON_STEPS = 100
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """What was done to a calibrated P(rare) before it was said: said odds = odds · (base + keep · (P − base)).
+
+    Args:
+        base: The base rate that it was drawn to.
+        keep: How much of it was kept; see `calirare.uncertainty.skill`.
+        odds: By how much its odds were multiplied for another share of rare nodes.
+
+    >>> Drawn(base=0.1, keep=0.5).scores([0.3]).round(6) == finite_logit([0.5]).round(6)
+    array([ True])
+    """
+
+    base: float = 0.0
+    keep: float = 1.0
+    odds: float = 1.0
+
+    def scores(self, probability: Any) -> np.ndarray:
+        """`(n,)`: logits of P(rare) as it was before."""
+        p = np.asarray(probability, dtype=np.float64)
+        if self.odds != 1.0:
+            p = p / (p + self.odds * (1 - p))
+        return finite_logit(self.base + (p - self.base) / self.keep)
+
+
 @dataclass(frozen=True, eq=False)
 class CalibrationDraws:
     """Calibration maps that the labels leave open, from logit P to logit of the share of rare nodes.
@@ -61,6 +86,7 @@ class CalibrationDraws:
     Args:
         parameters: `(draws, 2 + knots)`: shift, slope and the bends.
         knots: Where the map may bend, in logits.
+        undo: What was done to P(rare) after the calibration, and is undone before a map is asked.
 
     >>> certain = CalibrationDraws(np.array([[0.0, 1.0]]))
     >>> certain.probabilities(np.array([0.0, 2.0])).round(3)
@@ -69,6 +95,11 @@ class CalibrationDraws:
 
     parameters: np.ndarray
     knots: tuple[float, ...] = ()
+    undo: Drawn = Drawn()
+
+    def scores(self, probability: Any) -> np.ndarray:
+        """`(n,)`: the logits that the maps are asked at, of P(rare) as it is said."""
+        return self.undo.scores(probability)
 
     def __len__(self) -> int:
         return len(self.parameters)
@@ -105,11 +136,11 @@ class CalibrationDraws:
         """
         check_coverage(coverage)
         levels = [(1 - coverage) / 2, (1 + coverage) / 2]
-        return Bounds(*self._on_grid(lambda table: np.quantile(table, levels, axis=0)))
+        return Bounds(*self._on_grid(lambda table: np.quantile(table, levels, axis=0)), self.undo)
 
     def _at_scores(self, probability: Any, summary: Any) -> np.ndarray:
         """A summary over the draws at each node, by way of a grid: nodes may be millions."""
-        return _between(finite_logit(probability), *self._on_grid(summary))
+        return _between(self.scores(probability), *self._on_grid(summary))
 
     def _on_grid(self, summary: Any) -> tuple[np.ndarray, np.ndarray]:
         """(points, logits of the summary at each).
@@ -129,14 +160,16 @@ class Bounds:
     Args:
         points: Scores, as logits.
         ends: `(2, points)` logits of the lower and the upper end.
+        undo: As in `CalibrationDraws`.
     """
 
     points: np.ndarray
     ends: np.ndarray
+    undo: Drawn = Drawn()
 
     def of(self, probability: Any) -> Intervals:
         """The interval at each P(rare), widened where needed so that it holds P itself."""
-        lower, upper = _between(finite_logit(probability), self.points, self.ends)
+        lower, upper = _between(self.undo.scores(probability), self.points, self.ends)
         p = np.asarray(probability, dtype=np.float64)
         return Intervals(np.minimum(lower, p), np.maximum(upper, p))
 
@@ -153,6 +186,7 @@ def calibration_draws(
     num_share_labels: float | None,
     num_draws: int = 1000,
     seed: int = 0,
+    undo: Drawn | None = None,
 ) -> CalibrationDraws:
     """The calibration maps that the labelled nodes leave open; see the top of this module.
 
@@ -163,6 +197,7 @@ def calibration_draws(
         num_share_labels: How many random labels that share was counted on; None where it is known.
         num_draws: How many.
         seed: Of the draws.
+        undo: What was done to the probabilities after their calibration; default: nothing.
 
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(4_000); y = rng.random(4_000) < p
@@ -173,7 +208,8 @@ def calibration_draws(
     """
     p, rare = _check_labels(left_out_probability, y_rare, rare_share)
     rng = np.random.default_rng(seed)
-    score, target, count = _counted(finite_logit(p), rare)
+    undo = undo or Drawn()
+    score, target, count = _counted(undo.scores(p), rare)
     weight = count * np.where(target == 1, rare_share / rare.sum(), (1 - rare_share) / (~rare).sum())
     centre = float(weight @ score)
     spread = float(np.sqrt(weight @ (score - centre) ** 2))
@@ -186,7 +222,7 @@ def calibration_draws(
     # From standardised scores back to logits: a + b (u - m)/s + Σ c max((u - m)/s - t, 0).
     parameters = drawn / np.concatenate([[1.0], np.full(drawn.shape[1] - 1, scale)])
     parameters[:, 0] -= parameters[:, 1] * centre
-    return CalibrationDraws(parameters, tuple(knots.tolist()))
+    return CalibrationDraws(parameters, tuple(knots.tolist()), undo)
 
 
 def evidence_of_a_label(num_rare: int) -> float:

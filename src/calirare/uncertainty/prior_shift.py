@@ -16,14 +16,14 @@ gap that chance allows.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from calirare.data.checks import is_number
 from calirare.errors import InputError, LabelError
-from calirare.uncertainty.intervals import CalibrationDraws, finite_logit
+from calirare.uncertainty.intervals import CalibrationDraws
 
 logger = logging.getLogger(__name__)
 _MOST_BINS = 512
@@ -131,11 +131,11 @@ def share_of_new_nodes(
     value = estimate_share(p, old_share)
     own, rare = _labels(left_out_probability, y_rare)
     weight = np.where(rare, old_share / rare.sum(), (1 - old_share) / (~rare).sum())
-    draws = CalibrationDraws(draws.parameters[:_MOST_DRAWS], draws.knots)
-    old_shares = draws.probabilities(finite_logit(own)) @ weight  # each map has its own
+    draws = replace(draws, parameters=draws.parameters[:_MOST_DRAWS])
+    old_shares = draws.probabilities(draws.scores(own)) @ weight  # each map has its own
     mean, size = _bins(p)
     sizes = np.random.default_rng(seed).multinomial(p.size, size / p.size, size=len(draws))
-    found = _likeliest(draws.probabilities(finite_logit(mean)), sizes, old_shares)
+    found = _likeliest(draws.probabilities(draws.scores(mean)), sizes, old_shares)
     lower, upper = np.quantile(found, [(1 - coverage) / 2, (1 + coverage) / 2])
     gap, allowed = mixture_gap(p, left_out_probability, y_rare, value)
     if gap > allowed:

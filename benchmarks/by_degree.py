@@ -65,7 +65,7 @@ def judge(arrays: dict[str, np.ndarray], graph: str, count: int, seed: int) -> d
     nodes = arrays[f"{key}/nodes"]
     others = np.setdiff1d(loaded.known, nodes)
     own, p = said(arrays, key, others)
-    interval, truth = draws_of(own, rare[nodes]).interval(p), rare[others]
+    interval, truth = draws_of(arrays, key, own, rare[nodes]).interval(p), rare[others]
     sets = conformal_sets(two(p), conformal_thresholds(two(own), rare[nodes].astype(np.int64)))
     base = np.full(p.size, rare[nodes].mean())
     held = sets[np.arange(p.size), truth.astype(int)]

@@ -1,7 +1,7 @@
 """Left-out logits of many fits, computed once, for the benchmarks that judge what is made of them.
 
-Each fit reads a random sample of labels and keeps three things: which nodes it read, what it says of each of them without
-its label, and what it says of every node, as logits of P(rare). Intervals, forecasts, tests for skill
+Each fit reads a random sample of labels and keeps four things: which nodes it read, what it says of each of them without
+its label, what it says of every node, as logits of P(rare), and how far both were drawn to the base rate. Intervals, forecasts, tests for skill
 and label errors are functions of these arrays alone, so they can be compared without fitting again. What a folder holds
 already is not fitted again: a run that was stopped goes on, and more seeds can be asked for later.
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -111,6 +111,7 @@ def gather(case: Case) -> dict[str, np.ndarray]:
         "nodes": clf.labelled_nodes_.astype(np.int32),
         "left_out": rare_logit(clf.predict_left_out(), rare),
         "logits": rare_logit(clf.predict_proba(graph), rare),
+        "undo": np.array(astuple(clf.calibration_draws().undo)),
     }
     rare_labels = int((graph.y[nodes] == rare).sum())
     if case.folds and rare_labels >= 2:

@@ -52,7 +52,7 @@ def one_network(
     nodes = arrays[f"{key}/nodes"]
     others = np.setdiff1d(known, nodes)[: arguments.nodes]
     own, p = said(arrays, key, others)
-    draws = draws_of(own, is_rare[nodes])
+    draws = draws_of(arrays, key, own, is_rare[nodes])
     costs = Costs(50, 5, 1)
     if arguments.prices_per_node:
         costs = Costs(50 * np.random.default_rng(seed).lognormal(-0.5, 1.0, p.size), 5, 1)

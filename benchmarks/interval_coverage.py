@@ -21,7 +21,7 @@ import numpy as np
 from evidence import REAL, Case, load
 from scipy.special import expit, logit
 
-from calirare.uncertainty.intervals import CalibrationDraws, bent_line, calibration_draws
+from calirare.uncertainty.intervals import CalibrationDraws, Drawn, bent_line, calibration_draws
 
 BINS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 1.0)
 Bounds = tuple[np.ndarray, np.ndarray]
@@ -34,13 +34,10 @@ def said(arrays: dict[str, np.ndarray], key: str, others: np.ndarray) -> tuple[n
     )
 
 
-def posterior(own: np.ndarray, rare: np.ndarray, p: np.ndarray, coverage: float) -> Bounds:
-    found = draws_of(own, rare).interval(p, coverage)
-    return found.lower, found.upper
-
-
-def draws_of(own: np.ndarray, rare: np.ndarray) -> CalibrationDraws:
-    return calibration_draws(own, rare, rare_share=float(rare.mean()), num_share_labels=rare.size)
+def draws_of(arrays: dict[str, np.ndarray], key: str, own: np.ndarray, rare: np.ndarray) -> CalibrationDraws:
+    """The maps that the classifier's intervals are made of."""
+    undo = Drawn(*arrays[f"{key}/undo"].tolist())
+    return calibration_draws(own, rare, rare_share=float(rare.mean()), num_share_labels=rare.size, undo=undo)
 
 
 def bootstrap(own: np.ndarray, rare: np.ndarray, p: np.ndarray, coverage: float, num_draws: int = 300) -> Bounds:
@@ -70,7 +67,6 @@ def venn_abers(own: np.ndarray, rare: np.ndarray, p: np.ndarray, coverage: float
 
 
 METHODS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, float], Bounds]] = {
-    "posterior": posterior,
     "bootstrap": bootstrap,
     "venn-abers": venn_abers,
 }
@@ -94,7 +90,7 @@ def bins_of(score: np.ndarray) -> list[np.ndarray]:
 def with_coins(draws: CalibrationDraws, p: np.ndarray, coverage: float) -> tuple[float, float]:
     """The interval of a bin's share when each of its nodes is a coin."""
     points = np.quantile(p, (np.arange(200) + 0.5) / 200)
-    chances = draws.probabilities(logit(np.clip(points, 1e-9, 1 - 1e-9))).mean(axis=1)
+    chances = draws.probabilities(draws.scores(points)).mean(axis=1)
     drawn = np.random.default_rng(0).binomial(p.size, chances) / p.size
     lower, upper = np.quantile(drawn, [(1 - coverage) / 2, (1 + coverage) / 2])
     return float(lower), float(upper)
@@ -109,8 +105,9 @@ def judge(graph: str, count: int, seed: int, arrays: dict[str, np.ndarray], meth
     own, p = said(arrays, key, others)
     rows = bins_of(p)
     found = []
-    if graph in REAL:
-        draws = draws_of(own, is_rare[nodes])
+    draws = draws_of(arrays, key, own, is_rare[nodes])
+    if method == "posterior":
+        lower, upper = draws.interval(p, coverage).lower, draws.interval(p, coverage).upper
     else:
         lower, upper = METHODS[method](own, is_rare[nodes], p, coverage)
     for row in rows:

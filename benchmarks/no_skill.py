@@ -33,7 +33,7 @@ def main() -> None:
             nodes = arrays[f"{key}/nodes"]
             others, rare = np.setdiff1d(known, nodes), is_rare[nodes]
             own, p = said(arrays, key, others)
-            found, base, interval = no_skill(own, rare), rare.mean(), draws_of(own, rare).interval(p)
+            found, base, interval = no_skill(own, rare), rare.mean(), draws_of(arrays, key, own, rare).interval(p)
             held = ((interval.lower <= base) & (base <= interval.upper)).mean()
             rows[graph, count].append([found.roc_auc, not found.shown, np.abs(p - base).mean(), held])
         for (graph, count), table in rows.items():

@@ -16,7 +16,11 @@ from calirare.decisions.costs import Costs
 from calirare.decisions.forecast import calibration_draws
 from calirare.decisions.triage import Triage, triage, wording_of
 from calirare.errors import ColumnError, InputError, MissingDependencyError, NotFittedError
+<<<<<<< HEAD
 from calirare.estimator.evidence import read_nodes
+=======
+from calirare.uncertainty.intervals import Drawn
+>>>>>>> 2c0ba19 (Benchmarks judge what the classifier says; tests of scores before they are drawn)
 
 COSTS = Costs(50, 5, 1)
 
@@ -189,6 +193,7 @@ def test_the_forecast_is_drawn_from_the_left_out_answers(table, clf):
         rare_share=clf.shares_[clf.rare_class_],
         num_share_labels=len(clf.labelled_y_),
         seed=clf.seed,
+        undo=Drawn(*clf.calibrator_.drawn_of_class(clf.rare_class_)),
     )
     for name, value in vars(want).items():
         np.testing.assert_array_equal(getattr(table.draws, name), value)

@@ -42,7 +42,8 @@ def test_intervals_and_forecast_are_at_the_new_share(case):
     assert ((interval.lower <= p) & (p <= interval.upper)).all()
     y, own = moved.labelled_y_ == 1, moved.predict_left_out()[:, 1]
     weight = np.where(y, 0.3 / y.sum(), 0.7 / (~y).sum())
-    np.testing.assert_allclose(moved.calibration_draws().probabilities(np.log(own / (1 - own))) @ weight, 0.3, atol=0.01)  # fmt: skip
+    draws = moved.calibration_draws()
+    np.testing.assert_allclose(draws.probabilities(draws.scores(own)) @ weight, 0.3, atol=0.01)
     queue, old_queue = cr.triage(moved, graph, budget=50), cr.triage(clf, graph, budget=50)
     assert queue.groups["all"].rare.value > 1.5 * old_queue.groups["all"].rare.value
     assert set(queue.frame()["rare_share"]) == {0.3} and "rare_share" not in old_queue.frame()

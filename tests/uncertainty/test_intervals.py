@@ -10,11 +10,13 @@ from venn_abers import VennAbers
 from calirare.errors import InputError, LabelError
 from calirare.uncertainty.intervals import (
     CalibrationDraws,
+    Drawn,
     _at_share,
     _draw_posterior,
     bent_line,
     calibration_draws,
     evidence_of_a_label,
+    finite_logit,
 )
 
 
@@ -157,3 +159,21 @@ def test_a_node_is_told_the_same_in_any_company():
         alone = draws.interval(p[some])
         np.testing.assert_array_equal(alone.lower, together.lower[some])
         np.testing.assert_array_equal(alone.upper, together.upper[some])
+
+
+def test_what_was_drawn_to_the_base_rate_or_moved_is_asked_as_it_was_before():
+    """The maps see the scores of the calibration: the intervals are the same, widened to hold what is said."""
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.5, 5.0, 600)
+    y = rng.random(600) < p
+    plain = calibration_draws(p, y, rare_share=float(y.mean()), num_share_labels=600)
+    base, keep, odds = float(y.mean()), 0.6, 3.0
+    drawn = base + keep * (p - base)
+    said = odds * drawn / (odds * drawn + 1 - drawn)
+    undo = Drawn(base, keep, odds)
+    np.testing.assert_allclose(undo.scores(said), finite_logit(p), atol=1e-6)
+    found = calibration_draws(said, y, rare_share=float(y.mean()), num_share_labels=600, undo=undo)
+    np.testing.assert_allclose(found.parameters, plain.parameters, rtol=1e-6)
+    interval, want = found.interval(said), plain.interval(p)
+    np.testing.assert_allclose(interval.upper, np.maximum(want.upper, said), rtol=1e-5)
+    assert (interval.lower <= said).all()

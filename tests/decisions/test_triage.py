@@ -16,11 +16,8 @@ from calirare.decisions.costs import Costs
 from calirare.decisions.forecast import calibration_draws
 from calirare.decisions.triage import Triage, triage, wording_of
 from calirare.errors import ColumnError, InputError, MissingDependencyError, NotFittedError
-<<<<<<< HEAD
 from calirare.estimator.evidence import read_nodes
-=======
 from calirare.uncertainty.intervals import Drawn
->>>>>>> 2c0ba19 (Benchmarks judge what the classifier says; tests of scores before they are drawn)
 
 COSTS = Costs(50, 5, 1)
 

@@ -12,7 +12,6 @@ from calirare.uncertainty.conformal import (
     conformal_p_values,
     conformal_sets,
     conformal_thresholds,
-    grouped_thresholds,
 )
 
 
@@ -119,20 +118,6 @@ def test_a_set_never_leaves_out_what_the_probability_calls_likelier():
     """At P(rare) = 0.08 a node may be unusual for a normal one; its set says both, not "rare" alone."""
     sets = conformal_sets([[0.92, 0.08], [0.4, 0.6]], [0.05, 0.95])
     np.testing.assert_array_equal(sets, [[True, True], [False, True]])
-
-
-def test_groups_with_enough_labels_have_thresholds_of_their_own():
-    labelled, y, others = _case(num_labelled=300, num_classes=2, seed=5)
-    groups = np.arange(300) % 3
-    groups[(groups == 2) & (y == 1) & (np.cumsum((groups == 2) & (y == 1)) > 8)] = 1  # eight labels: one too few
-    limits = grouped_thresholds(labelled, y, groups)
-    for g, c in np.ndindex(3, 2):
-        rows = slice(None) if (g, c) == (2, 1) else groups == g
-        assert limits[g, c] == conformal_thresholds(labelled[rows], y[rows])[c]
-    chosen = np.arange(len(others)) % 3
-    both = conformal_sets(others, limits[chosen])
-    for g in range(3):
-        np.testing.assert_array_equal(both[chosen == g], conformal_sets(others[chosen == g], limits[g]))
 
 
 def test_bad_arguments_are_refused():

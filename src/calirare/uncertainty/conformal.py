@@ -89,32 +89,6 @@ def conformal_sets(probabilities: Any, thresholds: Any) -> np.ndarray:
     return np.asarray((1.0 - table <= limits) | likeliest)
 
 
-def grouped_thresholds(left_out_probabilities: Any, y: Any, groups: Any, coverage: float = 0.9) -> np.ndarray:
-    """`(G, C)`: the thresholds of each group of nodes, 0 … G - 1.
-
-    A group's own labels decide where it has enough of a class to promise the coverage; else those of all groups.
-
-    >>> p = np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.1, 0.2])
-    >>> table = np.column_stack([p, 1 - p])
-    >>> grouped_thresholds(table, [0, 0, 0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 1, 1, 1], coverage=0.6).round(2)
-    array([[0.3, 0.2],
-           [0.6, 0.2]])
-    """
-    classes, table = check_probabilities(y, left_out_probabilities)
-    group = np.asarray(groups)
-    if group.shape != classes.shape or group.dtype.kind not in "iu" or (group < 0).any():
-        raise InputError(f"groups must hold a number 0, 1, … for each of the {classes.size} labels.")
-    pooled = conformal_thresholds(table, classes, coverage)
-    limits = np.tile(pooled, (int(group.max(initial=0)) + 1, 1))
-    for g in range(len(limits)):
-        for c in range(len(pooled)):
-            inside = (group == g) & (classes == c)
-            rank = conformal_rank(int(inside.sum()), coverage)
-            if rank <= inside.sum():
-                limits[g, c] = np.sort(1.0 - table[inside, c])[rank - 1]
-    return limits
-
-
 def conformal_p_values(left_out_probabilities: Any, y: Any, probabilities: Any) -> np.ndarray:
     """`(N, C)`: how usual each node would be as a member of each class, 1/(n_c + 1) … 1.
 

@@ -175,7 +175,17 @@ class Calibrator(BaseEstimator):
         """Take over what `state` gave."""
         for name, value in state.items():
             setattr(self, name, value)
+        shape = (self.num_classes_,)
+        drawn = self.keep_ == 1.0 or 0 < self.keep_ < 1 and _is_shares(self.base_, shape)
+        moved = self.ratio_ is None or np.shape(self.ratio_) == shape and bool((np.asarray(self.ratio_) > 0).all())
+        if not (drawn and moved):
+            raise InputError(f"the base rate and the ratio of shares must be of {self.num_classes_} classes.")
         return self
+
+
+def _is_shares(values: Any, shape: tuple[int, ...]) -> bool:
+    array = np.asarray(values, dtype=np.float64)
+    return array.shape == shape and bool((array >= 0).all()) and abs(float(array.sum()) - 1) < _SUM_TOLERANCE
 
 
 def at_shares(probabilities: np.ndarray, ratio: np.ndarray) -> np.ndarray:

@@ -60,7 +60,7 @@ def test_eighteen_writers_of_decisions_killed(database, count):
         store = DecisionStore.open(database)
         rows = store.since()
         store.close()
-        assert set(acknowledged) <= {row.id for row in rows} and len({row.action_key for row in rows}) == len(rows)
+        assert set(acknowledged) <= {row.id for row in rows} and len({row.node_id for row in rows}) == len(rows)
     lost = set(acknowledged) - {row.id for row in rows}
     count(
         f"18 kills of writers ({database.split(':')[0]}): {len(acknowledged):,} decisions acknowledged, {len(lost)} lost"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -19,17 +20,13 @@ from calirare.persistence.writing import header_checksum
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits as on Linux")]
 
 CAPPED = """
-import json, resource, sys
+import resource, sys
 import calirare.estimator.classifier, calirare.scoring.table, lightgbm, polars, pyarrow.parquet, pyarrow.feather
 from calirare.cli import run
-used, before = int(open("/proc/self/statm").read().split()[0]) * 4096, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+used = int(open("/proc/self/statm").read().split()[0]) * 4096
 resource.setrlimit(resource.RLIMIT_AS, (used + (2 << 30),) * 2)
 sys.argv = ["calirare", *sys.argv[1:]]
-try:
-    run()
-except SystemExit as end:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    print(json.dumps({"code": end.code, "megabytes": peak >> 10}))
+run()
 """
 ZEROS = 3 * 2**30
 
@@ -60,12 +57,15 @@ def wide(path):
 
 
 def run_capped(*words):
-    done = subprocess.run([sys.executable, "-c", CAPPED, *map(str, words)], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-800:]
-    found = json.loads(done.stdout.splitlines()[-1])
-    said = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
-    assert found["code"] == 2 and len(said) == 1 and "Traceback" not in done.stderr, done.stderr[-800:]
-    return said[0], found["megabytes"]
+    """(what it said, megabytes at its peak, some 600 of them the libraries' own)."""
+    command = [sys.executable, "-c", CAPPED, *map(str, words)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        told = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    said = [line for line in told.splitlines() if line.startswith("Error: ")]
+    assert process.returncode == 2 and len(said) == 1 and "Traceback" not in told, told[-800:]
+    return said[0], usage.ru_maxrss >> 10
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "one-long-id.csv", "wide.csv"])
@@ -76,7 +76,7 @@ def test_tables(tmp_path, kind, count):
     words = ["fit", path, tmp_path / "edges.csv", "--label", "y", "--rare", "1", "--out", tmp_path / "model"]
     said, megabytes = run_capped(*words)
     assert not (tmp_path / "model").exists()
-    count(f"{kind}, {path.stat().st_size >> 10:,} kB: refused, {megabytes:,} MB taken. {said[:90]}…")
+    count(f"{kind}, {path.stat().st_size >> 10:,} kB: refused, {megabytes:,} MB at its peak. {said[:90]}…")
 
 
 @pytest.mark.parametrize("shape", [(ZEROS,), (4,), (2**50,)])
@@ -88,5 +88,7 @@ def test_graph_of_a_model(tmp_path, model, shape, count):
     header["graph"] = {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
     (folder / "model.json").write_text(json.dumps(header | {"checksum": header_checksum(header)}))
     said, megabytes = run_capped("report", folder, "--out", tmp_path / "report.html")
-    assert megabytes < 500
-    count(f"npz of {path.stat().st_size >> 10:,} kB that claims {shape}: refused, {megabytes:,} MB taken. {said[:90]}…")
+    assert megabytes < 1_500
+    count(
+        f"npz of {path.stat().st_size >> 10:,} kB that claims {shape}: refused, {megabytes:,} MB at its peak. {said[:90]}…"
+    )

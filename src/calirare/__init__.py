@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from calirare import metrics as metrics
     from calirare import plots as plots
     from calirare.data.catalogue.benchmarks import load_benchmark as load_benchmark
-    from calirare.data.exchange import from_networkx as from_networkx
     from calirare.data.graph import RareGraph as RareGraph
     from calirare.data.graph import Split as Split
     from calirare.data.pyg import from_pyg as from_pyg
     from calirare.data.splits import split_labels as split_labels
     from calirare.data.synthetic import make_transactions as make_transactions
+    from calirare.data.tables.networks import from_networkx as from_networkx
     from calirare.data.tables.reading import read_tables as read_tables
     from calirare.decisions.triage import triage as triage
     from calirare.estimator.classifier import RareCategoryClassifier as RareCategoryClassifier
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from calirare.estimator.methods import methods as methods
     from calirare.scoring.table import score_table as score_table
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _HOMES = {
     "RareCategoryClassifier": "calirare.estimator.classifier",
     "RareGraph": "calirare.data.graph",
     "Split": "calirare.data.graph",
     "detectors": "calirare.detectors",
-    "from_networkx": "calirare.data.exchange",
+    "from_networkx": "calirare.data.tables.networks",
     "from_pyg": "calirare.data.pyg",
     "load": "calirare.estimator.classifier",
     "load_benchmark": "calirare.data.catalogue.benchmarks",

@@ -20,10 +20,11 @@ import numpy as np
 
 from calirare.data.locking import working_folder
 from calirare.data.parts.partitioning import Run, partition_tables
-from calirare.data.parts.shards import is_sharded, open_shards
+from calirare.data.parts.shards import open_shards
 from calirare.data.tables.addresses import is_address
 from calirare.data.tables.export import check_export_path, write_table
 from calirare.data.tables.schema import feature_names
+from calirare.data.tables.shard_files import is_sharded
 from calirare.detectors.base import Progress
 from calirare.detectors.networks.layerwise import Layers, layers_of
 from calirare.detectors.networks.network import Network

@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from calirare.data.parts.shards import find_shards, is_sharded, open_shards
+from calirare.data.parts.shards import open_shards
+from calirare.data.tables.shard_files import find_shards, is_sharded
 from calirare.errors import DataError, InputError
 
 

@@ -47,7 +47,7 @@ def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
     """
     check_export_path(path)
     if is_address(path):
-        return write_address(columns, str(path))
+        return write_address(make_frame(columns), str(path))
     path = Path(path)
     with write_atomically(path) as stream:
         write_stream(columns, stream, path.suffix.lower())

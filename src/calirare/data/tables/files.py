@@ -9,14 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import UNKNOWN
-from calirare.data.edge_table import EdgeTable
+from calirare.data.edge_rows import edge_columns
 from calirare.data.graph import RareGraph
 from calirare.data.tables.export import write_table
 from calirare.errors import InputError
 
 FORMATS = ("parquet", "csv")
-_STEPS = 1e8
-"""Times up to this are steps of a simulation and no seconds since 1970."""
 
 
 def write_tables(
@@ -61,32 +59,4 @@ def node_columns(graph: RareGraph, label: str = "is_fraud") -> dict[str, Any]:
         columns[name] = values.astype(np.float64) * scale + mean
     words = {UNKNOWN: None, graph.rare_class: "yes"}
     columns[label] = [words.get(y, "no") for y in graph.y.tolist()]
-    return columns
-
-
-def edge_columns(graph: RareGraph) -> dict[str, Any]:
-    """The edges as columns; see `write_tables`."""
-    if graph.edges is not None:
-        return _rows_of(graph.edges, graph.ids)
-    once = graph.edge_index[0] < graph.edge_index[1]
-    source, target = graph.edge_index[:, once]
-    columns: dict[str, Any] = {"source": graph.ids[source], "target": graph.ids[target]}
-    if graph.edge_weight is not None:
-        columns["weight"] = graph.edge_weight[once]
-    return columns
-
-
-def _rows_of(edges: EdgeTable, ids: np.ndarray) -> dict[str, Any]:
-    columns: dict[str, Any] = {"source": ids[edges.source], "target": ids[edges.target]}
-    if edges.type is not None:
-        columns["type"] = np.array(edges.type_names, dtype=object)[edges.type]
-    for column in edges.columns:
-        name = column.name if column.name not in columns else f"{column.name} of the edge"
-        if column.kind == "category":
-            words = np.array([*column.categories, None], dtype=object)  # the last, -1, is missing
-            columns[name] = words[column.values]
-        elif column.kind == "time" and np.nanmax(column.values, initial=0.0) > _STEPS:
-            columns[name] = np.where(np.isnan(column.values), np.nan, column.values * 1e6).astype("datetime64[us]")
-        else:
-            columns[name] = column.values
     return columns

@@ -22,6 +22,7 @@ from calirare.data.tables.limits import (
     unpack,
 )
 from calirare.data.tables.polars_library import import_polars
+from calirare.data.tables.shard_files import find_shards
 from calirare.data.tables.warehouse import read_address
 from calirare.errors import CalirareError, ColumnError, DataError, InputError, MissingDependencyError, nearest
 
@@ -73,15 +74,24 @@ def _plain(column: pl.Series) -> pl.Series:
     return column.cast(pl.String)
 
 
+def _read_folder(path: Path, what: str) -> pl.DataFrame:
+    """The Parquet files of a folder as one frame, in the order of their names; their columns must be alike."""
+    pl = import_polars()
+    files = find_shards(path, what)
+    frames = [_read_file(file, what) for file in files]
+    for file, frame in zip(files, frames, strict=True):
+        if frame.schema != frames[0].schema:
+            raise DataError(f"{what}: the columns of {file} differ from those of {files[0]}; shards must be alike.")
+    return pl.concat(frames)  # type: ignore[no-any-return]
+
+
 def _read_file(path: Path, what: str) -> pl.DataFrame:
     pl = import_polars()
     name = path.name.lower()
     if not path.exists():
         raise DataError(f"{what}: {path} does not exist.")
     if path.is_dir():
-        from calirare.data.parts.shards import open_shards  # which reads its frames by this module
-
-        return open_shards(path, what).frame()
+        return _read_folder(path, what)
     if not path.is_file():
         raise DataError(f"{what}: {path} is not a file.")
     if not name.endswith(_ALL):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -42,16 +42,13 @@ def read_address(text: str, what: str) -> pl.DataFrame:
     return pl.DataFrame(made)  # type: ignore[no-any-return]
 
 
-def write_address(columns: Mapping[str, Any], text: str) -> None:
-    """Put columns in place of what a table holds, in one transaction: readers see the old rows or the new ones.
+def write_address(frame: pl.DataFrame, text: str) -> None:
+    """Put a frame in place of what a table holds, in one transaction: readers see the old rows or the new ones.
 
     The table is made where there is none; one that is there must have these columns.
     """
     address = Address.parse(text, "out")
     check_writable(text)
-    from calirare.data.tables.export import make_frame  # which writes to addresses by this module
-
-    frame = make_frame(columns)
     if address.is_duckdb:
         return _write_duckdb(frame, address)
     from sqlalchemy import delete, insert

@@ -1,0 +1,53 @@
+"""The edges of a graph as the columns of a table."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from calirare.data.edge_table import EdgeTable
+
+_STEPS = 1e8
+"""Times up to this are steps of a simulation and no seconds since 1970."""
+
+
+class Joined(Protocol):
+    """What is read of a graph; a protocol, because graphs offer their tables themselves and import this module."""
+
+    @property
+    def edges(self) -> EdgeTable | None: ...
+    @property
+    def ids(self) -> np.ndarray: ...
+    @property
+    def edge_index(self) -> np.ndarray: ...
+    @property
+    def edge_weight(self) -> np.ndarray | None: ...
+
+
+def edge_columns(graph: Joined) -> dict[str, Any]:
+    """Every row of the edges with its columns as they came; else each edge once, with `weight` where there are weights."""
+    if graph.edges is not None:
+        return _rows_of(graph.edges, graph.ids)
+    once = graph.edge_index[0] < graph.edge_index[1]
+    source, target = graph.edge_index[:, once]
+    columns: dict[str, Any] = {"source": graph.ids[source], "target": graph.ids[target]}
+    if graph.edge_weight is not None:
+        columns["weight"] = graph.edge_weight[once]
+    return columns
+
+
+def _rows_of(edges: EdgeTable, ids: np.ndarray) -> dict[str, Any]:
+    columns: dict[str, Any] = {"source": ids[edges.source], "target": ids[edges.target]}
+    if edges.type is not None:
+        columns["type"] = np.array(edges.type_names, dtype=object)[edges.type]
+    for column in edges.columns:
+        name = column.name if column.name not in columns else f"{column.name} of the edge"
+        if column.kind == "category":
+            words = np.array([*column.categories, None], dtype=object)  # the last, -1, is missing
+            columns[name] = words[column.values]
+        elif column.kind == "time" and np.nanmax(column.values, initial=0.0) > _STEPS:
+            columns[name] = np.where(np.isnan(column.values), np.nan, column.values * 1e6).astype("datetime64[us]")
+        else:
+            columns[name] = column.values
+    return columns

@@ -1,0 +1,40 @@
+"""The Parquet files that a folder or a pattern stands for."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+from typing import Any
+
+from calirare.errors import DataError, InputError
+
+_ENDINGS = (".parquet", ".pq")
+
+
+def is_sharded(path: Any) -> bool:
+    """Whether a path names several files: a folder, or a pattern with * ? or [ ]."""
+    return Path(path).is_dir() or (not Path(path).exists() and glob.has_magic(str(path)))
+
+
+def find_shards(path: Any, what: str) -> tuple[Path, ...]:
+    """The Parquet files that a path names: itself, those of a folder, or those of a pattern.
+
+    Raises:
+        DataError: There are none.
+        InputError: One is not Parquet.
+    """
+    place = Path(path)
+    if place.is_dir():
+        found = sorted(file for ending in _ENDINGS for file in place.rglob(f"*{ending}"))
+    elif place.exists():
+        found = [place]
+    else:
+        found = sorted(Path(name) for name in glob.glob(str(path), recursive=True))
+    if not found:
+        raise DataError(f"{what}: {path} does not exist." if not is_sharded(path) else f"{what}: {path} has no shards.")
+    strange = [file for file in found if not file.name.lower().endswith(_ENDINGS)]
+    if strange:
+        raise InputError(
+            f"{what}: in partitions only Parquet is read ({' or '.join(_ENDINGS)}); got {strange[0].name}."
+        )
+    return tuple(found)

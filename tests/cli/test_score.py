@@ -74,7 +74,7 @@ def test_mistakes_get_one_line_and_no_output(model, tables, tmp_path):
         (["score", str(model), *tables], "--out"),
         (["score", str(model), *tables, "--out", str(out), "--partitions", "2"], "only Parquet"),
         (["score", str(model), *tables, "--out", str(out), "--jobs", "2"], "only Parquet"),
-        (["score", str(model), str(tmp_path), tables[1], "--out", str(out)], "has no shards"),
+        (["score", str(model), str(model), tables[1], "--out", str(out)], "has no shards"),
         (["score", str(model), *tables, "--out", str(out), "--partitions", "-1"], "partitions"),
     ]:
         answer = run(app, words)

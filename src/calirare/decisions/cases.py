@@ -31,7 +31,7 @@ def decide_cases(
 
     >>> import calirare as cr
     >>> from calirare.scoring.table import score_table
-    >>> graph = cr.make_transactions(num_nodes=300, seed=0)
+    >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.9, rare_share=0.2, seed=0)
     >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
     >>> found = decide_cases(clf, score_table(clf, graph), Costs(miss=np.full(300, 1e6)))
     >>> sorted(set(found["action"].tolist()))

@@ -11,6 +11,7 @@ import numpy as np
 from calirare.calibration.base import at_shares
 from calirare.data.graph import RareGraph
 from calirare.errors import InputError, LabelError
+from calirare.estimator.asked import AskedGraph
 from calirare.estimator.evidence import as_node_indices, read_nodes
 from calirare.estimator.labels import move_rare_share
 from calirare.estimator.left_out import LeftOutAnswers
@@ -54,6 +55,8 @@ class OtherShares(LeftOutAnswers):
         calibrator = copy.copy(state.calibrator).shift_to(self.fitted_shares_, shares)
         # The scores of the fit are at its share: there is nothing left to compare new ones with.
         moved._state = replace(state, calibrator=calibrator, shares=shares, left_out=left_out, scores=None)
+        if self._asked is not None:  # what was answered before was at the old share
+            moved._asked = AskedGraph(self._asked.graph, self._asked.inputs)
         return moved
 
     @property

@@ -267,7 +267,7 @@ class Network(Detector):
         if "hidden" in state:
             self.hidden_ = whole(state, "hidden", 1)
         need(
-            not self.sized or self.units * self.num_features_ <= stored,
+            not self.sized or self.hidden in ("left_out", self.units) and self.units * self.num_features_ <= stored,
             "hidden and num_features do not fit the weights",
         )
         need(is_number(state.get("decay")) and state["decay"] >= 0, "the weight decay must be a number")

@@ -560,7 +560,7 @@
 
   // Narrow windows show fewer columns; the case has them all.
 
-  const NEEDED = { lower: 720, saves: 620, reason: 980, assigned: 1100, decision: 520 };
+  const NEEDED = { lower: 720, saves: 620, reason: 955, assigned: 1100, decision: 520 };
 
   let fittedTo = "";
 

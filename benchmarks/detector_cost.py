@@ -15,10 +15,10 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from against_scikit_learn import GRAPHS, load, tenth
 from ratios import Ratio, keep
+from speed import plain_training
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
 
@@ -53,23 +53,6 @@ def _layer(kind: str, size: int, out: int, heads: int) -> nn.Module:
     return SAGEConv(size, out) if kind == "sage" else GCNConv(size, out, cached=True)
 
 
-def plain_epochs(kind: str, graph: cr.RareGraph, labels: LabelledNodes, epochs: int) -> Callable[[], object]:
-    x = torch.from_numpy(graph.x.toarray() if sp.issparse(graph.x) else graph.x)
-    edge_index, index, y = (torch.from_numpy(array) for array in (graph.edge_index, labels.nodes, labels.y))
-    model, weights = Plain(kind, graph.num_features), torch.from_numpy(labels.weights).float()
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
-
-    def run() -> None:
-        model.train()
-        for _ in range(epochs):
-            optimizer.zero_grad()
-            losses = nn.functional.cross_entropy(model(x, edge_index)[index], y, reduction="none")
-            (weights * losses).sum().backward()
-            optimizer.step()
-
-    return run
-
-
 def seconds(work: Callable[[], object]) -> float:
     began = time.process_time()
     work()
@@ -95,7 +78,7 @@ def networks(name: str, graph: cr.RareGraph, nodes: np.ndarray, kinds: list[str]
         made.set_params(epochs=1).fit(inputs, labels, training=Training(rests=False))  # the matrices are made once
         made.set_params(epochs=epochs)
         ours = seconds(lambda made=made: made.fit(inputs, labels, training=Training(rests=False)))  # type: ignore[misc]
-        plain = seconds(plain_epochs(kind, graph, labels, epochs))
+        plain = seconds(plain_training(graph, labels.nodes, epochs, "cpu", Plain(kind, graph.num_features)))
         found.append(Ratio(f"{kind}: epoch / PyG", name, ours / epochs, plain / epochs, 0.7))
         trained = make_detector(kind)
         training = seconds(lambda trained=trained: trained.fit(inputs, labels))  # type: ignore[misc]

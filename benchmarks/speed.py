@@ -59,11 +59,14 @@ def interleaved(
     return min(a for a, _ in times), min(b for _, b in times)
 
 
-def plain_training(graph: cr.RareGraph, nodes: np.ndarray, epochs: int, device: str) -> Callable[[], None]:
+def plain_training(
+    graph: cr.RareGraph, nodes: np.ndarray, epochs: int, device: str, model: nn.Module | None = None
+) -> Callable[[], None]:
+    """Epochs as anyone would write them; default: of two of PyG's graph convolutions."""
     dense = graph.x if isinstance(graph.x, np.ndarray) else graph.x.toarray()
     x = torch.from_numpy(dense).to(device)
     edge_index = torch.from_numpy(graph.edge_index).to(device)
-    model = PlainGCN(graph.num_features).to(device)
+    model = (PlainGCN(graph.num_features) if model is None else model).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
     index, y = torch.from_numpy(nodes).to(device), torch.from_numpy(graph.y[nodes]).to(device)
     weights = torch.from_numpy(node_weights(graph.y[nodes], 2)).float().to(device)

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.sparse import in_threads
 from calirare.features.columns import ColumnGroup
@@ -225,19 +226,24 @@ def relation_matrix(graph: RareGraph, relation: str, type: str = "") -> sp.csr_a
     table = graph.edges
     if table is None:
         return sp.csr_array(shape)
+    ends = relation_ends(table, relation, type)
+    matrix = sp.csr_array((np.ones(ends[0].size), ends), shape=shape)
+    matrix.data[:] = 1.0
+    return matrix
+
+
+def relation_ends(table: EdgeTable, relation: str, type: str = "") -> tuple[np.ndarray, np.ndarray]:
+    """(node, neighbour) of every row that joins two nodes in that way; one pair may stand several times."""
     kept = table.source != table.target
     if type:
         codes = [code for code, name in enumerate(table.type_names) if name == type]
         kept &= np.isin(table.type, codes) if table.type is not None else False
     source, target = table.source[kept], table.target[kept]
-    ends = {
+    return {
         "incoming neighbours": (target, source),
         "outgoing neighbours": (source, target),
         "neighbours": (np.concatenate([source, target]), np.concatenate([target, source])),
     }[relation]
-    matrix = sp.csr_array((np.ones(ends[0].size), ends), shape=shape)
-    matrix.data[:] = 1.0
-    return matrix
 
 
 def row_normalised(matrix: sp.csr_array) -> sp.csr_array:

@@ -49,10 +49,6 @@ class Explanation:
         """The labels that pull, as columns by name."""
         return {"labelled_node": self.labelled_node, "label": self.label, "pull": self.pull}
 
-    def columns_frame(self) -> dict[str, np.ndarray]:
-        """The shares of the logit, as columns by name."""
-        return {"column": self.column, "group": self.group, "share": self.share}
-
 
 def make_explanation(node: int, probability: float, found: Contributions, slope: float) -> Explanation:
     """The shares of the columns, strongest first; labels are added by `with_labels`.

@@ -2,6 +2,7 @@
 
 python -m calirare.benchmark.leaderboard prepare graphs/
 python -m calirare.benchmark.leaderboard run graphs/ store/ --jobs 16 --minutes 9
+python -m calirare.benchmark.leaderboard pack store/ docs/assets/leaderboard/rows.jsonl.gz
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import argparse
 
 from calirare.benchmark.leaderboard.graphs import prepare
+from calirare.benchmark.leaderboard.rows import pack
 from calirare.benchmark.leaderboard.run import run
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prepare graphs, or go on with a run; 3 if some of it is left for the next call."""
+    """Prepare graphs, go on with a run, or pack its rows; 3 if some of it is left for the next call."""
     parser = argparse.ArgumentParser(prog="python -m calirare.benchmark.leaderboard", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     first = commands.add_parser("prepare", help="write the graphs into a folder")
@@ -30,7 +32,13 @@ def main(arguments: list[str] | None = None) -> int:
     second.add_argument("--seeds", type=int, default=3)
     second.add_argument("--jobs", type=int, default=-1)
     second.add_argument("--minutes", type=float, default=1e9, help="nothing is started after so many")
+    third = commands.add_parser("pack", help="write every row of a store as one compressed file")
+    third.add_argument("store")
+    third.add_argument("file")
     chosen = parser.parse_args(arguments)
+    if chosen.command == "pack":
+        print(pack(chosen.store, chosen.file))
+        return 0
     if chosen.command == "prepare":
         for path in prepare(chosen.graphs, [name for name in chosen.only.split(",") if name], chosen.data):
             print(path)

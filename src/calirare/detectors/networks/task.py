@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -44,7 +44,3 @@ class Task:
             num_classes=num_classes,
             weight_decay=weight_decay,
         )
-
-    def with_model(self, model: nn.Module) -> Task:
-        """The same problem for another model."""
-        return replace(self, model=model)

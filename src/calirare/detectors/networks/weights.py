@@ -37,8 +37,3 @@ def node_weights(y: np.ndarray, num_classes: int, costs: ClassCosts = "inverse_f
         raise LabelError("no labelled node to train on; give labels to some nodes of each class.")
     weights = per_class[y]
     return np.asarray(weights / weights.sum())
-
-
-def class_totals(y: np.ndarray, weights: np.ndarray, num_classes: int) -> np.ndarray:
-    """Total weight of each class: the shares under which the trained model's argmax is the right decision."""
-    return np.bincount(y, weights=weights, minlength=num_classes)

@@ -13,7 +13,7 @@ from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_groups import EdgeGroups
-from calirare.features.propagation import relation_matrix
+from calirare.features.propagation import relation_ends, relation_matrix
 from calirare.features.recipe import ColumnRecipe, Family, base_columns
 from calirare.features.structure import closed_share, neighbours
 from calirare.scoring.live.links import Links, distinct, numbered
@@ -103,17 +103,7 @@ class GrownBase:
             return self.structure.links
         if table is None or not len(table):
             return replace(before, num_nodes=self.update.num_nodes)
-        kept = np.ones(len(table), dtype=bool)
-        if type:
-            codes = [code for code, name in enumerate(table.type_names) if name == type]
-            kept &= np.isin(table.type, codes) if table.type is not None else False
-        out, into = table.source[kept], table.target[kept]
-        ends = {
-            "incoming neighbours": (into, out),
-            "outgoing neighbours": (out, into),
-            "neighbours": (np.concatenate([out, into]), np.concatenate([into, out])),
-        }[relation]
-        return before.grown(*ends, self.update.num_nodes)
+        return before.grown(*relation_ends(table, relation, type), self.update.num_nodes)
 
     def attributes(self, nodes: np.ndarray) -> Any:
         """Rows of the attributes as they are now; nodes ascend."""

@@ -5,27 +5,32 @@ BIN := .venv/bin
 READY := .venv/.ready
 WORKERS ?= logical
 SBOM ?= sbom.json
+PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(if $(COVER),--cov --cov-append --cov-report=)
 # What Python compiled is kept, whatever the shell says: else every worker compiles every test anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test browser coverage slow attacks lint format types docs screenshots bench results audit sbom mutants container clean
+.PHONY: demo test browser coverage covered slow attacks lint format types docs screenshots bench results audit sbom mutants container clean
 .DEFAULT_GOAL := demo
 
 demo: $(READY)  ## the whole story on a generated transaction network
 	@$(BIN)/calirare demo --out demo
 
 test: $(READY)  ## default tests; those that need datasets run where these exist
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+	@$(PYTEST)
 
-browser: $(READY)  ## the report and the review desk in Chromium
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m browser
+browser: $(READY)  ## the report and the review desk in Chromium; what fails beside others runs once more, alone
+	@$(PYTEST) -m browser || $(PYTEST) -m browser -n 0 --last-failed --last-failed-no-failures none
 
 coverage: $(READY)  ## the default and the browser tests; fails where they miss more than a twentieth of lines and branches
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow or browser" \
-		--cov --cov-report=term-missing:skip-covered --cov-fail-under=95
+	@$(BIN)/coverage erase
+	@$(MAKE) --no-print-directory test browser COVER=1
+	@$(MAKE) --no-print-directory covered
+
+covered: $(READY)  ## what `make test browser COVER=1` missed
+	@$(BIN)/coverage report --skip-covered --show-missing --fail-under=95
 
 slow: $(READY)  ## crashes, thousands of malformed inputs, a Ray cluster: a quarter of an hour
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m slow
+	@$(PYTEST) -m slow
 
 attacks: $(READY)  ## kills, races, slow clients, memory under a cap; prints its counts; part of `make slow`
 	@$(BIN)/python -m pytest -q -m slow tests/attacks

@@ -276,6 +276,7 @@ def test_a_day_without_a_mouse(serve, open_page):
     page.keyboard.type("A00000")
     page.keyboard.press("Escape")
     expect(page.locator("#queue-grid a.node-link", has_text=re.compile("^(?!A00000)"))).to_have_count(0)
+    expect(page.locator("#queue-grid a.node-link").first).to_be_visible()  # not merely empty before the answer comes
     for _ in range(60):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.closest('.ag-header-cell, .ag-cell') !== null"):

@@ -518,6 +518,16 @@
     });
   }
 
+  // A row that is still being fetched has no link yet: the key waits for it, ten seconds at most.
+  function openRow(index, tries = 200) {
+    const link = document.querySelector('#queue-grid [row-index="' + index + '"] a');
+    if (link) {
+      go(link.getAttribute("href"));
+    } else if (tries && document.getElementById("queue-grid")) {
+      window.setTimeout(() => openRow(index, tries - 1), 50);
+    }
+  }
+
   document.addEventListener("keydown", function (event) {
     const target = event.target;
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) {
@@ -532,10 +542,7 @@
     }
     const onCase = window.location.pathname === "/case";
     if (event.key === "Enter" && target.classList && target.classList.contains("ag-cell")) {
-      const link = document.querySelector('#queue-grid [row-index="' + target.parentElement.getAttribute("row-index") + '"] a');
-      if (link) {
-        go(link.getAttribute("href"));
-      }
+      openRow(target.parentElement.getAttribute("row-index"));
       return;
     }
     if (event.key === "?") {

@@ -22,9 +22,9 @@ from torch import nn
 import calirare as cr
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.networks.gcn import GCN
+from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
+from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.weights import node_weights
-from calirare.influence.leave_one_out import LeaveOneOut
-from calirare.influence.model import predict_logits
 
 WEIGHT_DECAY = 5e-4
 PUBLISHED_DAMPING = 1e-2

@@ -21,8 +21,8 @@ import psutil
 from ratios import Ratio, keep
 
 import calirare as cr
+from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.estimator.classifier import TrainedDetector
-from calirare.influence.leave_one_out import LeaveOneOut
 
 Result = TypeVar("Result")
 

@@ -17,7 +17,7 @@ from torch.func import functional_call, jacrev
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import GraphInputs
 from calirare.detectors import GAT, GCN, GIN, SAGE
-from calirare.influence.leave_one_out import LeaveOneOut
+from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 
 DAMPING = 1e-2
 

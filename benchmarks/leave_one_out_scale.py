@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 import calirare as cr
-from calirare.influence.leave_one_out import LeaveOneOut
+from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 
 
 def main() -> None:

@@ -26,9 +26,9 @@ import calirare as cr
 from calirare.data.tables.files import edge_columns, node_columns
 from calirare.data.tables.shift import compare_with_fit
 from calirare.decisions.costs import Costs, decide
-from calirare.monitoring.alarms import DAY, watch
-from calirare.monitoring.feeding import reference_for, take_decision, take_run
-from calirare.monitoring.series import KINDS, Series
+from calirare.evaluation.monitoring.alarms import DAY, watch
+from calirare.evaluation.monitoring.feeding import reference_for, take_decision, take_run
+from calirare.evaluation.monitoring.series import KINDS, Series
 from calirare.review.database import Database, database_url
 
 ACCOUNTS, RARE_SHARE = 1_500, 0.05

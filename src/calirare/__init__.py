@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from calirare import plots as plots
     from calirare.data.catalogue.benchmarks import load_benchmark as load_benchmark
     from calirare.data.graph import RareGraph as RareGraph
-    from calirare.data.graph import Split as Split
     from calirare.data.pyg import from_pyg as from_pyg
+    from calirare.data.split import Split as Split
     from calirare.data.splits import split_labels as split_labels
     from calirare.data.synthetic import make_transactions as make_transactions
     from calirare.data.tables.networks import from_networkx as from_networkx
@@ -36,7 +36,7 @@ __version__ = "0.3.0"
 _HOMES = {
     "RareCategoryClassifier": "calirare.estimator.classifier",
     "RareGraph": "calirare.data.graph",
-    "Split": "calirare.data.graph",
+    "Split": "calirare.data.split",
     "detectors": "calirare.detectors",
     "from_networkx": "calirare.data.tables.networks",
     "from_pyg": "calirare.data.pyg",

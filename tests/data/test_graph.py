@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calirare.data.graph import RareGraph, Split
+from calirare.data.graph import RareGraph
 from calirare.data.merging import merge_edges
+from calirare.data.split import Split
 from calirare.errors import InputError, LabelError
 
 GOOD = {"x": np.eye(3), "edge_index": np.array([[0, 1], [1, 2]]), "y": np.array([0, 1, -1])}

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from calirare.data import archive
 from calirare.data.archive import read_arrays, write_arrays
 from calirare.data.edge_table import EdgeColumn, EdgeTable
-from calirare.data.graph import RareGraph, Split
+from calirare.data.graph import RareGraph
+from calirare.data.split import Split
 from calirare.data.synthetic import make_transactions
 from calirare.errors import DataError
 

@@ -6,8 +6,9 @@ import scipy.sparse as sp
 import torch
 from torch_geometric.data import Data
 
-from calirare.data.graph import RareGraph, Split
+from calirare.data.graph import RareGraph
 from calirare.data.pyg import from_pyg
+from calirare.data.split import Split
 from calirare.data.synthetic import make_transactions
 from calirare.errors import InputError, LabelError
 

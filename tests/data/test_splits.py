@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calirare.data.graph import RareGraph, Split
+from calirare.data.graph import RareGraph
+from calirare.data.split import Split
 from calirare.data.splits import split_labels
 from calirare.errors import InputError, LabelError
 

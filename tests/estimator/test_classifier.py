@@ -13,10 +13,10 @@ from calirare.calibration import PlattScaling, share_weights
 from calirare.data.inputs import GraphInputs
 from calirare.detectors import GCN, Module, Stack
 from calirare.detectors.folds import fold_numbers
+from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.weights import node_weights
 from calirare.detectors.registry import make_detector
 from calirare.errors import InputError, LabelError
-from calirare.influence.leave_one_out import LeaveOneOut
 
 NETWORK = GCN(epochs=40, hidden=6, weight_decay=1e-2)
 QUICK = {"detector": NETWORK, "device": "cpu"}

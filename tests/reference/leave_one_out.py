@@ -12,9 +12,9 @@ import torch
 from torch.func import functional_call, jacrev
 
 from calirare.detectors.base import LabelledNodes
+from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.rest import come_to_rest
 from calirare.detectors.networks.training import task_of
-from calirare.influence.model import predict_logits
 
 
 def jacobian(model, inputs):

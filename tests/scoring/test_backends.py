@@ -9,8 +9,8 @@ import pytest
 from ray_cluster import SETTINGS
 
 import calirare as cr
+from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.errors import InputError, MissingDependencyError
-from calirare.influence.leave_one_out import LeaveOneOut
 from calirare.scoring.backends import mapping, spread
 
 

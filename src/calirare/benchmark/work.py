@@ -19,8 +19,9 @@ from calirare.benchmark.provenance import peak_memory_mb, reset_peak_memory, ver
 from calirare.benchmark.sources import DatasetSource
 from calirare.calibration.base import share_weights, target_shares
 from calirare.data.arrays import UNKNOWN
-from calirare.data.graph import RareGraph, Split
+from calirare.data.graph import RareGraph
 from calirare.data.inputs import choose_device
+from calirare.data.split import Split
 from calirare.data.splits import split_labels
 from calirare.decisions.threshold import macro_f1_threshold
 from calirare.detectors.base import DetectorInputs

@@ -17,7 +17,8 @@ from calirare.cli.table_options import Tables, parse_types, tabled
 from calirare.errors import CalirareError, InputError
 
 if TYPE_CHECKING:
-    from calirare.data.graph import RareGraph, Split
+    from calirare.data.graph import RareGraph
+    from calirare.data.split import Split
     from calirare.detectors.base import Detector
     from calirare.estimator.classifier import RareCategoryClassifier
     from calirare.evaluation import Evaluation

@@ -12,7 +12,7 @@ from calirare.cli.options import AsJson, Db, Model, Network
 from calirare.cli.watching import opened_series
 
 if TYPE_CHECKING:
-    from calirare.monitoring.alarms import Watch
+    from calirare.evaluation.monitoring.alarms import Watch
 
 EXAMPLE = "Example: calirare monitor model --days 7"
 ALARM = 1
@@ -33,7 +33,7 @@ def monitor(
     """
     from calirare.errors import InputError
     from calirare.estimator.classifier import load
-    from calirare.monitoring.alarms import watch
+    from calirare.evaluation.monitoring.alarms import watch
     from calirare.persistence.folder import model_version
 
     if not days > 0:

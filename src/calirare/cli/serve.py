@@ -47,11 +47,11 @@ def serve(
     The page /docs lists every route. The service keeps nothing of what it is asked: it reads the model and the tables, and
     writes logs to stderr, one JSON object a line, without ids and values. SIGHUP or POST /reload reads both anew.
     """
-    from calirare.service.access import Access, is_loopback
-    from calirare.service.app import Service
-    from calirare.service.loading import Models
-    from calirare.service.logs import log_to_stderr
-    from calirare.service.server import Server
+    from calirare.scoring.service.access import Access, is_loopback
+    from calirare.scoring.service.app import Service
+    from calirare.scoring.service.loading import Models
+    from calirare.scoring.service.logs import log_to_stderr
+    from calirare.scoring.service.server import Server
 
     access = Access(host, port, token, allowed_hosts=tuple(allow_host or ()), trusted_proxy=trusted_proxy)
     access.check()

@@ -13,13 +13,13 @@ from calirare.errors import CalirareError, MissingDependencyError
 if TYPE_CHECKING:
     import numpy as np
 
-    from calirare.monitoring.series import Series
+    from calirare.evaluation.monitoring.series import Series
 
 
 @contextmanager
 def opened_series(model: Path, db: str | None, network: str) -> Iterator[Series]:
     """The series in the database of the decisions."""
-    from calirare.monitoring.series import Series
+    from calirare.evaluation.monitoring.series import Series
     from calirare.review.database import Database, database_url
 
     database = Database(database_url(model if db is None else db))
@@ -36,7 +36,7 @@ def take_into_series(
     if not probability.size:
         return  # every node has a label: nothing was scored that a label did not make
     try:
-        from calirare.monitoring.feeding import reference_for, take_run
+        from calirare.evaluation.monitoring.feeding import reference_for, take_run
         from calirare.persistence.folder import load_graph, model_version
 
         version = model_version(model)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from calirare.data.as_of import edges_before, first_seen
 from calirare.data.edge_table import EdgeTable
 from calirare.data.merging import merge_edges
 from calirare.data.portable import read_graph, write_graph
+from calirare.data.split import Split
 from calirare.errors import ColumnError, InputError, LabelError, nearest
 
 if TYPE_CHECKING:
@@ -22,52 +23,6 @@ if TYPE_CHECKING:
     import pandas
     import polars
     from torch_geometric.data import Data
-
-
-@dataclass(frozen=True, eq=False)
-class Split:
-    """Which nodes train, validate and test: int64 node indices, pairwise disjoint.
-
-    Args:
-        train: `(n,)` node indices, or an `(N,)` mask.
-        val: Likewise; default: none.
-        test: Likewise; default: none.
-
-    >>> split = Split(train=[4, 0], val=np.array([False, True, False, False, False]))
-    >>> split.train.tolist(), split.val.tolist(), split.test.size, split.labelled.tolist()
-    ([4, 0], [1], 0, [0, 1, 4])
-    """
-
-    train: np.ndarray
-    val: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    test: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-
-    def __post_init__(self) -> None:
-        parts = {}
-        for name in ("train", "val", "test"):
-            nodes = as_array(getattr(self, name), f"Split.{name}")
-            if nodes.ndim != 1 or (nodes.size and nodes.dtype.kind not in "biu"):
-                raise InputError(
-                    f"Split.{name} must be a one-dimensional array of node indices; "
-                    f"got {nodes.dtype} of shape {nodes.shape}."
-                )
-            parts[name] = np.flatnonzero(nodes) if nodes.dtype == bool else as_indices(nodes, f"Split.{name}")
-            object.__setattr__(self, name, parts[name])
-        merged = np.concatenate(list(parts.values()))
-        if merged.size and merged.min() < 0:
-            raise InputError(f"Split indices must be non-negative; got {int(merged.min())}.")
-        values, counts = np.unique(merged, return_counts=True)
-        if (counts > 1).any():
-            shown = values[counts > 1][:5].tolist()
-            raise InputError(f"Split parts must be disjoint and free of repeats; node {shown} appears more than once.")
-
-    def __repr__(self) -> str:
-        return f"Split({self.train.size:,} train, {self.val.size:,} val, {self.test.size:,} test)"
-
-    @property
-    def labelled(self) -> np.ndarray:
-        """Train and validation nodes together, sorted: every label a method may read."""
-        return np.sort(np.concatenate([self.train, self.val]))
 
 
 @dataclass(frozen=True, eq=False)  # arrays have no single truth value: a generated == would raise

@@ -11,7 +11,8 @@ import torch
 
 from calirare.data.arrays import UNKNOWN
 from calirare.data.edge_table import EdgeColumn, EdgeTable
-from calirare.data.graph import RareGraph, Split
+from calirare.data.graph import RareGraph
+from calirare.data.split import Split
 from calirare.errors import InputError, LabelError
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import numpy as np
 
 from calirare.data.arrays import UNKNOWN, as_array
 from calirare.data.checks import is_number
-from calirare.data.graph import RareGraph, Split, require_graph
+from calirare.data.graph import RareGraph, require_graph
+from calirare.data.split import Split
 from calirare.errors import InputError, LabelError
 
 

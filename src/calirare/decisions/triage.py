@@ -21,7 +21,7 @@ from calirare.decisions.wording import Wording, sets_beside, write_drivers
 from calirare.errors import InputError
 from calirare.estimator.evidence import read_nodes
 from calirare.estimator.fitted import Fitted
-from calirare.scoring.verdicts import name_sets
+from calirare.uncertainty.conformal import name_sets
 from calirare.uncertainty.drivers import Drivers, strongest_pulls
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from torch import nn
 
 from calirare.data.arrays import UNKNOWN, as_array, as_doubles
-from calirare.data.graph import RareGraph, Split, require_graph
+from calirare.data.graph import RareGraph, require_graph
 from calirare.data.inputs import choose_device
+from calirare.data.split import Split
 from calirare.detectors.base import Detector, DetectorInputs
 from calirare.detectors.networks.members import Module
 from calirare.detectors.networks.module import ModuleNetwork

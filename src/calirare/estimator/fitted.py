@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from calirare.calibration.stack import StackScaling
-from calirare.data.graph import Split
+from calirare.data.split import Split
 from calirare.detectors.base import Detector
 from calirare.detectors.networks.loop import History
 from calirare.detectors.networks.network import Network

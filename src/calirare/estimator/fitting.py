@@ -11,8 +11,9 @@ from torch import nn
 from calirare.calibration.base import share_weights
 from calirare.calibration.cross_fit import out_of_fold_evidence
 from calirare.calibration.stack import left_out_probabilities
-from calirare.data.graph import RareGraph, Split
+from calirare.data.graph import RareGraph
 from calirare.data.inputs import choose_device
+from calirare.data.split import Split
 from calirare.detectors.base import Detector, DetectorInputs, LabelledNodes, Progress
 from calirare.detectors.folds import fold_numbers
 from calirare.detectors.networks.members import GCN

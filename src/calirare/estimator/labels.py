@@ -8,7 +8,8 @@ import numpy as np
 
 from calirare.data.arrays import UNKNOWN
 from calirare.data.checks import is_number
-from calirare.data.graph import RareGraph, Split, require_graph
+from calirare.data.graph import RareGraph, require_graph
+from calirare.data.split import Split
 from calirare.data.splits import split_labels
 from calirare.errors import InputError, LabelError
 from calirare.estimator.methods import Method

@@ -9,7 +9,7 @@ import numpy as np
 
 from calirare.calibration.base import Calibrator
 from calirare.calibration.stack import StackScaling
-from calirare.data.graph import Split
+from calirare.data.split import Split
 from calirare.detectors.base import Detector, LabelledNodes
 from calirare.detectors.registry import make_detector
 from calirare.detectors.stack import Stack

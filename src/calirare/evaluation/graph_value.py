@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calirare.data.graph import RareGraph, Split
+from calirare.data.graph import RareGraph
+from calirare.data.split import Split
 from calirare.data.tables.audit import Audit, audit_graph
 from calirare.data.tables.finding import Finding
 from calirare.errors import CalirareError

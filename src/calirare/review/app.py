@@ -26,7 +26,7 @@ from calirare.review.desk import Desk
 from calirare.review.pages import case_page, model_page, monitoring_page, quality_page, queue_page, shell
 from calirare.review.security import LARGEST_REQUEST, Access, guard
 from calirare.review.store import DecisionStore
-from calirare.service.access import bind
+from calirare.scoring.service.access import bind
 
 logger = logging.getLogger(__name__)
 

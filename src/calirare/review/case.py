@@ -11,7 +11,7 @@ from calirare.decisions.costs import Thresholds
 from calirare.errors import CalirareError
 from calirare.review.queue import Queue
 from calirare.review.view import View
-from calirare.scoring.verdicts import name_sets
+from calirare.uncertainty.conformal import name_sets
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,8 @@ from typing import Any
 from calirare.decisions.costs import PRICES, Costs
 from calirare.errors import InputError
 from calirare.evaluation import DoubtfulLabel, Evaluation, first_lines, look_again
-from calirare.monitoring.alarms import Watch, watch
-from calirare.monitoring.series import Series
+from calirare.evaluation.monitoring.alarms import Watch, watch
+from calirare.evaluation.monitoring.series import Series
 from calirare.persistence.folder import model_version
 from calirare.review import versions
 from calirare.review.book import DecisionBook

@@ -9,9 +9,9 @@ import logging
 
 from calirare.decisions.costs import ACTIONS, Costs
 from calirare.errors import CalirareError
-from calirare.monitoring.alarms import OWN
-from calirare.monitoring.feeding import reference_for, take_decision, take_run
-from calirare.monitoring.series import Series
+from calirare.evaluation.monitoring.alarms import OWN
+from calirare.evaluation.monitoring.feeding import reference_for, take_decision, take_run
+from calirare.evaluation.monitoring.series import Series
 from calirare.review.queue import Queue
 from calirare.review.snapshot import Snapshot
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 
-from calirare.data.graph import RareGraph, Split
+from calirare.data.graph import RareGraph
+from calirare.data.split import Split
 from calirare.detectors.base import Progress
 from calirare.errors import LabelError
 from calirare.estimator.classifier import RareCategoryClassifier

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calirare.data.archive import read_arrays, write_arrays
-from calirare.data.graph import RareGraph, Split
+from calirare.data.graph import RareGraph
+from calirare.data.split import Split
 from calirare.errors import DataError, InputError
 from calirare.persistence.folder import fingerprint_of, model_version, replace_file
 from calirare.persistence.writing import reading, staged

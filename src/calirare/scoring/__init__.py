@@ -1,1 +1,1 @@
-"""Every node's score: in memory, in parts, on a cluster."""
+"""Every node's score: in memory, in parts, on a cluster, over HTTP."""

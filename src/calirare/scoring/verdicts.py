@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import softmax
 
-from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds
+from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds, name_sets
 from calirare.uncertainty.intervals import Bounds
 
 if TYPE_CHECKING:
@@ -66,14 +66,3 @@ class Verdicts:
         sets = name_sets(conformal_sets(probabilities, self.thresholds), names)
         columns |= {"prediction": names[probabilities.argmax(axis=1)], "set": sets}
         return columns if self.rare_share is None else columns | {"rare_share": np.full(len(sets), self.rare_share)}
-
-
-def name_sets(member: np.ndarray, names: np.ndarray) -> np.ndarray:
-    """The classes of each row in words.
-
-    >>> name_sets(np.array([[True, False], [True, True], [False, False]]), np.array(["normal", "fraud"])).tolist()
-    ['normal', 'normal or fraud', 'none']
-    """
-    kinds, row = np.unique(member, axis=0, return_inverse=True)
-    words = np.array([" or ".join(names[kind]) or "none" for kind in kinds], dtype=object)
-    return words[row.ravel()]

@@ -116,3 +116,14 @@ def conformal_p_values(left_out_probabilities: Any, y: Any, probabilities: Any) 
 def _check_table(probabilities: Any) -> np.ndarray:
     rows = np.asarray(probabilities)
     return check_probabilities(np.zeros(rows.shape[:1], dtype=np.int64), rows)[1]
+
+
+def name_sets(member: np.ndarray, names: np.ndarray) -> np.ndarray:
+    """The classes of each row in words.
+
+    >>> name_sets(np.array([[True, False], [True, True], [False, False]]), np.array(["normal", "fraud"])).tolist()
+    ['normal', 'normal or fraud', 'none']
+    """
+    kinds, row = np.unique(member, axis=0, return_inverse=True)
+    words = np.array([" or ".join(names[kind]) or "none" for kind in kinds], dtype=object)
+    return words[row.ravel()]

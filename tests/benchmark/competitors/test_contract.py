@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calirare.benchmark.competitors import Problem, competitors
-from calirare.data.graph import Split
+from calirare.data.split import Split
 from calirare.data.synthetic import make_transactions
 
 QUICK = ("lightgbm, attributes", "our linear")

@@ -9,7 +9,8 @@ from sklearn.model_selection import StratifiedKFold
 from calirare.benchmark.competitors import Problem
 from calirare.benchmark.competitors.columns import attributes, propagated
 from calirare.benchmark.competitors.tabular import tabular
-from calirare.data.graph import RareGraph, Split
+from calirare.data.graph import RareGraph
+from calirare.data.split import Split
 from calirare.data.synthetic import make_transactions
 
 

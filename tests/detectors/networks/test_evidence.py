@@ -11,10 +11,10 @@ import calirare as cr
 from calirare.detectors import GCN
 from calirare.detectors.base import DetectorInputs, LabelledNodes
 from calirare.detectors.networks.evidence import FoldEvidence, StepEvidence
+from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.rest import come_to_rest
 from calirare.detectors.networks.training import task_of
 from calirare.detectors.networks.weights import node_weights
-from calirare.influence.model import predict_logits
 
 
 def labels_of(graph, nodes, y=None, groups=None):

@@ -11,9 +11,9 @@ from graph_cases import NETWORKS, make_network
 import calirare as cr
 from calirare.data.inputs import GraphInputs
 from calirare.data.parts.partitions import Part
+from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.layerwise import PartInputs, layers_of
 from calirare.errors import InputError
-from calirare.influence.model import predict_logits
 
 
 def cut(graph, cuts):

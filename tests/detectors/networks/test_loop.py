@@ -6,12 +6,12 @@ import torch
 from graph_cases import make_network, small_graph
 
 from calirare.data.inputs import GraphInputs
+from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.loop import seeded, train
 from calirare.detectors.networks.objectives import CrossEntropy, MixUp
 from calirare.detectors.networks.task import Task
 from calirare.detectors.networks.weights import node_weights
 from calirare.errors import NumericalError
-from calirare.influence.model import predict_logits
 
 CPU = torch.device("cpu")
 

@@ -10,12 +10,12 @@ from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
 from calirare.detectors.networks.gat import GAT
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.gin import GIN
+from calirare.detectors.networks.influence.model import evaluating, predict_logits
 from calirare.detectors.networks.members import Module
 from calirare.detectors.networks.module import ModuleNetwork
 from calirare.detectors.networks.sage import GraphSAGE
 from calirare.detectors.registry import make_detector
 from calirare.errors import InputError
-from calirare.influence.model import evaluating, predict_logits
 
 
 def _copy(target, source):

@@ -10,10 +10,10 @@ import pytest
 from private_postgres import NoPostgresError, private_postgres
 
 from calirare.decisions.costs import Costs
-from calirare.monitoring.alarms import DAY, watch
-from calirare.monitoring.feeding import take_decision
-from calirare.monitoring.runs import Reference, measure_run
-from calirare.monitoring.series import Series
+from calirare.evaluation.monitoring.alarms import DAY, watch
+from calirare.evaluation.monitoring.feeding import take_decision
+from calirare.evaluation.monitoring.runs import Reference, measure_run
+from calirare.evaluation.monitoring.series import Series
 from calirare.review.database import Database, database_url
 from calirare.uncertainty.intervals import CalibrationDraws
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calirare.monitoring.observed import Cases, compare_outcome, observe
-from calirare.monitoring.runs import Reference, measure_run
-from calirare.monitoring.series import Row
+from calirare.evaluation.monitoring.observed import Cases, compare_outcome, observe
+from calirare.evaluation.monitoring.runs import Reference, measure_run
+from calirare.evaluation.monitoring.series import Row
 from calirare.uncertainty.intervals import CalibrationDraws
 
 CERTAIN = CalibrationDraws(np.tile([0.0, 1.0], (400, 1)))

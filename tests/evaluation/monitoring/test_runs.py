@@ -8,7 +8,7 @@ import pytest
 from calirare.data.tables.shift import stability_index
 from calirare.decisions.costs import Costs, decide
 from calirare.errors import InputError
-from calirare.monitoring.runs import Reference, Run, measure_run
+from calirare.evaluation.monitoring.runs import Reference, Run, measure_run
 from calirare.uncertainty.intervals import CalibrationDraws
 
 CERTAIN = CalibrationDraws(np.tile([0.0, 1.0], (500, 1)))

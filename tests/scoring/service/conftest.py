@@ -7,10 +7,10 @@ from asgi import Client
 from growth import join, split
 
 import calirare as cr
+from calirare.scoring.service.access import Access
+from calirare.scoring.service.app import Service
+from calirare.scoring.service.loading import Models
 from calirare.scoring.table import read_for, score_table
-from calirare.service.access import Access
-from calirare.service.app import Service
-from calirare.service.loading import Models
 
 
 @pytest.fixture(scope="session")

@@ -10,12 +10,12 @@ from asgi import Client
 import calirare as cr
 from calirare.decisions.costs import Costs
 from calirare.decisions.triage import triage
+from calirare.scoring.service import app as module
+from calirare.scoring.service import gate
+from calirare.scoring.service.access import Access
+from calirare.scoring.service.app import Service
+from calirare.scoring.service.loading import Models
 from calirare.scoring.table import read_for, score_table
-from calirare.service import app as module
-from calirare.service import gate
-from calirare.service.access import Access
-from calirare.service.app import Service
-from calirare.service.loading import Models
 
 
 def as_rows(table):

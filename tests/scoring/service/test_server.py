@@ -15,11 +15,11 @@ import polars as pl
 import pytest
 
 import calirare as cr
+from calirare.scoring.service.access import Access
+from calirare.scoring.service.app import Service
+from calirare.scoring.service.loading import Models
+from calirare.scoring.service.server import Server
 from calirare.scoring.table import read_for
-from calirare.service.access import Access
-from calirare.service.app import Service
-from calirare.service.loading import Models
-from calirare.service.server import Server
 
 
 def ask(url, path, body=None, timeout=60):

@@ -12,7 +12,8 @@ from scipy.special import expit, logit
 from sklearn.model_selection import train_test_split
 
 from calirare.data.arrays import UNKNOWN
-from calirare.data.graph import RareGraph, Split
+from calirare.data.graph import RareGraph
+from calirare.data.split import Split
 from calirare.detectors.base import DetectorInputs
 
 T = TypeVar("T")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calirare.benchmark.competitors.base import Answer, Competitor, Problem
-from calirare.data.graph import Split
+from calirare.data.split import Split
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.fitting import TrainedDetector
 from calirare.estimator.methods import Method, methods, temporarily

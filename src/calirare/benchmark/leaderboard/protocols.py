@@ -10,7 +10,8 @@ import numpy as np
 from calirare.benchmark.grid import Settings
 from calirare.benchmark.leaderboard.graphs import ARENAS
 from calirare.benchmark.work import split_for
-from calirare.data.graph import RareGraph, Split
+from calirare.data.graph import RareGraph
+from calirare.data.split import Split
 from calirare.data.splits import split_labels
 from calirare.errors import CalirareError
 from calirare.estimator.classifier import RareCategoryClassifier

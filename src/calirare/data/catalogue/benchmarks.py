@@ -13,8 +13,9 @@ from calirare.data.arrays import UNKNOWN
 from calirare.data.catalogue.convert import convert
 from calirare.data.catalogue.download import data_folder, download_upstream
 from calirare.data.catalogue.entries import BENCHMARKS, Benchmark, find_benchmark
-from calirare.data.graph import RareGraph, Split
+from calirare.data.graph import RareGraph
 from calirare.data.portable import features_from_arrays
+from calirare.data.split import Split
 from calirare.errors import DataError, InputError
 
 PROTOCOLS = ("default", "paper")

@@ -17,10 +17,10 @@ from torch import Tensor, nn
 
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import Contributions, DetectorInputs
+from calirare.detectors.networks.influence.model import evaluating
 from calirare.detectors.networks.layers import FeatureLinear
 from calirare.detectors.networks.module import ModuleNetwork
 from calirare.features.columns import ColumnGroup
-from calirare.influence.model import evaluating
 
 Slopes = list[tuple[np.ndarray, np.ndarray | None]]
 """Gradients and the weights that carry them to the attributes; None: they are the attributes' own."""

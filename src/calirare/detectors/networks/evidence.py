@@ -19,11 +19,11 @@ from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.folds import folds
 from calirare.detectors.level import restore_shifts
+from calirare.detectors.networks.influence.jacobian import contrast_basis, make_jacobian
+from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
+from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.stored import need, numbers
 from calirare.errors import NumericalError
-from calirare.influence.jacobian import contrast_basis, make_jacobian
-from calirare.influence.leave_one_out import LeaveOneOut
-from calirare.influence.model import predict_logits
 
 Blocks = Iterator[tuple[np.ndarray, np.ndarray]]
 _LARGEST_LOGIT = 30.0

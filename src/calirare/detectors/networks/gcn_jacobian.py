@@ -13,7 +13,7 @@ from torch import Tensor
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix, in_threads
 from calirare.detectors.networks.gcn import GCN
-from calirare.influence.jacobian import contrast_basis
+from calirare.detectors.networks.influence.jacobian import contrast_basis
 
 _BLOCK_BYTES = 64 * 2**20
 _PUSH_BYTES = 8 * 2**20

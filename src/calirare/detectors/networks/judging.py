@@ -8,7 +8,7 @@ from scipy.stats import mannwhitneyu
 
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.networks.evidence import step_logits
-from calirare.influence.leave_one_out import LeaveOneOut
+from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 
 _MOST_LEVERAGE = 0.3
 """Mean leverage, the share of its labels that a network can learn by their own pull alone, beyond which a step flatters

@@ -22,9 +22,9 @@ from torch import Tensor, nn
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.gin import GIN
+from calirare.detectors.networks.influence.jacobian import AutogradJacobian
+from calirare.detectors.networks.influence.model import evaluating
 from calirare.detectors.networks.sage import GraphSAGE
-from calirare.influence.jacobian import AutogradJacobian
-from calirare.influence.model import evaluating
 
 _MOST_EDGES = 2**18
 """Of the nodes whose rows are made at once."""

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 import torch
 
+from calirare.detectors.networks.influence.model import evaluating
 from calirare.detectors.networks.objectives.base import Objective
 from calirare.detectors.networks.objectives.cross_entropy import weighted_cross_entropy
 from calirare.detectors.networks.task import Task
 from calirare.errors import NumericalError
-from calirare.influence.model import evaluating
 
 _MOST_UNREAD = 20
 """Epochs after which a loss that is NaN is noticed at the latest."""

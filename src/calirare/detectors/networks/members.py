@@ -7,9 +7,9 @@ import copy
 from torch import nn
 
 from calirare.detectors.networks import gat, gcn, gcn_jacobian, gin, local_jacobian, sage
+from calirare.detectors.networks.influence.jacobian import register_closed_form
 from calirare.detectors.networks.module import ModuleNetwork
 from calirare.detectors.networks.network import Network, WeightDecay
-from calirare.influence.jacobian import register_closed_form
 
 register_closed_form(gcn.GCN, gcn_jacobian.GCNJacobian)
 register_closed_form(sage.GraphSAGE, local_jacobian.SAGEJacobian)

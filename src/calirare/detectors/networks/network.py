@@ -19,13 +19,13 @@ from calirare.detectors.folds import fold_numbers
 from calirare.detectors.networks import judging
 from calirare.detectors.networks.contributions import network_contributions
 from calirare.detectors.networks.evidence import Evidence, FoldEvidence, StepEvidence, restore_evidence
+from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
+from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.loop import History, seeded
 from calirare.detectors.networks.rest import come_to_rest
 from calirare.detectors.networks.training import Schedule, Training, task_of, train_network
 from calirare.detectors.stored import need, numbers, whole
 from calirare.errors import InputError, NotFittedError
-from calirare.influence.leave_one_out import LeaveOneOut
-from calirare.influence.model import predict_logits
 
 logger = logging.getLogger(__name__)
 WeightDecay = float | Literal["left_out"]

@@ -27,10 +27,10 @@ import numpy as np
 from scipy.stats import norm
 
 from calirare.data.tables.shift import MODERATE
+from calirare.evaluation.monitoring.observed import Cases, Observed, Outcome, compare_outcome, observe
+from calirare.evaluation.monitoring.runs import Reference, Run
+from calirare.evaluation.monitoring.series import Series
 from calirare.metrics.bootstrap import Estimate
-from calirare.monitoring.observed import Cases, Observed, Outcome, compare_outcome, observe
-from calirare.monitoring.runs import Reference, Run
-from calirare.monitoring.series import Series
 from calirare.uncertainty.intervals import CalibrationDraws
 
 State = Literal["quiet", "watch", "alarm", "unknown"]

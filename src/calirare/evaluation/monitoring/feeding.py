@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calirare.monitoring.runs import Reference, Run, make_reference, measure_run
-from calirare.monitoring.series import Series
+from calirare.evaluation.monitoring.runs import Reference, Run, make_reference, measure_run
+from calirare.evaluation.monitoring.series import Series
 
 if TYPE_CHECKING:
     from calirare.data.graph import RareGraph

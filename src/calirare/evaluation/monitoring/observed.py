@@ -24,9 +24,9 @@ from scipy.stats import beta, norm
 
 from calirare.decisions.costs import Costs
 from calirare.decisions.forecast import forecast
+from calirare.evaluation.monitoring.runs import Reference, Run
+from calirare.evaluation.monitoring.series import Row
 from calirare.metrics.bootstrap import Estimate
-from calirare.monitoring.runs import Reference, Run
-from calirare.monitoring.series import Row
 from calirare.uncertainty.intervals import CalibrationDraws
 
 ENOUGH_COVERED = 0.9

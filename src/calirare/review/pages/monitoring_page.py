@@ -7,7 +7,7 @@ from typing import Any
 from dash import Dash, Input, Output, dcc, html, no_update
 
 from calirare.data.tables.shift import MODERATE
-from calirare.monitoring.alarms import OWN, Watch
+from calirare.evaluation.monitoring.alarms import OWN, Watch
 from calirare.plots.over_time import decisions_figure, runs_figure
 from calirare.review.desk import Desk
 from calirare.review.pages.widgets import card

@@ -24,16 +24,16 @@ try:
     from fastapi.responses import JSONResponse
     from starlette.exceptions import HTTPException
 
-    from calirare.service.bodies import ToDecide, ToExplain, ToScore
-    from calirare.service.counts import Counts
-    from calirare.service.gate import Gate
+    from calirare.scoring.service.bodies import ToDecide, ToExplain, ToScore
+    from calirare.scoring.service.counts import Counts
+    from calirare.scoring.service.gate import Gate
 except ModuleNotFoundError as error:
     raise MissingDependencyError(str(error.name), "serve") from None
 
 from calirare.decisions.costs import Costs
-from calirare.service.access import Access
-from calirare.service.loading import Loaded, Models, as_rows
-from calirare.service.page import openapi_page
+from calirare.scoring.service.access import Access
+from calirare.scoring.service.loading import Loaded, Models, as_rows
+from calirare.scoring.service.page import openapi_page
 
 logger = logging.getLogger(__name__)
 MOST_WAITING = 256

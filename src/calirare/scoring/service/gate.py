@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from calirare.service.access import Access, is_own_origin, is_plain_json, is_token
-from calirare.service.counts import Counts
-from calirare.service.rate import RateLimit
+from calirare.scoring.service.access import Access, is_own_origin, is_plain_json, is_token
+from calirare.scoring.service.counts import Counts
+from calirare.scoring.service.rate import RateLimit
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -10,12 +10,12 @@ import threading
 from typing import Any
 
 from calirare.errors import CalirareError, MissingDependencyError
-from calirare.service.access import Access, bind
+from calirare.scoring.service.access import Access, bind
 
 try:
     import uvicorn
 
-    from calirare.service.app import Service
+    from calirare.scoring.service.app import Service
 except ModuleNotFoundError as error:
     raise MissingDependencyError(str(error.name), "serve") from None
 

@@ -10,9 +10,9 @@ from calirare.detectors.networks.gat import GAT
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.gcn_jacobian import GCNJacobian
 from calirare.detectors.networks.gin import GIN
+from calirare.detectors.networks.influence.jacobian import AutogradJacobian, contrast_basis, make_jacobian
 from calirare.detectors.networks.local_jacobian import GINJacobian, SAGEJacobian
 from calirare.detectors.networks.sage import GraphSAGE
-from calirare.influence.jacobian import AutogradJacobian, contrast_basis, make_jacobian
 
 NODES = np.array([4, 29, 0, 13, 21, 8])
 
@@ -37,7 +37,7 @@ def _whole(model, inputs):
 @pytest.mark.parametrize("keeps", [True, False])
 @pytest.mark.parametrize("kind", [GCNJacobian, AutogradJacobian, SAGEJacobian, GINJacobian])
 def test_rows_gram_pull_and_push(kind, keeps, num_classes, sparse, weighted, monkeypatch):
-    monkeypatch.setattr("calirare.influence.jacobian._MOST_KEPT", 2**26 if keeps else 0)
+    monkeypatch.setattr("calirare.detectors.networks.influence.jacobian._MOST_KEPT", 2**26 if keeps else 0)
     monkeypatch.setattr("calirare.detectors.networks.local_jacobian._MOST_EDGES", 10)
     model, inputs = _case(num_classes, sparse=sparse, weighted=weighted, make=MODELS.get(kind, GCN))
     whole, found = _whole(model, inputs), kind(model, inputs)
@@ -89,7 +89,7 @@ def test_pairs_in_blocks_of_a_few_neighbours(monkeypatch, sparse):
 def test_blocks_of_one_node(monkeypatch, kind):
     model, inputs = _case(3)
     monkeypatch.setattr(f"{kind.__module__}._BLOCK_BYTES", 1)
-    monkeypatch.setattr("calirare.influence.jacobian._MOST_KEPT", 0)
+    monkeypatch.setattr("calirare.detectors.networks.influence.jacobian._MOST_KEPT", 0)
     some = _whole(model, inputs)[NODES]
     blocks = list(kind(model, inputs).rows(NODES))
     assert len(blocks) == len(NODES)

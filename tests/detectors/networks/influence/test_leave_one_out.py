@@ -12,13 +12,13 @@ from torch import nn
 from calirare.detectors.networks.gat import GAT
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.gin import GIN
+from calirare.detectors.networks.influence.curvature import LEAST_LEFT_OVER, _bounded
+from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut, choose_solver
 from calirare.detectors.networks.module import ModuleNetwork
 from calirare.detectors.networks.objectives.calirare import left_out_changes
 from calirare.detectors.networks.sage import GraphSAGE
 from calirare.detectors.networks.task import Task
 from calirare.errors import InputError
-from calirare.influence.curvature import LEAST_LEFT_OVER, _bounded
-from calirare.influence.leave_one_out import LeaveOneOut, choose_solver
 
 NODES = np.array([3, 0, 7, 11, 29, 5, 20, 14, 2, 9, 17, 25])
 SOLVERS = ["dual", "primal", "iterative"]
@@ -116,9 +116,9 @@ def test_some_rows_and_some_targets(solver):
 
 @pytest.mark.parametrize("name", ["gcn", "sage"])
 def test_blocks_do_not_change_the_answer(monkeypatch, name):
-    monkeypatch.setattr("calirare.influence.leave_one_out._PUSH_BYTES", 1)
+    monkeypatch.setattr("calirare.detectors.networks.influence.leave_one_out._PUSH_BYTES", 1)
     monkeypatch.setattr("calirare.detectors.networks.gcn_jacobian._BLOCK_BYTES", 1)
-    monkeypatch.setattr("calirare.influence.jacobian._BLOCK_BYTES", 1)
+    monkeypatch.setattr("calirare.detectors.networks.influence.jacobian._BLOCK_BYTES", 1)
     case = _case(name, 3)
     expected = centred(changes(*case, 1e-2))
     for solver in SOLVERS if name == "gcn" else SOLVERS[:2]:
@@ -130,7 +130,7 @@ def test_blocks_do_not_change_the_answer(monkeypatch, name):
 def test_a_block_stays_within_its_memory(monkeypatch):
     engine = LeaveOneOut(*_case("gcn", 3), 1e-2)
     per_label = 8 * engine.logits.shape[0] * engine.jacobian.push_width
-    monkeypatch.setattr("calirare.influence.leave_one_out._PUSH_BYTES", 4 * per_label + 1)
+    monkeypatch.setattr("calirare.detectors.networks.influence.leave_one_out._PUSH_BYTES", 4 * per_label + 1)
     assert [len(rows) for rows, _ in engine.changes(np.arange(10))] == [4, 4, 2]
 
 
@@ -272,7 +272,7 @@ def test_solver_is_chosen_by_size(monkeypatch, caplog):
     assert choose_solver(100, 1, 60) == "primal"
     assert choose_solver(4_000, 3, 9_000) == "iterative" and choose_solver(4_000, 2, 9_000) == "dual"
     assert choose_solver(8_192, 1, 9_000) == "dual" and choose_solver(8_193, 1, 9_000) == "iterative"
-    monkeypatch.setattr("calirare.influence.leave_one_out._LARGEST_DENSE", 5)
+    monkeypatch.setattr("calirare.detectors.networks.influence.leave_one_out._LARGEST_DENSE", 5)
     with caplog.at_level(logging.WARNING):
         assert LeaveOneOut(*_case("gcn", 2), 1e-2).solver == "iterative"
     assert "solving by iteration" in caplog.text

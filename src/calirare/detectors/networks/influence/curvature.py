@@ -21,8 +21,8 @@ import torch
 from joblib import Parallel, delayed, effective_n_jobs
 from torch import Tensor
 
+from calirare.detectors.networks.influence.jacobian import Jacobian, contrast_basis
 from calirare.errors import NumericalError
-from calirare.influence.jacobian import Jacobian, contrast_basis
 
 Step = Literal["newton", "influence"]
 _SATURATION_FLOOR = 1e-12

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from calirare.data.inputs import GraphInputs
-from calirare.influence.model import evaluating
+from calirare.detectors.networks.influence.model import evaluating
 
 _BLOCK_BYTES = 64 * 2**20
 """Size of the largest dense block of Jacobian rows kept at a time."""

@@ -16,8 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from calirare.data.inputs import GraphInputs
-from calirare.errors import InputError, NumericalError
-from calirare.influence.curvature import (
+from calirare.detectors.networks.influence.curvature import (
     LEAST_LEFT_OVER,
     Curvature,
     DualCurvature,
@@ -26,8 +25,9 @@ from calirare.influence.curvature import (
     Step,
     label_terms,
 )
-from calirare.influence.jacobian import contrast_basis, make_jacobian
-from calirare.influence.model import predict_logits
+from calirare.detectors.networks.influence.jacobian import contrast_basis, make_jacobian
+from calirare.detectors.networks.influence.model import predict_logits
+from calirare.errors import InputError, NumericalError
 
 logger = logging.getLogger(__name__)
 Solver = Literal["auto", "dual", "primal", "iterative"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
+from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.objectives.cross_entropy import weighted_cross_entropy
 from calirare.detectors.networks.task import Task
-from calirare.influence.leave_one_out import LeaveOneOut
 from calirare.metrics.individual import expected_individual_calibration_error
 
 

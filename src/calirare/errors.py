@@ -99,7 +99,7 @@ def nearest(word: str, choices: Iterable[object]) -> str:
     if close:
         return "did you mean " + " or ".join(repr(name) for name in close) + "?"
     shown = ", ".join(repr(name) for name in names[:12])
-    return f"choices: {shown}" + (", …" if len(names) > 12 else "")
+    return f"choices: {shown}" + (", …" if len(names) > 12 else ".")
 
 
 @cache

@@ -122,7 +122,7 @@ def payments(**columns):
     ("column", "says"),
     [
         (lambda by_rare: by_rare.astype(int), "other than 0 start at 40 labelled nodes, 40 of them rare"),
-        (lambda by_rare: np.where(by_rare, "alert", "none"), "other than none start at 40"),
+        (lambda by_rare: np.where(by_rare, "alert", "none"), "other than 'none' start at 40"),
         (lambda by_rare: [f"2024-01-{k % 28 + 1:02d}" if mine else None for k, mine in enumerate(by_rare)], "filled start"),
     ],
 )  # fmt: skip
@@ -138,6 +138,20 @@ def test_good_edge_columns_are_no_leaks():
     fee = np.where(rng.random(10 * N) < 0.02 + 0.2 * by_rare, 3.0, 0.0)  # ten times as often, and by others too
     found = audit(payments(fee=fee, channel=rng.choice(["card", "wire"], 10 * N, p=[0.9, 0.1])))
     assert but_for_labels(found) == []
+
+
+def test_edge_columns_that_say_nothing_new():
+    amount = np.arange(10 * N) % 97
+    found = audit(payments(amount=amount, euros=amount * 0.9, fee=[0.0] * (10 * N), kind=["wire"] * (10 * N)))
+    said = {finding.column: (finding.kind, finding.severity) for finding in but_for_labels(found)}
+    assert said == {"euros": ("duplicate", "note"), "fee": ("constant", "note"), "kind": ("constant", "note")}
+
+
+@pytest.mark.parametrize(("count", "leaks"), [(3, []), (6, ["closed"])])
+def test_few_rare_labels_show_a_leak_that_chance_cannot_explain(count, leaks):
+    nodes = table(closed=["2024-01-01" if k < count else None for k in range(N)])
+    nodes["y"] = (np.arange(N) < count + 2).astype(int)
+    assert [finding.column for finding in audit_tables(nodes, EDGES, label="y", rare=1).leaks] == leaks
 
 
 def test_an_edge_column_with_the_name_of_the_label():

@@ -15,6 +15,7 @@ from calirare.data.graph import RareGraph
 from calirare.data.synthetic import make_transactions
 from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.files import write_tables
+from calirare.data.tables.frames import to_frame
 from calirare.data.tables.reading import read_tables
 from calirare.errors import CalirareError, ColumnError, DataError, InputError, LabelError, MissingDependencyError
 
@@ -460,3 +461,36 @@ def test_labels_of_nobody_are_refused():
 def test_truth_is_found_however_it_is_said(rare):
     nodes = {"id": [1, 2, 3], "y": ["False", "True", None]}
     assert read_tables(nodes, {"source": [1], "target": [2]}, label="y", rare=rare).y.tolist() == [0, 1, -1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "rare", "y"),
+    [
+        (["1", "2", "unknown", "Unlabelled", "?"], "1", [1, 0, -1, -1, -1]),
+        ([1, 0, -1, -1, 2], 1, [1, 0, -1, -1, 0]),
+        ([1, -1, -1, 1, -1], 1, [1, 0, 0, 1, 0]),  # of two classes, -1 is one
+        ([-1, 0, 1, 0, 1], -1, [1, 0, 0, 0, 0]),
+        (["unknown", "ok", "ok", "ok", "na"], "unknown", [1, 0, 0, 0, -1]),  # who looks for it means it
+    ],
+)
+def test_labels_that_say_unknown_are_unknown(labels, rare, y, caplog):
+    edges = {"source": [0, 1], "target": [2, 3]}
+    graph = read_tables({"id": range(5), "x": range(5), "label": labels}, edges, label="label", rare=rare)
+    assert graph.y.tolist() == y
+    assert ("count as unknown" in caplog.text) == (-1 in y)
+    # A model keeps the meaning that its fit gave to a value.
+    again = read_tables({"id": range(5), "x": range(5), "label": labels}, edges, schema=graph.schema)
+    assert again.y.tolist() == y
+
+
+@pytest.mark.parametrize("sign", ["\t", " ", ","])
+def test_remarks_above_a_table_are_no_rows(tmp_path, sign):
+    lines = ["# Directed graph: who trusts whom", f"# FromNodeId{sign}ToNodeId{sign}Sign"]
+    (tmp_path / "edges.txt").write_text("\n".join([*lines, f"0{sign}1{sign}-1", f"1{sign}2{sign}1"]) + "\n")
+    frame = to_frame(tmp_path / "edges.txt", "edges")
+    assert frame.rows() == [("0", "1", "-1"), ("1", "2", "1")]
+    assert frame.columns == ["FromNodeId", "ToNodeId", "Sign"]
+    (tmp_path / "named.csv").write_text("#id,x\na,1\n")
+    assert to_frame(tmp_path / "named.csv", "nodes").columns == ["#id", "x"]
+    (tmp_path / "bare.csv").write_text("# made today\n5,7,9\n")
+    assert to_frame(tmp_path / "bare.csv", "edges").rows() == [("5", "7", "9")]

@@ -8,8 +8,8 @@ The rules, in one place:
   label.
 * **leak by value**: the column alone ranks the labelled nodes with a ROC-AUC above `PERFECT` (or below 1 - `PERFECT`),
   with at least `ENOUGH` labels of both classes.
-* **near-constant**: one value for all but `CONSTANT` of the nodes. **duplicate**: correlated by more than `SAME` with an
-  earlier column.
+* **near-constant**: one value for all but `CONSTANT` of the nodes, or of the edges. **duplicate**: correlated by more than
+  `SAME` with an earlier column of the same table.
 * **leak by an edge column**: `calirare.data.tables.audit_edges`.
 * **contradiction**: nodes with equal attributes and different labels, if more than `AT_ODDS` of the labelled nodes are
   such; where all columns are words or few numbers, that is usual and not said.
@@ -26,7 +26,7 @@ from scipy.stats import rankdata
 
 from calirare.data.graph import RareGraph
 from calirare.data.tables.audit_columns import AuditColumn, audit_columns
-from calirare.data.tables.audit_edges import audit_edges
+from calirare.data.tables.audit_edges import audit_edges, edge_audit_columns
 from calirare.data.tables.finding import PURE, Finding, gives_away
 
 PERFECT = 0.99
@@ -83,7 +83,10 @@ def audit_graph(graph: RareGraph) -> Audit:
     for column in columns:
         found += _leaks(column, known, rare)
         found += _constants(column)
-    found += _duplicates(columns)
+    of_edges = edge_audit_columns(graph.edges)
+    for column in of_edges:
+        found += _constants(column, "edges")
+    found += [*_duplicates(columns), *_duplicates(of_edges)]
     found += _identifiers(graph)
     found += _contradictions(graph, known, rare)
     found += audit_edges(graph)
@@ -163,10 +166,10 @@ def _auc(values: np.ndarray, rare: np.ndarray) -> float:
     return float((ranks[rare].sum() - count * (count + 1) / 2) / (count * (rare.size - count)))
 
 
-def _constants(column: AuditColumn) -> Iterator[Finding]:
+def _constants(column: AuditColumn, what: str = "nodes") -> Iterator[Finding]:
     share = column.usual_share
     if share >= 1 - CONSTANT and not column.word:
-        word = "the same for all nodes" if share == 1 else f"{column.usual_value} for {share:.2%} of the nodes"
+        word = f"the same for all {what}" if share == 1 else f"{column.usual_value} for {share:.2%} of the {what}"
         yield Finding("constant", column.name, f"{word}: it can tell next to nothing.", "note")
 
 

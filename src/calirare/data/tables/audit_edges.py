@@ -14,6 +14,7 @@ import numpy as np
 
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
+from calirare.data.tables.audit_columns import AuditColumn
 from calirare.data.tables.finding import Finding, gives_away
 from calirare.data.tables.naming import plain_name
 
@@ -34,6 +35,29 @@ def audit_edges(graph: RareGraph) -> Iterator[Finding]:
                 f"(--type {column.name}=ignore)."
             )
             yield Finding("leak", column.name, words, "warning")
+
+
+def edge_audit_columns(edges: EdgeTable | None) -> list[AuditColumn]:
+    """The columns of the edges as those of the nodes are looked at, to find constants and duplicates."""
+    found = []
+    for column in () if edges is None or not len(edges) else edges.columns:
+        usual, name = _usual(column)
+        share = float((column.values == usual).mean())
+        values = None if column.kind == "category" else column.values
+        found.append(AuditColumn(column.name, values, None, None, name, share))
+    return found
+
+
+def _usual(column: EdgeColumn) -> tuple[float, str]:
+    """The value that most edges have, where one is that common, and its name: the commonest category, the median."""
+    values = column.values
+    if column.kind == "category":
+        known = values[values >= 0]
+        code = int(np.bincount(known).argmax()) if known.size else -1
+        return code, repr(column.categories[code]) if known.size else ""
+    known = values[~np.isnan(values)]
+    middle = float(np.median(known)) if known.size else np.nan
+    return middle, f"{middle:.6g}"
 
 
 def _ends(schema: Mapping[str, Any]) -> Iterator[Finding]:
@@ -79,9 +103,7 @@ def _unusual(column: EdgeColumn) -> tuple[np.ndarray | None, str]:
         return ~missing, "filled"
     if column.kind == "time":
         return None, ""
-    # A value that half of the edges have is their median; only a category needs counting.
-    usual = np.bincount(values[~missing]).argmax() if column.kind == "category" else np.median(values[~missing])
+    usual, name = _usual(column)
     if 2 * (values == usual).sum() < values.size:
         return None, ""
-    name = column.categories[int(usual)] if column.kind == "category" else f"{usual:.6g}"
     return (values != usual) & ~missing, f"other than {name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date, timedelta
 from typing import Any
 
 from calirare.data.tables.naming import plain_name
@@ -58,8 +59,8 @@ def _node_column(column: Mapping[str, Any]) -> dict[str, str]:
     if column["type"] == "ignore":
         return _row("nodes", column["name"], "ignore", f"not used: {column['reason']}")
     if column["type"] == "numeric":
-        treatment = f"(value - {column['mean']:.4g}) / {column['scale']:.4g}{_style(column)}"
-        fill = f"missing: {column['median']:.4g}"
+        treatment = _scaled(column) + _style(column)
+        fill = f"missing: {_day(column['median']) if column.get('days') else format(column['median'], '.4g')}"
     else:
         treatment = _shown(column["categories"], "categories")
         rare = len(column.get("rare", ()))
@@ -67,6 +68,24 @@ def _node_column(column: Mapping[str, Any]) -> dict[str, str]:
         fill = "missing: none of them"
     treatment += f"; {fill}, with an indicator" if column["indicator"] else ""
     return _row("nodes", column["name"], column["type"], treatment)
+
+
+def _scaled(column: Mapping[str, Any]) -> str:
+    """
+    >>> _scaled({"mean": -2.0, "scale": 4.0}), _scaled({"mean": 18_262.0, "scale": 30.0, "days": True})
+    ('(value + 2) / 4', 'days since 2020-01-01, / 30')
+    """
+    mean, scale = column["mean"], column["scale"]
+    if column.get("days"):
+        return f"days since {_day(mean)}, / {scale:.4g}"
+    return f"(value {'+' if mean < 0 else '-'} {abs(mean):.4g}) / {scale:.4g}"
+
+
+def _day(days: float) -> str:
+    try:
+        return str(date(1970, 1, 1) + timedelta(days=round(days)))
+    except OverflowError:
+        return f"day {days:.4g}"
 
 
 def _edge_column(column: Mapping[str, Any], edges: Mapping[str, Any]) -> dict[str, str]:

@@ -9,7 +9,8 @@ import numpy as np
 
 Severity = Literal["leak", "warning", "note"]
 PURE = 0.98
-FEWEST = 10
+FEWEST = 5
+CHANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,14 @@ class Finding:
 def gives_away(special: np.ndarray, rare: np.ndarray) -> bool:
     """Whether labelled nodes that are special in some way are rare, nearly all, and far more often than others.
 
+    At least `FEWEST` of them, and so many that chance, at the share of rare ones among all, would bring it about less than
+    once in a million columns.
+
     >>> rare = np.arange(100) < 20
     >>> gives_away(rare, rare), gives_away(np.arange(100) < 40, rare)
     (True, False)
     """
     hits, size = int((special & rare).sum()), int(special.sum())
-    return hits >= FEWEST and hits >= PURE * size and bool(hits > 2 * rare.mean() * size)
+    return (
+        hits >= FEWEST and hits >= PURE * size and bool(hits > 2 * rare.mean() * size and rare.mean() ** hits < CHANCE)
+    )

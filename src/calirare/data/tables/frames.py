@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _NUMBER_OR_DATE = re.compile(r"[+-]?\d[\d.,]*([eE][+-]?\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T][\d:.]+Z?)?")
+_MOST_REMARKS, _LONGEST_LINE = 100, 1 << 20
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
@@ -124,24 +125,54 @@ def _read_csv(path: Path) -> pl.DataFrame:
     if path.name.lower().endswith(".gz"):
         content = unpack(path)
         source: Any = io.BytesIO(content)
-        head = content[: 1 << 20]
+        remarks, first_line = _first_lines(io.BytesIO(content))
     else:
         check_text_file(path)
         source = path
         with path.open("rb") as stream:
-            head = stream.readline(1 << 20)
-    # polars replaces what is not UTF-8 in the names of columns without a word; a cut head may end inside a character.
-    first_line = head.split(b"\n", 1)[0].decode("utf-8", errors="strict" if len(head) < 1 << 20 else "replace")
+            remarks, first_line = _first_lines(stream)
     check_width([""] * (1 + max(first_line.count(sign) for sign in ",;\t|")), str(path))
     separator = max((",", ";", "\t", "|"), key=first_line.count)
+    if separator not in first_line and " " in first_line.strip():
+        separator = " "
     # Everything stays text: ids keep their bytes, and what the other columns mean is judged by all of their values.
     named = not _is_data(first_line.split(separator))
-    frame = pl.read_csv(source, separator=separator, infer_schema=False, glob=False, has_header=named)
+    frame = pl.read_csv(
+        source, separator=separator, infer_schema=False, glob=False, has_header=named, skip_lines=len(remarks)
+    )
     if not named:
-        frame.columns = [f"column_{place}" for place in range(1, frame.width + 1)]
-        logger.warning("%s begins with numbers and no names; its columns are called column_1, column_2, …", path)
+        frame.columns = _names_in(remarks, separator, frame.width, path)
     # A blank line is read as a row of gaps; nobody means a node by it.
     return frame.filter(~pl.all_horizontal(pl.all().is_null()))  # type: ignore[no-any-return]
+
+
+def _first_lines(stream: Any) -> tuple[list[str], str]:
+    """Remarks that stand above a table, lines that begin with #, and its first line; a `#id,…` is a line of names."""
+    lines: list[str] = []
+    while len(lines) < _MOST_REMARKS:
+        line = stream.readline(_LONGEST_LINE)
+        # polars replaces what is not UTF-8 in names without a word; a line that was cut may end inside a character.
+        lines.append(line.decode("utf-8", errors="strict" if len(line) < _LONGEST_LINE else "replace").rstrip("\r\n"))
+        if not lines[-1].startswith("#"):
+            break
+    *remarks, first = lines
+    if not remarks or first.startswith("#"):
+        return [], lines[0]
+    names = len(remarks) == 1 and any(sign in remarks[0] for sign in ",;\t|") and not _is_data(_cells(first))
+    return ([], remarks[0]) if names else (remarks, first)
+
+
+def _cells(line: str) -> list[str]:
+    return line.split(max((",", ";", "\t", "|", " "), key=line.count))
+
+
+def _names_in(remarks: list[str], separator: str, width: int, path: Path) -> list[str]:
+    """The names that the last remark gives the columns, else numbered ones."""
+    names = remarks[-1].lstrip("# ").strip().split(separator) if remarks else []
+    if len(names) == width == len({name.strip() for name in names}):
+        return [name.strip() for name in names]
+    logger.warning("%s begins with numbers and no names; its columns are called column_1, column_2, …", path)
+    return [f"column_{place}" for place in range(1, width + 1)]
 
 
 def _is_data(cells: list[str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-MISSING_LABELS = ("", "na", "nan", "null", "none", "n/a", "<na>", "nat", "#n/a")
+_NO_VALUE = ("", "na", "nan", "null", "none", "n/a", "n.a.", "<na>", "nat", "#n/a")
+_NOT_LABELLED = ("unknown", "unlabelled", "unlabeled", "undefined", "undetermined", "?", "-")
+MISSING_LABELS = _NO_VALUE + _NOT_LABELLED
 """What counts as an unknown label, in upper or lower case, whatever the type of the column."""
 
 MAX_LABELS = 1_000
@@ -60,7 +62,7 @@ def learn_labels(column: pl.Series, rare: Any) -> Labels:
     Raises:
         LabelError: No label at all, a single class, or no node with the rare value.
     """
-    text, words = known_labels(column)
+    text, words = known_labels(column, [str(rare)])
     values = sorted(text.drop_nulls().unique().to_list())
     note = f" {', '.join(map(repr, words))} count as missing." if words else ""
     if not values:
@@ -82,15 +84,23 @@ def learn_labels(column: pl.Series, rare: Any) -> Labels:
     return _labels(text, word, values, words)
 
 
-def known_labels(column: pl.Series) -> tuple[pl.Series, dict[str, int]]:
+def known_labels(column: pl.Series, classes: Sequence[str]) -> tuple[pl.Series, dict[str, int]]:
     """The labels as text, null where unknown, and how often each word stood for an unknown one.
 
+    So does -1 beside two or more whole numbers from 0 on. What is among `classes` is a class, however it reads.
+
     >>> import polars as pl
-    >>> known_labels(pl.Series(["yes", "NA", "", "nan"]))[1]
-    {'NA': 1, 'nan': 1}
+    >>> known_labels(pl.Series(["yes", "NA", "", "Unknown"]), ["yes"])[1]
+    {'NA': 1, 'Unknown': 1}
+    >>> known_labels(pl.Series([0, 1, -1]), ["1"])[1], known_labels(pl.Series([1, -1]), ["1"])[1]
+    ({'-1': 1}, {})
     """
     text = to_categories(column)
     missing = text.str.to_lowercase().is_in(MISSING_LABELS).fill_null(False)
+    values = {str(value) for value in text.filter(~missing).drop_nulls().unique().to_list()}
+    if len(values) > 2 and all(value.isdecimal() for value in values - {"-1"}):
+        missing |= (text == "-1").fill_null(False)
+    missing &= ~text.is_in(list(classes)).fill_null(False)
     found = text.filter(missing)
     words = {str(word): int((found == word).sum()) for word in sorted(found.unique().to_list())}
     if words:
@@ -103,7 +113,7 @@ def known_labels(column: pl.Series) -> tuple[pl.Series, dict[str, int]]:
 
 def apply_labels(column: pl.Series, label: Mapping[str, Any]) -> Labels:
     """Labels of a table that is scored: the values of the fit keep their meaning, new ones are unknown."""
-    text, words = known_labels(column)
+    text, words = known_labels(column, label["values"])
     foreign = text.is_not_null() & ~text.is_in(label["values"])
     if foreign.any():
         logger.warning(

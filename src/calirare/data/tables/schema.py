@@ -13,7 +13,7 @@ A schema is a dict that JSON can hold:
               (`calirare.data.tables.edge_columns`)
     columns   per attribute {"name", "type"} and
                 numeric:      "median" (fills gaps), "mean", "scale", "indicator" (a column that says where gaps were),
-                              "text" (how it is written, where it is text)
+                              "text" (how it is written, where it is text), "days" (of a date: counted since 1970)
                 categorical:  "categories" (one column each), "rare" (names too rare for one), "indicator"
                 ignore:       "reason"
     seen      what the columns looked like (`calirare.data.tables.profile`), to notice shifts at scoring
@@ -93,6 +93,7 @@ def _learn_numeric(column: pl.Series, kind: Kind) -> dict[str, Any]:
         "scale": scale,
         "indicator": bool(known.size < values.size),
         **({"text": kind.style} if kind.style else {}),
+        **({"days": True} if column.dtype.is_temporal() and kind.name == "time" or "date" in kind.style else {}),
     }
 
 

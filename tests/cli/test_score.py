@@ -134,6 +134,20 @@ def test_shifted_tables_are_said_and_strict_refuses_them(model, tables, tmp_path
     assert run(app, same).exit_code == 0
 
 
+def test_strict_refuses_shifted_tables_in_parts_too(model, tables, tmp_path):
+    for name, file in zip(("nodes", "edges"), tables, strict=True):
+        frame = pl.read_csv(file)
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+    shifted = pl.read_parquet(tmp_path / "nodes.parquet").with_columns(pl.col("balance_log10") * 1000)
+    shifted.write_parquet(tmp_path / "scaled.parquet")
+    rest = [str(tmp_path / "edges.parquet"), "--partitions", "2", "--out", str(tmp_path / "s.csv")]
+    answer = run(app, ["score", str(model), str(tmp_path / "scaled.parquet"), *rest, "--strict"])
+    assert answer.exit_code == 3 and "balance_log10" in answer.stderr and not (tmp_path / "s.csv").exists()
+    answer = run(app, ["score", str(model), str(tmp_path / "scaled.parquet"), *rest, "--json"])
+    assert json.loads(answer.stdout)["shift"]["columns"][0]["column"] == "balance_log10"
+    assert run(app, ["score", str(model), str(tmp_path / "nodes.parquet"), *rest, "--strict"]).exit_code == 0
+
+
 @pytest.mark.parametrize("command", ["score", "triage"])
 def test_a_table_that_is_read_is_not_written_over(model, tables, tmp_path, command):
     for name, file in zip(("nodes.csv", "edges.csv"), tables, strict=True):

@@ -10,11 +10,15 @@ import pytest
 from ray_cluster import run_program
 
 import calirare as cr
+from calirare.data.parts.partitioning import partition_tables
 from calirare.data.tables.files import write_tables
+from calirare.data.tables.shift import Shifts, compare_with_fit
 from calirare.detectors import detectors
 from calirare.errors import InputError
+from calirare.features.recipe import ColumnRecipe
 from calirare.scoring import in_parts as partitioned
 from calirare.scoring.in_parts import score_in_parts, wants_parts
+from calirare.scoring.part_columns import PartColumns
 from calirare.scoring.table import read_for, score_table
 
 
@@ -83,6 +87,93 @@ def test_parts_give_the_scores_of_the_whole(fit, tables, tmp_path, options):
     shares = [share for share, _ in seen]
     assert shares == sorted(shares) and shares[-1] == 1.0
     assert [path.name for path in tmp_path.iterdir()] == ["s.parquet"]
+
+
+@pytest.fixture(scope="module")
+def typed(tables):
+    """The same accounts, payments of several types, some without, some to oneself; one column has gaps."""
+    nodes, edges = (pl.read_parquet(path) for path in tables)
+    rng = np.random.default_rng(0)
+    gaps, fees = rng.random(edges.height) < 0.2, rng.normal(size=edges.height)
+    fee = [None if gap else float(fee) for gap, fee in zip(gaps, fees, strict=True)]
+    kind = rng.choice(["wire", "card", None], edges.height, p=[0.6, 0.3, 0.1])
+    edges = edges.with_columns(fee=pl.Series(fee), kind=pl.Series(kind))
+    loops = edges.head(7).with_columns(target=pl.col("source"))
+    return nodes, pl.concat([edges, loops, edges.tail(9)])
+
+
+@pytest.mark.parametrize(
+    ("options", "detector"),
+    [
+        ({}, "linear"),
+        ({"edge_type": "kind"}, "forest"),
+        (
+            {"directed": False, "weight": "amount"},
+            cr.detectors.Stack(["linear", cr.detectors.GCN(epochs=5)]),
+        ),
+    ],
+)
+def test_columns_in_parts_are_those_of_the_whole(typed, tmp_path, options, detector):
+    detector = cr.detectors.Forest(trees=20) if detector == "forest" else detector
+    graph = cr.read_tables(*typed, label="is_fraud", rare="yes", **options)
+    classifier = cr.RareCategoryClassifier(detector, device="cpu").fit(graph)
+    tables = [tmp_path / "nodes.parquet", tmp_path / "edges.parquet"]
+    for frame, path in zip(typed, tables, strict=True):
+        frame.write_parquet(path)
+    seen: list[Shifts] = []
+    done = score_in_parts(classifier, *tables, tmp_path / "s.parquet", partitions=4, accept=seen.append)
+    want = score_table(classifier, graph)
+    table = pl.read_parquet(tmp_path / "s.parquet")
+    np.testing.assert_allclose(table["probability"].to_numpy(), want["probability"], atol=1e-6)
+    check(table, want)
+    assert done.num_parts == 4 and np.ptp(want["probability"]) > 0.1
+    shifts = compare_with_fit(read_for(classifier, *tables))
+    assert seen == [shifts, shifts.and_scores(want["probability"], classifier.state_.scores)]
+    assert seen[0].indices == shifts.indices
+
+
+def test_part_columns_equal_those_of_the_recipe_to_the_last_bit(typed, tmp_path):
+    graph = cr.read_tables(*typed, label="is_fraud", rare="yes", edge_type="kind")
+    recipe, want = ColumnRecipe.learn_and_apply(graph)
+    tables = [tmp_path / "nodes.parquet", tmp_path / "edges.parquet"]
+    for frame, path in zip(typed, tables, strict=True):
+        frame.write_parquet(path)
+    parts = partition_tables(*tables, graph.schema, tmp_path, partitions=5, rows=True)
+    columns = PartColumns(recipe, parts)
+    columns.create()
+    columns.write_structure()
+    for work in (columns.write_base, columns.write_means):
+        for place in range(len(parts)):
+            work(place)
+    found = np.concatenate([columns.columns(place).values for place in range(len(parts))])
+    assert {part.statistic for part in recipe.parts} == {"mean", "spread", "two steps"} and recipe.edges.types
+    np.testing.assert_array_equal(found, want.values)
+
+
+@pytest.mark.parametrize("detector", ["linear", "gcn"])
+def test_a_shift_is_found_in_parts_and_can_be_refused(fit, tables, tmp_path, detector):
+    graph = cr.read_tables(*tables, label="is_fraud", rare="yes")
+    classifier = fit() if detector == "gcn" else cr.RareCategoryClassifier("linear").fit(graph)
+    nodes, edges = (pl.read_parquet(path) for path in tables)
+    name = graph.feature_names[0]
+    shifted = [tmp_path / "n.parquet", tmp_path / "e.parquet"]
+    nodes.with_columns(pl.col(name) * 100).write_parquet(shifted[0])
+    edges.with_columns(pl.col("amount") * 100).write_parquet(shifted[1])
+
+    def refuse(shifts):
+        raise InputError(shifts.found[0].words)
+
+    with pytest.raises(InputError, match="at fit|of the fit"):
+        score_in_parts(classifier, *shifted, tmp_path / "s.parquet", partitions=2, accept=refuse)
+    assert not (tmp_path / "s.parquet").exists()
+    done = score_in_parts(classifier, *shifted, tmp_path / "s.parquet", partitions=2)
+    want = read_for(classifier, *shifted)
+    scores = score_table(classifier, want)["probability"]
+    expected = compare_with_fit(want).and_scores(scores, classifier.state_.scores)
+    assert {one.column for one in expected.found} >= {name, "amount"}
+    assert [(one.table, one.column, one.severity, one.words) for one in done.shift.found] == [
+        (one.table, one.column, one.severity, one.words) for one in expected.found
+    ]
 
 
 def test_sparse_features_weights_and_shards(fit, tables, network, tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from calirare.cli.options import Address, AsJson, Backend, Coverage, Db, Model, 
 from calirare.cli.pipes import check_output, is_pipe, write_output
 from calirare.cli.progress import share_done
 from calirare.cli.shares import RareShare, move_to_share, show_share
-from calirare.cli.shifts import Strict, check_scores, check_shifts, show_shifts
+from calirare.cli.shifts import Strict, check_scores, check_shifts, refuse_large, show_shifts
 from calirare.cli.table_options import Tables, tabled
 from calirare.cli.watching import take_into_series
 from calirare.errors import InputError
@@ -48,7 +48,7 @@ def score(
     the coverage does not rule out; with --rare-share the share that they are at. Parquet tables may be folders of shards,
     or patterns in quotes. Those, and tables of more than 20 million edges, are scored in parts, with the same result.
 
-    Tables and scores are compared with those of the fit, and what has shifted is said; in parts they are not.
+    Tables and scores are compared with those of the fit, and what has shifted is said.
     """
     from calirare.estimator.classifier import load
     from calirare.scoring.in_parts import wants_parts
@@ -66,14 +66,13 @@ def score(
     else:
         if is_pipe(out):
             raise InputError("in parts, the scores go to a file; name one with --out.")
-        if strict:
-            raise InputError("in parts, tables are not compared with those of the fit; leave --strict out.")
         settings |= {
             "partitions": partitions or None,
             "work": work,
             "backend": backend,
             "jobs": jobs,
             "address": address,
+            "accept": lambda shifts: refuse_large(shifts, strict),
         }
         classifier, share = move_to_share(classifier, None, rare_share)
         facts, top = _score_in_parts(classifier, tables, out, settings)
@@ -126,7 +125,8 @@ def _score_in_parts(
             classifier, tables.nodes, tables.edges, out, names=tables.names, progress=step, **settings
         )
     scored = to_frame(out, "scores")["probability"].cast(float).to_numpy()  # labels are not read in parts
-    return {"nodes": done.num_nodes, "parts": done.num_parts, "read": done.read, "unknown": scored}, done.top
+    facts = {"nodes": done.num_nodes, "parts": done.num_parts, "read": done.read, "shift": done.shift}
+    return {**facts, "unknown": scored}, done.top
 
 
 def show_top(top: dict[str, Any], num_nodes: int) -> None:

@@ -26,15 +26,16 @@ def check_shifts(graph: RareGraph, strict: bool) -> Shifts:
     """The shifts of new tables; with `strict` the program ends where one is large, before anything is written."""
     from calirare.data.tables.shift import compare_with_fit
 
-    return _refuse_large(compare_with_fit(graph), strict)
+    return refuse_large(compare_with_fit(graph), strict)
 
 
 def check_scores(classifier: RareCategoryClassifier, probability: np.ndarray, shifts: Shifts, strict: bool) -> Shifts:
     """The same, with the scores among what is compared."""
-    return _refuse_large(shifts.and_scores(probability, classifier.state_.scores), strict)
+    return refuse_large(shifts.and_scores(probability, classifier.state_.scores), strict)
 
 
-def _refuse_large(shifts: Shifts, strict: bool) -> Shifts:
+def refuse_large(shifts: Shifts, strict: bool) -> Shifts:
+    """The shifts; with `strict` the program ends where one is large."""
     if strict and shifts.matters:
         first = shifts.found[0]
         console.fail(f"the tables have shifted since the fit; {first.table}, column {first.column!r}: {first.words}")

@@ -26,7 +26,11 @@ def structure_columns(graph: RareGraph) -> dict[str, np.ndarray]:
     {'degree': [2.0, 2.0, 3.0, 1.0], 'clustering': [1.0, 1.0, 0.333..., 0.0], 'core number': [2.0, 2.0, 2.0, 1.0],
      'size of component': [4.0, 4.0, 4.0, 4.0], "two-hop reach (neighbours' degrees added)": [5.0, 5.0, 5.0, 3.0]}
     """
-    adjacency = neighbours(graph)
+    return structure_of(neighbours(graph))
+
+
+def structure_of(adjacency: sp.csr_array) -> dict[str, np.ndarray]:
+    """The same from the symmetric adjacency of ones."""
     degree = np.diff(adjacency.indptr).astype(np.float64)
     return {
         "degree": degree,

@@ -1,16 +1,17 @@
-"""Score tables larger than memory: part by part, layer by layer, with the numbers of the whole graph.
+"""Score tables larger than memory: part by part, step by step, with the numbers of the whole graph.
 
-Two steps of neighbourhood of a part can be the whole graph. So no part ever looks two steps far: the first layer runs
-over all parts, its output is kept on disk for every node, and the second layer reads what its halo left there.
+Two steps of neighbourhood of a part can be the whole graph. So no part ever looks two steps far: the first layer of a
+network runs over all parts, its output is kept on disk for every node, and the second layer reads what its halo left
+there. So do columns (`calirare.scoring.part_columns`).
 
-Memory holds one part and its halo for each process, and while the tables are read the ids. Disk holds the features twice,
-the edges, and a few numbers per node.
+Memory holds one part and its halo for each process, while the tables are read the ids, and for columns, once, who is joined
+to whom. Disk holds the features and the edges twice, and the columns that the neighbours are asked for.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,12 +26,13 @@ from calirare.data.tables.addresses import is_address
 from calirare.data.tables.export import check_export_path, write_table
 from calirare.data.tables.schema import feature_names
 from calirare.data.tables.shard_files import is_sharded
+from calirare.data.tables.shift import Shifts, compare_profiles, compare_with_fit
 from calirare.detectors.base import Progress
 from calirare.detectors.networks.layerwise import Layers, layers_of
 from calirare.detectors.networks.network import Network
 from calirare.errors import InputError
 from calirare.scoring.backends import mapping
-from calirare.scoring.passes import PartScorer, join_shards, make_scorer
+from calirare.scoring.passes import PartScorer, join_shards
 from calirare.scoring.table import read_for, score_table
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ MANY_EDGES = 20_000_000
 """Rows of an edge table above which `calirare score` works in parts unasked."""
 _PART_BYTES = 2**29
 """What the largest array of a part may take; a process holds a few such."""
+_NUMBERS_PER_NEIGHBOUR = 32
+"""Sixteen columns of a neighbour in float64, while columns are made."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +57,14 @@ class Scored:
         num_parts: Into how many parts the graph was cut.
         read: What was merged and imputed on reading, as in `graph.schema["read"]`.
         top: The rows with the highest probability, as columns, highest first.
+        shift: What has shifted since the fit, the scores included.
     """
 
     num_nodes: int
     num_parts: int
     read: dict[str, Any]
     top: dict[str, np.ndarray]
+    shift: Shifts
 
 
 def score_in_parts(
@@ -76,12 +82,12 @@ def score_in_parts(
     jobs: int = 1,
     address: str | None = None,
     progress: Progress | None = None,
+    accept: Callable[[Shifts], object] = lambda shifts: None,
 ) -> Scored:
     """Write the table of `score_table` for Parquet tables of any size, equal to it up to rounding.
 
     Args:
-        classifier: Fitted on tables, with one of the networks that calirare names, and a calibrator that does not look
-            at the graph.
+        classifier: Fitted on tables, with detectors that calirare names, and a calibrator that does not look at the graph.
         nodes: A Parquet file, a folder of shards, or a pattern such as `nodes-*.parquet`.
         edges: The same for the edges.
         out: `.parquet` or `.csv`; it appears when it is complete.
@@ -94,6 +100,8 @@ def score_in_parts(
         jobs: Parts at a time; each takes its own memory. -1: one for each core.
         address: Of a Ray cluster.
         progress: Called as work goes on.
+        accept: Called with what has shifted, once the tables are read and again with the scores; where it raises, `out`
+            stays as it was.
 
     >>> import calirare as cr, tempfile
     >>> from calirare.data.tables.files import write_tables
@@ -112,14 +120,15 @@ def score_in_parts(
     step = progress or (lambda share, what: None)
     if partitions is not None and partitions < 1:
         raise InputError(f"partitions must be a whole number of at least 1; got {partitions}.")
-    if not isinstance(classifier.detector_, Network):
-        return _score_whole(
-            classifier, nodes, edges, out, names or {}, {"coverage": coverage, "intervals": intervals}, step
-        )
-    layers = check_classifier(classifier)
-    scorer = make_scorer(classifier, layers, coverage=coverage, intervals=intervals)
+    settings = {"coverage": coverage, "intervals": intervals}
+    check_classifier(classifier)
+    why = _needs_whole(classifier)
+    if why is not None:
+        logger.info("%s; the tables are held in memory.", why)
+        return _score_whole(classifier, nodes, edges, out, names or {}, settings, step, accept)
+    scorer = PartScorer.of(classifier, coverage=coverage, intervals=intervals)
     schema: Any = classifier.schema_
-    reading = 0.6
+    reading = 0.6 if scorer.recipe is None else 0.3
     with mapping(backend, jobs, address) as run, _working_folder(work, out) as folder:
         parts = partition_tables(
             nodes,
@@ -127,15 +136,22 @@ def score_in_parts(
             schema,
             folder,
             partitions=partitions,
-            edges_per_part=_edges_per_part(schema, layers),
+            edges_per_part=_edges_per_part(schema, scorer),
             names=names,
+            rows=scorer.recipe is not None,
             run=run,
             progress=lambda share: step(reading * share, "reading"),
         )
+        shifts = Shifts((), 0)
+        if parts.profile is not None:
+            shifts = compare_profiles(parts.profile, schema, parts.read["imputed"], parts.num_nodes)
+        accept(shifts)
         ready = scorer.on(parts, out.suffix.lower())
         top = _score(ready, run, lambda share, what: step(reading + (1 - reading) * share, what))
+        shifts = shifts.and_scores(ready.probabilities(), classifier.state_.scores)
+        accept(shifts)
         join_shards(ready, out)
-    return Scored(parts.num_nodes, len(parts), parts.read, top)
+    return Scored(parts.num_nodes, len(parts), parts.read, top, shifts)
 
 
 def wants_parts(nodes: Any, edges: Any) -> bool:
@@ -146,8 +162,8 @@ def wants_parts(nodes: Any, edges: Any) -> bool:
     return both_parquet and Path(edges).is_file() and open_shards(edges, "edges").num_rows > MANY_EDGES
 
 
-def check_classifier(classifier: RareCategoryClassifier) -> Layers:
-    """The layers of a model that can be scored in parts, or an error that says why it cannot."""
+def check_classifier(classifier: RareCategoryClassifier) -> None:
+    """Refuse a model that cannot score tables in parts, and say why."""
     if classifier.schema_ is None:
         raise InputError(
             "this model was not fitted on tables, so it cannot read any; score a graph with predict_proba."
@@ -157,10 +173,21 @@ def check_classifier(classifier: RareCategoryClassifier) -> Layers:
             f"method {classifier.method!r} calibrates by looking at the whole graph, which partitions do not hold; "
             "fit with method='jackknife', or leave out --partitions."
         )
-    detector = classifier.detector_
-    if not isinstance(detector, Network):
-        raise InputError(f"layers are those of networks; this model's detector is {detector.name!r}.")
-    return layers_of(detector.model_)
+    if isinstance(classifier.detector_, Network):
+        layers_of(classifier.detector_.model_)
+
+
+def _needs_whole(classifier: RareCategoryClassifier) -> str | None:
+    """Why a model's tables must be held in memory, or None."""
+    schema: Any = classifier.schema_
+    nodes, recipe = schema.get("nodes") or {}, classifier.state_.recipe
+    if nodes.get("types") or nodes.get("apart") or nodes.get("from_edges"):
+        return "there are several kinds of node, or nodes that only the edges name"
+    if len(schema["edges"].get("tables", ())) > 1:
+        return "there are several tables of edges"
+    if recipe is not None and recipe.own.words:
+        return "the attributes are words, which are read over three steps"
+    return None
 
 
 def _score_whole(
@@ -171,34 +198,31 @@ def _score_whole(
     names: dict[str, str | None],
     settings: dict[str, Any],
     step: Progress,
+    accept: Callable[[Shifts], object],
 ) -> Scored:
-    """All shards at once: columns are made from the whole edge table, so memory must hold it."""
-    logger.info(
-        "detector %r reads columns of the whole graph; the tables are held in memory.", classifier.detector_.name
-    )
+    """All shards at once."""
     step(0.0, "reading")
     graph = read_for(classifier, open_shards(nodes, "nodes").frame(), open_shards(edges, "edges").frame(), **names)
+    shifts = compare_with_fit(graph)
+    accept(shifts)
     step(0.4, "scoring")
     table = score_table(classifier, graph, **settings)
+    shifts = shifts.and_scores(table["probability"], classifier.state_.scores)
+    accept(shifts)
     step(0.9, "writing")
     write_table(table, out)
-    order = np.lexsort((np.arange(graph.num_nodes), -table["probability"]))[:10]
+    order = np.argsort(-table["probability"], kind="stable")[:10]
     top = {name: values[order] for name, values in table.items()}
     step(1.0, "writing")
-    return Scored(graph.num_nodes, 1, (graph.schema or {}).get("read", {}), top)
+    return Scored(int(graph.scored.size), 1, (graph.schema or {}).get("read", {}), top, shifts)
 
 
 def _score(scorer: PartScorer, run: Run, step: Progress) -> dict[str, np.ndarray]:
     """All passes over the parts; the rows with the highest probability."""
-    places = range(len(scorer.parts))
-    passes: list[tuple[str, Any]] = [
-        ("first layer", scorer.first_layer),
-        ("second layer", scorer.second_layer),
-        ("writing", scorer.write_scores),
-    ]
-    total, done = len(passes) * len(places), 0
+    passes = scorer.passes()
+    total, done = sum(len(places) for _, _, places in passes), 0
     found: list[dict[str, np.ndarray]] = []
-    for what, function in passes:
+    for what, function, places in passes:
         found = []
         for result in run(function, places):
             found.append(result)
@@ -214,16 +238,21 @@ def _highest(tops: list[dict[str, np.ndarray]], rows: int = 10) -> dict[str, np.
     return {name: values[order] for name, values in columns.items() if name != "node"}
 
 
-def _edges_per_part(schema: dict[str, Any], layers: Layers) -> int:
+def _edges_per_part(schema: dict[str, Any], scorer: PartScorer) -> int:
     """Edges of a part whose halo, were it as large as that, still fits `_PART_BYTES`."""
     width: int
     if schema["sparse"]:
         width = 6 * sum(column["type"] != "ignore" for column in schema["columns"])
     else:
         width = len(feature_names(schema))
-    if not layers.gathers:
-        width = max(width, 8 * max(int(value.shape[-1]) for value in layers.parameters()))  # every edge holds a message
-    return max(1, _PART_BYTES // (4 * max(width, layers.passes)))
+    if scorer.recipe is not None:
+        width = max(width, _NUMBERS_PER_NEIGHBOUR)
+    for layers in scorer.members:
+        if isinstance(layers, Layers):
+            width = max(width, layers.passes)
+            if not layers.gathers:  # every edge holds a message
+                width = max(width, 8 * max(int(value.shape[-1]) for value in layers.parameters()))
+    return max(1, _PART_BYTES // (4 * width))
 
 
 @contextmanager

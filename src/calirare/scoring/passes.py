@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,8 +16,14 @@ from calirare.data.inputs import choose_device
 from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile
 from calirare.data.tables.export import write_csv, write_parquet
-from calirare.detectors.networks.layerwise import Layers, run_layer
+from calirare.detectors.base import Detector, DetectorInputs
+from calirare.detectors.networks.layerwise import Layers, layers_of, run_layer
+from calirare.detectors.networks.network import Network
+from calirare.detectors.stack import Stack
 from calirare.errors import NumericalError
+from calirare.features.recipe import ColumnRecipe
+from calirare.scoring.live.base import some_nodes
+from calirare.scoring.part_columns import PartColumns
 from calirare.scoring.verdicts import Verdicts
 
 if TYPE_CHECKING:
@@ -30,21 +37,57 @@ class PartScorer:
     """What a process needs to score parts: the model, its calibration, and where the files are.
 
     Each pass is a method of a part's place; a pass begins when the one before has ended for all parts.
+
+    Args:
+        members: The detectors, a network as its layers.
+        stacked: Whether they are a stack's.
+        verdicts: From logits to scores.
+        device: Of the networks.
+        recipe: Of the columns; None where no member reads any.
+        parts: The graph.
+        ending: Of the output.
     """
 
-    layers: Layers
+    members: tuple[Layers | Detector, ...]
+    stacked: bool
     verdicts: Verdicts
-    width: int
     device: str
+    recipe: ColumnRecipe | None = None
     parts: Partitions = None  # type: ignore[assignment]
     ending: str = ".parquet"
+
+    @classmethod
+    def of(cls, classifier: RareCategoryClassifier, *, coverage: float, intervals: bool) -> PartScorer:
+        """Of a fitted classifier."""
+        device, detector = choose_device(classifier.device), classifier.detector_
+        stacked = isinstance(detector, Stack)
+        found = detector.members_ if isinstance(detector, Stack) else [detector]
+        members = tuple(layers_of(one.model_).to(device) if isinstance(one, Network) else one for one in found)
+        recipe = None if all(isinstance(member, Layers) for member in members) else classifier.state_.recipe
+        verdicts = Verdicts.of(classifier, coverage=coverage, intervals=intervals)
+        return cls(members, stacked, verdicts, str(device), recipe)
 
     def on(self, parts: Partitions, ending: str) -> PartScorer:
         """The same on a graph, writing files of that ending; makes the files that the parts share."""
         scorer = replace(self, parts=parts, ending=ending)
-        for file in (scorer._passed, scorer._logits):
-            RowFile.create(file.path, file.num_rows, file.width)
+        for k in scorer._networks:
+            for file in (scorer._passed(k), scorer._logits(k)):
+                file.clear()
+        scorer._probability.clear()
+        if scorer._columns is not None:
+            scorer._columns.create()
         return scorer
+
+    def passes(self) -> list[tuple[str, Callable[[int], Any], Sequence[int]]]:
+        """What is done, by which method, for which parts."""
+        everywhere, columns = range(len(self.parts)), self._columns
+        found: list[tuple[str, Callable[[int], Any], Sequence[int]]] = []
+        if columns is not None:
+            found += [("structure", columns.write_structure, range(1))]
+            found += [("columns", columns.write_base, everywhere), ("columns", columns.write_means, everywhere)]
+        if self._networks:
+            found += [("first layer", self.first_layer, everywhere), ("second layer", self.second_layer, everywhere)]
+        return [*found, ("writing", self.write_scores, everywhere)]
 
     # The passes
 
@@ -52,20 +95,24 @@ class PartScorer:
     def first_layer(self, place: int) -> None:
         """What each node passes to its neighbours."""
         part = self.parts.part(place)
-        self._passed.write(part.start, run_layer(self.layers, 0, part, part.take(self.parts.features), self.device))
+        rows = part.take(self.parts.features)
+        for k, layers in self._networks.items():
+            self._passed(k).write(part.start, run_layer(layers, 0, part, rows, self.device))
 
     @torch.no_grad()
     def second_layer(self, place: int) -> None:
         """The logits."""
         part = self.parts.part(place)
-        logits = run_layer(self.layers, 1, part, part.take(self._passed), self.device)
-        if not np.isfinite(logits).all():
-            raise NumericalError("the model gives NaN or infinite logits; scale the features and the edge weights.")
-        self._logits.write(part.start, logits)
+        for k, layers in self._networks.items():
+            logits = run_layer(layers, 1, part, part.take(self._passed(k)), self.device)
+            if not np.isfinite(logits).all():
+                raise NumericalError("the model gives NaN or infinite logits; scale the features and the edge weights.")
+            self._logits(k).write(part.start, logits)
 
     def write_scores(self, place: int) -> dict[str, np.ndarray]:
         """The part's rows as a shard of the output; gives those with the highest probability, and their nodes."""
-        columns = self._columns(place)
+        columns = self.verdicts.table(self.parts.ids(place), self.verdicts.probabilities(self._all_logits(place)))
+        self._probability.write(self.parts.cuts[place], columns["probability"][:, None])
         with self.shard(place).open("wb") as stream:
             if self.ending == ".csv":
                 write_csv(columns, stream, header=place == 0)
@@ -78,30 +125,44 @@ class PartScorer:
         """Where `write_scores` puts a part's rows."""
         return self.parts.folder / f"scores-{place:05d}{self.ending}"
 
+    def probabilities(self) -> np.ndarray:
+        """P(rare) of every node, once all scores are written."""
+        found: np.ndarray = self._probability.read(0, self.parts.num_nodes)[:, 0]
+        return found
+
     # Inside
 
-    def _columns(self, place: int) -> dict[str, np.ndarray]:
-        logits = self._logits.read(*self.parts.cuts[place : place + 2]).astype(np.float64)
-        return self.verdicts.table(self.parts.ids(place), self.verdicts.probabilities(logits))
+    def _all_logits(self, place: int) -> np.ndarray:
+        """`(n, C)`, of a stack `(n, K, C)`."""
+        start, stop = self.parts.cuts[place : place + 2]
+        inputs = DetectorInputs(some_nodes(np.empty((stop - start, 0), dtype=np.float32), None), self.recipe)
+        if self._columns is not None:
+            vars(inputs)["columns"] = self._columns.columns(place)
+        found = [
+            self._logits(k).read(start, stop).astype(np.float64)
+            if isinstance(member, Layers)
+            else member.logits(inputs)
+            for k, member in enumerate(self.members)
+        ]
+        return np.stack(found, axis=1) if self.stacked else found[0]
 
     @property
-    def _passed(self) -> RowFile:
-        return RowFile(self.parts.folder / "passed", self.parts.num_nodes, self.width)
+    def _columns(self) -> PartColumns | None:
+        return None if self.recipe is None else PartColumns(self.recipe, self.parts)
 
     @property
-    def _logits(self) -> RowFile:
-        return RowFile(self.parts.folder / "logits", self.parts.num_nodes, len(self.verdicts.class_names))
+    def _networks(self) -> dict[int, Layers]:
+        return {k: member for k, member in enumerate(self.members) if isinstance(member, Layers)}
 
+    @property
+    def _probability(self) -> RowFile:
+        return RowFile(self.parts.folder / "probability", self.parts.num_nodes, 1, "<f8")
 
-def make_scorer(classifier: RareCategoryClassifier, layers: Layers, *, coverage: float, intervals: bool) -> PartScorer:
-    """A scorer of a fitted classifier."""
-    device = choose_device(classifier.device)
-    return PartScorer(
-        layers=layers.to(device),
-        verdicts=Verdicts.of(classifier, coverage=coverage, intervals=intervals),
-        width=layers.passes,
-        device=str(device),
-    )
+    def _passed(self, k: int) -> RowFile:
+        return RowFile(self.parts.folder / f"passed-{k}", self.parts.num_nodes, self._networks[k].passes)
+
+    def _logits(self, k: int) -> RowFile:
+        return RowFile(self.parts.folder / f"logits-{k}", self.parts.num_nodes, len(self.verdicts.class_names))
 
 
 def join_shards(scorer: PartScorer, out: Path) -> None:

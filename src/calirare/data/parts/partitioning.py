@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.edge_table import EdgeColumn
+from calirare.data.parts.edge_records import EdgeRecords, append_by_owner, deal_rows, owners
 from calirare.data.parts.node_places import NodePlaces
-from calirare.data.parts.partitions import Partitions
+from calirare.data.parts.partitions import Partitions, rows_file
 from calirare.data.parts.row_files import RowFile, SparseRowFile
 from calirare.data.parts.shards import Shards, open_shards
+from calirare.data.tables.edge_columns import apply_edge_columns
 from calirare.data.tables.edges import edge_weights
 from calirare.data.tables.ids import plain_ids
 from calirare.data.tables.naming import find_columns, names_of
 from calirare.data.tables.polars_library import import_polars
 from calirare.data.tables.preprocess import apply_columns, warn_of_unseen
+from calirare.data.tables.profile import TablesTally
 from calirare.data.tables.schema import check_schema, feature_names
 from calirare.errors import InputError
 
@@ -79,6 +83,7 @@ def partition_tables(
     partitions: int | None = None,
     edges_per_part: int = 1 << 22,
     names: Mapping[str, str | None] | None = None,
+    rows: bool = False,
     run: Run = map,
     progress: Step | None = None,
 ) -> Partitions:
@@ -92,6 +97,7 @@ def partition_tables(
         partitions: Number of parts; default: as many as keep each near `edges_per_part`.
         edges_per_part: Both directions of an edge counted; the largest part can exceed it by its last node's.
         names: Columns `id`, `source`, `target`, `weight` where they are named otherwise than at fit.
+        rows: Whether each part also keeps the rows of the edge table, with their columns.
         run: Where parts are sorted: a `map` over processes or machines.
         progress: Called as reading goes on.
 
@@ -106,15 +112,22 @@ def partition_tables(
     columns = find_columns(tables[0].empty, tables[1].empty, names_of(schema, given), optional_label=True)
     if not tables[0].num_rows:
         raise InputError("nodes must have at least one row; the table has none.")
-    features, places, read = _read_nodes(tables[0], columns["id"], schema, place, lambda share: step(0.3 * share))
+    tally = TablesTally(schema, schema["seen"], *(table.num_rows for table in tables)) if schema.get("seen") else None
+    reader = _Reader(schema, place, tally)
+    features, places, read = reader.nodes(tables[0], columns["id"], lambda share: step(0.3 * share))
     pairs = _Pairs(place / "pairs", columns["weight"] is not None, tables[0].num_rows)
-    counts, merged = _read_edges(tables[1], columns, places, pairs, lambda share: step(0.3 + 0.4 * share))
+    records = EdgeRecords.of(schema["edges"], tables[0].num_rows) if rows else None
+    counts, merged = reader.edges(
+        tables[1], columns, places, pairs, records, read, lambda share: step(0.3 + 0.4 * share)
+    )
+    warn_of_unseen(read)
     cuts = _cut(counts, partitions, edges_per_part)
     del places, counts
-    _deal(pairs, cuts, place)
-    pairs.path.unlink()
+    _deal(pairs, records, cuts, place)
     degree = RowFile.create(place / "degree", cuts[-1], 1, "<f8")
-    made = Partitions(place, tuple(cuts.tolist()), features, degree, pairs.weighted, {**read, "edges": merged})
+    profile = None if tally is None else tally.profile()
+    read = {**read, "edges": merged}
+    made = Partitions(place, tuple(cuts.tolist()), features, degree, pairs.weighted, read, profile, records)
     for done, found in enumerate(run(partial(_sort_part, made), range(len(made))), start=1):
         merged["edges"] += found
         step(0.8 + 0.2 * done / len(made))
@@ -123,56 +136,100 @@ def partition_tables(
     return made
 
 
-def _read_nodes(
-    table: Shards, id_column: str, schema: Mapping[str, Any], folder: Path, step: Step
-) -> tuple[RowFile | SparseRowFile, NodePlaces, dict[str, Any]]:
-    """Features on disk, ids on disk and in memory."""
-    pl = import_polars()
-    wanted = [column["name"] for column in schema["columns"] if column["type"] != "ignore"]
-    present = [name for name in wanted if name in table.empty.columns]
-    kind = SparseRowFile if schema["sparse"] else RowFile
-    features = kind.create(folder / "features", table.num_rows, len(feature_names(schema)))
-    read: dict[str, dict[str, int]] = {"imputed": {}, "unseen": {}, "rare": {}, "unreadable": {}}
-    ids = []
-    for first, frame in table.batches(list(dict.fromkeys([id_column, *present])), NODE_ROWS):
-        with _rows_named(table, first, frame.height):
-            x, counts = apply_columns(frame, schema)
-        features.write(first, x)
-        ids.append(frame[id_column])
-        for what, found in counts.items():
-            for name, number in found.items():
-                read[what][name] = read[what].get(name, 0) + number
-        step((first + frame.height) / table.num_rows)
-    warn_of_unseen(read)
-    places = NodePlaces(pl.concat(ids))
-    plain_ids(places.ids).alias("id").to_frame().write_ipc(folder / "ids.arrow", compat_level=pl.CompatLevel.oldest())
-    return features, places, read
+@dataclass(frozen=True, eq=False)
+class _Reader:
+    """Reads both tables, batch by batch, and tells the tally what they look like."""
+
+    schema: Mapping[str, Any]
+    folder: Path
+    tally: TablesTally | None
+
+    def nodes(
+        self, table: Shards, id_column: str, step: Step
+    ) -> tuple[RowFile | SparseRowFile, NodePlaces, dict[str, Any]]:
+        """Features on disk, ids on disk and in memory."""
+        pl = import_polars()
+        wanted = [column["name"] for column in self.schema["columns"] if column["type"] != "ignore"]
+        present = [name for name in wanted if name in table.empty.columns]
+        kind = SparseRowFile if self.schema["sparse"] else RowFile
+        features = kind.create(self.folder / "features", table.num_rows, len(feature_names(self.schema)))
+        read: dict[str, dict[str, int]] = {"imputed": {}, "unseen": {}, "rare": {}, "unreadable": {}}
+        ids = []
+        for first, frame in table.batches(list(dict.fromkeys([id_column, *present])), NODE_ROWS):
+            with _rows_named(table, first, frame.height):
+                x, counts = apply_columns(frame, self.schema)
+            features.write(first, x)
+            if self.tally is not None:
+                self.tally.add_nodes(first, x)
+            ids.append(frame[id_column])
+            _add_counts(read, counts)
+            step((first + frame.height) / table.num_rows)
+        places = NodePlaces(pl.concat(ids))
+        named = plain_ids(places.ids).alias("id").to_frame()
+        named.write_ipc(self.folder / "ids.arrow", compat_level=pl.CompatLevel.oldest())
+        return features, places, read
+
+    def edges(
+        self,
+        table: Shards,
+        columns: Mapping[str, Any],
+        places: NodePlaces,
+        pairs: _Pairs,
+        records: EdgeRecords | None,
+        read: dict[str, dict[str, int]],
+        step: Step,
+    ) -> tuple[np.ndarray, dict[str, int]]:
+        """Pairs of places on disk; edges of each node, repeats included; what was left out."""
+        counts, degree = np.zeros((2, places.ids.len()), dtype=np.int64)
+        merged = {"rows": table.num_rows, "edges": 0, "duplicates": 0, "self_loops": 0, "zero_weights": 0}
+        plan = [column for column in self.schema["edges"].get("columns", ()) if column["kind"] != "ignore"]
+        plan = plan if records is not None or self.tally is not None else []
+        kind = self.schema["edges"].get("type") if records is not None and records.types else None
+        ends = [columns[key] for key in ("source", "target", "weight") if columns[key] is not None]
+        present = [column["name"] for column in plan if column["name"] in table.empty.columns]
+        names = dict.fromkeys([*ends, *present, *([] if kind is None else [kind])])
+        pairs.path.write_bytes(b"")
+        for first, frame in table.batches(list(names), EDGE_ROWS):
+            with _rows_named(table, first, frame.height):
+                start, end = places.of(frame[columns["source"]], frame[columns["target"]])
+                weight = edge_weights(frame[columns["weight"]]) if pairs.weighted else None
+                said, strange = apply_edge_columns(frame, plan)
+            _add_counts(read, strange)
+            keep = _joins(start, end, weight, merged)
+            pairs.append(pairs.records(start[keep], end[keep], None if weight is None else weight[keep]))
+            if records is not None:
+                types = None if kind is None else records.codes(frame[kind])
+                with pairs.path.with_name("rows").open("ab") as stream:
+                    stream.write(records.pack(start, end, said, types).tobytes())
+            for some in (start, end):
+                counts += np.bincount(some[keep], minlength=len(counts))
+                degree += np.bincount(some, minlength=len(counts))
+            self._tell(first, said)
+            step((first + frame.height) / table.num_rows)
+        if self.tally is not None:
+            self.tally.add_degrees(degree)
+        return counts, merged
+
+    def _tell(self, first: int, said: Sequence[EdgeColumn]) -> None:
+        if self.tally is not None:
+            self.tally.add_edges(first, said)
 
 
-def _read_edges(
-    table: Shards, columns: Mapping[str, Any], places: NodePlaces, pairs: _Pairs, step: Step
-) -> tuple[np.ndarray, dict[str, int]]:
-    """Pairs of places on disk; edges of each node, repeats included; what was left out."""
-    counts = np.zeros(places.ids.len(), dtype=np.int64)
-    merged = {"rows": table.num_rows, "edges": 0, "duplicates": 0, "self_loops": 0, "zero_weights": 0}
-    pairs.path.write_bytes(b"")
-    names = [columns[key] for key in ("source", "target", "weight") if columns[key] is not None]
-    for first, frame in table.batches(names, EDGE_ROWS):
-        with _rows_named(table, first, frame.height):
-            start, end = places.of(frame[columns["source"]], frame[columns["target"]])
-            weight = edge_weights(frame[columns["weight"]]) if pairs.weighted else None
-        loops = start == end
-        empty = np.zeros_like(loops) if weight is None else weight == 0
-        keep = ~loops & ~empty
-        merged["self_loops"] += int(loops.sum())
-        merged["zero_weights"] += int((empty & ~loops).sum())
-        merged["duplicates"] += int(keep.sum())  # less the edges, once those are known
-        start, end = start[keep], end[keep]
-        pairs.append(pairs.records(start, end, None if weight is None else weight[keep]))
-        for ends in (start, end):
-            counts += np.bincount(ends, minlength=len(counts))
-        step((first + frame.height) / table.num_rows)
-    return counts, merged
+def _add_counts(read: dict[str, dict[str, int]], counts: Mapping[str, Mapping[str, int]]) -> None:
+    for what, found in counts.items():
+        for name, number in found.items():
+            read[what][name] = read[what].get(name, 0) + number
+
+
+def _joins(start: np.ndarray, end: np.ndarray, weight: np.ndarray | None, merged: dict[str, int]) -> np.ndarray:
+    """Rows that join two nodes; the others are counted."""
+    loops = start == end
+    empty = np.zeros_like(loops) if weight is None else weight == 0
+    keep: np.ndarray = ~loops & ~empty
+    merged["self_loops"] += int(loops.sum())
+    merged["zero_weights"] += int((empty & ~loops).sum())
+    merged["duplicates"] += int(keep.sum())  # less the edges, once those are known
+    return keep
 
 
 def _cut(counts: np.ndarray, partitions: int | None, edges_per_part: int) -> np.ndarray:
@@ -185,21 +242,28 @@ def _cut(counts: np.ndarray, partitions: int | None, edges_per_part: int) -> np.
     return np.unique(np.concatenate([[0], inner, [len(counts)]]))
 
 
-def _deal(pairs: _Pairs, cuts: np.ndarray, folder: Path) -> None:
-    """Write every pair into the files of both ends' parts."""
-    files = [replace(pairs, path=_dealt(folder, place)) for place in range(len(cuts) - 1)]
+def _deal(pairs: _Pairs, records: EdgeRecords | None, cuts: np.ndarray, folder: Path) -> None:
+    """Write every pair, and every row where rows are kept, into the files of both ends' parts."""
+    files = [_dealt(folder, place) for place in range(len(cuts) - 1)]
     for file in files:
-        file.path.write_bytes(b"")
+        file.write_bytes(b"")
     for batch in pairs.batches(EDGE_ROWS):
         turned = batch.copy()
         turned["own"], turned["other"] = batch["other"], batch["own"]
-        for records in (batch, turned):
-            # Small whole numbers sort by counting.
-            owner = (np.searchsorted(cuts, records["own"], side="right") - 1).astype(np.uint16)
-            order = np.argsort(owner, kind="stable")
-            ends = np.searchsorted(owner[order], np.arange(len(files) + 1))
-            for place in np.flatnonzero(np.diff(ends)):
-                files[place].append(records[order[ends[place] : ends[place + 1]]])
+        for some in (batch, turned):
+            append_by_owner(some, np.arange(len(some)), owners(cuts, some["own"]), files)
+    pairs.path.unlink()
+    if records is None:
+        return
+    rows = folder / "rows"
+    files = [rows_file(folder, place) for place in range(len(cuts) - 1)]
+    for file in files:
+        file.write_bytes(b"")
+    if rows.exists():
+        with rows.open("rb") as stream:
+            while len(found := np.fromfile(stream, records.dtype, EDGE_ROWS)):
+                deal_rows(found, cuts, files)
+        rows.unlink()
 
 
 def _dealt(folder: Path, place: int) -> Path:

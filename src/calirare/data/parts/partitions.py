@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.edge_table import EdgeTable
+from calirare.data.parts.edge_records import EdgeRecords
 from calirare.data.parts.row_files import RowFile, SparseRowFile
 
 
@@ -59,6 +61,8 @@ class Partitions:
         degree: `(nodes, 1)` on disk.
         weighted: Whether edges carry weights.
         read: What was merged and imputed, as in `graph.schema["read"]`.
+        profile: What the columns of both tables look like (`calirare.data.tables.profile`); None where the fit kept none.
+        records: How rows of the edge table are written; None where they are not kept.
     """
 
     folder: Path
@@ -67,6 +71,8 @@ class Partitions:
     degree: RowFile
     weighted: bool
     read: dict[str, Any]
+    profile: dict[str, dict[str, Any]] | None = None
+    records: EdgeRecords | None = None
 
     def __len__(self) -> int:
         return len(self.cuts) - 1
@@ -85,6 +91,11 @@ class Partitions:
         degree = np.concatenate([self.degree.read(start, stop), self.degree.take(halo)])[:, 0]
         return Part(start, stop, halo, sp.csr_array((weights, columns, ends), shape=shape), degree, self.weighted)
 
+    def rows(self, place: int) -> EdgeTable:
+        """Rows of the edge table that touch the part, in their order, with the places of the whole graph."""
+        assert self.records is not None
+        return self.records.read(rows_file(self.folder, place))
+
     def ids(self, place: int) -> np.ndarray:
         """Ids of the part's nodes, in the order of the table."""
         import pyarrow as pa
@@ -97,3 +108,8 @@ class Partitions:
     def file(self, place: int) -> Path:
         """Where the part at a place is kept."""
         return self.folder / f"part-{place:05d}.npz"
+
+
+def rows_file(folder: Path, place: int) -> Path:
+    """Where the rows of a part are kept."""
+    return folder / f"rows-{place:05d}"

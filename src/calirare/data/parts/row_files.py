@@ -37,9 +37,13 @@ class RowFile:
     def create(cls, path: Path, num_rows: int, width: int, dtype: str = "<f4") -> RowFile:
         """A file of zeros."""
         file = cls(path, num_rows, width, dtype)
-        with path.open("wb") as stream:
-            stream.truncate(num_rows * file.row_bytes)
+        file.clear()
         return file
+
+    def clear(self) -> None:
+        """Make it a file of zeros, whether it is there or not."""
+        with self.path.open("wb") as stream:
+            stream.truncate(self.num_rows * self.row_bytes)
 
     @property
     def row_bytes(self) -> int:

@@ -10,17 +10,18 @@ same table gives the same shares to the last digit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.edge_table import EdgeTable
+from calirare.data.edge_table import EdgeColumn, EdgeTable
 
 BINS = 10
 _MOST = 1_000_000
-"""Values from which cuts are taken; more change no cut that matters."""
+"""Values from which cuts and the middle are taken; more change nothing that matters."""
 
 
 def profile_tables(
@@ -35,17 +36,10 @@ def profile_tables(
         seen: A profile to take the cuts and names from, so that both can be compared.
     """
     known = seen or {"nodes": {}, "edges": {}}
-    nodes = _profile_nodes(x, plan, known["nodes"])
+    nodes = {name: _whole(values, known["nodes"].get(name)) for name, values in _node_values(x, plan)}
     if edges is None:
         return {"nodes": nodes, "edges": {}}
-    found: dict[str, Any] = {}
-    for column in edges.columns:
-        like = known["edges"].get(column.name)
-        if column.kind == "number":
-            found[column.name] = of_numbers(column.values, like)
-        elif column.kind == "category":
-            codes = column.values[column.values >= 0]
-            found[column.name] = of_categories(np.bincount(codes, minlength=len(column.categories)), column.categories)
+    found = {name: _whole(values, known["edges"].get(name)) for name, values in _edge_values(edges.columns)}
     degree = np.bincount(np.concatenate([edges.source, edges.target]), minlength=x.shape[0])
     found[EDGES_PER_NODE] = of_numbers(degree.astype(np.float64), known["edges"].get(EDGES_PER_NODE))
     return {"nodes": nodes, "edges": found}
@@ -54,23 +48,133 @@ def profile_tables(
 EDGES_PER_NODE = "(edges per node)"
 
 
-def _profile_nodes(x: Any, plan: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+class TablesTally:
+    """The same, batch after batch, for tables that are never held at once.
+
+    Args:
+        plan: The schema.
+        seen: The profile of the fit.
+        num_nodes, num_edges: Rows of the tables.
+    """
+
+    def __init__(self, plan: Mapping[str, Any], seen: Mapping[str, Any], num_nodes: int, num_edges: int) -> None:
+        self._plan, self._seen = plan, seen
+        self._rows = {"nodes": num_nodes, "edges": num_edges}
+        self._found: dict[str, dict[str, NumberTally | Counted]] = {"nodes": {}, "edges": {}}
+
+    def add_nodes(self, first: int, x: Any) -> None:
+        """Features of some nodes, `first` the place of the first one."""
+        self._add("nodes", first, _node_values(x, self._plan))
+
+    def add_edges(self, first: int, columns: Sequence[EdgeColumn]) -> None:
+        """Columns of some edges."""
+        self._add("edges", first, _edge_values(columns))
+
+    def add_degrees(self, degree: np.ndarray) -> None:
+        """How many edges each node has."""
+        tally = NumberTally(self._seen["edges"][EDGES_PER_NODE], degree.size)
+        tally.add(degree.astype(np.float64))
+        self._found["edges"][EDGES_PER_NODE] = tally
+
+    def _add(self, table: str, first: int, values: Iterator[tuple[str, np.ndarray | Counted]]) -> None:
+        found, seen = self._found[table], self._seen[table]
+        for name, some in values:
+            if name not in seen:
+                continue
+            before = found.get(name)
+            if isinstance(some, Counted):
+                found[name] = some if not isinstance(before, Counted) else before.and_then(some)
+            else:
+                tally = before if isinstance(before, NumberTally) else NumberTally(seen[name], self._rows[table])
+                tally.add(some, first)
+                found[name] = tally
+
+    def profile(self) -> dict[str, dict[str, Any]]:
+        """As `profile_tables` gives it."""
+        return {table: {name: one.profile() for name, one in found.items()} for table, found in self._found.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """How often each category stands in a column, and how many cells are filled."""
+
+    counts: np.ndarray
+    names: Sequence[str]
+    filled: int
+
+    def and_then(self, other: Counted) -> Counted:
+        return Counted(self.counts + other.counts, self.names, self.filled + other.filled)
+
+    def profile(self) -> dict[str, Any]:
+        return of_categories(self.counts, self.names, self.filled)
+
+
+class NumberTally:
+    """The profile of numbers between given cuts, batch after batch; the middle is the median of a million of them.
+
+    Args:
+        like: The profile whose cuts and range are taken.
+        rows: How many values there will be, missing ones included.
+    """
+
+    def __init__(self, like: Mapping[str, Any], rows: int) -> None:
+        self._like, self._stride = like, max(1, rows // _MOST)
+        self._cuts = np.asarray(like["cuts"], dtype=np.float64)
+        self._counts = np.zeros(self._cuts.size + 1, dtype=np.int64)
+        self._least, self._greatest, self._outside = np.inf, -np.inf, 0
+        self._some: list[np.ndarray] = []
+
+    def add(self, values: np.ndarray, first: int = 0) -> None:
+        """Some values, `first` the place of the first one."""
+        self._some.append(_known(values[-first % self._stride :: self._stride]))
+        known, like = _known(values), self._like
+        self._counts += np.bincount(np.searchsorted(self._cuts, known, side="left"), minlength=self._cuts.size + 1)
+        self._least = min(self._least, float(known.min(initial=np.inf)))
+        self._greatest = max(self._greatest, float(known.max(initial=-np.inf)))
+        if "least" in like:
+            self._outside += int(((known < like["least"]) | (known > like["greatest"])).sum())
+
+    def profile(self) -> dict[str, Any]:
+        count, some = int(self._counts.sum()), np.concatenate([np.empty(0), *self._some])
+        return {
+            "kind": "number",
+            "count": count,
+            "cuts": self._cuts.tolist(),
+            "shares": (self._counts / max(count, 1)).tolist(),
+            "least": self._least if count else 0.0,
+            "greatest": self._greatest if count else 0.0,
+            "middle": float(np.median(some)) if some.size else 0.0,
+            "outside": self._outside,
+        }
+
+
+def _whole(values: np.ndarray | Counted, like: Mapping[str, Any] | None) -> dict[str, Any]:
+    return values.profile() if isinstance(values, Counted) else of_numbers(values, like)
+
+
+def _node_values(x: Any, plan: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray | Counted]]:
     place = 0
     for column in plan["columns"]:
         width = {"numeric": 1, "categorical": len(column.get("categories", ()))}.get(column["type"], 0)
         gap = bool(column.get("indicator")) and width > 0
         if column["type"] == "numeric":
             values = _dense(x, place).astype(np.float64)
-            if gap:
-                values = np.where(_dense(x, place + 1) > 0, np.nan, values)
-            found[column["name"]] = of_numbers(values, seen.get(column["name"]))
+            yield column["name"], np.where(_dense(x, place + 1) > 0, np.nan, values) if gap else values
         elif width:
             counts = np.asarray(x[:, place : place + width].sum(axis=0)).ravel()
             filled = x.shape[0] - (int((_dense(x, place + width) > 0).sum()) if gap else 0)
-            found[column["name"]] = of_categories(counts, column["categories"], filled)
+            yield column["name"], Counted(counts, column["categories"], filled)
         place += width + gap
-    return found
+
+
+def _edge_values(columns: Sequence[EdgeColumn]) -> Iterator[tuple[str, np.ndarray | Counted]]:
+    for column in columns:
+        if column.kind == "number":
+            yield column.name, column.values
+        elif column.kind == "category":
+            codes = column.values[column.values >= 0]
+            counts = np.bincount(codes, minlength=len(column.categories))
+            yield column.name, Counted(counts, column.categories, int(counts.sum()))
 
 
 def of_numbers(values: np.ndarray, like: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -79,28 +183,19 @@ def of_numbers(values: np.ndarray, like: Mapping[str, Any] | None = None) -> dic
     >>> of_numbers(np.arange(100.0))["shares"]
     [0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
     """
-    known = values[~np.isnan(values)]
-    if like is not None:
-        cuts = np.asarray(like["cuts"], dtype=np.float64)
-    else:
+    if like is None:
+        known = _known(values)
         some = known[:: max(1, known.size // _MOST)]
-        cuts = np.unique(np.quantile(some, np.arange(1, BINS) / BINS, method="lower")) if some.size else np.empty(0)
-    counts = np.bincount(np.searchsorted(cuts, known, side="left"), minlength=cuts.size + 1)
-    shares = counts / max(known.size, 1)
-    return {
-        "kind": "number",
-        "count": int(known.size),
-        "cuts": cuts.tolist(),
-        "shares": shares.tolist(),
-        "least": float(known.min(initial=np.inf)) if known.size else 0.0,
-        "greatest": float(known.max(initial=-np.inf)) if known.size else 0.0,
-        "middle": float(np.median(known)) if known.size else 0.0,
-        "outside": _outside(known, like),
-    }
+        levels = np.arange(1, BINS) / BINS
+        like = {"cuts": np.unique(np.quantile(some, levels, method="lower")) if some.size else ()}
+    tally = NumberTally(like, values.size)
+    tally.add(values)
+    return tally.profile()
 
 
-def _outside(known: np.ndarray, like: Mapping[str, Any] | None) -> int:
-    return 0 if like is None else int(((known < like["least"]) | (known > like["greatest"])).sum())
+def _known(values: np.ndarray) -> np.ndarray:
+    known: np.ndarray = values[~np.isnan(values)]
+    return known
 
 
 def of_categories(counts: np.ndarray, names: Sequence[str], filled: int | None = None) -> dict[str, Any]:

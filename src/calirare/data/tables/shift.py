@@ -97,11 +97,24 @@ def compare_with_fit(graph: RareGraph) -> Shifts:
     ['the median is 1,000 times that of the fit: another unit? 99% of the values lie outside 0 to 96.']
     """
     schema = graph.schema or {}
-    seen = schema.get("seen")
-    if not seen:
+    if not schema.get("seen"):
         return Shifts((), 0)
-    now = profile_tables(graph.x, schema, graph.edges, seen)
-    gaps = (schema.get("read") or {}).get("imputed", {})
+    now = profile_tables(graph.x, schema, graph.edges, schema["seen"])
+    return compare_profiles(now, schema, (schema.get("read") or {}).get("imputed", {}), graph.num_nodes)
+
+
+def compare_profiles(
+    now: Mapping[str, Any], schema: Mapping[str, Any], gaps: Mapping[str, int], num_nodes: int
+) -> Shifts:
+    """The same of tables whose profile is known.
+
+    Args:
+        now: Of `profile_tables`, or of a `TablesTally`.
+        schema: Of the fit.
+        gaps: How many cells of which columns are empty.
+        num_nodes: How many nodes there are.
+    """
+    seen = schema["seen"]
     scales = {column["name"]: column for column in schema["columns"] if column["type"] == "numeric"}
     found: list[Shift] = []
     indices: dict[tuple[str, str], tuple[float, float]] = {}
@@ -111,7 +124,7 @@ def compare_with_fit(graph: RareGraph) -> Shifts:
                 own = scales.get(name, {}) if table == "nodes" else {}
                 indices[table, name] = _index(then, now[table][name])
                 found += _compare(table, name, then, now[table][name], own, *indices[table, name])
-    found += _gaps(schema, gaps, graph.num_nodes, seen)
+    found += _gaps(schema, gaps, num_nodes, seen)
     found.sort(key=lambda one: (one.severity != "large", -one.psi))
     return Shifts(tuple(found), len(seen["nodes"]) + len(seen["edges"]), indices)
 

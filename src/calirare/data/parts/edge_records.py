@@ -1,0 +1,101 @@
+"""Rows of the edge table on disk, with their columns, for parts that sum them up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calirare.data.edge_table import EdgeColumn, EdgeTable
+from calirare.data.tables.columns import to_categories
+
+if TYPE_CHECKING:
+    import polars as pl
+
+OTHER_TYPES = "(types that the fit did not know)"
+
+
+@dataclass(frozen=True)
+class EdgeRecords:
+    """How a row is written: places of both ends, its type, its columns.
+
+    Args:
+        num_nodes: Of the whole graph.
+        columns: (name, kind, categories) of each.
+        directed: Whether source and target differ in meaning.
+        types: Names of the types; empty where rows have none.
+    """
+
+    num_nodes: int
+    columns: tuple[tuple[str, Any, tuple[str, ...]], ...]
+    directed: bool
+    types: tuple[str, ...]
+
+    @classmethod
+    def of(cls, edges: Mapping[str, Any], num_nodes: int) -> EdgeRecords:
+        """Of a schema's edges."""
+        used = [column for column in edges.get("columns", ()) if column["kind"] != "ignore"]
+        columns = tuple((one["name"], one["kind"], tuple(one.get("categories", ()))) for one in used)
+        types = (*edges.get("types", ()), OTHER_TYPES) if edges.get("type") else ()
+        return cls(num_nodes, columns, edges.get("directed", True), types)
+
+    @property
+    def dtype(self) -> np.dtype:
+        place = "<u4" if self.num_nodes < 2**32 else "<u8"
+        values = [(f"{k}", "<i4" if kind == "category" else "<f8") for k, (_, kind, _) in enumerate(self.columns)]
+        return np.dtype([("source", place), ("target", place), ("type", "<i2"), *values])
+
+    def codes(self, column: pl.Series) -> np.ndarray:
+        """The types of some rows."""
+        text = to_categories(column).fill_null("unknown")
+        known = {name: code for code, name in enumerate(self.types)}
+        return np.array([known.get(name, len(known) - 1) for name in text.to_list()], dtype=np.int16)
+
+    def pack(
+        self, source: np.ndarray, target: np.ndarray, columns: Sequence[EdgeColumn], types: np.ndarray | None
+    ) -> np.ndarray:
+        """Rows as they are written."""
+        records = np.zeros(source.size, dtype=self.dtype)
+        records["source"], records["target"] = source, target
+        if types is not None:
+            records["type"] = types
+        for k, column in enumerate(columns):
+            records[f"{k}"] = column.values
+        return records
+
+    def read(self, path: Path) -> EdgeTable:
+        """The rows of a file."""
+        records = np.fromfile(path, self.dtype)
+        columns = tuple(
+            EdgeColumn(name, kind, np.ascontiguousarray(records[f"{k}"]), categories)
+            for k, (name, kind, categories) in enumerate(self.columns)
+        )
+        source, target = (records[end].astype(np.int64) for end in ("source", "target"))
+        codes = records["type"].astype(np.int64) if self.types else None
+        return EdgeTable(source, target, columns, self.directed, codes, self.types)
+
+
+def owners(cuts: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The parts that nodes belong to."""
+    return np.searchsorted(cuts, places, side="right") - 1
+
+
+def deal_rows(batch: np.ndarray, cuts: np.ndarray, files: Sequence[Path]) -> None:
+    """Append rows to the files of both ends' parts, once where these are the same, in the order of the table."""
+    one, other = (owners(cuts, batch[end]) for end in ("source", "target"))
+    apart = np.flatnonzero(one != other)
+    rows = np.concatenate([np.arange(len(batch)), apart])
+    order = np.argsort(rows, kind="stable")  # two ascending runs: merged, not sorted
+    append_by_owner(batch, rows[order], np.concatenate([one, other[apart]])[order], files)
+
+
+def append_by_owner(records: np.ndarray, rows: np.ndarray, owner: np.ndarray, files: Sequence[Path]) -> None:
+    """Append each of `rows` to the file of its owner; rows of one file in their order."""
+    order = np.argsort(owner.astype(np.uint16), kind="stable")  # small whole numbers sort by counting
+    ends = np.searchsorted(owner[order], np.arange(len(files) + 1))
+    for place in np.flatnonzero(np.diff(ends)).tolist():
+        with files[place].open("ab") as stream:
+            stream.write(records[rows[order[ends[place] : ends[place + 1]]]].tobytes())

@@ -1,0 +1,219 @@
+"""The columns of a graph in parts: those of `ColumnRecipe.apply`, without ever holding them, or the edges, at once.
+
+Who is joined to whom is held in memory while clustering, cores and components are found. All else is made part by part:
+what a node and its edges say is written to disk for every node, then what its neighbours say is read from there. Means over
+the neighbours' neighbours take one pass more. A part's neighbours are read a few columns at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from calirare.data.edge_table import EdgeTable
+from calirare.data.parts.partitions import Part as GraphPart
+from calirare.data.parts.partitions import Partitions
+from calirare.data.parts.row_files import RowFile
+from calirare.features.columns import Columns
+from calirare.features.edge_columns import edge_columns
+from calirare.features.propagation import Part, column_blocks, relation_ends, row_normalised, statistics
+from calirare.features.recipe import ColumnRecipe, Family, base_columns
+from calirare.features.structure import structure_of
+from calirare.scoring.live.base import some_nodes
+
+Relation = tuple[str, str]
+Block = tuple[list[int], list[Part]]
+"""Places of a few columns among those that are propagated, and what is wanted of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class PartColumns:
+    """The recipe on a graph in parts. Each pass is a method; it begins when the one before has ended for all parts.
+
+    Args:
+        recipe: Of the fit.
+        parts: The graph, with the rows of its edge table.
+    """
+
+    recipe: ColumnRecipe
+    parts: Partitions
+
+    def create(self) -> None:
+        """Make the files that the parts share."""
+        for file in (self._base, *self._blocks, *self._means.values()):
+            file.clear()
+
+    # The passes
+
+    def write_structure(self, _: int = 0) -> None:
+        """Of every node; in one process, whatever the part."""
+        found = np.stack(list(structure_of(_whole(self.parts)).values()), axis=1)
+        file = self._structure(found.shape[1])
+        file.clear()
+        file.write(0, found)
+
+    def write_base(self, place: int) -> None:
+        """A part's own columns."""
+        here = _Surroundings.of(self.parts, place)
+        start, stop = here.part.start, here.part.stop
+        some = some_nodes(self.parts.features.read(start, stop), self.recipe.own.feature_names)
+        own, plan = self.recipe.own, self.recipe.edges
+        names = list(structure_of(sp.csr_array((1, 1))))
+        structure = self._structure(len(names)).read(start, stop)
+        families: list[Family] = [
+            ("own", lambda: own.plain(some)),
+            ("own", lambda: own.derived(some)),
+            ("structure", lambda: zip(names, structure.T, strict=True)),
+        ]
+        if plan is not None:
+            found = edge_columns(here.table, plan, here.near.size)
+            families.append(("edges", lambda: ((name, column[here.own]) for name, column in found.items())))
+        values = np.empty((stop - start, self._base.width), dtype=np.float32)
+        values[:] = self.recipe.means[: values.shape[1]]
+        self.recipe.fill(base_columns(families), values)
+        self._base.write(start, values)
+        for file, (at, _) in zip(self._blocks, self._jobs, strict=True):
+            file.write(start, values[:, [self._first + k for k in at]])
+
+    def write_means(self, place: int) -> None:
+        """Means over the neighbours of a part, of the columns that are wanted two steps away."""
+        here = _Surroundings.of(self.parts, place)
+        for relation in dict.fromkeys(relation for relation, _ in self._means):
+            matrix = here.matrix(relation)
+            for (one, k), file in self._means.items():
+                if one == relation:
+                    file.write(here.part.start, matrix @ self._centred(k, here.near))
+
+    def columns(self, place: int) -> Columns:
+        """All columns of a part."""
+        here = _Surroundings.of(self.parts, place)
+        recipe, (first, count, _) = self.recipe, self.recipe.propagated
+        values = np.empty((here.part.num_nodes, len(recipe.names)), dtype=np.float32)
+        values[:] = recipe.means
+        values[:, :count] = self._base.read(here.part.start, here.part.stop)
+        names, middle = recipe.names[first:count], recipe.means[first:count]
+        for relation in self._relations:
+            matrix = here.matrix(relation)
+            for k, at, wanted in self._wanted(relation):
+                centred = self._centred(k, here.near)
+                mean = matrix @ centred
+                further = self._means.get((relation, k))
+                there = mean if further is None else further.take(here.near)
+                called = [names[one] for one in at]
+                for found in statistics(matrix, centred, mean, there, middle[at], called, wanted):
+                    recipe.place(found, values)
+        return Columns(values, recipe.names, recipe.groups)
+
+    # Inside
+
+    @property
+    def _first(self) -> int:
+        return self.recipe.propagated[0]
+
+    @cached_property
+    def _jobs(self) -> list[Block]:
+        return list(column_blocks(self.recipe.propagated[2], list(self.recipe.parts)))
+
+    @cached_property
+    def _relations(self) -> list[Relation]:
+        return list(dict.fromkeys((part.relation, part.type) for part in self.recipe.parts))
+
+    def _wanted(self, relation: Relation) -> Iterator[tuple[int, list[int], list[Part]]]:
+        for k, (at, parts) in enumerate(self._jobs):
+            mine = [part for part in parts if (part.relation, part.type) == relation]
+            if mine:
+                yield k, at, mine
+
+    def _centred(self, k: int, nodes: np.ndarray) -> np.ndarray:
+        middle = self.recipe.means[[self._first + one for one in self._jobs[k][0]]]
+        return np.asarray(self._blocks[k].take(nodes) - middle)
+
+    def _structure(self, width: int) -> RowFile:
+        return RowFile(self.parts.folder / "structure", self.parts.num_nodes, width, "<f8")
+
+    @property
+    def _base(self) -> RowFile:
+        return RowFile(self.parts.folder / "base", self.parts.num_nodes, self.recipe.propagated[1])
+
+    @cached_property
+    def _blocks(self) -> list[RowFile]:
+        size = self.parts.num_nodes
+        return [RowFile(self.parts.folder / f"base-{k:03d}", size, len(at)) for k, (at, _) in enumerate(self._jobs)]
+
+    @cached_property
+    def _means(self) -> dict[tuple[Relation, int], RowFile]:
+        """By relation and block, where two steps are wanted."""
+        size, folder = self.parts.num_nodes, self.parts.folder
+        return {
+            (relation, k): RowFile(folder / f"mean-{number:02d}-{k:03d}", size, len(at), "<f8")
+            for number, relation in enumerate(self._relations)
+            for k, at, wanted in self._wanted(relation)
+            if any(part.statistic == "two steps" for part in wanted)
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Surroundings:
+    """A part's edges among the nodes that they touch.
+
+    Args:
+        part: The part.
+        near: Its nodes and all at the other ends of their edges, ascending.
+        own: Where its own nodes stand among these.
+        table: Its rows of the edge table, ends as places in `near`.
+    """
+
+    part: GraphPart
+    near: np.ndarray
+    own: slice
+    table: EdgeTable
+
+    @classmethod
+    def of(cls, parts: Partitions, place: int) -> _Surroundings:
+        part, table = parts.part(place), parts.rows(place)
+        near = np.unique(np.concatenate([np.arange(part.start, part.stop), table.source, table.target]))
+        first = int(np.searchsorted(near, part.start))
+        local = replace(table, source=np.searchsorted(near, table.source), target=np.searchsorted(near, table.target))
+        return cls(part, near, slice(first, first + part.num_nodes), local)
+
+    def matrix(self, relation: Relation) -> sp.csr_array:
+        """`(own, near)`: neighbours in that way, rows that sum to one."""
+        shape = (self.part.num_nodes, self.near.size)
+        if relation == ("neighbours", ""):
+            named = np.searchsorted(self.near, _named(self.part))
+            matrix = sp.csr_array((np.ones(named.size), named, self.part.adjacency.indptr), shape=shape)
+            matrix.sort_indices()
+            return row_normalised(matrix)
+        node, other = relation_ends(self.table, *relation)
+        mine = (node >= self.own.start) & (node < self.own.stop)
+        ends = node[mine] - self.own.start, other[mine]
+        matrix = sp.csr_array((np.ones(ends[0].size), ends), shape=shape)
+        return row_normalised(matrix)
+
+
+def _named(part: GraphPart) -> np.ndarray:
+    """The neighbours of a part's nodes, one list after the other, as places in the whole graph."""
+    names: np.ndarray = np.concatenate([np.arange(part.start, part.stop), part.halo])[part.adjacency.indices]
+    return names
+
+
+def _whole(parts: Partitions) -> sp.csr_array:
+    """The adjacency of ones of all parts."""
+    ends, starts = [], [np.zeros(1, dtype=np.int64)]
+    small = np.int32 if parts.num_nodes < 2**31 else np.int64
+    for place in range(len(parts)):
+        part = parts.part(place)
+        size = part.adjacency.indptr.astype(np.int64)
+        rows = sp.csr_array((np.ones(len(part.adjacency.indices), dtype=np.int8), _named(part), size),
+                            shape=(part.num_nodes, parts.num_nodes))  # fmt: skip
+        rows.sort_indices()
+        ends.append(rows.indices.astype(small))
+        starts.append(starts[-1][-1] + size[1:])
+    indices, indptr = np.concatenate(ends), np.concatenate(starts)
+    shape = (parts.num_nodes, parts.num_nodes)
+    index = np.int32 if indices.size < 2**31 - 1 else np.int64
+    return sp.csr_array((np.ones(indices.size), indices.astype(index), indptr.astype(index)), shape=shape)

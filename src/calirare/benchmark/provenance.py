@@ -19,7 +19,6 @@ _COMPUTES = (
     "data",
     "metrics",
     "features",
-    "influence",
     "detectors",
     "calibration",
     "uncertainty",

@@ -14,7 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 import calirare as cr
+from calirare.cli.fit import _detector, _number_or_left_out
 from calirare.cli.main import app
+from calirare.detectors.registry import make_detector
 from calirare.evaluation import first_lines
 from calirare.persistence.folder import load_graph
 
@@ -35,6 +37,13 @@ def test_the_model_is_the_one_that_python_fits(tables, tmp_path):
         detector=cr.detectors.SAGE(hidden=4, epochs=5, weight_decay=0.02), method="uncalibrated", seed=3
     ).fit(graph)
     np.testing.assert_array_equal(cr.load(out).predict_proba(graph), own.predict_proba(graph))
+
+
+@pytest.mark.parametrize("name", ["gcn", "linear"])
+def test_defaults_are_those_of_python(name):
+    assert make_detector(_detector(name)).get_params() == make_detector(name).get_params()
+    if name == "gcn":
+        assert _detector(name, weight_decay=_number_or_left_out("left_out")).weight_decay == "left_out"
 
 
 def test_it_shows_how_the_columns_were_read(tables, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_rel
 
 from calirare.errors import InputError
 from calirare.evaluation.paired import compare_likelihood
@@ -24,6 +25,12 @@ def test_gain_and_error_are_those_of_a_stratified_mean():
         gain += share * sum(rows) / len(rows)
         variance += share**2 * np.var(rows, ddof=1) / len(rows)
     assert found.gain == pytest.approx(gain) and found.error == pytest.approx(variance**0.5)
+
+
+def test_on_one_class_it_is_scipys_paired_test():
+    old, new = np.random.default_rng(3).random((2, 30))
+    found = compare_likelihood(np.ones(30, dtype=bool), old, new, rare_share=1.0)
+    assert found.gain / found.error == pytest.approx(ttest_rel(np.log(new), np.log(old)).statistic)
 
 
 def test_equal_models_are_called_worse_one_time_in_six():

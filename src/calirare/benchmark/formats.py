@@ -1,4 +1,8 @@
-"""A table of text in Markdown and LaTeX, pages in HTML by jinja, and numbers in CSV."""
+"""A table of text in Markdown and LaTeX, pages in HTML by jinja, and numbers in CSV.
+
+Of Markdown and LaTeX the tabulate package would write the rows alone; what takes the lines here is what it lacks: marks of the
+best and the tied, a `|` inside a cell, `table*` with its caption and label.
+"""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from typing import Any
 from calirare.benchmark.provenance import code_digest, versions
 from calirare.benchmark.sources import DatasetSource, MethodSource
 from calirare.detectors import detectors
+from calirare.detectors.networks.defaults import DROPOUT, EPOCHS, HIDDEN, LR, SETTLE, WEIGHT_DECAY
 from calirare.errors import InputError, nearest
 from calirare.estimator.methods import Method, get_method, methods, temporarily
 
@@ -95,12 +96,12 @@ class Settings:
 
     num_val: int = 500
     num_test: int = 1000
-    hidden: int = 16
-    dropout: float = 0.5
-    epochs: int = 200
-    lr: float = 0.01
-    weight_decay: float = 5e-4
-    settle: float = 0.25
+    hidden: int = HIDDEN
+    dropout: float = DROPOUT
+    epochs: int = EPOCHS
+    lr: float = LR
+    weight_decay: float = WEIGHT_DECAY
+    settle: float = SETTLE
     device: str = "cpu"
 
     @property

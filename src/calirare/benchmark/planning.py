@@ -45,7 +45,7 @@ def make_grid(
     own_methods: Sequence[str] = (),
     labels: Sequence[int] = (20, 30, 40),
     seeds: int = 5,
-    epochs: int = 200,
+    epochs: int | None = None,
     device: str = "cpu",
 ) -> Grid:
     """A grid with the paper's settings."""
@@ -54,7 +54,7 @@ def make_grid(
         entries=tuple(dict.fromkeys(entries)),
         labels=tuple(labels),
         seeds=seeds,
-        settings=Settings(epochs=epochs, device=device),
+        settings=Settings(device=device) if epochs is None else Settings(epochs=epochs, device=device),
         own_methods=tuple(MethodSource.parse(word) for word in own_methods),
     )
 

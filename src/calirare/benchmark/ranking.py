@@ -112,6 +112,8 @@ def _spread(values: list[float]) -> float:
 def paired_p_value(first: dict[int, float], second: dict[int, float]) -> float:
     """Two-sided p-value of a paired t-test over the shared seeds; 0 where a single seed allows no test.
 
+    `scipy.stats.ttest_rel` gives the same in ten times the time, and a page asks for thousands.
+
     >>> round(paired_p_value({0: 1.0, 1: 2.0, 2: 3.0}, {0: 1.1, 1: 2.3, 2: 3.2}), 4)
     0.0742
     """

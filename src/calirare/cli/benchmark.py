@@ -47,7 +47,7 @@ def benchmark(
     labels: Annotated[str, typer.Option(help="Labels per class, by commas.")] = "20,30,40",
     seeds: Annotated[int, typer.Option(help="Runs of every cell.")] = 5,
     protocol: Annotated[str, typer.Option(help="default, or paper: CiteSeer's unlabelled nodes are rare.")] = "default",
-    epochs: Annotated[int, typer.Option(help="Epochs of every training.")] = 200,
+    epochs: Annotated[int | None, typer.Option(help="Epochs of every training; default: the paper's.")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
     backend: Backend = "loky",
     jobs: Annotated[int, typer.Option(help="Processes at a time; -1: all cores.")] = -1,
@@ -91,7 +91,7 @@ def _plan(
     labels: str,
     seeds: int,
     protocol: str,
-    epochs: int,
+    epochs: int | None,
     device: str,
 ) -> tuple[Grid, dict[str, Any]]:
     from calirare.benchmark import planning

@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: calirare fit nodes.csv edges.csv --label is_fraud --rare yes --out model"
 
 
+def _number_or_left_out(text: str) -> float | str:
+    try:
+        return text if text == "left_out" else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"a number or left_out; got {text!r}.") from None
+
+
 @tabled
 def fit(
     tables: Tables,
@@ -48,7 +55,12 @@ def fit(
     hidden: Annotated[int | None, typer.Option(help="Hidden units of a network.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes of a network over the labels.")] = None,
     weight_decay: Annotated[
-        float | None, typer.Option(help="L2 penalty of a network; without it the one that left-out labels favour.")
+        float | None,
+        typer.Option(
+            parser=_number_or_left_out,
+            metavar="NUMBER|left_out",
+            help="L2 penalty of a network; left_out: the one that left-out labels favour.",
+        ),
     ] = None,
     val_share: Annotated[
         float | None, typer.Option(help="Share of the labels set aside for methods that calibrate on such.")
@@ -123,8 +135,7 @@ def _detector(name: str, **given: Any) -> str | Detector:
             option = "--" + next(iter(parameters)).replace("_", "-")
             raise InputError(f"{option} is for networks; give --detector gcn, gat, gin or sage with it.")
         return name
-    made.set_params(**{"weight_decay": "left_out", **parameters})
-    return made
+    return made.set_params(**parameters)
 
 
 def _fit_with_decisions(

@@ -16,6 +16,7 @@ from calirare.data.graph import RareGraph, require_graph
 from calirare.data.inputs import choose_device
 from calirare.data.split import Split
 from calirare.detectors.base import Detector, DetectorInputs
+from calirare.detectors.networks.defaults import WEIGHT_DECAY
 from calirare.detectors.networks.members import Module
 from calirare.detectors.networks.module import ModuleNetwork
 from calirare.detectors.networks.network import Network
@@ -90,7 +91,7 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         split: Split | None = None,
         method: str = "jackknife",
         *,
-        weight_decay: float = 5e-4,
+        weight_decay: float = WEIGHT_DECAY,
         class_costs: ClassCosts = None,
         **arguments: Any,
     ) -> Self:

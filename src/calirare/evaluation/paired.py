@@ -9,6 +9,9 @@ so that labels of which one class is over-represented count as a random draw wou
 both models; the error is what the choice of labels leaves open. The new model counts as worse where gain + error < 0: an
 equal one is called worse by chance one time in six, one that is worse by two errors five times in six. Nobody may be there to
 look, and keeping an old model that is as good costs little.
+
+`scipy.stats.ttest_rel` weighs all labels alike, so it cannot count a class by its share in the population; on one
+class alone the two agree, which a test holds.
 """
 
 from __future__ import annotations

@@ -9,14 +9,21 @@ import numpy as np
 
 from calirare.benchmark.competitors.base import Answer
 from calirare.decisions.costs import Costs, decide
-from calirare.metrics.calibration import classwise_ace
-from calirare.metrics.detection import average_precision, recall_at_budget, roc_auc
-from calirare.metrics.scoring import brier_score, negative_log_likelihood
-from calirare.metrics.smooth import smooth_ece
+from calirare.metrics.detection import recall_at_budget
+from calirare.metrics.registry import METRICS, Answers
 
-PRICES = {"cost_cheap": Costs(10, 5, 1), "cost_usual": Costs(50, 5, 1), "cost_dear": Costs(500, 5, 2)}
-"""Three price lists: a miss, an alarm, a review."""
+PRICES = {"cost_cheap": Costs(10, 5, 1), "cost_usual": Costs(), "cost_dear": Costs(500, 5, 2)}
+"""Three price lists: a miss, an alarm, a review; the second is the default one."""
 REVIEWED = {"recall_1": 0.01, "recall_5": 0.05}
+KNOWN = {
+    "average_precision": "average_precision",
+    "roc_auc": "roc_auc",
+    "nll": "negative_log_likelihood",
+    "brier": "brier_score",
+    "smooth_ece": "smooth_ece",
+    "classwise_ace": "classwise_ace",
+}
+"""The columns that are metrics of the registry, by their key in the rows."""
 
 
 @dataclass(frozen=True)
@@ -38,21 +45,28 @@ class Measure:
         return f"{value * self.scale:.{self.decimals}f}" if math.isfinite(value) else "–"
 
 
+def _known(name: str, decimals: int = 3, scale: float = 1.0) -> Measure:
+    metric = METRICS[KNOWN[name]]
+    return Measure(name, metric.short, metric.higher_is_better, decimals, scale)
+
+
+def _cost(name: str, costs: Costs) -> Measure:
+    return Measure(name, f"cost {costs.miss:g}/{costs.alarm:g}/{costs.review:g}", decimals=2)
+
+
 MEASURES: dict[str, Measure] = {
     one.name: one
     for one in (
-        Measure("average_precision", "AP", True, 1, 100),
-        Measure("roc_auc", "ROC-AUC", True),
+        _known("average_precision", 1, 100),
+        _known("roc_auc"),
         Measure("recall_1", "found at 1%", True, 1, 100),
         Measure("recall_5", "found at 5%", True, 1, 100),
-        Measure("nll", "NLL"),
-        Measure("brier", "Brier"),
-        Measure("smooth_ece", "smooth ECE"),
-        Measure("classwise_ace", "class-wise ACE"),
+        _known("nll"),
+        _known("brier"),
+        _known("smooth_ece"),
+        _known("classwise_ace"),
         Measure("truth_error", "distance to truth"),
-        Measure("cost_cheap", "cost 10/5/1", decimals=2),
-        Measure("cost_usual", "cost 50/5/1", decimals=2),
-        Measure("cost_dear", "cost 500/5/2", decimals=2),
+        *(_cost(name, costs) for name, costs in PRICES.items()),
         Measure("coverage_rare", "coverage, rare", True, 1, 100),
         Measure("coverage_normal", "coverage, normal", True, 1, 100),
         Measure("set_size", "set size"),
@@ -73,10 +87,9 @@ def measure(answer: Answer, y: np.ndarray, nodes: np.ndarray, truth: np.ndarray 
     if answer.probability is not None:
         p = np.clip(np.asarray(answer.probability, dtype=np.float64)[nodes], 0.0, 1.0)
         table = np.column_stack([1 - p, p])
-        found["average_precision"], found["roc_auc"] = average_precision(y, p), roc_auc(y, p)
+        answers = Answers(y, table, table.argmax(axis=1), rare_class=1)
+        found |= {name: METRICS[metric](answers) for name, metric in KNOWN.items()}
         found |= {name: recall_at_budget(y, p, max(1, round(share * y.size))) for name, share in REVIEWED.items()}
-        found["nll"], found["brier"] = negative_log_likelihood(y, table), brier_score(y, table)
-        found["smooth_ece"], found["classwise_ace"] = smooth_ece(y, p), classwise_ace(y, table)
         for name, costs in PRICES.items():
             found[name] = float(costs.realised(decide(p, costs).action, y).mean())
         if truth is not None:

@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from calirare.data.inputs import GraphInputs
+from calirare.detectors.networks.defaults import DROPOUT, HIDDEN
 from calirare.detectors.networks.layers import FeatureLinear
 
 
@@ -17,7 +18,7 @@ class GAT(nn.Module):
     """
 
     def __init__(
-        self, num_features: int, num_classes: int, *, hidden: int = 16, dropout: float = 0.5, heads: int = 4
+        self, num_features: int, num_classes: int, *, hidden: int = HIDDEN, dropout: float = DROPOUT, heads: int = 4
     ) -> None:
         from torch_geometric.nn import GATConv  # two seconds, which nobody else need wait for
 

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix
+from calirare.detectors.networks.defaults import DROPOUT, HIDDEN
 from calirare.detectors.networks.layers import FeatureLinear
 
 
@@ -18,7 +19,7 @@ class GCN(nn.Module):
     ones. Source: Kipf and Welling, key `kipf2017`.
     """
 
-    def __init__(self, num_features: int, num_classes: int, *, hidden: int = 16, dropout: float = 0.5) -> None:
+    def __init__(self, num_features: int, num_classes: int, *, hidden: int = HIDDEN, dropout: float = DROPOUT) -> None:
         super().__init__()
         self.input = FeatureLinear(num_features, hidden, bias=False)
         self.input_bias = nn.Parameter(torch.zeros(hidden))

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from calirare.data.inputs import GraphInputs
+from calirare.detectors.networks.defaults import DROPOUT, HIDDEN
 from calirare.detectors.networks.layers import FeatureLinear
 
 
@@ -17,7 +18,7 @@ class GIN(nn.Module):
     Source: key `xu2019`.
     """
 
-    def __init__(self, num_features: int, num_classes: int, *, hidden: int = 16, dropout: float = 0.5) -> None:
+    def __init__(self, num_features: int, num_classes: int, *, hidden: int = HIDDEN, dropout: float = DROPOUT) -> None:
         super().__init__()
         self.input = FeatureLinear(num_features, hidden, bias=False)
         self.input_bias = nn.Parameter(torch.zeros(hidden))

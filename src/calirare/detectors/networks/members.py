@@ -7,6 +7,7 @@ import copy
 from torch import nn
 
 from calirare.detectors.networks import gat, gcn, gcn_jacobian, gin, local_jacobian, sage
+from calirare.detectors.networks.defaults import EPOCHS, LR, SETTLE, WEIGHT_DECAY
 from calirare.detectors.networks.influence.jacobian import register_closed_form
 from calirare.detectors.networks.module import ModuleNetwork
 from calirare.detectors.networks.network import Network, WeightDecay
@@ -68,10 +69,10 @@ class Module(Network):
     def __init__(
         self,
         module: nn.Module,
-        epochs: int = 200,
-        lr: float = 0.01,
-        weight_decay: WeightDecay = 5e-4,
-        settle: float = 0.25,
+        epochs: int = EPOCHS,
+        lr: float = LR,
+        weight_decay: WeightDecay = WEIGHT_DECAY,
+        settle: float = SETTLE,
         patience: int | None = None,
     ) -> None:
         super().__init__(epochs=epochs, lr=lr, weight_decay=weight_decay, settle=settle, patience=patience)

@@ -18,6 +18,7 @@ from calirare.detectors.base import Contributions, Detector, DetectorInputs, Lab
 from calirare.detectors.folds import fold_numbers
 from calirare.detectors.networks import judging
 from calirare.detectors.networks.contributions import network_contributions
+from calirare.detectors.networks.defaults import DROPOUT, EPOCHS, HIDDEN, LR, SETTLE, WEIGHT_DECAY
 from calirare.detectors.networks.evidence import Evidence, FoldEvidence, StepEvidence, restore_evidence
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import predict_logits
@@ -30,9 +31,9 @@ from calirare.errors import InputError, NotFittedError
 logger = logging.getLogger(__name__)
 WeightDecay = float | Literal["left_out"]
 Hidden = int | Literal["left_out"]
-_DECAYS = (5e-4, 5e-3)
+_DECAYS = (WEIGHT_DECAY, 10 * WEIGHT_DECAY)
 """What `weight_decay="left_out"` chooses from: the first suits thousands of words, the second a few dense columns."""
-_WIDTHS = (16, 4, 64)
+_WIDTHS = (HIDDEN, 4, 64)
 """What `hidden="left_out"` chooses from, the known one first."""
 _MARGIN = 2.0
 """In nats over all labels, by which another width must be better than the known one."""
@@ -73,12 +74,12 @@ class Network(Detector):
 
     def __init__(
         self,
-        hidden: Hidden = 16,
-        dropout: float = 0.5,
-        epochs: int = 200,
-        lr: float = 0.01,
-        weight_decay: WeightDecay = 5e-4,
-        settle: float = 0.25,
+        hidden: Hidden = HIDDEN,
+        dropout: float = DROPOUT,
+        epochs: int = EPOCHS,
+        lr: float = LR,
+        weight_decay: WeightDecay = WEIGHT_DECAY,
+        settle: float = SETTLE,
         patience: int | None = None,
     ) -> None:
         self.hidden = hidden

@@ -7,13 +7,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from calirare.data.inputs import GraphInputs
+from calirare.detectors.networks.defaults import DROPOUT, HIDDEN
 from calirare.detectors.networks.layers import FeatureLinear
 
 
 class GraphSAGE(nn.Module):
     """Two layers of h ← W_self h + W_neighbours mean(h of neighbours) + b. Source: key `hamilton2017`."""
 
-    def __init__(self, num_features: int, num_classes: int, *, hidden: int = 16, dropout: float = 0.5) -> None:
+    def __init__(self, num_features: int, num_classes: int, *, hidden: int = HIDDEN, dropout: float = DROPOUT) -> None:
         super().__init__()
         self.input_self = FeatureLinear(num_features, hidden)
         self.input_neighbours = FeatureLinear(num_features, hidden, bias=False)

@@ -1,6 +1,6 @@
 """How often what triage predicts comes true: total cost, and rare nodes among alerts, reviewed and cleared.
 
-Each generated network is decided at the given costs, with as many looks as pay, with a budget, and with none; the numbers
+Each generated network is decided at the given costs, with as many reviews as pay, with a budget, and with none; the numbers
 are counted against the 90% intervals of the forecast, and the estimate against the middle: by how much it is off.
 
     python benchmarks/evidence.py transactions --seeds 100 --jobs 2 --out evidence/
@@ -60,7 +60,7 @@ def one_network(
     for budget in (None, arguments.budget, 0):
         action = decide(p, costs, budget).action
         groups = forecast(p, action, costs, draws, seed=seed)
-        label = "all looks" if budget is None else f"{budget} looks"
+        label = "all that pay" if budget is None else f"{budget} reviews"
         found.append((f"{label}: cost", groups["all"].cost, costs.realised(action, is_rare[others]).sum()))
         for group in ("alert", "review", "clear"):
             if groups[group].num_nodes:

@@ -40,7 +40,7 @@ def network(
 
 def costs() -> Any:
     """Expected cost of the three calls by P(rare)."""
-    p, prices = np.linspace(0, 1, 401), Costs(miss=50, alarm=5, review=1)
+    p, prices = np.linspace(0, 1, 401), Costs()
     lines, limits = prices.expected(p), prices.thresholds()
     figure = new_figure(7.6, 3.0)
     left, right = figure.subplots(1, 2)
@@ -51,8 +51,8 @@ def costs() -> Any:
         ax.grid(axis="y")
     for ax, at, high, words in (
         (left, limits.alert, 2.2, f"alert\nfrom {limits.alert:g} on"),
-        (right, limits.review, 0.35, f"look from {limits.review:g} on"),
-        (right, limits.alone, 3.4, f"with no looks to give:\nalert from {limits.alone:.3f} on"),
+        (right, limits.review, 0.35, f"review from {limits.review:g} on"),
+        (right, limits.alone, 3.4, f"with no reviews to give:\nalert from {limits.alone:.3f} on"),
     ):
         ax.axvline(at, color=GUIDE, linestyle=":", linewidth=1)
         ax.annotate(words, (at, high), xytext=(4, 0), textcoords="offset points", fontsize=8, color=GUIDE)

@@ -56,4 +56,4 @@ def test_a_spreadsheet_does_not_run_the_ids(network, tmp_path):
     assert answer.exit_code == 0, answer.output
     table = pl.read_csv(out)
     assert table["id"].str.starts_with("'=1+").all()
-    assert not table["drivers"].str.starts_with("=").any()
+    assert not table["pulls"].str.starts_with("=").any()

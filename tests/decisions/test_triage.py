@@ -67,13 +67,13 @@ def test_the_urgent_come_first(table):
     assert (table.action == "review").sum() == 60
 
 
-def test_drivers_are_those_of_explain(table, clf, graph):
+def test_pulls_are_those_of_explain(table, clf, graph):
     for place in (0, 70, len(table) - 1):
         said = clf.explain(graph, int(table.node[place]))
-        np.testing.assert_allclose(table.drivers.pull[place], said.pull[:3], atol=1e-4)
+        np.testing.assert_allclose(table.pulls.pull[place], said.pull[:3], atol=1e-4)
         if np.diff(np.abs(said.pull[:4])).max() < -1e-4:  # else their order is a matter of rounding
-            np.testing.assert_array_equal(table.drivers.node[place], said.labelled_node[:3])
-            np.testing.assert_array_equal(table.drivers.label[place], said.label[:3])
+            np.testing.assert_array_equal(table.pulls.node[place], said.labelled_node[:3])
+            np.testing.assert_array_equal(table.pulls.label[place], said.label[:3])
 
 
 def test_a_budget_moves_the_thresholds_in_force(table):
@@ -100,7 +100,7 @@ def test_rows_and_columns_say_the_same(table):
     first = next(iter(table))
     assert list(first) == list(columns)
     assert list(columns) == [
-        "node", "id", "probability", "lower", "upper", "set", "action", "reason", "expected_cost", "review_saves", "drivers",
+        "node", "id", "probability", "lower", "upper", "set", "action", "reason", "expected_cost", "review_saves", "pulls",
     ]  # fmt: skip
     assert {name: column[0] for name, column in columns.items()} == first
     frame = table.to_polars()
@@ -122,7 +122,7 @@ def test_rejudging_is_triage_again(table, clf, graph):
     fresh = triage(clf, graph, 200, 3, 2, 10, review_error=0.05)
     np.testing.assert_array_equal(again.node, fresh.node)
     np.testing.assert_array_equal(again.reason, fresh.reason)
-    np.testing.assert_array_equal(again.drivers.node, fresh.drivers.node)
+    np.testing.assert_array_equal(again.pulls.node, fresh.pulls.node)
     assert again.groups == fresh.groups
 
 
@@ -142,12 +142,12 @@ def test_a_saved_model_decides_alike(table, clf, graph, tmp_path):
     assert loaded.groups == table.groups
 
 
-def test_a_new_graph_is_decided_whole_and_its_drivers_are_training_nodes(clf):
+def test_a_new_graph_is_decided_whole_and_its_pulls_are_training_nodes(clf):
     other = cr.make_transactions(num_nodes=1_600, seed=5)
     assert read_nodes(clf, other) is None
     found = triage(clf, other)
     assert len(found) == other.num_nodes
-    assert found.frame()["drivers"][0].startswith("training node ")
+    assert found.frame()["pulls"][0].startswith("training node ")
 
 
 def test_held_out_labels_count_as_read(graph):
@@ -164,9 +164,9 @@ def test_of_a_graph_that_lost_other_labels_those_that_trained_the_model_are_know
     np.testing.assert_array_equal(read_nodes(clf, graph.with_labels(y)), np.sort(split.train))
 
 
-def test_drivers_of_the_fitted_graph_are_named_by_their_ids(clf, graph, split):
+def test_pulls_of_the_fitted_graph_are_named_by_their_ids(clf, graph, split):
     named = replace(graph, node_ids=np.array([f"account {i}" for i in range(graph.num_nodes)], dtype=object))
-    assert triage(clf, named, nodes=split.test[:3]).frame()["drivers"][0].startswith("account ")
+    assert triage(clf, named, nodes=split.test[:3]).frame()["pulls"][0].startswith("account ")
 
 
 def test_what_the_rare_share_was_counted_on(graph, split):
@@ -204,10 +204,10 @@ def test_a_graph_that_ends_before_the_last_label_is_another(clf, graph):
 
 
 def test_chosen_nodes(clf, graph):
-    by_index = triage(clf, graph, nodes=[5, 3, 3], num_drivers=0)
+    by_index = triage(clf, graph, nodes=[5, 3, 3], num_pulls=0)
     by_mask = triage(clf, graph, nodes=np.isin(np.arange(graph.num_nodes), [3, 5]))
     assert sorted(by_index.node.tolist()) == sorted(by_mask.node.tolist()) == [3, 5]
-    assert by_index.frame()["drivers"].tolist() == ["", ""]
+    assert by_index.frame()["pulls"].tolist() == ["", ""]
     assert len(triage(clf, graph, nodes=np.empty(0, dtype=int))) == 0
 
 

@@ -44,7 +44,7 @@ def test_score_counts_known_labels_alone_and_weighs_them(case):
         (lambda clf, graph: clf.explain(graph, "nobody"), "there is no 'nobody'"),
         (lambda clf, graph: clf.explain(graph, 1.5), "or an id; got 1.5"),
         (lambda clf, graph: cr.triage(clf, graph, coverage="x"), "coverage must lie between 0 and 1"),
-        (lambda clf, graph: cr.triage(clf, graph, num_drivers="x"), "num_drivers must be a whole number"),
+        (lambda clf, graph: cr.triage(clf, graph, num_pulls="x"), "num_pulls must be a whole number"),
         (lambda clf, graph: cr.triage(clf, graph.x), "graph must be a RareGraph"),
         (lambda clf, graph: cr.triage("model", graph), "clf must be a fitted RareCategoryClassifier; got str"),
         (lambda clf, graph: cr.RareCategoryClassifier(method=["a"]).fit(graph), "method must be one of"),

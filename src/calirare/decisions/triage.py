@@ -17,12 +17,12 @@ from calirare.data.named_columns import NamedColumns
 from calirare.decisions.costs import ACTIONS, Costs, Decisions, Price, decide, worth
 from calirare.decisions.forecast import CalibrationDraws, Group, forecast, groups_frame
 from calirare.decisions.why import Reasons
-from calirare.decisions.wording import Wording, sets_beside, write_drivers
+from calirare.decisions.wording import Wording, sets_beside, write_pulls
 from calirare.errors import InputError
 from calirare.estimator.evidence import read_nodes
 from calirare.estimator.fitted import Fitted
 from calirare.uncertainty.conformal import name_sets
-from calirare.uncertainty.drivers import Drivers, strongest_pulls
+from calirare.uncertainty.pulls import Pulls, strongest_pulls
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,7 +44,7 @@ class Triage:
         probability: `(n,)` natural P(rare).
         lower, upper: `(n,)` interval of P(rare).
         member: `(n, C)` bool: the classes in its conformal set.
-        drivers: The labelled nodes that pull its P(rare) most.
+        pulls: The labelled nodes that pull its P(rare) most.
         decisions: Action, expected cost, and what a review saves.
         costs: The prices.
         budget: Most reviews, or None.
@@ -63,7 +63,7 @@ class Triage:
     lower: np.ndarray
     upper: np.ndarray
     member: np.ndarray
-    drivers: Drivers
+    pulls: Pulls
     decisions: Decisions
     costs: Costs
     budget: int | None
@@ -118,7 +118,7 @@ class Triage:
             "reason": self.reason,
             "expected_cost": self.decisions.cost,
             "review_saves": self.decisions.gain,
-            "drivers": write_drivers(self.wording, self.drivers),
+            "pulls": write_pulls(self.wording, self.pulls),
             **({} if self.rare_share is None else {"rare_share": np.full(len(self), self.rare_share)}),
         }
         return NamedColumns(columns)
@@ -140,7 +140,7 @@ class Triage:
         return replace(
             self,
             **{name: getattr(self, name)[rows] for name in ("node", "id", "probability", "lower", "upper", "member")},
-            drivers=self.drivers.take(rows),
+            pulls=self.pulls.take(rows),
             costs=self.costs.take(rows),
             decisions=Decisions(*(getattr(self.decisions, name)[rows] for name in Decisions.__dataclass_fields__)),
         )
@@ -165,7 +165,7 @@ def triage(
     review_error: float = Costs.review_error,
     coverage: float = 0.9,
     nodes: Any = None,
-    num_drivers: int = 3,
+    num_pulls: int = 3,
 ) -> Triage:
     """Decide every node at the least expected cost: alert, review by a person, or clear.
 
@@ -185,7 +185,7 @@ def triage(
         coverage: Of the intervals, the conformal sets and the forecast.
         nodes: The nodes to decide, indices or a mask; default: all but those whose labels the model has read, for
             their answer is known.
-        num_drivers: How many labelled nodes to name that pull each probability.
+        num_pulls: How many labelled nodes to name that pull each probability.
 
     >>> import calirare as cr
     >>> graph = cr.make_transactions(num_nodes=600, seed=0)
@@ -195,7 +195,7 @@ def triage(
     (420, True)
     """
     require_graph(graph)
-    num_drivers = check_count(num_drivers, "num_drivers", least=0)
+    num_pulls = check_count(num_pulls, "num_pulls", least=0)
     costs = costs_of(graph, cost_miss, cost_alarm, cost_review, review_error=review_error)
     if budget is not None:
         budget = check_count(budget, "budget", least=0)
@@ -208,8 +208,8 @@ def triage(
     rows, table = clf.left_out_table(graph)
     draws = clf.calibration_draws()
     interval = draws.interval(probability, coverage)  # of all nodes, so that it is what `predict_interval` says
-    drivers = strongest_pulls(
-        table[chosen], probability[chosen], clf.labelled_nodes_[rows], clf.labelled_y_[rows], num_drivers
+    pulls = strongest_pulls(
+        table[chosen], probability[chosen], clf.labelled_nodes_[rows], clf.labelled_y_[rows], num_pulls
     )
     known_ids = None if read is None else graph.ids
     wording = wording_of(clf, coverage, known_ids)
@@ -221,7 +221,7 @@ def triage(
             lower=interval.lower[chosen],
             upper=interval.upper[chosen],
             member=clf.predict_set(graph, coverage=coverage)[chosen],
-            drivers=drivers,
+            pulls=pulls,
             decisions=decide(np.empty(0), Costs()),
             costs=costs.take(chosen),
             budget=budget,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calirare.decisions.costs import Costs, Decisions
-from calirare.uncertainty.drivers import Drivers
+from calirare.uncertainty.pulls import Pulls
 
 _BARE = {"yes", "no", "y", "n", "true", "false", "t", "f"}
 """Class names that say nothing without the column they stand in."""
@@ -123,11 +123,11 @@ def explain_set(wording: Wording, probability: float, member: np.ndarray, thresh
     return f"{said}: {open_} cannot be ruled out, though {likelier} {'is' if likelier == rare else 'are'} likelier."
 
 
-def write_drivers(wording: Wording, drivers: Drivers) -> np.ndarray:
+def write_pulls(wording: Wording, found: Pulls) -> np.ndarray:
     """The labelled nodes that pull each probability, in words: `A0000012 (fraud) +0.120; …`."""
     names = np.array(wording.class_names, dtype=object)
-    said = np.array([""] * len(drivers.node), dtype=object)
-    for row, (nodes, labels, pulls) in enumerate(zip(drivers.node, names[drivers.label], drivers.pull, strict=True)):
+    said = np.array([""] * len(found.node), dtype=object)
+    for row, (nodes, labels, pulls) in enumerate(zip(found.node, names[found.label], found.pull, strict=True)):
         said[row] = "; ".join(
             f"{wording.ids[node] if wording.ids is not None else f'training node {node}'} ({label}) {pull:+.3f}"
             for node, label, pull in zip(nodes, labels, pulls, strict=True)

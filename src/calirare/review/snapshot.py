@@ -55,7 +55,7 @@ class Scores:
 
     @classmethod
     def of(cls, clf: RareCategoryClassifier, graph: RareGraph) -> Self:
-        table = triage(clf, graph, coverage=COVERAGE, nodes=np.arange(graph.num_nodes), num_drivers=0)
+        table = triage(clf, graph, coverage=COVERAGE, nodes=np.arange(graph.num_nodes), num_pulls=0)
         order = np.argsort(table.node)
         columns = {name: getattr(table, name)[order] for name in _COLUMNS}
         return cls(**columns, draws=table.draws)

@@ -11,7 +11,7 @@ _BLOCK = 4_096
 
 
 @dataclass(frozen=True, eq=False)
-class Drivers:
+class Pulls:
     """For each of n nodes its k strongest labelled nodes, strongest first.
 
     Args:
@@ -24,14 +24,14 @@ class Drivers:
     label: np.ndarray
     pull: np.ndarray
 
-    def take(self, rows: Any) -> Drivers:
+    def take(self, rows: Any) -> Pulls:
         """Some of the nodes."""
-        return Drivers(self.node[rows], self.label[rows], self.pull[rows])
+        return Pulls(self.node[rows], self.label[rows], self.pull[rows])
 
 
 def strongest_pulls(
     table: np.ndarray, probability: np.ndarray, labelled_nodes: np.ndarray, labels: np.ndarray, count: int
-) -> Drivers:
+) -> Pulls:
     """The `count` labels whose removal would change each P(rare) most.
 
     Args:
@@ -56,4 +56,4 @@ def strongest_pulls(
         order = np.argsort(-np.take_along_axis(size, best, axis=1), axis=1, kind="stable")
         place[part] = np.take_along_axis(best, order, axis=1)
         pull[part] = np.take_along_axis(change, place[part], axis=1)
-    return Drivers(labelled_nodes[place], labels[place], pull)
+    return Pulls(labelled_nodes[place], labels[place], pull)

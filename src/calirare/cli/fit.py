@@ -135,7 +135,8 @@ def _detector(name: str, **given: Any) -> str | Detector:
             option = "--" + next(iter(parameters)).replace("_", "-")
             raise InputError(f"{option} is for networks; give --detector gcn, gat, gin or sage with it.")
         return name
-    return made.set_params(**parameters)
+    made.set_params(**parameters)
+    return made
 
 
 def _fit_with_decisions(

@@ -1,8 +1,7 @@
 """What one scoring run tells about the world: columns, scores and actions beside those of the fit.
 
-Scores are compared by the population stability index over bins of logit P(rare), cut where 10, 20, … 90, 95 and 99% of the
-nodes of the fit lie below. Nodes whose label is known are left out on both sides: a model speaks otherwise of what it has
-learned. Where nearly all nodes of the fit were labelled, what it said of them without their labels stands in.
+Scores are compared by the population stability index over the bins of `calirare.estimator.score_profile.profile_logits`. Nodes
+whose label is known are left out on both sides: a model speaks otherwise of what it has learned.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calirare.data.tables.profile import of_numbers
 from calirare.data.tables.shift import Shifts, stability_index
 from calirare.decisions.costs import ACTIONS, Costs, decide
 from calirare.decisions.forecast import forecast
 from calirare.errors import InputError, LabelError
+from calirare.estimator.score_profile import profile_logits, scores_without_labels
 from calirare.uncertainty.intervals import CalibrationDraws, finite_logit
 from calirare.uncertainty.prior_shift import estimate_share, mixture_gap, share_of_new_nodes
 
@@ -25,11 +24,8 @@ if TYPE_CHECKING:
     from calirare.data.graph import RareGraph
     from calirare.estimator.classifier import RareCategoryClassifier
 
-_LEVELS = (*np.arange(1, 10) / 10, 0.95, 0.99)
 _FEW_DRAWS = 200
 """Of the calibration, for the interval of the share: enough for its two ends, and quick."""
-_FEWEST = 100
-"""Fewer nodes without a label are no distribution to compare with."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +45,7 @@ class Reference:
     @classmethod
     def of(cls, probability: np.ndarray) -> Reference:
         """From P(rare) of nodes like those that will be scored."""
-        z = finite_logit(probability)
-        cuts = np.unique(np.quantile(z, _LEVELS, method="lower")).tolist()
-        profile = of_numbers(z, {"cuts": cuts, "least": float(z.min()), "greatest": float(z.max())})
-        return cls(profile, alert_share(probability), int(z.size))
+        return cls(profile_logits(probability), alert_share(probability), int(probability.size))
 
     def bins(self, probability: Any) -> np.ndarray:
         """Bin of each probability, from low to high."""
@@ -109,10 +102,9 @@ class Run:
 
 def make_reference(clf: RareCategoryClassifier, graph: RareGraph) -> Reference:
     """The reference of a model, from the graph of its fit."""
-    unlabelled = np.setdiff1d(graph.scored, graph.known)
-    if unlabelled.size >= _FEWEST:
-        return Reference.of(clf.predict_proba(graph)[unlabelled, clf.rare_class_])
-    return Reference.of(clf.predict_left_out()[:, clf.rare_class_])
+    probability = clf.predict_proba(graph)[:, clf.rare_class_]
+    left_out = clf.predict_left_out()[:, clf.rare_class_]
+    return Reference.of(scores_without_labels(probability, left_out, np.setdiff1d(graph.scored, graph.known)))
 
 
 def measure_run(

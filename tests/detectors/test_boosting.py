@@ -1,4 +1,4 @@
-"""Boosting: arrays against the libraries, folds that hold groups together, same seed same bytes."""
+"""Boosting: arrays against the libraries, folds that hold groups together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pytest
 from column_cases import dense_graph, inputs_of, labels_of
-from scipy.special import logsumexp
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
@@ -120,30 +119,6 @@ def test_copies_do_not_tell_on_each_other() -> None:
     assert auc(apart) > 0.85
 
 
-@pytest.mark.parametrize(("columns", "count"), [(5, 100), (100, 200)])
-def test_random_labels_stay_unexplained(columns: int, count: int) -> None:
-    graph = dense_graph(num_nodes=500, num_columns=columns)
-    inputs, found = inputs_of(graph), []
-    for seed in range(3):
-        y = (np.random.default_rng(seed).random(count) < 0.3).astype(np.int64)
-        logits = Boosting(rounds=20, jobs=1).fit(inputs, labels_of(graph, count, y=y), seed=seed).left_out_logits()
-        found.append(roc_auc_score(y, logits[:, 1] - logits[:, 0]))
-    assert 0.4 < np.mean(found) < 0.6
-
-
-@pytest.mark.parametrize("num_classes", [2, 3])
-def test_contributions_add_up(num_classes: int) -> None:
-    graph = dense_graph(num_classes=num_classes)
-    inputs = inputs_of(graph)
-    detector = Boosting(rounds=20, jobs=1).fit(inputs, labels_of(graph, 80))
-    logits = detector.logits(inputs)
-    for node in (0, 5, 17):
-        for rare in range(num_classes):
-            others = logsumexp(np.delete(logits[node], rare))
-            found = detector.contributions(inputs, node, rare)
-            assert found.logit == pytest.approx(logits[node, rare] - others, abs=1e-9)
-
-
 @pytest.mark.parametrize("counts", [(30, 1, 0), (30, 3, 1), (20, 0, 2), (4, 2, 2)])
 def test_classes_with_hardly_a_label(counts: tuple[int, int, int]) -> None:
     graph = dense_graph(num_classes=3)
@@ -154,20 +129,6 @@ def test_classes_with_hardly_a_label(counts: tuple[int, int, int]) -> None:
     detector = Boosting(rounds=20, jobs=1).fit(inputs, labels)
     assert np.isfinite(detector.left_out_logits()).all() and np.isfinite(detector.logits(inputs)).all()
     assert detector.logits(inputs).shape == (graph.num_nodes, 3)
-
-
-def test_same_seed_same_bytes_whatever_the_threads_stored_and_restored() -> None:
-    graph = dense_graph()
-    inputs, labels = inputs_of(graph), labels_of(graph, 80)
-    one, two = (Boosting(rounds=30, jobs=jobs).fit(inputs, labels, seed=3) for jobs in (1, 2))
-    state = one.state()
-    for name, value in two.state().items():
-        np.testing.assert_array_equal(value, state[name])
-    again = Boosting().restore(state)
-    np.testing.assert_array_equal(again.logits(inputs), one.logits(inputs))
-    np.testing.assert_array_equal(again.left_out_logits(), one.left_out_logits())
-    first, second = (next(some.logits_without(inputs, np.array([1, 5])))[1] for some in (one, again))
-    np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize(

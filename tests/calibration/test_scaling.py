@@ -17,7 +17,7 @@ from calirare.calibration import (
     share_weights,
     target_shares,
 )
-from calirare.calibration.scaling import fit_conditional_logit
+from calirare.calibration.scaling import SoftPlattScaling, fit_conditional_logit, platt_targets
 from calirare.errors import InputError, LabelError
 
 SCALINGS = [TemperatureScaling, PlattScaling, VectorScaling, MatrixScaling]
@@ -75,6 +75,41 @@ def test_two_class_platt_is_logistic_regression_on_the_difference():
     judge = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(difference, y, sample_weight=weights)
     ours = PlattScaling().fit(logits, y, weights=weights).predict_proba(logits)
     np.testing.assert_allclose(ours, judge.predict_proba(difference), atol=1e-5)
+
+
+def test_soft_platt_is_logistic_regression_on_every_label_twice():
+    """Once as it is said to be and once as the other class, with weights that are the targets."""
+    logits, y, _ = _case(60, 2, lambda z: 0.5 * z + [0.0, -2.0])
+    difference = (logits[:, 1] - logits[:, 0])[:, None]
+    weights = np.where(y == 1, 3.0, 1.0)
+    share, taken = weights[y == 1].sum() / weights.sum(), 1 / (min(y.sum(), (1 - y).sum()) + 2)
+    of_rare = (1 - taken) * y + taken * share
+    judge = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(
+        np.concatenate([difference, difference]),
+        np.repeat([1, 0], len(y)),
+        sample_weight=np.concatenate([weights * of_rare, weights * (1 - of_rare)]),
+    )
+    ours = SoftPlattScaling().fit(logits, y, weights=weights).predict_proba(logits)
+    np.testing.assert_allclose(ours, judge.predict_proba(difference), atol=1e-5)
+
+
+@pytest.mark.parametrize("shares", [(0.5, 0.3, 0.2), (0.02, 0.9, 0.08)])
+def test_platts_targets_leave_the_shares_as_they_are(shares):
+    y = np.repeat([0, 1, 2], [40, 7, 12])
+    weights = share_weights(y, np.array(shares))
+    target = platt_targets(y, weights, 3)
+    np.testing.assert_allclose(weights @ target, shares)
+    np.testing.assert_allclose(target.sum(axis=1), 1)
+    assert target[40, 1] == pytest.approx(8 / 9 + shares[1] / 9)
+
+
+def test_few_separable_labels_are_not_called_certain():
+    """Maximum likelihood calls three rare labels that score above the rest certain; Platt's rule says about 4/5."""
+    y = np.arange(60) < 3
+    logits = np.stack([np.zeros(60), np.where(y, 2.0, -2.0)], axis=1)
+    sure = PlattScaling().fit(logits, y.astype(int)).predict_proba(logits)[0, 1]
+    soft = SoftPlattScaling().fit(logits, y.astype(int)).predict_proba(logits)[0, 1]
+    assert sure > 0.999 and soft == pytest.approx(0.8 + 0.2 * 3 / 60, abs=1e-3)
 
 
 def test_matrix_is_multinomial_regression_on_the_logits():
@@ -176,7 +211,7 @@ def test_a_newton_step_that_goes_too_far_is_shortened():
     def loss(theta):
         return -(weights * log_softmax(features @ theta, axis=1)[rows, y]).sum() + 0.5e-6 * theta @ theta
 
-    found = fit_conditional_logit(features, y, weights, ridge=1e-6)
+    found = fit_conditional_logit(features, np.eye(2)[y], weights, ridge=1e-6)
     best = minimize(loss, np.zeros(3), method="Nelder-Mead", options={"maxfev": 20_000, "xatol": 1e-8, "fatol": 1e-16})
     assert loss(found) <= best.fun + 1e-12
     np.testing.assert_allclose(found, best.x, rtol=0.01)

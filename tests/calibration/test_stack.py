@@ -6,7 +6,8 @@ import torch
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
-from calirare.calibration import PlattScaling, share_weights
+from calirare.calibration import share_weights
+from calirare.calibration.scaling import SoftPlattScaling, platt_targets
 from calirare.calibration.stack import StackScaling, left_out_probabilities
 from calirare.errors import InputError, NotFittedError
 
@@ -25,12 +26,13 @@ def objective(z, y, weights, theta, shrinkage):
     n, k, c = z.shape
     w, a = theta[:k], theta[k:]
     log_p = log_softmax(np.einsum("k,nkc->nc", w, z) + a, axis=1)
-    return -(n * weights * log_p[np.arange(n), y]).sum() + shrinkage * k * ((w - 1 / k) ** 2).sum()
+    target = platt_targets(y, weights, c)
+    return -(n * weights[:, None] * target * log_p).sum() + shrinkage * k * ((w - 1 / k) ** 2).sum()
 
 
 def common_scale(logits, y, weights):
     """Each member through its own Platt map, centred."""
-    mapped = [PlattScaling().fit(z, y, weights=weights).predict_proba(z) for z in logits.swapaxes(0, 1)]
+    mapped = [SoftPlattScaling().fit(z, y, weights=weights).predict_proba(z) for z in logits.swapaxes(0, 1)]
     logs = np.log(np.stack(mapped, axis=1))
     return logs - logs.mean(axis=2, keepdims=True)
 
@@ -39,7 +41,10 @@ def common_scale(logits, y, weights):
 def test_one_detector_is_platt(num_classes):
     logits, y = case(1, num_classes)
     weights = share_weights(y, np.full(num_classes, 1 / num_classes))
-    stack, platt = StackScaling().fit(logits, y, weights=weights), PlattScaling().fit(logits[:, 0], y, weights=weights)
+    stack, platt = (
+        StackScaling().fit(logits, y, weights=weights),
+        SoftPlattScaling().fit(logits[:, 0], y, weights=weights),
+    )
     np.testing.assert_allclose(stack.predict_proba(logits), platt.predict_proba(logits[:, 0]), atol=1e-12)
     assert stack.weights_.tolist() == [1.0]
 

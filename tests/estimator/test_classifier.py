@@ -9,7 +9,8 @@ from sklearn.base import clone
 from torch_geometric.nn import GCNConv
 
 import calirare as cr
-from calirare.calibration import PlattScaling, share_weights
+from calirare.calibration import share_weights
+from calirare.calibration.scaling import SoftPlattScaling
 from calirare.data.inputs import GraphInputs
 from calirare.detectors import GCN, Module, Stack
 from calirare.detectors.folds import fold_numbers
@@ -89,8 +90,8 @@ def test_jackknife_is_platt_on_left_out_logits(graph, split):
     engine = engine_of(clf, graph)
     left_out = (engine.left_out_logits - engine.level_changes).numpy()
     shares = np.bincount(graph.y[split.val], minlength=2) / len(split.val)
-    by_hand = PlattScaling().fit(left_out, y, weights=share_weights(y, shares))
-    drawn = shares + clf.skill().keep * (by_hand.predict_proba(engine.logits.numpy()) - shares)
+    by_hand = SoftPlattScaling().fit(left_out, y, weights=share_weights(y, shares))
+    drawn = shares + clf.skill().chance * (by_hand.predict_proba(engine.logits.numpy()) - shares)
     np.testing.assert_allclose(clf.predict_proba(graph), drawn, atol=1e-6)
     np.testing.assert_allclose(softmax(left_out, axis=1), clf.left_out_uncalibrated(), atol=1e-9)
 
@@ -103,8 +104,8 @@ def test_left_out_probabilities_are_cross_fitted(graph, split):
     assert fold.max() == 9
     for number in (0, 7):
         kept = fold != number
-        by_hand = PlattScaling().fit(logits[kept], y[kept], weights=share_weights(y[kept], shares))
-        drawn = shares + clf.skill().keep * (by_hand.predict_proba(logits[~kept]) - shares)
+        by_hand = SoftPlattScaling().fit(logits[kept], y[kept], weights=share_weights(y[kept], shares))
+        drawn = shares + clf.skill().chance * (by_hand.predict_proba(logits[~kept]) - shares)
         np.testing.assert_allclose(p[~kept], drawn, atol=1e-12)
     seen = clf.calibrator_.predict_proba(logits)
     assert 1e-5 < np.abs(seen - p).max() < 0.2

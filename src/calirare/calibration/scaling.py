@@ -48,10 +48,15 @@ class ScalingCalibrator(Calibrator):
         spread = float(np.sqrt(weights @ ((centred - self.centre_) ** 2).mean(axis=1)))
         self.scale_ = spread if spread > max(_NOTHING, _ROUNDING * float(np.abs(centred).max())) else 1.0
         features = self._features(self._standardise(logits))
-        self.parameters_ = fit_conditional_logit(features, y, weights, self.ridge)
+        target = self._targets(y, weights)
+        self.parameters_ = fit_conditional_logit(features, target, weights, self.ridge)
         if self.single_scale and self.parameters_[0] < 0:
-            shifts_only = fit_conditional_logit(features[:, :, 1:], y, weights, self.ridge)
+            shifts_only = fit_conditional_logit(features[:, :, 1:], target, weights, self.ridge)
             self.parameters_ = np.concatenate([[0.0], shifts_only])
+
+    def _targets(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """`(n, C)`: what the map is to say of each label."""
+        return np.eye(self.num_classes_)[y]
 
     def _affine(self) -> tuple[np.ndarray, np.ndarray]:
         """A and b of z' = z A + b, centring included: one small product instead of φ for every node."""
@@ -104,6 +109,13 @@ class PlattScaling(ScalingCalibrator):
         return np.concatenate([logits[:, :, None], _shifts(logits)], axis=2)
 
 
+class SoftPlattScaling(PlattScaling):
+    """Platt's map with his targets, `platt_targets`: where rare labels are few, they say nothing for sure."""
+
+    def _targets(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return platt_targets(y, weights, self.num_classes_)
+
+
 class VectorScaling(ScalingCalibrator):
     """z'_c = a_c z_c + b_c. Source: key `guo2017`."""
 
@@ -125,29 +137,54 @@ def _shifts(logits: np.ndarray) -> np.ndarray:
     return np.broadcast_to(np.eye(num_classes), (n, num_classes, num_classes))
 
 
+def platt_targets(y: np.ndarray, weights: np.ndarray, num_classes: int) -> np.ndarray:
+    """What a map is to say of each label, `(n, C)`: nearly, not quite, its class.
+
+    A map that was shown r labels of the rarest class has not seen what the next one looks like. Platt's rule has it say
+    (r + 1)/(r + 2) of each of them instead of 1. Here what is taken from a label goes to the class shares π of the weights,
+    which stay what they are, whatever shares the labels themselves have:
+
+        t_i = (1 - ε) · (one at y_i) + ε π ,      ε = 1/(r + 2) .
+
+    Args:
+        y: `(n,)` classes.
+        weights: `(n,)` weights of the labels.
+        num_classes: C.
+
+    >>> y, weights = np.array([1, 1, 0, 0, 0, 0, 0, 0]), np.full(8, 1 / 8)
+    >>> platt_targets(y, weights, 2)[[0, 2]]
+    array([[0.1875, 0.8125],
+           [0.9375, 0.0625]])
+    >>> weights @ platt_targets(y, weights, 2)
+    array([0.75, 0.25])
+    """
+    shares = np.bincount(y, weights=weights, minlength=num_classes) / weights.sum()
+    labels = np.bincount(y, minlength=num_classes)
+    taken = 1 / (labels[labels > 0].min() + 2)
+    return np.asarray((1 - taken) * np.eye(num_classes)[y] + taken * shares)
+
+
 def fit_conditional_logit(
-    features: np.ndarray, y: np.ndarray, weights: np.ndarray, ridge: float, max_steps: int = 200
+    features: np.ndarray, target: np.ndarray, weights: np.ndarray, ridge: float, max_steps: int = 200
 ) -> np.ndarray:
-    """argmin_θ of -Σ_i w_i log softmax(φ_i θ)[y_i] + (ridge/2)‖θ‖², by damped Newton steps.
+    """argmin_θ of -Σ_i w_i t_i · log softmax(φ_i θ) + (ridge/2)‖θ‖², by damped Newton steps.
 
     Args:
         features: φ, `(n, C, parameters)`.
-        y: `(n,)` classes.
+        target: t, `(n, C)`, rows summing to one.
         weights: `(n,)`, summing to one.
         ridge: Small and positive, so that the minimum exists and is unique.
     """
-    rows = np.arange(len(y))
+    weighted = weights[:, None] * target
 
     def loss(theta: np.ndarray) -> float:
-        return float(-(weights * log_softmax(features @ theta, axis=1)[rows, y]).sum() + 0.5 * ridge * theta @ theta)
+        return float(-(weighted * log_softmax(features @ theta, axis=1)).sum() + 0.5 * ridge * theta @ theta)
 
     theta = np.zeros(features.shape[2])
     value = loss(theta)
     for _ in range(max_steps):
         p = softmax(features @ theta, axis=1)
-        residual = p.copy()
-        residual[rows, y] -= 1.0
-        gradient = np.einsum("n,nc,ncp->p", weights, residual, features) + ridge * theta
+        gradient = np.einsum("n,nc,ncp->p", weights, p - target, features) + ridge * theta
         mean = np.einsum("nc,ncp->np", p, features)
         hessian = np.einsum("n,nc,ncp,ncq->pq", weights, p, features, features, optimize=True)
         hessian += ridge * np.eye(len(theta)) - (weights[:, None] * mean).T @ mean

@@ -4,8 +4,8 @@ Left-out logits of K detectors, each first put on a common scale by its own Plat
 
     P(c | v) = softmax_c( a_c + Σ_k w_k z_kc(v) ),   w_k ≥ 0,   penalty τ K Σ_k (w_k - 1/K)²,   τ = 1
 
-is fitted by maximum likelihood, which is convex. With one detector the weight is that of the Platt map and this is Platt's
-calibration. The sum is additive, so the reasons of the members add up to the reason of the whole.
+is fitted by maximum likelihood, which is convex, to the targets of `platt_targets`, as the maps are. With one detector the
+weight is that of the Platt map and this is Platt's calibration. The sum is additive, so the reasons of the members add up to the reason of the whole.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scipy.special import log_softmax, softmax
 from torch import Tensor
 
 from calirare.calibration.base import Calibrator, share_weights
-from calirare.calibration.scaling import PlattScaling
+from calirare.calibration.scaling import SoftPlattScaling, platt_targets
 from calirare.data.inputs import GraphInputs
 from calirare.errors import InputError, NotFittedError
 
@@ -60,7 +60,7 @@ class StackScaling(Calibrator):
         if weights is None:
             weights = np.full(len(y), 1 / len(y))
         self.num_classes_ = int(table.shape[2])
-        maps = [PlattScaling().fit(table[:, k], y, weights=weights)._affine() for k in range(table.shape[1])]
+        maps = [SoftPlattScaling().fit(table[:, k], y, weights=weights)._affine() for k in range(table.shape[1])]
         self.scales_ = np.stack([matrix for matrix, _ in maps])
         self.offsets_ = np.stack([shift for _, shift in maps])
         self.weights_, self.shift_ = self._solve(self._common(table), y, weights)
@@ -75,16 +75,15 @@ class StackScaling(Calibrator):
         n, k, c = z.shape
         if k == 1:
             return np.ones(1), np.zeros(c)
-        rows, counts = np.arange(n), n * weights / weights.sum()
-        target = np.zeros((n, c))
-        target[rows, y] = 1.0
+        counts = n * weights[:, None] / weights.sum()
+        target = platt_targets(y, weights, c)
 
         def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
             w, a = theta[:k], theta[k:]
             scores = np.einsum("k,nkc->nc", w, z) + a
             log_p = log_softmax(scores, axis=1)
-            residual = counts[:, None] * (np.exp(log_p) - target)
-            value = -float(counts @ log_p[rows, y]) + self.shrinkage * k * float(((w - 1 / k) ** 2).sum())
+            residual = counts * (np.exp(log_p) - target)
+            value = -float((counts * target * log_p).sum()) + self.shrinkage * k * float(((w - 1 / k) ** 2).sum())
             value += _RIDGE * float(a @ a)
             slope_w = np.einsum("nc,nkc->k", residual, z) + 2 * self.shrinkage * k * (w - 1 / k)
             return value, np.concatenate([slope_w, residual.sum(axis=0) + 2 * _RIDGE * a])

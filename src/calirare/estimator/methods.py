@@ -21,6 +21,7 @@ from calirare.calibration import (
     TemperatureScaling,
     VectorScaling,
 )
+from calirare.calibration.scaling import SoftPlattScaling
 from calirare.detectors.networks.objectives import (
     CaliRare,
     CrossEntropy,
@@ -143,14 +144,14 @@ for _method in (
         "cross_fit",
         "scale and shift on out-of-fold logits, five retrainings",
         trains_on="train+val",
-        calibrator=PlattScaling,
+        calibrator=SoftPlattScaling,
         evidence="cross_fit",
     ),
     Method(
         "jackknife",
         "scale and shift on left-out logits, no retraining (ours)",
         trains_on="train+val",
-        calibrator=PlattScaling,
+        calibrator=SoftPlattScaling,
         evidence="left_out",
     ),
 ):

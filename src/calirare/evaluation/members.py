@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calirare.calibration.base import share_weights
-from calirare.calibration.scaling import PlattScaling
+from calirare.calibration.scaling import SoftPlattScaling
 from calirare.calibration.stack import left_out_probabilities
 from calirare.detectors.folds import fold_numbers
 from calirare.detectors.stack import Stack
@@ -55,7 +55,7 @@ def judge_members(clf: RareCategoryClassifier) -> list[Member]:
     logits, fold = detector.left_out_logits(), fold_numbers(labels, int(clf.seed), num_folds=10)
     kept, keep = [], 1.0 if state.calibrator is None else state.calibrator.keep_
     for k, (name, weight) in enumerate(clf.weights_.items()):
-        alone = left_out_probabilities(PlattScaling, logits[:, k], labels.y, state.shares, fold)
+        alone = left_out_probabilities(SoftPlattScaling, logits[:, k], labels.y, state.shares, fold)
         alone = state.shares + keep * (alone - state.shares)  # as the whole is drawn to the base rate
         kept.append(Member(name, weight, left_out_loss(alone, labels.y, state.shares)))
     kept.sort(key=lambda one: -(one.weight or 0.0))

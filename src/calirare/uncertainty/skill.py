@@ -21,7 +21,6 @@ from scipy.special import ndtr
 from scipy.stats import rankdata
 
 from calirare.errors import InputError, LabelError
-from calirare.uncertainty.intervals import evidence_of_a_label
 
 LEVEL = 0.01
 """Evidence that luck alone would give more often than this shows nothing."""
@@ -68,18 +67,6 @@ class Skill:
             odds = -1 / (np.e * luck * np.log(luck))
             return float(odds / (1 + odds))
         return float(np.interp(luck, [1 / np.e, _AS_GOOD_AS_LUCK], [0.5, WITHOUT_SKILL]))
-
-    @property
-    def keep(self) -> float:
-        """How much of what the model says against the base rate to keep: its chance of skill, times r/(r + 2).
-
-        A model that was taught by r rare labels knows those. The next rare node may be like none of them: by Laplace's rule
-        of succession that takes about 2/(r + 2) of what was said for sure.
-
-        >>> [round(Skill(0.9, 1e-4, r, 80).keep, 2) for r in (3, 10, 30, 100)]
-        [0.6, 0.83, 0.94, 0.98]
-        """
-        return self.chance * evidence_of_a_label(self.num_rare)
 
     def sentence(self, rare: str) -> str:
         """What to say first, empty where there is nothing to warn of.

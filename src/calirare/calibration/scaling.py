@@ -56,7 +56,7 @@ class ScalingCalibrator(Calibrator):
 
     def _targets(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """`(n, C)`: what the map is to say of each label."""
-        return np.eye(self.num_classes_)[y]
+        return np.asarray(np.eye(self.num_classes_)[y])
 
     def _affine(self) -> tuple[np.ndarray, np.ndarray]:
         """A and b of z' = z A + b, centring included: one small product instead of φ for every node."""

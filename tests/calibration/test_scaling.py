@@ -17,7 +17,7 @@ from calirare.calibration import (
     share_weights,
     target_shares,
 )
-from calirare.calibration.scaling import SoftPlattScaling, fit_conditional_logit, platt_targets
+from calirare.calibration.scaling import SoftPlattScaling, fit_conditional_logit, soft_targets
 from calirare.errors import InputError, LabelError
 
 SCALINGS = [TemperatureScaling, PlattScaling, VectorScaling, MatrixScaling]
@@ -82,7 +82,7 @@ def test_soft_platt_is_logistic_regression_on_every_label_twice():
     logits, y, _ = _case(60, 2, lambda z: 0.5 * z + [0.0, -2.0])
     difference = (logits[:, 1] - logits[:, 0])[:, None]
     weights = np.where(y == 1, 3.0, 1.0)
-    share, taken = weights[y == 1].sum() / weights.sum(), 1 / (min(y.sum(), (1 - y).sum()) + 2)
+    share, taken = weights[y == 1].sum() / weights.sum(), 1 / (2 * min(y.sum(), (1 - y).sum()) + 2)
     of_rare = (1 - taken) * y + taken * share
     judge = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(
         np.concatenate([difference, difference]),
@@ -94,22 +94,22 @@ def test_soft_platt_is_logistic_regression_on_every_label_twice():
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.3, 0.2), (0.02, 0.9, 0.08)])
-def test_platts_targets_leave_the_shares_as_they_are(shares):
+def test_soft_targets_leave_the_shares_as_they_are(shares):
     y = np.repeat([0, 1, 2], [40, 7, 12])
     weights = share_weights(y, np.array(shares))
-    target = platt_targets(y, weights, 3)
+    target = soft_targets(y, weights, 3)
     np.testing.assert_allclose(weights @ target, shares)
     np.testing.assert_allclose(target.sum(axis=1), 1)
-    assert target[40, 1] == pytest.approx(8 / 9 + shares[1] / 9)
+    assert target[40, 1] == pytest.approx(15 / 16 + shares[1] / 16)
 
 
 def test_few_separable_labels_are_not_called_certain():
-    """Maximum likelihood calls three rare labels that score above the rest certain; Platt's rule says about 4/5."""
+    """Maximum likelihood calls three rare labels that score above the rest certain; soft targets say about 7/8."""
     y = np.arange(60) < 3
     logits = np.stack([np.zeros(60), np.where(y, 2.0, -2.0)], axis=1)
     sure = PlattScaling().fit(logits, y.astype(int)).predict_proba(logits)[0, 1]
     soft = SoftPlattScaling().fit(logits, y.astype(int)).predict_proba(logits)[0, 1]
-    assert sure > 0.999 and soft == pytest.approx(0.8 + 0.2 * 3 / 60, abs=1e-3)
+    assert sure > 0.999 and soft == pytest.approx(7 / 8 + 3 / 60 / 8, abs=1e-3)
 
 
 def test_matrix_is_multinomial_regression_on_the_logits():

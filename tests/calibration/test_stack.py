@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from calirare.calibration import share_weights
-from calirare.calibration.scaling import SoftPlattScaling, platt_targets
+from calirare.calibration.scaling import SoftPlattScaling, soft_targets
 from calirare.calibration.stack import StackScaling, left_out_probabilities
 from calirare.errors import InputError, NotFittedError
 
@@ -26,7 +26,7 @@ def objective(z, y, weights, theta, shrinkage):
     n, k, c = z.shape
     w, a = theta[:k], theta[k:]
     log_p = log_softmax(np.einsum("k,nkc->nc", w, z) + a, axis=1)
-    target = platt_targets(y, weights, c)
+    target = soft_targets(y, weights, c)
     return -(n * weights[:, None] * target * log_p).sum() + shrinkage * k * ((w - 1 / k) ** 2).sum()
 
 

@@ -110,10 +110,10 @@ class PlattScaling(ScalingCalibrator):
 
 
 class SoftPlattScaling(PlattScaling):
-    """Platt's map with his targets, `platt_targets`: where rare labels are few, they say nothing for sure."""
+    """Platt's map, fitted to `soft_targets`: where rare labels are few, they say nothing for sure."""
 
     def _targets(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return platt_targets(y, weights, self.num_classes_)
+        return soft_targets(y, weights, self.num_classes_)
 
 
 class VectorScaling(ScalingCalibrator):
@@ -137,30 +137,31 @@ def _shifts(logits: np.ndarray) -> np.ndarray:
     return np.broadcast_to(np.eye(num_classes), (n, num_classes, num_classes))
 
 
-def platt_targets(y: np.ndarray, weights: np.ndarray, num_classes: int) -> np.ndarray:
+def soft_targets(y: np.ndarray, weights: np.ndarray, num_classes: int) -> np.ndarray:
     """What a map is to say of each label, `(n, C)`: nearly, not quite, its class.
 
-    A map that was shown r labels of the rarest class has not seen what the next one looks like. Platt's rule has it say
-    (r + 1)/(r + 2) of each of them instead of 1. Here what is taken from a label goes to the class shares π of the weights,
-    which stay what they are, whatever shares the labels themselves have:
+    A map that was shown r labels of the rarest class has not seen what the next one looks like. Platt therefore has it say
+    less than 1 of each of them; with half a label to each side, as in Jeffreys' prior, that is (r + 1/2)/(r + 1). What is
+    taken from a label goes to the class shares π of the weights, which so stay what they are, whatever shares the labels
+    themselves have:
 
-        t_i = (1 - ε) · (one at y_i) + ε π ,      ε = 1/(r + 2) .
+        t_i = (1 - ε) · (one at y_i) + ε π ,      ε = 1/(2 r + 2) .
 
     Args:
         y: `(n,)` classes.
         weights: `(n,)` weights of the labels.
         num_classes: C.
 
-    >>> y, weights = np.array([1, 1, 0, 0, 0, 0, 0, 0]), np.full(8, 1 / 8)
-    >>> platt_targets(y, weights, 2)[[0, 2]]
+    >>> y, weights = np.array([1, 0, 0, 0]), np.full(4, 1 / 4)
+    >>> soft_targets(y, weights, 2)[:2]
     array([[0.1875, 0.8125],
            [0.9375, 0.0625]])
-    >>> weights @ platt_targets(y, weights, 2)
+    >>> weights @ soft_targets(y, weights, 2)
     array([0.75, 0.25])
     """
     shares = np.bincount(y, weights=weights, minlength=num_classes) / weights.sum()
     labels = np.bincount(y, minlength=num_classes)
-    taken = 1 / (labels[labels > 0].min() + 2)
+    taken = 1 / (2 * labels[labels > 0].min() + 2)
     return np.asarray((1 - taken) * np.eye(num_classes)[y] + taken * shares)
 
 

@@ -4,7 +4,7 @@ Left-out logits of K detectors, each first put on a common scale by its own Plat
 
     P(c | v) = softmax_c( a_c + Σ_k w_k z_kc(v) ),   w_k ≥ 0,   penalty τ K Σ_k (w_k - 1/K)²,   τ = 1
 
-is fitted by maximum likelihood, which is convex, to the targets of `platt_targets`, as the maps are. With one detector the
+is fitted by maximum likelihood, which is convex, to the targets of `soft_targets`, as the maps are. With one detector the
 weight is that of the Platt map and this is Platt's calibration. The sum is additive, so the reasons of the members add up to the reason of the whole.
 """
 
@@ -19,7 +19,7 @@ from scipy.special import log_softmax, softmax
 from torch import Tensor
 
 from calirare.calibration.base import Calibrator, share_weights
-from calirare.calibration.scaling import SoftPlattScaling, platt_targets
+from calirare.calibration.scaling import SoftPlattScaling, soft_targets
 from calirare.data.inputs import GraphInputs
 from calirare.errors import InputError, NotFittedError
 
@@ -76,7 +76,7 @@ class StackScaling(Calibrator):
         if k == 1:
             return np.ones(1), np.zeros(c)
         counts = n * weights[:, None] / weights.sum()
-        target = platt_targets(y, weights, c)
+        target = soft_targets(y, weights, c)
 
         def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
             w, a = theta[:k], theta[k:]

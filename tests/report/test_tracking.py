@@ -52,6 +52,14 @@ def test_what_is_logged(saved, monkeypatch):
     fake.set_experiment = refuse
     with pytest.raises(DataError, match="no such server$"):
         log_to_mlflow(clf, graph, folder, experiment="fraud")
+
+    def lack(name):
+        raise ModuleNotFoundError("No module named 'alembic'", name="alembic")
+
+    fake.set_experiment, fake.get_tracking_uri = lack, lambda: "mysql://ada:secret@db/runs"
+    with pytest.raises(DataError, match=r"cannot write to .*without alembic; set MLFLOW_TRACKING_URI") as found:
+        log_to_mlflow(clf, graph, folder, experiment="fraud")
+    assert "secret" not in str(found.value)
     monkeypatch.setitem(sys.modules, "mlflow", None)
     with pytest.raises(MissingDependencyError, match=r"calirare\[mlflow\]"):
         log_to_mlflow(clf, graph, folder, experiment="fraud")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calirare.data.graph import RareGraph
+from calirare.data.tables.addresses import hide_passwords
 from calirare.errors import DataError, MissingDependencyError
 from calirare.evaluation import evaluate
 from calirare.metrics.registry import headlines
@@ -33,7 +34,7 @@ def log_to_mlflow(
         graph: The graph it was fitted on.
         folder: Where it was saved.
         experiment: Made where there is none of this name.
-        address: Of the tracking server; default: what MLFLOW_TRACKING_URI says, else a folder here.
+        address: Of the tracking server; default: what MLFLOW_TRACKING_URI says.
     """
     mlflow = _mlflow()
     found = evaluate(clf, graph, num_resamples=50, only=[metric.name for metric in headlines()])
@@ -59,6 +60,11 @@ def log_to_mlflow(
             for file in _files(Path(folder)):
                 mlflow.log_artifact(str(file), "model")
             return str(run.info.run_id)
+    except ImportError as error:  # a database as a store, which is its choice where no server is named
+        raise DataError(
+            f"MLflow cannot write to {hide_passwords(mlflow.get_tracking_uri())} without {error.name}; set "
+            "MLFLOW_TRACKING_URI to a tracking server (http://…), or install the whole of it: pip install mlflow."
+        ) from error
     except (mlflow.exceptions.MlflowException, OSError) as error:
         raise DataError(f"MLflow did not take the model: {str(error).strip().splitlines()[0]}") from error
 

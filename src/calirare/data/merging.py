@@ -39,6 +39,8 @@ def merge_edges(
         )
     source, target = edge_index
     values = np.ones(source.size) if edge_weight is None else _checked_weights(edge_weight, source.shape)
+    if not source.size:  # nodes alone, as in every question to the service
+        return edge_index.astype(np.int64), None if edge_weight is None else values.astype(np.float32)
     keep = source != target
     one_way = sp.csr_array((values[keep], (source[keep], target[keep])), shape=(num_nodes, num_nodes))
     one_way.sum_duplicates()

@@ -18,6 +18,8 @@ from calirare.detectors.stored import need, numbers, whole
 _log = logging.getLogger(__name__)
 LEAF = -1
 _BLOCK = 65_536
+_FEW = 4
+"""Rows up to which it is faster to walk all trees at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +123,27 @@ class Trees:
 
     def total(self, rows: np.ndarray) -> np.ndarray:
         """`(N, K)`: the sum over the trees of what each says."""
+        if len(rows) <= _FEW:
+            return np.array([self._total_of(row) for row in rows]).reshape(-1, self.num_values)
         found = np.zeros((len(rows), self.num_values))
         for start in range(0, len(rows), _BLOCK):
             block = np.ascontiguousarray(rows[start : start + _BLOCK], dtype=np.float32)
             for tree in range(len(self)):
                 found[start : start + _BLOCK] += self.value[self.starts[tree] + self._walk(block, tree)]
+        return found
+
+    def _total_of(self, row: np.ndarray) -> np.ndarray:
+        """Of one row, all trees at a time: calls of NumPy grow with the depth, not with the number of trees."""
+        row = np.asarray(row, dtype=np.float32)
+        first = self.starts[:-1].astype(np.int64)
+        node, moving = first.copy(), np.arange(len(first))
+        while moving.size:
+            at = node[moving]
+            inner = self.feature[at] != LEAF
+            moving, at = moving[inner], at[inner]
+            child = np.where(row[self.feature[at]] <= self.threshold[at], self.left[at], self.right[at])
+            node[moving] = first[moving] + child
+        found: np.ndarray = np.cumsum(self.value[node], axis=0)[-1]  # tree by tree, as in a long table
         return found
 
     def path_shares(self, row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

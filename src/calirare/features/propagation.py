@@ -248,6 +248,14 @@ def relation_ends(table: EdgeTable, relation: str, type: str = "") -> tuple[np.n
 
 def row_normalised(matrix: sp.csr_array) -> sp.csr_array:
     """Each row divided by its number of entries."""
-    counts = np.diff(matrix.indptr)
-    data = np.repeat(1.0 / np.maximum(counts, 1), counts)
-    return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    return sp.csr_array((row_shares(matrix.indptr), matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def row_shares(starts: np.ndarray) -> np.ndarray:
+    """For each entry of a row one over their number, by where the rows start.
+
+    >>> row_shares(np.array([0, 2, 2, 3])).tolist()
+    [0.5, 0.5, 1.0]
+    """
+    counts = np.diff(starts)
+    return np.repeat(1.0 / np.maximum(counts, 1), counts)

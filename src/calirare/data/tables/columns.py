@@ -53,7 +53,7 @@ def to_numbers(column: pl.Series, style: Mapping[str, Any] | None = None, *, inf
         numbers = column.cast(pl.Float64)
     else:
         raise InputError(f"column {column.name!r} must hold single values; it holds {kind}. Leave it out with types.")
-    values = np.array(numbers.fill_null(float("nan")).to_numpy(), dtype=np.float64)
+    values = np.array(numbers.to_numpy(), dtype=np.float64)  # NaN for null
     endless = np.flatnonzero(np.isinf(values))
     if endless.size and infinite == "missing":
         logger.warning("column %r: %d infinite values count as missing.", column.name, endless.size)
@@ -73,7 +73,7 @@ def to_seconds(column: pl.Series, style: Mapping[str, Any] | None = None, unit: 
         column, strange = read_styled(column, style or {})
         _warn_or_refuse(column, strange)
     if column.dtype.is_temporal() and column.dtype not in (pl.Duration, pl.Time):
-        return np.array(_seconds(column).fill_null(float("nan")).to_numpy(), dtype=np.float64)
+        return np.array(_seconds(column).to_numpy(), dtype=np.float64)
     return to_numbers(column, infinite="missing") * unit
 
 

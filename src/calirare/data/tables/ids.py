@@ -126,6 +126,8 @@ def as_whole(column: pl.Series) -> pl.Series | None:
     pl = import_polars()
     if not column.dtype.is_numeric():
         return None
+    if column.dtype.is_signed_integer() and column.dtype != pl.Int128:
+        return column.cast(pl.Int64)
     if column.dtype.is_float():
         column = column.set(column.is_nan(), None)
     whole = column.cast(pl.Int64, strict=False)

@@ -60,6 +60,14 @@ class Standing:
         return distinct(rows, len(self._rows[0].ends))
 
     @cached_property
+    def degree(self) -> np.ndarray | None:
+        """`(N,)` sums of the weights, where edges have some; made once, for it takes all edges."""
+        graph = self.graph
+        if graph.edge_weight is None:
+            return None
+        return np.bincount(graph.edge_index[0], weights=graph.edge_weight, minlength=graph.num_nodes)
+
+    @cached_property
     def structure_places(self) -> dict[str, int]:
         """Where the structure columns stand among the others, under the names that they got."""
         one = some_nodes(self.graph.x[:1], self.graph.feature_names, **_kinds(self.graph, slice(1)))

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.features.columns import Columns
-from calirare.features.propagation import Part, column_blocks, row_normalised, statistics
+from calirare.features.propagation import Part, column_blocks, row_shares, statistics
 from calirare.features.recipe import ColumnRecipe
 from calirare.scoring.live.base import GrownBase, places_in
 from calirare.scoring.live.links import Links, distinct
@@ -70,7 +70,7 @@ def _matrix(starts: np.ndarray, ends: np.ndarray, among: np.ndarray) -> sp.csr_a
     """Lists of neighbours as rows that sum to one, over nodes that ascend."""
     places, _ = places_in(among, ends)
     shape = (len(starts) - 1, len(among))
-    return row_normalised(sp.csr_array((np.ones(len(ends)), places, starts), shape=shape))
+    return sp.csr_array((row_shares(starts), places, starts), shape=shape)
 
 
 def _spelled(recipe: ColumnRecipe) -> int:

@@ -28,14 +28,6 @@ class Surroundings:
     grown: GrownBase
 
     @cached_property
-    def _degree(self) -> np.ndarray | None:
-        """Of the graph before, where its edges have weights."""
-        graph = self.grown.standing.graph
-        if graph.edge_weight is None:
-            return None
-        return np.bincount(graph.edge_index[0], weights=graph.edge_weight, minlength=graph.num_nodes)
-
-    @cached_property
     def _heavier(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(places of pairs that weigh more than before, ascending, by how much, weights of the pairs that were added)."""
         update, links = self.grown.update, self.grown.structure.links
@@ -64,10 +56,10 @@ class Surroundings:
 
     def degree(self, nodes: np.ndarray) -> np.ndarray:
         """Weighted degrees, float64; nodes ascend."""
-        if self._degree is None:
+        before, update = self.grown.standing.degree, self.grown.update
+        if before is None:
             return self.grown.structure.links.degrees(nodes).astype(np.float64)
-        update = self.grown.update
-        degree = np.where(nodes < len(self._degree), self._degree[np.minimum(nodes, len(self._degree) - 1)], 0.0)
+        degree = np.where(nodes < len(before), before[np.minimum(nodes, len(before) - 1)], 0.0)
         at, mine = places_in(nodes, update.pairs[0])
         return degree + np.bincount(at, weights=np.asarray(update.weight)[mine], minlength=len(nodes))
 

@@ -79,8 +79,11 @@ class NodeNames:
 
     def places(self, ids: pl.Series) -> np.ndarray:
         """Of many ids; -1 where there is none."""
-        names = plain_ids(ids).cast(import_polars().String).to_list()
-        return np.array([self._place.get(name, -1) for name in names], dtype=np.int64)
+        return np.array([-1 if name is None else self._place.get(name, -1) for name in _texts(ids)], dtype=np.int64)
+
+
+def _texts(ids: pl.Series) -> list[str | None]:
+    return plain_ids(ids).cast(import_polars().String).to_list()
 
 
 def read_update(graph: RareGraph, known: NodeNames, nodes: Any, edges: Any) -> Update:
@@ -141,20 +144,14 @@ def _node_rows(nodes: Any, rows: EdgeRows | None, known: NodeNames, schema: Mapp
 
 
 def _ends(rows: EdgeRows, known: NodeNames, ids: pl.Series, place: np.ndarray) -> np.ndarray:
-    pl = import_polars()
-    fresh = dict(zip(plain_ids(ids).cast(pl.String).to_list(), place.tolist(), strict=True))
+    fresh = dict(zip(_texts(ids), place.tolist(), strict=True))
     found = []
-    for ends in (rows.source, rows.target):
-        at = known.places(ends)
-        names = plain_ids(ends).cast(pl.String).to_list()
-        for lost in np.flatnonzero(at < 0).tolist():
-            if names[lost] not in fresh:
-                raise InputError(
-                    f"edges must join known nodes or new ones that are given beside them; {names[lost]!r} is neither."
-                )
-            at[lost] = fresh[names[lost]]
+    for name in [*_texts(rows.source), *_texts(rows.target)]:
+        at = None if name is None else fresh.get(name, known.find(name))
+        if at is None:
+            raise InputError(f"edges must join known nodes or new ones that are given beside them; {name!r} is neither.")
         found.append(at)
-    return np.vstack(found)
+    return np.array(found, dtype=np.int64).reshape(2, -1)
 
 
 def _table(

@@ -10,8 +10,8 @@ from asgi import Client
 import calirare as cr
 from calirare.decisions.costs import Costs
 from calirare.decisions.triage import triage
+from calirare.scoring.service import answers, gate
 from calirare.scoring.service import app as module
-from calirare.scoring.service import gate
 from calirare.scoring.service.access import Access
 from calirare.scoring.service.app import Service
 from calirare.scoring.service.loading import Models
@@ -93,8 +93,9 @@ def test_facts(client, models):
     assert found["model"] == models.current.version and found["nodes"] == 195
     client.get("/nodes/nobody")
     text = client.get("/metrics").body.decode()
-    assert 'calirare_requests_total{route="/nodes/{id:path}",status="404"} 1.0' in text
+    assert 'calirare_requests_total{route="/nodes/{id}",status="404"} 1.0' in text
     assert "calirare_nodes 195.0" in text and "nobody" not in text
+    assert f'version="{models.current.version}"' in text and "process_cpu_seconds_total" in text
 
 
 def test_the_page_lists_every_route_and_needs_nothing_from_elsewhere(client):
@@ -104,12 +105,34 @@ def test_the_page_lists_every_route_and_needs_nothing_from_elsewhere(client):
     assert "http://" not in page and "https://" not in page and "<script" not in page
 
 
+def test_examples_work_as_they_are_and_answers_keep_to_the_document(client, tables):
+    """What a newcomer copies from the page is understood, and every answer has the fields that it promises."""
+    document = client.get("/openapi.json").json()
+    known = tables[0][0]["id"][0]
+    paths = {"/nodes/{id}": f"/nodes/{known}", "/nodes/{id}/explain": f"/nodes/{known}/explain"}
+    checked = set()
+    for path, verbs in document["paths"].items():
+        for verb, said in verbs.items():
+            content = said["responses"]["200"].get("content", {}).get("application/json")
+            if content is None or path == "/reload":  # text for Prometheus; a reload is tested elsewhere
+                continue
+            body = said.get("requestBody")
+            shape = None if body is None else body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+            example = None if shape is None else document["components"]["schemas"][shape]["examples"][0]
+            answer = client.get(paths.get(path, path)) if verb == "get" else client.post(path, example)
+            assert answer.status == 200, (path, answer.body)
+            promised = getattr(answers, content["schema"]["$ref"].rpartition("/")[2])
+            promised.model_validate_json(answer.body, strict=True)
+            checked.add(path)
+    assert {"/score", "/explain", "/triage", "/nodes/{id}", "/version"} <= checked
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status", "says"),
     [
         ("/score", {}, 400, "nothing to score"),
         ("/score", {"ids": ["nobody"]}, 400, "there is no node"),
-        ("/score", {"nodes": [{"id": "x"}]}, 400, "must have the columns"),
+        ("/score", {"nodes": [{"id": "x"}]}, 400, "is written null"),
         ("/score", {"nodes": [{"id": ["deep"]}]}, 422, "nodes.0.id"),
         ("/score", {"rows": []}, 422, "rows"),
         ("/score", b'{"ids": [NaN]}', 400, "finite numbers"),
@@ -118,7 +141,8 @@ def test_the_page_lists_every_route_and_needs_nothing_from_elsewhere(client):
         ("/explain", {"id": "nobody"}, 400, "there is no node"),
         ("/triage", {"cases": []}, 422, "cases"),
         ("/triage", {"cases": [{"id": "x", "cost_miss": -1}]}, 422, "cost_miss"),
-        ("/nowhere", {}, 404, "Not Found"),
+        ("/nowhere", {}, 404, "no such route"),
+        ("/health", {}, 405, "GET /docs says how"),
     ],
 )
 def test_mistakes_are_told_in_one_line(client, path, body, status, says):
@@ -173,7 +197,7 @@ def test_logs_hold_no_ids(client, tables, caplog):
         known = tables[0][0]["id"][0]
         client.get(f"/nodes/{known}")
     (record,) = [one for one in caplog.records if one.name == "calirare.service.requests"]
-    assert record.facts["route"] == "/nodes/{id:path}" and record.facts["status"] == 200
+    assert record.facts["route"] == "/nodes/{id}" and record.facts["status"] == 200
     assert known not in json.dumps(record.facts)
 
 

@@ -40,6 +40,9 @@ def test_a_server_answers_reloads_and_stops(models):
             except urllib.error.URLError:
                 time.sleep(0.05)
         assert ask(server.url, "/version")["nodes"] == 195
+        with pytest.raises(urllib.error.HTTPError) as found:  # told so, not cut off in the middle of what it sends
+            ask(server.url, "/score", {"ids": ["x" * (5 << 20)]})
+        assert found.value.code == 413
     finally:
         server.stop()
         thread.join(30)

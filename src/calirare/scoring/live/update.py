@@ -26,7 +26,7 @@ from calirare.data.tables.gathering import (
 from calirare.data.tables.ids import check_ids, id_array, plain_ids
 from calirare.data.tables.polars_library import import_polars
 from calirare.data.tables.preprocess import apply_columns
-from calirare.errors import InputError
+from calirare.errors import ColumnError, InputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -99,6 +99,8 @@ def read_update(graph: RareGraph, known: NodeNames, nodes: Any, edges: Any) -> U
     pl = import_polars()
     try:
         return _read(graph, known, schema, nodes, edges)
+    except ColumnError as error:
+        raise ColumnError(f"{error} (a value that is not known is written null)") from error
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise InputError(f"the rows hold values that cannot be understood: {error}") from error
 
@@ -149,7 +151,9 @@ def _ends(rows: EdgeRows, known: NodeNames, ids: pl.Series, place: np.ndarray) -
     for name in [*_texts(rows.source), *_texts(rows.target)]:
         at = None if name is None else fresh.get(name, known.find(name))
         if at is None:
-            raise InputError(f"edges must join known nodes or new ones that are given beside them; {name!r} is neither.")
+            raise InputError(
+                f"edges must join known nodes or new ones that are given beside them; {name!r} is neither."
+            )
         found.append(at)
     return np.array(found, dtype=np.int64).reshape(2, -1)
 

@@ -13,17 +13,18 @@ import logging
 import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from calirare import __version__
 from calirare.errors import CalirareError, InputError, MissingDependencyError
 
 try:
-    from fastapi import FastAPI, Request, Response
+    from fastapi import FastAPI, Path, Query, Request, Response
     from fastapi.exceptions import RequestValidationError
     from fastapi.responses import JSONResponse
     from starlette.exceptions import HTTPException
 
+    from calirare.scoring.service.answers import Decisions, Facts, Reasons, Score, Scores, Status, answers_with
     from calirare.scoring.service.bodies import ToDecide, ToExplain, ToScore
     from calirare.scoring.service.counts import Counts
     from calirare.scoring.service.gate import Gate
@@ -32,6 +33,7 @@ except ModuleNotFoundError as error:
 
 from calirare.decisions.costs import Costs
 from calirare.scoring.service.access import Access
+from calirare.scoring.service.examples import example_bodies
 from calirare.scoring.service.loading import Loaded, Models, as_rows
 from calirare.scoring.service.page import openapi_page
 
@@ -39,6 +41,12 @@ logger = logging.getLogger(__name__)
 MOST_WAITING = 256
 """Questions about new nodes that may wait for the thread that answers them."""
 T = TypeVar("T")
+Known = Annotated[str, Path(description="Of a node of the tables.")]
+Top = Annotated[int, Query(ge=1, le=1_000, description="How many columns to name; the others are one sum.")]
+_NO_ROUTE = {
+    "Not Found": "there is no such route; GET /docs lists them.",
+    "Method Not Allowed": "the route is asked in another way; GET /docs says how.",
+}
 
 
 class Service:
@@ -67,7 +75,15 @@ class Service:
         _add_facts(self)
         _add_scores(self)
         _add_errors(self.api)
+        self._document = self.api.openapi()
+        self.api.openapi = self.document  # type: ignore[method-assign]
         self.app = Gate(self.api, access, rate, self.counts, self.known)
+
+    def document(self) -> dict[str, Any]:
+        """The OpenAPI document, with bodies that the model in use understands as they are."""
+        for name, body in example_bodies(self.models.current.live.graph.schema or {}).items():
+            self._document["components"]["schemas"][name]["examples"] = [body]
+        return self._document
 
     def known(self, node: str) -> bytes | None:
         """The score of a known node as JSON; None where there is none."""
@@ -99,8 +115,7 @@ class Service:
         return loaded
 
     def _note_model(self, loaded: Loaded) -> None:
-        self.counts.nodes.set(loaded.live.graph.num_nodes)
-        self.counts.loaded.set(loaded.since)
+        self.counts.note_model(loaded.version, loaded.live.graph.num_nodes, loaded.since)
 
     def close(self) -> None:
         """Let running work end."""
@@ -111,15 +126,15 @@ class Service:
 def _add_facts(service: Service) -> None:
     api = service.api
 
-    @api.get("/health")
-    async def health() -> dict[str, str]:
+    @api.get("/health", responses=answers_with(Status))
+    async def health() -> Response:
         """Whether the service answers; needs no token."""
-        return {"status": "ok"}
+        return JSONResponse({"status": "ok"})
 
-    @api.get("/version")
-    async def version() -> dict[str, Any]:
+    @api.get("/version", responses=answers_with(Facts))
+    async def version() -> Response:
         """Versions of the program and the model, and what is loaded."""
-        return {"calirare": __version__, **service.models.current.facts()}
+        return JSONResponse({"calirare": __version__, **service.models.current.facts()})
 
     @api.get("/metrics", response_class=Response)
     async def metrics() -> Response:
@@ -130,41 +145,42 @@ def _add_facts(service: Service) -> None:
     async def docs() -> Response:
         return Response(openapi_page(api.openapi()), media_type="text/html")
 
-    @api.post("/reload")
-    async def reload() -> dict[str, Any]:
+    @api.post("/reload", responses=answers_with(Facts))
+    async def reload() -> Response:
         """Read the model folder and the tables anew; requests go on meanwhile."""
-        return (await service.reload()).facts()
+        return JSONResponse({"calirare": __version__, **(await service.reload()).facts()})
 
 
 def _add_scores(service: Service) -> None:
     api = service.api
 
-    @api.get("/nodes/{id:path}/explain")
-    async def explain_known(id: str, top: int = 10) -> dict[str, Any]:
+    @api.get("/nodes/{id:path}/explain", responses=answers_with(Reasons))
+    async def explain_known(id: Known, top: Top = 10) -> Response:
         """Why a known node has its probability: columns with signed shares of its logit."""
-        top = min(max(top, 1), 1_000)
-        return await service.work(lambda loaded: loaded.explain(id, [], [], top))
+        return JSONResponse(await service.work(lambda loaded: loaded.explain(id, [], [], top)))
 
-    @api.get("/nodes/{id:path}", response_class=Response)
-    async def node(id: str) -> Response:
+    @api.get("/nodes/{id:path}", responses=answers_with(Score))
+    async def node(id: Known) -> Response:
         """The score of a known node, as `calirare score` writes it."""
         # Known ones are answered before the router (`Gate.known`); here come the others.
         raise HTTPException(404, "there is no such node; new ones go to POST /score.")
 
-    @api.post("/score")
-    async def score(body: ToScore) -> dict[str, Any]:
+    @api.post("/score", responses=answers_with(Scores))
+    async def score(body: ToScore) -> Response:
         """Scores of new and changed nodes, equal to a full scoring with these rows; nothing is kept of them."""
         table = await service.work(lambda loaded: loaded.score(body.nodes, body.edges, body.ids))
         service.counts.scored.inc(len(table["id"]))
-        return {"scores": as_rows(table)}
+        return JSONResponse({"scores": as_rows(table)})
 
-    @api.post("/explain")
-    async def explain(body: ToExplain) -> dict[str, Any]:
+    @api.post("/explain", responses=answers_with(Reasons))
+    async def explain(body: ToExplain) -> Response:
         """Why a node has its probability, new rows counted in."""
-        return await service.work(lambda loaded: loaded.explain(body.id, body.nodes, body.edges, body.top))
+        return JSONResponse(
+            await service.work(lambda loaded: loaded.explain(body.id, body.nodes, body.edges, body.top))
+        )
 
-    @api.post("/triage")
-    async def triage(body: ToDecide) -> dict[str, Any]:
+    @api.post("/triage", responses=answers_with(Decisions))
+    async def triage(body: ToDecide) -> Response:
         """Alert, review or clear each case at the least expected cost, at its own prices where it has some."""
         import numpy as np
 
@@ -172,7 +188,7 @@ def _add_scores(service: Service) -> None:
         prices = {name: np.array(body.prices(f"cost_{name}")) for name in ("miss", "alarm", "review")}
         costs = Costs(**prices, review_error=body.review_error)
         table = await service.work(lambda loaded: loaded.decide(body.nodes, body.edges, ids, costs, body.budget))
-        return {"decisions": as_rows(table)}
+        return JSONResponse({"decisions": as_rows(table)})
 
 
 def _add_errors(api: FastAPI) -> None:
@@ -182,7 +198,8 @@ def _add_errors(api: FastAPI) -> None:
 
     @api.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
-        return JSONResponse({"error": str(error.detail)}, error.status_code, headers=dict(error.headers or {}))
+        said = _NO_ROUTE.get(str(error.detail), str(error.detail))
+        return JSONResponse({"error": said}, error.status_code, headers=dict(error.headers or {}))
 
     @api.exception_handler(RequestValidationError)
     async def wrong(request: Request, error: RequestValidationError) -> Response:

@@ -38,18 +38,6 @@ class ToScore(WithRows):
     """Nodes to score."""
 
     ids: list[Id] = Field(default=[], description="Known nodes that are asked about too.", max_length=MOST_ROWS)
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "nodes": [{"id": "A-new", "balance": 120.5}],
-                    "edges": [{"source": "A-new", "target": "A-000001", "amount": 900.0}],
-                    "ids": ["A-000001"],
-                }
-            ]
-        },
-    )
 
 
 class ToExplain(WithRows):
@@ -79,10 +67,6 @@ class ToDecide(WithRows):
     cost_review: Price = Field(default=REVIEW, description="Cost of a review by a person.")
     review_error: float = Field(default=REVIEW_ERROR, ge=0, le=1, description="Share of reviews that end wrong.")
     budget: int | None = Field(default=None, ge=0, description="Most reviews among these cases.")
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"cases": [{"id": "A-000001", "cost_miss": 900.0}], "cost_review": 5.0}]},
-    )
 
     def prices(self, name: str) -> list[float]:
         """One per case."""

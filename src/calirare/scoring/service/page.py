@@ -49,8 +49,22 @@ def _section(verb: str, path: str, said: dict[str, Any], document: dict[str, Any
         )
         text += f"<table><thead><tr><th>name</th><th>in</th><th>what</th></tr></thead><tbody>{cells}</tbody></table>"
     for example in shape.get("examples", [])[:1]:
-        text += f"<pre>{escape(json.dumps(example, indent=2))}</pre>"
-    return text
+        text += f"<p>For example, with the columns of this model:</p><pre>{escape(json.dumps(example, indent=2))}</pre>"
+    return text + _answer(said, document)
+
+
+def _answer(said: dict[str, Any], document: dict[str, Any]) -> str:
+    """What comes back: its fields, or those of the rows that it holds."""
+    content = said.get("responses", {}).get("200", {}).get("content", {}).get("application/json", {})
+    shape, rows = _resolved(content.get("schema", {}), document), []
+    for name, of in shape.get("properties", {}).items():
+        inner = _resolved(of.get("items", {}), document).get("properties", {})
+        rows.append((name, of.get("description", "one object each:" if inner else "")))
+        rows += [(f"… {field}", about.get("description", "")) for field, about in inner.items()]
+    if not rows:
+        return ""
+    cells = "".join(f"<tr><td><code>{escape(name)}</code></td><td>{escape(words)}</td></tr>" for name, words in rows)
+    return f"<table><thead><tr><th>answer</th><th>what</th></tr></thead><tbody>{cells}</tbody></table>"
 
 
 def _resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:

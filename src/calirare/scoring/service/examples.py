@@ -1,0 +1,45 @@
+"""Bodies that the loaded model understands as they are, for the OpenAPI document: two new nodes and an edge between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_NEW = ("new-1", "new-2")
+_MOMENT = "2024-01-31 12:00:00"
+
+
+def example_bodies(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """By the name of the body; values are medians and first categories of the fit, never those of a node."""
+    rows = {"nodes": [_node(schema, name) for name in _NEW], "edges": [_edge(schema["edges"])]}
+    return {
+        "ToScore": rows,
+        "ToExplain": {**rows, "id": _NEW[0], "top": 3},
+        "ToDecide": {**rows, "cases": [{"id": _NEW[0], "cost_miss": 900.0}], "cost_review": 5.0},
+    }
+
+
+def _node(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
+    row = {schema["id"]: name}
+    said = schema.get("nodes", {})
+    if said.get("type"):
+        row[said["type"]] = next(iter(said.get("types", ())), None)
+    return row | {column["name"]: _value(column) for column in schema["columns"] if column["type"] != "ignore"}
+
+
+def _edge(said: Mapping[str, Any]) -> dict[str, Any]:
+    row = {said["source"]: _NEW[0], said["target"]: _NEW[1]}
+    if said.get("type"):
+        row[said["type"]] = next(iter(said.get("types", ())), None)
+    if said.get("weight"):
+        row[said["weight"]] = 1.0
+    return row | {column["name"]: _value(column) for column in said.get("columns", ()) if column["kind"] != "ignore"}
+
+
+def _value(column: Mapping[str, Any]) -> Any:
+    if column.get("categories"):
+        return column["categories"][0]
+    if column.get("kind") == "time":
+        return _MOMENT
+    median = column.get("median", 1.0)
+    return float(f"{median:.3g}") if isinstance(median, int | float) else None

@@ -42,8 +42,8 @@ def last_stage():
 def check_command(words):
     """Whether the program has this command with these options, and enough words for its arguments."""
     command = get_command(app).commands[words[0]]
-    known = {option for parameter in command.params for option in parameter.opts}
-    assert {word for word in words if word.startswith("--")} - {"--no-open"} <= known
+    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    assert {word for word in words if word.startswith("--")} <= known
 
 
 def test_bases_and_packages_are_pinned():

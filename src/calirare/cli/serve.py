@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Coverage, Model
+from calirare.cli.options import AsJson, Coverage, Db, Model, Monitor, Network
 from calirare.cli.table_options import Tables, tabled
+from calirare.cli.watching import take_into_series
+
+if TYPE_CHECKING:
+    from calirare.scoring.service.loading import Loaded
 
 EXAMPLE = "Example: calirare serve model nodes.parquet edges.parquet --port 8060"
 
@@ -40,12 +46,16 @@ def serve(
         float, typer.Option(min=0, help="Seconds between looks at MODEL; a refitted one is loaded. 0: on SIGHUP alone.")
     ] = 0.0,
     coverage: Coverage = 0.9,
+    monitor: Monitor = True,
+    db: Db = None,
+    network: Network = "",
     as_json: AsJson = False,
 ) -> None:
     """Answer over HTTP: scores of known and new nodes, reasons, triage, metrics. Stops with Ctrl-C or SIGTERM.
 
     The page /docs lists every route. The service keeps nothing of what it is asked: it reads the model and the tables, and
-    writes logs to stderr, one JSON object a line, without ids and values. SIGHUP or POST /reload reads both anew.
+    writes logs to stderr, one JSON object a line, without ids and values. SIGHUP or POST /reload reads both anew. Each load
+    scores every node, and is a run in the series that `calirare monitor` reads.
     """
     from calirare.scoring.service.access import Access, is_loopback
     from calirare.scoring.service.app import Service
@@ -56,7 +66,7 @@ def serve(
     access = Access(host, port, token, allowed_hosts=tuple(allow_host or ()), trusted_proxy=trusted_proxy)
     access.check()
     with console.working("Scoring every node"):
-        models = Models(model, tables.read_for, coverage)
+        models = Models(model, tables.read_for, coverage, partial(_take_run, model, db, network) if monitor else None)
     server = Server(Service(models, access, rate), access, watch)
     log_to_stderr()
     facts = models.current.facts()
@@ -70,3 +80,14 @@ def serve(
         sys.stderr.write("Note: the token and the answers travel unencrypted; put a proxy with TLS in front.\n")
     sys.stdout.flush()  # whoever started us and reads our output waits for this line
     server.run()
+
+
+def _take_run(model: Path, db: str | None, network: str, loaded: Loaded) -> None:
+    """Every node as it stands, as a run. New nodes of a question are not: with their few edges they always look shifted."""
+    from calirare.data.tables.shift import compare_with_fit
+
+    live = loaded.live
+    shifts = compare_with_fit(live.graph)
+    take_into_series(
+        model, live.classifier, loaded.unknown, "serve", db, network, version=loaded.version, shifts=shifts
+    )

@@ -61,7 +61,7 @@ def triage(
         shifts = check_scores(classifier, everybody, shifts, strict)
         write_output(queue.frame(), out)
     if monitor and rare_share is None:  # at another share, scores say nothing of how the world has moved
-        made = {"shifts": shifts, "costs": queue.costs, "action": queue.action, "draws": queue.draws}
+        made: dict[str, Any] = {"shifts": shifts, "costs": queue.costs, "action": queue.action, "draws": queue.draws}
         take_into_series(model, classifier, queue.probability, "triage", db, network, **made)
     if is_pipe(out):
         return

@@ -30,7 +30,15 @@ def opened_series(model: Path, db: str | None, network: str) -> Iterator[Series]
 
 
 def take_into_series(
-    model: Path, classifier: Any, probability: np.ndarray, command: str, db: str | None, network: str, **made: Any
+    model: Path,
+    classifier: Any,
+    probability: np.ndarray,
+    command: str,
+    db: str | None,
+    network: str,
+    *,
+    version: str | None = None,
+    **made: Any,
 ) -> None:
     """Add a scoring run; what goes wrong is said on stderr, for the scores are written already."""
     if not probability.size:
@@ -39,7 +47,7 @@ def take_into_series(
         from calirare.evaluation.monitoring.feeding import reference_for, take_run
         from calirare.persistence.folder import load_graph, model_version
 
-        version = model_version(model)
+        version = version or model_version(model)
         with opened_series(model, db, network) as series:
             try:
                 graph = load_graph(model)

@@ -193,10 +193,10 @@ def test_what_nobody_thought_of_is_numbered_and_not_told(client, service, monkey
 
 
 def test_logs_hold_no_ids(client, tables, caplog):
-    with caplog.at_level("INFO", "calirare.service.requests"):
+    with caplog.at_level("INFO", "calirare.scoring.service.requests"):
         known = tables[0][0]["id"][0]
         client.get(f"/nodes/{known}")
-    (record,) = [one for one in caplog.records if one.name == "calirare.service.requests"]
+    (record,) = [one for one in caplog.records if one.name == "calirare.scoring.service.requests"]
     assert record.facts["route"] == "/nodes/{id}" and record.facts["status"] == 200
     assert known not in json.dumps(record.facts)
 

@@ -42,6 +42,7 @@ def test_a_server_answers_reloads_and_stops(models):
         assert ask(server.url, "/version")["nodes"] == 195
         with pytest.raises(urllib.error.HTTPError) as found:  # told so, not cut off in the middle of what it sends
             ask(server.url, "/score", {"ids": ["x" * (5 << 20)]})
+        found.value.close()
         assert found.value.code == 413
     finally:
         server.stop()

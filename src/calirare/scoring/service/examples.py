@@ -20,7 +20,7 @@ def example_bodies(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _node(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
-    row = {schema["id"]: name}
+    row: dict[str, Any] = {schema["id"]: name}
     said = schema.get("nodes", {})
     if said.get("type"):
         row[said["type"]] = next(iter(said.get("types", ())), None)
@@ -28,7 +28,7 @@ def _node(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _edge(said: Mapping[str, Any]) -> dict[str, Any]:
-    row = {said["source"]: _NEW[0], said["target"]: _NEW[1]}
+    row: dict[str, Any] = {said["source"]: _NEW[0], said["target"]: _NEW[1]}
     if said.get("type"):
         row[said["type"]] = next(iter(said.get("types", ())), None)
     if said.get("weight"):

@@ -29,7 +29,7 @@ _HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
 ]
-logger = logging.getLogger("calirare.service.requests")
+logger = logging.getLogger(f"{__package__}.requests")
 
 
 @dataclass(frozen=True)

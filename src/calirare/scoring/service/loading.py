@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph
 from calirare.decisions.cases import decide_cases
 from calirare.decisions.costs import Costs
@@ -50,6 +51,13 @@ class Loaded:
         scored = np.zeros(graph.num_nodes, dtype=bool)
         scored[graph.scored] = True
         return cls(LiveScores(classifier, graph, coverage=coverage), version, time.time(), scored)
+
+    @property
+    def unknown(self) -> np.ndarray:
+        """P(rare) of the nodes whose label is not known: what a run is judged by."""
+        open_nodes = self.scored & (self.live.graph.y == UNKNOWN)
+        probability: np.ndarray = self.live.table["probability"][open_nodes]
+        return probability
 
     def known(self, node: str) -> dict[str, Any] | None:
         """The score of a known node as it stands; None where there is none."""
@@ -111,12 +119,27 @@ class Loaded:
 
 
 class Models:
-    """The model in use. A reload reads the folder and the tables anew, and takes over when it is ready."""
+    """The model in use. A reload reads the folder and the tables anew, and takes over when it is ready.
 
-    def __init__(self, model: Path, read_tables: ReadTables, coverage: float = 0.9) -> None:
+    Args:
+        model: Its folder.
+        read_tables: Gives the network.
+        coverage: Of intervals and sets.
+        note: Told of each model that was loaded, before it answers.
+    """
+
+    def __init__(
+        self, model: Path, read_tables: ReadTables, coverage: float = 0.9, note: Callable[[Loaded], None] | None = None
+    ) -> None:
         self.model, self.read_tables, self.coverage = model, read_tables, coverage
-        self._lock = threading.Lock()
-        self.current = Loaded.read(model, read_tables, coverage)
+        self._lock, self._note = threading.Lock(), note
+        self.current = self._read()
+
+    def _read(self) -> Loaded:
+        loaded = Loaded.read(self.model, self.read_tables, self.coverage)
+        if self._note is not None:
+            self._note(loaded)
+        return loaded
 
     def reload(self) -> Loaded:
         """Read everything anew; requests go on with the old one meanwhile, and stay with it if this fails.
@@ -127,7 +150,7 @@ class Models:
         if not self._lock.acquire(blocking=False):
             raise InputError("a reload is going on already; ask again when it is done.")
         try:
-            self.current = Loaded.read(self.model, self.read_tables, self.coverage)
+            self.current = self._read()
         finally:
             self._lock.release()
         return self.current

@@ -37,7 +37,7 @@ def log_to_stderr(level: int = logging.INFO) -> None:
     """Send what the service says to stderr; the library's own words stay out, for they may quote a value."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    for name, least in (("calirare.service", level), ("uvicorn.error", logging.WARNING)):
+    for name, least in ((__package__, level), ("uvicorn.error", logging.WARNING)):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(least)

@@ -29,7 +29,7 @@ def monitor(
 ) -> None:
     """What scoring runs and decisions say about the model in use; exits with 1 on an alarm.
 
-    Every `calirare score` and `calirare triage` and every decision at the desk adds to the series.
+    Every `calirare score` and `calirare triage`, every load of `calirare serve` and every decision at the desk adds to the series.
     """
     from calirare.errors import InputError
     from calirare.estimator.classifier import load

@@ -15,6 +15,8 @@ import polars as pl
 import pytest
 
 import calirare as cr
+from calirare.evaluation.monitoring.series import Series
+from calirare.review.database import Database, database_url
 from calirare.scoring.service.access import Access
 from calirare.scoring.service.app import Service
 from calirare.scoring.service.loading import Models
@@ -106,6 +108,15 @@ def rows(table):
     return [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
 
 
+def runs(folder):
+    """Of the models in the folder, in the series that is monitored."""
+    database = Database(database_url(folder / "model"))
+    try:
+        return len(Series(database).read("run"))
+    finally:
+        database.close()
+
+
 @pytest.mark.slow
 def test_under_load_nothing_is_lost(folder, tables, request):
     since = {"nodes": rows(tables[1][0]), "edges": rows(tables[1][1])}
@@ -131,6 +142,8 @@ def test_under_load_nothing_is_lost(folder, tables, request):
     assert all(said in (before[path], after[path]) for path, said in load.answers)
     assert {said for path, said in load.answers if path == known[0][0]} == {before[known[0][0]], after[known[0][0]]}
 
+    assert runs(folder) == 2  # the start and the reload
+    ask(url, "/reload", {})
     held = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}  # kill -9
     load = Load(url, paths)
     time.sleep(1.0)
@@ -139,6 +152,7 @@ def test_under_load_nothing_is_lost(folder, tables, request):
     load.stop()
     assert load.answers and all(said == after[path] for path, said in load.answers)
     assert held == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert runs(folder) == 3  # what was acknowledged is there
     process, url = start(folder)
     request.addfinalizer(process.kill)
     assert after == {path: json.dumps(ask(url, path, body)) for path, body in paths}

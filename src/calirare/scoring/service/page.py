@@ -10,7 +10,7 @@ _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1b1f24; background: #fff; }
 h2 { margin-top: 2.5rem; font-size: 1.1rem; border-top: 1px solid #d0d7de; padding-top: 1rem; }
 code, pre { font: 14px/1.45 ui-monospace, monospace; background: #f4f6f8; border-radius: 4px; }
-code { padding: .1rem .3rem; } pre { padding: .7rem; overflow-x: auto; }
+code { padding: .1rem .3rem; } pre { padding: .7rem; overflow-x: auto; white-space: pre-wrap; }
 .verb { font-weight: 600; margin-right: .5rem; } table { border-collapse: collapse; } td, th { text-align: left; padding: .2rem .8rem .2rem 0; vertical-align: top; }
 @media (prefers-color-scheme: dark) { body { color: #e6edf3; background: #0d1117; } code, pre { background: #161b22; } h2 { border-color: #30363d; } }
 """
@@ -48,23 +48,42 @@ def _section(verb: str, path: str, said: dict[str, Any], document: dict[str, Any
             for name, where, words in rows
         )
         text += f"<table><thead><tr><th>name</th><th>in</th><th>what</th></tr></thead><tbody>{cells}</tbody></table>"
+    text += _answer(said, document)
     for example in shape.get("examples", [])[:1]:
-        text += f"<p>For example, with the columns of this model:</p><pre>{escape(json.dumps(example, indent=2))}</pre>"
-    return text + _answer(said, document)
+        text += f"<details><summary>Example for this model</summary><pre>{escape(_by_rows(example))}</pre></details>"
+    return text
+
+
+def _by_rows(body: dict[str, Any]) -> str:
+    """A body with one line for each row.
+
+    >>> print(_by_rows({"nodes": [{"id": 1}, {"id": 2}], "top": 3}))
+    {"nodes": [
+      {"id": 1},
+      {"id": 2}],
+     "top": 3}
+    """
+    parts = []
+    for name, value in body.items():
+        rows = value if isinstance(value, list) else None
+        said = "[\n  " + ",\n  ".join(map(json.dumps, rows)) + "]" if rows else json.dumps(value)
+        parts.append(f"{json.dumps(name)}: {said}")
+    return "{" + ",\n ".join(parts) + "}"
 
 
 def _answer(said: dict[str, Any], document: dict[str, Any]) -> str:
-    """What comes back: its fields, or those of the rows that it holds."""
+    """What comes back: its fields, those of rows that it holds in brackets, and what is not plain from their names."""
     content = said.get("responses", {}).get("200", {}).get("content", {}).get("application/json", {})
-    shape, rows = _resolved(content.get("schema", {}), document), []
-    for name, of in shape.get("properties", {}).items():
-        inner = _resolved(of.get("items", {}), document).get("properties", {})
-        rows.append((name, of.get("description", "one object each:" if inner else "")))
-        rows += [(f"… {field}", about.get("description", "")) for field, about in inner.items()]
-    if not rows:
+    fields = _resolved(content.get("schema", {}), document).get("properties", {})
+    if not fields:
         return ""
-    cells = "".join(f"<tr><td><code>{escape(name)}</code></td><td>{escape(words)}</td></tr>" for name, words in rows)
-    return f"<table><thead><tr><th>answer</th><th>what</th></tr></thead><tbody>{cells}</tbody></table>"
+    words, told = [], []
+    for name, of in fields.items():
+        inner = _resolved(of.get("items", {}), document).get("properties", {})
+        words.append(f"{name} [{', '.join(inner)}]" if inner else name)
+        told += [(key, one["description"]) for key, one in {name: of, **inner}.items() if "description" in one]
+    notes = "".join(f"<br><code>{escape(key)}</code> {escape(words)}" for key, words in told)
+    return f"<p>Answers with <code>{escape(', '.join(words))}</code>{notes}</p>"
 
 
 def _resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def new_file(text: str) -> Path:
     return within(Path(text))
 
 
-def table_place(text: str) -> Path | str:
+def table_address(text: str) -> Path | str:
     """A file, or the address of a table in a database, which is no path."""
     from calirare.data.tables.addresses import is_address
 
@@ -38,9 +38,9 @@ def table_place(text: str) -> Path | str:
 
 
 def table_out(text: str) -> Path | str:
-    """Where to write a table: as `table_place`, a file in a folder that is there."""
-    place = table_place(text)
-    return place if isinstance(place, str) else within(place)
+    """Where to write a table: as `table_address`, a file in a folder that is there."""
+    where = table_address(text)
+    return where if isinstance(where, str) else within(where)
 
 
 TableOut = Annotated[

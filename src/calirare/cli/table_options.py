@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calirare.cli.expand import expand
-from calirare.cli.options import IdColumn, SourceColumn, TargetColumn, WeightColumn, table_place
+from calirare.cli.options import IdColumn, SourceColumn, TargetColumn, WeightColumn, table_address
 from calirare.cli.pipes import received
 from calirare.data.tables.addresses import Address, hide_passwords
 from calirare.errors import InputError
@@ -36,7 +36,7 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[
             Path | None,
             typer.Option(
-                parser=table_place,
+                parser=table_address,
                 metavar="TABLE",
                 help="Table of ids and labels; without NODES the nodes are those that EDGES names.",
             ),
@@ -94,8 +94,8 @@ class Tables:
         for file in files:
             if not isinstance(file, Path) or not isinstance(out, Path):
                 continue  # an address of a database
-            place = out.parent if file.is_dir() else out
-            if (file.is_file() or file.is_dir()) and place.exists() and file.samefile(place):
+            where = out.parent if file.is_dir() else out
+            if (file.is_file() or file.is_dir()) and where.exists() and file.samefile(where):
                 raise InputError(f"--out must not be one of the tables that are read; {out} is part of {file}.")
 
     def read(self, **said: Any) -> RareGraph:
@@ -151,7 +151,7 @@ def _files(first: Path | str | None, more: list[str] | None) -> dict[str, Path |
     for text in more or ():
         name, equals, file = text.partition("=")
         named = bool(equals) and "://" not in name  # an address may hold an equals sign
-        path = table_place(file if named else text)
+        path = table_address(file if named else text)
         name = name if named else _stem(path)
         if name in found:
             raise InputError(
@@ -178,7 +178,7 @@ _FILES: dict[str, tuple[Any, Any]] = {
         Annotated[
             Path | None,
             typer.Argument(
-                parser=table_place,
+                parser=table_address,
                 metavar=name.upper(),
                 help=f"Table of {name}: .csv, .parquet, .arrow, .jsonl, URL#TABLE in a database, - for standard input.",
                 show_default=False,

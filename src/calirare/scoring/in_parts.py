@@ -220,11 +220,11 @@ def _score_whole(
 def _score(scorer: PartScorer, run: Run, step: Progress) -> dict[str, np.ndarray]:
     """All passes over the parts; the rows with the highest probability."""
     passes = scorer.passes()
-    total, done = sum(len(places) for _, _, places in passes), 0
+    total, done = sum(len(numbers) for _, _, numbers in passes), 0
     found: list[dict[str, np.ndarray]] = []
-    for what, function, places in passes:
+    for what, function, numbers in passes:
         found = []
-        for result in run(function, places):
+        for result in run(function, numbers):
             found.append(result)
             done += 1
             step(done / total, what)

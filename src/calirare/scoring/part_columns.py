@@ -56,9 +56,9 @@ class PartColumns:
         file.clear()
         file.write(0, found)
 
-    def write_base(self, place: int) -> None:
+    def write_base(self, number: int) -> None:
         """A part's own columns."""
-        here = _Surroundings.of(self.parts, place)
+        here = _Surroundings.of(self.parts, number)
         start, stop = here.part.start, here.part.stop
         some = some_nodes(self.parts.features.read(start, stop), self.recipe.own.feature_names)
         own, plan = self.recipe.own, self.recipe.edges
@@ -79,18 +79,18 @@ class PartColumns:
         for file, (at, _) in zip(self._blocks, self._jobs, strict=True):
             file.write(start, values[:, [self._first + k for k in at]])
 
-    def write_means(self, place: int) -> None:
+    def write_means(self, number: int) -> None:
         """Means over the neighbours of a part, of the columns that are wanted two steps away."""
-        here = _Surroundings.of(self.parts, place)
+        here = _Surroundings.of(self.parts, number)
         for relation in dict.fromkeys(relation for relation, _ in self._means):
             matrix = here.matrix(relation)
             for (one, k), file in self._means.items():
                 if one == relation:
                     file.write(here.part.start, matrix @ self._centred(k, here.near))
 
-    def columns(self, place: int) -> Columns:
+    def columns(self, number: int) -> Columns:
         """All columns of a part."""
-        here = _Surroundings.of(self.parts, place)
+        here = _Surroundings.of(self.parts, number)
         recipe, (first, count, _) = self.recipe, self.recipe.propagated
         values = np.empty((here.part.num_nodes, len(recipe.names)), dtype=np.float32)
         values[:] = recipe.means
@@ -173,8 +173,8 @@ class _Surroundings:
     table: EdgeTable
 
     @classmethod
-    def of(cls, parts: Partitions, place: int) -> _Surroundings:
-        part, table = parts.part(place), parts.rows(place)
+    def of(cls, parts: Partitions, number: int) -> _Surroundings:
+        part, table = parts.part(number), parts.rows(number)
         near = np.unique(np.concatenate([np.arange(part.start, part.stop), table.source, table.target]))
         first = int(np.searchsorted(near, part.start))
         local = replace(table, source=np.searchsorted(near, table.source), target=np.searchsorted(near, table.target))
@@ -205,8 +205,8 @@ def _whole(parts: Partitions) -> sp.csr_array:
     """The adjacency of ones of all parts."""
     ends, starts = [], [np.zeros(1, dtype=np.int64)]
     small = np.int32 if parts.num_nodes < 2**31 else np.int64
-    for place in range(len(parts)):
-        part = parts.part(place)
+    for number in range(len(parts)):
+        part = parts.part(number)
         size = part.adjacency.indptr.astype(np.int64)
         rows = sp.csr_array((np.ones(len(part.adjacency.indices), dtype=np.int8), _named(part), size),
                             shape=(part.num_nodes, parts.num_nodes))  # fmt: skip

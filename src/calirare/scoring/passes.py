@@ -36,7 +36,7 @@ _TOP_ROWS = 10
 class PartScorer:
     """What a process needs to score parts: the model, its calibration, and where the files are.
 
-    Each pass is a method of a part's place; a pass begins when the one before has ended for all parts.
+    Each pass is a method that takes the number of a part; a pass begins when the one before has ended for all parts.
 
     Args:
         members: The detectors, a network as its layers.
@@ -92,38 +92,38 @@ class PartScorer:
     # The passes
 
     @torch.no_grad()
-    def first_layer(self, place: int) -> None:
+    def first_layer(self, number: int) -> None:
         """What each node passes to its neighbours."""
-        part = self.parts.part(place)
+        part = self.parts.part(number)
         rows = part.take(self.parts.features)
         for k, layers in self._networks.items():
             self._passed(k).write(part.start, run_layer(layers, 0, part, rows, self.device))
 
     @torch.no_grad()
-    def second_layer(self, place: int) -> None:
+    def second_layer(self, number: int) -> None:
         """The logits."""
-        part = self.parts.part(place)
+        part = self.parts.part(number)
         for k, layers in self._networks.items():
             logits = run_layer(layers, 1, part, part.take(self._passed(k)), self.device)
             if not np.isfinite(logits).all():
                 raise NumericalError("the model gives NaN or infinite logits; scale the features and the edge weights.")
             self._logits(k).write(part.start, logits)
 
-    def write_scores(self, place: int) -> dict[str, np.ndarray]:
+    def write_scores(self, number: int) -> dict[str, np.ndarray]:
         """The part's rows as a shard of the output; gives those with the highest probability, and their nodes."""
-        columns = self.verdicts.table(self.parts.ids(place), self.verdicts.probabilities(self._all_logits(place)))
-        self._probability.write(self.parts.cuts[place], columns["probability"][:, None])
-        with self.shard(place).open("wb") as stream:
+        columns = self.verdicts.table(self.parts.ids(number), self.verdicts.probabilities(self._all_logits(number)))
+        self._probability.write(self.parts.cuts[number], columns["probability"][:, None])
+        with self.shard(number).open("wb") as stream:
             if self.ending == ".csv":
-                write_csv(columns, stream, header=place == 0)
+                write_csv(columns, stream, header=number == 0)
             else:
                 write_parquet(columns, stream)
         best = np.argsort(-columns["probability"], kind="stable")[:_TOP_ROWS]
-        return {"node": self.parts.cuts[place] + best, **{name: values[best] for name, values in columns.items()}}
+        return {"node": self.parts.cuts[number] + best, **{name: values[best] for name, values in columns.items()}}
 
-    def shard(self, place: int) -> Path:
+    def shard(self, number: int) -> Path:
         """Where `write_scores` puts a part's rows."""
-        return self.parts.folder / f"scores-{place:05d}{self.ending}"
+        return self.parts.folder / f"scores-{number:05d}{self.ending}"
 
     def probabilities(self) -> np.ndarray:
         """P(rare) of every node, once all scores are written."""
@@ -132,12 +132,12 @@ class PartScorer:
 
     # Inside
 
-    def _all_logits(self, place: int) -> np.ndarray:
+    def _all_logits(self, number: int) -> np.ndarray:
         """`(n, C)`, of a stack `(n, K, C)`."""
-        start, stop = self.parts.cuts[place : place + 2]
+        start, stop = self.parts.cuts[number : number + 2]
         inputs = DetectorInputs(some_nodes(np.empty((stop - start, 0), dtype=np.float32), None), self.recipe)
         if self._columns is not None:
-            vars(inputs)["columns"] = self._columns.columns(place)
+            vars(inputs)["columns"] = self._columns.columns(number)
         found = [
             self._logits(k).read(start, stop).astype(np.float64)
             if isinstance(member, Layers)
@@ -169,7 +169,7 @@ def join_shards(scorer: PartScorer, out: Path) -> None:
     """The shards of all parts, in order, as one file that is whole or not there."""
     import pyarrow.parquet as parquet
 
-    shards = [scorer.shard(place) for place in range(len(scorer.parts))]
+    shards = [scorer.shard(number) for number in range(len(scorer.parts))]
     with write_atomically(out) as stream:
         if scorer.ending == ".csv":
             for shard in shards:

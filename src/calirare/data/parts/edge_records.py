@@ -44,9 +44,9 @@ class EdgeRecords:
 
     @property
     def dtype(self) -> np.dtype:
-        place = "<u4" if self.num_nodes < 2**32 else "<u8"
+        index = "<u4" if self.num_nodes < 2**32 else "<u8"
         values = [(f"{k}", "<i4" if kind == "category" else "<f8") for k, (_, kind, _) in enumerate(self.columns)]
-        return np.dtype([("source", place), ("target", place), ("type", "<i2"), *values])
+        return np.dtype([("source", index), ("target", index), ("type", "<i2"), *values])
 
     def codes(self, column: pl.Series) -> np.ndarray:
         """The types of some rows."""
@@ -96,6 +96,6 @@ def append_by_owner(records: np.ndarray, rows: np.ndarray, owner: np.ndarray, fi
     """Append each of `rows` to the file of its owner; rows of one file in their order."""
     order = np.argsort(owner.astype(np.uint16), kind="stable")  # small whole numbers sort by counting
     ends = np.searchsorted(owner[order], np.arange(len(files) + 1))
-    for place in np.flatnonzero(np.diff(ends)).tolist():
-        with files[place].open("ab") as stream:
-            stream.write(records[rows[order[ends[place] : ends[place + 1]]]].tobytes())
+    for number in np.flatnonzero(np.diff(ends)).tolist():
+        with files[number].open("ab") as stream:
+            stream.write(records[rows[order[ends[number] : ends[number + 1]]]].tobytes())

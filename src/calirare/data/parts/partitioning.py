@@ -53,8 +53,8 @@ class _Pairs:
 
     @property
     def dtype(self) -> np.dtype:
-        place = "<u4" if self.num_nodes < 2**32 else "<u8"
-        fields = [("own", place), ("other", place)]
+        index = "<u4" if self.num_nodes < 2**32 else "<u8"
+        fields = [("own", index), ("other", index)]
         return np.dtype(fields + [("weight", "<f8")] if self.weighted else fields)
 
     def records(self, own: np.ndarray, other: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
@@ -106,16 +106,16 @@ def partition_tables(
     """
     check_schema(schema)
     step = progress or (lambda share: None)
-    place = Path(folder)
+    work = Path(folder)
     tables = open_shards(nodes, "nodes"), open_shards(edges, "edges")
     given = {"id": None, "source": None, "target": None, "weight": None, **(names or {}), "label": None}
     columns = find_columns(tables[0].empty, tables[1].empty, names_of(schema, given), optional_label=True)
     if not tables[0].num_rows:
         raise InputError("nodes must have at least one row; the table has none.")
     tally = TablesTally(schema, schema["seen"], *(table.num_rows for table in tables)) if schema.get("seen") else None
-    reader = _Reader(schema, place, tally)
+    reader = _Reader(schema, work, tally)
     features, places, read = reader.nodes(tables[0], columns["id"], lambda share: step(0.3 * share))
-    pairs = _Pairs(place / "pairs", columns["weight"] is not None, tables[0].num_rows)
+    pairs = _Pairs(work / "pairs", columns["weight"] is not None, tables[0].num_rows)
     records = EdgeRecords.of(schema["edges"], tables[0].num_rows) if rows else None
     counts, merged = reader.edges(
         tables[1], columns, places, pairs, records, read, lambda share: step(0.3 + 0.4 * share)
@@ -123,11 +123,11 @@ def partition_tables(
     warn_of_unseen(read)
     cuts = _cut(counts, partitions, edges_per_part)
     del places, counts
-    _deal(pairs, records, cuts, place)
-    degree = RowFile.create(place / "degree", cuts[-1], 1, "<f8")
+    _deal(pairs, records, cuts, work)
+    degree = RowFile.create(work / "degree", cuts[-1], 1, "<f8")
     profile = None if tally is None else tally.profile()
     read = {**read, "edges": merged}
-    made = Partitions(place, tuple(cuts.tolist()), features, degree, pairs.weighted, read, profile, records)
+    made = Partitions(work, tuple(cuts.tolist()), features, degree, pairs.weighted, read, profile, records)
     for done, found in enumerate(run(partial(_sort_part, made), range(len(made))), start=1):
         merged["edges"] += found
         step(0.8 + 0.2 * done / len(made))
@@ -244,7 +244,7 @@ def _cut(counts: np.ndarray, partitions: int | None, edges_per_part: int) -> np.
 
 def _deal(pairs: _Pairs, records: EdgeRecords | None, cuts: np.ndarray, folder: Path) -> None:
     """Write every pair, and every row where rows are kept, into the files of both ends' parts."""
-    files = [_dealt(folder, place) for place in range(len(cuts) - 1)]
+    files = [_dealt(folder, number) for number in range(len(cuts) - 1)]
     for file in files:
         file.write_bytes(b"")
     for batch in pairs.batches(EDGE_ROWS):
@@ -256,7 +256,7 @@ def _deal(pairs: _Pairs, records: EdgeRecords | None, cuts: np.ndarray, folder: 
     if records is None:
         return
     rows = folder / "rows"
-    files = [rows_file(folder, place) for place in range(len(cuts) - 1)]
+    files = [rows_file(folder, number) for number in range(len(cuts) - 1)]
     for file in files:
         file.write_bytes(b"")
     if rows.exists():
@@ -266,15 +266,15 @@ def _deal(pairs: _Pairs, records: EdgeRecords | None, cuts: np.ndarray, folder: 
         rows.unlink()
 
 
-def _dealt(folder: Path, place: int) -> Path:
-    return folder / f"pairs-{place:05d}"
+def _dealt(folder: Path, number: int) -> Path:
+    return folder / f"pairs-{number:05d}"
 
 
-def _sort_part(made: Partitions, place: int) -> int:
+def _sort_part(made: Partitions, number: int) -> int:
     """Merge a part's edges, write its file and its nodes' degrees; the number of its edges."""
-    pairs = _Pairs(_dealt(made.folder, place), made.weighted, made.num_nodes)
+    pairs = _Pairs(_dealt(made.folder, number), made.weighted, made.num_nodes)
     records = np.fromfile(pairs.path, pairs.dtype)
-    start, stop = made.cuts[place], made.cuts[place + 1]
+    start, stop = made.cuts[number], made.cuts[number + 1]
     own, other = records["own"].astype(np.int64) - start, records["other"].astype(np.int64)
     outside = (other < start) | (other >= stop)
     halo = np.unique(other[outside])
@@ -287,7 +287,7 @@ def _sort_part(made: Partitions, place: int) -> int:
     arrays["columns"] = matrix.indices.astype(np.int32)
     if made.weighted:
         arrays["weights"] = weights
-    np.savez(made.file(place), **arrays)
+    np.savez(made.file(number), **arrays)
     merged = sp.csr_array((weights.astype(np.float64), matrix.indices, matrix.indptr), shape=matrix.shape)
     made.degree.write(start, np.asarray(merged.sum(axis=1)))
     pairs.path.unlink()

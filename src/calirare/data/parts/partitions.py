@@ -81,35 +81,35 @@ class Partitions:
     def num_nodes(self) -> int:
         return self.cuts[-1]
 
-    def part(self, place: int) -> Part:
-        """The part at a place, read from its file."""
-        start, stop = self.cuts[place], self.cuts[place + 1]
-        with np.load(self.file(place), allow_pickle=False) as arrays:
+    def part(self, number: int) -> Part:
+        """A part by its number, read from its file."""
+        start, stop = self.cuts[number], self.cuts[number + 1]
+        with np.load(self.file(number), allow_pickle=False) as arrays:
             halo, ends, columns = arrays["halo"], arrays["ends"], arrays["columns"]
             weights = arrays["weights"] if self.weighted else np.ones(len(columns), dtype=np.float32)
         shape = (stop - start, stop - start + len(halo))
         degree = np.concatenate([self.degree.read(start, stop), self.degree.take(halo)])[:, 0]
         return Part(start, stop, halo, sp.csr_array((weights, columns, ends), shape=shape), degree, self.weighted)
 
-    def rows(self, place: int) -> EdgeTable:
+    def rows(self, number: int) -> EdgeTable:
         """Rows of the edge table that touch the part, in their order, with the places of the whole graph."""
         assert self.records is not None
-        return self.records.read(rows_file(self.folder, place))
+        return self.records.read(rows_file(self.folder, number))
 
-    def ids(self, place: int) -> np.ndarray:
+    def ids(self, number: int) -> np.ndarray:
         """Ids of the part's nodes, in the order of the table."""
         import pyarrow as pa
 
-        start, stop = self.cuts[place], self.cuts[place + 1]
+        start, stop = self.cuts[number], self.cuts[number + 1]
         with pa.memory_map(str(self.folder / "ids.arrow")) as source:
             column = pa.ipc.open_file(source).read_all().column(0).slice(start, stop - start)
             return np.array(column.to_pylist(), dtype=object if pa.types.is_large_string(column.type) else np.int64)
 
-    def file(self, place: int) -> Path:
-        """Where the part at a place is kept."""
-        return self.folder / f"part-{place:05d}.npz"
+    def file(self, number: int) -> Path:
+        """Where a part is kept."""
+        return self.folder / f"part-{number:05d}.npz"
 
 
-def rows_file(folder: Path, place: int) -> Path:
+def rows_file(folder: Path, number: int) -> Path:
     """Where the rows of a part are kept."""
-    return folder / f"rows-{place:05d}"
+    return folder / f"rows-{number:05d}"

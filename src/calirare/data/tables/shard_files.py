@@ -23,11 +23,11 @@ def find_shards(path: Any, what: str) -> tuple[Path, ...]:
         DataError: There are none.
         InputError: One is not Parquet.
     """
-    place = Path(path)
-    if place.is_dir():
-        found = sorted(file for ending in _ENDINGS for file in place.rglob(f"*{ending}"))
-    elif place.exists():
-        found = [place]
+    given = Path(path)
+    if given.is_dir():
+        found = sorted(file for ending in _ENDINGS for file in given.rglob(f"*{ending}"))
+    elif given.exists():
+        found = [given]
     else:
         found = sorted(Path(name) for name in glob.glob(str(path), recursive=True))
     if not found:

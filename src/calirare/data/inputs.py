@@ -10,30 +10,24 @@ import torch
 from torch import Tensor
 
 from calirare.data.graph import RareGraph
+from calirare.data.neighbour_matrices import NeighbourMatrices
 from calirare.data.sparse import SparseMatrix, as_torch_csr
 from calirare.errors import InputError
 
 Features = Tensor | SparseMatrix
 
 
-class GraphInputs:
-    """The features and the propagation matrices of a graph.
-
-    Sparse features stay a `SparseMatrix`. Propagation matrices are made at first use and kept:
-
-    * `normalized`: Â = D^(-1/2) (A + I) D^(-1/2), the GCN's;
-    * `neighbour_sum`: A + I, GIN's (its ε is 0);
-    * `neighbour_mean`: D⁻¹ A, GraphSAGE's.
-    """
+class GraphInputs(NeighbourMatrices):
+    """The features and the matrices of a graph. Sparse features stay a `SparseMatrix`."""
 
     def __init__(
         self, graph: RareGraph, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
     ) -> None:
-        self.device = torch.device(device)
+        adjacency = graph.adjacency()
+        degree = np.asarray(adjacency.astype(np.float64).sum(axis=1))
+        super().__init__(adjacency, degree, torch.device(device))
         self.dtype = dtype
-        self.num_nodes = graph.num_nodes
         self.num_features = graph.num_features
-        self.adjacency = graph.adjacency()
         self.edge_index = torch.from_numpy(graph.edge_index).to(self.device)
         weight = graph.edge_weight
         self.edge_weight = None if weight is None else torch.from_numpy(weight).to(self.device, dtype)
@@ -44,26 +38,9 @@ class GraphInputs:
         )
 
     @cached_property
-    def normalized(self) -> SparseMatrix:
-        looped = self.adjacency.astype(np.float64) + sp.eye_array(self.num_nodes, format="csr")
-        scale = sp.diags_array(1.0 / np.sqrt(looped.sum(axis=1)))
-        return SparseMatrix((scale @ looped @ scale).tocsr(), self.device, symmetric=True)
-
-    @cached_property
     def self_weight(self) -> Tensor:
         """Â_ii of every node, `(N,)`."""
         return torch.from_numpy(self.normalized.csr.diagonal()).to(self.device, self.dtype)
-
-    @cached_property
-    def neighbour_sum(self) -> SparseMatrix:
-        looped = self.adjacency.astype(np.float64) + sp.eye_array(self.num_nodes, format="csr")
-        return SparseMatrix(looped.tocsr(), self.device, symmetric=True)
-
-    @cached_property
-    def neighbour_mean(self) -> SparseMatrix:
-        degree = np.asarray(self.adjacency.sum(axis=1), dtype=np.float64)
-        scale = sp.diags_array(np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0))
-        return SparseMatrix((scale @ self.adjacency.astype(np.float64)).tocsr(), self.device)
 
     @cached_property
     def propagated_x(self) -> Tensor:

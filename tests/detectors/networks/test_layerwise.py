@@ -12,7 +12,7 @@ import calirare as cr
 from calirare.data.inputs import GraphInputs
 from calirare.data.parts.partitions import Part
 from calirare.detectors.networks.influence.model import predict_logits
-from calirare.detectors.networks.layerwise import PartInputs, layers_of
+from calirare.detectors.networks.layerwise import layers_of, run_layer
 from calirare.errors import InputError
 
 
@@ -30,17 +30,10 @@ def cut(graph, cuts):
 
 def run_layers(graph, model):
     """Logits `(N, C)`, with nothing but halos of one step."""
-    layers = layers_of(model)
-    inputs = [PartInputs(part) for part in cut(graph, [0, 5, 6, 20, graph.num_nodes])]
-    values = graph.x
+    layers, parts, values = layers_of(model), list(cut(graph, [0, 5, 6, 20, graph.num_nodes])), graph.x
     for layer in range(2):
-        found = []
-        for one in inputs:
-            nodes = np.concatenate([np.arange(one.part.start, one.part.stop), one.part.halo])
-            own, near = one.tensor(values[nodes][: one.num_nodes]), layers.gather(one, one.tensor(values[nodes]))
-            with torch.no_grad():
-                found.append(layers(layer, own, near, one))
-        values = torch.cat(found).numpy()
+        rows = [values[np.concatenate([np.arange(part.start, part.stop), part.halo])] for part in parts]
+        values = np.vstack([run_layer(layers, layer, *one, "cpu") for one in zip(parts, rows, strict=True)])
         assert layer or values.shape == (graph.num_nodes, layers.passes)
     return torch.from_numpy(values)
 

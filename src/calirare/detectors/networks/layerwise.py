@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from calirare.data.inputs import Features
+from calirare.data.neighbour_matrices import NeighbourMatrices
 from calirare.data.parts.partitions import Part
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.gat import GAT
@@ -26,12 +27,11 @@ from calirare.detectors.networks.sage import GraphSAGE
 from calirare.errors import InputError
 
 
-class PartInputs:
-    """A part as a layer sees it: the rows of the propagation matrices that belong to its own nodes."""
+class PartInputs(NeighbourMatrices):
+    """A part as a layer sees it: the rows of the matrices that belong to its own nodes."""
 
     def __init__(self, part: Part, device: torch.device | str = "cpu") -> None:
-        self.part, self.device = part, torch.device(device)
-        self.num_nodes = part.num_nodes
+        super().__init__(part.adjacency, part.degree, torch.device(device))
 
     def tensor(self, rows: np.ndarray | sp.csr_array) -> Features:
         """Features as a model takes them."""
@@ -40,38 +40,10 @@ class PartInputs:
         return torch.from_numpy(rows).to(self.device)
 
     @cached_property
-    def _looped(self) -> sp.csr_array:
-        adjacency = self.part.adjacency.astype(np.float64)
-        return sp.csr_array(adjacency + sp.eye_array(*adjacency.shape, format="csr"))
-
-    @cached_property
-    def normalized(self) -> SparseMatrix:
-        scale = 1.0 / np.sqrt(self.part.degree + 1.0)
-        return SparseMatrix(_scaled(self._looped, scale[: self.num_nodes], scale), self.device)
-
-    @cached_property
-    def neighbour_sum(self) -> SparseMatrix:
-        return SparseMatrix(self._looped, self.device)
-
-    @cached_property
-    def neighbour_mean(self) -> SparseMatrix:
-        degree = self.part.degree[: self.num_nodes]
-        scale = np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)
-        return SparseMatrix(_scaled(self.part.adjacency.astype(np.float64), scale, None), self.device)
-
-    @cached_property
     def edge_index(self) -> Tensor:
         """From neighbour to own node, as PyG takes it."""
-        pairs = self.part.adjacency.tocoo()
+        pairs = self.adjacency.tocoo()
         return torch.from_numpy(np.vstack([pairs.col, pairs.row]).astype(np.int64)).to(self.device)
-
-
-def _scaled(matrix: sp.csr_array, rows: np.ndarray, columns: np.ndarray | None) -> sp.csr_array:
-    """diag(rows) M diag(columns), in place of two sparse products."""
-    values = matrix.data * np.repeat(rows, np.diff(matrix.indptr))
-    if columns is not None:
-        values *= columns[matrix.indices]
-    return sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 class Layers(nn.Module):

@@ -25,7 +25,7 @@ class NeighbourMatrices:
         device: Where the matrices live.
 
     >>> pair = sp.csr_array([[0.0, 1.0], [1.0, 0.0]])
-    >>> NeighbourMatrices(pair, np.ones(2), torch.device("cpu")).normalized.csr.toarray().tolist()
+    >>> NeighbourMatrices(pair, np.ones(2), torch.device("cpu")).normalized.csr.toarray().round(3).tolist()
     [[0.5, 0.5], [0.5, 0.5]]
     """
 

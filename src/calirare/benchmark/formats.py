@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from calirare.errors import MissingDependencyError
+from calirare.plots.templates import templates_of
 
 Mark = Literal["", "best", "tied"]
 TIE = "⁼"
@@ -118,19 +118,8 @@ def _escape_latex(text: str) -> str:
 
 
 def render(template: str, **values: object) -> str:
-    """A page of `templates/`; jinja escapes every value."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError:
-        raise MissingDependencyError("jinja2", "benchmark") from None
-    environment = Environment(
-        loader=PackageLoader("calirare.benchmark"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(template).render(**values)
+    """A page of `templates/`."""
+    return templates_of("calirare.benchmark", "benchmark").get_template(template).render(**values)
 
 
 def to_csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

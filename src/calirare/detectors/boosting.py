@@ -15,10 +15,11 @@ from calirare.detectors.contrast import as_logits, rare_against_rest
 from calirare.detectors.folds import spread_over_folds
 from calirare.detectors.level import other_nodes, restore_shifts
 from calirare.detectors.logistic import left_out_loss
+from calirare.detectors.of_trees import OfTrees
 from calirare.detectors.stored import need, numbers, whole
 from calirare.detectors.threads import threads_of
 from calirare.detectors.trees import Trees
-from calirare.errors import InputError, LabelError, NotFittedError
+from calirare.errors import InputError, LabelError
 
 _log = logging.getLogger(__name__)
 _MOST_ROUNDS = 300
@@ -28,7 +29,7 @@ _MARGIN = 2.0
 """In nats over all labels."""
 
 
-class Boosting(Detector):
+class Boosting(OfTrees, Detector):
     """Small trees, each on a part of the labels and of the columns, each mending what those before it got wrong.
 
     Labels count alike, whatever `LabelledNodes.weights` say: with cost-sensitive weights the left-out likelihood after a
@@ -114,21 +115,9 @@ class Boosting(Detector):
         good = np.flatnonzero(np.array(losses) <= min(losses) + _MARGIN / len(labels))
         return int(tried[good[0]])
 
-    def _values(self, inputs: DetectorInputs) -> np.ndarray:
-        values = inputs.columns.values
-        if values.shape[1] != self.trees_.num_features:
-            raise InputError(
-                f"the graph must have the {self.trees_.num_features} columns of the fit; it has {values.shape[1]}."
-            )
-        return values
-
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
         self._check_fitted()
         return as_logits(self.trees_.total(self._values(inputs)))
-
-    def left_out_logits(self) -> np.ndarray:
-        self._check_fitted()
-        return self.left_out_.copy()
 
     def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Every node's logits by the trees of the fold that missed a label, and others with it."""
@@ -173,10 +162,6 @@ class Boosting(Detector):
         self.rounds_, self.num_classes_ = whole(state, "rounds", 1), num_classes
         self.trees_, self.fold_trees_, self.folds_, self.left_out_ = every[0], every[1:], folds, left_out
         return self
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "trees_"):
-            raise NotFittedError("Boosting is not fitted; call fit first.")
 
 
 def _restore_trees(state: State, name: str) -> Trees:

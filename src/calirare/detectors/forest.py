@@ -11,10 +11,11 @@ from sklearn.tree import ExtraTreeClassifier
 
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.level import restore_shifts
+from calirare.detectors.of_trees import OfTrees
 from calirare.detectors.stored import need, numbers
 from calirare.detectors.threads import threads_of
 from calirare.detectors.trees import Trees, from_sklearn
-from calirare.errors import InputError, LabelError, NotFittedError
+from calirare.errors import InputError, LabelError
 
 _SMOOTHING = 0.01
 """Share of the prior in every vote, the same for few and for many votes, so that both are on one scale."""
@@ -24,7 +25,7 @@ _LARGEST_TABLE = 2**26
 _ROWS_AT_ONCE = 256
 
 
-class Forest(Detector):
+class Forest(OfTrees, Detector):
     """Trees on bootstrap samples of the labels.
 
     A bootstrap draws groups of labels, as many of each class as there are, so that every tree sees a rare label, and
@@ -114,18 +115,6 @@ class Forest(Detector):
         self._check_fitted()
         return self._logits(self.trees_.total(self._values(inputs)) / len(self.trees_))
 
-    def _values(self, inputs: DetectorInputs) -> np.ndarray:
-        values = inputs.columns.values
-        if values.shape[1] != self.trees_.num_features:
-            raise InputError(
-                f"the graph must have the {self.trees_.num_features} columns of the fit; it has {values.shape[1]}."
-            )
-        return values
-
-    def left_out_logits(self) -> np.ndarray:
-        self._check_fitted()
-        return self.left_out_.copy()
-
     def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Every node's votes by the trees that did not see a label."""
         self._check_fitted()
@@ -191,10 +180,6 @@ class Forest(Detector):
         self.num_classes_ = num_classes
         self.shifts_ = restore_shifts(state, (len(left_out), num_classes))
         return self
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "trees_"):
-            raise NotFittedError("Forest is not fitted; call fit first.")
 
 
 def _rare_logit(logs: np.ndarray, rare_class: int) -> float:

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from torch import nn
 
 import calirare
 from calirare.data.graph import RareGraph
@@ -227,7 +228,7 @@ def _settings(clf: RareCategoryClassifier, model_version: str | None) -> dict[st
 
 
 def _plain(value: Any) -> str:
-    return type(value).__name__ if hasattr(value, "forward") else "default" if value is None else str(value)
+    return type(value).__name__ if isinstance(value, nn.Module) else "default" if value is None else str(value)
 
 
 def _versions() -> dict[str, str]:

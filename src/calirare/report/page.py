@@ -19,6 +19,7 @@ from calirare.metrics import Estimate
 from calirare.metrics.registry import CONDITIONAL_NOTE, METRICS, of_family
 from calirare.metrics.summary import say
 from calirare.plots.interactive import cost_figure, reliability_figure, score_figure
+from calirare.plots.templates import templates_of
 from calirare.report.contents import Contents, gather
 
 if TYPE_CHECKING:
@@ -78,17 +79,7 @@ def write_report(
 
 def render(contents: Contents, *, rows: int, plotly: str) -> str:
     """The page. Jinja escapes every value; scripts and styles are ours, and JSON is made safe for a script tag."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError:
-        raise MissingDependencyError("jinja2", "report") from None
-    environment = Environment(
-        loader=PackageLoader("calirare.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates_of("calirare.report", "report")
     environment.filters |= {"estimate": say, "number": _number, "count": _count, "percent": _percent}
     evaluation, names = contents.evaluation, (contents.rare, contents.other)
     figures = {

@@ -88,7 +88,7 @@ class LiveScores:
         Returns:
             One row per row of `nodes`, in its order, then those of `also`.
         """
-        return self.score_update(self.read(nodes, edges), [self.place(one) for one in also])
+        return self.score_update(self.read(nodes, edges), [self.index_of(one) for one in also])
 
     def score_update(self, update: Update, also: list[int] | None = None) -> dict[str, np.ndarray]:
         """The same for rows that were read; `also` holds node indices."""
@@ -105,8 +105,8 @@ class LiveScores:
         """
         update = None if nodes is None and edges is None else self.read(nodes, edges)
         mine = [] if update is None else np.flatnonzero(update.ids.astype(str) == str(node)).tolist()
-        place = int(update.nodes[mine[0]]) if update is not None and mine else self.place(node)
-        question = _Question(self, update or self._nothing, np.array([place]))
+        index = int(update.nodes[mine[0]]) if update is not None and mine else self.index_of(node)
+        question = _Question(self, update or self._nothing, np.array([index]))
         logits = question.logits(self.classifier.detector_)
         return self.classifier.explain_columns(question.widened(), logits, 0)
 
@@ -117,7 +117,7 @@ class LiveScores:
         weight = None if graph.edge_weight is None else np.empty(0, dtype=np.float32)
         return Update(none, graph.ids[:0], graph.x[:0], graph.num_nodes, table, np.empty((2, 0), np.int64), weight)
 
-    def place(self, node: Any) -> int:
+    def index_of(self, node: Any) -> int:
         """The index of a known node, by its id."""
         found = self.names.find(node)
         if found is None:

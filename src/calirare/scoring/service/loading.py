@@ -61,10 +61,10 @@ class Loaded:
 
     def known(self, node: str) -> dict[str, Any] | None:
         """The score of a known node as it stands; None where there is none."""
-        place = self.live.names.find(node)
-        if place is None or not self.scored[place]:
+        index = self.live.names.find(node)
+        if index is None or not self.scored[index]:
             return None
-        return {name: _plain(values[place]) for name, values in self.live.table.items()}
+        return {name: _plain(values[index]) for name, values in self.live.table.items()}
 
     def score(self, nodes: Rows, edges: Rows, also: Iterable[Any]) -> dict[str, np.ndarray]:
         """See `LiveScores.score`; without rows, the known nodes as they stand."""
@@ -73,8 +73,8 @@ class Loaded:
             return self.live.score(as_columns(nodes), as_columns(edges), also)
         if not also:
             raise InputError("give nodes, edges or ids: there is nothing to score.")
-        places = [self.live.place(one) for one in also]
-        return {name: values[places] for name, values in self.live.table.items()}
+        found = [self.live.index_of(one) for one in also]
+        return {name: values[found] for name, values in self.live.table.items()}
 
     def decide(
         self, nodes: Rows, edges: Rows, ids: list[Any], costs: Costs, budget: int | None

@@ -36,7 +36,7 @@ def recipe_columns(made: Made, graph: cr.RareGraph) -> np.ndarray:
     ends, size = np.array(known), graph.num_nodes
     assert ends.min() >= 0
     left_out = {*made.ends, *made.options.get("types", ())}
-    edges = made.edges.drop(left_out & set(made.edges.columns))
+    edges = made.edges.with_columns(one=1).drop(left_out & set(made.edges.columns))
     times = [name for name, kind in edges.schema.items() if kind.is_temporal()]
     edges = edges.with_columns(pl.col(times).dt.epoch("s")).select(pl.selectors.numeric())
     columns = [np.nan_to_num(np.asarray(graph.x.toarray() if hasattr(graph.x, "toarray") else graph.x))]

@@ -38,7 +38,11 @@ def _aml(pattern: str, rng: np.random.Generator, n: int = 8_000) -> Made:
     """AMLSim: accounts pay amounts near their balance; members of an alert pay one another in a short time."""
     source, target = _ends(n, 6 * n, rng, 1.5)
     balance = np.round(rng.uniform(100, 600, n), 2)
-    value, time = balance[source], rng.integers(1, 150, source.size)
+    # Half of the accounts pay what they always pay, the others as it comes, now and then very little.
+    loose = rng.random(n)[source] < 0.5
+    value = balance[source] * np.where(loose, np.exp(0.35 * rng.standard_normal(source.size)), 1.0)
+    value = np.where(rng.random(source.size) < 0.01, rng.uniform(2, 100, source.size), value)
+    time = rng.integers(1, 150, source.size)
     fraud, alerts, alert_of = np.zeros(n, dtype=int), [], []
     for alert in range(n // 150):
         size = int(rng.integers(4, 9))

@@ -23,7 +23,8 @@ def show(*parts: Any) -> None:
 
     if not is_quiet():
         shown = [hide_passwords(str(part)) if isinstance(part, str | os.PathLike) else part for part in parts]
-        Console(highlight=False, soft_wrap=True).print(*shown, markup=False)
+        console = Console(highlight=False)
+        console.print(*shown, markup=False, soft_wrap=not console.is_terminal)  # in a pipe a line stays a line
 
 
 def show_lines(lines: Iterable[str]) -> None:
@@ -31,8 +32,9 @@ def show_lines(lines: Iterable[str]) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    console = Console(highlight=False)
     for line in lines if not is_quiet() else ():
-        Console(highlight=False, soft_wrap=True).print(Text(line, style="bold"))
+        console.print(Text(line, style="bold"), soft_wrap=not console.is_terminal)
 
 
 def show_table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[int] = ()) -> None:

@@ -186,7 +186,7 @@ def _show(
         cheap = graph.num_nodes + graph.num_edges <= _CHEAP
         audit = audit_with_graph(graph) if cheap else audit_graph(graph)
     quality = _judge(classifier, graph)
-    columns = describe_schema(graph.schema or {"columns": []})
+    columns = describe_schema(graph.schema or {"columns": []}, networks_alone=classifier.state_.recipe is None)
     facts: dict[str, Any] = {
         "nodes": graph.num_nodes,
         "edges": graph.num_edges,

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.sparse import in_threads
-from calirare.features.edge_groups import EdgeGroups, Latest, Moments
+from calirare.features.edge_groups import Clock, EdgeGroups, Latest, Moments
 from calirare.features.edge_plan import EdgePlan, PlannedColumn
 
 DAY = 86_400.0
@@ -69,7 +69,8 @@ def _all(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[Named]:
     yield from _ends(table, plan.directed, num_nodes)
     outgoing, incoming = EdgeGroups(table.source, num_nodes), EdgeGroups(table.target, num_nodes)
     found = {column.name: column for column in table.columns}
-    clock = found.get(plan.clock) if plan.clock is not None else None
+    when = found.get(plan.clock) if plan.clock is not None else None
+    clocks = [] if when is None else [Clock(when.values, side) for side in (outgoing, incoming)]
 
     def work(planned: PlannedColumn) -> list[Named]:
         column, sides = found.get(planned.name), [outgoing, incoming]
@@ -79,7 +80,7 @@ def _all(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[Named]:
             return list(_of_category(planned, column, table, plan.directed, num_nodes))
         if planned.kind == "time":
             return list(_of_time(planned, column, sides, plan.directed))
-        return list(_of_number(planned, column, clock, sides, plan.directed))
+        return list(_of_number(planned, column, clocks, sides, plan.directed))
 
     for columns in in_threads(work, plan.columns):
         yield from columns
@@ -119,7 +120,7 @@ def _ends(table: EdgeTable, directed: bool, num_nodes: int) -> Iterator[Named]:
 
 
 def _of_number(
-    planned: PlannedColumn, column: EdgeColumn, clock: EdgeColumn | None, sides: list[EdgeGroups], directed: bool
+    planned: PlannedColumn, column: EdgeColumn, clocks: list[Clock], sides: list[EdgeGroups], directed: bool
 ) -> Iterator[Named]:
     name, values = planned.name, column.values
     for which, found in _directions([Moments.of(values, side) for side in sides], directed, Moments.joined):
@@ -128,10 +129,8 @@ def _of_number(
         yield f"{name}, spread of {which}", found.spread
         yield f"{name}, least of {which}", _finite(found.least)
         yield f"{name}, greatest of {which}", _finite(found.greatest)
-    if clock is not None:
-        for which, latest in _directions(
-            [Latest.of(values, clock.values, side) for side in sides], directed, Latest.joined
-        ):
+    if clocks:
+        for which, latest in _directions([Latest.of(values, clock) for clock in clocks], directed, Latest.joined):
             yield f"{name}, last of {which}", latest.mean
     yield from _missing(planned, np.isnan(values), sides, directed)
 
@@ -152,8 +151,9 @@ def _of_time(planned: PlannedColumn, column: EdgeColumn, sides: list[EdgeGroups]
 def _missing(planned: PlannedColumn, missing: np.ndarray, sides: list[EdgeGroups], directed: bool) -> Iterator[Named]:
     if planned.missing:
         flags = missing.astype(np.float64)
-        for which, found in _directions([Moments.of(flags, side) for side in sides], directed, Moments.joined):
-            yield f"{planned.name} missing, share of {which}", found.mean
+        counts = [np.stack([side.reduce(np.add, flags[side.order]), side.counts]) for side in sides]
+        for which, (gaps, edges) in _directions(counts, directed, operator.add):
+            yield f"{planned.name} missing, share of {which}", _share(gaps, edges)
 
 
 def _of_category(

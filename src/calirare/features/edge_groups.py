@@ -29,9 +29,11 @@ class EdgeGroups:
 
     def __init__(self, ends: np.ndarray, num_nodes: int) -> None:
         size = ends.size
+        index = small_index(max(size, num_nodes))
         # Row by row into CSR is a counting sort, linear in the edges; the column is the edge's own position.
-        rows = sp.coo_array((np.ones(size, dtype=np.int8), (ends, np.arange(size))), shape=(num_nodes, size)).tocsr()
-        self._take(rows.indices, np.diff(rows.indptr))
+        places = ends.astype(index), np.arange(size, dtype=index)
+        rows = sp.coo_array((np.ones(size, dtype=np.int8), places), shape=(num_nodes, size)).tocsr()
+        self._take(rows.indices, np.diff(rows.indptr).astype(np.int64))
 
     def _take(self, order: np.ndarray, counts: np.ndarray) -> None:
         self.order, self.counts = order, counts
@@ -74,7 +76,8 @@ class Moments:
     def of(cls, values: np.ndarray, groups: EdgeGroups) -> Moments:
         """Of the values of edges, NaN where missing."""
         groups = groups.among(~np.isnan(values))
-        mine = np.clip(values[groups.order], -LARGEST_EDGE_VALUE, LARGEST_EDGE_VALUE)
+        mine = values[groups.order]
+        np.clip(mine, -LARGEST_EDGE_VALUE, LARGEST_EDGE_VALUE, out=mine)
         total = groups.reduce(np.add, mine)
         mean = total / np.maximum(groups.counts, 1)
         deviations = mine - groups.spread_out(mean)
@@ -124,6 +127,29 @@ class Moments:
         return _where(self.count > 1, lambda: (self.greatest - self.least) / (self.count - 1))
 
 
+class Clock:
+    """The latest edges of each node at one end; found once for all columns that have no gaps.
+
+    Args:
+        times: `(E,)` when each edge was, NaN where unknown.
+        groups: The edges of each node.
+    """
+
+    def __init__(self, times: np.ndarray, groups: EdgeGroups) -> None:
+        self._times, self._groups = times, groups
+        self._of_all = self._latest(np.isnan(times))
+
+    def latest(self, missing: np.ndarray) -> tuple[np.ndarray, EdgeGroups]:
+        """The latest time of each node, -inf where there is none, and its edges at that time; but for some edges."""
+        return self._latest(missing | np.isnan(self._times)) if missing.any() else self._of_all
+
+    def _latest(self, missing: np.ndarray) -> tuple[np.ndarray, EdgeGroups]:
+        groups = self._groups.among(~missing)
+        when = self._times[groups.order]
+        time = groups.reduce(np.maximum, when, -np.inf)
+        return time, groups.at(when == groups.spread_out(time))
+
+
 @dataclass(frozen=True, eq=False)
 class Latest:
     """The value at each node's latest time; the mean of several at the same time, so that order does not matter."""
@@ -133,11 +159,8 @@ class Latest:
     count: np.ndarray
 
     @classmethod
-    def of(cls, values: np.ndarray, times: np.ndarray, groups: EdgeGroups) -> Latest:
-        groups = groups.among(~(np.isnan(values) | np.isnan(times)))
-        when = times[groups.order]
-        time = groups.reduce(np.maximum, when, -np.inf)
-        last = groups.at(when == groups.spread_out(time))
+    def of(cls, values: np.ndarray, clock: Clock) -> Latest:
+        time, last = clock.latest(np.isnan(values))
         mine = np.clip(values[last.order], -LARGEST_EDGE_VALUE, LARGEST_EDGE_VALUE)
         return cls(time, last.reduce(np.add, mine), last.counts)
 
@@ -153,6 +176,11 @@ class Latest:
     @property
     def mean(self) -> np.ndarray:
         return _where(self.count > 0, lambda: self.total / self.count)
+
+
+def small_index(size: int) -> type[np.signedinteger]:
+    """The integers that places up to `size` need; half the memory is half the time."""
+    return np.int32 if size < 2**31 - 1 else np.int64
 
 
 def _where(holds: np.ndarray, values: Callable[[], Any]) -> np.ndarray:

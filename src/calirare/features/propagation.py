@@ -19,6 +19,7 @@ from calirare.data.graph import RareGraph
 from calirare.data.sparse import in_threads
 from calirare.features.columns import ColumnGroup
 from calirare.features.edge_columns import is_main
+from calirare.features.edge_groups import small_index
 from calirare.features.structure import neighbours
 
 MOST_COLUMNS = 400
@@ -158,7 +159,8 @@ def propagate(
 
         def work(job: tuple[list[int], list[Part]], matrix: sp.csr_array = matrix) -> list[Propagated]:
             at, mine = job
-            return list(_statistics(matrix, values[:, at], middle[at], [names[k] for k in at], mine))
+            block = values[:, at[0] : at[-1] + 1] if at[-1] - at[0] == len(at) - 1 else values[:, at]
+            return list(_statistics(matrix, block, middle[at], [names[k] for k in at], mine))
 
         for found in in_threads(work, jobs):
             yield from found
@@ -226,8 +228,9 @@ def relation_matrix(graph: RareGraph, relation: str, type: str = "") -> sp.csr_a
     table = graph.edges
     if table is None:
         return sp.csr_array(shape)
-    ends = relation_ends(table, relation, type)
-    matrix = sp.csr_array((np.ones(ends[0].size), ends), shape=shape)
+    index = small_index(max(2 * len(table), graph.num_nodes))
+    node, neighbour = (ends.astype(index) for ends in relation_ends(table, relation, type))
+    matrix = sp.csr_array((np.ones(node.size), (node, neighbour)), shape=shape)
     matrix.data[:] = 1.0
     return matrix
 

@@ -22,7 +22,7 @@ from calirare.features.stored import read_state
 from calirare.features.structure import structure_columns
 
 _log = logging.getLogger(__name__)
-_AT_ONCE = 32
+_AT_ONCE = 4_096
 Base = tuple[str, ColumnGroup, np.ndarray]
 Family = tuple[ColumnGroup, Callable[[], Iterable[tuple[str, np.ndarray]]]]
 
@@ -259,9 +259,9 @@ class _Kept:
     def matrix(self, width: int) -> np.ndarray:
         """The columns so far, with room for others; they are handed over, not kept."""
         values = np.empty((self.num_nodes, width), dtype=np.float32)
-        for start in range(0, len(self._columns), _AT_ONCE):
-            block = np.stack(self._columns[start : start + _AT_ONCE], axis=1)
-            values[:, start : start + block.shape[1]] = block
+        for start in range(0, self.num_nodes, _AT_ONCE):  # so few rows that turning them stays in the cache
+            rows = slice(start, start + _AT_ONCE)
+            values[rows, : len(self._columns)] = np.array([column[rows] for column in self._columns]).T
         self._columns.clear()
         return values
 

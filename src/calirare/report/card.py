@@ -58,7 +58,7 @@ def model_card(clf: RareCategoryClassifier, graph: RareGraph, fingerprint: Finge
         f"Gives every node the probability of {_plain(wording.rare)}. Made by calirare {fingerprint.made_by}.",
         _table("What it is", {"Model": fingerprint.model, "Data": fingerprint.data or "not kept", **labels}),
         _table("Data", describe_data(clf, graph, wording.rare)),
-        _columns(graph),
+        _columns(clf, graph),
         _quality(found),
         _list("Limits", [*(() if found is None else found.warnings), *_LIMITS]),
     ]
@@ -73,10 +73,10 @@ def _quality(found: Evaluation | None) -> str:
     return f"{_table(title, rows)}\n\n{_plain(found.verdict.words)} Intervals hold {found.after.coverage:.0%}."
 
 
-def _columns(graph: RareGraph) -> str:
+def _columns(clf: RareCategoryClassifier, graph: RareGraph) -> str:
     if not graph.schema:
         return ""
-    rows = describe_schema(graph.schema)
+    rows = describe_schema(graph.schema, networks_alone=clf.state_.recipe is None)
     shown = {f"{row['table']}: {row['column']}": f"{row['type']}; {row['treatment']}" for row in rows[:_MOST_COLUMNS]}
     more = f"\n\n… and {len(rows) - _MOST_COLUMNS:,} more." if len(rows) > _MOST_COLUMNS else ""
     return _table("Columns", shown) + more

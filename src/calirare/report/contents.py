@@ -120,6 +120,7 @@ def gather(
         note = str(error)
     detectors, wording = judge_members(clf), wording_of(clf, coverage)
     rare = wording.rare
+    columns = describe_schema(graph.schema, networks_alone=clf.state_.recipe is None) if graph.schema else []
     return Contents(
         title=title or f"Rare nodes: {rare}" + ("" if graph.name == RareGraph.name else f" in {graph.name}"),
         beware=first_lines(clf, graph, evaluation.skill),
@@ -127,8 +128,8 @@ def gather(
         rare=rare,
         other=_other(wording),
         data=describe_data(clf, graph, rare),
-        columns=describe_schema(graph.schema)[:_MOST_COLUMNS] if graph.schema else [],
-        num_columns=len(describe_schema(graph.schema)) if graph.schema else 0,
+        columns=columns[:_MOST_COLUMNS],
+        num_columns=len(columns),
         audit=audit_with_graph(graph).findings[:_MOST_COLUMNS] if graph.schema else (),
         labels=describe_labels(clf, graph, evaluation),
         look_again=look_again(clf, graph),

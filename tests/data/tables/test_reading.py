@@ -494,3 +494,14 @@ def test_remarks_above_a_table_are_no_rows(tmp_path, sign):
     assert to_frame(tmp_path / "named.csv", "nodes").columns == ["#id", "x"]
     (tmp_path / "bare.csv").write_text("# made today\n5,7,9\n")
     assert to_frame(tmp_path / "bare.csv", "edges").rows() == [("5", "7", "9")]
+
+
+def test_a_network_alone_says_that_it_does_not_read_the_columns_of_edges():
+    edges = {"source": [0, 1], "target": [1, 2], "amount": [1.5, 2.0], "w": [1.0, 2.0], "note": ["a" * 300, "b" * 300]}
+    nodes = {"id": range(3), "x": [1.0, 2.0, 3.0], "since": ["2020-01-01", "2020-01-03", None], "y": [0, 1, 0]}
+    schema = read_tables(nodes, edges, label="y", rare=1, weight="w").schema
+    said = {row["column"]: row["treatment"] for row in describe_schema(schema, networks_alone=True)}
+    assert said["amount"].startswith("not used: a network alone") and said["w"] == "the weight of the edges"
+    assert said["note"].startswith("not used: texts of up to 300") and said["target"] == "to"
+    assert said["since"].startswith("days since 2020-01-02, / 1") and "missing: 2020-01-02" in said["since"]
+    assert {row["column"]: row["treatment"] for row in describe_schema(schema)}["amount"] == "summed up per node"

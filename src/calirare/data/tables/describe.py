@@ -8,9 +8,15 @@ from typing import Any
 
 from calirare.data.tables.naming import plain_name
 
+NOT_BY_NETWORKS = "not used: a network alone reads the nodes' columns and who is joined to whom; auto reads it"
 
-def describe_schema(schema: Mapping[str, Any]) -> list[dict[str, str]]:
+
+def describe_schema(schema: Mapping[str, Any], *, networks_alone: bool = False) -> list[dict[str, str]]:
     """One row per column: its table, its name, its type, and what is done with it.
+
+    Args:
+        schema: Of the tables.
+        networks_alone: The model reads no columns that are summed up from edges.
 
     >>> describe_schema({"columns": [{"name": "note", "type": "ignore", "reason": "free text"}]})
     [{'table': 'nodes', 'column': 'note', 'type': 'ignore', 'treatment': 'not used: free text'}]
@@ -18,7 +24,7 @@ def describe_schema(schema: Mapping[str, Any]) -> list[dict[str, str]]:
     rows = [*_roles_of_nodes(schema), *(_node_column(column) for column in schema["columns"])]
     edges = schema.get("edges") or {}
     rows += _roles_of_edges(edges, (schema.get("nodes") or {}).get("apart", {}))
-    return rows + [_edge_column(column, edges) for column in edges.get("columns", ())]
+    return rows + [_edge_column(column, edges, networks_alone) for column in edges.get("columns", ())]
 
 
 def _row(table: str, column: str, type: str, treatment: str) -> dict[str, str]:
@@ -88,10 +94,12 @@ def _day(days: float) -> str:
         return f"day {days:.4g}"
 
 
-def _edge_column(column: Mapping[str, Any], edges: Mapping[str, Any]) -> dict[str, str]:
-    kind = column["kind"]
+def _edge_column(column: Mapping[str, Any], edges: Mapping[str, Any], networks_alone: bool) -> dict[str, str]:
+    kind, weighs = column["kind"], column["name"] == edges.get("weight")
     if kind == "ignore":
         return _row("edges", column["name"], kind, f"not used: {column['reason']}")
+    if networks_alone:
+        return _row("edges", column["name"], kind, "the weight of the edges" if weighs else NOT_BY_NETWORKS)
     if kind == "category":
         treatment = "shares of " + _shown(column["categories"], "categories")
         rare = column.get("rare", 0)  # of earlier versions: how many
@@ -100,8 +108,7 @@ def _edge_column(column: Mapping[str, Any], edges: Mapping[str, Any]) -> dict[st
     else:
         treatment = "summed up per node" if kind == "number" else "when: first, last and spread per node"
         treatment += _style(column)
-    if column["name"] == edges.get("weight"):
-        treatment += "; the weight of the edges"
+    treatment += "; the weight of the edges" if weighs else ""
     return _row("edges", column["name"], kind, treatment)
 
 

@@ -58,18 +58,21 @@ def _aml(pattern: str, rng: np.random.Generator, n: int = 8_000) -> Made:
         alert_of += [alert] * len(pairs)
     pairs = np.array([pair for found, _, _ in alerts for pair in found])
     count = source.size
-    edges = pl.DataFrame(
-        {
-            "TX_ID": np.arange(count + len(pairs)) + 1,
-            "SENDER_ACCOUNT_ID": np.append(source, pairs[:, 0]),
-            "RECEIVER_ACCOUNT_ID": np.append(target, pairs[:, 1]),
-            "TX_TYPE": ["TRANSFER"] * (count + len(pairs)),
-            "TX_AMOUNT": np.round(np.append(value, np.concatenate([a for _, a, _ in alerts])), 2),
-            "TIMESTAMP": np.append(time, np.concatenate([t for _, _, t in alerts])),
-            "IS_FRAUD": [False] * count + [True] * len(pairs),
-            "ALERT_ID": np.append(np.full(count, -1), alert_of),
-        }
-    ).sort("TIMESTAMP")
+    edges = (
+        pl.DataFrame(
+            {
+                "SENDER_ACCOUNT_ID": np.append(source, pairs[:, 0]),
+                "RECEIVER_ACCOUNT_ID": np.append(target, pairs[:, 1]),
+                "TX_TYPE": ["TRANSFER"] * (count + len(pairs)),
+                "TX_AMOUNT": np.round(np.append(value, np.concatenate([a for _, a, _ in alerts])), 2),
+                "TIMESTAMP": np.append(time, np.concatenate([t for _, _, t in alerts])),
+                "IS_FRAUD": [False] * count + [True] * len(pairs),
+                "ALERT_ID": np.append(np.full(count, -1), alert_of),
+            }
+        )
+        .sort("TIMESTAMP")
+        .with_row_index("TX_ID", 1)
+    )
     nodes = pl.DataFrame(
         {
             "ACCOUNT_ID": np.arange(n),

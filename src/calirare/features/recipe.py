@@ -243,7 +243,9 @@ class _Kept:
         block, known = found.values, max(1, int((~found.alone).sum()))
         means = block.sum(axis=0, dtype=np.float64) / known
         block[found.alone] = means
-        varies = block.min(axis=0, initial=np.inf) < block.max(axis=0, initial=-np.inf)
+        varies = _varies(block[:_AT_ONCE])  # most columns show it in their first rows
+        if not varies.all():
+            varies = _varies(block)
         kept = [k for k in np.flatnonzero(varies) if found.names[k] not in self._names]
         start = len(self.names)
         values[:, start : start + len(kept)] = block if len(kept) == len(varies) else block[:, kept]
@@ -264,6 +266,11 @@ class _Kept:
             values[rows, : len(self._columns)] = np.array([column[rows] for column in self._columns]).T
         self._columns.clear()
         return values
+
+
+def _varies(block: np.ndarray) -> np.ndarray:
+    found: np.ndarray = block.min(axis=0, initial=np.inf) < block.max(axis=0, initial=-np.inf)
+    return found
 
 
 def _mean(column: np.ndarray) -> float:

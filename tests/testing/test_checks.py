@@ -177,6 +177,13 @@ class Vague(Nearest):
         return Contributions(found.base + 1, found.names, found.groups, found.shares)
 
 
+class Hasty(Nearest):
+    """A short way to one node that forgets its column."""
+
+    def logits_without_at(self, inputs, rows, node):
+        return np.tile(self.base_, (len(rows), 1))
+
+
 def test_a_small_valid_detector_passes():
     check_detector(Nearest())
 
@@ -189,6 +196,7 @@ def test_a_small_valid_detector_passes():
         (Pickled(), "without pickle"),
         (Forgetful(), "restored from its state"),
         (Vague(), "add up to the logit"),
+        (Hasty(), "what logits_without does"),
     ],
     ids=lambda value: type(value).__name__,
 )

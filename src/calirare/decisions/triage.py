@@ -205,12 +205,8 @@ def triage(
     if nodes is None:
         chosen = np.intersect1d(chosen, graph.scored)  # kinds of node that carry no labels are not looked at
     probability = clf.predict_proba(graph)[:, clf.rare_class_]
-    rows, table = clf.left_out_table(graph)
     draws = clf.calibration_draws()
     interval = draws.interval(probability, coverage)  # of all nodes, so that it is what `predict_interval` says
-    pulls = strongest_pulls(
-        table[chosen], probability[chosen], clf.labelled_nodes_[rows], clf.labelled_y_[rows], num_pulls
-    )
     known_ids = None if read is None else graph.ids
     wording = wording_of(clf, coverage, known_ids)
     return _judged(
@@ -221,7 +217,7 @@ def triage(
             lower=interval.lower[chosen],
             upper=interval.upper[chosen],
             member=clf.predict_set(graph, coverage=coverage)[chosen],
-            pulls=pulls,
+            pulls=_pulls(clf, graph, probability, chosen, num_pulls),
             decisions=decide(np.empty(0), Costs()),
             costs=costs.take(chosen),
             budget=budget,
@@ -233,6 +229,17 @@ def triage(
             why=Reasons(clf, graph, labels_read(graph, read), wording),
         )
     )
+
+
+def _pulls(
+    clf: RareCategoryClassifier, graph: RareGraph, probability: np.ndarray, chosen: np.ndarray, count: int
+) -> Pulls:
+    """The labels that pull each P(rare) most; where none are asked for, no left-out model is."""
+    if not count:
+        none = np.empty((chosen.size, 0), dtype=np.int64)
+        return Pulls(none, none, none.astype(np.float64))
+    rows, table = clf.left_out_table(graph)
+    return strongest_pulls(table[chosen], probability[chosen], clf.labelled_nodes_[rows], clf.labelled_y_[rows], count)
 
 
 def costs_of(

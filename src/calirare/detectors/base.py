@@ -113,6 +113,13 @@ class Contributions:
         return float(self.base + self.shares.sum())
 
 
+def gather(blocks: Iterator[tuple[np.ndarray, np.ndarray]], rows: np.ndarray, place: int) -> np.ndarray:
+    """`(len(rows), …, C)`: what blocks `(some of rows, (N, b, …, C))` say of one place, in the order of the rows."""
+    told, found = zip(*((part, logits[place]) for part, logits in blocks), strict=True)
+    order = {int(row): at for at, row in enumerate(np.concatenate(told))}
+    return np.asarray(np.concatenate(found)[[order[int(row)] for row in rows]])
+
+
 class Detector(BaseEstimator, ABC):
     """Finds. A member stores its arguments untouched, and `fit` writes only names that end in an underscore."""
 
@@ -139,13 +146,7 @@ class Detector(BaseEstimator, ABC):
 
     def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, node: int) -> np.ndarray:
         """`(len(rows), …, C)`: one node's logits by the detector that missed each of these labels."""
-        found: list[np.ndarray] = []
-        told: list[np.ndarray] = []
-        for part, logits in self.logits_without(inputs, rows):
-            told.append(part)
-            found.append(logits[node])
-        order = {int(row): place for place, row in enumerate(np.concatenate(told))}
-        return np.concatenate(found)[[order[int(row)] for row in rows]]
+        return gather(self.logits_without(inputs, rows), rows, node)
 
     @property
     def left_out_rows(self) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 import joblib
 import numpy as np
 
-from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
+from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State, gather
 from calirare.detectors.boosters import Growth, grow
 from calirare.detectors.contrast import as_logits, rare_against_rest
 from calirare.detectors.folds import spread_over_folds
@@ -122,7 +122,13 @@ class Boosting(OfTrees, Detector):
     def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Every node's logits by the trees of the fold that missed a label, and others with it."""
         self._check_fitted()
-        values, rows = self._values(inputs), np.asarray(rows)
+        return self._scores_without(self._values(inputs), np.asarray(rows))
+
+    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, node: int) -> np.ndarray:
+        self._check_fitted()
+        return gather(self._scores_without(self._values(inputs)[[node]], np.asarray(rows)), rows, 0)
+
+    def _scores_without(self, values: np.ndarray, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for fold in np.unique(self.folds_[rows]):
             some = rows[self.folds_[rows] == fold]
             scores = self.fold_trees_[fold].total(values)[:, None] + self.shifts_[some]

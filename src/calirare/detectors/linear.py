@@ -137,19 +137,31 @@ class Linear(Detector):
 
     def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         self._check_fitted()
+        rows = np.asarray(rows)
+        places, dense = self._places(rows), self.design_.dense_values(inputs)
+        base = self.design_.scores(inputs, self.theta_.T, dense) + self.intercept_
+        for start in range(0, len(rows), _BLOCK):
+            some = rows[start : start + _BLOCK]
+            kept = self.directions_[:, :, places[start : start + _BLOCK]].astype(np.float64)
+            changes = np.stack([self.design_.scores(inputs, one, dense) for one in kept], axis=-1)
+            yield some, as_logits(base[:, None] + changes + self.shifts_[some])
+
+    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, node: int) -> np.ndarray:
+        self._check_fitted()
+        kept = self.directions_[:, :, self._places(np.asarray(rows))].astype(np.float64)
+        base = self.design_.scores_at(inputs, node, self.theta_.T) + self.intercept_
+        changes = np.stack([self.design_.scores_at(inputs, node, one) for one in kept], axis=-1)
+        return as_logits(base + changes + self.shifts_[rows])
+
+    def _places(self, rows: np.ndarray) -> np.ndarray:
+        """Where the left-out models of these labels are kept."""
         place = np.full(len(self.left_out_), -1)
         place[self.rows_] = np.arange(len(self.rows_))
-        rows = np.asarray(rows)
         if (place[rows] < 0).any():
             raise InputError(
                 f"only {len(self.rows_)} of {len(place)} left-out models are kept; ask for those in rows_."
             )
-        base = self.design_.scores(inputs, self.theta_.T) + self.intercept_
-        for start in range(0, len(rows), _BLOCK):
-            some = rows[start : start + _BLOCK]
-            kept = self.directions_[:, :, place[some]].astype(np.float64)
-            changes = np.stack([self.design_.scores(inputs, one) for one in kept], axis=-1)
-            yield some, as_logits(base[:, None] + changes + self.shifts_[some])
+        return np.asarray(place[rows])
 
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
         self._check_fitted()

@@ -19,6 +19,8 @@ from calirare.features.columns import ColumnGroup, Columns
 MOST_HOPS = 3
 _MOST_BESIDE_WORDS = 256
 _BLOCK = 32_768
+_MOST_HELD = 40_000_000
+"""Numbers that are held for several products: 320 MB."""
 _STRONGEST_WORDS = 32
 _WHERE = ("", ", mean over neighbours", ", mean over neighbours two steps away", ", mean over neighbours {} steps away")
 
@@ -77,19 +79,38 @@ class Design:
         ):
             raise InputError(f"the graph must have the {self.num_columns} columns and {words} words of the fit.")
 
-    def scores(self, inputs: DetectorInputs, theta: np.ndarray) -> np.ndarray:
-        """`(N, K)`: the columns times θ `(R, K)`, without ever holding words of all nodes."""
+    def dense_values(self, inputs: DetectorInputs) -> np.ndarray | None:
+        """`(N, D)` the dense columns as `scores` reads them, for several calls of it; None where they are too large."""
+        self._check(inputs.columns)
+        return self._dense(inputs.columns.values) if inputs.num_nodes * len(self.dense) <= _MOST_HELD else None
+
+    def scores(self, inputs: DetectorInputs, theta: np.ndarray, dense: np.ndarray | None = None) -> np.ndarray:
+        """`(N, K)`: the columns times θ `(R, K)`, without ever holding words of all nodes; `dense`: `dense_values`."""
         columns = inputs.columns
         self._check(columns)
         first, found = self.num_word_columns, np.zeros((inputs.num_nodes, theta.shape[1]))
         if len(self.dense):
             for start in range(0, inputs.num_nodes, _BLOCK):
                 block = slice(start, start + _BLOCK)
-                found[block] = self._dense(columns.values[block]) @ theta[first:]
+                values = self._dense(columns.values[block]) if dense is None else dense[block]
+                found[block] = values @ theta[first:]
         if self.words is not None:
             coefficients, offset = self.words.coefficients(theta[:first])
             found += _hops_of(inputs).everywhere(coefficients) - offset
         return found
+
+    def scores_at(self, inputs: DetectorInputs, node: int, theta: np.ndarray) -> np.ndarray:
+        """`(K,)`: the row of `scores` of one node."""
+        self._check(inputs.columns)
+        first = self.num_word_columns
+        found = self._dense(inputs.columns.values[[node]])[0] @ theta[first:]
+        if self.words is not None:
+            coefficients, offset = self.words.coefficients(theta[:first])
+            for hops, matrix in enumerate(coefficients):
+                row = _hops_of(inputs).rows(np.array([node]), hops)
+                found = found + row.data @ matrix[row.indices]
+            found = found - offset
+        return np.asarray(found)
 
     def parts(self, inputs: DetectorInputs, node: int, theta: np.ndarray) -> Parts:
         """What each column adds to a node's scores."""

@@ -92,14 +92,10 @@ def describe_case(queue: Queue, view: View, node: int) -> Case:
 def strongest_pulls(queue: Queue, node: int, most: int = 7) -> list[Pull]:
     """The labelled nodes that pull this call; asks the model, so it may take a moment on a large graph."""
     snapshot = queue.snapshot
-    found = snapshot.clf.explain(snapshot.graph, node)
+    labelled, label, pull = snapshot.clf.label_pulls(snapshot.graph, node)
     names, rare = snapshot.graph.class_names, snapshot.clf.rare_class_
-    return [
-        Pull(snapshot.ids[labelled], names[label], label == rare, pull)
-        for labelled, label, pull in zip(
-            found.labelled_node[:most].tolist(), found.label[:most].tolist(), found.pull[:most].tolist(), strict=True
-        )
-    ]
+    strongest = np.argsort(-np.abs(pull), kind="stable")[:most]
+    return [Pull(snapshot.ids[labelled[k]], names[label[k]], bool(label[k] == rare), float(pull[k])) for k in strongest]
 
 
 def _without_label(queue: Queue, node: int) -> float | None:

@@ -108,7 +108,7 @@ def test_as_columns_and_as_json(clf, graph):
     stored = json.loads(json.dumps(found.to_json()))
     assert stored["verdict"] == found.verdict.level and stored["nodes"] == found.after.num_nodes
     assert stored["metrics"]["brier_score"]["value"] == pytest.approx(table["value"][1])
-    assert found.reliability["model"].size == 40 and found.scores["count"].sum() == found.after.num_nodes
+    assert found.reliability["model"].size == 20 and found.scores["count"].sum() == found.after.num_nodes
     with pytest.raises(InputError, match="there is no metric 'brier': did you mean 'brier_score'"):
         evaluate(clf, graph, only=["brier"])
 

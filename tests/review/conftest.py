@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import calirare as cr
+from calirare.data.tables.reading import read_tables
 from calirare.review import quality
-from calirare.review.app import make_app, open_desk
+from calirare.review.app import DeskServer, make_app, open_desk
 from calirare.review.security import Access
 from calirare.review.store import DecisionStore
 
@@ -39,6 +41,42 @@ def made_model(tmp_path_factory) -> Path:
 def model(made_model, tmp_path) -> Path:
     """An own copy."""
     return Path(shutil.copytree(made_model, tmp_path / "model"))
+
+
+@pytest.fixture(scope="session")
+def tables(tmp_path_factory) -> Path:
+    """A folder with two tables with what tables have (money, dates, codes, words, gaps), and a model of them."""
+    rng, folder, n = np.random.default_rng(0), tmp_path_factory.mktemp("tables"), 120
+    amount = rng.lognormal(4, 1, n)
+    rare = np.log(amount) + rng.normal(0, 0.5, n) > 4.4  # large accounts, mostly
+    nodes = pl.DataFrame(
+        {
+            "account": [f"A{k:03d}" for k in range(n)],
+            "amount": [None if k % 10 == 3 else round(float(v), 2) for k, v in enumerate(amount)],
+            "country": rng.choice(["NO", "SE", "DE"], n),
+            "opened": [f"2024-{1 + k % 12:02d}-{1 + k % 28:02d}" for k in range(n)],
+            "branch": [f"{k % 7:04d}" for k in range(n)],
+            "owner": [f"Person {k}" for k in range(n)],
+            "fraud": [("yes" if r else "no") if k % 5 < 3 else None for k, r in enumerate(rare)],
+        }
+    )
+    pairs = rng.integers(0, n, (2, 300))
+    edges = pl.DataFrame(
+        {
+            "payer": [f"A{k:03d}" for k in pairs[0]],
+            "payee": [f"A{k:03d}" for k in pairs[1]],
+            "value": np.round(rng.lognormal(3, 1, 300), 2),
+            "when": [f"2026-03-{1 + k % 28:02d}T0{k % 10}:30:00" for k in range(300)],
+            "channel": rng.choice(["card", "wire"], 300),
+        }
+    )
+    nodes.write_csv(folder / "nodes.csv")
+    edges.write_csv(folder / "edges.csv")
+    graph = read_tables(
+        folder / "nodes.csv", folder / "edges.csv", label="fraud", rare="yes", source="payer", target="payee"
+    )
+    cr.RareCategoryClassifier(detector="linear").fit(graph).save(folder / "model", graph)
+    return folder
 
 
 @pytest.fixture
@@ -79,3 +117,54 @@ def store(database):
     store = DecisionStore.open(database)
     yield store
     store.close()
+
+
+@pytest.fixture(scope="session")
+def browser(browser_path):
+    """Chromium, for the tests of this folder that ask for it."""
+    api = pytest.importorskip("playwright.sync_api")
+    api.expect.set_options(timeout=20_000)  # a busy machine is no defect
+    with api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def serve(model):
+    """Starts desks, on the same copy of the model unless told otherwise, and closes them."""
+    servers = []
+
+    def start(folder=model, table=None, links=(), **access):
+        server = DeskServer(open_desk(folder, table=table, links=links), Access(port=0, **access))
+        servers.append(server)
+        server.start()
+        return server
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Pages that fail the test when the browser complains, a blocked script or a stranger's address included."""
+    contexts, complaints = [], []
+
+    def open_one(address, size=(1280, 800), scheme="light"):
+        context = browser.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda line: complaints.append(line.text) if line.type == "error" else None)
+        ours = ("data:", "blob:", "/".join(address.split("/")[:3]))
+        page.on("request", lambda asked: None if asked.url.startswith(ours) else complaints.append(asked.url))
+        page.goto(address)
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    refused_on_purpose = ("status of 400", "status of 401", "status of 409", "status of 502")
+    assert [line for line in complaints if not any(part in line for part in refused_on_purpose)] == []

@@ -197,3 +197,18 @@ def test_altered_scores_are_not_believed(model, caplog):
     np.savez_compressed(file, **arrays)
     assert np.array_equal(Snapshot.load(model).scores.probability, honest)
     assert "was altered" in caplog.text
+
+
+def test_reasons_of_the_rows_on_screen(client, desk):
+    order = desk.queue.order(View())[:3]
+    names = desk.snapshot.ids[order].tolist()
+    labelled = str(desk.snapshot.ids[desk.snapshot.clf.labelled_nodes_[0]])
+    answer = client.post("/api/reasons", json={"nodes": [*names, labelled]}).json
+    assert answer == {"ok": True, "reasons": dict(zip(names, desk.queue.reasons(order, View()), strict=True))}
+    assert all(answer["reasons"].values())
+    for nodes in ([], ["no such node"], [7], "A1"):
+        assert client.post("/api/reasons", json={"nodes": nodes}).status_code == 400
+    desk.set({"blind": True}, reviewer="ada")
+    assert client.post("/api/reasons", json={"nodes": names}).json["reasons"] == {}
+    desk.decide(names[0], "rare", note="", reviewer="ada", seen=0, action_key="a")
+    assert list(client.post("/api/reasons", json={"nodes": names}).json["reasons"]) == names[:1]

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 
 import pytest
 
-from calirare.review.app import DeskServer, open_desk
-from calirare.review.security import Access
-
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 sync_api = pytest.importorskip("playwright.sync_api")
 axe_api = pytest.importorskip("axe_playwright_python.sync_playwright")
 expect = sync_api.expect
-expect.set_options(timeout=20_000)
 
 TOKEN = "a token that is long enough"
 WIDTHS = ((390, 844), (1024, 768), (1440, 900), (2560, 1300))
@@ -22,46 +19,6 @@ LEFT_OUT = (
     ".ag-root-wrapper",  # AG Grid's own markup; what stands in its cells and around it is ours and is looked at
     ".js-plotly-plot",  # Plotly's toolbar, likewise
 )
-
-
-@pytest.fixture(scope="module")
-def browser(browser_path):
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def serve(model):
-    servers = []
-
-    def start(**access):
-        server = DeskServer(open_desk(model, links=("https://crm.example/customer/{id}",)), Access(port=0, **access))
-        servers.append(server)
-        server.start()
-        return server
-
-    yield start
-    for server in servers:
-        server.close()
-
-
-@pytest.fixture
-def open_page(browser):
-    contexts = []
-
-    def open_one(address, size=(1280, 800), scheme="light"):
-        context = browser.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(20_000)
-        page.goto(address)
-        return page
-
-    yield open_one
-    for context in contexts:
-        context.close()
 
 
 def open_queue(page):
@@ -78,8 +35,9 @@ def first_case(page, server):
 
 
 def ready(page):
-    expect(page.locator("#decision-card.waiting")).to_have_count(0)
     expect(page.locator("#neighbours")).to_be_visible()
+    expect(page.locator("#decision-now p").first).to_be_visible()
+    expect(page.locator("#decision-card.waiting")).to_have_count(0)
     expect(page.locator(".pull").first).to_be_attached()
 
 
@@ -94,8 +52,11 @@ def violations(page):
 
 
 def overflow(page):
-    """Pixels by which the page is wider than its window."""
-    return page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    """Pixels by which the page is wider than its window, once figures have taken their width."""
+    wider = "document.documentElement.scrollWidth - window.innerWidth"
+    with contextlib.suppress(sync_api.TimeoutError):
+        page.wait_for_function(f"{wider} <= 0", timeout=5_000)
+    return page.evaluate(wider)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -111,6 +72,9 @@ def test_every_page_at_every_width(serve, open_page, size, scheme):
     page.goto(server.url + "/reliability")
     expect(page.locator(".metric").first).to_be_visible(timeout=60_000)
     found["reliability"] = (violations(page), overflow(page))
+    page.goto(server.url + "/monitoring")
+    expect(page.locator("#signals tr")).to_have_count(6)
+    found["monitoring"] = (violations(page), overflow(page))
     page.goto(server.url + "/model")
     expect(page.locator("#refit-about .counts")).to_be_visible()
     found["model"] = (violations(page), overflow(page))
@@ -126,7 +90,9 @@ def test_the_login_page(serve, open_page, scheme):
     page.fill("#token", "wrong")
     page.click("button[type=submit]")
     expect(page.locator(".login-message")).to_be_visible()
-    assert not violations(page) and overflow(page) <= 0
+    for size in WIDTHS:
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        assert not violations(page) and overflow(page) <= 0
 
 
 def test_keys_go_on_after_the_box_for_the_next_case_was_ticked(serve, open_page):
@@ -172,10 +138,10 @@ def test_the_list_of_keys_closes_every_way(serve, open_page):
 
 
 def test_names_states_and_titles(serve, open_page):
-    server = serve()
+    server = serve(links=("https://crm.example/customer/{id}",))
     page = open_page(server.url)
     open_queue(page)
-    assert page.title() == "Queue · calirare review desk"
+    expect(page).to_have_title("Queue · calirare review desk")
     chip = page.get_by_role("button", name=re.compile("^review")).first
     expect(chip).to_have_attribute("aria-pressed", "false")
     chip.click()
@@ -184,7 +150,7 @@ def test_names_states_and_titles(serve, open_page):
         expect(page.get_by_role("slider", name=f"{words}, slider")).to_be_attached()
     expect(page.get_by_role("searchbox", name="Search by node id")).to_be_visible()
     name = first_case(page, server)
-    assert page.title() == f"{name} · calirare review desk"
+    expect(page).to_have_title(f"{name} · calirare review desk")
     link = page.get_by_role("link", name=re.compile("crm.example"))
     assert link.get_attribute("href") == f"https://crm.example/customer/{name}"
     page.click("#nav-model")
@@ -225,6 +191,8 @@ def test_columns_ticks_and_undo(serve, open_page):
     page.get_by_role("checkbox", name=column).check()
     expect(page.locator(".ag-header-cell-text", has_text=re.compile(f"^{re.escape(column)}$"))).to_be_visible()
     page.keyboard.press("Escape")
+    expect(page.locator(f'.ag-row[row-index="0"] [col-id="record:{column}"]')).to_have_text(re.compile("."))
+    expect(page.locator("#count-review")).to_have_text(re.compile(r"\d"))
     before = page.inner_text("#count-review")
     boxes = page.locator("#queue-grid .ag-selection-checkbox input")
     for place in range(3):
@@ -250,6 +218,7 @@ def test_blind_mode_and_the_team(serve, open_page):
     page.goto(server.url + "/case?id=" + name)
     expect(page.locator("#blind-said")).to_be_visible()
     expect(page.locator("#decision-card.waiting")).to_have_count(0)
+    expect(page.locator("#neighbours")).to_be_visible()
     assert page.locator("#case-p").count() == 0 and page.locator(".pull").count() == 0
     assert not violations(page)
     page.keyboard.press("n")

@@ -72,17 +72,17 @@ def test_the_thresholds_shown_are_those_in_force(desk):
     assert "no review" in words(forecast.draw_forecast(View(Costs(), 0), desk.queue.judge(Costs(), 0)))
     own = Costs(miss=np.linspace(1, 200, desk.snapshot.graph.num_nodes))
     judged = desk.queue.judge(own, 10)
-    assert f"saves {widgets.say_amount(judged.decisions.cutoff)}" in words(
+    assert f"from a saving of {widgets.say_amount(judged.decisions.cutoff)}" in words(
         forecast.draw_forecast(View(own, 10), judged)
     )
 
 
 def test_a_label_that_pulls_against_its_class_is_explained():
     pulls = [case_parts.Pull("a1", "fraud", True, 0.2), case_parts.Pull("a2", "fraud", True, -0.1)]
-    assert "a2 is fraud, yet pulls away from it" in words(case_parts.pulls(pulls))
+    assert "a2 is labelled fraud, yet pulls away from it" in words(case_parts.pulls(pulls))
     assert "yet" not in words(case_parts.pulls(pulls[:1]))
     other = [case_parts.Pull("a3", "normal", False, 0.1)]
-    assert "a3 is normal, yet pulls towards rare" in words(case_parts.pulls(other))
+    assert "a3 is labelled normal, yet pulls towards rare" in words(case_parts.pulls(other))
 
 
 def test_why_shows_what_speaks_for_and_against():

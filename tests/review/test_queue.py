@@ -27,7 +27,7 @@ def test_actions_are_those_of_triage(desk):
     assert np.array_equal(order, table.node)
     found = desk.queue.columns(order, view)
     assert found["action"] == table.action.tolist()
-    assert found["reason"] == table.reason.tolist()
+    assert desk.queue.reasons(order, view) == table.reason.tolist()
     np.testing.assert_allclose(found["probability"], table.probability, atol=1e-12)
     np.testing.assert_allclose(found["upper"], table.upper, atol=2e-3)  # interpolated between scores of the nodes asked
     groups = desk.queue.judge(view.costs, view.budget).groups

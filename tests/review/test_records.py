@@ -8,7 +8,6 @@ import pytest
 
 import calirare as cr
 from calirare.data.edge_table import EdgeColumn, EdgeTable
-from calirare.data.tables.reading import read_tables
 from calirare.errors import InputError
 from calirare.review.book import DecisionBook
 from calirare.review.edges_of import edges_of, neighbours_of
@@ -18,43 +17,17 @@ from calirare.review.store import DecisionStore
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory):
-    """Two tables with what tables have: money, dates, codes, words, gaps; and a model of them."""
-    rng, folder, n = np.random.default_rng(0), tmp_path_factory.mktemp("tables"), 120
-    rare = rng.random(n) < 0.3
-    nodes = pl.DataFrame(
-        {
-            "account": [f"A{k:03d}" for k in range(n)],
-            "amount": [None if k % 10 == 3 else round(float(v), 2) for k, v in enumerate(rng.lognormal(4, 1, n))],
-            "country": rng.choice(["NO", "SE", "DE"], n),
-            "opened": [f"2024-{1 + k % 12:02d}-{1 + k % 28:02d}" for k in range(n)],
-            "branch": [f"{k % 7:04d}" for k in range(n)],
-            "owner": [f"Person {k}" for k in range(n)],
-            "fraud": ["yes" if r else "no" if k % 2 else None for k, r in enumerate(rare)],
-        }
-    )
-    pairs = rng.integers(0, n, (2, 300))
-    edges = pl.DataFrame(
-        {
-            "payer": [f"A{k:03d}" for k in pairs[0]],
-            "payee": [f"A{k:03d}" for k in pairs[1]],
-            "value": np.round(rng.lognormal(3, 1, 300), 2),
-            "when": [f"2026-03-{1 + k % 28:02d}T0{k % 10}:30:00" for k in range(300)],
-            "channel": rng.choice(["card", "wire"], 300),
-        }
-    )
-    nodes.write_csv(folder / "nodes.csv")
-    edges.write_csv(folder / "edges.csv")
-    graph = read_tables(
-        folder / "nodes.csv", folder / "edges.csv", label="fraud", rare="yes", source="payer", target="payee"
-    )
-    model = folder / "model"
-    cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=3, hidden=2)).fit(graph).save(model, graph)
-    return Snapshot.load(model), folder / "nodes.csv", nodes, edges
+def read(tables):
+    """(the model's snapshot, the file of nodes, both tables)."""
+    frames = [
+        pl.read_csv(tables / name, infer_schema_length=None, schema_overrides={"branch": pl.String})
+        for name in ("nodes.csv", "edges.csv")
+    ]
+    return Snapshot.load(tables / "model"), tables / "nodes.csv", *frames
 
 
-def test_records_from_the_table_are_its_cells(tables):
-    snapshot, file, nodes, _ = tables
+def test_records_from_the_table_are_its_cells(read):
+    snapshot, file, nodes, _ = read
     records = Records.of(snapshot, file)
     assert list(records.columns) == ["amount", "country", "opened", "branch", "owner"] and records.from_table
     for node in (0, 3, 57):
@@ -71,22 +44,22 @@ def test_records_from_the_table_are_its_cells(tables):
         records.price("amont", "cost_miss")
 
 
-def test_records_read_back_from_the_features_say_the_same(tables):
-    snapshot, file, nodes, _ = tables
+def test_records_read_back_from_the_features_say_the_same(read):
+    snapshot, file, nodes, _ = read
     table, features = Records.of(snapshot, file), Records.of(snapshot)
     assert np.allclose(features.columns["amount"].values, table.columns["amount"].values, equal_nan=True)
     if "country" in features.columns:
         assert features.columns["country"].values.tolist() == table.columns["country"].values.tolist()
 
 
-def test_a_foreign_table_is_refused(tables, tmp_path):
+def test_a_foreign_table_is_refused(read, tmp_path):
     pl.DataFrame({"account": ["X1", "X2"], "amount": [1, 2]}).write_csv(tmp_path / "other.csv")
     with pytest.raises(InputError, match="fitted on"):
-        Records.of(tables[0], tmp_path / "other.csv")
+        Records.of(read[0], tmp_path / "other.csv")
 
 
-def test_edges_of_a_case_are_those_of_the_table_latest_first(tables):
-    snapshot, _, _, edges = tables
+def test_edges_of_a_case_are_those_of_the_table_latest_first(read):
+    snapshot, _, _, edges = read
     for node in (0, 11):
         name = snapshot.ids[node]
         found = edges_of(snapshot, node)
@@ -102,8 +75,8 @@ def test_edges_of_a_case_are_those_of_the_table_latest_first(tables):
     assert len(edges_of(snapshot, 0, most=1).rows) == 1
 
 
-def test_neighbours_with_what_is_known_of_them(tables):
-    snapshot = tables[0]
+def test_neighbours_with_what_is_known_of_them(read):
+    snapshot = read[0]
     store = DecisionStore.open("sqlite://")
     book = DecisionBook(store)
     node = int(np.argmax(np.diff(snapshot.adjacency.indptr)))

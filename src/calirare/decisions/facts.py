@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.graph import RareGraph
-from calirare.decisions.numbers import say_number
+from calirare.data.tables.schema import is_moment
+from calirare.decisions.numbers import say_day, say_number, say_share
 from calirare.features.columns import Columns
 
 _SAMPLE = 20_000
@@ -23,6 +24,7 @@ _OF_EDGES = re.compile(
 )
 _SHARE_OF_EDGES = re.compile(r"^(.*), share of (outgoing|incoming|edges)$")
 _OVER = re.compile(r"^(.*), (mean|spread) (over .*)$")
+_SHARE_OVER = re.compile(r"^(.* = .*|.* is missing), mean over (?!all)(.*)$")
 _MOMENT = re.compile(r" in days, (mean|first|last) of ")
 _OF_NEIGHBOURS = ", of neighbours"
 
@@ -37,6 +39,10 @@ class _Others:
     @property
     def median(self) -> float:
         return float(np.median(self.values))
+
+    def snap(self, value: float) -> float:
+        """The value, or zero where it differs from it by what standardising and back leaves."""
+        return value if abs(value) > 1e-6 * max(abs(self.values[0]), abs(self.values[-1])) else 0.0
 
     def below(self, value: float) -> float:
         """Share of the others with a smaller value, counting half of the equal ones."""
@@ -69,6 +75,7 @@ class Facts:
             for column in (graph.schema or {}).get("columns", ())
             if column["type"] == "numeric"
         }
+        self._moments = {column["name"] for column in (graph.schema or {}).get("columns", ()) if is_moment(column)}
         count = graph.num_nodes
         some = np.arange(count) if count <= _SAMPLE else np.random.default_rng(0).choice(count, _SAMPLE, replace=False)
         self._sample = np.sort(some)
@@ -84,12 +91,17 @@ class Facts:
         if others.is_mark:
             return _say_mark(words, value > 0.5, others)
         if _MOMENT.search(name):  # days since some moment mean nothing to anyone
-            return f"{words} is {_rank(others.below(value))}"
-        said, median = say_number(_rounded(value)), others.median
+            return f"{words.replace(' in days', '')} is {_when(others.below(value))}"
+        if self._is_moment(name):
+            return f"{words} is {say_day(value)}, {_when(others.below(value))} (median {say_day(others.median)})"
+        rank, value, median = _rank(others.below(value)), others.snap(value), others.snap(others.median)
+        if _SHARE_OVER.match(name.replace(_OF_NEIGHBOURS, ", mean over neighbours")):
+            return f"{words} is {value:.0%}, {rank} (median {median:.0%})"
+        said = say_number(_rounded(value))
         times = value / median if median > 0 else 0.0
         if times >= _TIMES:
             return f"{words} is {said}, {_times(times)} the median ({say_number(_rounded(median))})"
-        return f"{words} is {said}, {_rank(others.below(value))} (median {say_number(_rounded(median))})"
+        return f"{words} is {said}, {rank} (median {say_number(_rounded(median))})"
 
     def surprise(self, name: str, node: int) -> float:
         """0 for what is usual to 1 for what no other node has."""
@@ -138,6 +150,11 @@ class Facts:
         ones = sp.csr_array((np.ones(adjacency.nnz), adjacency.indices, adjacency.indptr), shape=adjacency.shape)
         return sp.csr_array(sp.diags_array(1.0 / degree) @ ones)
 
+    def _is_moment(self, name: str) -> bool:
+        over = _OVER.match(name)
+        base = name.removesuffix(_OF_NEIGHBOURS) if over is None else over[1]
+        return base in self._moments and (over is None or over[2] == "mean")
+
     def _unit(self, name: str) -> tuple[float, float]:
         """What gives the table's units back; a spread has no middle."""
         over = _OVER.match(name)
@@ -153,8 +170,12 @@ def say_column(name: str) -> str:
     ('sum of incoming amount', 'sum of amount over all edges (mean over neighbours)')
     >>> say_column("channel = cash, share of outgoing"), say_column("balance, of neighbours")
     ('share of outgoing with channel = cash', 'balance (mean over neighbours)')
+    >>> say_column("country = SE, mean over incoming neighbours"), say_column("age is missing, of neighbours")
+    ('share of incoming neighbours with country = SE', 'share of neighbours where age is missing')
     """
     name = name.replace(_OF_NEIGHBOURS, ", mean over neighbours")
+    if (found := _SHARE_OVER.match(name)) is not None and not _SHARE_OF_EDGES.match(found[1]):
+        return f"share of {found[2]} {'where' if found[1].endswith(' is missing') else 'with'} {found[1]}"
     over = _OVER.match(name)
     base, tail = (name, "") if over is None else (over[1], f" ({over[2]} {over[3]})")
     if (found := _OF_EDGES.match(base)) is not None:
@@ -170,9 +191,9 @@ def _say_mark(words: str, has_it: bool, others: _Others) -> str:
     column, _, category = words.partition(" = ")
     if has_it:
         said = f"{column} is {category}" if category else words
-        return f"{said}, as at {_percent(share)} of nodes"
+        return f"{said}, as at {say_share(share)} of nodes"
     said = f"{column} is not {category}" if category else f"not: {words}"
-    return f"{said}, as at {_percent(1 - share)} of nodes"
+    return f"{said}, as at {say_share(1 - share)} of nodes"
 
 
 def _times(ratio: float) -> str:
@@ -180,18 +201,15 @@ def _times(ratio: float) -> str:
 
 
 def _rank(below: float) -> str:
-    return f"above {_percent(below)} of nodes" if below >= 0.5 else f"below {_percent(1 - below)} of nodes"
+    return f"above {say_share(below)} of nodes" if below >= 0.5 else f"below {say_share(1 - below)} of nodes"
 
 
-def _percent(share: float) -> str:
-    """Never rounded to all or none.
-
-    >>> _percent(0.9999), _percent(0.0001), _percent(0.5)
-    ('99.9%', '0.1%', '50%')
-    """
-    if 0.01 <= share <= 0.99:
-        return f"{share:.0%}"
-    return f"{min(max(100 * share, 0.1), 99.9):.1f}%"
+def _when(below: float) -> str:
+    return (
+        f"later than at {say_share(below)} of nodes"
+        if below >= 0.5
+        else f"earlier than at {say_share(1 - below)} of nodes"
+    )
 
 
 def _rounded(value: float) -> float:

@@ -7,6 +7,7 @@ table: its value in the table's units beside the median.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -53,13 +54,15 @@ class Reasons:
         self._clf, self._graph, self._label, self.wording = clf, graph, label, wording
         self._adjacency = graph.adjacency()
         self._facts: Facts | None = None
+        self._first = threading.Lock()
         self._kept: dict[int, list[Fact]] = {}
 
     def facts(self, node: int) -> list[Fact]:
         """What speaks for and against, strongest first, without the neighbours' labels."""
         if node not in self._kept:
-            if self._facts is None:
-                self._facts = Facts(self._graph, self._clf.columns(self._graph))
+            with self._first:  # fifty who ask at once wait for one
+                if self._facts is None:
+                    self._facts = Facts(self._graph, self._clf.columns(self._graph))
             small = self._graph.num_nodes <= _LARGEST_FOR_NETWORKS
             found = self._clf.column_shares(self._graph, node, networks=small)
             self._kept[node] = _by_share(self._facts, found, node) or _by_surprise(self._facts, node)

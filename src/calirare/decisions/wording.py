@@ -37,7 +37,15 @@ class Wording:
     @property
     def rare(self) -> str:
         """What to call the rare class."""
-        name = self.class_names[self.rare_class]
+        return self.name(self.rare_class)
+
+    def name(self, of_class: int) -> str:
+        """What to call a class; one that is called "yes", "no" or a number, by its column too.
+
+        >>> Wording(("no", "yes"), 1, 0.9, label_column="is_fraud").name(0)
+        'is_fraud = no'
+        """
+        name = self.class_names[of_class]
         bare = name.casefold() in _BARE or name.replace(".", "", 1).isdigit()
         return f"{self.label_column} = {name}" if bare and self.label_column else name
 

@@ -47,12 +47,12 @@ class Evaluation:
 
     @cached_property
     def reliability(self) -> Frame:
-        """The bins of the reliability diagrams of P(rare) and of P(not rare), `"before"` and `"after"`."""
+        """The bins of the reliability diagram of P(rare), `"before"` and `"after"`."""
         return reliability.frame(
             self.evidence.y,
             {"before": self.evidence.before, "after": self.evidence.after},
             rare_class=self.evidence.rare_class,
-            groups=("rare", "majority"),
+            groups=("rare",),
             num_bins=NUM_BINS,
             class_probability=True,
         )

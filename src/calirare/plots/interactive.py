@@ -30,73 +30,48 @@ _AXIS = {
 }
 
 
-def reliability_figure(table: Frame, rare: str, other: str, calibrates: bool) -> Figure:
-    """One panel per class, before and after over each other; below each the number of nodes in every bin.
+def reliability_figure(table: Frame, rare: str, calibrates: bool) -> Figure:
+    """Before and after over each other; below, the number of nodes in every bin.
+
+    P(not rare) is 1 - P(rare), and its picture the same turned round: it is not drawn.
 
     Args:
         table: From `calirare.plots.reliability.frame` for the models "before" and "after", with `class_probability`.
-        rare, other: What to call the classes.
+        rare: What to call the rare class.
         calibrates: Whether before and after differ.
     """
-    titles = {"rare": rare, "majority": other}
     models = (("before", BEFORE, "diamond"), ("after", AFTER, "circle"))[0 if calibrates else 1 :]
-    data: list[Figure] = []
-    layout = _layout(height=500, top=70)
-    layout["annotations"] = []
-    for panel, group in enumerate(("rare", "majority")):
-        x, top, bottom = (_name("x", panel), _name("y", 2 * panel), _name("y", 2 * panel + 1))
-        low, high = (0.0, 0.44) if panel == 0 else (0.56, 1.0)
-        layout[_name("xaxis", panel)] = _AXIS | {
-            "domain": [low, high],
-            "range": [-0.02, 1.02],
-            "anchor": bottom,
-            "title": _title("predicted"),
-        }
-        layout[_name("yaxis", 2 * panel)] = _AXIS | {
-            "domain": [0.28, 1.0],
-            "range": [-0.03, 1.03],
-            "anchor": x,
-            "title": _title("share that came true"),
-        }
-        layout[_name("yaxis", 2 * panel + 1)] = _AXIS | {
-            "domain": [0.0, 0.19],
-            "type": "log",
-            "anchor": x,
-            "title": _title("nodes"),
-            "dtick": 1,
-            "exponentformat": "none",
-        }
-        layout["annotations"].append(_note(f"<b>P({escape(titles[group])})</b>", low, 6, xref="paper"))
-        data.append(
-            _line([0, 1], [0, 1], "perfect", GUIDE, x, top, dash="dot", width=1)
-            | {"hoverinfo": "skip", "showlegend": False}
-        )
-        for model, colour, symbol in models:
-            picked = (table["model"] == model) & (table["group"] == group) & (table["count"] > 0)
-            data += _reliability_traces(
-                {name: column[picked] for name, column in table.items()},
-                model,
-                colour,
-                symbol,
-                x,
-                top,
-                bottom,
-                panel == 0,
-            )
-    layout |= {"barmode": "group", "bargap": 0.15}
-    return {"data": data, "layout": layout}
+    layout = _layout(height=500, top=50)
+    layout["xaxis"] = _AXIS | {"range": [-0.02, 1.02], "anchor": "y2", "title": _title(f"predicted P({escape(rare)})")}
+    layout["yaxis"] = _AXIS | {
+        "domain": [0.28, 1.0],
+        "range": [-0.03, 1.03],
+        "anchor": "x",
+        "title": _title("share that came true"),
+    }
+    layout["yaxis2"] = _AXIS | {
+        "domain": [0.0, 0.19],
+        "type": "log",
+        "anchor": "x",
+        "title": _title("nodes"),
+        "dtick": 1,
+        "exponentformat": "none",
+    }
+    data = [_line([0, 1], [0, 1], "perfect", GUIDE, "x", "y", dash="dot", width=1) | {"hoverinfo": "skip", "showlegend": False}]  # fmt: skip
+    for model, colour, symbol in models:
+        picked = (table["model"] == model) & (table["group"] == "rare") & (table["count"] > 0)
+        part = {name: column[picked] for name, column in table.items()}
+        data += _reliability_traces(part, model, colour, symbol)
+    return {"data": data, "layout": layout | {"barmode": "group", "bargap": 0.15}}
 
 
-def _reliability_traces(
-    part: Frame, model: str, colour: str, symbol: str, x: str, top: str, bottom: str, first: bool
-) -> list[Figure]:
+def _reliability_traces(part: Frame, model: str, colour: str, symbol: str) -> list[Figure]:
     named = {"before": "before calibration (softmax)", "after": "after calibration"}[model]
     points = {
         "type": "scatter",
         "mode": "lines+markers",
         "name": named,
         "legendgroup": model,
-        "showlegend": first,
         "x": _round(part["confidence"]),
         "y": _round(part["accuracy"]),
         "error_y": {
@@ -116,8 +91,8 @@ def _reliability_traces(
         + "</extra>",
         "marker": {"color": colour, "size": 8, "symbol": symbol},
         "line": {"color": colour, "width": 1.4},
-        "xaxis": x,
-        "yaxis": top,
+        "xaxis": "x",
+        "yaxis": "y",
     }
     bars = {
         "type": "bar",
@@ -128,8 +103,8 @@ def _reliability_traces(
         "y": part["count"].tolist(),
         "marker": {"color": colour, "opacity": 0.75},
         "hovertemplate": "%{y:,} nodes<extra>" + named + "</extra>",
-        "xaxis": x,
-        "yaxis": bottom,
+        "xaxis": "x",
+        "yaxis": "y2",
     }
     return [points, bars]
 
@@ -275,10 +250,6 @@ def _line(
         "xaxis": xaxis,
         "yaxis": yaxis,
     }
-
-
-def _name(axis: str, index: int) -> str:
-    return axis if index == 0 else f"{axis}{index + 1}"
 
 
 def _round(values: np.ndarray) -> list[float]:

@@ -83,7 +83,7 @@ def render(contents: Contents, *, rows: int, plotly: str) -> str:
     environment.filters |= {"estimate": say, "number": _number, "count": _count, "percent": _percent}
     evaluation, names = contents.evaluation, (contents.rare, contents.other)
     figures = {
-        "reliability": reliability_figure(evaluation.reliability, *names, contents.calibrates),
+        "reliability": reliability_figure(evaluation.reliability, contents.rare, contents.calibrates),
         "scores": score_figure(evaluation.scores, *names, contents.limits),
         "costs": cost_figure(contents.cost_curve, contents.limits),
     }

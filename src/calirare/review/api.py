@@ -7,12 +7,14 @@ import logging
 import secrets
 from typing import Any
 
+import numpy as np
 from flask import Flask, Response, jsonify, redirect, request
 from werkzeug.exceptions import HTTPException
 
 from calirare.errors import CalirareError, DataError, InputError
 from calirare.review.desk import Desk
 from calirare.review.exports import FORMATS, export_decisions, export_queue
+from calirare.review.pages import prices
 from calirare.review.pages.login import login_page
 from calirare.review.security import Access, LoginLimit, current_reviewer, is_token, log_in, log_out
 from calirare.review.store import LONGEST_NAME, ConflictError
@@ -20,12 +22,15 @@ from calirare.review.view import View
 
 logger = logging.getLogger(__name__)
 _MOST_AT_ONCE = 1_000
+_MOST_REASONS = 60
+"""More rows than that are on no screen."""
 
 
 def add_routes(server: Flask, desk: Desk, access: Access) -> None:
     """Register every route that is not a Dash page."""
     _add_decisions(server, desk, access)
     _add_team(server, desk, access)
+    _add_reasons(server, desk, access)
     _add_exports(server, desk, access)
     _add_login(server, access)
     _add_errors(server)
@@ -97,7 +102,19 @@ def _add_team(server: Flask, desk: Desk, access: Access) -> None:
     @server.post("/api/settings")
     def settings() -> Any:
         change = desk.set(_json_object(), reviewer=current_reviewer(access) or "")
-        return jsonify(ok=True, number=change.number, settings=change.settings.as_dict())
+        return jsonify(ok=True, number=change.number, settings=prices.store(change))
+
+
+def _add_reasons(server: Flask, desk: Desk, access: Access) -> None:
+    @server.post("/api/reasons")
+    def reasons() -> Any:
+        """Of the rows on screen; of cases that blind mode hides, none."""
+        asked, queue = _list(_json_object(), "nodes")[:_MOST_REASONS], desk.queue
+        names = [name for name in asked if not desk.is_hidden(_known(desk, name), current_reviewer(access) or "")]
+        nodes = np.array([desk.snapshot.find(name) for name in names], dtype=np.int64)
+        listed = np.isin(nodes, queue.snapshot.listed)
+        found = queue.reasons(nodes[listed], desk.view({}))
+        return jsonify(ok=True, reasons=dict(zip(np.array(names, dtype=object)[listed], found, strict=True)))
 
 
 def _add_exports(server: Flask, desk: Desk, access: Access) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import UNKNOWN
-from calirare.decisions.numbers import say_number
+from calirare.data.tables.schema import is_moment
+from calirare.decisions.numbers import say_day, say_number
 from calirare.review.snapshot import Snapshot
 
 _FEWEST_NORMAL = 20
@@ -95,7 +96,8 @@ def _by_schema(columns: list[dict[str, Any]], own: Any, others: Any) -> list[Att
 
 def _numeric(column: dict[str, Any], value: float, others: np.ndarray, missing: bool) -> Attribute:
     def units(x: float) -> str:
-        return say_number(x * column["scale"] + column["mean"])
+        say = say_day if is_moment(column) else say_number
+        return say(x * column["scale"] + column["mean"])
 
     usual = units(float(np.median(others))) if others.size else "–"
     if missing or not others.size:

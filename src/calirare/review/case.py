@@ -26,7 +26,6 @@ class Case:
         label: The label that the model has read, or None.
         without_label: P(rare) by the model that never saw that label, or None.
         action: What the costs ask for, or None for a node whose label came with the data.
-        reason: What speaks for and against it.
         costs: What each call is expected to cost, in a sentence; empty without an action.
         thresholds: Where the action changes.
         place: Its place in the queue, from 0, or None.
@@ -43,7 +42,6 @@ class Case:
     label: str | None
     without_label: float | None
     action: str | None
-    reason: str
     costs: str
     thresholds: Thresholds
     place: int | None
@@ -68,7 +66,7 @@ def describe_case(queue: Queue, view: View, node: int) -> Case:
     place, before, after, total = queue.position(view, node)
     action = queue.action_of(view, node)
     label = int(snapshot.label[node])
-    names = np.array(snapshot.graph.class_names, dtype=object)
+    names = np.array([snapshot.wording.name(k) for k in range(snapshot.graph.num_classes)], dtype=object)
     return Case(
         node=node,
         node_id=snapshot.ids[node],
@@ -79,7 +77,6 @@ def describe_case(queue: Queue, view: View, node: int) -> Case:
         label=None if label == UNKNOWN else str(names[label]),
         without_label=_without_label(queue, node),
         action=action,
-        reason=snapshot.why.write(np.array([node]), [action or "alert"], np.zeros(1, dtype=bool))[0],
         costs="" if action is None else queue.columns(np.array([node]), view)["costs"][0],
         thresholds=queue.thresholds_of(view, node),
         place=place,

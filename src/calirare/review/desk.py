@@ -136,15 +136,21 @@ class Desk:
         return self._settings.change(data, self.station.records, reviewer=reviewer)
 
     def view(self, data: Any, sort_model: Any = None, filter_model: Any = None, *, reviewer: str = "") -> View:
-        """What a page asks for, under the desk's prices, budget and order."""
+        """What a page asks for, under the desk's prices, budget, order and filters."""
         asked = dict(data) if isinstance(data, dict) else {}
         mine = reviewer if asked.pop("mine", None) else ""
         for name in (*PRICES, "review_error", "budget"):
             asked.pop(name, None)
         settings = self.setting.settings
         view = View.parse(asked, sort_model, filter_model)
-        costs = self.station.costs(settings)
-        return replace(view, costs=costs, budget=settings.budget, order=settings.order, mine=mine)
+        return replace(
+            view,
+            costs=self.station.costs(settings),
+            budget=settings.budget,
+            order=settings.order,
+            conditions=settings.conditions + view.conditions,
+            mine=mine,
+        )
 
     def is_hidden(self, node_id: str, reviewer: str) -> bool:
         """Whether blind mode keeps the score of a case from someone who has not decided it yet."""

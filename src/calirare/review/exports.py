@@ -19,7 +19,8 @@ _DECISION_COLUMNS = tuple(Decision.__dataclass_fields__)
 
 def export_queue(queue: Queue, view: View, kind: str) -> bytes:
     """Every row of a view, in its order."""
-    columns: dict[str, Any] = dict(queue.columns(queue.order(view), view))
+    order = queue.order(view)
+    columns: dict[str, Any] = queue.columns(order, view) | {"reason": queue.reasons(order, view)}
     columns["model_version"] = [queue.snapshot.version] * len(columns["id"])
     return encode(columns, kind)
 

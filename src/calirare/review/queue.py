@@ -22,7 +22,7 @@ from calirare.review.view import RECORD, View, WordCondition
 
 LARGEST_PAGE = 1_000
 _KEPT = 32
-_HIDDEN_WHEN_BLIND = ("probability", "lower", "upper", "action", "saves", "costs", "reason", "decision", "reviewer")
+_HIDDEN_WHEN_BLIND = ("probability", "lower", "upper", "action", "saves", "costs", "decision", "reviewer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +95,9 @@ class Queue:
         )
 
     def columns(self, nodes: np.ndarray, view: View) -> dict[str, list[Any]]:
-        """The queue's columns for these nodes, as plain values."""
+        """The queue's columns for these nodes, as plain values; without the reasons, which take longer."""
         snapshot, scores = self.snapshot, self.snapshot.scores
-        judgement = self.judge(view.costs, view.budget)
-        place = np.searchsorted(snapshot.listed, nodes)
-        parts = judgement.decisions
-        picked = Decisions(*(getattr(parts, name)[place] for name in Decisions.__dataclass_fields__))
+        place, picked = self._decisions(nodes, view)
         p, lower, upper = (column[nodes] for column in (scores.probability, scores.lower, scores.upper))
         stands = [self.book.standing(name) for name in snapshot.ids[nodes]]
         return {
@@ -111,10 +108,20 @@ class Queue:
             "action": picked.action.tolist(),
             "saves": picked.gain.tolist(),
             "costs": write_costs(p, picked, self._listed_costs(view.costs).take(place)).tolist(),
-            "reason": snapshot.why.write(nodes, picked.action.tolist(), picked.waiting).tolist(),
             "decision": [OPEN if one is None else one.decision for one in stands],
             "reviewer": ["" if one is None else one.reviewer for one in stands],
         }
+
+    def reasons(self, nodes: np.ndarray, view: View) -> list[str]:
+        """Why each of these nodes is where it is: a model is asked once per node, so the page asks for what it shows."""
+        picked = self._decisions(nodes, view)[1]
+        return list(self.snapshot.why.write(nodes, picked.action.tolist(), picked.waiting))
+
+    def _decisions(self, nodes: np.ndarray, view: View) -> tuple[np.ndarray, Decisions]:
+        """(places of these nodes among the listed ones, what was decided of them)."""
+        place = np.searchsorted(self.snapshot.listed, nodes)
+        parts = self.judge(view.costs, view.budget).decisions
+        return place, Decisions(*(getattr(parts, name)[place] for name in Decisions.__dataclass_fields__))
 
     def page_columns(
         self, nodes: np.ndarray, view: View, shown: Sequence[str], reviewer: str | None
@@ -158,16 +165,37 @@ class Queue:
         return ACTIONS[code] if code >= 0 else None
 
     def progress(self, view: View) -> Workload:
-        judgement = self.judge(view.costs, view.budget)
         decided = self.book.codes > 0
-        asked = judgement.action == ACTIONS.index("review")
+        asked = self._actions(view) == ACTIONS.index("review")
         return Workload(int((decided & asked).sum()), int(asked.sum()), int(decided.sum()))
 
     def open_counts(self, view: View) -> dict[str, int]:
         """How many nodes of each action nobody has decided yet."""
-        action = self.judge(view.costs, view.budget).action
-        waiting = action[self.book.codes == 0]
+        waiting = self._actions(view)[self.book.codes == 0]
         return {name: int((waiting == code).sum()) for code, name in enumerate(ACTIONS)}
+
+    def _actions(self, view: View) -> np.ndarray:
+        """`(N,)` as `Judgement.action`; -1 too where a filter of the view does not hold."""
+        judgement = self.judge(view.costs, view.budget)
+        if not view.conditions:
+            return judgement.action
+        key = ("actions", view.costs, view.budget, view.conditions)
+
+        def compute() -> np.ndarray:
+            action = judgement.action.copy()
+            action[self.snapshot.listed[~self._meets(view, judgement)]] = -1
+            return action
+
+        return self._remember(key, compute)  # type: ignore[no-any-return]
+
+    def _meets(self, view: View, judgement: Judgement) -> np.ndarray:
+        """`(n,)` bool: which of the listed nodes meet every filter."""
+        keep = np.ones(self.snapshot.listed.size, dtype=bool)
+        for condition in view.conditions:
+            values = self._values(condition.column, judgement)
+            if isinstance(condition, WordCondition) == (values.dtype.kind == "O"):
+                keep &= condition.holds(values)
+        return keep
 
     def thresholds_of(self, view: View, node: int) -> Thresholds:
         """Where the action of one node changes: by its own prices, and as far as the budget goes."""
@@ -192,17 +220,13 @@ class Queue:
         snapshot = self.snapshot
         listed = snapshot.listed
         judgement = self.judge(view.costs, view.budget)
-        keep = np.ones(listed.size, dtype=bool)
+        keep = self._meets(view, judgement)
         if view.action is not None:
             keep &= judgement.action[listed] == ACTIONS.index(view.action)
         if view.status is not None:
             keep &= self._has_status(view.status)
         if view.mine:
             keep &= self._named(set() if self.team is None else self.team.assigned_nodes(view.mine))
-        for condition in view.conditions:
-            values = self._values(condition.column, judgement)
-            if isinstance(condition, WordCondition) == (values.dtype.kind == "O"):
-                keep &= condition.holds(values)
         if view.search:
             wanted = view.search.casefold()
             keep[keep] = [wanted in name.casefold() for name in snapshot.ids[listed[keep]]]
@@ -215,8 +239,8 @@ class Queue:
         keys = [nodes, -self.snapshot.scores.probability[nodes], judgement.action[nodes]]
         if view.order == "urgency":
             keys.insert(2, -judgement.worth[kept])
-        elif view.order == "value":
-            keys.append(-judgement.decisions.gain[kept])
+        elif view.order == "value":  # of equal ones those that the budget reaches
+            keys += [judgement.action[nodes] != ACTIONS.index("review"), -judgement.decisions.gain[kept]]
         elif view.order == "doubt":
             keys.append(np.abs(self.snapshot.scores.probability[nodes] - 0.5))
         elif view.order == "probability":

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.decisions.numbers import say_number
+from calirare.data.tables.schema import is_moment
+from calirare.decisions.numbers import say_day, say_number
 from calirare.errors import InputError, nearest
 from calirare.review.snapshot import Snapshot
 
@@ -131,7 +132,9 @@ def _from_features(snapshot: Snapshot, known: list[dict[str, Any]] | None) -> li
         width = {"numeric": 1, "categorical": len(column.get("categories", ()))}.get(column["type"], 0)
         gap = place + width if column.get("indicator") else None
         if column["type"] == "numeric":
-            found.append(RecordColumn(column["name"], True, _numbers_back(x, column, place, gap)))
+            numbers = _numbers_back(x, column, place, gap)
+            is_number = not is_moment(column)
+            found.append(RecordColumn(column["name"], is_number, numbers if is_number else _days_back(numbers)))
         elif column["type"] == "categorical":
             found.append(RecordColumn(column["name"], False, _words_back(x, column, place, gap)))
         place += width + (gap is not None)
@@ -148,6 +151,11 @@ def _numbers_back(x: Any, column: dict[str, Any], place: int, gap: int | None) -
         return values
 
     return make
+
+
+def _days_back(make: Callable[[], np.ndarray]) -> Callable[[], np.ndarray]:
+    """Moments in words, None where missing."""
+    return lambda: np.array([None if np.isnan(day) else say_day(day) for day in make().tolist()], dtype=object)
 
 
 def _words_back(x: Any, column: dict[str, Any], place: int, gap: int | None) -> Callable[[], np.ndarray]:

@@ -1,4 +1,4 @@
-"""What is set once for the whole desk: prices, budget, order, blind mode, columns; kept with who set it."""
+"""What is set once for the whole desk: prices, budget, order, filters, blind mode, columns; kept with who set it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from calirare.decisions.costs import PRICES, Costs
 from calirare.errors import InputError
 from calirare.review.events import EventLog
 from calirare.review.records import Records
+from calirare.review.view import RECORD, Condition, WordCondition, parse_conditions
 
 ORDERS = {"value": "what a review saves", "doubt": "doubt", "probability": "P(rare)", "urgency": "alerts first"}
 _KIND, _SUBJECT = "setting", "desk"
 _FRESH = 0.5
 _MOST_COLUMNS = 12
 _MOST_LOOKS = 10**9
+_LONGEST_FILTERS = 4_000
 
 Price = float | str
 """A number, or the name of a column of the nodes."""
@@ -37,6 +39,7 @@ class Settings:
         order: One of `ORDERS`.
         blind: Whether a reviewer sees the score of a case only after deciding it.
         columns: Columns of the records that the queue shows.
+        filters: Tests on columns that hold for everybody's queue, as the grid writes them, in JSON; "": none.
 
     >>> Settings().changed({"miss": "amount", "budget": 20}).budget
     20
@@ -50,6 +53,7 @@ class Settings:
     order: str = "value"
     blind: bool = False
     columns: tuple[str, ...] = ()
+    filters: str = ""
 
     def changed(self, data: dict[str, Any]) -> Self:
         """With some of them replaced by what a page or the command line sends, which may be anything."""
@@ -64,9 +68,14 @@ class Settings:
             prices[name] = records.price(price, f"cost_{name}") if isinstance(price, str) else price
         return Costs(**prices, review_error=self.review_error)
 
+    @property
+    def conditions(self) -> tuple[Condition | WordCondition, ...]:
+        """The filters, as a view has them."""
+        return parse_conditions(json.loads(self.filters or "{}"))
+
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return asdict(self) | {"columns": list(self.columns)}
+        return asdict(self) | {"columns": list(self.columns), "filters": json.loads(self.filters or "{}")}
 
 
 @dataclass(frozen=True)
@@ -110,6 +119,9 @@ class SettingsBook:
         unknown = [name for name in wanted.columns if name not in records.columns]
         if unknown:
             raise InputError(f"columns must be columns of the nodes; got {unknown[0]!r}.")
+        for condition in wanted.conditions:
+            if condition.column.startswith(RECORD):
+                records.find(condition.column.removeprefix(RECORD), "a filter")
         if wanted != self.current.settings:
             value = json.dumps(wanted.as_dict())
             row = self.log.add(_KIND, _SUBJECT, value, reviewer=reviewer)
@@ -140,9 +152,21 @@ def _check(name: str, value: Any) -> Any:
         return value
     if name == "blind":
         return bool(value)
+    if name == "filters":
+        return _filters(value)
     if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
         raise InputError("columns must be a list of names.")
     return tuple(dict.fromkeys(value))[:_MOST_COLUMNS]
+
+
+def _filters(value: Any) -> str:
+    if value in (None, "", {}):
+        return ""
+    if not isinstance(value, dict) or len(text := json.dumps(value, sort_keys=True)) > _LONGEST_FILTERS:
+        raise InputError("filters must be those of the queue's columns, and not too many.")
+    if len(parse_conditions(value)) < len(value):
+        raise InputError("filters hold one that the desk does not understand.")
+    return text
 
 
 def _price(name: str, value: Any) -> Price:

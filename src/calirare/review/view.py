@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from calirare.data.checks import is_number
 from calirare.decisions.costs import ACTIONS, Costs
+from calirare.decisions.numbers import say_number
 from calirare.errors import InputError
 from calirare.review.book import STATES
 
@@ -120,7 +121,7 @@ class View:
             action=action if action in ACTIONS else None,
             status=status if status in (*STATES, "decided", "second") else None,
             search=str(data.get("search") or "").strip()[:_LONGEST_SEARCH],
-            conditions=tuple(_parse_conditions(filter_model)),
+            conditions=parse_conditions(filter_model),
             sort=tuple(_parse_sort(sort_model)),
         )
 
@@ -134,8 +135,13 @@ def _parse_sort(model: Any) -> list[tuple[str, bool]]:
     ]
 
 
-def _parse_conditions(model: Any) -> list[Condition | WordCondition]:
-    """AG Grid's filter model."""
+def parse_conditions(model: Any) -> tuple[Condition | WordCondition, ...]:
+    """AG Grid's filter model, which may be anything; what is not understood is left out.
+
+    >>> say_conditions(parse_conditions({"record:city": {"filterType": "text", "type": "equals", "filter": "Oslo"},
+    ...                                  "probability": {"type": "greaterThan", "filter": 0.2}}))
+    'city is “Oslo”; P(rare) above 0.2'
+    """
     found: list[Condition | WordCondition] = []
     for column, rule in (model if isinstance(model, dict) else {}).items():
         if not (column in NUMBERS or _is_record(column)) or not isinstance(rule, dict):
@@ -143,12 +149,38 @@ def _parse_conditions(model: Any) -> list[Condition | WordCondition]:
         if rule.get("filterType") == "text":
             found += _parse_words(column, rule)
             continue
-        rules = rule.get("conditions") or [rule]
+        rules = rule.get("conditions")
+        rules = rules if isinstance(rules, list) and rules else [rule]
         tests = [_parse_test(one) for one in rules[:_MOST_CONDITIONS] if isinstance(one, dict)]
         kept = tuple(test for test in tests if test is not None)
         if kept:
             found.append(Condition(column, kept, "OR" if rule.get("operator") == "OR" else "AND"))
-    return found
+    return tuple(found)
+
+
+_SAID = {
+    **{"equals": "is", "notEqual": "is not", "contains": "holds", "notContains": "does not hold"},
+    **{"startsWith": "begins with", "endsWith": "ends with", "blank": "is empty", "notBlank": "is not empty"},
+    **{"lessThan": "below", "lessThanOrEqual": "at most", "greaterThan": "above", "greaterThanOrEqual": "at least"},
+}
+_CALLED = {"probability": "P(rare)", "lower": "lower end of the interval", "upper": "upper end of the interval"}
+
+
+def say_conditions(conditions: Sequence[Condition | WordCondition]) -> str:
+    """Filters in words; see `parse_conditions`."""
+    return "; ".join(f"{_CALLED.get(one.column, one.column.removeprefix(RECORD))} {_say(one)}" for one in conditions)
+
+
+def _say(one: Condition | WordCondition) -> str:
+    if isinstance(one, WordCondition):
+        return _SAID[one.kind] if one.kind in ("blank", "notBlank") else f"{_SAID[one.kind]} “{one.text}”"
+    tests = [
+        f"from {say_number(first)} to {say_number(second)}"
+        if kind == "inRange"
+        else f"{_SAID[kind]} {say_number(first)}"
+        for kind, first, second in one.tests
+    ]
+    return f" {one.join.lower()} ".join(tests)
 
 
 def _parse_words(column: str, rule: dict[str, Any]) -> list[WordCondition]:

@@ -97,6 +97,16 @@ def _learn_numeric(column: pl.Series, kind: Kind) -> dict[str, Any]:
     }
 
 
+def is_moment(column: Mapping[str, Any]) -> bool:
+    """Whether a numeric column of a schema counts the days since 1970.
+
+    >>> is_moment({"type": "numeric", "text": {"date": "%Y-%m-%d"}}), is_moment({"type": "numeric"})
+    (True, False)
+    """
+    style = column.get("text")
+    return column.get("days") is True or (isinstance(style, Mapping) and "date" in style)
+
+
 def _learn_categorical(column: pl.Series) -> dict[str, Any]:
     names = commonest(column)
     if not names:

@@ -15,6 +15,7 @@
   let busy = false;
   let acts = 0;
   let lastSeen = null;
+  let reasonsOf = "";
 
   function noUpdate() {
     return window.dash_clientside.no_update;
@@ -100,13 +101,49 @@
     return columns.join("\n") === settings.columns.join("\n") ? null : { columns: columns };
   }
 
-  function shownSettings(settings, stops) {
-    const prices = ["miss", "alarm", "review"].map((name) => settings[name]);
-    const places = prices.map((price) => (typeof price === "number" ? nearestStop(price, stops) : noUpdate()));
+  function setHidden(id, hidden) {
+    const found = document.getElementById(id);
+    if (found) {
+      found.classList.toggle("hidden", hidden);
+    }
+  }
+
+  function showFilters(settings) {
+    const words = settings.filters_said || "";
+    const place = document.getElementById("filters-said");
+    if (place) {
+      place.textContent = words ? "Everybody's queue: " + words + "." : "";
+    }
+    setHidden("filters-drop", !words);
+  }
+
+  // Whether a person is at this field or slider: what comes from the desk must not take away what they do there.
+  function isAt(id) {
+    const field = document.getElementById(id);
+    return Boolean(field) && field.contains(document.activeElement);
+  }
+
+  function shownSettings(settings, stops, trigger) {
+    const names = ["miss", "alarm", "review"];
+    const prices = names.map((name) => settings[name]);
+    const kept = (id) => isAt(id) && trigger !== id;
+    const places = prices.map((price, k) => (typeof price === "number" && !isAt("cost-" + names[k]) ? nearestStop(price, stops) : noUpdate()));
+    const words = prices.map((price, k) => (kept("price-" + names[k]) ? noUpdate() : String(price)));
     const orders = ["value", "doubt", "probability", "urgency"].map((name) => chip("order-" + name, settings.order === name));
     setTick(document.getElementById("blind-tick"), settings.blind);
+    // A price that is a column has no place on a slider.
+    ["miss", "alarm", "review"].forEach((name) => {
+      const row = document.getElementById("price-" + name).closest(".slider-row");
+      row.classList.toggle("by-column", typeof settings[name] !== "number");
+    });
     document.querySelectorAll("[data-column]").forEach((box) => setTick(box, settings.columns.includes(box.dataset.column)));
-    return prices.map(String).concat(places, [settings.budget, settings.blind, settings.columns], orders, [settings.said]);
+    showFilters(settings);
+    return words.concat(places, [kept("budget") ? noUpdate() : settings.budget, settings.blind, settings.columns], orders, [settings.said]);
+  }
+
+  // What the header counts hangs on prices and filters: ask now, not at the next turn of the clock.
+  function pollNow() {
+    window.dash_clientside.set_props("poll", { n_intervals: Date.now() });
   }
 
   function say(text, kind) {
@@ -281,13 +318,19 @@
             say(result.data.error || "Nothing was set.", "bad");
           } else {
             current = Object.assign({}, result.data.settings, { number: result.data.number, said: "Set by you just now." });
+            pollNow();
           }
         }
-        return [current.number === settings.number ? noUpdate() : current].concat(shownSettings(current, stops));
+        return [current.number === settings.number ? noUpdate() : current].concat(shownSettings(current, stops, trigger));
       },
 
       reloadGrid: function (view, settings, stamp) {
         const changed = window.dash_clientside.callback_context.triggered.map((one) => one.prop_id);
+        const mark = JSON.stringify([settings && settings.number, stamp && stamp.model]);
+        if (mark !== reasonsOf) {
+          reasonsOf = mark;
+          forgetReasons();
+        }
         window.dash_ag_grid.getApiAsync("queue-grid").then((api) => {
           fitColumns();
           if (changed.some((name) => name.startsWith("view") || name.startsWith("settings"))) {
@@ -304,8 +347,25 @@
 
       rememberGrid: function (asked, view) {
         const model = asked ? { sort: asked.sortModel, filter: asked.filterModel } : stored("grid-model");
+        setHidden("filters-keep", !Object.keys(model.filter || {}).length);
         const query = "?view=" + encodeURIComponent(JSON.stringify(Object.assign({}, view, model)));
         return [model, "/export/queue.csv" + query, "/export/queue.parquet" + query];
+      },
+
+      // This window's filters become everybody's, or everybody's go.
+      setFilters: async function (keep, drop, settings, model) {
+        const kept = window.dash_clientside.callback_context.triggered_id === "filters-keep";
+        const wanted = kept ? Object.assign({}, settings.filters, (model || {}).filter) : {};
+        const result = await send("/api/settings", { filters: wanted });
+        if (!result.data.ok) {
+          say(result.data.error || "Nothing was set.", "bad");
+          return noUpdate();
+        }
+        if (kept) {
+          window.dash_ag_grid.getApi("queue-grid").setFilterModel(null);
+        }
+        pollNow();
+        return Object.assign({}, result.data.settings, { number: result.data.number, said: "Set by you just now." });
       },
 
       openClicked: function (cell) {
@@ -565,22 +625,34 @@
     }
   });
 
-  // Narrow windows show fewer columns; the case has them all.
+  // Narrow windows show fewer columns; the case has them all. What a person chose to see stays, then the dearest first.
 
-  const NEEDED = { lower: 720, saves: 620, reason: 955, assigned: 1100, decision: 520 };
+  const ALWAYS = 396; // tick, node, P(rare), action
+  const OWN = 130;
+  const ROOM = [["saves", 100], ["decision", 132], ["reason", 180], ["lower", 150], ["assigned", 90]];
 
   let fittedTo = "";
 
   function fitColumns() {
     const box = document.getElementById("queue-grid");
     const api = box && window.dash_ag_grid && window.dash_ag_grid.getApi("queue-grid");
-    const now = box ? box.clientWidth + " " + (api ? api.getColumns().length : 0) : "";
+    const own = api ? api.getColumns().filter((column) => column.getColId().startsWith("record:")).length : 0;
+    const now = box ? box.clientWidth + " " + own + " " + (api ? api.getColumns().length : 0) : "";
     if (!api || !box.clientWidth || now === fittedTo) {
       return;
     }
     fittedTo = now;
-    Object.entries(NEEDED).forEach(([name, width]) => api.setColumnsVisible([name], box.clientWidth >= width));
+    let room = box.clientWidth - ALWAYS - OWN * own;
+    const shown = {};
+    ROOM.forEach(([name, width]) => {
+      shown[name] = room >= width;
+      room -= shown[name] ? width : 0;
+    });
+    Object.entries(shown).forEach(([name, visible]) => api.setColumnsVisible([name], visible));
     api.setColumnWidths([{ key: "probability", newWidth: box.clientWidth < 520 ? 100 : 124 }]);
+    if (!shown.reason) {
+      api.sizeColumnsToFit(); // the reason takes what is left; where it is not shown, nothing else would
+    }
   }
 
   window.addEventListener("resize", () => window.setTimeout(fitColumns, 100));
@@ -670,8 +742,52 @@
     return isThere(props) ? element("span", { className: "number", title: props.data.costs }, props.value.toFixed(2)) : null;
   };
 
+  // Reasons are asked for by the rows on screen, together, and kept until prices or model change.
+
+  const reasons = { known: new Map(), waiting: new Map(), timer: null };
+
+  function forgetReasons() {
+    reasons.known.clear();
+  }
+
+  async function fetchReasons() {
+    const asked = reasons.waiting;
+    reasons.waiting = new Map();
+    reasons.timer = null;
+    const mark = reasonsOf;
+    const result = await send("/api/reasons", { nodes: Array.from(asked.keys()) });
+    if (mark !== reasonsOf) {
+      asked.forEach((places, id) => places.forEach((place) => showReason(place, id))); // of other prices by now
+      return;
+    }
+    asked.forEach((places, id) => {
+      const words = (result.data.reasons || {})[id];
+      if (words !== undefined) {
+        reasons.known.set(id, words);
+        places.forEach((place) => writeReason(place, words));
+      }
+    });
+  }
+
+  function writeReason(place, words) {
+    place.textContent = words; // as text: it may hold anything
+    place.title = words;
+  }
+
+  function showReason(place, id) {
+    if (reasons.known.has(id)) {
+      writeReason(place, reasons.known.get(id));
+      return;
+    }
+    reasons.waiting.set(id, (reasons.waiting.get(id) || []).concat([place]));
+    reasons.timer = reasons.timer || window.setTimeout(fetchReasons, 30);
+  }
+
   cells.Reason = function (props) {
-    return isThere(props) ? element("div", { className: "reason-cell", title: props.value }, props.value) : null;
+    const id = props.data && props.data.id;
+    return id === undefined || props.data.action === null
+      ? null
+      : element("div", { className: "reason-cell", key: id, ref: (place) => place && showReason(place, id) });
   };
 
   cells.DecisionCell = function (props) {

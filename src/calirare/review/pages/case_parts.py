@@ -7,6 +7,7 @@ from typing import Any
 
 from dash import dcc, html
 
+from calirare.decisions.numbers import say_share
 from calirare.decisions.why import Fact
 from calirare.review.attributes import Attribute, Comparison
 from calirare.review.case import Case, Pull
@@ -127,7 +128,7 @@ def _attribute(one: Attribute) -> Any:
             [html.Div(className="middle"), html.Div(className=f"mark-at {strange}", style={"left": at})],
             className="percentile",
         )
-        words = f"above {100 * one.percentile:.0f}% of them; their median is {one.usual}"
+        words = f"above {say_share(one.percentile)} of them; their median is {one.usual}"
     elif one.share is not None:
         bar = html.Div(
             html.Div(className=f"share {strange}", style={"width": percent(one.share)}), className="percentile"
@@ -212,12 +213,12 @@ def _against_own_class(pulls: list[Pull]) -> list[str]:
     for one in pulls:
         if one.is_rare and one.pull < 0:
             return [
-                f"{one.node_id} is {one.label}, yet pulls away from it: the model learned to look for what it has, "
+                f"{one.node_id} is labelled {one.label}, yet pulls away from it: the model learned to look for what it has, "
                 "and this case has less of that."
             ]
         if not one.is_rare and one.pull > 0:
             return [
-                f"{one.node_id} is {one.label}, yet pulls towards rare: the model learned that what it has is harmless, "
+                f"{one.node_id} is labelled {one.label}, yet pulls towards rare: the model learned that what it has is harmless, "
                 "and this case has less of that."
             ]
     return []

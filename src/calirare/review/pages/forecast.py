@@ -56,8 +56,8 @@ def _rules(costs: Costs, cutoff: float) -> list[Any]:
     if costs.per_node:
         rules = [html.Li("Each case has its own, by its own price; the case page shows them.", id="rule-alert")]
         if cutoff > 0:
-            least = f"to cases where it saves {say_amount(cutoff)} or more" if np.isfinite(cutoff) else "to none"
-            rules.append(html.Li([pill("review"), f" goes {least}: the budget"], id="rule-review"))
+            least = f"from a saving of {say_amount(cutoff)} on" if np.isfinite(cutoff) else "for none"
+            rules.append(html.Li([pill("review"), f" {least}: so far the budget goes."], id="rule-review"))
         return rules
     limits = costs.thresholds(cutoff)
     if limits.review_pays:

@@ -10,6 +10,7 @@ from calirare.decisions.costs import PRICES
 from calirare.review.desk import Desk
 from calirare.review.pages.widgets import aria, tick
 from calirare.review.settings import ORDERS, Change
+from calirare.review.view import say_conditions
 
 STOPS = (
     *(0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70),
@@ -22,7 +23,8 @@ WORDS = {"miss": "A missed rare case", "alarm": "A false alarm", "review": "A re
 def store(change: Change) -> dict[str, Any]:
     """The settings as the page keeps them."""
     said = "" if change.time is None else f"Set by {change.by}, {change.time:%Y-%m-%d %H:%M} UTC."
-    return {"number": change.number, "said": said, **change.settings.as_dict()}
+    filters = say_conditions(change.settings.conditions)
+    return {"number": change.number, "said": said, "filters_said": filters, **change.settings.as_dict()}
 
 
 def layout(desk: Desk) -> Any:

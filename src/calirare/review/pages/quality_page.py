@@ -41,7 +41,7 @@ def draw_quality(found: Evaluation, version: str, rare: str) -> Any:
         card(
             "Reliability",
             dcc.Graph(
-                figure=reliability_figure(found.reliability, *names, found.evidence.calibrates),
+                figure=reliability_figure(found.reliability, rare, found.evidence.calibrates),
                 config=_OPTIONS,
                 id="reliability-graph",
             ),
@@ -65,7 +65,8 @@ def _verdict(found: Evaluation) -> Any:
     return card(
         "Verdict",
         html.P(
-            [html.Span(verdict.level, className=f"pill {_PILLS[verdict.level]}"), f" {verdict.words}"], id="verdict"
+            [html.Span(verdict.level, className=f"pill pill-{_PILLS[verdict.level]}"), f" {verdict.words}"],
+            id="verdict",
         ),
         html.Ul([html.Li(warning) for warning in verdict.warnings]),
     )

@@ -21,20 +21,21 @@ _NUMBER: dict[str, Any] = {"filter": "agNumberColumnFilter", "type": "rightAlign
 _FILTER_OPTIONS = {"buttons": ["reset"], "maxNumConditions": 2}
 _MOST_OFFERED = 300
 _SCORES: list[dict[str, Any]] = [
-    {"field": "probability", "headerName": "P(rare)", "cellRenderer": "Probability", "width": 124, **_NUMBER},
-    {"field": "lower", "headerName": "Interval", "cellRenderer": "IntervalBar", "width": 150, "filter": "agNumberColumnFilter"},
-    {"field": "action", "headerName": "Action", "cellRenderer": "Pill", "width": 98},
+    {"field": "probability", "headerName": "P(rare)", "cellRenderer": "Probability", "width": 124, "minWidth": 96, **_NUMBER},
+    {"field": "lower", "headerName": "Interval", "cellRenderer": "IntervalBar", "width": 150, "minWidth": 140, "filter": "agNumberColumnFilter"},
+    {"field": "action", "headerName": "Action", "cellRenderer": "Pill", "width": 98, "minWidth": 84},
     {
         "field": "saves",
         "headerName": "Saves",
         "headerTooltip": "What a review is expected to save",
         "cellRenderer": "Amount",
         "width": 100,
+        "minWidth": 88,
         **_NUMBER,
     },
 ]  # fmt: skip
 _REASON = {
-    "field": "reason",
+    "field": "reason",  # asked for by the rows on screen
     "headerName": "Reason",
     "sortable": False,
     "cellRenderer": "Reason",
@@ -53,6 +54,7 @@ def columns(desk: Desk) -> list[dict[str, Any]]:
             "headerName": name,
             "cellRenderer": "Plain",
             "width": 130,
+            "minWidth": 96,
             "filter": "agNumberColumnFilter" if records[name].is_number else "agTextColumnFilter",
             **({"type": "rightAligned"} if records[name].is_number else {}),
         }
@@ -82,7 +84,7 @@ def layout(desk: Desk) -> Any:
                 id="side",
                 open=True,
             ),
-            html.Div([_controls(desk), _bulk(), _grid(desk)], className="queue-main"),
+            html.Div([_controls(desk), _filters(), _bulk(), _grid(desk)], className="queue-main"),
         ],
         className="queue-grid-layout",
     )
@@ -163,6 +165,18 @@ def _exports() -> Any:
             for what, kind in files
         ],
         className="menu",
+    )
+
+
+def _filters() -> Any:
+    """The filters that hold for everybody, and what makes this window's filters such."""
+    return html.Div(
+        [
+            html.Span(id="filters-said", role="status"),
+            html.Button("Drop it for everybody", id="filters-drop", className="button small hidden"),
+            html.Button("Keep this filter for everybody", id="filters-keep", className="button small hidden"),
+        ],
+        className="filters",
     )
 
 
@@ -288,6 +302,15 @@ def _add_scripts(app: Dash) -> None:
         Output("export-queue-parquet", "href"),
         Input("queue-grid", "getRowsRequest"),
         Input("view", "data"),
+    )
+    app.clientside_callback(
+        ClientsideFunction("desk", "setFilters"),
+        Output("settings", "data", allow_duplicate=True),
+        Input("filters-keep", "n_clicks"),
+        Input("filters-drop", "n_clicks"),
+        State("settings", "data"),
+        State("grid-model", "data"),
+        prevent_initial_call=True,
     )
     app.clientside_callback(
         ClientsideFunction("desk", "openClicked"),

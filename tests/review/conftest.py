@@ -123,7 +123,7 @@ def store(database):
 def browser(browser_path):
     """Chromium, for the tests of this folder that ask for it."""
     api = pytest.importorskip("playwright.sync_api")
-    api.expect.set_options(timeout=20_000)  # a busy machine is no defect
+    api.expect.set_options(timeout=60_000)  # a busy machine is no defect
     with api.sync_playwright() as play:
         browser = play.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         yield browser
@@ -155,7 +155,7 @@ def open_page(browser):
         context = browser.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda line: complaints.append(line.text) if line.type == "error" else None)
         ours = ("data:", "blob:", "/".join(address.split("/")[:3]))

@@ -78,7 +78,17 @@ def test_a_folder_that_is_no_model(tmp_path):
 
 @pytest.mark.slow
 def test_it_serves_until_interrupted(tables):
-    words = [sys.executable, "-m", "calirare", "review", str(tables / "model"), "--no-open", "--port", "0", "--json"]
+    words = [
+        sys.executable,
+        "-m",
+        "calirare.cli",
+        "review",
+        str(tables / "model"),
+        "--no-open",
+        "--port",
+        "0",
+        "--json",
+    ]
     # A shell's background jobs ignore Ctrl-C and hand that on; here it must arrive.
     options = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), "text": True}
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options) as process:

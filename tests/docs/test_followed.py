@@ -30,7 +30,7 @@ def test_the_guide_can_be_followed(page, tmp_path):
     work = tmp_path / "empty"
     tools.mkdir()
     work.mkdir()
-    for name, words in (("calirare", "-m calirare"), ("python", "")):
+    for name, words in (("calirare", "-m calirare.cli"), ("python", "")):
         script = tools / name
         script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
         script.chmod(0o755)

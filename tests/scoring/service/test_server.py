@@ -66,7 +66,7 @@ def fit(folder, penalty):
 
 
 def start(folder):
-    words = [sys.executable, "-m", "calirare", "serve", *(str(folder / name) for name in ("model", "nodes.parquet", "edges.parquet"))]  # fmt: skip
+    words = [sys.executable, "-m", "calirare.cli", "serve", *(str(folder / name) for name in ("model", "nodes.parquet", "edges.parquet"))]  # fmt: skip
     process = subprocess.Popen(
         [*words, "--port", "0", "--rate", "0", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

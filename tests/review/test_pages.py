@@ -15,7 +15,7 @@ from calirare.review import app
 from calirare.review.attributes import Attribute, Comparison
 from calirare.review.case import describe_case
 from calirare.review.exports import encode
-from calirare.review.pages import case_parts, forecast, model_page, widgets
+from calirare.review.pages import case_sections, forecast, model_page, widgets
 from calirare.review.view import View
 
 
@@ -31,9 +31,9 @@ def words(component) -> str:
 def test_a_labelled_node_shows_what_the_model_says_without_its_label(desk):
     node = int(desk.snapshot.clf.labelled_nodes_[3])
     case = describe_case(desk.queue, View(), node)
-    assert f"labelled {case.label}" in words(case_parts.head(case))
-    assert "not in this queue" in words(case_parts.head(case))
-    said = words(case_parts.probability(case))
+    assert f"labelled {case.label}" in words(case_sections.head(case))
+    assert "not in this queue" in words(case_sections.head(case))
+    said = words(case_sections.probability(case))
     assert "has trained the model" in said and f"would be {case.without_label:.3f}" in said
 
 
@@ -47,10 +47,10 @@ def test_attributes_of_every_kind():
         "50 labelled normal nodes",
         4,
     )
-    said = words(case_parts.attributes(comparison))
+    said = words(case_sections.attributes(comparison))
     assert "shared by 1.0% of them; most often NO" in said
     assert "their median is 40" in said and "above 93% of them" in said and "4 more usual ones" in said
-    assert "none of the attributes" in words(case_parts.attributes(Comparison([], "x", 0)))
+    assert "none of the attributes" in words(case_sections.attributes(Comparison([], "x", 0)))
 
 
 def test_where_a_review_never_pays_the_page_says_so(desk):
@@ -78,19 +78,19 @@ def test_the_thresholds_shown_are_those_in_force(desk):
 
 
 def test_a_label_that_pulls_against_its_class_is_explained():
-    pulls = [case_parts.Pull("a1", "fraud", True, 0.2), case_parts.Pull("a2", "fraud", True, -0.1)]
-    assert "a2 is labelled fraud, yet pulls away from it" in words(case_parts.pulls(pulls))
-    assert "yet" not in words(case_parts.pulls(pulls[:1]))
-    other = [case_parts.Pull("a3", "normal", False, 0.1)]
-    assert "a3 is labelled normal, yet pulls towards rare" in words(case_parts.pulls(other))
+    pulls = [case_sections.Pull("a1", "fraud", True, 0.2), case_sections.Pull("a2", "fraud", True, -0.1)]
+    assert "a2 is labelled fraud, yet pulls away from it" in words(case_sections.pulls(pulls))
+    assert "yet" not in words(case_sections.pulls(pulls[:1]))
+    other = [case_sections.Pull("a3", "normal", False, 0.1)]
+    assert "a3 is labelled normal, yet pulls towards rare" in words(case_sections.pulls(other))
 
 
 def test_why_shows_what_speaks_for_and_against():
-    facts = [case_parts.Fact("amount is 9", 0.4), case_parts.Fact("age is 3", -0.2)]
-    said = words(case_parts.why(facts, "1 of 2 neighbours is known fraud"))
+    facts = [case_sections.Fact("amount is 9", 0.4), case_sections.Fact("age is 3", -0.2)]
+    said = words(case_sections.why(facts, "1 of 2 neighbours is known fraud"))
     assert "amount is 9" in said and "1 of 2 neighbours" in said and "speaks against" in said
-    assert "Most unusual" in words(case_parts.why([case_parts.Fact("age is 3", 0.0)], ""))
-    assert case_parts.why([], "") is None
+    assert "Most unusual" in words(case_sections.why([case_sections.Fact("age is 3", 0.0)], ""))
+    assert case_sections.why([], "") is None
 
 
 def test_another_model_in_the_folder_is_pointed_out(desk, model):

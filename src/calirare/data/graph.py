@@ -154,9 +154,9 @@ class RareGraph:
         if self.public_split is not None:
             if not isinstance(self.public_split, Split):
                 raise InputError(f"public_split must be a Split; got {type(self.public_split).__name__}.")
-            parts = np.concatenate([self.public_split.train, self.public_split.val, self.public_split.test])
-            if parts.size and parts.max() >= num_nodes:
-                raise InputError(f"public_split must name nodes 0…{num_nodes - 1}; got {int(parts.max())}.")
+            named = np.concatenate([self.public_split.train, self.public_split.val, self.public_split.test])
+            if named.size and named.max() >= num_nodes:
+                raise InputError(f"public_split must name nodes 0…{num_nodes - 1}; got {int(named.max())}.")
 
     def __repr__(self) -> str:
         known = self.y[self.known]
@@ -343,10 +343,10 @@ class RareGraph:
             if getattr(self, name) is not None:
                 data[name] = torch.tensor(getattr(self, name))
         if self.public_split is not None:
-            for part in ("train", "val", "test"):
+            for role in ("train", "val", "test"):
                 mask = torch.zeros(self.num_nodes, dtype=torch.bool)
-                mask[torch.tensor(getattr(self.public_split, part))] = True
-                data[f"{part}_mask"] = mask
+                mask[torch.tensor(getattr(self.public_split, role))] = True
+                data[f"{role}_mask"] = mask
         return data
 
     def to_networkx(self) -> networkx.Graph:

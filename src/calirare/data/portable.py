@@ -48,10 +48,10 @@ def write_graph(graph: Any, path: Path) -> None:
     if graph.edges is not None:
         arrays |= edges_to_arrays(graph.edges)
     if graph.public_split is not None:
-        for part in ("train", "val", "test"):
+        for role in ("train", "val", "test"):
             mask = np.zeros(graph.num_nodes, dtype=bool)
-            mask[getattr(graph.public_split, part)] = True
-            arrays[f"{part}_mask"] = mask
+            mask[getattr(graph.public_split, role)] = True
+            arrays[f"{role}_mask"] = mask
     write_arrays(path, arrays)
 
 
@@ -101,7 +101,7 @@ def _arguments(arrays: dict[str, np.ndarray], rare_class: int | None, stem: str)
     if "edges_ends" in arrays:
         options["edges"] = edges_from_arrays(arrays)
     if "train_mask" in arrays:
-        options["public_split"] = {part: arrays[f"{part}_mask"].astype(bool) for part in ("train", "val", "test")}
+        options["public_split"] = {role: arrays[f"{role}_mask"].astype(bool) for role in ("train", "val", "test")}
     return options | {
         "x": arrays["x"] if "x" in arrays else features_from_arrays(arrays),
         "edge_index": arrays["edge_index"],

@@ -123,12 +123,12 @@ def _public_split(data: Any) -> Split | None:
     """The split that the masks make; without a mask for training, none."""
     if getattr(data, "train_mask", None) is None:
         return None
-    parts = {}
-    for part in ("train", "val", "test"):
-        mask = getattr(data, f"{part}_mask", None)
+    roles = {}
+    for role in ("train", "val", "test"):
+        mask = getattr(data, f"{role}_mask", None)
         found = np.zeros(len(data.y), dtype=bool) if mask is None else _array(mask).astype(bool)
-        parts[part] = found[:, 0] if found.ndim == 2 else found
-    return Split(**parts)
+        roles[role] = found[:, 0] if found.ndim == 2 else found
+    return Split(**roles)
 
 
 def _array(value: Any) -> np.ndarray:

@@ -29,7 +29,7 @@ class Split:
     test: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
-        parts = {}
+        roles = {}
         for name in ("train", "val", "test"):
             nodes = as_array(getattr(self, name), f"Split.{name}")
             if nodes.ndim != 1 or (nodes.size and nodes.dtype.kind not in "biu"):
@@ -37,15 +37,17 @@ class Split:
                     f"Split.{name} must be a one-dimensional array of node indices; "
                     f"got {nodes.dtype} of shape {nodes.shape}."
                 )
-            parts[name] = np.flatnonzero(nodes) if nodes.dtype == bool else as_indices(nodes, f"Split.{name}")
-            object.__setattr__(self, name, parts[name])
-        merged = np.concatenate(list(parts.values()))
+            roles[name] = np.flatnonzero(nodes) if nodes.dtype == bool else as_indices(nodes, f"Split.{name}")
+            object.__setattr__(self, name, roles[name])
+        merged = np.concatenate(list(roles.values()))
         if merged.size and merged.min() < 0:
             raise InputError(f"Split indices must be non-negative; got {int(merged.min())}.")
         values, counts = np.unique(merged, return_counts=True)
         if (counts > 1).any():
             shown = values[counts > 1][:5].tolist()
-            raise InputError(f"Split parts must be disjoint and free of repeats; node {shown} appears more than once.")
+            raise InputError(
+                f"train, val and test of a Split must be disjoint and free of repeats; node {shown} appears more than once."
+            )
 
     def __repr__(self) -> str:
         return f"Split({self.train.size:,} train, {self.val.size:,} val, {self.test.size:,} test)"

@@ -33,7 +33,7 @@ def split_labels(
     * With any `*_fraction`: every original class is cut in these proportions. `train_fraction` is needed,
       `val_fraction` defaults to 0 and `test_fraction` to what is left.
     * Where the graph came with a public split, that split. With 20 labels per class, 500 and 1000 it is returned as
-      it is; further nodes are drawn from those in none of its parts, and smaller parts are drawn from its own.
+      it is; further nodes are drawn from those without a role in it, and fewer are drawn from its own.
     * Else `labels_per_class` nodes of every original class at random, then `num_val` and `num_test` from the other
       labelled nodes, so that validation and test keep the natural shares of the classes.
 
@@ -109,17 +109,17 @@ def _by_counts(
         train.append(_draw(own, pool, labels_per_class, rng))
     nodes = np.sort(np.concatenate(train))
     free[nodes] = False
-    parts = []
+    roles = []
     for name, own, size in (("num_val", public.val, num_val), ("num_test", public.test, num_test)):
         pool = np.flatnonzero(free)
         if size > own.size + pool.size:
             raise LabelError(
-                f"{name}={size} needs that many labelled nodes beside the other parts; {own.size + pool.size} are "
+                f"{name}={size} needs that many labelled nodes beside the others; {own.size + pool.size} are "
                 f"left. Lower {name} or labels_per_class, or cut by shares with train_fraction."
             )
-        parts.append(_draw(own, pool, size, rng))
-        free[parts[-1]] = False
-    return Split(train=nodes, val=parts[0], test=parts[1])
+        roles.append(_draw(own, pool, size, rng))
+        free[roles[-1]] = False
+    return Split(train=nodes, val=roles[0], test=roles[1])
 
 
 def _draw(own: np.ndarray, pool: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -132,9 +132,9 @@ def _draw(own: np.ndarray, pool: np.ndarray, size: int, rng: np.random.Generator
 def _by_fractions(
     graph: RareGraph, classes: np.ndarray, rng: np.random.Generator, fractions: tuple[float, float, float]
 ) -> Split:
-    # Cutting at rounded running totals keeps every part within one node of its share.
+    # Cutting at rounded running totals keeps every role within one node of its share.
     shares = np.cumsum(fractions)
-    parts: list[list[np.ndarray]] = [[], [], []]
+    roles: list[list[np.ndarray]] = [[], [], []]
     for c in np.unique(classes[classes != UNKNOWN]):
         nodes = rng.permutation(np.flatnonzero(classes == c))
         ends = np.floor(shares * nodes.size + 0.5 + 1e-9).astype(np.int64)
@@ -143,9 +143,9 @@ def _by_fractions(
                 f"train_fraction={fractions[0]:g} leaves no training node of class {_class_name(graph, int(c))}, "
                 f"which has {nodes.size} labelled. Raise train_fraction."
             )
-        for part, start, end in zip(parts, [0, *ends[:2]], ends, strict=True):
-            part.append(nodes[start:end])
-    train, val, test = (np.sort(np.concatenate(part)) for part in parts)
+        for role, start, end in zip(roles, [0, *ends[:2]], ends, strict=True):
+            role.append(nodes[start:end])
+    train, val, test = (np.sort(np.concatenate(role)) for role in roles)
     return Split(train=train, val=val, test=test)
 
 
@@ -163,12 +163,12 @@ def _by_time(
     if not nodes.size:
         raise LabelError("by_time must know when some labelled nodes came; it knows of none.")
     moments, group = np.unique(when[nodes], return_inverse=True)
-    # A moment belongs to the part in which its middle label lies.
+    # A moment belongs to the role in which its middle label lies.
     counts = np.bincount(group)
     middle = (np.cumsum(counts) - counts / 2) / nodes.size
     shares = np.cumsum(fractions)
-    part = np.searchsorted(shares, middle, side="left")[group]
-    train, val, test = (nodes[part == k] for k in range(3))
+    role = np.searchsorted(shares, middle, side="left")[group]
+    train, val, test = (nodes[role == k] for k in range(3))
     missing = sorted(set(np.unique(classes[nodes]).tolist()) - set(classes[train].tolist()))
     if missing:
         raise LabelError(

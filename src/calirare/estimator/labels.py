@@ -40,15 +40,15 @@ class ReadLabels:
             split = graph.public_split or _split_of_known(method, graph, seed)
         train_nodes = split.labelled if method.trains_on == "train+val" else split.train
         val_nodes = split.val if method.reads_validation else np.empty(0, dtype=np.int64)
-        for part, nodes in (("train", train_nodes), ("val", val_nodes)):
+        for role, nodes in (("train", train_nodes), ("val", val_nodes)):
             if nodes.size and nodes.max() >= graph.num_nodes:
                 raise InputError(
-                    f"split.{part} names node {int(nodes.max())}; the graph has nodes 0…{graph.num_nodes - 1}."
+                    f"split.{role} names node {int(nodes.max())}; the graph has nodes 0…{graph.num_nodes - 1}."
                 )
             unknown = nodes[graph.y[nodes] == UNKNOWN]
             if unknown.size:
                 raise LabelError(
-                    f"split.{part} holds {unknown.size} nodes without a label, first {unknown[:5].tolist()}; leave them out."
+                    f"split.{role} holds {unknown.size} nodes without a label, first {unknown[:5].tolist()}; leave them out."
                 )
         labels = cls(train_nodes, graph.y[train_nodes], val_nodes, graph.y[val_nodes])
         labels._check(method, graph)

@@ -120,8 +120,8 @@ class Queue:
     def _decisions(self, nodes: np.ndarray, view: View) -> tuple[np.ndarray, Decisions]:
         """(places of these nodes among the listed ones, what was decided of them)."""
         place = np.searchsorted(self.snapshot.listed, nodes)
-        parts = self.judge(view.costs, view.budget).decisions
-        return place, Decisions(*(getattr(parts, name)[place] for name in Decisions.__dataclass_fields__))
+        decided = self.judge(view.costs, view.budget).decisions
+        return place, Decisions(*(getattr(decided, name)[place] for name in Decisions.__dataclass_fields__))
 
     def page_columns(
         self, nodes: np.ndarray, view: View, shown: Sequence[str], reviewer: str | None

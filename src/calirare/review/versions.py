@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FOLDER = "versions"
 _BASE = "base.npz"
 _DAY = 86_400
-_PARTS = ("train", "val", "test")
+_ROLES = ("train", "val", "test")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +68,8 @@ def load_base(model: Path, clf: RareCategoryClassifier, graph: RareGraph) -> Bas
     y = arrays.get("y")
     if y is None or y.shape != graph.y.shape or not np.issubdtype(y.dtype, np.integer):
         raise DataError(f"{file} does not belong to this model; remove the folder {file.parent} to go on without it.")
-    parts = {name: arrays[name] for name in _PARTS if name in arrays}
-    return Base(y.astype(np.int64), Split(**parts) if parts else None)
+    roles = {name: arrays[name] for name in _ROLES if name in arrays}
+    return Base(y.astype(np.int64), Split(**roles) if roles else None)
 
 
 def install(clf: RareCategoryClassifier, graph: RareGraph, base: Base, model: Path) -> str:
@@ -151,7 +151,7 @@ def version_before(model: Path) -> str:
 def _base_arrays(base: Base) -> dict[str, np.ndarray]:
     arrays = {"y": base.y}
     if base.split is not None:
-        arrays |= {name: getattr(base.split, name) for name in _PARTS}
+        arrays |= {name: getattr(base.split, name) for name in _ROLES}
     return arrays
 
 

@@ -12,8 +12,8 @@ from calirare.review.case import describe_case, strongest_pulls
 from calirare.review.desk import Desk
 from calirare.review.edges_of import edges_of, neighbours_of
 from calirare.review.neighbourhood import neighbourhood
-from calirare.review.pages import case_parts as parts
-from calirare.review.pages import record_parts
+from calirare.review.pages import case_sections as sections
+from calirare.review.pages import record_sections
 from calirare.review.pages.picture import draw, legend
 from calirare.review.pages.widgets import card, key, tick
 from calirare.review.security import Access, current_reviewer
@@ -125,14 +125,14 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         node_id = (parse_qs((search or "").lstrip("?")).get("id") or [""])[0]
         node = desk.snapshot.find(node_id)
         if node is None:
-            return parts.not_found(node_id), "case-columns hidden", None, ""
+            return sections.not_found(node_id), "case-columns hidden", None, ""
         who = current_reviewer(access) or ""
         model = model if isinstance(model, dict) else {}
         view = desk.view(data, model.get("sort"), model.get("filter"), reviewer=who)
         queue = desk.queue
         same = isinstance(shown, dict) and shown.get("id") == node_id
         return (
-            parts.head(describe_case(queue, view, node), desk.links, hidden=desk.is_hidden(node_id, who)),
+            sections.head(describe_case(queue, view, node), desk.links, hidden=desk.is_hidden(node_id, who)),
             "case-columns",
             {"id": node_id, "model": queue.snapshot.version},
             no_update if same else "",
@@ -168,13 +168,13 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
             html.P(around.said, className="hint", id="picture-said"),
         )
         return (
-            parts.hidden_score() if hidden else parts.probability(describe_case(queue, desk.view({}), node)),
+            sections.hidden_score() if hidden else sections.probability(describe_case(queue, desk.view({}), node)),
             picture,
-            record_parts.neighbours(near, total, hidden),
-            parts.attributes(compare(snapshot, node)),
-            record_parts.record(desk.station.records, node),
-            record_parts.edges(edges_of(snapshot, node), snapshot.ids),
-            None if hidden else parts.why(snapshot.why.facts(node), snapshot.why.neighbours(node)),
+            record_sections.neighbours(near, total, hidden),
+            sections.attributes(compare(snapshot, node)),
+            record_sections.record(desk.station.records, node),
+            record_sections.edges(edges_of(snapshot, node), snapshot.ids),
+            None if hidden else sections.why(snapshot.why.facts(node), snapshot.why.neighbours(node)),
         )
 
     @app.callback(Output("case-pulls", "children"), Input("case", "data"), Input("acted", "data"))
@@ -184,7 +184,7 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
             return None
         if ctx.triggered_id == "acted" and not desk.setting.settings.blind:
             return no_update
-        return parts.pulls(strongest_pulls(desk.station.queue, node))
+        return sections.pulls(strongest_pulls(desk.station.queue, node))
 
     @app.callback(
         Output("decision-now", "children"),
@@ -206,10 +206,10 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         )
         seen = {"id": case["id"], "model": case.get("model"), "seen": 0 if last is None else last.id}
         desk.team.refresh()
-        team = parts.team(desk.team.assigned_to(case["id"]), desk.team.wish(case["id"]), who)
+        team = sections.team(desk.team.assigned_to(case["id"]), desk.team.wish(case["id"]), who)
         if desk.is_hidden(case["id"], who or "") and conflict is None:
-            return parts.now(None, None), None, team, seen
-        return parts.now(stands, conflict), parts.history(rows, who), team, seen
+            return sections.now(None, None), None, team, seen
+        return sections.now(stands, conflict), sections.history(rows, who), team, seen
 
 
 def _add_acts(app: Dash) -> None:

@@ -1,4 +1,4 @@
-"""The parts of the case page, each drawn from what the desk says of a node."""
+"""The sections of the case page, each drawn from what the desk says of a node."""
 
 from __future__ import annotations
 

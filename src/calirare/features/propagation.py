@@ -29,6 +29,8 @@ MOST_TYPES_APART = 4
 RELATIONS = ("neighbours", "incoming neighbours", "outgoing neighbours")
 _BLOCK = 16
 _ROWS_AT_ONCE = 4_096
+_LARGEST_SUMMED = 1e28
+"""Sums of float32 stay finite up to here, over any number of neighbours."""
 Statistic = Literal["mean", "spread", "two steps"]
 Whose = Literal["own", "main", "detail"]
 """The node's attributes; structure and the numbers, sums and means of its edges; all else that its edges say."""
@@ -156,13 +158,14 @@ def propagate(
     """
     for relation, type in dict.fromkeys((part.relation, part.type) for part in parts):
         matrix = row_normalised(relation_matrix(graph, relation, type))
+        sums = summing(matrix)
         jobs = column_blocks(whose, [part for part in parts if (part.relation, part.type) == (relation, type)])
 
-        def work(job: tuple[list[int], list[Part]], matrix: sp.csr_array = matrix) -> list[Propagated]:
+        def work(
+            job: tuple[list[int], list[Part]], matrix: sp.csr_array = matrix, sums: sp.csr_array = sums
+        ) -> list[Propagated]:
             at, mine = job
-            centred = centred_columns(values, at, middle[at])
-            mean = matrix @ centred
-            return list(statistics(matrix, centred, mean, mean, middle[at], [names[k] for k in at], mine))
+            return list(said_of(matrix, sums, picked(values, at), None, middle[at], [names[k] for k in at], mine))
 
         for found in in_threads(work, jobs):
             yield from found
@@ -177,16 +180,50 @@ def column_blocks(whose: Sequence[Whose | None], parts: list[Part]) -> Iterator[
             yield places[start : start + _BLOCK], wanted
 
 
-def centred_columns(values: np.ndarray, places: list[int], middle: np.ndarray) -> np.ndarray:
-    """Some columns less their middles, float64: squares of what is far from zero would cancel.
-
-    A few thousand rows at a time, so that picking and subtracting stay in the cache.
-    """
-    centred = np.empty((len(values), len(places)))
+def picked(values: np.ndarray, places: list[int]) -> np.ndarray:
+    """Some columns; a few thousand rows at a time, so that picking stays in the cache."""
+    found = np.empty((len(values), len(places)), dtype=values.dtype)
     for start in range(0, len(values), _ROWS_AT_ONCE):
-        rows = slice(start, start + _ROWS_AT_ONCE)
-        np.subtract(np.take(values[rows], places, axis=1), middle, out=centred[rows])
-    return centred
+        np.take(values[start : start + _ROWS_AT_ONCE], places, axis=1, out=found[start : start + _ROWS_AT_ONCE])
+    return found
+
+
+def said_of(
+    matrix: sp.csr_array,
+    sums: sp.csr_array,
+    values: np.ndarray,
+    mean_there: np.ndarray | None,
+    middle: np.ndarray,
+    names: list[str],
+    parts: list[Part],
+) -> Iterator[Propagated]:
+    """What is wanted of some columns.
+
+    Args:
+        matrix: `(n, m)` row-normalised: the neighbours, among m nodes, of the n nodes that are asked about.
+        sums: `summing(matrix)`, which serves all columns.
+        values: `(m, b)` float32, the columns there.
+        mean_there: `(m, b)` their means less `middle` over the neighbours of the m nodes; None: m is n, and it is theirs.
+        middle: `(b,)` the population's means.
+        names: Of the columns.
+        parts: What is wanted.
+    """
+    if all(part.statistic == "mean" for part in parts) and np.abs(values).max(initial=0.0) < _LARGEST_SUMMED:
+        counts = np.diff(matrix.indptr)
+        means = sums @ values
+        means /= np.maximum(counts, 1).astype(np.float32)[:, None]
+        for part in parts:
+            yield Propagated([part.name(name) for name in names], means, counts == 0)
+        return
+    centred = values - middle  # float64; squares of what is far from zero would cancel
+    mean = matrix @ centred
+    yield from statistics(matrix, centred, mean, mean if mean_there is None else mean_there, middle, names, parts)
+
+
+def summing(matrix: sp.csr_array) -> sp.csr_array:
+    """The same entries, each a one of float32: a sum of these columns needs half the time, and few digits more."""
+    ones = np.ones(matrix.nnz, dtype=np.float32)
+    return sp.csr_array((ones, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def statistics(

@@ -20,7 +20,7 @@ from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile
 from calirare.features.columns import Columns
 from calirare.features.edge_columns import edge_columns
-from calirare.features.propagation import Part, column_blocks, relation_ends, row_normalised, statistics
+from calirare.features.propagation import Part, column_blocks, relation_ends, row_normalised, said_of, summing
 from calirare.features.recipe import ColumnRecipe, Family, base_columns
 from calirare.features.structure import structure_of
 from calirare.scoring.live.base import some_nodes
@@ -98,13 +98,13 @@ class PartColumns:
         names, middle = recipe.names[first:count], recipe.means[first:count]
         for relation in self._relations:
             matrix = here.matrix(relation)
+            sums = summing(matrix)
             for k, at, wanted in self._wanted(relation):
-                centred = self._centred(k, here.near)
-                mean = matrix @ centred
                 further = self._means.get((relation, k))
-                there = mean if further is None else further.take(here.near)
+                there = None if further is None else further.take(here.near)
                 called = [names[one] for one in at]
-                for found in statistics(matrix, centred, mean, there, middle[at], called, wanted):
+                rows = self._blocks[k].take(here.near)
+                for found in said_of(matrix, sums, rows, there, middle[at], called, wanted):
                     recipe.place(found, values)
         return Columns(values, recipe.names, recipe.groups)
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.features.columns import Columns
-from calirare.features.propagation import Part, column_blocks, row_shares, statistics
+from calirare.features.propagation import Part, column_blocks, row_shares, said_of, summing
 from calirare.features.recipe import ColumnRecipe
 from calirare.scoring.live.base import GrownBase, places_in
 from calirare.scoring.live.links import Links, distinct
@@ -30,17 +30,17 @@ def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:
     ends = np.concatenate([np.empty(0, dtype=np.int64), *(ends for _, ends in lists.values())])
     near = distinct(ends, grown.update.num_nodes)
     middle = recipe.means[first:count]
-    centred = grown.take(near)[:, first:] - middle if near.size else np.zeros((0, count - first))
+    around = grown.take(near)[:, first:] if near.size else np.zeros((0, count - first), dtype=np.float32)
     further = _means_of(grown, relations, near, first, middle)
     names = recipe.names[first:count]
     for relation in relations:
         matrix = _matrix(*lists[relation], near)
+        sums = summing(matrix)
         wanted = [part for part in recipe.parts if (part.relation, part.type) == relation]
-        mean = matrix @ centred
         for at, parts in column_blocks(whose, wanted):
-            there = further[relation][:, at] if relation in further else mean[:, at]
+            there = further[relation][:, at] if relation in further else np.zeros((near.size, len(at)))
             called = [names[k] for k in at]
-            for found in statistics(matrix, centred[:, at], mean[:, at], there, middle[at], called, parts):
+            for found in said_of(matrix, sums, around[:, at], there, middle[at], called, parts):
                 recipe.place(found, values)
     words = sp.csr_array(grown.attributes(nodes)) if recipe.own.words else None
     return Columns(values, recipe.names, recipe.groups, words, _spelled(recipe))

@@ -57,3 +57,11 @@ def test_a_spreadsheet_does_not_run_the_ids(network, tmp_path):
     table = pl.read_csv(out)
     assert table["id"].str.starts_with("'=1+").all()
     assert not table["pulls"].str.starts_with("=").any()
+
+
+def test_tables_without_an_open_node_say_so(model, tables, tmp_path):
+    nodes = pl.read_csv(tables[0]).with_columns(is_fraud=pl.col("is_fraud").fill_null("no"))
+    nodes.write_csv(tmp_path / "nodes.csv")
+    answer = run(app, ["triage", str(model), str(tmp_path / "nodes.csv"), tables[1], "--out", str(tmp_path / "q.csv")])
+    assert answer.exit_code == 0 and "nothing is left to decide" in answer.stdout
+    assert pl.read_csv(tmp_path / "q.csv").height == 0

@@ -82,6 +82,9 @@ def show_queue(queue: Triage, rows: int = 6) -> None:
     """Print the forecast and the head of the queue."""
     import numpy as np
 
+    if not len(queue):
+        console.show("Every node of these tables has a label, so nothing is left to decide; the queue is empty.")
+        return
     console.show_table(
         f"What {len(queue):,} nodes will cost ({queue.coverage:.0%} intervals)",
         ["action", "nodes", f"of them {queue.wording.rare}", "expected cost"],

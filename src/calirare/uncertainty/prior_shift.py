@@ -141,8 +141,8 @@ def share_of_new_nodes(
     if gap > allowed:
         logger.warning(
             "the new scores are no mixture of what rare and other labels scored (gap %.3f, chance allows %.3f): "
-            "more has changed than the share, and the estimate %.3g of it cannot be trusted; label some of the new nodes.",
-            gap, allowed, value,
+            "more has changed than the share, and the estimate %.2f%% of it cannot be trusted; label some of the new nodes.",
+            gap, allowed, 100 * value,
         )  # fmt: skip
     return Share(value, min(float(lower), value), max(float(upper), value), gap, allowed)
 

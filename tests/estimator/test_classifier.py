@@ -91,7 +91,7 @@ def test_jackknife_is_platt_on_left_out_logits(graph, split):
     left_out = (engine.left_out_logits - engine.level_changes).numpy()
     shares = np.bincount(graph.y[split.val], minlength=2) / len(split.val)
     by_hand = SoftPlattScaling().fit(left_out, y, weights=share_weights(y, shares))
-    drawn = shares + clf.skill().chance * (by_hand.predict_proba(engine.logits.numpy()) - shares)
+    drawn = shares + clf.skill().keep * (by_hand.predict_proba(engine.logits.numpy()) - shares)
     np.testing.assert_allclose(clf.predict_proba(graph), drawn, atol=1e-6)
     np.testing.assert_allclose(softmax(left_out, axis=1), clf.left_out_uncalibrated(), atol=1e-9)
 
@@ -105,7 +105,7 @@ def test_left_out_probabilities_are_cross_fitted(graph, split):
     for number in (0, 7):
         kept = fold != number
         by_hand = SoftPlattScaling().fit(logits[kept], y[kept], weights=share_weights(y[kept], shares))
-        drawn = shares + clf.skill().chance * (by_hand.predict_proba(logits[~kept]) - shares)
+        drawn = shares + clf.skill().keep * (by_hand.predict_proba(logits[~kept]) - shares)
         np.testing.assert_allclose(p[~kept], drawn, atol=1e-12)
     seen = clf.calibrator_.predict_proba(logits)
     assert 1e-5 < np.abs(seen - p).max() < 0.2

@@ -65,6 +65,10 @@ def test_what_is_kept_falls_with_luck():
     chances = [Skill(0.7, luck, 20, 180).chance for luck in (0.0, 1e-9, LEVEL, 0.2, 1 / np.e, 0.45, 0.5, 1.0)]
     assert chances[0] == pytest.approx(1) and chances[-2:] == [0.25, 0.25] and chances[4] == pytest.approx(0.5)
     assert chances == sorted(chances, reverse=True) and chances[1] > chances[2] > chances[3]
+    for r in (5, 10, 20, 200):
+        for luck in (0.0, LEVEL / 2, LEVEL, 0.3):
+            skill = Skill(0.7, luck, r, 180)
+            assert skill.keep == pytest.approx(skill.chance * (1 if luck < LEVEL or r <= 10 else 10 / r))
 
 
 def test_the_odds_are_the_most_that_evidence_can_speak_for_skill():

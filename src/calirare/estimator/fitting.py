@@ -129,7 +129,7 @@ class Fitting:
         if calibrator is not None and method.evidence == "left_out":
             left_out = self._cross_fitted(trained.detector, trained.labels, shares)
             rare = graph.rare_class
-            keep = no_skill(left_out[:, rare], trained.labels.y == rare).chance
+            keep = no_skill(left_out[:, rare], trained.labels.y == rare).keep
             if keep < 1:
                 left_out = calibrator.draw_to(shares, keep).drawn(left_out)
         self._asked: AskedGraph | None = AskedGraph(graph, trained.inputs)

@@ -29,6 +29,8 @@ WITHOUT_SKILL = 0.25
 _AS_GOOD_AS_LUCK = 0.5
 _FEWEST_RARE = 3
 """Fewer cannot be tested: without one of two labels, one is left to learn from."""
+_ENOUGH_RARE = 10
+"""From so many on, little skill stays unseen."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,20 @@ class Skill:
             odds = -1 / (np.e * luck * np.log(luck))
             return float(odds / (1 + odds))
         return float(np.interp(luck, [1 / np.e, _AS_GOOD_AS_LUCK], [0.5, WITHOUT_SKILL]))
+
+    @property
+    def keep(self) -> float:
+        """How much of what the model says against the base rate is kept: the chance of skill, less where labels are many.
+
+        Skill that r rare labels do not show is small: of order 1/√r in ROC-AUC, and worth the square of that in likelihood.
+        Where none is shown, what is kept therefore falls with 10/r from ten rare labels on.
+
+        >>> [round(Skill(0.6, 0.02, r, 80).keep, 2) for r in (5, 10, 20, 100)]
+        [0.82, 0.82, 0.41, 0.08]
+        >>> Skill(0.6, 1e-4, 100, 80).keep == Skill(0.6, 1e-4, 100, 80).chance
+        True
+        """
+        return self.chance if self.shown else self.chance * min(1.0, _ENOUGH_RARE / self.num_rare)
 
     def sentence(self, rare: str) -> str:
         """What to say first, empty where there is nothing to warn of.

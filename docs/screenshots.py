@@ -21,7 +21,7 @@ import calirare as cr
 from calirare.cli.main import app
 from calirare.data.tables.files import write_tables
 from calirare.review.app import DeskServer, open_desk
-from calirare.review.security import Access
+from calirare.scoring.service.access import Access
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 NOTE = "Called the customer, who does not know these payments."

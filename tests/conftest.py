@@ -77,6 +77,17 @@ def browser_path() -> str:
 
 
 @pytest.fixture(scope="session")
+def browser(browser_path):
+    """A running Chromium."""
+    api = pytest.importorskip("playwright.sync_api")
+    api.expect.set_options(timeout=60_000)  # a busy machine is no defect
+    with api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
 def postgres_url():
     """The address of a PostgreSQL server of our own, gone when the tests are done."""
     from private_postgres import NoPostgresError, private_postgres

@@ -9,7 +9,7 @@ import pytest
 from drippers import Drippers, ask
 
 from calirare.review.app import DeskServer, open_desk
-from calirare.review.security import Access
+from calirare.scoring.service.access import Access
 
 pytestmark = pytest.mark.slow
 

@@ -12,8 +12,8 @@ from sklearn.metrics import average_precision_score, log_loss
 
 import calirare as cr
 from calirare.errors import InputError, LabelError
-from calirare.estimator.evidence import read_nodes
-from calirare.evaluation import Evidence, evaluate
+from calirare.estimator.evidence import Evidence, read_nodes
+from calirare.evaluation import evaluate
 from calirare.evaluation.verdict import judge
 from calirare.metrics import METRICS, summary
 from calirare.report import gather

@@ -13,15 +13,6 @@ LEFT_OUT = ".js-plotly-plot"  # Plotly's own markup
 
 
 @pytest.fixture(scope="module")
-def browser(browser_path):
-    api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
 def path(clf, graph, tmp_path_factory):
     return write_report(clf, graph, tmp_path_factory.mktemp("report") / "report.html", budget=20, num_resamples=10)
 

@@ -10,23 +10,20 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def opened(clf, graph, browser_path, tmp_path_factory):
+def opened(clf, graph, browser, tmp_path_factory):
     """(page, complaints, addresses asked for)."""
-    api = pytest.importorskip("playwright.sync_api")
     path = write_report(clf, graph, tmp_path_factory.mktemp("report") / "report.html", budget=20, num_resamples=10)
     assert path.stat().st_size < 8e6
-    with api.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        complaints, asked = [], []
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
-        page.context.set_offline(True)
-        page.goto(path.as_uri())
-        page.wait_for_selector("#plot-costs .main-svg")
-        yield page, complaints, asked
-        browser.close()
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    complaints, asked = [], []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.context.set_offline(True)
+    page.goto(path.as_uri())
+    page.wait_for_selector("#plot-costs .main-svg")
+    yield page, complaints, asked
+    page.close()
 
 
 def test_figures_are_drawn_and_nothing_is_fetched(opened):

@@ -14,8 +14,8 @@ import calirare as cr
 from calirare.data.tables.reading import read_tables
 from calirare.review import quality
 from calirare.review.app import DeskServer, make_app, open_desk
-from calirare.review.security import Access
 from calirare.review.store import DecisionStore
+from calirare.scoring.service.access import Access
 
 SCRIPT_ID = "<script>window.hacked=1</script>"
 FORMULA_ID = '=HYPERLINK("http://evil")'
@@ -117,17 +117,6 @@ def store(database):
     store = DecisionStore.open(database)
     yield store
     store.close()
-
-
-@pytest.fixture(scope="session")
-def browser(browser_path):
-    """Chromium, for the tests of this folder that ask for it."""
-    api = pytest.importorskip("playwright.sync_api")
-    api.expect.set_options(timeout=60_000)  # a busy machine is no defect
-    with api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import pytest
 
 from calirare.errors import InputError
 from calirare.review.app import make_app
-from calirare.review.security import Access, LoginLimit, is_loopback
+from calirare.review.security import LoginLimit
+from calirare.scoring.service.access import Access, is_loopback
 
 TOKEN = "a token that is long enough"
 

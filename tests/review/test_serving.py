@@ -11,7 +11,7 @@ from drippers import Drippers, address_of, ask
 
 from calirare.review import serving
 from calirare.review.app import DeskServer, open_desk
-from calirare.review.security import Access
+from calirare.scoring.service.access import Access
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from calirare.errors import InputError
 from calirare.review.app import make_app
 from calirare.review.links import check_links
-from calirare.review.security import Access
+from calirare.scoring.service.access import Access
 
 
 @pytest.fixture

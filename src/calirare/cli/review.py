@@ -71,7 +71,7 @@ def review(
 ) -> None:
     """Open the review desk on a model folder: queue, cases, decisions, refit. Stops with Ctrl-C."""
     from calirare.review.app import DeskServer, open_desk
-    from calirare.review.security import Access, is_loopback
+    from calirare.scoring.service.access import Access, is_loopback
 
     access = Access(host, port, token, reviewer or _user(), tuple(allow_host or ()), trusted_proxy)
     access.check()

@@ -16,9 +16,10 @@ from calirare.review.desk import Desk
 from calirare.review.exports import FORMATS, export_decisions, export_queue
 from calirare.review.pages import prices
 from calirare.review.pages.login import login_page
-from calirare.review.security import Access, LoginLimit, current_reviewer, is_token, log_in, log_out
+from calirare.review.security import LoginLimit, current_reviewer, log_in, log_out
 from calirare.review.store import LONGEST_NAME, ConflictError
 from calirare.review.view import View
+from calirare.scoring.service.access import Access, is_token
 
 logger = logging.getLogger(__name__)
 _MOST_AT_ONCE = 1_000

@@ -14,10 +14,7 @@ from typing import Any
 from flask import Flask, Response, current_app, redirect, request, session
 from flask.sessions import SecureCookieSessionInterface
 
-from calirare.scoring.service.access import Access as Access
-from calirare.scoring.service.access import is_loopback as is_loopback
-from calirare.scoring.service.access import is_own_origin, is_plain_json
-from calirare.scoring.service.access import is_token as is_token
+from calirare.scoring.service.access import Access, is_own_origin, is_plain_json, is_token
 
 SESSION_HOURS = 12
 LARGEST_REQUEST = 1 << 20

@@ -16,8 +16,9 @@ from calirare.review.pages import case_sections as sections
 from calirare.review.pages import record_sections
 from calirare.review.pages.picture import draw, legend
 from calirare.review.pages.widgets import card, key, tick
-from calirare.review.security import Access, current_reviewer
+from calirare.review.security import current_reviewer
 from calirare.review.store import LONGEST_NOTE, standing
+from calirare.scoring.service.access import Access
 
 _CHOICES = (("rare", "r", "Rare"), ("normal", "n", "Normal"), ("unsure", "u", "Unsure"))
 

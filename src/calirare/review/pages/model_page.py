@@ -14,9 +14,10 @@ from calirare.review.desk import Desk, Outcome
 from calirare.review.jobs import Status
 from calirare.review.pages.widgets import card, case_link, pill, say_estimate
 from calirare.review.queue import Queue
-from calirare.review.security import Access, current_reviewer
+from calirare.review.security import current_reviewer
 from calirare.review.versions import list_versions
 from calirare.review.view import View
+from calirare.scoring.service.access import Access
 
 _POLL_MILLISECONDS = 500
 _MOST_CHANGED = 12

@@ -12,8 +12,9 @@ from calirare.review.desk import Desk
 from calirare.review.pages import prices
 from calirare.review.pages.forecast import draw_forecast
 from calirare.review.pages.widgets import aria, pill, tick
-from calirare.review.security import Access, current_reviewer
+from calirare.review.security import current_reviewer
 from calirare.review.view import RECORD
+from calirare.scoring.service.access import Access
 
 _STATUSES = {"": "All", "open": "Open", "decided": "Decided", "second": "Second opinion"}
 _CHOICES = ("rare", "normal", "unsure")

@@ -9,7 +9,8 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_u
 from calirare.review.desk import Desk
 from calirare.review.pages import case_page, model_page, monitoring_page, prices, quality_page, queue_page
 from calirare.review.pages.widgets import aria, key
-from calirare.review.security import Access, current_reviewer
+from calirare.review.security import current_reviewer
+from calirare.scoring.service.access import Access
 
 PAGES = {
     "queue": "Queue",

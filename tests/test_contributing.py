@@ -26,14 +26,14 @@ def test_the_layers_are_those_of_the_contract():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     listed = re.findall(r"`(\w+)`", text[text.index("\n`errors`, ") :].split("\n\n")[0])
     assert contract()["exhaustive"] and not any("(" in layer for layer in contract()["layers"])
-    assert listed == [layer for layer in reversed(contract()["layers"]) if layer != "__main__"]
+    assert listed == [*reversed(contract()["layers"])]
 
 
 def test_the_top_level_holds_packages():
     loose = {path.name for path in PACKAGE.iterdir() if path.is_file()}
-    assert loose == {"__init__.py", "__main__.py", "errors.py", "py.typed"}
+    assert loose == {"__init__.py", "errors.py", "py.typed"}
     packages = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert packages == {*contract()["layers"]} - {"__main__", "errors"}
+    assert packages == {*contract()["layers"]} - {"errors"}
 
 
 ADDED = {

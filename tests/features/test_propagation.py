@@ -8,7 +8,7 @@ from edge_cases import typed_graph
 from slow_columns import slow_propagation
 
 from calirare.data.graph import RareGraph
-from calirare.features.propagation import MOST_COLUMNS, RELATIONS, Part, plan_parts, propagate
+from calirare.features.propagation import MOST_COLUMNS, RELATIONS, Aggregate, plan_aggregates, propagate
 
 STATISTICS = ("mean", "spread", "two steps")
 
@@ -34,31 +34,35 @@ def test_every_statistic_agrees_with_loops(relation, type):
     values = np.random.default_rng(1).normal(100.0, 3.0, (30, 20)).astype(np.float32)
     names, whose = [f"c{k}" for k in range(20)], ["own"] * 7 + ["main"] * 3 + ["detail"] * 10
     middle = values.mean(axis=0, dtype=np.float64)
-    parts = [Part(relation, type, statistic, mine) for statistic in STATISTICS for mine in ("own", "main", "detail")]
+    aggregates = [
+        Aggregate(relation, type, statistic, mine) for statistic in STATISTICS for mine in ("own", "main", "detail")
+    ]
     found = {}
-    for some in propagate(graph, values, names, whose, middle, parts):
+    for some in propagate(graph, values, names, whose, middle, aggregates):
         assert some.values.dtype == np.float32 and not some.values[some.alone].any()
         found |= dict(zip(some.names, np.where(some.alone, np.nan, some.values.T), strict=True))
     sets = neighbour_sets(graph, relation, type)
     assert len(found) == 60 and any(not mine for mine in sets)
-    for part in parts[::3]:
+    for aggregate in aggregates[::3]:
         for k, name in enumerate(names):
-            slow = slow_propagation(sets, values[:, k], middle[k], part.statistic)
-            np.testing.assert_allclose(found[part.name(name)], slow, rtol=1e-5, atol=1e-4, err_msg=part.name(name))
+            slow = slow_propagation(sets, values[:, k], middle[k], aggregate.statistic)
+            np.testing.assert_allclose(
+                found[aggregate.name(name)], slow, rtol=1e-5, atol=1e-4, err_msg=aggregate.name(name)
+            )
 
 
 def test_neighbours_that_are_alike_have_exactly_no_spread():
     values = np.array([[0.0], [1e6 + 0.1], [1e6 + 0.1], [1e6 + 0.1]], dtype=np.float32)
     graph = RareGraph(x=values, edge_index=np.array([[0, 0, 0], [1, 2, 3]]), y=np.zeros(4, int))
-    part = Part("neighbours", "", "spread", "own")
-    (found,) = propagate(graph, values, ["c"], ["own"], values.mean(axis=0, dtype=np.float64), [part])
+    aggregate = Aggregate("neighbours", "", "spread", "own")
+    (found,) = propagate(graph, values, ["c"], ["own"], values.mean(axis=0, dtype=np.float64), [aggregate])
     assert found.values[:, 0].tolist() == [0, 0, 0, 0]
 
 
 def test_a_graph_without_a_table_has_no_incoming_neighbours():
     graph = replace(typed_graph(), edges=None)
-    part = Part("incoming neighbours", "", "mean", "own")
-    (found,) = propagate(graph, graph.x, ["a", "b"], ["own", "own"], np.zeros(2), [part])
+    aggregate = Aggregate("incoming neighbours", "", "mean", "own")
+    (found,) = propagate(graph, graph.x, ["a", "b"], ["own", "own"], np.zeros(2), [aggregate])
     assert found.alone.all()
 
 
@@ -68,25 +72,25 @@ def test_a_graph_without_a_table_has_no_incoming_neighbours():
 @pytest.mark.parametrize("types", [(), ("a", "b"), tuple("abcdefgh")])
 def test_the_plan_stays_in_bounds(own, main, detail, directed, types):
     whose = ["own"] * own + ["main"] * main + ["detail"] * detail + [None] * 10
-    parts = plan_parts(whose, directed, types)
+    aggregates = plan_aggregates(whose, directed, types)
     always = RELATIONS[1:] if directed else RELATIONS[:1]
-    needed = {Part(relation, "", "mean", mine) for relation in always for mine in ("own", "main") if mine in whose}
-    assert needed <= set(parts) and len(set(parts)) == len(parts)
-    extra = sum(whose.count(part.whose) for part in parts if part not in needed)
-    room = MOST_COLUMNS - len(whose) - sum(whose.count(part.whose) for part in needed)
+    needed = {Aggregate(relation, "", "mean", mine) for relation in always for mine in ("own", "main") if mine in whose}
+    assert needed <= set(aggregates) and len(set(aggregates)) == len(aggregates)
+    extra = sum(whose.count(aggregate.whose) for aggregate in aggregates if aggregate not in needed)
+    room = MOST_COLUMNS - len(whose) - sum(whose.count(aggregate.whose) for aggregate in needed)
     assert extra <= max(0, room)
-    assert {part.type for part in parts} <= {"", *(types if len(types) <= 4 else ())}
+    assert {aggregate.type for aggregate in aggregates} <= {"", *(types if len(types) <= 4 else ())}
 
 
 def test_few_columns_are_all_propagated():
-    assert plan_parts(["own", "main"], False, ()) == tuple(
-        Part("neighbours", "", statistic, mine) for statistic in STATISTICS for mine in ("own", "main")
+    assert plan_aggregates(["own", "main"], False, ()) == tuple(
+        Aggregate("neighbours", "", statistic, mine) for statistic in STATISTICS for mine in ("own", "main")
     )
-    assert plan_parts([], True, ()) == ()
+    assert plan_aggregates([], True, ()) == ()
 
 
 def test_spread_of_details_goes_first():
-    parts = plan_parts(["own"] + ["main"] * 20 + ["detail"] * 25, True, ())
-    assert {part.statistic for part in parts if part.whose == "detail"} == {"mean", "two steps"}
-    parts = plan_parts(["own"] + ["main"] * 30 + ["detail"] * 90, True, ())
-    assert {part.statistic for part in parts if part.whose == "detail"} <= {"mean"}
+    aggregates = plan_aggregates(["own"] + ["main"] * 20 + ["detail"] * 25, True, ())
+    assert {aggregate.statistic for aggregate in aggregates if aggregate.whose == "detail"} == {"mean", "two steps"}
+    aggregates = plan_aggregates(["own"] + ["main"] * 30 + ["detail"] * 90, True, ())
+    assert {aggregate.statistic for aggregate in aggregates if aggregate.whose == "detail"} <= {"mean"}

@@ -146,7 +146,7 @@ def test_part_columns_equal_those_of_the_recipe_to_the_last_bit(typed, tmp_path)
         for place in range(len(parts)):
             work(place)
     found = np.concatenate([columns.columns(place).values for place in range(len(parts))])
-    assert {part.statistic for part in recipe.parts} == {"mean", "spread", "two steps"} and recipe.edges.types
+    assert {one.statistic for one in recipe.aggregates} == {"mean", "spread", "two steps"} and recipe.edges.types
     np.testing.assert_array_equal(found, want.values)
 
 

@@ -23,7 +23,7 @@ from calirare.features.edge_groups import small_index
 from calirare.features.structure import neighbours
 
 MOST_COLUMNS = 400
-"""Columns of all kinds, about; see `plan_parts`."""
+"""Columns of all kinds, about; see `plan_aggregates`."""
 MOST_TYPES_APART = 4
 """Edge types whose neighbours are looked at apart."""
 RELATIONS = ("neighbours", "incoming neighbours", "outgoing neighbours")
@@ -39,7 +39,7 @@ _WHOSE: tuple[Whose, ...] = ("own", "main", "detail")
 
 
 @dataclass(frozen=True)
-class Part:
+class Aggregate:
     """One family of propagated columns.
 
     Args:
@@ -56,7 +56,7 @@ class Part:
 
     def name(self, column: str) -> str:
         """
-        >>> Part("incoming neighbours", "wire", "mean", "own").name("balance")
+        >>> Aggregate("incoming neighbours", "wire", "mean", "own").name("balance")
         'balance, mean over incoming neighbours (wire)'
         """
         what, where = ("mean", " two steps away") if self.statistic == "two steps" else (self.statistic, "")
@@ -77,10 +77,10 @@ def whose_column(name: str, group: ColumnGroup, types: Sequence[str]) -> Whose |
     return "main" if is_main(name) else "detail"
 
 
-def plan_parts(
+def plan_aggregates(
     whose: Sequence[Whose | None], directed: bool, types: Sequence[str], spread_of_own: bool = True
-) -> tuple[Part, ...]:
-    """The parts whose columns fit into `MOST_COLUMNS` with the node's `whose` own ones, most needed first.
+) -> tuple[Aggregate, ...]:
+    """The aggregates whose columns fit into `MOST_COLUMNS` with the node's `whose` own ones, most needed first.
 
     1. Means of own columns, 2. means of main columns, over incoming and outgoing neighbours (undirected: over all):
     these are always there. Then, each if there is room: 3. own over all neighbours, 4. own two steps away, 5. spread
@@ -90,8 +90,8 @@ def plan_parts(
     """
     relations = RELATIONS if directed else RELATIONS[:1]
     few = list(types) if len(types) <= MOST_TYPES_APART else []
-    parts = [
-        Part(relation, type, statistic, mine)
+    aggregates = [
+        Aggregate(relation, type, statistic, mine)
         for type in ["", *few]
         for relation in relations
         for statistic in _STATISTICS
@@ -102,25 +102,25 @@ def plan_parts(
     ]
     room, kept = MOST_COLUMNS - len(whose), set()
     for level in range(1, 14):
-        here = [part for part in parts if _level(part, directed) == level]
-        size = sum(whose.count(part.whose) for part in here)
+        here = [aggregate for aggregate in aggregates if _level(aggregate, directed) == level]
+        size = sum(whose.count(aggregate.whose) for aggregate in here)
         if level <= 2 or size <= room:
             room -= size
             kept.update(here)
-    return tuple(part for part in parts if part in kept)
+    return tuple(aggregate for aggregate in aggregates if aggregate in kept)
 
 
-def _level(part: Part, directed: bool) -> int:
-    """As numbered in `plan_parts`."""
-    if part.type:
+def _level(aggregate: Aggregate, directed: bool) -> int:
+    """As numbered in `plan_aggregates`."""
+    if aggregate.type:
         return 9
-    if part.statistic == "spread":
-        return {"own": 5, "main": 12, "detail": 13}[part.whose]
-    if part.statistic == "two steps":
-        return {"own": 4, "main": 7, "detail": 11}[part.whose]
-    if directed and part.relation == "neighbours":
-        return {"own": 3, "main": 8, "detail": 10}[part.whose]
-    return {"own": 1, "main": 2, "detail": 6}[part.whose]
+    if aggregate.statistic == "spread":
+        return {"own": 5, "main": 12, "detail": 13}[aggregate.whose]
+    if aggregate.statistic == "two steps":
+        return {"own": 4, "main": 7, "detail": 11}[aggregate.whose]
+    if directed and aggregate.relation == "neighbours":
+        return {"own": 3, "main": 8, "detail": 10}[aggregate.whose]
+    return {"own": 1, "main": 2, "detail": 6}[aggregate.whose]
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,7 @@ def propagate(
     names: Sequence[str],
     whose: Sequence[Whose | None],
     middle: np.ndarray,
-    parts: Sequence[Part],
+    aggregates: Sequence[Aggregate],
 ) -> Iterator[Propagated]:
     """What is wanted over the neighbours, a few columns at a time.
 
@@ -154,15 +154,17 @@ def propagate(
         names: Of the columns.
         whose: What each counts as.
         middle: `(D,)` the population's means; they stand for a neighbour who has no neighbours of its own.
-        parts: What is wanted.
+        aggregates: What is wanted.
     """
-    for relation, type in dict.fromkeys((part.relation, part.type) for part in parts):
+    for relation, type in dict.fromkeys((aggregate.relation, aggregate.type) for aggregate in aggregates):
         matrix = row_normalised(relation_matrix(graph, relation, type))
         sums = summing(matrix)
-        jobs = column_blocks(whose, [part for part in parts if (part.relation, part.type) == (relation, type)])
+        jobs = column_blocks(
+            whose, [aggregate for aggregate in aggregates if (aggregate.relation, aggregate.type) == (relation, type)]
+        )
 
         def work(
-            job: tuple[list[int], list[Part]], matrix: sp.csr_array = matrix, sums: sp.csr_array = sums
+            job: tuple[list[int], list[Aggregate]], matrix: sp.csr_array = matrix, sums: sp.csr_array = sums
         ) -> list[Propagated]:
             at, mine = job
             return list(said_of(matrix, sums, picked(values, at), None, middle[at], [names[k] for k in at], mine))
@@ -171,10 +173,12 @@ def propagate(
             yield from found
 
 
-def column_blocks(whose: Sequence[Whose | None], parts: list[Part]) -> Iterator[tuple[list[int], list[Part]]]:
+def column_blocks(
+    whose: Sequence[Whose | None], aggregates: list[Aggregate]
+) -> Iterator[tuple[list[int], list[Aggregate]]]:
     """Places of a few columns that count as the same, and what is wanted of them."""
     for mine in _WHOSE:
-        wanted = [part for part in parts if part.whose == mine]
+        wanted = [aggregate for aggregate in aggregates if aggregate.whose == mine]
         places = [k for k, one in enumerate(whose) if one == mine] if wanted else []
         for start in range(0, len(places), _BLOCK):
             yield places[start : start + _BLOCK], wanted
@@ -195,7 +199,7 @@ def said_of(
     mean_there: np.ndarray | None,
     middle: np.ndarray,
     names: list[str],
-    parts: list[Part],
+    aggregates: list[Aggregate],
 ) -> Iterator[Propagated]:
     """What is wanted of some columns.
 
@@ -206,18 +210,21 @@ def said_of(
         mean_there: `(m, b)` their means less `middle` over the neighbours of the m nodes; None: m is n, and it is theirs.
         middle: `(b,)` the population's means.
         names: Of the columns.
-        parts: What is wanted.
+        aggregates: What is wanted.
     """
-    if all(part.statistic == "mean" for part in parts) and np.abs(values).max(initial=0.0) < _LARGEST_SUMMED:
+    if (
+        all(aggregate.statistic == "mean" for aggregate in aggregates)
+        and np.abs(values).max(initial=0.0) < _LARGEST_SUMMED
+    ):
         counts = np.diff(matrix.indptr)
         means = sums @ values
         means /= np.maximum(counts, 1).astype(np.float32)[:, None]
-        for part in parts:
-            yield Propagated([part.name(name) for name in names], means, counts == 0)
+        for aggregate in aggregates:
+            yield Propagated([aggregate.name(name) for name in names], means, counts == 0)
         return
     centred = values - middle  # float64; squares of what is far from zero would cancel
     mean = matrix @ centred
-    yield from statistics(matrix, centred, mean, mean if mean_there is None else mean_there, middle, names, parts)
+    yield from statistics(matrix, centred, mean, mean if mean_there is None else mean_there, middle, names, aggregates)
 
 
 def summing(matrix: sp.csr_array) -> sp.csr_array:
@@ -233,7 +240,7 @@ def statistics(
     mean_there: np.ndarray,
     middle: np.ndarray,
     names: list[str],
-    parts: list[Part],
+    aggregates: list[Aggregate],
 ) -> Iterator[Propagated]:
     """What is wanted of some columns.
 
@@ -244,14 +251,14 @@ def statistics(
         mean_there: `(m, b)` the same of the m nodes, over neighbours of theirs.
         middle: `(b,)`.
         names: Of the columns.
-        parts: What is wanted.
+        aggregates: What is wanted.
     """
     alone = np.diff(matrix.indptr) == 0
-    for part in parts:
+    for aggregate in aggregates:
         result = np.empty(mean.shape, dtype=np.float32)
-        if part.statistic == "mean":
+        if aggregate.statistic == "mean":
             np.add(mean, middle, out=result, casting="same_kind")
-        elif part.statistic == "two steps":
+        elif aggregate.statistic == "two steps":
             np.add(matrix @ mean_there, middle, out=result, casting="same_kind")
         else:
             squares = matrix @ np.square(centred)
@@ -260,7 +267,7 @@ def statistics(
             spread[spread <= 1e-12 * squares] = 0.0
             np.sqrt(spread, out=result, casting="same_kind")
         result[alone] = 0.0
-        yield Propagated([part.name(name) for name in names], result, alone)
+        yield Propagated([aggregate.name(name) for name in names], result, alone)
 
 
 def relation_matrix(graph: RareGraph, relation: str, type: str = "") -> sp.csr_array:

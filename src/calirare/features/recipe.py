@@ -17,7 +17,7 @@ from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_plan import EdgePlan, edge_table, plan_edges
 from calirare.features.own import OwnPlan, unique_names
-from calirare.features.propagation import Part, Propagated, Whose, plan_parts, propagate, whose_column
+from calirare.features.propagation import Aggregate, Propagated, Whose, plan_aggregates, propagate, whose_column
 from calirare.features.stored import read_state
 from calirare.features.structure import structure_columns
 
@@ -41,7 +41,7 @@ class ColumnRecipe:
         names: Of the columns, in order: first the node's, then its neighbours'.
         groups: Of the columns.
         means: `(D,)` the population's mean of each column, over the nodes that have a value.
-        parts: What is taken over the neighbours.
+        aggregates: What is taken over the neighbours.
 
     >>> graph = RareGraph(
     ...     x=np.array([[1.0], [2.0], [6.0]]), edge_index=np.array([[0, 1], [1, 2]]), y=np.array([0, 1, 0]),
@@ -59,7 +59,7 @@ class ColumnRecipe:
     names: tuple[str, ...]
     groups: tuple[ColumnGroup, ...]
     means: np.ndarray
-    parts: tuple[Part, ...]
+    aggregates: tuple[Aggregate, ...]
 
     @classmethod
     def learn(cls, graph: RareGraph, seed: int = 0) -> Self:
@@ -77,13 +77,13 @@ class ColumnRecipe:
             kept.add("degree", "structure", np.zeros(graph.num_nodes, dtype=np.float32), whatever=True)
         first, whose = _propagated(kept.names, kept.groups, own, edges)
         directed, types = (False, ()) if edges is None else (edges.directed, edges.types)
-        parts = plan_parts(whose, directed, types, spread_of_own=own.basis is None)
+        aggregates = plan_aggregates(whose, directed, types, spread_of_own=own.basis is None)
         count = len(kept.names)
-        values = kept.matrix(count + sum(whose.count(part.whose) for part in parts))
+        values = kept.matrix(count + sum(whose.count(aggregate.whose) for aggregate in aggregates))
         base, means = np.ascontiguousarray(values[:, first:count]), np.array(kept.means[first:])
-        for found in propagate(graph, base, kept.names[first:count], whose, means, parts):
+        for found in propagate(graph, base, kept.names[first:count], whose, means, aggregates):
             kept.add_block(found, values)
-        recipe = cls(own, edges, tuple(kept.names), tuple(kept.groups), np.array(kept.means), parts)
+        recipe = cls(own, edges, tuple(kept.names), tuple(kept.groups), np.array(kept.means), aggregates)
         values = values if len(kept.names) == values.shape[1] else values[:, : len(kept.names)].copy()
         return recipe, recipe._columns(graph, values)
 
@@ -94,8 +94,8 @@ class ColumnRecipe:
         self._make_base(graph, values)
         first, count, whose = self.propagated
         base = np.ascontiguousarray(values[:, first:count])
-        for found in propagate(graph, base, self.names[first:count], whose, self.means[first:count], self.parts):
-            self.place(found, values)
+        for found in propagate(graph, base, self.names[first:count], whose, self.means[first:count], self.aggregates):
+            self.put(found, values)
         return self._columns(graph, values)
 
     def base(self, graph: RareGraph) -> np.ndarray:
@@ -117,7 +117,7 @@ class ColumnRecipe:
         """Where each column stands."""
         return {name: k for k, name in enumerate(self.names)}
 
-    def place(self, found: Propagated, values: np.ndarray) -> None:
+    def put(self, found: Propagated, values: np.ndarray) -> None:
         """Write what the neighbours say into its columns of `values`, as many rows as there are."""
         count = self.propagated[1]
         wanted = [k for k, name in enumerate(found.names) if self.places.get(name, -1) >= count]
@@ -168,7 +168,7 @@ class ColumnRecipe:
             "names": list(self.names),
             "groups": list(self.groups),
             "means": self.means,
-            "parts": [asdict(part) for part in self.parts],
+            "parts": [asdict(aggregate) for aggregate in self.aggregates],
         }
 
     @classmethod

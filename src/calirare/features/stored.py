@@ -12,7 +12,7 @@ from calirare.errors import ModelFormatError
 from calirare.features.columns import ColumnGroup
 from calirare.features.edge_plan import EdgePlan, PlannedColumn
 from calirare.features.own import OwnPlan
-from calirare.features.propagation import RELATIONS, Part, Statistic, Whose
+from calirare.features.propagation import RELATIONS, Aggregate, Statistic, Whose
 
 LARGEST = float(np.finfo(np.float32).max)
 """The most that a column can hold, and so its mean."""
@@ -37,7 +37,9 @@ def read_state(state: Any) -> dict[str, Any]:
             "names": tuple(names),
             "groups": tuple(groups),
             "means": _numbers(state["means"], (len(names),), "means"),
-            "parts": tuple(_part(part) for part in _list(state["parts"], "parts")),
+            "aggregates": tuple(
+                _aggregate(one) for one in _list(state["parts"], "parts")
+            ),  # so they are called on disk
         }
     except KeyError as error:
         raise ModelFormatError(f"the stored columns lack {error}. Save the model again.") from None
@@ -77,13 +79,13 @@ def _column(state: Any) -> PlannedColumn:
     return PlannedColumn(state["name"], state["kind"], tuple(categories), flags[0], flags[1], origin, flags[2])
 
 
-def _part(state: Any) -> Part:
-    _need(isinstance(state, dict), "a part must be a mapping")
-    _among(state["relation"], RELATIONS, "a part's relation")
-    _among(state["statistic"], get_args(Statistic), "a part's statistic")
-    _among(state["whose"], get_args(Whose), "a part's columns")
-    _need(isinstance(state["type"], str), "a part's type must be a text")
-    return Part(state["relation"], state["type"], state["statistic"], state["whose"])
+def _aggregate(state: Any) -> Aggregate:
+    _need(isinstance(state, dict), "an aggregate must be a mapping")
+    _among(state["relation"], RELATIONS, "an aggregate's relation")
+    _among(state["statistic"], get_args(Statistic), "an aggregate's statistic")
+    _among(state["whose"], get_args(Whose), "an aggregate's columns")
+    _need(isinstance(state["type"], str), "an aggregate's type must be a text")
+    return Aggregate(state["relation"], state["type"], state["statistic"], state["whose"])
 
 
 def _numbers(value: Any, shape: tuple[int | None, ...], name: str) -> np.ndarray:

@@ -15,18 +15,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.edge_table import EdgeTable
-from calirare.data.parts.partitions import Part as GraphPart
-from calirare.data.parts.partitions import Partitions
+from calirare.data.parts.partitions import Part, Partitions
 from calirare.data.parts.row_files import RowFile
 from calirare.features.columns import Columns
 from calirare.features.edge_columns import edge_columns
-from calirare.features.propagation import Part, column_blocks, relation_ends, row_normalised, said_of, summing
+from calirare.features.propagation import Aggregate, column_blocks, relation_ends, row_normalised, said_of, summing
 from calirare.features.recipe import ColumnRecipe, Family, base_columns
 from calirare.features.structure import structure_of
 from calirare.scoring.live.base import some_nodes
 
 Relation = tuple[str, str]
-Block = tuple[list[int], list[Part]]
+Block = tuple[list[int], list[Aggregate]]
 """Places of a few columns among those that are propagated, and what is wanted of them."""
 
 
@@ -105,7 +104,7 @@ class PartColumns:
                 called = [names[one] for one in at]
                 rows = self._blocks[k].take(here.near)
                 for found in said_of(matrix, sums, rows, there, middle[at], called, wanted):
-                    recipe.place(found, values)
+                    recipe.put(found, values)
         return Columns(values, recipe.names, recipe.groups)
 
     # Inside
@@ -116,15 +115,15 @@ class PartColumns:
 
     @cached_property
     def _jobs(self) -> list[Block]:
-        return list(column_blocks(self.recipe.propagated[2], list(self.recipe.parts)))
+        return list(column_blocks(self.recipe.propagated[2], list(self.recipe.aggregates)))
 
     @cached_property
     def _relations(self) -> list[Relation]:
-        return list(dict.fromkeys((part.relation, part.type) for part in self.recipe.parts))
+        return list(dict.fromkeys((one.relation, one.type) for one in self.recipe.aggregates))
 
-    def _wanted(self, relation: Relation) -> Iterator[tuple[int, list[int], list[Part]]]:
-        for k, (at, parts) in enumerate(self._jobs):
-            mine = [part for part in parts if (part.relation, part.type) == relation]
+    def _wanted(self, relation: Relation) -> Iterator[tuple[int, list[int], list[Aggregate]]]:
+        for k, (at, aggregates) in enumerate(self._jobs):
+            mine = [one for one in aggregates if (one.relation, one.type) == relation]
             if mine:
                 yield k, at, mine
 
@@ -152,7 +151,7 @@ class PartColumns:
             (relation, k): RowFile(folder / f"mean-{number:02d}-{k:03d}", size, len(at), "<f8")
             for number, relation in enumerate(self._relations)
             for k, at, wanted in self._wanted(relation)
-            if any(part.statistic == "two steps" for part in wanted)
+            if any(one.statistic == "two steps" for one in wanted)
         }
 
 
@@ -167,7 +166,7 @@ class _Surroundings:
         table: Its rows of the edge table, ends as places in `near`.
     """
 
-    part: GraphPart
+    part: Part
     near: np.ndarray
     own: slice
     table: EdgeTable
@@ -195,7 +194,7 @@ class _Surroundings:
         return row_normalised(matrix)
 
 
-def _named(part: GraphPart) -> np.ndarray:
+def _named(part: Part) -> np.ndarray:
     """The neighbours of a part's nodes, one list after the other, as places in the whole graph."""
     names: np.ndarray = np.concatenate([np.arange(part.start, part.stop), part.halo])[part.adjacency.indices]
     return names

@@ -41,7 +41,7 @@ class Standing:
             return
         self.recipe, self.base = recipe, recipe.base(graph) if base is None else base
         self.structure.prepare()
-        for relation in dict.fromkeys((part.relation, part.type) for part in recipe.parts):
+        for relation in dict.fromkeys((one.relation, one.type) for one in recipe.aggregates):
             self.relations[relation] = self._links(*relation)
         if graph.edges is not None:
             self._rows = _by_end(graph.edges.source, graph.num_nodes), _by_end(graph.edges.target, graph.num_nodes)

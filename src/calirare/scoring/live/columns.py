@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.features.columns import Columns
-from calirare.features.propagation import Part, column_blocks, row_shares, said_of, summing
+from calirare.features.propagation import Aggregate, column_blocks, row_shares, said_of, summing
 from calirare.features.recipe import ColumnRecipe
 from calirare.scoring.live.base import GrownBase, places_in
 from calirare.scoring.live.links import Links, distinct
@@ -36,12 +36,12 @@ def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:
     for relation in relations:
         matrix = _matrix(*lists[relation], near)
         sums = summing(matrix)
-        wanted = [part for part in recipe.parts if (part.relation, part.type) == relation]
-        for at, parts in column_blocks(whose, wanted):
+        wanted = [aggregate for aggregate in recipe.aggregates if (aggregate.relation, aggregate.type) == relation]
+        for at, aggregates in column_blocks(whose, wanted):
             there = further[relation][:, at] if relation in further else np.zeros((near.size, len(at)))
             called = [names[k] for k in at]
-            for found in said_of(matrix, sums, around[:, at], there, middle[at], called, parts):
-                recipe.place(found, values)
+            for found in said_of(matrix, sums, around[:, at], there, middle[at], called, aggregates):
+                recipe.put(found, values)
     words = sp.csr_array(grown.attributes(nodes)) if recipe.own.words else None
     return Columns(values, recipe.names, recipe.groups, words, _spelled(recipe))
 
@@ -50,7 +50,7 @@ def _means_of(
     grown: GrownBase, relations: dict[Relation, Links], near: np.ndarray, first: int, middle: np.ndarray
 ) -> dict[Relation, np.ndarray]:
     """`(len(near), B)` means over the neighbours' neighbours, for the relations in which two steps are wanted."""
-    wanted = [relation for relation in relations if _goes_on(grown.standing.recipe.parts, relation)]
+    wanted = [relation for relation in relations if _goes_on(grown.standing.recipe.aggregates, relation)]
     means = {relation: np.zeros((len(near), len(middle))) for relation in wanted}
     for start in range(0, len(near) if wanted else 0, _AT_ONCE):
         block = slice(start, start + _AT_ONCE)
@@ -62,8 +62,11 @@ def _means_of(
     return means
 
 
-def _goes_on(parts: Iterable[Part], relation: Relation) -> bool:
-    return any(part.statistic == "two steps" and (part.relation, part.type) == relation for part in parts)
+def _goes_on(aggregates: Iterable[Aggregate], relation: Relation) -> bool:
+    return any(
+        aggregate.statistic == "two steps" and (aggregate.relation, aggregate.type) == relation
+        for aggregate in aggregates
+    )
 
 
 def _matrix(starts: np.ndarray, ends: np.ndarray, among: np.ndarray) -> sp.csr_array:

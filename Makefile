@@ -84,7 +84,7 @@ $(READY): pyproject.toml constraints.txt
 		curvlinops-for-pytorch backpack-for-pytorch unfoldNd einconv einops
 	@touch $@
 
-container: ## the image, where podman or docker is there; its rules are tested by tests/tools/test_container.py
+container: $(READY) ## the image, where podman or docker is there, else hadolint; its rules are tested by tests/tools/test_container.py
 	@builder=$$(command -v podman || command -v docker || true); \
 	if [ -n "$$builder" ]; then "$$builder" build -f Containerfile -t calirare .; \
-	else echo "No podman or docker here: the image is not built."; fi
+	else echo "No podman or docker here: the image is not built, its recipe is linted."; $(BIN)/hadolint Containerfile; fi

@@ -3,7 +3,8 @@
 A model (`auto`) is fitted on 5,000 accounts and serves a network of `--nodes`. The load comes from wrk (Debian's package
 `wrk`) over loopback, on the same machine: one node by id over and over, ids drawn at random; then questions with one new
 account and ten payments each, from `--clients` clients that ask again as soon as they are answered. Answers are held
-against a full scoring. At last the service is killed under load, started again, and must answer as before.
+against a full scoring. Then the model is loaded anew under load, and no request may fail; at last the service is killed under
+load, started again, and must answer as before, with every reload that it acknowledged in the monitored series.
 
     python benchmarks/serve_load.py --nodes 100000 --seconds 10
 """
@@ -29,6 +30,8 @@ import polars as pl
 from new_nodes import fit, make_tables
 
 import calirare as cr
+from calirare.evaluation.monitoring.series import Series
+from calirare.review.database import FILE, Database, database_url
 from calirare.scoring.table import read_for, score_table
 
 KNOWN = """
@@ -75,12 +78,9 @@ def load(url: str, script: Path, clients: int, seconds: int) -> dict[str, float]
         f"p{share}": float(value) * units[unit]
         for share, value, unit in re.findall(r"(50|90|99)%\s+([\d.]+)(us|ms|s)", said)
     }
-    failed = re.search(r"Non-2xx or 3xx responses: (\d+)", said)
-    sockets = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", said)
     rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
     assert rate is not None, said
-    lost = sum(int(count) for count in sockets.groups()) if sockets else 0
-    return {"per second": float(rate[1]), "failed": float(int(failed[1]) if failed else 0) + lost, **found}
+    return {"per second": float(rate[1]), "failed": float(failures(said)), **found}
 
 
 def questions(num_nodes: int, count: int) -> list[dict[str, Any]]:
@@ -122,23 +122,64 @@ def measure(what: str, process: subprocess.Popen[str], url: str, script: Path, c
     print(f"{what:<44} {cells}", flush=True)
 
 
+def touched(model: Path, folder: Path) -> dict[Path, int]:
+    """When each file was written, but for the series."""
+    files = [*model.rglob("*"), *folder.glob("*.parquet")]
+    return {path: path.stat().st_mtime_ns for path in sorted(files) if path.is_file() and FILE not in path.name}
+
+
+def runs(model: Path) -> int:
+    """Loads in the monitored series."""
+    database = Database(database_url(model))
+    try:
+        return len(Series(database).read("run"))
+    finally:
+        database.close()
+
+
+def reload_under_load(url: str, script: Path) -> None:
+    """Load the model anew while clients ask; what failed, and how long it took."""
+    command = ["wrk", "-t1", "-c8", "-d600s", "--timeout", "30s", "-s", str(script), url]
+    wrk = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    time.sleep(1.0)
+    began = time.perf_counter()
+    ask(url, "/reload", {})
+    took = time.perf_counter() - began
+    time.sleep(1.0)
+    wrk.send_signal(signal.SIGINT)  # then it prints what it has
+    said = wrk.communicate()[0]
+    count = re.search(r"(\d+) requests in", said)
+    assert count is not None, said
+    print(f"loaded anew under load in {took:.1f} s: {failures(said)} of {int(count[1]):,} requests failed", flush=True)
+
+
+def failures(said: str) -> int:
+    """Answers that were no success and connections that broke, as wrk prints them."""
+    failed = re.search(r"Non-2xx or 3xx responses: (\d+)", said)
+    sockets = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", said)
+    return (int(failed[1]) if failed else 0) + (sum(int(count) for count in sockets.groups()) if sockets else 0)
+
+
 def kill_under_load(
     process: subprocess.Popen[str], url: str, model: Path, folder: Path, script: Path, asked: Any
 ) -> None:
     """kill -9 in the middle of the load, start again, and compare."""
     ids = [f"/nodes/{k}" for k in range(0, 1000, 10)]
     before = [ask(url, path) for path in ids] + [ask(url, "/score", one) for one in asked[:20]]
-    held = {path: path.stat().st_mtime_ns for path in sorted([*model.rglob("*"), *folder.glob("*.parquet")])}
+    held, loads = touched(model, folder), runs(model)
     wrk = subprocess.Popen(["wrk", "-t1", "-c8", "-d4s", "-s", str(script), url], stdout=subprocess.DEVNULL)
     time.sleep(1.5)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     wrk.wait()
+    kept = runs(model) == loads
     again, url = start(model, folder)
     after = [ask(url, path) for path in ids] + [ask(url, "/score", one) for one in asked[:20]]
-    same = held == {path: path.stat().st_mtime_ns for path in sorted([*model.rglob("*"), *folder.glob("*.parquet")])}
+    equal = sum(a == b for a, b in zip(before, after, strict=True))
     print(
-        f"killed under load and started again: {sum(a == b for a, b in zip(before, after, strict=True))} of {len(before)} answers equal, files {'untouched' if same else 'CHANGED'}"
+        f"killed under load and started again: {equal} of {len(before)} answers equal, "
+        f"files {'untouched' if held == touched(model, folder) else 'CHANGED'}, "
+        f"{loads} acknowledged loads {'all there' if kept else 'LOST'}"
     )
     again.terminate()
     print(f"stopped in order: exit code {again.wait()}")
@@ -158,7 +199,7 @@ def main() -> None:
         folder = Path(scratch)
         tables = make_tables(arguments.nodes, 0, arguments.nodes, seed=1)
         for name, table in zip(("nodes", "edges"), tables, strict=True):
-            table.write_parquet(folder / f"{name}.parquet")
+            table.drop("rare", strict=False).write_parquet(folder / f"{name}.parquet")
         fit(arguments.model).save(folder / "model")
         asked = questions(arguments.nodes, 200)
         (folder / "bodies.jsonl").write_text("\n".join(json.dumps(one) for one in asked))
@@ -184,6 +225,7 @@ def main() -> None:
 def judge(process: subprocess.Popen[str], url: str, folder: Path, tables: Any, asked: list[dict[str, Any]]) -> None:
     """Whether the answers are right, and stay so after kill -9."""
     print(f"largest difference to a full scoring: {compare(url, folder / 'model', tables, asked):.1e}", flush=True)
+    reload_under_load(url, folder / "known.lua")
     kill_under_load(process, url, folder / "model", folder, folder / "known.lua", asked)
 
 

@@ -158,16 +158,18 @@ def table(done: list[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--streams", type=int, default=12)
+    parser.add_argument("--first", type=int, default=0, help="number of the first stream")
     parser.add_argument("--weeks", type=int, default=10, help="quiet weeks of each stream")
     parser.add_argument("--out", type=Path, default=Path("stream.jsonl"))
     given = parser.parse_args()
     done = [json.loads(line) for line in given.out.read_text().splitlines()] if given.out.exists() else []
-    for seed in range(given.streams):
+    wanted = range(given.first, given.first + given.streams)
+    for seed in wanted:
         if all(one["seed"] != seed for one in done):
             done.append(live(seed, given.weeks))
             with given.out.open("a") as file:
                 file.write(json.dumps(done[-1]) + "\n")
-    print(table(done[: given.streams]))
+    print(table([one for one in done if one["seed"] in wanted]))
 
 
 if __name__ == "__main__":

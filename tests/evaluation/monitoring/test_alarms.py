@@ -71,8 +71,17 @@ def test_a_quiet_week_is_quiet(series, reference):
     assert watch(series, "other", CERTAIN, now=NOW).runs == ()
 
 
+@pytest.mark.parametrize(
+    ("factor", "state"), [(1.1, "quiet"), (1.6, "watch"), (2.4, "alarm"), (0.6, "watch"), (0.3, "alarm")]
+)
+def test_half_as_many_alerts_again_are_worth_a_look_and_twice_as_many_an_alarm(series, reference, factor, state):
+    """With so many nodes that none of it is chance."""
+    add_run(series, reference, scores(1), NOW - 1.0, nodes=100_000, alerted=factor * reference.alerted)
+    assert states(series)["share alerted"] == state
+
+
 def test_planted_shifts_alarm(series, reference):
-    add_run(series, reference, scores(1, shift=0.9), NOW - 1.0)
+    add_run(series, reference, scores(1, shift=1.4), NOW - 1.0)
     found = states(series)
     assert found["scores"] == found["share alerted"] == "alarm"
     shifted = [("large", "nodes: x", "another unit?"), ("moderate", "nodes: y", "")]

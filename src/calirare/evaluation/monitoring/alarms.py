@@ -41,8 +41,9 @@ OWN = "review"
 CHANCE = 0.005
 """Of a false alarm by each test that is an interval."""
 FEWEST_CASES = 10
-_MATTERS = 1.25
-"""Shares that differ by less than this factor are no news."""
+_MATTERS, _WORTH_A_LOOK = 2.0, 1.25
+"""Factors by which the share alerted must differ. One quiet network and the next differ by half, more than chance allows nodes:
+columns of far neighbours move for all of them together. `benchmarks/stream.py` measures it."""
 _JOINED = 2.0
 """Nodes that are joined are alike: so many of them count as one."""
 
@@ -182,8 +183,11 @@ def _alerted(run: Run, reference: Reference | None) -> tuple[State, str]:
     error = np.sqrt(_JOINED * pooled * (1 - pooled) * (1 / n + 1 / m))
     surprising = abs(now - then) > norm.ppf(1 - CHANCE / 2) * error
     floor = 0.5 / n
-    matters = not 1 / _MATTERS < (now + floor) / (then + floor) < _MATTERS
-    state: State = "alarm" if surprising and matters else "quiet"
+    factor = (now + floor) / (then + floor)
+    factor = max(factor, 1 / factor)
+    state: State = "quiet"
+    if surprising and factor >= _WORTH_A_LOOK:
+        state = "alarm" if factor >= _MATTERS else "watch"
     return state, f"{now:.2%} of {m:,} nodes; {then:.2%} at the fit."
 
 

@@ -80,8 +80,21 @@ def tables(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def desk(model):
+def own_desk(model):
     desk = open_desk(model)
+    yield desk
+    desk.close()
+
+
+@pytest.fixture
+def desk(own_desk):
+    return own_desk
+
+
+@pytest.fixture(scope="session")
+def shown_desk(made_model, tmp_path_factory):
+    """For tests that only look: nobody decides here, and the sentences about its cases are written once."""
+    desk = open_desk(shutil.copytree(made_model, tmp_path_factory.mktemp("shown") / "model"))
     yield desk
     desk.close()
 
@@ -90,6 +103,12 @@ def desk(model):
 def client(desk):
     """A browser without a browser, on loopback and without a token."""
     return make_app(desk, Access(reviewer="ada")).server.test_client()
+
+
+@pytest.fixture(scope="session")
+def shown_client(shown_desk):
+    """A browser on it."""
+    return make_app(shown_desk, Access(reviewer="ada")).server.test_client()
 
 
 @pytest.fixture(autouse=True)

@@ -21,8 +21,8 @@ from calirare.review.view import View
 
 
 @pytest.fixture
-def node(desk):
-    return str(desk.snapshot.ids[desk.snapshot.listed[0]])
+def node(shown_desk):
+    return str(shown_desk.snapshot.ids[shown_desk.snapshot.listed[0]])
 
 
 def decide(client, node, decision="rare", seen=0, key="k1", **more):
@@ -69,18 +69,18 @@ def test_a_conflict_shows_the_other_decision(client, desk, node):
         {"note": "x" * 5000},
     ],
 )
-def test_bad_requests_get_a_reason_and_store_nothing(client, desk, node, body):
+def test_bad_requests_get_a_reason_and_store_nothing(shown_client, shown_desk, node, body):
     good = {"node": node, "decision": "rare", "seen": 0, "key": "k"}
-    answer = client.post("/api/decide", json=body if body in ({}, []) else good | body)
+    answer = shown_client.post("/api/decide", json=body if body in ({}, []) else good | body)
     assert answer.status_code == 400 and answer.json["ok"] is False and answer.json["error"]
-    assert desk.store.since() == []
+    assert shown_desk.store.since() == []
 
 
-def test_a_form_of_another_kind_is_no_decision(client, desk, node):
+def test_a_form_of_another_kind_is_no_decision(shown_client, shown_desk, node):
     body = json.dumps({"node": node, "decision": "rare", "seen": 0, "key": "k"})
-    assert client.post("/api/decide", data=body, content_type="text/plain").status_code == 400
-    assert b'"ok":true' not in client.get("/api/decide").data
-    assert desk.store.since() == []
+    assert shown_client.post("/api/decide", data=body, content_type="text/plain").status_code == 400
+    assert b'"ok":true' not in shown_client.get("/api/decide").data
+    assert shown_desk.store.since() == []
 
 
 json_values = st.recursive(
@@ -114,21 +114,21 @@ def read_csv(answer):
     return list(csv.DictReader(io.StringIO(answer.get_data(as_text=True))))
 
 
-def test_the_queue_as_csv_is_safe_in_a_spreadsheet(client, desk):
+def test_the_queue_as_csv_is_safe_in_a_spreadsheet(shown_client, shown_desk):
     view = {"miss": 50, "alarm": 5, "review": 1, "sort": [{"colId": "id", "sort": "asc"}]}
-    answer = client.get("/export/queue.csv", query_string={"view": json.dumps(view)})
+    answer = shown_client.get("/export/queue.csv", query_string={"view": json.dumps(view)})
     rows = read_csv(answer)
-    expected = desk.queue.columns(desk.queue.order(View(sort=(("id", False),))), View())["id"]
+    expected = shown_desk.queue.columns(shown_desk.queue.order(View(sort=(("id", False),))), View())["id"]
     assert [row["id"].removeprefix("'") for row in rows] == expected
     assert '\'=HYPERLINK("http://evil")' in [row["id"] for row in rows]
     assert not any(cell.startswith(("=", "+", "@")) for row in rows for cell in row.values())
     assert "attachment" in answer.headers["Content-Disposition"]
-    assert {row["model_version"] for row in rows} == {desk.snapshot.version}
+    assert {row["model_version"] for row in rows} == {shown_desk.snapshot.version}
 
 
-def test_the_queue_as_parquet_keeps_names_as_they_are(client, desk):
-    frame = pl.read_parquet(io.BytesIO(client.get("/export/queue.parquet").data))
-    assert frame.height == desk.snapshot.listed.size
+def test_the_queue_as_parquet_keeps_names_as_they_are(shown_client, shown_desk):
+    frame = pl.read_parquet(io.BytesIO(shown_client.get("/export/queue.parquet").data))
+    assert frame.height == shown_desk.snapshot.listed.size
     assert '=HYPERLINK("http://evil")' in frame["id"].to_list()
     assert frame["probability"].dtype == pl.Float64
 
@@ -146,19 +146,19 @@ def test_formulas_in_notes(client, desk, node):
     assert frame["note"].to_list() == ["=cmd|'/C calc'!A0"] and frame["supersedes"].to_list() == [0]
 
 
-def test_an_export_without_rows(client):
-    assert read_csv(client.get("/export/decisions.csv")) == []
-    assert pl.read_parquet(io.BytesIO(client.get("/export/decisions.parquet").data)).height == 0
+def test_an_export_without_rows(shown_client):
+    assert read_csv(shown_client.get("/export/decisions.csv")) == []
+    assert pl.read_parquet(io.BytesIO(shown_client.get("/export/decisions.parquet").data)).height == 0
 
 
 @pytest.mark.parametrize("path", ["/export/queue.xlsx", "/export/model.csv", "/export/model.json"])
-def test_no_other_files_leave(client, path):
-    assert client.get(path).status_code == 404
+def test_no_other_files_leave(shown_client, path):
+    assert shown_client.get(path).status_code == 404
 
 
 @pytest.mark.parametrize("view", ["not json", "[1]", '{"miss": "a"}', '{"miss": 1e999}', '{"alarm": -1}'])
-def test_a_view_that_makes_no_sense(client, view):
-    assert client.get("/export/queue.csv", query_string={"view": view}).status_code in (200, 400)
+def test_a_view_that_makes_no_sense(shown_client, view):
+    assert shown_client.get("/export/queue.csv", query_string={"view": view}).status_code in (200, 400)
 
 
 def test_a_database_that_was_moved_away_takes_no_decision(client, desk, model, node):

@@ -58,8 +58,8 @@ def test_numeric_attributes_in_the_units_of_the_table():
     assert first["age"].value == "missing" and first["age"].percentile is None
 
 
-def test_generated_transactions_read_in_their_units(desk):
-    snapshot = desk.snapshot
+def test_generated_transactions_read_in_their_units(shown_desk):
+    snapshot = shown_desk.snapshot
     column = snapshot.graph.schema["columns"][2]
     node = int(snapshot.listed[0])
     [age] = [one for one in compare(snapshot, node).attributes if one.name == "account_age_days"]
@@ -119,11 +119,11 @@ def test_a_node_without_neighbours():
     assert (around.nodes.tolist(), around.said, around.edges.shape) == ([2], "No neighbours.", (2, 0))
 
 
-def test_what_is_drawn_is_there(desk):
-    graph = desk.snapshot.graph
+def test_what_is_drawn_is_there(shown_desk):
+    graph = shown_desk.snapshot.graph
     pairs = set(zip(*graph.edge_index.tolist(), strict=True))
-    for node in desk.snapshot.listed[:20].tolist():
-        around = neighbourhood(desk.snapshot, node)
+    for node in shown_desk.snapshot.listed[:20].tolist():
+        around = neighbourhood(shown_desk.snapshot, node)
         drawn = {(int(around.nodes[a]), int(around.nodes[b])) for a, b in around.edges.T}
         assert drawn <= pairs
         near = {int(v) for u, v in pairs if u == node}
@@ -133,26 +133,26 @@ def test_what_is_drawn_is_there(desk):
         np.testing.assert_allclose(around.position[0], 0.5)
 
 
-def test_the_words_of_a_case(desk):
+def test_the_words_of_a_case(shown_desk):
     view = View(action="review")
-    node = int(desk.queue.order(view)[2])
-    case = describe_case(desk.queue, view, node)
+    node = int(shown_desk.queue.order(view)[2])
+    case = describe_case(shown_desk.queue, view, node)
     assert (case.place, case.action) == (2, "review")
     assert case.lower <= case.probability <= case.upper
     assert case.costs.startswith("A review costs 1.00; without one")
     assert case.label is None and case.without_label is None
-    labelled = int(desk.snapshot.clf.labelled_nodes_[0])
-    known = describe_case(desk.queue, view, labelled)
+    labelled = int(shown_desk.snapshot.clf.labelled_nodes_[0])
+    known = describe_case(shown_desk.queue, view, labelled)
     assert known.action is None and known.label in ("normal", "fraud")
-    assert known.without_label == pytest.approx(desk.snapshot.clf.predict_left_out()[0, 1])
+    assert known.without_label == pytest.approx(shown_desk.snapshot.clf.predict_left_out()[0, 1])
 
 
-def test_pulls_are_those_of_explain(desk):
-    node = int(desk.snapshot.listed[0])
-    expected = desk.snapshot.clf.explain(desk.snapshot.graph, node)
-    found = strongest_pulls(desk.queue, node, most=4)
+def test_pulls_are_those_of_explain(shown_desk):
+    node = int(shown_desk.snapshot.listed[0])
+    expected = shown_desk.snapshot.clf.explain(shown_desk.snapshot.graph, node)
+    found = strongest_pulls(shown_desk.queue, node, most=4)
     assert [one.pull for one in found] == expected.pull[:4].tolist()
-    assert [one.node_id for one in found] == desk.snapshot.ids[expected.labelled_node[:4]].tolist()
+    assert [one.node_id for one in found] == shown_desk.snapshot.ids[expected.labelled_node[:4]].tolist()
 
 
 def test_labels_kept_for_testing_are_not_shown(tmp_path):

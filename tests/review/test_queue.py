@@ -15,6 +15,11 @@ from calirare.errors import InputError
 from calirare.review.view import View
 
 
+@pytest.fixture
+def desk(shown_desk):
+    return shown_desk
+
+
 def columns(desk, view):
     return desk.queue.columns(desk.queue.order(view), view)
 
@@ -91,17 +96,17 @@ def test_filters_of_the_grid(desk, rule, keeps):
     assert columns(desk, view)["probability"] == [p for p in columns(desk, View())["probability"] if keeps(p)]
 
 
-def test_decisions_filter_and_count(desk):
-    first, second = (desk.snapshot.ids[node] for node in desk.queue.order(View(action="review"))[:2])
-    desk.decide(first, "rare", note="", reviewer="ada", seen=0, action_key="1")
-    desk.decide(second, "unsure", note="", reviewer="bob", seen=0, action_key="2")
-    assert set(columns(desk, View(status="decided"))["id"]) == {first, second}
-    assert columns(desk, View(status="rare"))["id"] == [first]
-    assert columns(desk, View(status="unsure"))["reviewer"] == ["bob"]
-    assert len(desk.queue.order(View(status="open"))) == len(desk.queue.order(View())) - 2
-    progress = desk.queue.progress(View())
+def test_decisions_filter_and_count(own_desk):
+    first, second = (own_desk.snapshot.ids[node] for node in own_desk.queue.order(View(action="review"))[:2])
+    own_desk.decide(first, "rare", note="", reviewer="ada", seen=0, action_key="1")
+    own_desk.decide(second, "unsure", note="", reviewer="bob", seen=0, action_key="2")
+    assert set(columns(own_desk, View(status="decided"))["id"]) == {first, second}
+    assert columns(own_desk, View(status="rare"))["id"] == [first]
+    assert columns(own_desk, View(status="unsure"))["reviewer"] == ["bob"]
+    assert len(own_desk.queue.order(View(status="open"))) == len(own_desk.queue.order(View())) - 2
+    progress = own_desk.queue.progress(View())
     assert (progress.done, progress.decided) == (2, 2)
-    assert progress.total == len(desk.queue.order(View(action="review")))
+    assert progress.total == len(own_desk.queue.order(View(action="review")))
 
 
 def test_pages_put_together_are_the_queue(desk):

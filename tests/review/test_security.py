@@ -15,9 +15,23 @@ TOKEN = "a token that is long enough"
 
 
 @pytest.fixture
+def desk(shown_desk):
+    return shown_desk
+
+
+@pytest.fixture
+def client(shown_client):
+    return shown_client
+
+
+def guard(desk):
+    return make_app(desk, Access("0.0.0.0", 8050, TOKEN, allowed_hosts=("desk.example",))).server.test_client()
+
+
+@pytest.fixture
 def guarded(desk):
     """A desk that other machines can reach, with a token."""
-    return make_app(desk, Access("0.0.0.0", 8050, TOKEN, allowed_hosts=("desk.example",))).server.test_client()
+    return guard(desk)
 
 
 def log_in(client, token=TOKEN, reviewer="ada", **options):
@@ -132,10 +146,11 @@ def test_the_login_opens_the_desk_with_a_careful_cookie(guarded):
     assert is_out(guarded)
 
 
-def test_the_name_of_the_login_stands_beside_decisions(guarded, desk):
-    log_in(guarded, reviewer="  Grace   Hopper ")
-    node = str(desk.snapshot.ids[desk.snapshot.listed[0]])
-    answer = guarded.post("/api/decide", json={"node": node, "decision": "rare", "seen": 0, "key": "k"})
+def test_the_name_of_the_login_stands_beside_decisions(own_desk):
+    client = guard(own_desk)
+    log_in(client, reviewer="  Grace   Hopper ")
+    node = str(own_desk.snapshot.ids[own_desk.snapshot.listed[0]])
+    answer = client.post("/api/decide", json={"node": node, "decision": "rare", "seen": 0, "key": "k"})
     assert answer.json["decision"]["reviewer"] == "Grace Hopper"
 
 

@@ -59,11 +59,11 @@ def test_a_price_may_be_a_column(client, desk):
     [{"miss": "no such column"}, {"miss": 0}, {"miss": -1}, {"alarm": ""}, {"review": None}, {"budget": "many"}, {"order": "x"},
      {"review_error": 0.7}, {"columns": "a"}, {"columns": ["no such"]}, {"miss": True}],
 )  # fmt: skip
-def test_what_cannot_be_set_is_refused_and_changes_nothing(client, desk, body):
-    before = desk.setting
-    answer = client.post("/api/settings", json=body)
+def test_what_cannot_be_set_is_refused_and_changes_nothing(shown_client, shown_desk, body):
+    before = shown_desk.setting
+    answer = shown_client.post("/api/settings", json=body)
     assert answer.status_code == 400 and answer.json["error"]
-    assert desk.setting == before
+    assert shown_desk.setting == before
 
 
 def test_typed_numbers_are_numbers():

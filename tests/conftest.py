@@ -7,11 +7,16 @@ import os
 # Set before torch is imported: test processes run side by side, and tiny tensors gain nothing from threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import gc
 import shutil
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+gc.disable()  # what is collected stays to the end: a tenth of the time to collect it goes into looking through it again
 
 settings.register_profile("few", max_examples=15, deadline=None)
 settings.register_profile("many", max_examples=1000, deadline=None)  # pytest --hypothesis-profile=many
@@ -56,6 +61,34 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if reason := why_skip(item):
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.fixture
+def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals around metrics from five draws: tests/metrics looks at them, elsewhere they only take time."""
+    import calirare.metrics  # noqa: F401 - `calirare.metrics.summary` is also a function
+
+    from_many = sys.modules["calirare.metrics.bootstrap"].bootstrap_intervals
+
+    def from_few(*arguments: Any, num_resamples: int = 5, **options: Any) -> Any:
+        return from_many(*arguments, num_resamples=min(num_resamples, 5), **options)
+
+    for module in ("bootstrap", "summary"):
+        monkeypatch.setattr(sys.modules[f"calirare.metrics.{module}"], "bootstrap_intervals", from_few)
+
+
+@pytest.fixture
+def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reasons by columns for five nodes of a queue: tests/decisions looks at them, elsewhere they only take time."""
+    from calirare.decisions import why
+
+    monkeypatch.setattr(why, "FULL", 5)
+    monkeypatch.setattr(why, "MOST_FULL", 5)
 
 
 @pytest.fixture(scope="session")

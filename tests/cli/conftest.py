@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
+import typer.testing
 from typer.testing import CliRunner
 
 from calirare.cli.main import app
@@ -10,10 +13,23 @@ from calirare.data.synthetic import make_transactions
 from calirare.data.tables.files import write_tables
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _one_program():
+    """The runner puts all commands together anew for each command line; once is enough."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.testing, "_get_command", cache(typer.testing._get_command))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _quick(few_resamples, few_sentences):
+    """A command shows figures and reasons; whether they are right is asked elsewhere."""
+
+
 @pytest.fixture(scope="session")
 def network():
-    """Six hundred accounts, a quarter of them labelled."""
-    return make_transactions(600, rare_share=0.1, labelled_share=0.25, seed=1)
+    """Three hundred accounts, forty in a hundred of them labelled."""
+    return make_transactions(300, rare_share=0.1, labelled_share=0.4, seed=1)
 
 
 @pytest.fixture(scope="session")

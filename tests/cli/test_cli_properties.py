@@ -96,7 +96,7 @@ def test_fit_with_wild_options(examples, tables, tmp_path):
         out = tmp_path / "model"
         base = ["fit", *tables, "--label", "is_fraud", "--rare", "yes", "--out", str(out), *QUICK]
         if result_or_one_line([*base, *words, *as_json], tmp_path):
-            assert load_graph(out).num_nodes == 600
+            assert load_graph(out).num_nodes == 300
             cr.load(out)
 
     run_property(examples, wild, words=chosen(FIT), as_json=st.sampled_from([[], ["--json"]]))

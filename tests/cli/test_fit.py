@@ -69,7 +69,7 @@ def test_the_first_line_says_what_two_labels_can_tell(tables, tmp_path):
 def test_json(tables, tmp_path, network):
     answer = run(app, fit_words(tables, tmp_path / "model", "--json", "--type", "country_risk=ignore"))
     facts = json.loads(answer.stdout)
-    assert facts["nodes"] == 600 and facts["edges"] == network.num_edges
+    assert facts["nodes"] == 300 and facts["edges"] == network.num_edges
     assert facts["labelled"] == facts["trained_on"] == network.known.size
     assert facts["features"] == network.num_features - 1
     assert facts["beware"] == list(first_lines(cr.load(tmp_path / "model"), load_graph(tmp_path / "model")))

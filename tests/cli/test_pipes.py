@@ -104,7 +104,7 @@ def test_quiet_says_nothing_and_verbose_says_every_step(model, tables, tmp_path)
     for silent in (["-q", *words], [*words, "--quiet"]):
         answer = runner.invoke(app, silent)
         assert answer.exit_code == 0 and answer.output == ""
-    assert json.loads(runner.invoke(app, [*words, "--json", "--quiet"]).stdout)["nodes"] == 600
+    assert json.loads(runner.invoke(app, [*words, "--json", "--quiet"]).stdout)["nodes"] == 300
     answer = runner.invoke(app, [*words, "--verbose"])
     assert "Scoring: " in answer.stderr and "Highest of" in answer.stdout
     failed = runner.invoke(app, ["--verbose", "score", str(tmp_path), *tables, "--out", "x.csv"])

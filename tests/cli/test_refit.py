@@ -42,7 +42,7 @@ def folder(fitted, tmp_path) -> Path:
 @pytest.fixture(scope="module")
 def more(tmp_path_factory) -> list[str]:
     """The same accounts a week later, half of them labelled."""
-    later = make_transactions(600, rare_share=0.1, labelled_share=0.5, seed=1)
+    later = make_transactions(300, rare_share=0.1, labelled_share=0.7, seed=1)
     return [str(path) for path in write_tables(later, tmp_path_factory.mktemp("later"), format="csv")]
 
 

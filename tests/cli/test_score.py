@@ -46,7 +46,7 @@ def test_new_nodes_without_labels_are_scored(model, tables, tmp_path):
     edges.write_csv(tmp_path / "edges.csv")
     words = ["score", str(model), str(tmp_path / "nodes.csv"), str(tmp_path / "edges.csv")]
     answer = run(app, [*words, "--out", str(tmp_path / "s.csv"), "--json"])
-    assert json.loads(answer.stdout)["nodes"] == 601
+    assert json.loads(answer.stdout)["nodes"] == 301
     assert pl.read_csv(tmp_path / "s.csv")["id"][-1] == "NEW"
 
 
@@ -87,12 +87,12 @@ def test_parts_and_shards_give_the_same_table(model, tables, tmp_path):
     nodes, edges = (pl.read_csv(path) for path in tables)
     (tmp_path / "nodes").mkdir()
     for place in range(2):
-        nodes[place * 300 : (place + 1) * 300].write_parquet(tmp_path / "nodes" / f"{place}.parquet")
+        nodes[place * 150 : (place + 1) * 150].write_parquet(tmp_path / "nodes" / f"{place}.parquet")
     edges.write_parquet(tmp_path / "edges.parquet")
     words = ["score", str(model), str(tmp_path / "nodes"), str(tmp_path / "edges.parquet"), "--no-intervals"]
     answer = run(app, [*words, "--out", str(tmp_path / "parts.csv")])
     assert answer.exit_code == 0, answer.output
-    assert "Highest of 600 nodes" in answer.stdout and "interval" not in answer.stdout
+    assert "Highest of 300 nodes" in answer.stdout and "interval" not in answer.stdout
     answer = run(app, [*words, "--partitions", "3", "--out", str(tmp_path / "three.csv"), "--json"])
     assert json.loads(answer.stdout)["parts"] == 3
     answer = run(app, ["score", str(model), *tables, "--no-intervals", "--out", str(tmp_path / "whole.csv"), "--json"])

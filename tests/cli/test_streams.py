@@ -68,8 +68,9 @@ def test_a_model_saved_with_closed_streams_is_whole(tables, tmp_path):
 
 
 WORKER = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
 from calirare.cli import streams
 from calirare.data.locking import working_folder
 streams.prepare()
@@ -89,7 +90,7 @@ def start_worker(base):
 def end(worker, number):
     os.kill(worker.pid, number)
     worker.stdout.close()
-    return worker.wait(timeout=30)
+    return worker.wait(timeout=120)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])

@@ -60,13 +60,13 @@ def test_the_script_is_there_and_takes_the_arguments(line):
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/start.md"])
-def test_the_first_python_lines_run(page, tmp_path, monkeypatch, capsys):
-    graph = cr.make_transactions(num_nodes=400, labelled_share=0.5, rare_share=0.1, seed=0)
+def test_the_first_python_lines_run(page, tmp_path, monkeypatch, capsys, few_sentences):
+    graph = cr.make_transactions(num_nodes=160, labelled_share=0.5, rare_share=0.2, seed=0)
     write_tables(graph, tmp_path, format="csv")
     write_tables(graph, tmp_path / "demo")
     monkeypatch.chdir(tmp_path)
     (code,) = PYTHON.findall((ROOT / page).read_text(encoding="utf-8"))
     names: dict[str, object] = {}
     exec(code, names)
-    assert names["p"].shape == (400,)
-    assert len(names["queue"]) == 400 - graph.known.size
+    assert names["p"].shape == (160,)
+    assert len(names["queue"]) == 160 - graph.known.size

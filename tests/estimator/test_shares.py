@@ -11,6 +11,8 @@ from calirare.evaluation import evaluate
 from calirare.scoring.table import score_table
 from calirare.uncertainty.prior_shift import shift_prior
 
+pytestmark = pytest.mark.usefixtures("few_sentences", "few_resamples")
+
 
 @pytest.fixture(scope="module")
 def case():

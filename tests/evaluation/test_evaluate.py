@@ -89,7 +89,7 @@ def test_another_graph_judges_by_all_its_labels(clf):
         evaluate(clf, other, [300])
 
 
-def test_report_and_desk_give_the_same_judgement(clf, graph, split):
+def test_report_and_desk_give_the_same_judgement(clf, graph, split, few_resamples):
     desk = measure(Snapshot("v", clf, graph, Base(graph.y, split), Scores.of(clf, graph)))
     report = gather(clf, graph, num_resamples=100).evaluation
     assert desk.verdict == report.verdict

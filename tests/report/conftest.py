@@ -27,3 +27,8 @@ def split(graph):
 @pytest.fixture(scope="session")
 def clf(graph, split):
     return cr.RareCategoryClassifier(detector="linear").fit(graph, split)
+
+
+@pytest.fixture(autouse=True)
+def _quick(few_resamples):
+    """A page shows figures; whether they are right is asked elsewhere."""

@@ -16,6 +16,7 @@ from calirare.errors import InputError, MissingDependencyError
 from calirare.report import gather, write_report
 from calirare.report.page import _script_json, render
 
+pytestmark = pytest.mark.usefixtures("few_sentences")
 DATE = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 EXTERNAL = {("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"), ("a", "href"), ("source", "src")}
 

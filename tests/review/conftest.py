@@ -12,7 +12,6 @@ import pytest
 
 import calirare as cr
 from calirare.data.tables.reading import read_tables
-from calirare.review import quality
 from calirare.review.app import DeskServer, make_app, open_desk
 from calirare.review.store import DecisionStore
 from calirare.scoring.service.access import Access
@@ -112,9 +111,8 @@ def shown_client(shown_desk):
 
 
 @pytest.fixture(autouse=True)
-def few_resamples(monkeypatch):
-    """Intervals around metrics are tested elsewhere; here they only take time."""
-    monkeypatch.setattr(quality, "NUM_RESAMPLES", 5)
+def _quick(few_resamples):
+    """A desk shows figures; whether they are right is asked elsewhere."""
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -36,7 +36,7 @@ class _Others:
     values: np.ndarray
     is_mark: bool
 
-    @property
+    @cached_property
     def median(self) -> float:
         return float(np.median(self.values))
 

@@ -91,6 +91,16 @@ def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(why, "MOST_FULL", 5)
 
 
+@pytest.fixture
+def short_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Networks take one block of steps to rest: tests/detectors looks at where they end, elsewhere it only takes time."""
+    from functools import partial
+
+    from calirare.detectors.networks import training
+
+    monkeypatch.setattr(training, "come_to_rest", partial(training.come_to_rest, most_steps=1))
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The folder with the five benchmark graphs."""

@@ -7,14 +7,14 @@ import pytest
 from calirare.benchmark import DatasetSource, Entry, Grid, Settings
 from calirare.data.synthetic import make_transactions
 
-FAST = Settings(epochs=20, hidden=4, weight_decay=2e-2, num_val=100, num_test=150)
+FAST = Settings(epochs=5, hidden=4, weight_decay=2e-2, num_val=80, num_test=120)
 
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory):
     """The path of a small graph."""
     path = tmp_path_factory.mktemp("graphs") / "tiny.npz"
-    make_transactions(num_nodes=400, rare_share=0.15, seed=0).save(path)
+    make_transactions(num_nodes=300, rare_share=0.15, seed=0).save(path)
     return path
 
 
@@ -27,3 +27,8 @@ def make_grid(tiny):
         return Grid((DatasetSource.parse(str(tiny)),), tuple(Entry.parse(word) for word in words), **arguments)
 
     return make
+
+
+@pytest.fixture(autouse=True)
+def _quick(short_rest):
+    """A benchmark fits; how well is asked elsewhere."""

@@ -110,8 +110,15 @@ def _planted(num_classes, num_nodes=1_200):
     return GraphInputs(graph), logits * np.where(degree > 8, 5.0, 1.0)[:, None], y, degree > 8
 
 
-@pytest.mark.parametrize("num_classes", [2, 3])
-@pytest.mark.parametrize(("calibrator", "gain"), [(CaGCN(), 0.02), (GATS(), 0.01)])
+@pytest.mark.parametrize(
+    ("calibrator", "gain", "num_classes"),
+    [
+        (CaGCN(), 0.02, 2),
+        pytest.param(CaGCN(), 0.02, 3, marks=pytest.mark.slow),
+        pytest.param(GATS(), 0.01, 2, marks=pytest.mark.slow),
+        (GATS(), 0.01, 3),
+    ],
+)
 def test_a_planted_temperature_by_degree_is_found_better_than_by_one_temperature(calibrator, gain, num_classes):
     inputs, logits, y, hub = _planted(num_classes)
     known, fresh = np.arange(600), np.arange(600, 1_200)

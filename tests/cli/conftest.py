@@ -22,7 +22,7 @@ def _one_program():
 
 
 @pytest.fixture(autouse=True)
-def _quick(few_resamples, few_sentences):
+def _quick(few_resamples, few_sentences, short_rest):
     """A command shows figures and reasons; whether they are right is asked elsewhere."""
 
 

@@ -23,8 +23,10 @@ QUICK = {"epochs": 5, "hidden": 2, "weight_decay": 3e-2}
 @pytest.fixture(scope="module", autouse=True)
 def _quick():
     """CaGCN and GATS train networks of their own, and networks are refitted in folds; the contract needs none at rest."""
+    code = get_method("calirare_code")
     with (
         pytest.MonkeyPatch.context() as patch,
+        temporarily(replace(code, refinement=replace(code.refinement, epochs=8, lr=2e-2))),
         temporarily(replace(get_method("cagcn"), calibrator=partial(CaGCN, epochs=8))),
         temporarily(replace(get_method("gats"), calibrator=partial(GATS, epochs=8))),
     ):

@@ -55,7 +55,7 @@ def test_ten_rare_nodes_in_a_hundred_thousand():
 
 
 @pytest.mark.parametrize("method", ["jackknife", "platt", "isotonic", "temperature", "uncalibrated", "calirare"])
-def test_ten_rare_nodes_in_five_hundred(method):
+def test_ten_rare_nodes_in_five_hundred(method, short_rest):
     graph = rare_graph(500, 10, gap=3.0)
     clf = cr.RareCategoryClassifier(
         detector=cr.detectors.GCN(epochs=15, hidden=4, weight_decay=5e-3), method=method, device="cpu"

@@ -111,7 +111,7 @@ def shown_client(shown_desk):
 
 
 @pytest.fixture(autouse=True)
-def _quick(few_resamples):
+def _quick(few_resamples, short_rest):
     """A desk shows figures; whether they are right is asked elsewhere."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -36,10 +37,11 @@ def tables(network, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def fit(tables):
-    """Fits a classifier on them, saved and loaded."""
+    """Fits a classifier on them, each once."""
     graph = cr.read_tables(*tables, label="is_fraud", rare="yes")
     quick = {"epochs": 20, "weight_decay": 2e-2, "hidden": 4}
 
+    @cache
     def fit_one(detector="gcn", **options):
         return cr.RareCategoryClassifier(detectors()[detector](**quick), device="cpu", **options).fit(graph)
 

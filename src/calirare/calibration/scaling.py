@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, softmax
 from torch import Tensor
 
 from calirare.calibration.base import Calibrator
@@ -176,30 +176,38 @@ def fit_conditional_logit(
         weights: `(n,)`, summing to one.
         ridge: Small and positive, so that the minimum exists and is unique.
     """
-    weighted = weights[:, None] * target
+    flat = features.reshape(features.shape[0] * features.shape[1], features.shape[2])
+    wanted = weights[:, None] * target
 
-    def loss(theta: np.ndarray) -> float:
-        return float(-(weighted * log_softmax(features @ theta, axis=1)).sum() + 0.5 * ridge * theta @ theta)
+    def judge(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """The loss and the probabilities. Plain NumPy: SciPy's softmax costs more than the sums at these sizes."""
+        logits = features @ theta
+        logits -= logits.max(axis=1, keepdims=True)
+        p = np.exp(logits)
+        total = p.sum(axis=1, keepdims=True)
+        missed = np.log(total) - logits
+        p /= total
+        return float((wanted * missed).sum() + 0.5 * ridge * theta @ theta), p
 
     theta = np.zeros(features.shape[2])
-    value = loss(theta)
+    value, p = judge(theta)
     for _ in range(max_steps):
-        p = softmax(features @ theta, axis=1)
-        gradient = np.einsum("n,nc,ncp->p", weights, p - target, features) + ridge * theta
-        mean = np.einsum("nc,ncp->np", p, features)
-        hessian = np.einsum("n,nc,ncp,ncq->pq", weights, p, features, features, optimize=True)
-        hessian += ridge * np.eye(len(theta)) - (weights[:, None] * mean).T @ mean
-        step = np.linalg.solve(hessian + 1e-12 * np.eye(len(theta)), gradient)
+        weighted = weights[:, None] * p
+        gradient = (weighted - wanted).reshape(-1) @ flat + ridge * theta
+        mean = (p[:, None, :] @ features)[:, 0]
+        hessian = (flat.T * weighted.reshape(-1)) @ flat
+        hessian += (ridge + 1e-12) * np.eye(len(theta)) - (weights[:, None] * mean).T @ mean
+        step = np.linalg.solve(hessian, gradient)
         decrease = float(gradient @ step)
         if decrease < 1e-14:
             return theta
         size = 1.0
-        while loss(theta - size * step) > value - 0.25 * size * decrease:
+        while (found := judge(theta - size * step))[0] > value - 0.25 * size * decrease:
             size /= 2
             if size < 1e-10:
                 return theta
         theta = theta - size * step
-        value = loss(theta)
+        value, p = found
     if not np.isfinite(theta).all():
         raise NumericalError("the calibration map did not converge; the logits may be constant.")
     return theta

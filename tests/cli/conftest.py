@@ -8,6 +8,7 @@ import pytest
 import typer.testing
 from typer.testing import CliRunner
 
+from calirare.cli import fit
 from calirare.cli.main import app
 from calirare.data.synthetic import make_transactions
 from calirare.data.tables.files import write_tables
@@ -22,8 +23,10 @@ def _one_program():
 
 
 @pytest.fixture(autouse=True)
-def _quick(few_resamples, few_sentences, short_rest):
-    """A command shows figures and reasons; whether they are right is asked elsewhere."""
+def _quick(few_resamples, few_sentences, short_rest, monkeypatch):
+    """A command shows figures and reasons; whether they are right is asked elsewhere. So is whether the edges help, for
+    which two further models are fitted."""
+    monkeypatch.setattr(fit, "_CHEAP", 0)
 
 
 @pytest.fixture(scope="session")

@@ -7,12 +7,14 @@ import json
 import polars as pl
 from typer.testing import CliRunner
 
+from calirare.cli import fit
 from calirare.cli.main import app
 
 run = CliRunner().invoke
 
 
-def test_a_planted_leak_is_shown_by_audit_and_fit(tables, tmp_path):
+def test_a_planted_leak_is_shown_by_audit_and_fit(tables, tmp_path, monkeypatch):
+    monkeypatch.setattr(fit, "_CHEAP", 10**6)  # a fit of a small graph looks whether its edges help
     nodes = pl.read_csv(tables[0]).with_columns(closed=pl.when(pl.col("is_fraud") == "yes").then(pl.lit("2024-05-01")))
     nodes.write_csv(tmp_path / "nodes.csv")
     words = [str(tmp_path / "nodes.csv"), tables[1], "--label", "is_fraud", "--rare", "yes"]

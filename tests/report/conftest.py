@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
 
 import calirare as cr
+from calirare.report import contents
 
 SCRIPT = "<script>window.hacked = 1</script>"
 
@@ -29,6 +31,10 @@ def clf(graph, split):
     return cr.RareCategoryClassifier(detector="linear").fit(graph, split)
 
 
+_audit_once = cache(contents.audit_with_graph)  # it fits two further models
+
+
 @pytest.fixture(autouse=True)
-def _quick(few_resamples):
+def _quick(few_resamples, monkeypatch):
     """A page shows figures; whether they are right is asked elsewhere."""
+    monkeypatch.setattr(contents, "audit_with_graph", _audit_once)

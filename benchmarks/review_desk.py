@@ -41,6 +41,8 @@ from private_postgres import NoPostgresError, private_postgres  # noqa: E402
 
 TOKEN = "a token for the benchmark only"
 HUB = 7
+ON_SCREEN = 13
+"""Rows of the queue that a window of 900 pixels shows, and whose reasons it asks for."""
 
 
 def make_model(folder: Path, num_nodes: int, num_neighbours: int) -> None:
@@ -127,7 +129,11 @@ class Reviewer:
         answer = self.callback(
             "queue", ["queue-grid.getRowsResponse"], {"queue-grid.getRowsRequest": asked}, {"view.data": view or {}}
         )
-        return dict(answer["queue-grid"]["getRowsResponse"])
+        found = dict(answer["queue-grid"]["getRowsResponse"])
+        shown = [row["id"] for row in found["rowData"][:ON_SCREEN]]
+        if shown:
+            self.post("reasons on screen", "/api/reasons", {"nodes": shown})
+        return found
 
     def open_case(self, name: str) -> Any:
         outputs = ["case-head.children", "case-columns.className", "case.data", "note.value"]
@@ -243,6 +249,7 @@ def work(url: str, number: int, pool: list[str], until: float, think: float, kep
         name = rng.choice(few if number % 2 else own)
         if turn % 3 == 0:
             reviewer.open_case(name)
+            reviewer.pulls(name)
         body = {"node": name, "decision": rng.choice(["rare", "normal", "unsure"]), "note": f"turn {turn}",
                 "seen": reviewer.seen(name), "key": f"{number}-{turn}"}  # fmt: skip
         answers = [reviewer.post("decide", "/api/decide", body) for _ in range(2 if rng.random() < 0.05 else 1)]
@@ -287,7 +294,8 @@ def measure_load(model: Path, db: str, label: str, args: argparse.Namespace) -> 
     print(f"  {len(rows):,} rows; answers {dict(sorted(kept['codes'].items()))} (409: someone else was faster)")
     print(f"  lost {len(lost)}, doubled {doubled}, not acknowledged {len(extra)}, broken histories {broken}")
     every: list[float] = []
-    for what in ("queue", "case", "decision of a case", "decide", "undo"):
+    asked = ("queue", "reasons on screen", "case", "what is known of a case", "labels that pull", "decision of a case")
+    for what in (*asked, "decide", "undo"):
         times = [t for reviewer in kept["reviewers"] for t in reviewer.times[what]]
         every += times
         show_times(what, times)
@@ -299,7 +307,7 @@ def show_times(what: str, times: list[float]) -> None:
     if times:
         p50, p95, p99 = (1000 * float(q) for q in np.quantile(times, [0.5, 0.95, 0.99]))
         print(
-            f"  {what:20} {len(times):7,} requests; ms p50 {p50:6.0f}  p95 {p95:6.0f}  p99 {p99:6.0f}  max {1000 * max(times):6.0f}"
+            f"  {what:24} {len(times):7,} requests; ms p50 {p50:6.0f}  p95 {p95:6.0f}  p99 {p99:6.0f}  max {1000 * max(times):6.0f}"
         )
 
 

@@ -150,7 +150,7 @@ def test_the_words_of_a_case(shown_desk):
 def test_pulls_are_those_of_explain(shown_desk):
     node = int(shown_desk.snapshot.listed[0])
     expected = shown_desk.snapshot.clf.explain(shown_desk.snapshot.graph, node)
-    found = strongest_pulls(shown_desk.queue, node, most=4)
+    found = strongest_pulls(shown_desk.queue, node)[:4]
     assert [one.pull for one in found] == expected.pull[:4].tolist()
     assert [one.node_id for one in found] == shown_desk.snapshot.ids[expected.labelled_node[:4]].tolist()
 

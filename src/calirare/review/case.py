@@ -13,6 +13,8 @@ from calirare.review.queue import Queue
 from calirare.review.view import View
 from calirare.uncertainty.conformal import name_sets
 
+_MOST_PULLS = 7
+
 
 @dataclass(frozen=True, eq=False)
 class Case:
@@ -86,13 +88,17 @@ def describe_case(queue: Queue, view: View, node: int) -> Case:
     )
 
 
-def strongest_pulls(queue: Queue, node: int, most: int = 7) -> list[Pull]:
-    """The labelled nodes that pull this call; asks the model, so it may take a moment on a large graph."""
+def strongest_pulls(queue: Queue, node: int) -> list[Pull]:
+    """The labelled nodes that pull this call; the model is asked once per node."""
     snapshot = queue.snapshot
-    labelled, label, pull = snapshot.clf.label_pulls(snapshot.graph, node)
-    names, rare = snapshot.graph.class_names, snapshot.clf.rare_class_
-    strongest = np.argsort(-np.abs(pull), kind="stable")[:most]
-    return [Pull(snapshot.ids[labelled[k]], names[label[k]], bool(label[k] == rare), float(pull[k])) for k in strongest]
+    if node not in snapshot.pulls:
+        labelled, label, pull = snapshot.clf.label_pulls(snapshot.graph, node)
+        names, rare = snapshot.graph.class_names, snapshot.clf.rare_class_
+        strongest = np.argsort(-np.abs(pull), kind="stable")[:_MOST_PULLS]
+        snapshot.pulls[node] = [
+            Pull(snapshot.ids[labelled[k]], names[label[k]], bool(label[k] == rare), float(pull[k])) for k in strongest
+        ]
+    return snapshot.pulls[node]
 
 
 def _without_label(queue: Queue, node: int) -> float | None:

@@ -8,7 +8,7 @@ import logging
 from dataclasses import astuple, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -168,6 +168,11 @@ class Snapshot:
     def why(self) -> Reasons:
         """What speaks for and against each node."""
         return Reasons(self.clf, self.graph, self.label, self.wording)
+
+    @cached_property
+    def pulls(self) -> dict[int, list[Any]]:
+        """The labels that pull each case that was opened (`calirare.review.case.Pull`), kept as long as the model."""
+        return {}
 
     @cached_property
     def without_own_label(self) -> dict[int, float]:

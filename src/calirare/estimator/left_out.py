@@ -170,7 +170,7 @@ class LeftOutAnswers(Fitted):
         inputs, whole, detector = self._inputs(graph), self._logits(graph), self.detector_
         rows = detector.left_out_rows
         without = self._without(whole, detector.logits_without_at(inputs, rows, node), node, inputs)
-        probability = float(self._to_probabilities(whole, inputs)[node, self.rare_class_])
+        probability = self._without(whole, whole[[node]], node, inputs)
         return self.labelled_nodes_[rows], self.labelled_y_[rows], probability - without
 
     def explain_columns(self, inputs: DetectorInputs, logits: np.ndarray, row: int) -> Explanation:

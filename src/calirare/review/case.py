@@ -91,14 +91,16 @@ def describe_case(queue: Queue, view: View, node: int) -> Case:
 def strongest_pulls(queue: Queue, node: int) -> list[Pull]:
     """The labelled nodes that pull this call; the model is asked once per node."""
     snapshot = queue.snapshot
-    if node not in snapshot.pulls:
+
+    def make() -> list[Pull]:
         labelled, label, pull = snapshot.clf.label_pulls(snapshot.graph, node)
         names, rare = snapshot.graph.class_names, snapshot.clf.rare_class_
         strongest = np.argsort(-np.abs(pull), kind="stable")[:_MOST_PULLS]
-        snapshot.pulls[node] = [
+        return [
             Pull(snapshot.ids[labelled[k]], names[label[k]], bool(label[k] == rare), float(pull[k])) for k in strongest
         ]
-    return snapshot.pulls[node]
+
+    return snapshot.keep("pulls", node, make)  # type: ignore[no-any-return]
 
 
 def _without_label(queue: Queue, node: int) -> float | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import threading
+from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +35,8 @@ from calirare.uncertainty.intervals import Drawn
 logger = logging.getLogger(__name__)
 COVERAGE = 0.9
 _SCORES_KEPT = 4
+_CASES_KEPT = 10_000
+_KEEPING = threading.Lock()
 _COLUMNS = ("probability", "lower", "upper", "member")
 
 
@@ -169,9 +173,19 @@ class Snapshot:
         """What speaks for and against each node."""
         return Reasons(self.clf, self.graph, self.label, self.wording)
 
+    def keep(self, what: str, node: int, make: Callable[[], Any]) -> Any:
+        """What `make` gives for a node, made once for the cases opened lately."""
+        found = self._kept.get((what, node))
+        if found is None:
+            found = make()
+            with _KEEPING:
+                self._kept[what, node] = found
+                while len(self._kept) > _CASES_KEPT:
+                    del self._kept[next(iter(self._kept))]
+        return found
+
     @cached_property
-    def pulls(self) -> dict[int, list[Any]]:
-        """The labels that pull each case that was opened (`calirare.review.case.Pull`), kept as long as the model."""
+    def _kept(self) -> dict[tuple[str, int], Any]:
         return {}
 
     @cached_property

@@ -628,16 +628,18 @@
   // Narrow windows show fewer columns; the case has them all. What a person chose to see stays, then the dearest first.
 
   const ALWAYS = 396; // tick, node, P(rare), action
-  const OWN = 130;
-  const ROOM = [["saves", 100], ["decision", 132], ["reason", 180], ["lower", 150], ["assigned", 90]];
+  const OWN = 110;
+  const PHONE = 520;
+  const ROOM = [["saves", 92], ["decision", 132], ["reason", 180], ["lower", 150], ["assigned", 90]];
 
   let fittedTo = "";
 
   function fitColumns() {
     const box = document.getElementById("queue-grid");
     const api = box && window.dash_ag_grid && window.dash_ag_grid.getApi("queue-grid");
-    const own = api ? api.getColumns().filter((column) => column.getColId().startsWith("record:")).length : 0;
-    const now = box ? box.clientWidth + " " + own + " " + (api ? api.getColumns().length : 0) : "";
+    const chosen = api ? api.getColumns().map((column) => column.getColId()).filter((name) => name.startsWith("record:")) : [];
+    const own = box && box.clientWidth < PHONE ? 0 : chosen.length;
+    const now = box ? box.clientWidth + " " + chosen.join() : "";
     if (!api || !box.clientWidth || now === fittedTo) {
       return;
     }
@@ -649,7 +651,8 @@
       room -= shown[name] ? width : 0;
     });
     Object.entries(shown).forEach(([name, visible]) => api.setColumnsVisible([name], visible));
-    api.setColumnWidths([{ key: "probability", newWidth: box.clientWidth < 520 ? 100 : 124 }]);
+    api.setColumnsVisible(chosen, own > 0);
+    api.setColumnWidths([{ key: "probability", newWidth: box.clientWidth < PHONE ? 100 : 124 }]);
     if (!shown.reason) {
       api.sizeColumnsToFit(); // the reason takes what is left; where it is not shown, nothing else would
     }

@@ -160,7 +160,7 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         if ctx.triggered_id == "acted" and not desk.setting.settings.blind:
             return [no_update] * 7
         hidden = desk.is_hidden(case["id"], current_reviewer(access) or "")
-        around = neighbourhood(snapshot, node)
+        around = snapshot.keep("neighbourhood", node, lambda: neighbourhood(snapshot, node))
         near, total = neighbours_of(snapshot, desk.book, node)
         picture = card(
             "Neighbourhood",

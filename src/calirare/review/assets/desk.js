@@ -11,7 +11,7 @@
   };
   const NAV = ["queue", "reliability", "monitoring", "model"];
   const TRIES = 3;
-  const PATIENCE_MILLISECONDS = 10000;
+  const PATIENCE_MILLISECONDS = 20000;
   let busy = false;
   let acts = 0;
   let lastSeen = null;
@@ -200,7 +200,9 @@
   function isShown(seen) {
     const wanted = new URLSearchParams(window.location.search).get("id");
     const title = document.getElementById("case-id");
-    return Boolean(seen && window.location.pathname === "/case" && seen.id === wanted && title && title.textContent === wanted);
+    const body = document.getElementById("case-body"); // else one would read one case and decide another
+    const here = seen && window.location.pathname === "/case" && seen.id === wanted;
+    return Boolean(here && title && title.textContent === wanted && body && body.dataset.case === wanted);
   }
 
   function report(result, node, words) {
@@ -489,13 +491,16 @@
   // From the moment the address changes until the case is there. Dash tells only when it is there.
   function showWaiting() {
     const box = document.getElementById("decision-card");
+    const waits = window.location.pathname === "/case" && !isShown(lastSeen);
     if (box) {
-      box.classList.toggle("waiting", window.location.pathname === "/case" && !isShown(lastSeen));
+      box.classList.toggle("waiting", waits);
     }
+    document.body.classList.toggle("turning", waits);
   }
 
   window.addEventListener("_dashprivate_pushstate", showWaiting);
   window.addEventListener("popstate", showWaiting);
+  window.setInterval(showWaiting, 150); // the cards of a case come one by one
 
   // Waits until the case is there; false if another page was opened meanwhile, or it does not come.
   async function settled() {

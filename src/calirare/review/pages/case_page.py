@@ -168,8 +168,9 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
             legend(),
             html.P(around.said, className="hint", id="picture-said"),
         )
+        score = sections.hidden_score() if hidden else sections.probability(describe_case(queue, desk.view({}), node))
         return (
-            sections.hidden_score() if hidden else sections.probability(describe_case(queue, desk.view({}), node)),
+            html.Div(score, id="case-body", **{"data-case": case["id"]}),  # whose the cards are: no key before them
             picture,
             record_sections.neighbours(near, total, hidden),
             sections.attributes(compare(snapshot, node)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -181,3 +182,12 @@ def test_two_nodes_of_one_name_are_refused(model, tmp_path):
     clf.save(tmp_path / "twins", graph=replace(graph, node_ids=ids.astype(str)))
     with pytest.raises(DataError, match=f"several nodes are called '{ids[3]}'"):
         open_desk(tmp_path / "twins")
+
+
+def test_reasons_are_the_same_when_several_people_ask_at_once(desk):
+    nodes, snapshot = desk.snapshot.listed[:40].tolist(), desk.snapshot
+    alone = [snapshot.clf.column_shares(snapshot.graph, node).shares for node in nodes]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda node: snapshot.clf.column_shares(snapshot.graph, node).shares, nodes))
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)

@@ -8,6 +8,7 @@ give the margin exactly; for attention, what is left over goes to the base.
 from __future__ import annotations
 
 import copy
+import threading
 from typing import Any
 
 import numpy as np
@@ -73,8 +74,11 @@ def _slopes_of_module(model: nn.Module, inputs: GraphInputs, node: int, rare_cla
 def _slopes(model: nn.Module, inputs: GraphInputs, node: int, rare_class: int) -> tuple[float, Slopes]:
     """The margin, and (gradient `(N, hidden)`, weight `(hidden, F)`) of each linear map that reads the attributes."""
     seen: list[tuple[Tensor, Tensor, bool]] = []
+    ours = threading.get_ident()
 
     def record(layer: nn.Module, given: tuple[Any, ...], output: Tensor) -> Tensor:
+        if threading.get_ident() != ours:  # someone else asks the same network meanwhile
+            return output
         propagated = "propagated_x" in vars(inputs) and given[0] is inputs.propagated_x
         if given[0] is inputs.x or propagated:
             output = output if output.requires_grad else output.requires_grad_()

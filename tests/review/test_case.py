@@ -184,8 +184,9 @@ def test_two_nodes_of_one_name_are_refused(model, tmp_path):
         open_desk(tmp_path / "twins")
 
 
-def test_reasons_are_the_same_when_several_people_ask_at_once(desk):
-    nodes, snapshot = desk.snapshot.listed[:40].tolist(), desk.snapshot
+def test_reasons_are_the_same_when_several_people_ask_at_once(shown_desk):
+    snapshot = shown_desk.snapshot
+    nodes = snapshot.listed[:40].tolist()
     alone = [snapshot.clf.column_shares(snapshot.graph, node).shares for node in nodes]
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda node: snapshot.clf.column_shares(snapshot.graph, node).shares, nodes))

@@ -19,7 +19,7 @@ from calirare.data.parts.partitions import Part, Partitions
 from calirare.data.parts.row_files import RowFile
 from calirare.features.columns import Columns
 from calirare.features.edge_columns import edge_columns
-from calirare.features.propagation import Aggregate, column_blocks, relation_ends, row_normalised, said_of, summing
+from calirare.features.propagation import Aggregate, column_blocks, relation_ends, row_normalised, said_of
 from calirare.features.recipe import ColumnRecipe, Family, base_columns
 from calirare.features.structure import structure_of
 from calirare.scoring.live.base import some_nodes
@@ -97,13 +97,12 @@ class PartColumns:
         names, middle = recipe.names[first:count], recipe.means[first:count]
         for relation in self._relations:
             matrix = here.matrix(relation)
-            sums = summing(matrix)
             for k, at, wanted in self._wanted(relation):
                 further = self._means.get((relation, k))
                 there = None if further is None else further.take(here.near)
                 called = [names[one] for one in at]
                 rows = self._blocks[k].take(here.near)
-                for found in said_of(matrix, sums, rows, there, middle[at], called, wanted):
+                for found in said_of(matrix, rows, there, middle[at], called, wanted):
                     recipe.put(found, values)
         return Columns(values, recipe.names, recipe.groups)
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.features.columns import Columns
-from calirare.features.propagation import Aggregate, column_blocks, row_shares, said_of, summing
+from calirare.features.propagation import Aggregate, column_blocks, row_shares, said_of
 from calirare.features.recipe import ColumnRecipe
 from calirare.scoring.live.base import GrownBase, places_in
 from calirare.scoring.live.links import Links, distinct
@@ -35,12 +35,11 @@ def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:
     names = recipe.names[first:count]
     for relation in relations:
         matrix = _matrix(*lists[relation], near)
-        sums = summing(matrix)
         wanted = [aggregate for aggregate in recipe.aggregates if (aggregate.relation, aggregate.type) == relation]
         for at, aggregates in column_blocks(whose, wanted):
             there = further[relation][:, at] if relation in further else np.zeros((near.size, len(at)))
             called = [names[k] for k in at]
-            for found in said_of(matrix, sums, around[:, at], there, middle[at], called, aggregates):
+            for found in said_of(matrix, around[:, at], there, middle[at], called, aggregates):
                 recipe.put(found, values)
     words = sp.csr_array(grown.attributes(nodes)) if recipe.own.words else None
     return Columns(values, recipe.names, recipe.groups, words, _spelled(recipe))

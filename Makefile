@@ -36,13 +36,13 @@ attacks: $(READY)  ## kills, races, slow clients, memory under a cap; prints its
 	@$(BIN)/python -m pytest -q -m slow tests/attacks
 
 lint: $(READY)
-	@$(BIN)/ruff check src tests examples benchmarks docs tools
-	@$(BIN)/ruff format --check src tests examples benchmarks docs tools
+	@$(BIN)/ruff check src tests examples benchmarks docs
+	@$(BIN)/ruff format --check src tests examples benchmarks docs
 	@$(BIN)/lint-imports
 
 format: $(READY)
-	@$(BIN)/ruff check --fix src tests examples benchmarks docs tools
-	@$(BIN)/ruff format src tests examples benchmarks docs tools
+	@$(BIN)/ruff check --fix src tests examples benchmarks docs
+	@$(BIN)/ruff format src tests examples benchmarks docs
 
 types: $(READY)
 	@$(BIN)/mypy src
@@ -61,7 +61,7 @@ results: $(READY)  ## the paper's tables with five seeds, into docs/results.md; 
 	@$(BIN)/calirare benchmark --seeds 5 --out results --docs docs/results.md
 
 audit: $(READY)  ## known weaknesses in the pinned packages, secrets in tracked files
-	@$(BIN)/python tools/audit.py
+	@$(BIN)/python tests/tools/audit.py
 
 sbom: $(READY)  ## what is installed, as CycloneDX
 	@$(BIN)/python -m cyclonedx_py environment $(BIN)/python --pyproject pyproject.toml --mc-type library \
@@ -69,7 +69,7 @@ sbom: $(READY)  ## what is installed, as CycloneDX
 	@echo "$(SBOM)"
 
 mutants: $(READY)  ## how many small breaks of the code the tests notice; an hour or so
-	@$(BIN)/python tools/mutants.py
+	@$(BIN)/python tests/tools/mutants.py
 
 clean:
 	rm -rf .venv site demo sbom.json mutants .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

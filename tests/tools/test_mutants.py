@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-TOOL = Path(__file__).resolve().parents[2] / "tools" / "mutants.py"
+TOOL = Path(__file__).resolve().with_name("mutants.py")
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""A pytest plugin for `tools/mutants.py`: mutmut 3.8 asks tests for `_nodeid`, which pytest 9 no longer stores."""
+"""A pytest plugin for `mutants.py`: mutmut 3.8 asks tests for `_nodeid`, which pytest 9 no longer stores."""
 
 import pytest
 

@@ -3,8 +3,8 @@
 Every mutant is one changed operator, number, argument or word (mutmut, set up in pyproject.toml). There are thousands,
 so a random sample is drawn, the same for the same seed and the same code.
 
-    python tools/mutants.py                            # 400 of them, seed 0
-    python tools/mutants.py --sample 0                 # all; hours
+    python tests/tools/mutants.py                            # 400 of them, seed 0
+    python tests/tools/mutants.py --sample 0                 # all; hours
     mutmut show NAME                                   # what a survivor changed
 """
 
@@ -19,7 +19,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 NOTICED = ("killed", "timeout")
 GENERATE = """
 from mutmut import __main__ as mutmut
@@ -74,7 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
     environment = os.environ | {
         "OMP_NUM_THREADS": "1",
         "PYTEST_PLUGINS": "mutmut_on_pytest_9",
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT / "tools"), os.environ.get("PYTHONPATH")])),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")])),
     }
     subprocess.run([sys.executable, "-c", GENERATE], cwd=ROOT, check=True, stdout=subprocess.DEVNULL, env=environment)
     every = results(ROOT)

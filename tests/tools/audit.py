@@ -2,7 +2,7 @@
 
 Exit status 1 when either is found. A vulnerability database that cannot be reached is said, not counted as a pass.
 
-    python tools/audit.py
+    python tests/tools/audit.py
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DATABASES = (("pypi",), ("osv",))  # asked in this order until one answers; OSV is what PyPI's list is made from
 NOT_SECRET = "^(PASSWORD|topsecret|hunter2secret)$"  # the word in a message, and what tests take for a password
 KNOWN = {("src/calirare/data/catalogue/entries.py", "Hex High Entropy String")}  # sha256 sums of the public downloads

@@ -200,9 +200,7 @@
   function isShown(seen) {
     const wanted = new URLSearchParams(window.location.search).get("id");
     const title = document.getElementById("case-id");
-    const body = document.getElementById("case-body"); // else one would read one case and decide another
-    const here = seen && window.location.pathname === "/case" && seen.id === wanted;
-    return Boolean(here && title && title.textContent === wanted && body && body.dataset.case === wanted);
+    return Boolean(seen && window.location.pathname === "/case" && seen.id === wanted && title && title.textContent === wanted);
   }
 
   function report(result, node, words) {
@@ -495,7 +493,10 @@
     if (box) {
       box.classList.toggle("waiting", waits);
     }
-    document.body.classList.toggle("turning", waits);
+    // Cards of the case before are dimmed: nobody should read one case and decide another.
+    const body = document.getElementById("case-body");
+    const wanted = new URLSearchParams(window.location.search).get("id");
+    document.body.classList.toggle("turning", waits || Boolean(body && window.location.pathname === "/case" && body.dataset.case !== wanted));
   }
 
   window.addEventListener("_dashprivate_pushstate", showWaiting);

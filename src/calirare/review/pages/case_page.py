@@ -170,7 +170,7 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         )
         score = sections.hidden_score() if hidden else sections.probability(describe_case(queue, desk.view({}), node))
         return (
-            html.Div(score, id="case-body", **{"data-case": case["id"]}),  # whose the cards are: no key before them
+            html.Div(score, id="case-body", **{"data-case": case["id"]}),  # whose the cards are
             picture,
             record_sections.neighbours(near, total, hidden),
             sections.attributes(compare(snapshot, node)),

@@ -52,6 +52,8 @@ _SMALLEST_PROBABILITY = 1e-9
 _ALIKE = 1e-9
 """Scores whose spread is below this are one score."""
 _NEWTON_STEPS = 100
+_FLATTEST, _LONGEST_STEP = 0.05, 2.0
+"""Of the steps that bring a map to a share."""
 
 
 @dataclass(frozen=True)
@@ -331,10 +333,14 @@ def _draw_shares(rare_share: float, num_labels: float | None, num_draws: int, rn
 
 def _at_share(drawn: np.ndarray, features: np.ndarray, weight: np.ndarray, share: np.ndarray) -> np.ndarray:
     """The draws with their shifts set so that the mean over the population, weighted labels, is each draw's share."""
-    drawn = drawn.copy()
+    drawn, wanted = drawn.copy(), finite_logit(share)
     for _ in range(_NEWTON_STEPS):
-        missing = finite_logit(share) - finite_logit(expit(drawn @ features.T) @ weight)
-        drawn[:, 0] += missing
+        p = expit(drawn @ features.T)
+        mean = np.clip(p @ weight, _SMALLEST_PROBABILITY, 1 - _SMALLEST_PROBABILITY)
+        missing = wanted - finite_logit(mean)
+        # Newton's step for logit(mean), shortened where the maps are so steep that it would go too far.
+        slope = (p * (1 - p)) @ weight / (mean * (1 - mean))
+        drawn[:, 0] += np.clip(missing / np.maximum(slope, _FLATTEST), -_LONGEST_STEP, _LONGEST_STEP)
         if np.abs(missing).max() < 1e-6:
             break
     return drawn

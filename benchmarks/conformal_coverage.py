@@ -56,7 +56,7 @@ def promised(graph: cr.RareGraph, split: cr.Split) -> float:
     return conformal_rank(labels, 0.9) / (labels + 1)
 
 
-def coverage(name: str, seed: int, labels_per_class: int, detector: str) -> tuple[float, ...]:
+def coverage(name: str, seed: int, labels_per_class: int, detector: str, device: str) -> tuple[float, ...]:
     """Coverage of the rare and of the normal class, share of sets with both, with none, and the rank rule's coverage."""
     torch.set_num_threads(1)
     graph, split = draw(name, seed, labels_per_class)
@@ -64,7 +64,7 @@ def coverage(name: str, seed: int, labels_per_class: int, detector: str) -> tupl
     made = cr.detectors.make_detector(detector)
     if detector in NETWORKS:
         made.set_params(weight_decay=decay)
-    clf = cr.RareCategoryClassifier(made, seed=seed, device="cpu")
+    clf = cr.RareCategoryClassifier(made, seed=seed, device=device)
     sets = clf.fit(graph, split).predict_set(graph)
     y, inside = graph.y[split.test], sets[split.test]
     size = inside.sum(axis=1)
@@ -79,6 +79,7 @@ def main() -> None:
     parser.add_argument("--labels-per-class", type=int, default=20)
     parser.add_argument("--detectors", default="gcn")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--device", default="cpu", help="of the networks: cpu or cuda")
     parser.add_argument("--out", type=Path, help="JSON Lines, appended to and read first")
     arguments = parser.parse_args()
     known: dict[tuple[object, ...], list[float]] = {}
@@ -94,7 +95,7 @@ def main() -> None:
     ]
     missing = [cell for cell in cells if cell not in known]
     work = joblib.Parallel(n_jobs=arguments.jobs, return_as="generator")(
-        joblib.delayed(coverage)(*cell) for cell in missing
+        joblib.delayed(coverage)(*cell, arguments.device) for cell in missing
     )
     for cell, found in zip(missing, work, strict=True):
         known[cell] = [float(value) for value in found]

@@ -57,14 +57,14 @@ def judge(logits: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
     return float(loss.mean()), float(loss.std() / np.sqrt(len(y))), float(roc_auc_score(y, logits[:, 1] - logits[:, 0]))
 
 
-def run(name: str, what: str, decay: float | None, seed: int) -> str:
+def run(name: str, what: str, decay: float | None, seed: int, device: str) -> str:
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
     with threadpool_limits(1):
         graph, nodes = make_case(name, seed)
         y = graph.y[nodes]
         labels = LabelledNodes(nodes, y, node_weights(y, 2), 2, np.arange(len(nodes)))
-        inputs = DetectorInputs(graph)
+        inputs = DetectorInputs(graph, device=device)
         detector = make_detector(what)
         if decay is not None:
             detector.set_params(weight_decay=decay)
@@ -111,6 +111,7 @@ def main() -> None:
     parser.add_argument("--detectors", default="gcn,gat,gin,sage,linear,forest,boosting")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--device", default="cpu", help="of the networks: cpu or cuda")
     parser.add_argument("--out", type=Path, help="JSON Lines of cells and their text, appended to and read first")
     arguments = parser.parse_args()
     known = _read(arguments.out)
@@ -125,7 +126,7 @@ def main() -> None:
         if task in known:
             print(known[task], flush=True)
     tasks = [task for task in tasks if task not in known]
-    work = Parallel(arguments.jobs, return_as="generator")(delayed(run)(*task) for task in tasks)
+    work = Parallel(arguments.jobs, return_as="generator")(delayed(run)(*task, arguments.device) for task in tasks)
     for task, line in zip(tasks, work, strict=True):
         print(line, flush=True)
         if arguments.out is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 
@@ -86,6 +87,20 @@ class MissingDependencyError(CalirareError, ImportError):
     def __init__(self, library: str, extra: str | None) -> None:
         wanted = library if extra is None else f"'calirare[{extra}]'"
         super().__init__(f"This needs {library}, which is not installed. Run: pip install {wanted}")
+
+
+def optional(module: str, extra: str | None, library: str | None = None) -> Any:
+    """A library that not everybody installs, or the line that installs it.
+
+    Args:
+        module: What to import.
+        extra: The extra of ours that brings it; None: it is installed by its own name.
+        library: What it is called where it is installed; default: the module's first name.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingDependencyError(library or module.partition(".")[0], extra) from None
 
 
 def nearest(word: str, choices: Iterable[object]) -> str:

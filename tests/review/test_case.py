@@ -89,7 +89,7 @@ def test_plain_features_without_names_and_labels():
     rng = np.random.default_rng(0)
     graph = RareGraph(x=rng.normal(size=(80, 3)), edge_index=np.array([[0], [1]]), y=np.array([0, 1] + [-1] * 78))
     found = compare(snapshot_of(graph), 7)
-    assert {one.name for one in found.attributes} == {"feature 0", "feature 1", "feature 2"}
+    assert {one.name for one in found.attributes} == {"attribute 0", "attribute 1", "attribute 2"}
     assert "too few normal ones" in found.against
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from calirare.benchmark.grid import RowKey, Task
 from calirare.benchmark.work import Row
 from calirare.data.archive import write_atomically
-from calirare.errors import DataError, MissingDependencyError
+from calirare.errors import DataError, optional
 
 
 class RowStore:
@@ -63,9 +63,4 @@ def key_of(row: Row) -> RowKey:
 
 
 def _pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ModuleNotFoundError:
-        raise MissingDependencyError("pyarrow", "tables") from None
-    return pyarrow, pyarrow.parquet
+    return optional("pyarrow", "tables"), optional("pyarrow.parquet", "tables")

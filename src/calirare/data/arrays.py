@@ -76,6 +76,20 @@ def as_doubles(value: Any, name: str) -> np.ndarray:
     return array
 
 
+def as_dense(block: Any) -> np.ndarray:
+    """A block of numbers as an array, whether it is sparse or not.
+
+    >>> as_dense(sp.csr_array(np.eye(2))).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    return np.asarray(block.toarray() if sp.issparse(block) else block)
+
+
+def column_of(x: Any, k: int) -> np.ndarray:
+    """`(N,)` float64: one column of features, sparse or not."""
+    return as_dense(x[:, [k]])[:, 0].astype(np.float64)
+
+
 def as_features(x: Any) -> np.ndarray | sp.csr_array:
     """Node features as a finite float32 `(N, F)` array, or as CSR where they are sparse."""
     if not sp.issparse(x):

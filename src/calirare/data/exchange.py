@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from calirare.data.arrays import UNKNOWN
+from calirare.data.arrays import UNKNOWN, as_dense
 from calirare.data.edge_rows import Joined, edge_columns
 from calirare.data.named_columns import NamedColumns
 
@@ -71,9 +71,8 @@ def _tables(graph: Described) -> tuple[NamedColumns, NamedColumns]:
 
 
 def _features(graph: Described) -> dict[str, Any]:
-    dense = graph.x if not hasattr(graph.x, "toarray") else graph.x.toarray()
     names = graph.feature_names or tuple(f"feature_{k}" for k in range(graph.num_features))
-    return {name: dense[:, k] for k, name in enumerate(names)}
+    return dict(zip(names, as_dense(graph.x).T, strict=True))
 
 
 def _rows(columns: Mapping[str, Any]) -> Iterable[dict[str, Any]]:

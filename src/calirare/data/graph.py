@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.archive import MAX_BYTES
-from calirare.data.arrays import UNKNOWN, as_array, as_features, as_indices
+from calirare.data.arrays import UNKNOWN, as_array, as_features, as_indices, column_of
 from calirare.data.as_of import edges_before, first_seen
 from calirare.data.edge_table import EdgeTable
 from calirare.data.merging import merge_edges
@@ -206,6 +206,11 @@ class RareGraph:
         return np.arange(self.num_nodes) if self.node_ids is None else np.asarray(self.node_ids)
 
     @property
+    def attribute_names(self) -> tuple[str, ...]:
+        """One name per feature: those given, else numbered."""
+        return self.feature_names or tuple(f"attribute {k}" for k in range(self.num_features))
+
+    @property
     def rare_share(self) -> float:
         """Share of the rare class among the known labels."""
         known = self.y[self.known]
@@ -220,8 +225,7 @@ class RareGraph:
         names = self.feature_names or ()
         if name not in names:
             raise ColumnError(f"there is no column of numbers {name!r} among the attributes. " + nearest(name, names))
-        found: Any = self.x[:, [names.index(name)]]
-        values = np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64).ravel()
+        values = column_of(self.x, names.index(name))
         for said in (self.schema or {}).get("columns", ()):
             if said["name"] == name and "scale" in said:
                 return values * float(said["scale"]) + float(said["mean"])

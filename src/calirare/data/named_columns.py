@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calirare.errors import MissingDependencyError
+from calirare.errors import optional
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,21 +22,15 @@ class NamedColumns(dict[str, np.ndarray]):
 
     def to_polars(self) -> pl.DataFrame:
         """As a polars frame."""
-        try:
-            import polars as pl
-        except ImportError:
-            raise MissingDependencyError("polars", "tables") from None
-        return pl.DataFrame({name: _plain(column) for name, column in self.items()})
+        frame: pl.DataFrame = self._frame(optional("polars", "tables"))
+        return frame
 
     def to_pandas(self) -> Any:
         """As a pandas frame."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingDependencyError("pandas", None) from None
-        return pd.DataFrame({name: _plain(column) for name, column in self.items()})
+        return self._frame(optional("pandas", None))
 
-
-def _plain(column: np.ndarray) -> Any:
-    """Text as a list, which each library types by itself; numbers stay arrays."""
-    return column.tolist() if column.dtype.kind in "OU" else column
+    def _frame(self, library: Any) -> Any:
+        """Text as a list, which each library types by itself; numbers stay arrays."""
+        return library.DataFrame(
+            {name: column.tolist() if column.dtype.kind in "OU" else column for name, column in self.items()}
+        )

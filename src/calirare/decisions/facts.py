@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.arrays import column_of
 from calirare.data.graph import RareGraph
 from calirare.data.tables.schema import is_moment
 from calirare.decisions.numbers import say_day, say_number, say_share
 from calirare.features.columns import Columns
+from calirare.features.propagation import row_normalised
+from calirare.features.structure import neighbours
 
 _SAMPLE = 20_000
 """Nodes that a value is compared with; more of them change no digit that is said."""
@@ -67,8 +69,7 @@ class Facts:
 
     def __init__(self, graph: RareGraph, columns: Columns | None = None) -> None:
         self.graph, self._columns = graph, columns
-        names = graph.feature_names or tuple(f"attribute {k}" for k in range(graph.num_features))
-        self._own = {name: k for k, name in enumerate(names)}
+        self._own = {name: k for k, name in enumerate(graph.attribute_names)}
         self._made = {} if columns is None else {name: k for k, name in enumerate(columns.names)}
         self._units = {
             column["name"]: (float(column["scale"]), float(column["mean"]))
@@ -139,16 +140,11 @@ class Facts:
         return np.asarray(found * scale + mean)
 
     def _attribute(self, k: int, nodes: np.ndarray) -> np.ndarray:
-        block: Any = self.graph.x[nodes][:, [k]]
-        return np.asarray(block.toarray() if sp.issparse(block) else block, dtype=np.float64)[:, 0]
+        return column_of(self.graph.x[nodes], k)
 
     @cached_property
     def _averages(self) -> sp.csr_array:
-        """Row-normalised adjacency."""
-        adjacency = self.graph.adjacency()
-        degree = np.maximum(np.diff(adjacency.indptr), 1)
-        ones = sp.csr_array((np.ones(adjacency.nnz), adjacency.indices, adjacency.indptr), shape=adjacency.shape)
-        return sp.csr_array(sp.diags_array(1.0 / degree) @ ones)
+        return row_normalised(neighbours(self.graph))
 
     def _is_moment(self, name: str) -> bool:
         over = _OVER.match(name)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.arrays import as_dense
 from calirare.data.graph import RareGraph
 from calirare.errors import InputError
 from calirare.features.structure import neighbours
@@ -42,7 +42,7 @@ class OwnPlan:
 
     @classmethod
     def learn(cls, graph: RareGraph, seed: int) -> OwnPlan:
-        names = unique_names(graph.feature_names or [f"attribute {k}" for k in range(graph.num_features)])
+        names = unique_names(graph.attribute_names)
         wide = graph.num_features > WIDE
         basis = learn_directions(graph.x, neighbours(graph), seed) if wide and graph.num_nodes > 1 else None
         kinds = () if graph.node_type is None else graph.node_type_names
@@ -62,8 +62,7 @@ class OwnPlan:
         if not self.spelled:
             return
         for start in range(0, graph.num_features, _AT_ONCE):
-            block: Any = graph.x[:, start : start + _AT_ONCE]
-            block = block.toarray() if sp.issparse(block) else block
+            block = as_dense(graph.x[:, start : start + _AT_ONCE])
             yield from zip(self.feature_names[start : start + _AT_ONCE], block.T, strict=True)
 
     def derived(self, graph: RareGraph) -> Iterator[tuple[str, np.ndarray]]:

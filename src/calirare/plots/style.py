@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calirare.data.archive import write_atomically
-from calirare.errors import InputError, MissingDependencyError
+from calirare.errors import InputError, optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,11 +66,7 @@ _NO_DATE: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "svg": {"
 @contextmanager
 def styled() -> Iterator[None]:
     """Draw inside this: the shared look, without touching the user's own settings."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise MissingDependencyError("matplotlib", "plots") from None
-    with matplotlib.rc_context(_RC):
+    with optional("matplotlib", "plots").rc_context(_RC):
         yield
 
 

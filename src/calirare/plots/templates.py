@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from calirare.errors import MissingDependencyError
+from calirare.errors import optional
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -12,14 +12,12 @@ if TYPE_CHECKING:
 
 def templates_of(package: str, extra: str) -> Environment:
     """The templates in the folder `templates/` of a package; `extra` of ours installs jinja."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError:
-        raise MissingDependencyError("jinja2", extra) from None
-    return Environment(
-        loader=PackageLoader(package),
+    jinja = optional("jinja2", extra)
+    made: Environment = jinja.Environment(
+        loader=jinja.PackageLoader(package),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=jinja.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    return made

@@ -13,7 +13,7 @@ import numpy as np
 from calirare.data.archive import write_atomically
 from calirare.data.graph import RareGraph
 from calirare.decisions.costs import Costs
-from calirare.errors import InputError, MissingDependencyError
+from calirare.errors import InputError, optional
 from calirare.evaluation.look_again import WORDS as LOOK_AGAIN
 from calirare.metrics import Estimate
 from calirare.metrics.registry import CONDITIONAL_NOTE, METRICS, of_family
@@ -60,7 +60,7 @@ def write_report(
         raise InputError(f"the report must end in .html; got {path.name!r}.")
     if path.is_dir():
         raise InputError(f"the report must be a file; {path} is a folder.")
-    script = _plotly_script()
+    script = str(optional("plotly.offline", "report").get_plotlyjs())
     contents = gather(
         clf,
         graph,
@@ -104,14 +104,6 @@ def render(contents: Contents, *, rows: int, plotly: str) -> str:
         script=_ours("page.js"),
         plotly=plotly,
     )
-
-
-def _plotly_script() -> str:
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise MissingDependencyError("plotly", "report") from None
-    return str(get_plotlyjs())
 
 
 def _ours(name: str) -> str:

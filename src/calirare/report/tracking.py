@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calirare.data.graph import RareGraph
 from calirare.data.tables.addresses import hide_passwords
-from calirare.errors import DataError, MissingDependencyError
+from calirare.errors import DataError, optional
 from calirare.evaluation import evaluate
 from calirare.metrics.registry import headlines
 from calirare.persistence.folder import fingerprint_of
@@ -36,7 +36,7 @@ def log_to_mlflow(
         experiment: Made where there is none of this name.
         address: Of the tracking server; default: what MLFLOW_TRACKING_URI says.
     """
-    mlflow = _mlflow()
+    mlflow = optional("mlflow", "mlflow", "mlflow-skinny")
     found = evaluate(clf, graph, num_resamples=50, only=[metric.name for metric in headlines()])
     metrics: dict[str, float] = {}
     for name, one in found.after.items():
@@ -73,11 +73,3 @@ def _files(folder: Path) -> list[Path]:
     """The model and its card; decisions and earlier versions stay at home."""
     names = [*folder.glob("model.json"), *folder.glob("*.md"), *folder.glob("arrays-*"), *folder.glob("graph-*")]
     return [path for path in names if path.is_file()]
-
-
-def _mlflow() -> Any:
-    try:
-        import mlflow
-    except ImportError:
-        raise MissingDependencyError("mlflow-skinny", "mlflow") from None
-    return mlflow

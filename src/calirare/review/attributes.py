@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.arrays import UNKNOWN
+from calirare.data.arrays import UNKNOWN, as_dense, column_of
+from calirare.data.tables.feature_places import feature_places
 from calirare.data.tables.schema import is_moment
 from calirare.decisions.numbers import say_day, say_number
 from calirare.review.snapshot import Snapshot
@@ -57,8 +59,7 @@ def compare(snapshot: Snapshot, node: int, *, most: int = 12) -> Comparison:
     if graph.schema is not None and isinstance(graph.schema.get("columns"), list):
         found = _by_schema(graph.schema["columns"], own, others)
     else:
-        names = graph.feature_names or tuple(f"feature {k}" for k in range(graph.num_features))
-        found = _by_feature(names, own, others)
+        found = _by_feature(graph.attribute_names, own, others)
     found.sort(key=lambda one: -one.surprise)
     return Comparison(found[:most], against, max(len(found) - most, 0))
 
@@ -78,23 +79,19 @@ def _reference(snapshot: Snapshot) -> tuple[np.ndarray, str]:
 
 
 def _by_schema(columns: list[dict[str, Any]], own: Any, others: Any) -> list[Attribute]:
-    found, place = [], 0
-    for column in columns:
-        kind, indicator = column["type"], bool(column.get("indicator"))
-        width = {"numeric": 1, "categorical": len(column.get("categories", ()))}.get(kind, 0)
-        mine, theirs = _dense(own[:, place : place + width])[0], _dense(others[:, place : place + width])
-        gap_place = place + width
-        missing = indicator and bool(_dense(own[:, [gap_place]])[0, 0])
-        place = gap_place + indicator
-        if kind == "numeric":
-            known = ~(_dense(others[:, [gap_place]])[:, 0] > 0) if indicator else np.ones(len(theirs), dtype=bool)
+    found = []
+    for column, places, gap in feature_places(columns):
+        mine, theirs = as_dense(own[:, places])[0], as_dense(others[:, places])
+        missing = gap is not None and bool(column_of(own, gap)[0])
+        if column["type"] == "numeric":
+            known = slice(None) if gap is None else column_of(others, gap) <= 0
             found.append(_numeric(column, mine[0], theirs[known, 0], missing))
-        elif kind == "categorical":
+        else:
             found.append(_categorical(column, mine, theirs, missing))
     return found
 
 
-def _numeric(column: dict[str, Any], value: float, others: np.ndarray, missing: bool) -> Attribute:
+def _numeric(column: Mapping[str, Any], value: float, others: np.ndarray, missing: bool) -> Attribute:
     def units(x: float) -> str:
         say = say_day if is_moment(column) else say_number
         return say(x * column["scale"] + column["mean"])
@@ -106,7 +103,7 @@ def _numeric(column: dict[str, Any], value: float, others: np.ndarray, missing: 
     return Attribute(column["name"], units(value), usual, rank, None, abs(2 * rank - 1))
 
 
-def _categorical(column: dict[str, Any], own: np.ndarray, others: np.ndarray, missing: bool) -> Attribute:
+def _categorical(column: Mapping[str, Any], own: np.ndarray, others: np.ndarray, missing: bool) -> Attribute:
     names = [*column["categories"], "missing" if missing else "another word"]
     mine = int(own.argmax()) if own.size and own.max() > 0 else len(names) - 1
     theirs = (
@@ -119,7 +116,7 @@ def _categorical(column: dict[str, Any], own: np.ndarray, others: np.ndarray, mi
 
 def _by_feature(names: tuple[str, ...], own: Any, others: Any) -> list[Attribute]:
     """Without a schema: marks that the node has if most are zero, else plain numbers."""
-    mine = _dense(own)[0]
+    mine = as_dense(own)[0]
     if sp.issparse(others):
         return _marks(names, mine, np.asarray((others > 0).mean(axis=0)).ravel())
     if set(np.unique(others[:500])) <= {0.0, 1.0}:
@@ -140,7 +137,3 @@ def _marks(names: tuple[str, ...], own: np.ndarray, share: np.ndarray) -> list[A
         )
         for k in np.flatnonzero(own)
     ]
-
-
-def _dense(block: Any) -> np.ndarray:
-    return block.toarray() if sp.issparse(block) else np.asarray(block)

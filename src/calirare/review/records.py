@@ -7,14 +7,15 @@ Without it they are read back from the features, as far as the schema allows.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from calirare.data.arrays import as_dense, column_of
+from calirare.data.tables.feature_places import feature_places
 from calirare.data.tables.schema import is_moment
 from calirare.decisions.numbers import say_day, say_number
 from calirare.errors import InputError, nearest
@@ -125,29 +126,26 @@ class Records:
 def _from_features(snapshot: Snapshot, known: list[dict[str, Any]] | None) -> list[RecordColumn]:
     x = snapshot.graph.x
     if known is None:
-        names = snapshot.graph.feature_names or tuple(f"feature {k}" for k in range(snapshot.graph.num_features))
-        return [RecordColumn(name, True, lambda k=k: _column(x, k)) for k, name in enumerate(names)]  # type: ignore[misc]
-    found, place = [], 0
-    for column in known:
-        width = {"numeric": 1, "categorical": len(column.get("categories", ()))}.get(column["type"], 0)
-        gap = place + width if column.get("indicator") else None
+        names = enumerate(snapshot.graph.attribute_names)
+        return [RecordColumn(name, True, partial(column_of, x, k)) for k, name in names]
+    found = []
+    for column, places, gap in feature_places(known):
         if column["type"] == "numeric":
-            numbers = _numbers_back(x, column, place, gap)
+            numbers = _numbers_back(x, column, places.start, gap)
             is_number = not is_moment(column)
             found.append(RecordColumn(column["name"], is_number, numbers if is_number else _days_back(numbers)))
-        elif column["type"] == "categorical":
-            found.append(RecordColumn(column["name"], False, _words_back(x, column, place, gap)))
-        place += width + (gap is not None)
+        else:
+            found.append(RecordColumn(column["name"], False, _words_back(x, column, places, gap)))
     return found
 
 
-def _numbers_back(x: Any, column: dict[str, Any], place: int, gap: int | None) -> Callable[[], np.ndarray]:
+def _numbers_back(x: Any, column: Mapping[str, Any], place: int, gap: int | None) -> Callable[[], np.ndarray]:
     def make() -> np.ndarray:
-        values = _column(x, place) * column["scale"] + column["mean"]
+        values = column_of(x, place) * column["scale"] + column["mean"]
         # Standardising and back costs a few bits; what was written with few digits is shown so.
         values = np.array([float(f"{value:.9g}") for value in values.tolist()])
         if gap is not None:
-            values[_column(x, gap) > 0] = np.nan
+            values[column_of(x, gap) > 0] = np.nan
         return values
 
     return make
@@ -158,23 +156,16 @@ def _days_back(make: Callable[[], np.ndarray]) -> Callable[[], np.ndarray]:
     return lambda: np.array([None if np.isnan(day) else say_day(day) for day in make().tolist()], dtype=object)
 
 
-def _words_back(x: Any, column: dict[str, Any], place: int, gap: int | None) -> Callable[[], np.ndarray]:
+def _words_back(x: Any, column: Mapping[str, Any], places: slice, gap: int | None) -> Callable[[], np.ndarray]:
     def make() -> np.ndarray:
         names = np.array([*column["categories"], "another", None], dtype=object)
-        block = x[:, place : place + len(column["categories"])]
-        block = block.toarray() if sp.issparse(block) else np.asarray(block)
+        block = as_dense(x[:, places])
         code = np.where(block.max(axis=1, initial=0) > 0, block.argmax(axis=1), len(names) - 2) if block.size else 0
         if gap is not None:
-            code = np.where(_column(x, gap) > 0, len(names) - 1, code)
+            code = np.where(column_of(x, gap) > 0, len(names) - 1, code)
         return np.asarray(names[code])
 
     return make
-
-
-def _column(x: Any, k: int) -> np.ndarray:
-    block = x[:, [k]]
-    dense = block.toarray() if sp.issparse(block) else np.asarray(block)
-    return np.asarray(dense[:, 0], dtype=np.float64)
 
 
 def _from_table(snapshot: Snapshot, table: Any, known: list[dict[str, Any]]) -> list[RecordColumn]:

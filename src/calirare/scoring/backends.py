@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from calirare.errors import DataError, InputError, MissingDependencyError
+from calirare.errors import DataError, InputError, optional
 
 BACKENDS = ("loky", "ray")
 T = TypeVar("T")
@@ -26,7 +26,7 @@ def mapping(
         jobs: Processes; -1: one for each core. With one, everything runs in this process.
         address: Of a running Ray cluster; without it a local one is started and stopped.
     """
-    joblib = _import("joblib", "benchmark")
+    joblib = optional("joblib", "benchmark")
     # Tasks take seconds to minutes: one at a time, so that none waits behind a long one.
     options = {"batch_size": 1, "pre_dispatch": "2*n_jobs", "return_as": "generator_unordered"}
     # One pool for every call: on Ray each new one would start its workers again.
@@ -59,7 +59,7 @@ def spread(backend: str = "loky", jobs: int = -1, address: str | None = None) ->
         raise InputError(f"jobs must be a positive number, or -1 for all cores; got {jobs}.")
     if address is not None and backend != "ray":
         raise InputError("address is that of a Ray cluster; add --backend ray.")
-    joblib = _import("joblib", "benchmark")
+    joblib = optional("joblib", "benchmark")
     if backend == "ray":
         with _ray(joblib, jobs, address):
             yield
@@ -70,7 +70,7 @@ def spread(backend: str = "loky", jobs: int = -1, address: str | None = None) ->
 
 @contextmanager
 def _ray(joblib: Any, jobs: int, address: str | None) -> Iterator[None]:
-    ray = _import("ray", "ray")
+    ray = optional("ray", "ray")
     from ray.util.joblib import ray_backend
 
     class StreamingRay(ray_backend.RayBackend):
@@ -102,12 +102,3 @@ def _start(ray: Any, jobs: int, address: str | None) -> None:
         )
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise DataError(f"no Ray cluster answers at {address or 'this machine'}: {error}") from error
-
-
-def _import(name: str, extra: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(name)
-    except ModuleNotFoundError:
-        raise MissingDependencyError(name, extra) from None

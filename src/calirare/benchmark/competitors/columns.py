@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import TruncatedSVD
 
 from calirare.benchmark.competitors.base import Problem
+from calirare.data.arrays import as_dense
 
 WIDE = 1_000
 """More words than this are reduced to `DIRECTIONS` by truncated SVD over all nodes, unless the model wants them as they are."""
@@ -45,8 +46,7 @@ def _attributes(problem: Problem, spelled: bool) -> np.ndarray:
     too_many = 3 * x.shape[0] * x.shape[1] > _MOST_NUMBERS
     if sp.issparse(x) and x.shape[1] > WIDE and (too_many or not spelled):
         return np.asarray(TruncatedSVD(DIRECTIONS, random_state=0).fit_transform(x), dtype=np.float32)
-    dense: np.ndarray = x.toarray() if sp.issparse(x) else x  # type: ignore[union-attr]
-    return dense.astype(np.float32)
+    return as_dense(x).astype(np.float32)
 
 
 def _propagated(problem: Problem, spelled: bool) -> np.ndarray:

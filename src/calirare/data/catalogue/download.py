@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from calirare.data.catalogue.entries import Benchmark
-from calirare.errors import DataError, MissingDependencyError
+from calirare.errors import DataError, optional
 
 logger = logging.getLogger(__name__)
 
@@ -43,11 +43,7 @@ def download_upstream(benchmark: Benchmark, folder: Path, *, mirror: str | None 
             authors' own addresses.
         progress: Show a progress bar.
     """
-    try:
-        import pooch
-    except ImportError as error:
-        raise MissingDependencyError("pooch", "data") from error
-
+    pooch = optional("pooch", "data")
     mirror = mirror or os.environ.get("CALIRARE_MIRROR")
     here = folder / "raw" / benchmark.name
     urls = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.frames import to_frame
 from calirare.data.tables.shard_files import find_shards
-from calirare.errors import DataError, MissingDependencyError
+from calirare.errors import DataError, optional
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,9 +94,4 @@ def _damaged(path: Path, what: str, error: BaseException) -> DataError:
 
 
 def _arrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingDependencyError("pyarrow", "tables") from error
-    return pyarrow, pyarrow.parquet
+    return optional("pyarrow", "tables"), optional("pyarrow.parquet", "tables")

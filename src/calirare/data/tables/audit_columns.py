@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.arrays import column_of
 from calirare.data.graph import RareGraph
+from calirare.data.tables.feature_places import feature_places
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,23 +41,17 @@ def audit_columns(graph: RareGraph) -> Iterator[AuditColumn]:
     """Every attribute, in the units of its table where the graph has a schema."""
     learned = (graph.schema or {}).get("columns")
     if not isinstance(learned, list):
-        for k, name in enumerate(graph.feature_names or [f"feature {k}" for k in range(graph.num_features)]):
-            one = _of_numbers(name, _column(graph.x, k).astype(np.float64), None)
+        for k, name in enumerate(graph.attribute_names):
+            one = _of_numbers(name, column_of(graph.x, k), None)
             yield replace(one, word=sp.issparse(graph.x))
         return
-    place = 0
-    for column in learned:
-        width = {"numeric": 1, "categorical": len(column.get("categories", ()))}.get(column["type"], 0)
-        if not width:
-            continue
-        gap = bool(column.get("indicator"))
-        missing = _column(graph.x, place + width) > 0 if gap else None
+    for column, places, gap in feature_places(learned):
+        missing = None if gap is None else column_of(graph.x, gap) > 0
         if column["type"] == "numeric":
-            values = _column(graph.x, place).astype(np.float64) * column["scale"] + column["mean"]
+            values = column_of(graph.x, places.start) * column["scale"] + column["mean"]
             yield _of_numbers(column["name"], values, missing)
-        else:
-            yield _of_words(column["name"], graph.x, place, column["categories"], missing)
-        place += width + gap
+        elif column["categories"]:
+            yield _of_words(column["name"], graph.x, places.start, column["categories"], missing)
 
 
 def _of_numbers(name: str, values: np.ndarray, missing: np.ndarray | None) -> AuditColumn:
@@ -73,9 +69,5 @@ def _of_words(name: str, x: Any, place: int, categories: list[str], missing: np.
     block = x[:, place : place + len(categories)]
     counts = np.asarray(block.sum(axis=0)).ravel()
     most = int(counts.argmax())
-    usual = _column(x, place + most) > 0
+    usual = column_of(x, place + most) > 0
     return AuditColumn(name, None, missing, usual, repr(categories[most]), float(counts[most] / x.shape[0]))
-
-
-def _column(x: Any, k: int) -> np.ndarray:
-    return np.asarray(x[:, [k]].toarray().ravel() if sp.issparse(x) else x[:, k])

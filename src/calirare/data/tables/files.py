@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-
-from calirare.data.arrays import UNKNOWN
+from calirare.data.arrays import UNKNOWN, column_of
 from calirare.data.edge_rows import edge_columns
 from calirare.data.graph import RareGraph
 from calirare.data.tables.export import write_table
@@ -52,11 +49,9 @@ def node_columns(graph: RareGraph, label: str = "is_fraud") -> dict[str, Any]:
         if column["type"] == "numeric":
             scales[column["name"]] = (column["mean"], column["scale"])
     columns: dict[str, Any] = {"id": graph.ids}
-    x: Any = graph.x
     for k, name in enumerate(graph.feature_names or [f"feature_{k}" for k in range(graph.num_features)]):
-        values = x[:, [k]].toarray().ravel() if sp.issparse(x) else x[:, k]
         mean, scale = scales.get(name, (0.0, 1.0))
-        columns[name] = values.astype(np.float64) * scale + mean
+        columns[name] = column_of(graph.x, k) * scale + mean
     words = {UNKNOWN: None, graph.rare_class: "yes"}
     columns[label] = [words.get(y, "no") for y in graph.y.tolist()]
     return columns

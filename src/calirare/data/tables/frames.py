@@ -24,7 +24,7 @@ from calirare.data.tables.limits import (
 from calirare.data.tables.polars_library import import_polars
 from calirare.data.tables.shard_files import find_shards
 from calirare.data.tables.warehouse import read_address
-from calirare.errors import CalirareError, ColumnError, DataError, InputError, MissingDependencyError, nearest
+from calirare.errors import CalirareError, ColumnError, DataError, InputError, nearest, optional
 
 if TYPE_CHECKING:
     import polars as pl
@@ -190,23 +190,18 @@ def _is_data(cells: list[str]) -> bool:
 def _read_arrow(path: Path, is_parquet: bool) -> pl.DataFrame:
     """Read by Arrow's own library: given a damaged file it raises, where polars 2.1 can end the process."""
     pl = import_polars()
-    try:
-        import pyarrow as pa
-        import pyarrow.feather
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingDependencyError("pyarrow", "tables") from error
+    pa, feather, parquet = (optional(name, "tables") for name in ("pyarrow", "pyarrow.feather", "pyarrow.parquet"))
     try:
         if is_parquet:
-            with pyarrow.parquet.ParquetFile(path) as file:
+            with parquet.ParquetFile(path) as file:
                 check_parquet(path, file.metadata)
                 text = [field.name for field in file.schema_arrow if _is_text(field.type)]
-            with pyarrow.parquet.ParquetFile(path, read_dictionary=text) as file:
+            with parquet.ParquetFile(path, read_dictionary=text) as file:
                 table = file.read()
             check_dictionaries(path, table)
         else:
             check_bytes(2 * claimed_bytes(path), str(path))
-            table = pyarrow.feather.read_table(path, memory_map=False)
+            table = feather.read_table(path, memory_map=False)
             check_dictionaries(path, table)
         table.validate(full=True)
         return pl.from_arrow(pa.table(table))  # type: ignore[no-any-return]

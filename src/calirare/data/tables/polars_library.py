@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from calirare.errors import MissingDependencyError
+from calirare.errors import optional
 
 
 def import_polars() -> Any:
     """The polars module, or the line that installs it."""
-    try:
-        import polars
-    except ImportError as error:
-        raise MissingDependencyError("polars", "tables") from error
-    return polars
+    return optional("polars", "tables")

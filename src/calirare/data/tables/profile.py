@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from calirare.data.arrays import column_of
 from calirare.data.edge_table import EdgeColumn, EdgeTable
+from calirare.data.tables.feature_places import feature_places
 
 BINS = 10
 _MOST = 1_000_000
@@ -153,18 +154,13 @@ def _whole(values: np.ndarray | Counted, like: Mapping[str, Any] | None) -> dict
 
 
 def _node_values(x: Any, plan: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray | Counted]]:
-    place = 0
-    for column in plan["columns"]:
-        width = {"numeric": 1, "categorical": len(column.get("categories", ()))}.get(column["type"], 0)
-        gap = bool(column.get("indicator")) and width > 0
+    for column, places, gap in feature_places(plan["columns"]):
+        missing = np.zeros(x.shape[0], dtype=bool) if gap is None else column_of(x, gap) > 0
         if column["type"] == "numeric":
-            values = _dense(x, place).astype(np.float64)
-            yield column["name"], np.where(_dense(x, place + 1) > 0, np.nan, values) if gap else values
-        elif width:
-            counts = np.asarray(x[:, place : place + width].sum(axis=0)).ravel()
-            filled = x.shape[0] - (int((_dense(x, place + width) > 0).sum()) if gap else 0)
-            yield column["name"], Counted(counts, column["categories"], filled)
-        place += width + gap
+            yield column["name"], np.where(missing, np.nan, column_of(x, places.start))
+        else:
+            counts = np.asarray(x[:, places].sum(axis=0)).ravel()
+            yield column["name"], Counted(counts, column["categories"], x.shape[0] - int(missing.sum()))
 
 
 def _edge_values(columns: Sequence[EdgeColumn]) -> Iterator[tuple[str, np.ndarray | Counted]]:
@@ -204,10 +200,6 @@ def of_categories(counts: np.ndarray, names: Sequence[str], filled: int | None =
     other = max(total - float(counts.sum()), 0.0)
     shares = np.append(counts, other) / max(total, 1)
     return {"kind": "category", "count": total, "names": list(names), "shares": shares.tolist()}
-
-
-def _dense(x: Any, k: int) -> np.ndarray:
-    return np.asarray(x[:, [k]].toarray().ravel() if sp.issparse(x) else x[:, k])
 
 
 def check_profile(seen: Any) -> bool:

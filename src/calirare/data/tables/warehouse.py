@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.addresses import Address, hide_passwords
 from calirare.data.tables.polars_library import import_polars
-from calirare.errors import DataError, InputError, MissingDependencyError
+from calirare.errors import DataError, InputError, MissingDependencyError, optional
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,7 +70,7 @@ def check_writable(text: str) -> None:
 
 
 def _read_duckdb(address: Address, what: str) -> pl.DataFrame:
-    duckdb = _duckdb()
+    duckdb = optional("duckdb", "warehouse")
     pl = import_polars()
     try:
         with duckdb.connect(address.duckdb_file, read_only=True) as connection:
@@ -81,7 +81,7 @@ def _read_duckdb(address: Address, what: str) -> pl.DataFrame:
 
 
 def _write_duckdb(frame: pl.DataFrame, address: Address) -> None:
-    duckdb = _duckdb()
+    duckdb = optional("duckdb", "warehouse")
     try:
         with duckdb.connect(address.duckdb_file) as connection:
             connection.register("calirare_new_rows", frame.to_arrow())
@@ -190,11 +190,3 @@ def _failed(address: Address, what: str, verb: str, error: BaseException) -> Dat
     lines = str(error).strip().splitlines()
     reason = hide_passwords(lines[0].rstrip(".") if lines else type(error).__name__)
     return DataError(f"{what}: {address} cannot be {verb}: {reason}.")
-
-
-def _duckdb() -> Any:
-    try:
-        import duckdb
-    except ModuleNotFoundError:
-        raise MissingDependencyError("duckdb", "warehouse") from None
-    return duckdb

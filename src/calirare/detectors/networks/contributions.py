@@ -12,10 +12,10 @@ import threading
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
+from calirare.data.arrays import as_dense
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import Contributions, DetectorInputs
 from calirare.detectors.networks.influence.model import evaluating
@@ -35,11 +35,13 @@ def network_contributions(model: nn.Module, inputs: DetectorInputs, node: int, r
     own, around = np.zeros(inputs.graph.num_features), np.zeros(inputs.graph.num_features)
     for slope, weight in slopes:
         touched = np.flatnonzero(np.abs(slope).max(axis=1) > 0)
-        shares = _rows(inputs.graph.x, touched) * (slope[touched] if weight is None else slope[touched] @ weight)
+        shares = as_dense(inputs.graph.x[touched]).astype(np.float64) * (
+            slope[touched] if weight is None else slope[touched] @ weight
+        )
         mine = touched == node
         own += shares[mine].sum(axis=0)
         around += shares[~mine].sum(axis=0)
-    names = inputs.graph.feature_names or tuple(f"attribute {j}" for j in range(inputs.graph.num_features))
+    names = inputs.graph.attribute_names
     own_group: ColumnGroup = "own"
     neighbours: ColumnGroup = "neighbours"
     shares = np.concatenate([own, around])
@@ -100,8 +102,3 @@ def _slopes(model: nn.Module, inputs: GraphInputs, node: int, rare_class: int) -
             gradient = inputs.normalized.product(gradient, transpose=True)
         found.append((gradient.double().cpu().numpy(), weight.double().cpu().numpy()))
     return float(margin.detach()), found
-
-
-def _rows(x: np.ndarray | sp.csr_array, nodes: np.ndarray) -> np.ndarray:
-    rows = x[nodes]
-    return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)

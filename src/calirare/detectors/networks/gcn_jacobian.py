@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from calirare.data.arrays import as_dense
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix, in_threads
 from calirare.detectors.networks.gcn import GCN
@@ -108,7 +109,7 @@ class GCNJacobian:
         starts = range(0, size, block)
 
         def pairs_from(start: int) -> np.ndarray:
-            products: np.ndarray = features @ _as_dense(features[start : start + block]).T
+            products: np.ndarray = features @ as_dense(features[start : start + block]).T
             return products
 
         for start, pairs in zip(starts, _map_over(features)(pairs_from, starts), strict=True):
@@ -139,7 +140,7 @@ class GCNJacobian:
             bias, rows = masked.sum(axis=1), masked @ features
             product: np.ndarray = np.outer(bias, bias)
             if dense:
-                whole = _as_dense(rows)
+                whole = as_dense(rows)
                 product += whole @ whole.T  # of an array with itself BLAS makes one half only
             else:
                 product += rows @ rows.toarray().T
@@ -160,7 +161,7 @@ class GCNJacobian:
         n = len(nodes)
         unit = np.empty((n, self.hidden, self.inputs.num_features))
         for k in range(self.hidden):
-            unit[:, k] = _as_dense((local * active[:, k]) @ features)
+            unit[:, k] = as_dense((local * active[:, k]) @ features)
         propagated = local @ self._on_cpu(self.relu, neighbours)
         pieces = {
             "input.weight": weight[None, :, :, None] * unit[:, None],
@@ -238,8 +239,3 @@ def _expected_fill(local: sp.csr_array, features: sp.csr_array) -> float:
 def _map_over(features: np.ndarray | sp.csr_array) -> Any:
     """How to go through blocks: sparse products in our threads; dense ones leave the cores to BLAS."""
     return map if isinstance(features, np.ndarray) else in_threads
-
-
-def _as_dense(block: Any) -> np.ndarray:
-    """A block of rows as an array; only ever called on blocks of bounded size."""
-    return block if isinstance(block, np.ndarray) else np.asarray(block.toarray())

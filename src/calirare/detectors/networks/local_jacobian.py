@@ -19,6 +19,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
+from calirare.data.arrays import as_dense
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.gin import GIN
@@ -108,11 +109,11 @@ class SAGEJacobian(LocalJacobian):
             ("input_self.weight", self._own_columns),
             ("input_neighbours.weight", self._propagated_columns),
         ):
-            at_node, at_others = _dense(columns(nodes)), columns(around)
+            at_node, at_others = as_dense(columns(nodes)), columns(around)
             found = np.empty((len(nodes), self.parts, own.shape[1], at_node.shape[1]))
             for k in range(own.shape[1]):
                 mine = (own[:, k] > 0)[:, None] * at_node
-                theirs = _dense((local * (near[:, k] > 0)).tocsr() @ at_others)
+                theirs = as_dense((local * (near[:, k] > 0)).tocsr() @ at_others)
                 found[:, :, k] = alone[:, k, None] * mine[:, None] + together[:, k, None] * theirs[:, None]
             pieces[name] = found
         pieces["input_self.bias"] = alone * (own > 0)[:, None] + together * (local @ (near > 0))[:, None]
@@ -152,7 +153,7 @@ class GINJacobian(LocalJacobian):
         outer = (turn @ weight["second.2.weight"]) * (last > 0)[:, None]
         slope = outer @ weight["second.0.weight"]
         active = (hidden > 0).astype(np.float64)
-        mixed = np.stack([_dense((local * active[:, k]).tocsr() @ inner) for k in range(active.shape[1])], axis=1)
+        mixed = np.stack([as_dense((local * active[:, k]).tocsr() @ inner) for k in range(active.shape[1])], axis=1)
         pieces = {
             "second.2.weight": turn[None, :, :, None] * last[:, None, None],
             "second.2.bias": np.broadcast_to(turn, (len(nodes), *turn.shape)),
@@ -174,7 +175,7 @@ class GINJacobian(LocalJacobian):
             pulls = ((slope[node, c] * gates) @ first) * (inner[local.indices] > 0) * local.data[:, None]
             for k in range(units):
                 spread = sp.csr_array((pulls[:, k], local.indices, local.indptr), shape=local.shape)
-                weights[:, c, k] = _dense(spread @ columns)
+                weights[:, c, k] = as_dense(spread @ columns)
                 bias[:, c, k] = spread.sum(axis=1)
         return {"input.weight": weights, "input_bias": bias}
 
@@ -183,7 +184,3 @@ def _numbers(tensor: Tensor, nodes: np.ndarray) -> np.ndarray:
     index = torch.from_numpy(nodes).to(tensor.device)
     array: np.ndarray = tensor[index].double().cpu().numpy()
     return array
-
-
-def _dense(block: Any) -> np.ndarray:
-    return np.asarray(block.toarray() if sp.issparse(block) else block)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from calirare.cli import console
-from calirare.cli.options import AsJson
+from calirare.cli.options import AsJson, Label, Rare, Types
 from calirare.cli.table_options import Tables, parse_types, tabled
 
 if TYPE_CHECKING:
@@ -19,14 +17,9 @@ EXAMPLE = "Example: calirare audit nodes.csv edges.csv --label is_fraud --rare y
 @tabled
 def audit(
     tables: Tables,
-    rare: Annotated[str, typer.Option(help="The label looked for; all others together are the other class.")],
-    label: Annotated[
-        str | None, typer.Option(help="Label column; empty cells mean unknown. Needed, but for --labels.")
-    ] = None,
-    types: Annotated[
-        list[str] | None,
-        typer.Option("--type", help="COLUMN=numeric, categorical, time or ignore; repeatable."),
-    ] = None,
+    rare: Rare,
+    label: Label = None,
+    types: Types = None,
     as_json: AsJson = False,
 ) -> None:
     """Look for columns that give the label away or say nothing, labels too few or at odds, and whether edges help."""

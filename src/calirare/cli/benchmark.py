@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import Address, AsJson, Backend, folder
+from calirare.cli.options import Address, AsJson, Backend, Jobs, a_folder
 from calirare.cli.progress import share_done
 
 if TYPE_CHECKING:
-    from calirare.benchmark import Grid, Results
+    from calirare.benchmark import Results
 
 PANEL = "Research"
 EXAMPLE = "Example: calirare benchmark --table calibration --datasets cora,citeseer --seeds 5 --out results/"
@@ -23,12 +23,7 @@ TABLES = ("calibration", "classification")
 
 def benchmark(
     context: typer.Context,
-    out: Annotated[
-        Path,
-        typer.Option(
-            parser=folder, metavar="FOLDER", help="Folder for rows and tables; a run that was stopped goes on from it."
-        ),
-    ],
+    out: Annotated[Path, a_folder("Folder for rows and tables; a run that was stopped goes on from it.")],
     table: Annotated[
         list[str] | None, typer.Option(help="calibration (Table 2) or classification (Table 3); default: both.")
     ] = None,
@@ -50,7 +45,7 @@ def benchmark(
     epochs: Annotated[int | None, typer.Option(help="Epochs of every training; default: the paper's.")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
     backend: Backend = "loky",
-    jobs: Annotated[int, typer.Option(help="Processes at a time; -1: all cores.")] = -1,
+    jobs: Jobs = -1,
     address: Address = None,
     docs: Annotated[Path | None, typer.Option(help="Write the Markdown page here as well.")] = None,
     as_json: AsJson = False,
@@ -59,12 +54,21 @@ def benchmark(
 
     Rows are stored as they finish: stopped at any moment and started again, the command goes on where it was.
     """
-    from calirare.benchmark import run_grid
+    from calirare.benchmark import planning, run_grid
     from calirare.benchmark.pages import make_section, write_pages
 
     sys.path.insert(0, "")  # MODULE:CLASS may lie in the folder the command runs in
     chosen = _check_tables(table)
-    grid, entries = _plan(chosen, datasets, dataset, methods, method, labels, seeds, protocol, epochs, device)
+    entries = {name: planning.choose_entries(name, methods, method or ()) for name in chosen}
+    grid = planning.make_grid(
+        datasets=planning.choose_datasets(datasets, dataset or (), protocol),
+        entries=[entry for found in entries.values() for entry in found],
+        own_methods=method or (),
+        labels=planning.whole_numbers(labels, "labels"),
+        seeds=seeds,
+        epochs=epochs,
+        device=device,
+    )
     with share_done("Benchmark") as step:
         results = run_grid(grid, out, backend=backend, jobs=jobs, address=address, progress=step)
     with console.working("Writing the tables"):
@@ -80,33 +84,6 @@ def _check_tables(names: list[str] | None) -> list[Any]:
         if name not in TABLES:
             raise InputError(f"--table must be one of {list(TABLES)}; got {name!r}.")
     return [name for name in TABLES if not names or name in names]
-
-
-def _plan(
-    tables: list[str],
-    datasets: str,
-    own_datasets: list[str] | None,
-    methods: str,
-    own_methods: list[str] | None,
-    labels: str,
-    seeds: int,
-    protocol: str,
-    epochs: int | None,
-    device: str,
-) -> tuple[Grid, dict[str, Any]]:
-    from calirare.benchmark import planning
-
-    entries = {name: planning.choose_entries(name, methods, own_methods or ()) for name in tables}
-    grid = planning.make_grid(
-        datasets=planning.choose_datasets(datasets, own_datasets or (), protocol),
-        entries=[entry for found in entries.values() for entry in found],
-        own_methods=own_methods or (),
-        labels=planning.whole_numbers(labels, "labels"),
-        seeds=seeds,
-        epochs=epochs,
-        device=device,
-    )
-    return grid, entries
 
 
 def command_line(context: typer.Context) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson
+from calirare.cli.options import AsJson, Label, Rare, Types
 from calirare.cli.table_options import Tables, parse_types, tabled
 from calirare.cli.voice import voiced
 
@@ -89,12 +89,9 @@ def fetch(
 def add(
     name: Annotated[str, typer.Argument(help="What to call it.")],
     tables: Tables,
-    rare: Annotated[str, typer.Option(help="The label looked for; all others together are the other class.")],
-    label: Annotated[str | None, typer.Option(help="Label column; empty cells mean unknown.")] = None,
-    types: Annotated[
-        list[str] | None,
-        typer.Option("--type", help="COLUMN=numeric, categorical, time or ignore; repeatable."),
-    ] = None,
+    rare: Rare,
+    label: Label = None,
+    types: Types = None,
     force: Annotated[bool, typer.Option("--force", help="Take the place of one of the same name.")] = False,
     as_json: AsJson = False,
 ) -> None:

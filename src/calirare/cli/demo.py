@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Seed, folder
+from calirare.cli.options import AsJson, Seed, a_folder
 from calirare.cli.progress import share_done
 from calirare.cli.triage import show_queue
 
@@ -25,9 +25,7 @@ REVIEWED_SHARE = 0.05
 
 
 def demo(
-    out: Annotated[
-        Path, typer.Option(parser=folder, metavar="FOLDER", help="Folder for tables, model, scores, queue and report.")
-    ] = Path("demo"),
+    out: Annotated[Path, a_folder("Folder for tables, model, scores, queue and report.")] = Path("demo"),
     nodes: Annotated[int, typer.Option(help="Accounts in the network.")] = 5_000,
     seed: Seed = 0,
     as_json: AsJson = False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any
 
@@ -31,35 +31,37 @@ def expand(
             said = {name: given.pop(name) for name in names}
             command(**given, **{parameter: make(**said)})
 
-        own = [_keyword(one) for one in signature(command).parameters.values()]
+        own = parameters_of(command)
         at = [one.name for one in own].index(parameter)
         last = [own.pop()] if own[-1].name == "as_json" else []
-        asked = [*own[:at], *_parameters(options), *own[at + 1 :], *_parameters(late or {}), *last]
-        run.__signature__ = inspect.Signature(asked)  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in asked}
-        return run
+        return asking(run, [*own[:at], *as_parameters(options), *own[at + 1 :], *as_parameters(late or {}), *last])
 
     return decorate
 
 
-def signature(command: Command) -> inspect.Signature:
-    """With its annotations evaluated; what only loads when the command runs may be anything."""
-    plain = inspect.signature(command)
-    scope = {**vars(inspect.getmodule(command)), "Costs": Any}
-    return plain.replace(
-        parameters=[
-            one.replace(annotation=eval(one.annotation, scope) if isinstance(one.annotation, str) else one.annotation)
-            for one in plain.parameters.values()
-        ]
-    )
+def parameters_of(command: Command) -> list[inspect.Parameter]:
+    """By keyword, annotations evaluated; what only loads when the command runs may be anything."""
+    scope = {**vars(inspect.getmodule(command)), "Access": Any}
+    return [
+        one.replace(
+            kind=inspect.Parameter.KEYWORD_ONLY,
+            annotation=eval(one.annotation, scope) if isinstance(one.annotation, str) else one.annotation,
+        )
+        for one in inspect.signature(command).parameters.values()
+    ]
 
 
-def _keyword(parameter: inspect.Parameter) -> inspect.Parameter:
-    return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-
-
-def _parameters(options: Options) -> list[inspect.Parameter]:
+def as_parameters(options: Options) -> list[inspect.Parameter]:
+    """Options as parameters of a command."""
     return [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         for name, (annotation, default) in options.items()
     ]
+
+
+def asking(command: Command, parameters: Iterable[inspect.Parameter]) -> Command:
+    """The command, of which the command line sees these parameters."""
+    asked = list(parameters)
+    command.__signature__ = inspect.Signature(asked)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in asked}
+    return command

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Seed, folder
+from calirare.cli.options import AsJson, Jobs, Seed, a_folder
 from calirare.cli.progress import share_done
 
 PANEL = "Research"
@@ -16,12 +16,7 @@ EXAMPLE = "Example: calirare figures --figure reliability --out figures/"
 
 
 def figures(
-    out: Annotated[
-        Path,
-        typer.Option(
-            parser=folder, metavar="FOLDER", help="Folder for the figures and the numbers they were drawn from."
-        ),
-    ],
+    out: Annotated[Path, a_folder("Folder for the figures and the numbers they were drawn from.")],
     figure: Annotated[
         list[str] | None,
         typer.Option(help="reliability, reliability_rare, network, sensitivity or label_curve; default: all."),
@@ -35,7 +30,7 @@ def figures(
     seed: Seed = 0,
     formats: Annotated[str, typer.Option(help="png, pdf and svg, by commas.")] = "png,pdf,svg",
     backend: Annotated[str, typer.Option(help="Of the sensitivity study: loky or ray.")] = "loky",
-    jobs: Annotated[int, typer.Option(help="Processes at a time; -1: all cores.")] = -1,
+    jobs: Jobs = -1,
     as_json: AsJson = False,
 ) -> None:
     """Draw the figures; the numbers of each lie beside it as CSV."""

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Device, Network, Seed, folder
+from calirare.cli.options import AsJson, Device, Label, Network, Rare, Seed, Types, a_folder
 from calirare.cli.progress import share_done
 from calirare.cli.table_options import Tables, parse_types, tabled
 from calirare.errors import CalirareError, InputError
@@ -36,11 +36,9 @@ def _number_or_left_out(text: str) -> float | str:
 @tabled
 def fit(
     tables: Tables,
-    rare: Annotated[str, typer.Option(help="The label looked for; all others together are the other class.")],
-    out: Annotated[Path, typer.Option(parser=folder, metavar="FOLDER", help="Folder for the model.")],
-    label: Annotated[
-        str | None, typer.Option(help="Label column; empty cells mean unknown. Needed, but for --labels.")
-    ] = None,
+    rare: Rare,
+    out: Annotated[Path, a_folder("Folder for the model.")],
+    label: Label = None,
     method: Annotated[str, typer.Option(help="One of `calirare methods`.")] = "jackknife",
     prior: Annotated[str, typer.Option(help="natural (true frequencies) or balanced.")] = "natural",
     rare_share: Annotated[
@@ -78,12 +76,7 @@ def fit(
     ] = None,
     seed: Seed = 0,
     device: Device = "auto",
-    types: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--type", help="COLUMN=numeric, categorical, time or ignore, where the guess is wrong; repeatable."
-        ),
-    ] = None,
+    types: Types = None,
     as_json: AsJson = False,
 ) -> None:
     """Train and calibrate a model on your tables."""

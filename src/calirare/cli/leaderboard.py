@@ -9,7 +9,7 @@ import typer
 
 from calirare.cli import console
 from calirare.cli.benchmark import command_line
-from calirare.cli.options import Address, AsJson, Backend, folder
+from calirare.cli.options import Address, AsJson, Backend, Jobs, a_folder
 from calirare.cli.progress import share_done
 
 PANEL = "Research"
@@ -19,12 +19,7 @@ Names = list[str] | None
 
 def leaderboard(
     context: typer.Context,
-    out: Annotated[
-        Path,
-        typer.Option(
-            parser=folder, metavar="FOLDER", help="Folder for graphs and rows; a stopped run goes on from it."
-        ),
-    ],
+    out: Annotated[Path, a_folder("Folder for graphs and rows; a stopped run goes on from it.")],
     graph: Annotated[
         Names, typer.Option(help="A graph by name; repeatable; default: all, and those you added.")
     ] = None,
@@ -39,7 +34,7 @@ def leaderboard(
         float | None, typer.Option(help="Start nothing after so many; 0: only write the page.", min=0)
     ] = None,
     backend: Backend = "loky",
-    jobs: Annotated[int, typer.Option(help="Processes at a time; -1: all cores.")] = -1,
+    jobs: Jobs = -1,
     address: Address = None,
     docs: Annotated[Path | None, typer.Option(help="Where the page goes; default: leaderboard.md in FOLDER.")] = None,
     as_json: AsJson = False,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from calirare.cli.expand import expand
+from calirare.cli.expand import Command, expand
 from calirare.decisions.prices import ARGUMENTS
 
 
@@ -43,6 +44,11 @@ def table_out(text: str) -> Path | str:
     return where if isinstance(where, str) else within(where)
 
 
+def a_folder(words: str) -> Any:
+    """The option of a folder to write into."""
+    return typer.Option(parser=folder, metavar="FOLDER", help=words)
+
+
 TableOut = Annotated[
     Path,
     typer.Option(
@@ -65,11 +71,18 @@ IdColumn = Annotated[str | None, typer.Option("--id", help="Id column of the nod
 Monitor = Annotated[
     bool, typer.Option("--monitor/--no-monitor", help="Add this run to the series that `calirare monitor` reads.")
 ]
+Jobs = Annotated[int, typer.Option(help="Processes at a time; -1: all cores.")]
+Label = Annotated[str | None, typer.Option(help="Label column; empty cells mean unknown. Needed, but for --labels.")]
 Model = Annotated[Path, typer.Argument(help="Folder that `calirare fit` wrote.", show_default=False)]
 Network = Annotated[str, typer.Option(help="Name of the network, where a database holds the decisions of several.")]
+Rare = Annotated[str, typer.Option(help="The label looked for; all others together are the other class.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
 SourceColumn = Annotated[str | None, typer.Option("--source", help="Column of one end of the edges; default: guessed.")]
 TargetColumn = Annotated[str | None, typer.Option("--target", help="Column of the other end; default: guessed.")]
+Types = Annotated[
+    list[str] | None,
+    typer.Option("--type", help="COLUMN=numeric, categorical, time or ignore, where the guess is wrong; repeatable."),
+]
 WeightColumn = Annotated[str | None, typer.Option("--weight", help="Column of edge weights; default: none.")]
 
 
@@ -85,13 +98,56 @@ def _prices(**said: str) -> dict[str, float | str]:
     return {name: _price(text) for name, text in said.items()}
 
 
-priced_by_column = expand(
+def _asked_prices(kind: Any, default: Callable[[float], Any], more: str = "") -> dict[str, tuple[Any, Any]]:
+    """The options `--cost-miss` … `--review-error`; every price but the last may be a column of the nodes."""
+    return {
+        name: (
+            Annotated[kind, typer.Option(metavar="NUMBER|COLUMN" if "cost" in name else "NUMBER", help=words + more)],
+            default(usual),
+        )
+        for name, (usual, words) in ARGUMENTS.items()
+    }
+
+
+priced_by_column = expand("prices", _asked_prices(str, "{:g}".format), _prices)
+"""Gives a command the options `--cost-miss` … `--review-error`, as arguments of `triage`, in place of its parameter `prices`."""
+
+set_for_all = expand(
     "prices",
-    {
-        name: (Annotated[str, typer.Option(metavar="NUMBER|COLUMN", help=words)], f"{default:g}")
-        for name, (default, words) in ARGUMENTS.items()
-    },
-    _prices,
+    _asked_prices(str | None, lambda _: None, " Set for all."),
+    lambda **said: {name.removeprefix("cost_"): text for name, text in said.items()},
 )
-"""Gives a command the options `--cost-miss` … `--review-error`, each a number or a column of the nodes, as arguments of
-`triage`, in place of its parameter `prices`."""
+"""The same where what is not said stays as it was, by the names of `calirare.review.settings`."""
+
+
+def listening(port: int, shows: str) -> Callable[[Command], Command]:
+    """Gives a command the options about its address and who may reach it, in place of its parameter `access`.
+
+    Args:
+        port: The default.
+        shows: How somebody shows the token, for the help.
+    """
+
+    def make(allow_host: list[str] | None, **said: Any) -> Any:
+        from calirare.scoring.service.access import Access
+
+        access = Access(allowed_hosts=tuple(allow_host or ()), **said)
+        access.check()
+        return access
+
+    words = {
+        "token": f"{shows}, 16 characters or more. In the environment it stays out of `ps`.",
+        "allow_host": "Host name by which the server is reached, as behind a proxy; repeatable.",
+        "trusted_proxy": "Address of the proxy in front, whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+    }
+    options = {
+        "host": (
+            Annotated[str, typer.Option(help="Address to listen on; any but loopback needs --token.")],
+            "127.0.0.1",
+        ),
+        "port": (Annotated[int, typer.Option(help="Port to listen on; 0: a free one.")], port),
+        "token": (Annotated[str | None, typer.Option(envvar="CALIRARE_TOKEN", help=words["token"])], None),
+        "allow_host": (Annotated[list[str] | None, typer.Option(help=words["allow_host"])], None),
+        "trusted_proxy": (Annotated[str | None, typer.Option(help=words["trusted_proxy"])], None),
+    }
+    return expand("access", options, make)

@@ -43,7 +43,7 @@ def refit(
     MODEL/versions. Exits with 1 where the new model is worse and the old one stays.
     """
     from calirare.persistence.folder import model_version
-    from calirare.review.versions import make_current, version_before
+    from calirare.review.versions import list_versions, make_current, version_before
 
     before = model_version(model)
     if back or to is not None:
@@ -55,10 +55,15 @@ def refit(
     else:
         done = _fit_again(model, tables, decisions, network, force)
         facts, words = _facts(done), _words(done)
+    kept = list_versions(model)
     if as_json:
-        console.show_json({"model": model, **facts, "versions": [vars(one) for one in _versions(model)]})
+        console.show_json({"model": model, **facts, "versions": [vars(one) for one in kept]})
     else:
-        _show_versions(model)
+        rows = [
+            (one.version, one.data or "", f"{one.time:%Y-%m-%d %H:%M} UTC", "in use" if one.is_current else "")
+            for one in kept
+        ]
+        console.show_table("Models", ["version", "data", "made", ""], rows)
         console.show(words)
     if not facts["installed"]:
         raise typer.Exit(KEPT)
@@ -94,17 +99,3 @@ def _words(done: Renewal) -> str:
     if done.installed:
         return f"{verdict} ({labels}) It is in use: {done.version}. Back with `--back`."
     return f"{verdict} ({labels}) The old one stays: {done.version}. --force lets the new one in."
-
-
-def _versions(model: Path) -> Any:
-    from calirare.review.versions import list_versions
-
-    return list_versions(model)
-
-
-def _show_versions(model: Path) -> None:
-    rows = [
-        (one.version, one.data or "", f"{one.time:%Y-%m-%d %H:%M} UTC", "in use" if one.is_current else "")
-        for one in _versions(model)
-    ]
-    console.show_table("Models", ["version", "data", "made", ""], rows)

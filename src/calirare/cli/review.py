@@ -6,17 +6,23 @@ import getpass
 import logging
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Model, Network
+from calirare.cli.options import AsJson, Model, Network, listening, set_for_all
+
+if TYPE_CHECKING:
+    from calirare.scoring.service.access import Access
 
 EXAMPLE = "Example: calirare review model --nodes nodes.csv --cost-miss amount --budget 50"
 
 
+@set_for_all
+@listening(8050, "What reviewers must know to log in")
 def review(
     model: Model,
     db: Annotated[
@@ -24,25 +30,10 @@ def review(
         typer.Option(help="Database of decisions: postgresql://… or sqlite:///…; default: decisions.sqlite in MODEL."),
     ] = None,
     network: Network = "",
-    host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs --token.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0: a free one.")] = 8050,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            envvar="CALIRARE_TOKEN",
-            help="What reviewers must know to log in, 16 characters or more. In the environment it stays out of `ps`.",
-        ),
-    ] = None,
+    *,
+    access: Access,
     reviewer: Annotated[
         str | None, typer.Option(help="Name beside the decisions where nobody logs in; default: your user name.")
-    ] = None,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(help="Host name by which browsers reach the desk, as behind a proxy; repeatable."),
-    ] = None,
-    trusted_proxy: Annotated[
-        str | None,
-        typer.Option(help="Address of the proxy in front, whose X-Forwarded-For and X-Forwarded-Proto are believed."),
     ] = None,
     nodes: Annotated[
         Path | None,
@@ -52,13 +43,7 @@ def review(
         list[str] | None,
         typer.Option(help="Address of a case in another system, with {id} for the node: https://…/{id}; repeatable."),
     ] = None,
-    cost_miss: Annotated[
-        str | None,
-        typer.Option(help="Price of a missed rare case: a number or a column of the nodes; for all reviewers."),
-    ] = None,
-    cost_alarm: Annotated[str | None, typer.Option(help="Price of a false alarm: a number or a column.")] = None,
-    cost_review: Annotated[str | None, typer.Option(help="Price of a review: a number or a column.")] = None,
-    review_error: Annotated[float | None, typer.Option(help="Share of reviews that end in the wrong call.")] = None,
+    prices: dict[str, Any],
     budget: Annotated[int | None, typer.Option(help="Most reviews.")] = None,
     order: Annotated[
         str | None, typer.Option(help="Of the queue: value (what a review saves), doubt, probability or urgency.")
@@ -71,24 +56,16 @@ def review(
 ) -> None:
     """Open the review desk on a model folder: queue, cases, decisions, refit. Stops with Ctrl-C."""
     from calirare.review.app import DeskServer, open_desk
-    from calirare.scoring.service.access import Access, is_loopback
+    from calirare.scoring.service.access import is_loopback
 
-    access = Access(host, port, token, reviewer or _user(), tuple(allow_host or ()), trusted_proxy)
+    access = replace(access, reviewer=reviewer or _user())
     access.check()
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a short queue is no news
     with console.working("Scoring every node"):
         desk = open_desk(model, db, network, table=nodes, links=link or ())
     try:
-        wanted = {
-            "miss": cost_miss,
-            "alarm": cost_alarm,
-            "review": cost_review,
-            "review_error": review_error,
-            "budget": budget,
-            "order": order,
-            "blind": blind,
-        }
+        wanted = prices | {"budget": budget, "order": order, "blind": blind}
         desk.set({name: value for name, value in wanted.items() if value is not None}, reviewer=access.reviewer)
     except BaseException:
         desk.close()
@@ -98,7 +75,7 @@ def review(
         console.show_json({"url": server.url, "model": desk.snapshot.version, "decisions": desk.store.name})
     else:
         console.show(f"The review desk is open at {server.url} (decisions in {desk.store.name}). Ctrl-C closes it.")
-    if not is_loopback(host):
+    if not is_loopback(access.host):
         sys.stderr.write("Note: the token and the pages travel unencrypted; put a proxy with TLS in front.\n")
     sys.stdout.flush()  # whoever started us and reads our output waits for this line
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager's stop is as orderly as Ctrl-C

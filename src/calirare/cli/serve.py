@@ -10,35 +10,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Coverage, Db, Model, Monitor, Network
+from calirare.cli.options import AsJson, Coverage, Db, Model, Monitor, Network, listening
 from calirare.cli.table_options import Tables, tabled
 from calirare.cli.watching import take_into_series
 
 if TYPE_CHECKING:
+    from calirare.scoring.service.access import Access
     from calirare.scoring.service.loading import Loaded
 
 EXAMPLE = "Example: calirare serve model nodes.parquet edges.parquet --port 8060"
 
 
+@listening(8060, "What clients send as `Authorization: Bearer …`")
 @tabled
 def serve(
     model: Model,
     tables: Tables,
-    host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs --token.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0: a free one.")] = 8060,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            envvar="CALIRARE_TOKEN",
-            help="What clients send as `Authorization: Bearer …`, 16 characters or more. In the environment it stays out of `ps`.",
-        ),
-    ] = None,
-    allow_host: Annotated[
-        list[str] | None, typer.Option(help="Host name by which clients reach the service; repeatable.")
-    ] = None,
-    trusted_proxy: Annotated[
-        str | None, typer.Option(help="Address of the proxy in front, whose X-Forwarded-For is believed.")
-    ] = None,
+    *,
+    access: Access,
     rate: Annotated[
         float, typer.Option(min=0, help="Requests a second for each client address; 0: no limit.")
     ] = 2_000.0,
@@ -57,14 +46,12 @@ def serve(
     writes logs to stderr, one JSON object a line, without ids and values. SIGHUP or POST /reload reads both anew. Each load
     scores every node, and is a run in the series that `calirare monitor` reads.
     """
-    from calirare.scoring.service.access import Access, is_loopback
+    from calirare.scoring.service.access import is_loopback
     from calirare.scoring.service.app import Service
     from calirare.scoring.service.loading import Models
     from calirare.scoring.service.logs import log_to_stderr
     from calirare.scoring.service.server import Server
 
-    access = Access(host, port, token, allowed_hosts=tuple(allow_host or ()), trusted_proxy=trusted_proxy)
-    access.check()
     with console.working("Scoring every node"):
         models = Models(model, tables.read_for, coverage, partial(_take_run, model, db, network) if monitor else None)
     server = Server(Service(models, access, rate), access, watch)
@@ -76,7 +63,7 @@ def serve(
         console.show(
             f"Serving {facts['nodes']:,} nodes at {server.url} (routes at {server.url}/docs). Ctrl-C stops it."
         )
-    if not is_loopback(host):
+    if not is_loopback(access.host):
         sys.stderr.write("Note: the token and the answers travel unencrypted; put a proxy with TLS in front.\n")
     sys.stdout.flush()  # whoever started us and reads our output waits for this line
     server.run()

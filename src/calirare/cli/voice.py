@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Callable
 from functools import wraps
@@ -10,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from calirare.cli.expand import signature
+from calirare.cli.expand import as_parameters, asking, parameters_of
 
 Voice = Literal["quiet", "usual", "verbose"]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors alone, and what --json asks for.")]
@@ -45,11 +44,5 @@ def voiced(command: Callable[..., Any]) -> Callable[..., Any]:
             set_voice(quiet, verbose)
         return command(**given)
 
-    own = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in signature(command).parameters.values()]
-    both = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
-        for name, kind in (("quiet", Quiet), ("verbose", Verbose))
-    ]
-    run.__signature__ = inspect.Signature([*own, *both])  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in (*own, *both)}
-    return run
+    both = as_parameters({"quiet": (Quiet, False), "verbose": (Verbose, False)})
+    return asking(run, [*parameters_of(command), *both])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtr
 
+from calirare.benchmark.formats import Mark
 from calirare.benchmark.work import Row
 from calirare.metrics.registry import METRICS
 
@@ -34,6 +35,11 @@ class Score:
     num_seeds: int
     best: bool = False
     tied: bool = False
+
+    @property
+    def mark(self) -> Mark:
+        """As tables mark it."""
+        return "best" if self.best else "tied" if self.tied else ""
 
 
 @dataclass(frozen=True)

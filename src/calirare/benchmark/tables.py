@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from calirare.benchmark.formats import Cell, Table
 from calirare.benchmark.grid import DECISIONS, Entry
@@ -11,7 +12,7 @@ from calirare.benchmark.paper import STATISTICS
 from calirare.benchmark.ranking import CellKey, Score, ScoreBook, mean_over_cells, times_best
 from calirare.benchmark.sources import DatasetSource
 from calirare.benchmark.work import Row
-from calirare.metrics.registry import CONDITIONAL_NOTE, METRICS, Metric
+from calirare.metrics.registry import CONDITIONAL_NOTE, METRICS
 
 CALIBRATION_METRICS = (
     "recall",
@@ -67,14 +68,21 @@ def _split_key(key: str) -> tuple[str, str, str, str]:
     return entry.method, entry.prior, entry.detector, entry.decision
 
 
-def show(score: Score | None, metric: Metric) -> Cell:
-    """Mean ± spread in the metric's units."""
+class Shows(Protocol):
+    """A metric, or a column of the leaderboard."""
+
+    def show(self, value: float) -> str:
+        """In its units."""
+
+
+def show(score: Score | None, column: Shows, *, spread: bool = True) -> Cell:
+    """Mean ± spread in the column's units; bold the best, ⁼ what a paired test cannot tell from it."""
     if score is None or not math.isfinite(score.mean):
         return Cell(MISSING)
-    text = f"{score.mean * metric.scale:.{metric.decimals}f}"
-    if math.isfinite(score.spread):
-        text += f" ± {score.spread * metric.scale:.{metric.decimals}f}"
-    return Cell(text, "best" if score.best else "tied" if score.tied else "")
+    text = column.show(score.mean)
+    if spread and math.isfinite(score.spread):
+        text += f" ± {column.show(score.spread)}"
+    return Cell(text, score.mark)
 
 
 def statistics_table(sources: Sequence[DatasetSource]) -> Table:

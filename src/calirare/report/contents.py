@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import platform
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import nn
 
-import calirare
+from calirare.benchmark.provenance import versions
 from calirare.data.graph import RareGraph
 from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.finding import Finding
@@ -30,7 +28,6 @@ from calirare.plots.tables import Frame
 if TYPE_CHECKING:
     from calirare.estimator.classifier import RareCategoryClassifier
 
-LIBRARIES = ("torch", "torch_geometric", "numpy", "scipy", "scikit-learn")
 _MOST_COLUMNS = 60
 """Columns of the tables that the report lists; a bag of words has thousands."""
 
@@ -147,7 +144,7 @@ def gather(
         detectors=detectors,
         detectors_loss=left_out_loss(clf.predict_left_out(), clf.labelled_y_, clf.shares_) if detectors else np.nan,
         settings=_settings(clf, model_version),
-        versions=_versions(),
+        versions=versions(),
         coverage=coverage,
     )
 
@@ -230,13 +227,3 @@ def _settings(clf: RareCategoryClassifier, model_version: str | None) -> dict[st
 
 def _plain(value: Any) -> str:
     return type(value).__name__ if isinstance(value, nn.Module) else "default" if value is None else str(value)
-
-
-def _versions() -> dict[str, str]:
-    found = {"calirare": calirare.__version__, "Python": platform.python_version()}
-    for library in LIBRARIES:
-        try:
-            found[library] = version(library)
-        except PackageNotFoundError:
-            found[library] = "unknown"
-    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from calirare.benchmark.competitors.base import Answer, Competitor, Problem
+from calirare.calibration.base import Calibrator
 from calirare.data.split import Split
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.fitting import TrainedDetector
@@ -21,11 +22,14 @@ def answer(problem: Problem, method: Method) -> Answer:
         clf = RareCategoryClassifier(
             "gcn", method.name, rare_share=problem.rare_share, seed=problem.seed, device="cpu"
         )  # fmt: skip
-        key = (method.objective, method.trains_on, method.refinement, method.rests, split.val.size)
-        trained: TrainedDetector = problem.once(
-            ("trained gcn", *key), lambda: clf.fit_detector(inputs.graph, split, inputs=inputs)
-        )
+        trained = _trained(problem, clf, method, split)
         return Answer(clf.calibrate(trained, inputs.graph, split).predict_proba(inputs.graph)[:, 1])
+
+
+def _trained(problem: Problem, clf: RareCategoryClassifier, method: Method, split: Split) -> TrainedDetector:
+    inputs = problem.network_inputs
+    key = (method.objective, method.trains_on, method.refinement, method.rests, split.val.size)
+    return problem.once(("trained gcn", *key), lambda: clf.fit_detector(inputs.graph, split, inputs=inputs))
 
 
 def competitor(method: Method) -> Competitor:
@@ -40,13 +44,15 @@ def competitor(method: Method) -> Competitor:
     )  # fmt: skip
 
 
+def on_held_out(name: str, summary: str, calibrator: type[Calibrator], source: str) -> tuple[Competitor]:
+    """The line of a calibrator that is fitted on held-out labels."""
+    return (competitor(Method(name, summary, calibrator=calibrator, evidence="val", source=source)),)
+
+
 def held_out_gcn(problem: Problem) -> tuple[TrainedDetector, Split]:
     """The GCN of the methods that calibrate on held-out labels, and which labels those are."""
-    split, inputs = problem.held_out, problem.network_inputs
     clf = RareCategoryClassifier("gcn", "temperature", seed=problem.seed, device="cpu")
-    method = methods()["temperature"]
-    key = (method.objective, method.trains_on, method.refinement, method.rests, split.val.size)
-    return problem.once(("trained gcn", *key), lambda: clf.fit_detector(inputs.graph, split, inputs=inputs)), split
+    return _trained(problem, clf, methods()["temperature"], problem.held_out), problem.held_out
 
 
 COMPETITORS = tuple(competitor(method) for name, method in methods().items() if name not in SKIPPED)

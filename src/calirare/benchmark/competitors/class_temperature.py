@@ -6,9 +6,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
-from calirare.benchmark.competitors.calibrators import competitor
+from calirare.benchmark.competitors.calibrators import on_held_out
 from calirare.calibration.base import Calibrator
-from calirare.estimator.methods import Method
 
 
 class ClassTemperature(Calibrator):
@@ -32,14 +31,4 @@ class ClassTemperature(Calibrator):
         return np.asarray(softmax(logits * self.sharpness_, axis=1))
 
 
-COMPETITORS = (
-    competitor(
-        Method(
-            "class_temperature",
-            "a temperature per class frequency",
-            calibrator=ClassTemperature,
-            evidence="val",
-            source="islam2021",
-        )  # fmt: skip
-    ),
-)
+COMPETITORS = on_held_out("class_temperature", "a temperature per class frequency", ClassTemperature, "islam2021")

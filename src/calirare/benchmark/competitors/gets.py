@@ -11,12 +11,11 @@ import torch.nn.functional as F
 from scipy.special import softmax
 from torch import Tensor, nn
 
-from calirare.benchmark.competitors.calibrators import competitor
+from calirare.benchmark.competitors.calibrators import on_held_out
 from calirare.calibration.base import Calibrator
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.loop import seeded
-from calirare.estimator.methods import Method
 
 PARTS = ("logits", "attributes", "degree")
 INPUTS = tuple(chosen for size in (1, 2, 3) for chosen in combinations(range(len(PARTS)), size))
@@ -113,6 +112,4 @@ def _parts(logits: np.ndarray, graph: GraphInputs) -> list[Any]:
     return [torch.from_numpy(logits).float(), graph.x, torch.from_numpy(degree[:, None]).float()]
 
 
-COMPETITORS = (
-    competitor(Method("gets", "a mixture of experts", calibrator=GETS, evidence="val", source="zhuang2025")),
-)
+COMPETITORS = on_held_out("gets", "a mixture of experts", GETS, "zhuang2025")

@@ -7,10 +7,9 @@ import torch
 import torch.nn.functional as F
 from scipy.special import softmax
 
-from calirare.benchmark.competitors.calibrators import competitor
+from calirare.benchmark.competitors.calibrators import on_held_out
 from calirare.calibration.base import Calibrator
 from calirare.detectors.networks.loop import seeded
-from calirare.estimator.methods import Method
 
 
 class GroupedTemperature(Calibrator):
@@ -66,14 +65,4 @@ class GroupedTemperature(Calibrator):
         return found / self.partitions
 
 
-COMPETITORS = (
-    competitor(
-        Method(
-            "grouped_temperature",
-            "learned groups, a temperature each",
-            calibrator=GroupedTemperature,
-            evidence="val",
-            source="yang2023",
-        )  # fmt: skip
-    ),
-)
+COMPETITORS = on_held_out("grouped_temperature", "learned groups, a temperature each", GroupedTemperature, "yang2023")

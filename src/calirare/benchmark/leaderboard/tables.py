@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from calirare.benchmark.competitors import competitors
 from calirare.benchmark.formats import Cell as Text
 from calirare.benchmark.formats import Table
 from calirare.benchmark.leaderboard.graphs import title
-from calirare.benchmark.leaderboard.measures import MEASURES
+from calirare.benchmark.leaderboard.measures import MEASURES, Measure
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS
 from calirare.benchmark.leaderboard.standings import Cell, Standings, mean_ranks
 from calirare.benchmark.ranking import Score
+from calirare.benchmark.tables import MISSING, show
 
 RANKED = ("average_precision", "nll", "brier", "smooth_ece", "cost_usual")
 OVERALL = ("average_precision", "roc_auc", "recall_5", "nll", "brier", "smooth_ece", "cost_usual", "seconds")
@@ -22,41 +23,40 @@ FULL = tuple(
     if name not in ("coverage_rare", "coverage_normal", "set_size", "one_class", "truth_error", "memory_mb")
 )
 SETS = ("coverage_rare", "coverage_normal", "set_size", "one_class", "seconds")
-GADBENCH_PUBLISHED: dict[str, dict[str, float]] = {}
-"""Average precision by graph and method as GADBench prints it; none was at hand to copy from."""
+_FIRST = {"most found": "average_precision", "most believed": "nll", "cheapest": "cost_usual"}
 
 
 def rank_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str], name: str, head: str) -> Table:
     """Mean ranks over graphs, and the means themselves, best by NLL first."""
     ranks = {measure: mean_ranks(standings, cells, measure, names) for measure in RANKED}
     listed = list(ranks["nll"].ranks)
-    rows = []
-    for one in listed:
-        cells_of = [Text(one)]
-        for measure in RANKED:
-            found = ranks[measure].ranks
-            best = one in found and found[one] == min(found.values())
-            cells_of.append(Text(f"{found[one]:.1f}" if one in found else "–", "best" if best else ""))
-        rows.append((*cells_of, *_means(standings, cells, one, listed)))
-    heads = [f"rank {MEASURES[measure].head}" for measure in RANKED]
+    columns = [
+        *(_column(ranks[measure].ranks, listed, min, "{:.1f}".format) for measure in RANKED),
+        *(_means(standings, cells, MEASURES[measure], listed) for measure in OVERALL),
+    ]
+    rows = tuple((Text(one), *(column[place] for column in columns)) for place, one in enumerate(listed))
     graphs = len({cell[0] for cell in cells})
-    critical = ranks["nll"].critical
     note = (
-        f"Mean ranks over {graphs} graphs, 1 the best of {len(listed)}; ranks that differ by less than {critical:.1f} cannot "
-        "be told apart (Nemenyi, 5%). Then the means over all cells. Bold: the best of its column."
+        f"Mean ranks over {graphs} graphs, 1 the best of {len(listed)}; ranks that differ by less than "
+        f"{ranks['nll'].critical:.1f} cannot be told apart (Nemenyi, 5%). Then the means over all cells. Bold: the best of "
+        "its column."
     )
-    header = ("competitor", *heads, *(MEASURES[measure].head for measure in OVERALL))
-    return Table(name, head, header, tuple(rows), (note,))
+    heads = [f"rank {MEASURES[measure].head}" for measure in RANKED]
+    return Table(name, head, ("competitor", *heads, *(MEASURES[measure].head for measure in OVERALL)), rows, (note,))
 
 
-def _means(standings: Standings, cells: Sequence[Cell], name: str, rivals: Sequence[str]) -> list[Text]:
-    found = []
-    for measure in OVERALL:
-        values = {one: standings.overall(cells, measure, one) for one in rivals}
-        finite = [value for value in values.values() if math.isfinite(value)]
-        best = (max if MEASURES[measure].higher else min)(finite) if finite else math.nan
-        found.append(Text(MEASURES[measure].show(values[name]), "best" if values[name] == best else ""))
-    return found
+def _means(standings: Standings, cells: Sequence[Cell], measure: Measure, names: Sequence[str]) -> list[Text]:
+    values = {name: standings.overall(cells, measure.name, name) for name in names}
+    return _column(values, names, max if measure.higher else min, measure.show)
+
+
+def _column(
+    values: dict[str, float], names: Sequence[str], best_of: Callable[..., float], show: Callable[[float], str]
+) -> list[Text]:
+    """The values of these competitors, the best marked; a dash where there is none."""
+    best = best_of((value for value in values.values() if math.isfinite(value)), default=math.nan)
+    found = [values.get(name, math.nan) for name in names]
+    return [Text(show(value) if math.isfinite(value) else MISSING, "best" if value == best else "") for value in found]
 
 
 def cell_table(standings: Standings, cell: Cell, measures: Sequence[str], names: Sequence[str], level: str) -> Table:
@@ -70,21 +70,16 @@ def cell_table(standings: Standings, cell: Cell, measures: Sequence[str], names:
             -standings.mean(cell, measures[0], name) if order.higher else standings.mean(cell, measures[0], name)
         )
     )
-    rows = [(Text(name), *(show(columns[measure].get(name), measure) for measure in measures)) for name in listed]
+    rows = [(Text(name), *(_shown(columns[measure].get(name), measure) for measure in measures)) for name in listed]
     variants = len(PROTOCOLS[protocol].variants) > 1
     words = f"{title(graph)}, {size}" if variants else title(graph)
     return Table(f"{level}-{graph}-{size}", words, ("competitor", *(MEASURES[m].head for m in measures)), tuple(rows))
 
 
-def show(score: Score | None, measure: str) -> Text:
-    """Mean ± spread; bold the best, ⁼ what a paired test cannot tell from it."""
-    if score is None or not math.isfinite(score.mean):
-        return Text("–")
-    text = MEASURES[measure].show(score.mean)
-    if measure not in ("seconds", "memory_mb") and math.isfinite(score.spread):
-        text += f" ± {MEASURES[measure].show(score.spread)}"
-    ranked = measure not in ("coverage_rare", "coverage_normal")
-    return Text(text, ("best" if score.best else "tied" if score.tied else "") if ranked else "")
+def _shown(score: Score | None, measure: str) -> Text:
+    """Time and memory without their spread; coverage has a goal, and no best."""
+    cell = show(score, MEASURES[measure], spread=measure not in ("seconds", "memory_mb"))
+    return Text(cell.text) if measure in ("coverage_rare", "coverage_normal") else cell
 
 
 def best_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str], name: str) -> Table:
@@ -92,31 +87,20 @@ def best_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str]
     rows = []
     for cell in cells:
         found = [Text(title(cell[0])), Text(str(cell[2]))]
-        for measure in ("average_precision", "nll", "cost_usual"):
+        for measure in _FIRST.values():
             scores = standings.scores(cell, measure, names)
-            best = next((one for one, score in scores.items() if score.best), "–")
+            best = next((one for one, score in scores.items() if score.best), MISSING)
             told, ours = MEASURES[measure], scores.get("auto")
-            own = "–" if ours is None else told.show(ours.mean)
+            own = MISSING if ours is None else told.show(ours.mean)
             tied = ours is not None and (ours.best or ours.tied)
             found += [
                 Text(best),
-                Text(told.show(scores[best].mean) if best in scores else "–"),
+                Text(told.show(scores[best].mean) if best in scores else MISSING),
                 Text(own, "tied" if tied and best != "auto" else "best" if tied else ""),
             ]
         rows.append(tuple(found))
-    header = (
-        "graph",
-        "size",
-        "most found",
-        "AP",
-        "auto",
-        "most believed",
-        "NLL",
-        "auto",
-        "cheapest",
-        "cost 50/5/1",
-        "auto",
-    )
+    heads = [head for words, measure in _FIRST.items() for head in (words, MEASURES[measure].head, "auto")]
+    header = ("graph", "size", *heads)
     note = "Who is first in each cell, and auto's number beside it: bold where it is the first, ⁼ where a paired test over the seeds cannot tell it from the first."
     return Table(name, "Who wins where", header, tuple(rows), (note,), 1)
 

@@ -7,8 +7,9 @@ import pytest
 from scipy.special import expit, logit
 
 from calirare.decisions.costs import Costs, decide
-from calirare.decisions.forecast import CalibrationDraws, calibration_draws, forecast
+from calirare.decisions.forecast import forecast
 from calirare.errors import InputError, LabelError
+from calirare.uncertainty.intervals import CalibrationDraws, calibration_draws
 
 COSTS = Costs(50, 5, 1)
 

@@ -13,11 +13,11 @@ import pytest
 import calirare as cr
 from calirare.data.arrays import UNKNOWN
 from calirare.decisions.costs import Costs
-from calirare.decisions.forecast import calibration_draws
-from calirare.decisions.triage import Triage, triage, wording_of
+from calirare.decisions.triage import Triage, triage
+from calirare.decisions.wording import wording_of
 from calirare.errors import ColumnError, InputError, MissingDependencyError, NotFittedError
 from calirare.estimator.evidence import read_nodes
-from calirare.uncertainty.intervals import Drawn
+from calirare.uncertainty.intervals import Drawn, calibration_draws
 
 COSTS = Costs(50, 5, 1)
 
@@ -214,8 +214,8 @@ def test_chosen_nodes(clf, graph):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"nodes": [9_999]}, "nodes must lie in 0…699"),
-        ({"nodes": [0.5]}, "indices or a mask"),
+        ({"nodes": [9_999]}, "nodes must list node indices in 0…699"),
+        ({"nodes": [0.5]}, "or be a mask over all 700 nodes"),
         ({"budget": -1}, "budget"),
         ({"budget": 1.5}, "budget"),
         ({"cost_miss": 0}, "cost_miss"),

@@ -11,8 +11,9 @@ import pytest
 import calirare as cr
 from calirare.data.arrays import UNKNOWN
 from calirare.decisions.facts import Facts
-from calirare.decisions.triage import labels_read, wording_of
 from calirare.decisions.why import FULL, Reasons
+from calirare.decisions.wording import wording_of
+from calirare.estimator.evidence import labels_read
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 
 import calirare as cr
 from calirare.data.graph import RareGraph
-from calirare.decisions.forecast import CalibrationDraws
 from calirare.errors import DataError
 from calirare.persistence.folder import load_graph
 from calirare.review.app import open_desk
@@ -21,6 +20,7 @@ from calirare.review.neighbourhood import MOST_DRAWN, MOST_NEIGHBOURS, neighbour
 from calirare.review.snapshot import Scores, Snapshot
 from calirare.review.versions import Base
 from calirare.review.view import View
+from calirare.uncertainty.intervals import CalibrationDraws
 
 
 def snapshot_of(graph, probability=None):

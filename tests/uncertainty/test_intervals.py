@@ -8,16 +8,8 @@ from scipy.special import expit, logit
 from venn_abers import VennAbers
 
 from calirare.errors import InputError, LabelError
-from calirare.uncertainty.intervals import (
-    CalibrationDraws,
-    Drawn,
-    _at_share,
-    _draw_posterior,
-    bent_line,
-    calibration_draws,
-    evidence_of_a_label,
-    finite_logit,
-)
+from calirare.uncertainty.intervals import CalibrationDraws, Drawn, calibration_draws, evidence_of_a_label
+from calirare.uncertainty.posterior import at_share, bent_line, draw_posterior, finite_logit
 
 
 def world(rng, num_labels, num_nodes=0, truth=lambda u: u):
@@ -45,7 +37,7 @@ def test_the_posterior_is_that_of_numerical_integration():
     density = (line * y - np.logaddexp(0, line)) @ count + prior - 0.5 * ((grid[:, 1] - 1.5) / 2) ** 2
     weight = np.exp(density - density.max())
     weight /= weight.sum()
-    drawn = _draw_posterior(features, y, count, 40_000, rng)
+    drawn = draw_posterior(features, y, count, 40_000, rng)
     np.testing.assert_allclose(drawn.mean(axis=0), weight @ grid, atol=0.05)
     centred = grid - weight @ grid
     np.testing.assert_allclose(np.cov(drawn.T), (centred.T * weight) @ centred, atol=0.15)
@@ -55,7 +47,7 @@ def test_each_draw_has_the_share_it_is_given():
     rng = np.random.default_rng(1)
     features, weight = bent_line(rng.normal(size=50), (0.0, 1.0)), rng.dirichlet(np.ones(50))
     share = rng.uniform(0.01, 0.6, size=30)
-    shifted = _at_share(rng.normal(size=(30, 4)) * 3, features, weight, share)
+    shifted = at_share(rng.normal(size=(30, 4)) * 3, features, weight, share)
     np.testing.assert_allclose(expit(shifted @ features.T) @ weight, share, rtol=1e-4)
 
 

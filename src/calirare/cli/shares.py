@@ -50,7 +50,7 @@ def move_to_share(
 
 def _estimate(classifier: RareCategoryClassifier, graph: RareGraph, asked: bool) -> dict[str, Any]:
     """The estimate where it was asked for; unasked where the share of the fit is surely another and this can be known."""
-    from calirare.decisions.triage import wording_of
+    from calirare.decisions.wording import wording_of
 
     able = classifier.calibrator_ is not None and classifier.prior == "natural"
     if not asked and not able:

@@ -23,9 +23,7 @@ from calirare.data.checks import check_coverage
 from calirare.decisions.costs import ACTIONS, Costs, check_actions
 from calirare.errors import InputError
 from calirare.metrics.bootstrap import Estimate
-from calirare.uncertainty.intervals import CalibrationDraws, calibration_draws
-
-__all__ = ["CalibrationDraws", "Group", "calibration_draws", "forecast", "groups_frame"]
+from calirare.uncertainty.intervals import CalibrationDraws
 
 _MOST_BINS = 256
 """Nodes of nearly the same probability are drawn together; a finer grid changes no digit that is shown."""

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calirare.data.arrays import UNKNOWN
 from calirare.data.checks import check_count
 from calirare.data.graph import RareGraph, require_graph
 from calirare.data.named_columns import NamedColumns
-from calirare.decisions.costs import ACTIONS, Costs, Decisions, Price, decide, worth
-from calirare.decisions.forecast import CalibrationDraws, Group, forecast, groups_frame
+from calirare.decisions.costs import ACTIONS, Costs, Decisions, Price, costs_of, decide, worth
+from calirare.decisions.forecast import Group, forecast, groups_frame
 from calirare.decisions.why import Reasons
-from calirare.decisions.wording import Wording, sets_beside, write_pulls
+from calirare.decisions.wording import Wording, sets_beside, wording_of, write_pulls
 from calirare.errors import InputError
-from calirare.estimator.evidence import read_nodes
+from calirare.estimator.evidence import as_node_indices, labels_read, read_nodes
 from calirare.estimator.fitted import Fitted
 from calirare.uncertainty.conformal import name_sets
+from calirare.uncertainty.intervals import CalibrationDraws
 from calirare.uncertainty.pulls import Pulls, strongest_pulls
 
 if TYPE_CHECKING:
@@ -201,9 +201,12 @@ def triage(
         budget = check_count(budget, "budget", least=0)
     require_natural(clf)
     read = read_nodes(clf, graph)
-    chosen = _choose_nodes(nodes, graph.num_nodes, read)
     if nodes is None:
-        chosen = np.intersect1d(chosen, graph.scored)  # kinds of node that carry no labels are not looked at
+        chosen = np.setdiff1d(
+            graph.scored, [] if read is None else read
+        )  # kinds that carry no labels are not looked at
+    else:
+        chosen = np.unique(as_node_indices(nodes, graph.num_nodes))
     probability = clf.predict_proba(graph)[:, clf.rare_class_]
     draws = clf.calibration_draws()
     interval = draws.interval(probability, coverage)  # of all nodes, so that it is what `predict_interval` says
@@ -242,36 +245,6 @@ def _pulls(
     return strongest_pulls(table[chosen], probability[chosen], clf.labelled_nodes_[rows], clf.labelled_y_[rows], count)
 
 
-def costs_of(
-    graph: RareGraph,
-    cost_miss: Price | str = Costs.miss,
-    cost_alarm: Price | str = Costs.alarm,
-    cost_review: Price | str = Costs.review,
-    *,
-    review_error: float = Costs.review_error,
-) -> Costs:
-    """The prices of every node of a graph, each a number, the name of a column, or one per node."""
-    given = {"miss": cost_miss, "alarm": cost_alarm, "review": cost_review}
-    prices = {name: graph.column(one) if isinstance(one, str) else one for name, one in given.items()}
-    costs = Costs(**prices, review_error=float(review_error))
-    costs.expected(np.zeros(graph.num_nodes))  # prices per node must speak of the nodes of this graph
-    return costs
-
-
-def labels_read(graph: RareGraph, read: np.ndarray | None) -> np.ndarray:
-    """`(N,)` the labels of the nodes that a model has read (from `read_nodes`), `UNKNOWN` elsewhere."""
-    shown = np.full(graph.num_nodes, UNKNOWN)
-    if read is not None:
-        shown[read] = graph.y[read]
-    return shown
-
-
-def wording_of(clf: RareCategoryClassifier, coverage: float, ids: np.ndarray | None = None) -> Wording:
-    """The names that sentences about this model use."""
-    label = (clf.schema_ or {}).get("label") or {}
-    return Wording(tuple(clf.class_names_), clf.rare_class_, coverage, ids, label.get("column"))
-
-
 def _judged(table: Triage) -> Triage:
     """Decide, sort and forecast."""
     decisions = decide(table.probability, table.costs, table.budget)
@@ -296,21 +269,3 @@ def require_natural(clf: RareCategoryClassifier) -> None:
         logger.warning(
             "method %r does not calibrate: its probabilities, and the costs they predict, may be far off.", clf.method
         )
-
-
-def _choose_nodes(nodes: Any, num_nodes: int, read: np.ndarray | None) -> np.ndarray:
-    if nodes is None:
-        return np.setdiff1d(np.arange(num_nodes), read if read is not None else [])
-    chosen = np.asarray(nodes)
-    if chosen.dtype == bool and chosen.shape == (num_nodes,):
-        chosen = np.flatnonzero(chosen)
-    if chosen.ndim != 1 or chosen.size and chosen.dtype.kind not in "iu":
-        raise InputError(
-            f"nodes must be a list of node indices or a mask over all {num_nodes} nodes; got {chosen.dtype} of shape {chosen.shape}."
-        )
-    if chosen.size and not (0 <= chosen.min() and chosen.max() < num_nodes):
-        raise InputError(f"nodes must lie in 0…{num_nodes - 1}; got {int(chosen.min())}…{int(chosen.max())}.")
-    return np.unique(chosen.astype(np.int64))
-
-
-__all__ = ["Costs", "Group", "Triage", "costs_of", "labels_read", "read_nodes", "triage", "wording_of"]

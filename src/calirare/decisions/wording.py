@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calirare.decisions.costs import Costs, Decisions
 from calirare.uncertainty.pulls import Pulls
+
+if TYPE_CHECKING:
+    from calirare.estimator.classifier import RareCategoryClassifier
 
 _BARE = {"yes", "no", "y", "n", "true", "false", "t", "f"}
 """Class names that say nothing without the column they stand in."""
@@ -48,6 +52,12 @@ class Wording:
         name = self.class_names[of_class]
         bare = name.casefold() in _BARE or name.replace(".", "", 1).isdigit()
         return f"{self.label_column} = {name}" if bare and self.label_column else name
+
+
+def wording_of(clf: RareCategoryClassifier, coverage: float, ids: np.ndarray | None = None) -> Wording:
+    """The names that sentences about this model use."""
+    label = (clf.schema_ or {}).get("label") or {}
+    return Wording(tuple(clf.class_names_), clf.rare_class_, coverage, ids, label.get("column"))
 
 
 def write_costs(probability: np.ndarray, decisions: Decisions, costs: Costs) -> np.ndarray:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from torch import nn
 
@@ -23,11 +22,9 @@ from calirare.detectors.networks.network import Network
 from calirare.detectors.networks.weights import ClassCosts
 from calirare.detectors.registry import make_detector
 from calirare.errors import InputError, ModelFormatError
-from calirare.estimator.asked import AskedGraph
 from calirare.estimator.evidence import gather_evidence
 from calirare.estimator.fitting import Fitting, TrainedDetector
 from calirare.estimator.labels import ReadLabels
-from calirare.estimator.left_out import as_they_come
 from calirare.estimator.methods import get_method
 from calirare.estimator.score_profile import profile_scores
 from calirare.estimator.shares import OtherShares
@@ -35,9 +32,6 @@ from calirare.estimator.specs import describe_detector, rebuild_detector
 from calirare.estimator.state import from_record, to_record
 from calirare.metrics import Summary
 from calirare.persistence.folder import read_folder, write_folder
-from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds
-from calirare.uncertainty.intervals import CalibrationDraws, Drawn, calibration_draws
-from calirare.uncertainty.jackknife import Intervals
 
 
 class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimator):
@@ -135,39 +129,6 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
 
     # Predicting
 
-    def predict_proba(self, graph: RareGraph) -> np.ndarray:
-        """`(N, C)` float64 probabilities; columns are `classes_`.
-
-        >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
-        >>> bool(abs(clf.predict_proba(graph).sum(axis=1) - 1).max() < 1e-12)
-        True
-        """
-        return self._to_probabilities(self._logits(graph), self._inputs(graph))
-
-    def predict_uncalibrated(self, graph: RareGraph) -> np.ndarray:
-        """`(N, C)`: what the detector says before calibration; of a stack, its members' mean.
-
-        >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
-        >>> clf.predict_uncalibrated(graph).shape
-        (300, 2)
-        """
-        return as_they_come(self._logits(graph))
-
-    def predict(self, graph: RareGraph) -> np.ndarray:
-        """The likeliest class of each node under the prior, `(N,)`: it never contradicts the probability.
-
-        >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
-        >>> bool((clf.predict(graph) == clf.predict_proba(graph).argmax(axis=1)).all())
-        True
-        """
-        return np.asarray(self.classes_[self.predict_proba(graph).argmax(axis=1)])
-
     def score(self, graph: RareGraph, y: Any = None, sample_weight: Any = None) -> float:
         """Share of the nodes with known labels that `predict` gets right; unknown ones (-1) do not count.
 
@@ -228,52 +189,6 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         evidence = gather_evidence(self, graph, nodes)
         return evidence.summary(budget=budget, coverage=coverage, num_resamples=num_resamples, seed=self._seed())
 
-    def predict_interval(self, graph: RareGraph, coverage: float = 0.9) -> Intervals:
-        """Of the nodes that score like each one, what share is rare, and how well do the labels pin that down?
-
-        >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
-        >>> interval, p = clf.predict_interval(graph, coverage=0.9), clf.predict_proba(graph)[:, 1]
-        >>> bool(((interval.lower <= p) & (p <= interval.upper)).all())
-        True
-        """
-        return self.calibration_draws().interval(self.predict_proba(graph)[:, self.rare_class_], coverage)
-
-    def calibration_draws(self) -> CalibrationDraws:
-        """The calibration maps that the labels leave open; intervals and forecasts are made of them.
-
-        >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
-        >>> interval = clf.calibration_draws().interval(np.array([0.1, 0.5]), 0.9)
-        >>> bool((interval.lower < interval.upper).all())
-        True
-        """
-        rare = self.rare_class_
-        return calibration_draws(
-            self.predict_left_out()[:, rare],
-            self.labelled_y_ == rare,
-            rare_share=float(self.shares_[rare]),
-            num_share_labels=self._num_share_labels(),
-            seed=self._seed(),
-            undo=Drawn() if self.calibrator_ is None else Drawn(*self.calibrator_.drawn_of_class(rare)),
-        )
-
-    def predict_set(self, graph: RareGraph, coverage: float = 0.9) -> np.ndarray:
-        """`(N, C)` bool: class-conditional conformal sets; a node's true class is inside with the coverage, per class.
-
-        >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=600, rare_share=0.2, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
-        >>> sets = clf.predict_set(graph, coverage=0.8)
-        >>> rare = (graph.original_y == 1) & (graph.y == -1)
-        >>> bool(sets[rare, 1].mean() > 0.7)
-        True
-        """
-        thresholds = conformal_thresholds(self.predict_left_out(), self.labelled_y_, coverage)
-        return conformal_sets(self.predict_proba(graph), thresholds)
-
     # Keeping
 
     def save(self, path: str | Path, graph: RareGraph | None = None) -> None:
@@ -295,43 +210,6 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
             probability = self.predict_proba(graph)[:, rare]
             scores = profile_scores(probability, left_out[:, rare], self.labelled_nodes_, graph.scored)
         write_folder(path, to_record(replace(self.state_, scores=scores), arguments), graph)
-
-    # Inside
-
-    def _num_share_labels(self) -> int | None:
-        """How many labels the population's rare share was counted on; None where the user gave it."""
-        if self.rare_share is not None:
-            return None
-        split = self.split_
-        held_out = 0 if split is None or not get_method(self.method).reads_validation else len(split.val)
-        return held_out or len(self.labelled_nodes_)
-
-    def _to_probabilities(self, logits: np.ndarray, inputs: DetectorInputs) -> np.ndarray:
-        calibrator = self.calibrator_
-        if calibrator is None:
-            return np.asarray(softmax(logits, axis=1))
-        graph = inputs.tensors if calibrator.needs_graph else None
-        return np.asarray(calibrator.predict_proba(logits, graph=graph))
-
-    def _ask(self, graph: RareGraph) -> AskedGraph:
-        state = self.state_
-        require_graph(graph)
-        if graph.num_features != state.num_features:
-            raise InputError(
-                f"the graph has {graph.num_features} features; the model was fitted on {state.num_features}."
-            )
-        at_fit, now = state.feature_names, graph.feature_names
-        if at_fit is not None and now is not None and at_fit != now:
-            first = next(pair for pair in zip(at_fit, now, strict=True) if pair[0] != pair[1])
-            raise InputError(
-                f"features differ from those at fit: expected {first[0]!r}, got {first[1]!r}. "
-                "Read the tables with the model's schema."
-            )
-        if self._asked is None or self._asked.graph is not graph:
-            device = choose_device(self.device)
-            state.detector.to(device)
-            self._asked = AskedGraph(graph, DetectorInputs(graph, state.recipe, device, self._seed()))
-        return self._asked
 
 
 def load(path: str | Path, module: nn.Module | None = None) -> RareCategoryClassifier:

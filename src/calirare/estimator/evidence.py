@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calirare.data.arrays import as_array
+from calirare.data.arrays import UNKNOWN, as_array
 from calirare.data.graph import RareGraph, require_graph
 from calirare.errors import InputError, LabelError
 from calirare.estimator.labels import ReadLabels
@@ -83,6 +83,14 @@ def read_nodes(clf: LeftOutAnswers, graph: RareGraph) -> np.ndarray | None:
     except InputError:  # other labels of this graph are gone: it can only be told which ones trained the model
         return np.sort(labelled)
     return np.union1d(np.union1d(read.train_nodes, read.val_nodes), labelled)
+
+
+def labels_read(graph: RareGraph, read: np.ndarray | None) -> np.ndarray:
+    """`(N,)` the labels of the nodes that a model has read (from `read_nodes`), `UNKNOWN` elsewhere."""
+    shown = np.full(graph.num_nodes, UNKNOWN)
+    if read is not None:
+        shown[read] = graph.y[read]
+    return shown
 
 
 def gather_evidence(

@@ -12,13 +12,14 @@ from calirare.detectors.base import Detector
 from calirare.detectors.networks.loop import History
 from calirare.detectors.networks.network import Network
 from calirare.detectors.stack import Stack
-from calirare.errors import NotFittedError
+from calirare.errors import InputError, NotFittedError
 from calirare.estimator.state import FittedState
 
 
 class Fitted:
     """The fitted state by its parts; all raise `NotFittedError` before `fit`."""
 
+    seed: int
     _state: FittedState | None
 
     @property
@@ -101,3 +102,8 @@ class Fitted:
         detector = self.detector_
         members = detector.members_ if isinstance(detector, Stack) else [detector]
         return next((member.history_ for member in members if isinstance(member, Network)), History())
+
+    def _seed(self) -> int:
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or not 0 <= self.seed < 2**63:
+            raise InputError(f"seed must be a whole number from 0 to 2⁶³ - 1; got {self.seed!r}.")
+        return int(self.seed)

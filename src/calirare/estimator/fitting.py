@@ -24,6 +24,7 @@ from calirare.detectors.registry import make_detector
 from calirare.detectors.stack import Stack
 from calirare.errors import InputError
 from calirare.estimator.asked import AskedGraph
+from calirare.estimator.fitted import Fitted
 from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import Method, get_method
 from calirare.estimator.state import FittedState, make_calibrator
@@ -40,14 +41,13 @@ class TrainedDetector:
     labels: LabelledNodes
 
 
-class Fitting:
+class Fitting(Fitted):
     """What `fit` does, for an estimator that holds the arguments."""
 
     detector: str | Detector | nn.Module
     method: str
     prior: str
     rare_share: float | None
-    seed: int
     device: str
     class_costs: ClassCosts
 
@@ -185,11 +185,6 @@ class Fitting:
 
             return out_of_fold_evidence(retrain, labels.nodes, labels.y, seed=self._seed()), labels.y, None
         return trained.detector.left_out_logits(), labels.y, None
-
-    def _seed(self) -> int:
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or not 0 <= self.seed < 2**63:
-            raise InputError(f"seed must be a whole number from 0 to 2⁶³ - 1; got {self.seed!r}.")
-        return int(self.seed)
 
     def _cross_fitted(self, detector: Detector, labels: LabelledNodes, shares: np.ndarray) -> np.ndarray:
         """Left-out probabilities of the labelled nodes by calibration maps that did not see their labels either."""

@@ -13,8 +13,7 @@ from calirare.data.graph import RareGraph
 from calirare.detectors.base import Contributions, DetectorInputs
 from calirare.detectors.networks.network import Network
 from calirare.detectors.stack import Stack
-from calirare.estimator.asked import AskedGraph
-from calirare.estimator.fitted import Fitted
+from calirare.estimator.answers import Answers, as_they_come
 from calirare.features.columns import Columns
 from calirare.uncertainty.explanation import Explanation, make_explanation
 from calirare.uncertainty.jackknife import (
@@ -27,40 +26,8 @@ from calirare.uncertainty.jackknife import (
 from calirare.uncertainty.skill import Skill, no_skill
 
 
-def as_they_come(logits: np.ndarray) -> np.ndarray:
-    """Probabilities before calibration; of a stack the mean of its members'."""
-    probabilities = np.asarray(softmax(logits, axis=-1))
-    return probabilities if probabilities.ndim == 2 else np.asarray(probabilities.mean(axis=1))
-
-
-class LeftOutAnswers(Fitted):
+class LeftOutAnswers(Answers):
     """What the estimator answers from its left-out models."""
-
-    method: str
-    seed: int
-    _asked: AskedGraph | None
-
-    def predict(self, graph: RareGraph) -> np.ndarray:
-        raise NotImplementedError
-
-    def predict_uncalibrated(self, graph: RareGraph) -> np.ndarray:
-        raise NotImplementedError
-
-    def predict_proba(self, graph: RareGraph) -> np.ndarray:
-        raise NotImplementedError
-
-    def _ask(self, graph: RareGraph) -> AskedGraph:
-        raise NotImplementedError
-
-    def _inputs(self, graph: RareGraph) -> DetectorInputs:
-        return self._ask(graph).inputs
-
-    def _logits(self, graph: RareGraph) -> np.ndarray:
-        asked = self._ask(graph)
-        return asked.answer("logits", lambda: (self.detector_.logits(asked.inputs),))[0]
-
-    def _to_probabilities(self, logits: np.ndarray, inputs: DetectorInputs) -> np.ndarray:
-        raise NotImplementedError
 
     def predict_left_out(self) -> np.ndarray:
         """`(n, C)`: what the model says of each of `labelled_nodes_` without its label.

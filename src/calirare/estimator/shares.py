@@ -14,19 +14,14 @@ from calirare.errors import InputError, LabelError
 from calirare.estimator.asked import AskedGraph
 from calirare.estimator.evidence import as_node_indices, read_nodes
 from calirare.estimator.labels import move_rare_share
-from calirare.estimator.left_out import LeftOutAnswers
-from calirare.uncertainty.intervals import CalibrationDraws
+from calirare.estimator.sureness import Sureness
 from calirare.uncertainty.prior_shift import Share, share_of_new_nodes
 
 
-class OtherShares(LeftOutAnswers):
+class OtherShares(Sureness):
     """What the estimator says at another share of rare nodes, and what that share may be."""
 
     prior: str
-    rare_share: float | None
-
-    def calibration_draws(self) -> CalibrationDraws:
-        raise NotImplementedError
 
     def with_rare_share(self, rare_share: float) -> Self:
         """The same model for a population in which this share of the nodes is rare; this one is not changed.

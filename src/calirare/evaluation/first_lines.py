@@ -8,7 +8,7 @@ import numpy as np
 
 from calirare.calibration.base import share_weights
 from calirare.data.graph import RareGraph
-from calirare.decisions.triage import wording_of
+from calirare.decisions.wording import wording_of
 from calirare.estimator.evidence import read_nodes
 from calirare.uncertainty.selection import Selection, label_selection
 from calirare.uncertainty.skill import Skill, few_labels

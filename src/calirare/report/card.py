@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from calirare.data.graph import RareGraph
 from calirare.data.tables.describe import describe_schema
-from calirare.decisions.triage import wording_of
+from calirare.decisions.wording import wording_of
 from calirare.errors import LabelError
 from calirare.evaluation import Evaluation, evaluate
 from calirare.metrics.registry import METRICS, headlines

@@ -14,8 +14,8 @@ from calirare.data.graph import RareGraph
 from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.finding import Finding
 from calirare.decisions.costs import Costs, Thresholds
-from calirare.decisions.triage import Triage, triage, wording_of
-from calirare.decisions.wording import Wording
+from calirare.decisions.triage import Triage, triage
+from calirare.decisions.wording import Wording, wording_of
 from calirare.errors import InputError, NotFittedError
 from calirare.estimator.evidence import read_nodes
 from calirare.estimator.methods import get_method

@@ -17,20 +17,19 @@ import scipy.sparse as sp
 
 from calirare.data.archive import content_sha256, read_arrays, write_arrays
 from calirare.data.graph import RareGraph
-from calirare.decisions.forecast import CalibrationDraws
-from calirare.decisions.triage import labels_read, triage, wording_of
+from calirare.decisions.triage import triage
 from calirare.decisions.why import Reasons
-from calirare.decisions.wording import Wording
+from calirare.decisions.wording import Wording, wording_of
 from calirare.errors import DataError, InputError
 from calirare.estimator.classifier import RareCategoryClassifier, load
-from calirare.estimator.evidence import read_nodes
+from calirare.estimator.evidence import labels_read, read_nodes
 from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import get_method
 from calirare.persistence.folder import load_graph, model_version
 from calirare.persistence.writing import reading
 from calirare.review.store import stored_text
 from calirare.review.versions import Base, load_base
-from calirare.uncertainty.intervals import Drawn
+from calirare.uncertainty.intervals import CalibrationDraws, Drawn
 
 logger = logging.getLogger(__name__)
 COVERAGE = 0.9

@@ -29,31 +29,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from calirare.data.checks import check_coverage
 from calirare.errors import InputError, LabelError
 from calirare.uncertainty.jackknife import Intervals
+from calirare.uncertainty.posterior import at_share, bent_line, draw_posterior, draw_shares, finite_logit
 
 _BENDS_BELOW = (0.5, 0.8, 0.95)
-_SHIFT_WIDTH, _SLOPE_MEAN, _SLOPE_WIDTH, _BEND_WIDTH = 5.0, 1.5, 2.0, 2.0
-"""Of the priors, on standardised scores."""
 _TOP_SLACK = 0.2
 """Deviation of the last bend that no number of labels takes away; see the top of this module."""
-_DEGREES = 6
-"""Of freedom of the t that proposes: tails heavier than the posterior's."""
-_PROPOSALS = 3
-"""How many are proposed for each that is kept."""
 _MOST_BINS = 128
 """Labels of one class with nearly the same score are counted together; more bins change no digit that is shown."""
 _GRID = 513
 """Points from the smallest probability to the largest; between them the quantiles move less than by the draw."""
-_SMALLEST_PROBABILITY = 1e-9
 _ALIKE = 1e-9
 """Scores whose spread is below this are one score."""
-_NEWTON_STEPS = 100
-_FLATTEST, _LONGEST_STEP = 0.05, 2.0
-"""Of the steps that bring a map to a share."""
 
 
 @dataclass(frozen=True)
@@ -218,9 +209,9 @@ def calibration_draws(
     scale = spread if spread > _ALIKE else 1.0
     knots = _weighted_quantiles(score, weight, _BENDS_BELOW)
     features = bent_line((score - centre) / scale, (knots - centre) / scale)
-    drawn = _draw_posterior(features, target, count * evidence_of_a_label(int(rare.sum())), num_draws, rng)
+    drawn = draw_posterior(features, target, count * evidence_of_a_label(int(rare.sum())), num_draws, rng)
     drawn[:, -1] += _TOP_SLACK * rng.standard_normal(num_draws)
-    drawn = _at_share(drawn, features, weight, _draw_shares(rare_share, num_share_labels, num_draws, rng))
+    drawn = at_share(drawn, features, weight, draw_shares(rare_share, num_share_labels, num_draws, rng))
     # From standardised scores back to logits: a + b (u - m)/s + Σ c max((u - m)/s - t, 0).
     parameters = drawn / np.concatenate([[1.0], np.full(drawn.shape[1] - 1, scale)])
     parameters[:, 0] -= parameters[:, 1] * centre
@@ -234,23 +225,6 @@ def evidence_of_a_label(num_rare: int) -> float:
     [0.33, 0.6, 0.83, 0.98]
     """
     return num_rare / (num_rare + 2)
-
-
-def bent_line(z: Any, knots: Any) -> np.ndarray:
-    """`(n, 2 + knots)`: one, z, and what z is above each knot.
-
-    >>> bent_line(np.array([0.0, 3.0]), (1.0,))
-    array([[1., 0., 0.],
-           [1., 3., 2.]])
-    """
-    z = np.asarray(z, dtype=np.float64)
-    return np.column_stack([np.ones_like(z), z, *(np.maximum(z - knot, 0.0) for knot in knots)])
-
-
-def finite_logit(probability: Any) -> np.ndarray:
-    """logit P, with P kept a hair away from 0 and 1."""
-    p = np.asarray(probability, dtype=np.float64)
-    return np.asarray(logit(np.clip(p, _SMALLEST_PROBABILITY, 1 - _SMALLEST_PROBABILITY)))
 
 
 def _check_labels(left_out_probability: Any, y_rare: Any, rare_share: float) -> tuple[np.ndarray, np.ndarray]:
@@ -281,66 +255,3 @@ def _weighted_quantiles(values: np.ndarray, weight: np.ndarray, levels: tuple[fl
     order = np.argsort(values, kind="stable")
     below = np.cumsum(weight[order]) - weight[order] / 2
     return np.unique(np.interp(levels, below / weight.sum(), values[order]))
-
-
-def _draw_posterior(
-    features: np.ndarray, target: np.ndarray, count: np.ndarray, num_draws: int, rng: np.random.Generator
-) -> np.ndarray:
-    """`(draws, parameters)` of the logistic regression: proposals from a t around the peak, resampled by their weight."""
-    size = features.shape[1]
-    rate = (count @ target + 0.5) / (count.sum() + 1)
-    mean = np.array([logit(rate), _SLOPE_MEAN, *[0.0] * (size - 2)])
-    precision = np.array([_SHIFT_WIDTH, _SLOPE_WIDTH, *[_BEND_WIDTH] * (size - 2)]) ** -2.0
-    peak, curvature = _posterior_peak(features, target, count, mean, precision)
-    spread = np.linalg.cholesky(1.2 * np.linalg.inv(curvature))
-    normal = rng.standard_normal((_PROPOSALS * num_draws, size))
-    stretch = rng.chisquare(_DEGREES, len(normal)) / _DEGREES
-    proposed = peak + (normal / np.sqrt(stretch)[:, None]) @ spread.T
-    log_proposal = -(_DEGREES + size) / 2 * np.log1p((normal**2).sum(axis=1) / stretch / _DEGREES)
-    line = proposed @ features.T
-    log_posterior = (line * target - np.logaddexp(0.0, line)) @ count - 0.5 * (proposed - mean) ** 2 @ precision
-    weight = np.exp(log_posterior - log_proposal - (log_posterior - log_proposal).max())
-    # One random start and equal steps: less noise than independent draws.
-    ticks = (np.arange(num_draws) + rng.random()) / num_draws
-    chosen = np.searchsorted(np.cumsum(weight) / weight.sum(), ticks).clip(0, len(weight) - 1)
-    return np.asarray(proposed[rng.permutation(chosen)])
-
-
-def _posterior_peak(
-    features: np.ndarray, target: np.ndarray, count: np.ndarray, mean: np.ndarray, precision: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Where the posterior is highest, and minus its second derivative there, by Newton's method."""
-    theta = mean.copy()
-    for _ in range(_NEWTON_STEPS):
-        p = expit(features @ theta)
-        gradient = features.T @ (count * (p - target)) + precision * (theta - mean)
-        curvature = (features.T * (count * p * (1 - p))) @ features + np.diag(precision)
-        step = np.linalg.solve(curvature, gradient)
-        # Far from the peak a whole Newton step may overshoot.
-        theta = theta - step / max(1.0, float(np.abs(step).max()))
-        if np.abs(step).max() < 1e-9:
-            break
-    return theta, curvature
-
-
-def _draw_shares(rare_share: float, num_labels: float | None, num_draws: int, rng: np.random.Generator) -> np.ndarray:
-    """`(draws,)`: what the population's share of rare nodes may be, as so many random labels leave it open."""
-    if num_labels is None:
-        return np.full(num_draws, rare_share)
-    # Half a label to each side, as in Jeffreys' prior: a handful of rare labels says little about the upper end.
-    return rng.beta(rare_share * num_labels + 0.5, (1 - rare_share) * num_labels + 0.5, num_draws)
-
-
-def _at_share(drawn: np.ndarray, features: np.ndarray, weight: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """The draws with their shifts set so that the mean over the population, weighted labels, is each draw's share."""
-    drawn, wanted = drawn.copy(), finite_logit(share)
-    for _ in range(_NEWTON_STEPS):
-        p = expit(drawn @ features.T)
-        mean = np.clip(p @ weight, _SMALLEST_PROBABILITY, 1 - _SMALLEST_PROBABILITY)
-        missing = wanted - finite_logit(mean)
-        # Newton's step for logit(mean), shortened where the maps are so steep that it would go too far.
-        slope = (p * (1 - p)) @ weight / (mean * (1 - mean))
-        drawn[:, 0] += np.clip(missing / np.maximum(slope, _FLATTEST), -_LONGEST_STEP, _LONGEST_STEP)
-        if np.abs(missing).max() < 1e-6:
-            break
-    return drawn

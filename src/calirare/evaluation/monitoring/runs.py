@@ -17,7 +17,8 @@ from calirare.decisions.costs import ACTIONS, Costs, decide
 from calirare.decisions.forecast import forecast
 from calirare.errors import InputError, LabelError
 from calirare.estimator.score_profile import profile_logits, scores_without_labels
-from calirare.uncertainty.intervals import CalibrationDraws, finite_logit
+from calirare.uncertainty.intervals import CalibrationDraws
+from calirare.uncertainty.posterior import finite_logit
 from calirare.uncertainty.prior_shift import estimate_share, mixture_gap, share_of_new_nodes
 
 if TYPE_CHECKING:

@@ -1,0 +1,72 @@
+"""How sure each answer is: intervals of P(rare), and sets of classes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calirare.data.graph import RareGraph
+from calirare.estimator.left_out import LeftOutAnswers
+from calirare.estimator.methods import get_method
+from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds
+from calirare.uncertainty.intervals import CalibrationDraws, Drawn, calibration_draws
+from calirare.uncertainty.jackknife import Intervals
+
+
+class Sureness(LeftOutAnswers):
+    """What the left-out answers leave open."""
+
+    rare_share: float | None
+
+    def predict_interval(self, graph: RareGraph, coverage: float = 0.9) -> Intervals:
+        """Of the nodes that score like each one, what share is rare, and how well do the labels pin that down?
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+        >>> interval, p = clf.predict_interval(graph, coverage=0.9), clf.predict_proba(graph)[:, 1]
+        >>> bool(((interval.lower <= p) & (p <= interval.upper)).all())
+        True
+        """
+        return self.calibration_draws().interval(self.predict_proba(graph)[:, self.rare_class_], coverage)
+
+    def calibration_draws(self) -> CalibrationDraws:
+        """The calibration maps that the labels leave open; intervals and forecasts are made of them.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+        >>> interval = clf.calibration_draws().interval(np.array([0.1, 0.5]), 0.9)
+        >>> bool((interval.lower < interval.upper).all())
+        True
+        """
+        rare = self.rare_class_
+        return calibration_draws(
+            self.predict_left_out()[:, rare],
+            self.labelled_y_ == rare,
+            rare_share=float(self.shares_[rare]),
+            num_share_labels=self._num_share_labels(),
+            seed=self._seed(),
+            undo=Drawn() if self.calibrator_ is None else Drawn(*self.calibrator_.drawn_of_class(rare)),
+        )
+
+    def predict_set(self, graph: RareGraph, coverage: float = 0.9) -> np.ndarray:
+        """`(N, C)` bool: class-conditional conformal sets; a node's true class is inside with the coverage, per class.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=600, rare_share=0.2, labelled_share=0.5, seed=0)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+        >>> sets = clf.predict_set(graph, coverage=0.8)
+        >>> rare = (graph.original_y == 1) & (graph.y == -1)
+        >>> bool(sets[rare, 1].mean() > 0.7)
+        True
+        """
+        thresholds = conformal_thresholds(self.predict_left_out(), self.labelled_y_, coverage)
+        return conformal_sets(self.predict_proba(graph), thresholds)
+
+    def _num_share_labels(self) -> int | None:
+        """How many labels the population's rare share was counted on; None where the user gave it."""
+        if self.rare_share is not None:
+            return None
+        split = self.split_
+        held_out = 0 if split is None or not get_method(self.method).reads_validation else len(split.val)
+        return held_out or len(self.labelled_nodes_)

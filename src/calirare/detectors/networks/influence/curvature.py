@@ -6,19 +6,18 @@ They differ in what they factorise:
 
 * `DualCurvature`: Q = (Sᵀ K S + λ I)⁻¹ over the labelled nodes, with Λ_i = S_i S_iᵀ and K = J Jᵀ;
 * `PrimalCurvature`: H itself, over the parameters;
-* `IterativeCurvature`: nothing; conjugate gradients on the dual system, where neither would fit.
+* `IterativeCurvature` (`calirare.detectors.networks.influence.iterative`): nothing; conjugate gradients on the dual system, where neither would fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, Protocol
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed, effective_n_jobs
 from torch import Tensor
 
 from calirare.detectors.networks.influence.jacobian import Jacobian, contrast_basis
@@ -86,7 +85,7 @@ class Curvature(Protocol):
         """`(n, parts)`: the mean of that over the labelled nodes, at the price of one solve."""
 
 
-def _newton_or_plain(left_over: Tensor, whitened: Tensor, step: Step) -> Tensor:
+def newton_or_plain(left_over: Tensor, whitened: Tensor, step: Step) -> Tensor:
     """(I - SᵀMS)⁻¹ S⁻¹ρ for Newton, S⁻¹ρ for plain influence; `left_over` is I - SᵀMS."""
     if step == "influence":
         return whitened
@@ -122,68 +121,87 @@ def _factorised(matrix: Tensor, damping: float) -> Tensor:
     return factor
 
 
-def _block_diagonal(blocks: Tensor, matrix: Tensor) -> Tensor:
-    """The block-diagonal matrix of `blocks` `(n, parts, parts)` times `matrix` `(n·parts, columns)`."""
-    n, parts = blocks.shape[:2]
-    if parts == 1:
-        return blocks[:, 0] * matrix
-    return (blocks @ matrix.reshape(n, parts, -1)).reshape(n * parts, -1)
+def _by_block(blocks: Tensor, columns: Tensor) -> Tensor:
+    """`blocks` `(n, parts, parts)` times `columns` `(n, parts, k)`, node by node."""
+    return blocks * columns if blocks.shape[1] == 1 else blocks @ columns
 
 
-class DualCurvature:
-    """Everything in the n·parts × n·parts dual; the choice when labels are fewer than parameters.
+class OverLabels(ABC):
+    """What the two solvers over the labels share: θ₋ᵢ - θ = Jᵀ a_i, with a_i made of label i's columns of Q.
 
-    The leverage is SᵀMS = I - λ Q_ii. Where it is small that difference loses digits and K Sᵀ Q, which does not,
-    is used instead.
+    The leverage is SᵀMS = I - λ Q_ii. Where it is small that difference loses digits, and what the removal does to the
+    label's own node is taken from a_i instead.
     """
 
-    def __init__(self, jacobian: Jacobian, nodes: np.ndarray, terms: LabelTerms, damping: float) -> None:
-        self.jacobian, self.nodes, self.terms, self.damping = jacobian, nodes, terms, damping
-        self.kernel = jacobian.gram(nodes)
-        n, parts = terms.residual.shape
-        half = _block_diagonal(terms.factor.mT, self.kernel)
-        whitened = _block_diagonal(terms.factor.mT, half.T)
-        whitened.diagonal().add_(damping)
-        self.inverse = torch.cholesky_inverse(_factorised(whitened, damping))
-        blocks = self.inverse.reshape(n, parts, n, parts)
-        rows = torch.arange(n, device=self.inverse.device)
-        self.left_over = damping * blocks[rows, :, rows]
-        self.leverage = torch.eye(parts).to(self.left_over) - self.left_over
+    jacobian: Jacobian
+    nodes: np.ndarray
+    terms: LabelTerms
+    left_over: Tensor
+    leverage: Tensor
+
+    @abstractmethod
+    def _columns(self, rows: np.ndarray) -> Tensor:
+        """Columns of Q for these labelled nodes: `(n, parts, len(rows), parts)`."""
+
+    @abstractmethod
+    def _own_changes(self, rows: np.ndarray, step: Step) -> Tensor:
+        """`(len(rows), parts)`: what the removal of each label does to its own node, from a_i."""
+
+    def _take(self, left_over: Tensor) -> None:
+        self.left_over = left_over
+        self.leverage = torch.eye(left_over.shape[1]).to(left_over) - left_over
 
     def _coefficients(self, rows: np.ndarray, step: Step) -> Tensor:
-        """a_i with θ₋ᵢ - θ = Jᵀ a_i: `(n·parts, len(rows))`."""
-        n, parts = self.terms.residual.shape
-        index = torch.from_numpy(rows).to(self.inverse.device)
-        steps = _newton_or_plain(self.left_over[index], self.terms.whitened[index], step)
-        columns = self.inverse.reshape(n * parts, n, parts)[:, index]
-        return _block_diagonal(self.terms.factor, torch.einsum("mip,ip->mi", columns, steps))
+        """a_i: `(n, parts, len(rows))`."""
+        index = torch.from_numpy(rows).to(self.left_over.device)
+        steps = newton_or_plain(self.left_over[index], self.terms.whitened[index], step)
+        return _by_block(self.terms.factor, torch.einsum("nqip,ip->nqi", self._columns(rows), steps))
 
     def own_change(self, step: Step) -> Tensor:
-        n, parts = self.terms.residual.shape
-        steps = _newton_or_plain(self.left_over, self.terms.whitened, step)
+        steps = newton_or_plain(self.left_over, self.terms.whitened, step)
         scaled = self.leverage @ steps[..., None]
         by_leverage: Tensor = torch.linalg.solve_triangular(self.terms.factor.mT, scaled, upper=True)[..., 0]
-        small = self.leverage.diagonal(dim1=1, dim2=2).amin(dim=1) < _SMALL_LEVERAGE
-        if small.any():
-            rows = small.nonzero()[:, 0]
-            coefficients = self._coefficients(rows.cpu().numpy(), step)
-            own = self.kernel.reshape(n, parts, -1)[rows]
-            by_leverage[rows] = torch.einsum("ipm,mi->ip", own, coefficients)
+        small = (self.leverage.diagonal(dim1=1, dim2=2).amin(dim=1) < _SMALL_LEVERAGE).nonzero()[:, 0]
+        if len(small):
+            by_leverage[small] = self._own_changes(small.cpu().numpy(), step)
         return by_leverage
 
-    def directions(self, rows: np.ndarray, step: Step) -> Tensor:
+
+class DualCurvature(OverLabels):
+    """Everything in the n·parts × n·parts dual; the choice when labels are fewer than parameters."""
+
+    def __init__(self, jacobian: Jacobian, nodes: np.ndarray, terms: LabelTerms, damping: float) -> None:
+        self.jacobian, self.nodes, self.terms = jacobian, nodes, terms
+        self.kernel = jacobian.gram(nodes)
+        n, parts = terms.residual.shape
+        half = _by_block(terms.factor.mT, self.kernel.reshape(n, parts, -1)).reshape(n * parts, -1)
+        whitened = _by_block(terms.factor.mT, half.T.reshape(n, parts, -1)).reshape(n * parts, -1)
+        whitened.diagonal().add_(damping)
+        self.inverse = torch.cholesky_inverse(_factorised(whitened, damping)).reshape(n, parts, n, parts)
+        rows = torch.arange(n, device=self.inverse.device)
+        self._take(damping * self.inverse[rows, :, rows])
+
+    def _columns(self, rows: np.ndarray) -> Tensor:
+        return self.inverse[:, :, torch.from_numpy(rows).to(self.inverse.device)]
+
+    def _own_changes(self, rows: np.ndarray, step: Step) -> Tensor:
         n, parts = self.terms.residual.shape
-        return self.jacobian.pull(self.nodes, self._coefficients(rows, step).reshape(n, parts, -1))
+        own = self.kernel.reshape(n, parts, -1)[torch.from_numpy(rows).to(self.kernel.device)]
+        return torch.einsum("ipm,mi->ip", own, self._coefficients(rows, step).reshape(n * parts, -1))
+
+    def directions(self, rows: np.ndarray, step: Step) -> Tensor:
+        return self.jacobian.pull(self.nodes, self._coefficients(rows, step))
 
     def changes_among_labelled(self, step: Step) -> Tensor:
         n, parts = self.terms.residual.shape
-        return (self.kernel @ self._coefficients(np.arange(n), step)).reshape(n, parts, n)
+        return (self.kernel @ self._coefficients(np.arange(n), step).reshape(n * parts, n)).reshape(n, parts, n)
 
     def mean_change(self, step: Step) -> Tensor:
         n, parts = self.terms.residual.shape
         mean = self.kernel.reshape(n, parts, n * parts).mean(dim=0)
-        solved = self.inverse @ _block_diagonal(self.terms.factor.mT, mean.T)
-        steps = _newton_or_plain(self.left_over, self.terms.whitened, step)
+        right = _by_block(self.terms.factor.mT, mean.T.reshape(n, parts, parts)).reshape(n * parts, parts)
+        solved = self.inverse.reshape(n * parts, n * parts) @ right
+        steps = newton_or_plain(self.left_over, self.terms.whitened, step)
         return torch.einsum("iqp,iq->ip", solved.reshape(n, parts, parts), steps)
 
 
@@ -218,7 +236,7 @@ class PrimalCurvature:
     def _steps(self, step: Step) -> Tensor:
         """(I - Λ_i M_i)⁻¹ ρ_i, or ρ_i: `(n, parts)`."""
         identity = torch.eye(self.leverage.shape[1]).to(self.leverage)
-        whitened = _newton_or_plain(identity - self.leverage, self.terms.whitened, step)
+        whitened = newton_or_plain(identity - self.leverage, self.terms.whitened, step)
         return (self.terms.factor @ whitened[..., None])[..., 0]
 
     def own_change(self, step: Step) -> Tensor:
@@ -239,120 +257,3 @@ class PrimalCurvature:
         steps = self._steps(step)
         found = [torch.einsum("iqs,sp,iq->ip", block, solved, steps[where]) for where, block in self._blocks()]
         return torch.cat(found)
-
-
-class IterativeCurvature:
-    """Conjugate gradients on (SᵀKS + λI) q = e, several columns at a time; memory for a few vectors only.
-
-    The choice when both labels and parameters are many. It costs a push and a pull through the model per iteration
-    and block of labels, so leaving *all* labels out takes long; leaving out a chosen few does not. Blocks run one after
-    the other, or wherever `joblib.parallel_config` sends them: processes, or a Ray cluster. The numbers are the same.
-    """
-
-    def __init__(
-        self,
-        jacobian: Jacobian,
-        nodes: np.ndarray,
-        terms: LabelTerms,
-        damping: float,
-        *,
-        tolerance: float = 1e-10,
-        max_iterations: int = 1_000,
-        block: int = 16,
-    ) -> None:
-        self.jacobian, self.nodes, self.terms, self.damping = jacobian, nodes, terms, damping
-        self.tolerance, self.max_iterations, self.block = tolerance, max_iterations, block
-        self.index = torch.from_numpy(nodes).to(terms.residual.device)
-        self.left_over = self._over_blocks(self._left_over, np.arange(len(nodes)))
-        self.leverage = torch.eye(terms.residual.shape[1]).to(self.left_over) - self.left_over
-
-    def _over_blocks(self, solve: Callable[[np.ndarray], Tensor], rows: np.ndarray) -> Tensor:
-        """`solve` of blocks of these rows, joined; each worker of joblib is sent the model once, with its share."""
-        blocks = [rows[start : start + self.block] for start in range(0, len(rows), self.block)]
-        workers = min(effective_n_jobs(None), len(blocks))
-        if workers < 2:
-            return _joined(solve, blocks)
-        shares = [blocks[len(blocks) * k // workers : len(blocks) * (k + 1) // workers] for k in range(workers)]
-        return torch.cat(Parallel()(delayed(_joined)(solve, share) for share in shares))
-
-    def _left_over(self, rows: np.ndarray) -> Tensor:
-        """I - SᵀMS of these labels, `(len(rows), parts, parts)`."""
-        n, parts = self.terms.residual.shape
-        columns = self._inverse_columns(rows).reshape(n, parts, len(rows), parts)
-        picks = torch.arange(len(rows), device=columns.device)
-        return self.damping * columns[torch.from_numpy(rows).to(picks), :, picks]
-
-    def _multiply(self, vectors: Tensor) -> Tensor:
-        """(SᵀKS + λI) times `(n, parts, columns)`."""
-        directions = self.jacobian.pull(self.nodes, self.terms.factor @ vectors)
-        pushed = self.jacobian.push(directions)[self.index].double()
-        return self.terms.factor.mT @ pushed + self.damping * vectors
-
-    def _inverse_columns(self, rows: np.ndarray) -> Tensor:
-        """Columns of Q for these labelled nodes: `(n, parts, len(rows)·parts)`."""
-        n, parts = self.terms.residual.shape
-        right = torch.zeros(n, parts, len(rows), parts, dtype=torch.float64, device=self.index.device)
-        for position, row in enumerate(rows):
-            right[int(row), :, position] = torch.eye(parts).to(right)
-        return self._solve(right.reshape(n, parts, -1))
-
-    def _solve(self, residual: Tensor) -> Tensor:
-        """Q times `(n, parts, columns)`."""
-        solution, search = torch.zeros_like(residual), residual.clone()
-        squared = residual.square().sum(dim=(0, 1))
-        for _ in range(self.max_iterations):
-            if float(squared.max().sqrt()) < self.tolerance:
-                return solution
-            product = self._multiply(search)
-            stride = squared / (search * product).sum(dim=(0, 1)).clamp(min=1e-300)
-            solution = solution + stride * search
-            residual = residual - stride * product
-            updated = residual.square().sum(dim=(0, 1))
-            search = residual + updated / squared.clamp(min=1e-300) * search
-            squared = updated
-        raise NumericalError(
-            f"conjugate gradients did not reach {self.tolerance:g} in {self.max_iterations} steps; "
-            "train with a larger weight_decay or choose solver='dual'."
-        )
-
-    def _coefficients(self, rows: np.ndarray, step: Step) -> Tensor:
-        n, parts = self.terms.residual.shape
-        index = torch.from_numpy(rows).to(self.index.device)
-        steps = _newton_or_plain(self.left_over[index], self.terms.whitened[index], step)
-        columns = self._inverse_columns(rows).reshape(n, parts, len(rows), parts)
-        return self.terms.factor @ torch.einsum("nqip,ip->nqi", columns, steps)
-
-    def own_change(self, step: Step) -> Tensor:
-        steps = _newton_or_plain(self.left_over, self.terms.whitened, step)
-        scaled = self.leverage @ steps[..., None]
-        by_leverage: Tensor = torch.linalg.solve_triangular(self.terms.factor.mT, scaled, upper=True)[..., 0]
-        # As in the dual: where the leverage is small, the difference it comes from has lost its digits.
-        small = self.leverage.diagonal(dim1=1, dim2=2).amin(dim=1) < _SMALL_LEVERAGE
-        for rows in small.nonzero()[:, 0].split(self.block) if small.any() else ():
-            pushed = self.jacobian.push(self.directions(rows.cpu().numpy(), step))[self.index[rows]]
-            by_leverage[rows] = pushed.diagonal(dim1=0, dim2=2).T.double()
-        return by_leverage
-
-    def directions(self, rows: np.ndarray, step: Step) -> Tensor:
-        return self._over_blocks(partial(self._directions, step=step), rows)
-
-    def _directions(self, rows: np.ndarray, step: Step) -> Tensor:
-        return self.jacobian.pull(self.nodes, self._coefficients(rows, step))
-
-    def changes_among_labelled(self, step: Step) -> Tensor:
-        return self._over_blocks(partial(self._changes, step=step), np.arange(len(self.nodes))).permute(1, 2, 0)
-
-    def mean_change(self, step: Step) -> Tensor:
-        n, parts = self.terms.residual.shape
-        mean = self.jacobian.pull(self.nodes, torch.eye(parts).to(self.terms.residual).expand(n, parts, parts) / n)
-        right = self.terms.factor.mT @ self.jacobian.push(mean)[self.index].double()
-        steps = _newton_or_plain(self.left_over, self.terms.whitened, step)
-        return torch.einsum("iqp,iq->ip", self._solve(right), steps)
-
-    def _changes(self, rows: np.ndarray, step: Step) -> Tensor:
-        """What leaving out these labels does to all: `(len(rows), n, parts)`."""
-        return self.jacobian.push(self._directions(rows, step))[self.index].double().permute(2, 0, 1)
-
-
-def _joined(solve: Callable[[np.ndarray], Tensor], blocks: list[np.ndarray]) -> Tensor:
-    return torch.cat([solve(block) for block in blocks])

@@ -20,11 +20,11 @@ from calirare.detectors.networks.influence.curvature import (
     LEAST_LEFT_OVER,
     Curvature,
     DualCurvature,
-    IterativeCurvature,
     PrimalCurvature,
     Step,
     label_terms,
 )
+from calirare.detectors.networks.influence.iterative import IterativeCurvature
 from calirare.detectors.networks.influence.jacobian import contrast_basis, make_jacobian
 from calirare.detectors.networks.influence.model import predict_logits
 from calirare.errors import InputError, NumericalError

@@ -1,4 +1,4 @@
-"""Graphs as NetworkX graphs, and as pandas or polars frames."""
+"""Graphs as NetworkX graphs, as pandas or polars frames, and in PyTorch Geometric."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 
 from calirare.data.arrays import UNKNOWN, as_dense
 from calirare.data.edge_rows import Joined, edge_columns
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import networkx
     import pandas
     import polars
+    from torch_geometric.data import Data
 
 
 class Described(Joined, Protocol):
@@ -30,6 +32,28 @@ class Described(Joined, Protocol):
     def feature_names(self) -> tuple[str, ...] | None: ...
     @property
     def num_features(self) -> int: ...
+
+
+def to_pyg(graph: Any) -> Data:
+    """A PyG `Data` with copies of the arrays; sparse features become a torch CSR tensor, masks the public split."""
+    import torch
+    from torch_geometric.data import Data
+
+    from calirare.data.sparse import as_torch_csr
+
+    data = Data(edge_index=torch.tensor(graph.edge_index), y=torch.tensor(graph.y))
+    sparse = sp.issparse(graph.x)
+    data.x = as_torch_csr(graph.x, torch.float32, torch.device("cpu")) if sparse else torch.tensor(graph.x)
+    for name in ("edge_weight", "original_y", "true_probability"):
+        if getattr(graph, name) is not None:
+            data[name] = torch.tensor(getattr(graph, name))
+    if graph.node_ids is not None:
+        data.node_ids = np.array(graph.node_ids)
+    for role in ("train", "val", "test") if graph.public_split is not None else ():
+        mask = torch.zeros(graph.num_nodes, dtype=torch.bool)
+        mask[torch.tensor(getattr(graph.public_split, role))] = True
+        data[f"{role}_mask"] = mask
+    return data
 
 
 def to_networkx(graph: Described) -> networkx.Graph:

@@ -10,13 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.archive import MAX_BYTES
-from calirare.data.arrays import UNKNOWN, as_array, as_features, as_indices, column_of
+from calirare.data.arrays import UNKNOWN, column_of
 from calirare.data.as_of import edges_before, first_seen
 from calirare.data.edge_table import EdgeTable
+from calirare.data.graph_checks import checked
 from calirare.data.merging import merge_edges
 from calirare.data.portable import read_graph, write_graph
 from calirare.data.split import Split
-from calirare.errors import ColumnError, InputError, LabelError, nearest
+from calirare.errors import ColumnError, InputError, nearest
 
 if TYPE_CHECKING:
     import networkx
@@ -75,88 +76,8 @@ class RareGraph:
     node_time: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
-        put(self, "x", as_features(self.x))
-        num_nodes = self.x.shape[0]
-        self._check_names(num_nodes)
-        y = as_array(self.y, "y")
-        if y.shape != (num_nodes,) or y.dtype.kind not in "iu":
-            raise InputError(
-                f"y must hold one integer per node, shape ({num_nodes},); got {y.dtype} of shape {y.shape}."
-            )
-        put(self, "y", y.astype(np.int64))
-        if y.size and (y.min() < UNKNOWN or y.max() >= len(self.class_names)):
-            raise InputError(
-                f"y must lie in -1…{len(self.class_names) - 1} (-1: unknown); got {int(y.min())}…{int(y.max())}."
-            )
-        self._check_optional(num_nodes)
-        edge_index, edge_weight = merge_edges(self.edge_index, self.edge_weight, num_nodes)
-        put(self, "edge_index", edge_index)
-        put(self, "edge_weight", edge_weight)
-        if self.edges is not None:
-            self.edges.check_nodes(num_nodes)
-        self._check_node_type(num_nodes)
-        if self.node_time is not None:
-            moments = np.asarray(as_array(self.node_time, "node_time"), dtype=np.float64)
-            if moments.shape != (num_nodes,):
-                raise InputError(f"node_time must hold one moment per node, shape ({num_nodes},); got {moments.shape}.")
-            put(self, "node_time", moments)
-
-    def _check_node_type(self, num_nodes: int) -> None:
-        object.__setattr__(self, "node_type_names", tuple(str(name) for name in self.node_type_names))
-        if self.node_type is None:
-            return
-        codes, most = as_indices(self.node_type, "node_type"), len(self.node_type_names)
-        if codes.shape != (num_nodes,) or codes.size and not (0 <= codes.min() and codes.max() < most):
-            raise InputError(f"node_type must hold one of 0…{most - 1} for each of the {num_nodes} nodes.")
-        object.__setattr__(self, "node_type", codes)
-
-    def _check_names(self, num_nodes: int) -> None:
-        """Names of classes, nodes and features, and the rare class among them."""
-        put = object.__setattr__
-        for name, least in (("class_names", None), ("feature_names", self.x.shape[1])):
-            given = getattr(self, name)
-            if given is None and least is not None:
-                continue
-            if as_array(given, name).ndim != 1:
-                raise InputError(f"{name} must be a tuple of names; got {given!r}.")
-            names = tuple(str(one) for one in given)
-            put(self, name, names)
-            if least is not None and len(names) != least:
-                raise InputError(f"{name} must name all {least} features; got {len(names)}.")
-        if len(set(self.class_names)) < max(2, len(self.class_names)):
-            raise LabelError(f"class_names must name at least two classes, each once; got {self.class_names}.")
-        rare = self.rare_class
-        if isinstance(rare, bool) or not isinstance(rare, int | np.integer) or not 0 <= rare < len(self.class_names):
-            raise InputError(f"rare_class must be one of 0…{len(self.class_names) - 1}; got {rare!r}.")
-        put(self, "rare_class", int(rare))
-        if self.node_ids is not None:
-            ids = as_array(self.node_ids, "node_ids")
-            if ids.shape != (num_nodes,):
-                raise InputError(f"node_ids must name all {num_nodes} nodes; got shape {ids.shape}.")
-
-    def _check_optional(self, num_nodes: int) -> None:
-        for name in ("original_y", "true_probability"):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            value = as_array(value, name)
-            if value.dtype.kind not in "biuf":
-                raise InputError(f"{name} must hold numbers; got {value.dtype}.")
-            if value.shape != (num_nodes,):
-                raise InputError(f"{name} must hold one value per node, shape ({num_nodes},); got {value.shape}.")
+        for name, value in checked(vars(self)).items():
             object.__setattr__(self, name, value)
-        if (
-            self.true_probability is not None
-            and not ((self.true_probability >= 0) & (self.true_probability <= 1)).all()
-        ):
-            raise InputError("true_probability must lie between 0 and 1.")
-        if self.public_split is not None:
-            if not isinstance(self.public_split, Split):
-                raise InputError(f"public_split must be a Split; got {type(self.public_split).__name__}.")
-            named = np.concatenate([self.public_split.train, self.public_split.val, self.public_split.test])
-            if named.size and named.max() >= num_nodes:
-                raise InputError(f"public_split must name nodes 0…{num_nodes - 1}; got {int(named.max())}.")
 
     def __repr__(self) -> str:
         known = self.y[self.known]
@@ -330,28 +251,9 @@ class RareGraph:
         >>> RareGraph(x=np.eye(2), edge_index=np.array([[0], [1]]), y=np.array([0, 1])).to_pyg().num_nodes
         2
         """
-        import torch
-        from torch_geometric.data import Data
+        from calirare.data.exchange import to_pyg
 
-        from calirare.data.sparse import as_torch_csr
-
-        data = Data(edge_index=torch.tensor(self.edge_index), y=torch.tensor(self.y))
-        data.x = (
-            as_torch_csr(self.x, torch.float32, torch.device("cpu")) if sp.issparse(self.x) else torch.tensor(self.x)
-        )
-        if self.edge_weight is not None:
-            data.edge_weight = torch.tensor(self.edge_weight)
-        if self.node_ids is not None:
-            data.node_ids = np.array(self.node_ids)
-        for name in ("original_y", "true_probability"):
-            if getattr(self, name) is not None:
-                data[name] = torch.tensor(getattr(self, name))
-        if self.public_split is not None:
-            for role in ("train", "val", "test"):
-                mask = torch.zeros(self.num_nodes, dtype=torch.bool)
-                mask[torch.tensor(getattr(self.public_split, role))] = True
-                data[f"{role}_mask"] = mask
-        return data
+        return to_pyg(self)
 
     def to_networkx(self) -> networkx.Graph:
         """The graph in NetworkX; see `calirare.data.exchange.to_networkx`.

@@ -1,4 +1,4 @@
-"""Graphs from and to PyTorch Geometric."""
+"""Graphs from PyTorch Geometric."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ from calirare.cli.watching import take_into_series
 
 if TYPE_CHECKING:
     from calirare.decisions.triage import Triage
-    from calirare.metrics import Estimate
 
 EXAMPLE = (
     "Example: calirare triage model nodes.csv edges.csv --cost-miss 50 --cost-review 1 --budget 200 --out queue.csv"
@@ -82,13 +81,15 @@ def show_queue(queue: Triage, rows: int = 6) -> None:
     """Print the forecast and the head of the queue."""
     import numpy as np
 
+    from calirare.metrics.summary import say
+
     if not len(queue):
         console.show("Every node of these tables has a label, so nothing is left to decide; the queue is empty.")
         return
     console.show_table(
         f"What {len(queue):,} nodes will cost ({queue.coverage:.0%} intervals)",
         ["action", "nodes", f"of them {queue.wording.rare}", "expected cost"],
-        [(group.action, group.num_nodes, _span(group.rare), _span(group.cost)) for group in queue.groups.values()],
+        [(one.action, one.num_nodes, say(one.rare, 1), say(one.cost, 1)) for one in queue.groups.values()],
         right=(1,),
     )
     of_each = [np.flatnonzero(queue.action == name)[: rows // 2] for name in ("alert", "review")]
@@ -103,7 +104,3 @@ def show_queue(queue: Triage, rows: int = 6) -> None:
         list(zip(first.id, first.action, *numbers, first.reason, strict=True)),
         right=(2, 3),
     )
-
-
-def _span(estimate: Estimate) -> str:
-    return f"{estimate.value:,.1f} ({estimate.lower:,.1f} – {estimate.upper:,.1f})"

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calirare.decisions.costs import Costs, decide
 from calirare.decisions.triage import require_natural
 from calirare.decisions.wording import write_costs
-
-if TYPE_CHECKING:
-    from calirare.estimator.classifier import RareCategoryClassifier
+from calirare.estimator.classifier import RareCategoryClassifier
 
 
 def decide_cases(

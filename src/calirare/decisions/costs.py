@@ -16,16 +16,14 @@ node has thresholds of its own.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from calirare.data.checks import check_count, is_number
+from calirare.data.graph import RareGraph
 from calirare.decisions.prices import ALARM, MISS, REVIEW, REVIEW_ERROR
 from calirare.errors import InputError
-
-if TYPE_CHECKING:
-    from calirare.data.graph import RareGraph
 
 ACTIONS = ("alert", "review", "clear")
 """In the order of urgency."""

@@ -18,6 +18,7 @@ from calirare.decisions.forecast import Group, forecast, groups_frame
 from calirare.decisions.why import Reasons
 from calirare.decisions.wording import Wording, sets_beside, wording_of, write_pulls
 from calirare.errors import InputError
+from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import as_node_indices, labels_read, read_nodes
 from calirare.estimator.fitted import Fitted
 from calirare.uncertainty.conformal import name_sets
@@ -26,8 +27,6 @@ from calirare.uncertainty.pulls import Pulls, strongest_pulls
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from calirare.estimator.classifier import RareCategoryClassifier
 
 logger = logging.getLogger(__name__)
 

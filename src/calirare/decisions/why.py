@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,9 +18,7 @@ from calirare.data.graph import RareGraph
 from calirare.decisions.facts import Facts
 from calirare.decisions.wording import Wording
 from calirare.detectors.base import Contributions
-
-if TYPE_CHECKING:
-    from calirare.estimator.classifier import RareCategoryClassifier
+from calirare.estimator.classifier import RareCategoryClassifier
 
 FULL = 200
 """So many nodes at once are explained by their columns, whatever is done with them."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calirare.decisions.costs import Costs, Decisions
+from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.uncertainty.pulls import Pulls
-
-if TYPE_CHECKING:
-    from calirare.estimator.classifier import RareCategoryClassifier
 
 _BARE = {"yes", "no", "y", "n", "true", "false", "t", "f"}
 """Class names that say nothing without the column they stand in."""

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from calirare.calibration.base import share_weights
 from calirare.data.graph import RareGraph
 from calirare.decisions.wording import wording_of
+from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import read_nodes
 from calirare.uncertainty.selection import Selection, label_selection
 from calirare.uncertainty.skill import Skill, few_labels
-
-if TYPE_CHECKING:
-    from calirare.estimator.classifier import RareCategoryClassifier
 
 
 def first_lines(clf: RareCategoryClassifier, graph: RareGraph, skill: Skill | None = None) -> tuple[str, ...]:

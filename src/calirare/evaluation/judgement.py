@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from calirare.data.graph import RareGraph
+from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import Evidence, gather_evidence
 from calirare.evaluation.verdict import Verdict, judge
 from calirare.metrics import Summary
 from calirare.plots import reliability, scores
 from calirare.plots.tables import Frame
 from calirare.uncertainty.skill import Skill, no_skill
-
-if TYPE_CHECKING:
-    from calirare.estimator.classifier import RareCategoryClassifier
 
 NUM_BINS = 10
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calirare.calibration.base import at_shares
 from calirare.data.graph import RareGraph
+from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import read_nodes
 from calirare.uncertainty.label_errors import doubtful_labels
-
-if TYPE_CHECKING:
-    from calirare.estimator.classifier import RareCategoryClassifier
 
 MOST = 20
 WORDS = (

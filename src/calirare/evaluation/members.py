@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +11,7 @@ from calirare.calibration.scaling import SoftPlattScaling
 from calirare.calibration.stack import left_out_probabilities
 from calirare.detectors.folds import fold_numbers
 from calirare.detectors.stack import Stack
-
-if TYPE_CHECKING:
-    from calirare.estimator.classifier import RareCategoryClassifier
+from calirare.estimator.classifier import RareCategoryClassifier
 
 
 @dataclass(frozen=True)

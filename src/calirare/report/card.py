@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from calirare.data.graph import RareGraph
 from calirare.data.tables.describe import describe_schema
 from calirare.decisions.wording import wording_of
 from calirare.errors import LabelError
+from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.evaluation import Evaluation, evaluate
 from calirare.metrics.registry import METRICS, headlines
 from calirare.metrics.summary import say
 from calirare.persistence.folder import Fingerprint, fingerprint_of, replace_file
 from calirare.report.contents import describe_data, describe_labels
-
-if TYPE_CHECKING:
-    from calirare.estimator.classifier import RareCategoryClassifier
 
 FILE = "MODEL_CARD.md"
 _MOST_COLUMNS = 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from torch import nn
@@ -17,6 +17,7 @@ from calirare.decisions.costs import Costs, Thresholds
 from calirare.decisions.triage import Triage, triage
 from calirare.decisions.wording import Wording, wording_of
 from calirare.errors import InputError, NotFittedError
+from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import read_nodes
 from calirare.estimator.methods import get_method
 from calirare.evaluation import DoubtfulLabel, Evaluation, evaluate, first_lines, look_again
@@ -24,9 +25,6 @@ from calirare.evaluation.graph_value import audit_with_graph
 from calirare.evaluation.members import Member, judge_members, left_out_loss
 from calirare.plots import cost_curve
 from calirare.plots.tables import Frame
-
-if TYPE_CHECKING:
-    from calirare.estimator.classifier import RareCategoryClassifier
 
 _MOST_COLUMNS = 60
 """Columns of the tables that the report lists; a bag of words has thousands."""

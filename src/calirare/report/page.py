@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from calirare.data.archive import write_atomically
 from calirare.data.graph import RareGraph
 from calirare.decisions.costs import Costs
 from calirare.errors import InputError, optional
+from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.evaluation.look_again import WORDS as LOOK_AGAIN
 from calirare.metrics import Estimate
 from calirare.metrics.registry import CONDITIONAL_NOTE, METRICS, of_family
@@ -21,9 +22,6 @@ from calirare.metrics.summary import say
 from calirare.plots.interactive import cost_figure, reliability_figure, score_figure
 from calirare.plots.templates import templates_of
 from calirare.report.contents import Contents, gather
-
-if TYPE_CHECKING:
-    from calirare.estimator.classifier import RareCategoryClassifier
 
 
 def write_report(

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calirare.data.graph import RareGraph
 from calirare.data.tables.addresses import hide_passwords
 from calirare.errors import DataError, optional
+from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.evaluation import evaluate
 from calirare.metrics.registry import headlines
 from calirare.persistence.folder import fingerprint_of
-
-if TYPE_CHECKING:
-    from calirare.estimator.classifier import RareCategoryClassifier
 
 _LONGEST = 500
 """Characters of a parameter that every MLflow server takes."""

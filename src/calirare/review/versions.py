@@ -19,7 +19,6 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,12 +26,10 @@ from calirare.data.archive import read_arrays, write_arrays
 from calirare.data.graph import RareGraph
 from calirare.data.split import Split
 from calirare.errors import DataError, InputError
+from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.persistence.folder import fingerprint_of, model_version, replace_file
 from calirare.persistence.writing import reading, staged
 from calirare.report import card
-
-if TYPE_CHECKING:
-    from calirare.estimator.classifier import RareCategoryClassifier
 
 FOLDER = "versions"
 _BASE = "base.npz"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from calirare.data.graph import RareGraph
 from calirare.data.named_columns import NamedColumns
 from calirare.errors import InputError
+from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.scoring.verdicts import Verdicts
-
-if TYPE_CHECKING:
-    from calirare.data.graph import RareGraph
-    from calirare.estimator.classifier import RareCategoryClassifier
 
 
 def score_table(

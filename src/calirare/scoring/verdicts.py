@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
+from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds, name_sets
 from calirare.uncertainty.intervals import Bounds
-
-if TYPE_CHECKING:
-    from calirare.estimator.classifier import RareCategoryClassifier
 
 
 @dataclass(frozen=True, eq=False)

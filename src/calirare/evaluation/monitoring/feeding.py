@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import logging
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from calirare.data.graph import RareGraph
+from calirare.data.tables.shift import Shifts
+from calirare.decisions.costs import Costs
+from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.evaluation.monitoring.runs import Reference, Run, make_reference, measure_run
 from calirare.evaluation.monitoring.series import Series
-
-if TYPE_CHECKING:
-    from calirare.data.graph import RareGraph
-    from calirare.data.tables.shift import Shifts
-    from calirare.decisions.costs import Costs
-    from calirare.estimator.classifier import RareCategoryClassifier
-    from calirare.uncertainty.intervals import CalibrationDraws
+from calirare.uncertainty.intervals import CalibrationDraws
 
 logger = logging.getLogger(__name__)
 

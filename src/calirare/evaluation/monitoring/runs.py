@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from calirare.data.graph import RareGraph
 from calirare.data.tables.shift import Shifts, stability_index
 from calirare.decisions.costs import ACTIONS, Costs, decide
 from calirare.decisions.forecast import forecast
 from calirare.errors import InputError, LabelError
+from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.score_profile import profile_logits, scores_without_labels
 from calirare.uncertainty.intervals import CalibrationDraws
 from calirare.uncertainty.posterior import finite_logit
 from calirare.uncertainty.prior_shift import estimate_share, mixture_gap, share_of_new_nodes
-
-if TYPE_CHECKING:
-    from calirare.data.graph import RareGraph
-    from calirare.estimator.classifier import RareCategoryClassifier
 
 _FEW_DRAWS = 200
 """Of the calibration, for the interval of the share: enough for its two ends, and quick."""

@@ -9,7 +9,7 @@ from dash import html
 
 from calirare.decisions.costs import Costs
 from calirare.metrics import Estimate
-from calirare.review.pages.widgets import pill, say_amount
+from calirare.review.pages.widgets import card, pill, say_amount, table
 from calirare.review.queue import Judgement
 from calirare.review.view import View
 
@@ -18,35 +18,20 @@ def draw_forecast(view: View, judged: Judgement) -> Any:
     """Thresholds, and the table of expected rare nodes and cost."""
     rules, groups = _rules(view.costs, judged.decisions.cutoff), judged.groups
     rows = [
-        html.Tr(
-            [
-                html.Td("all" if name == "all" else pill(name)),
-                html.Td(f"{group.num_nodes:,}"),
-                html.Td(say_amount(group.rare.value), title=_range(group.rare)),
-                html.Td(say_amount(group.cost.value), title=_range(group.cost)),
-            ]
+        (
+            "all" if name == "all" else pill(name),
+            f"{group.num_nodes:,}",
+            html.Td(say_amount(group.rare.value), title=_range(group.rare)),
+            html.Td(say_amount(group.cost.value), title=_range(group.cost)),
         )
         for name, group in groups.items()
     ]
-    total = groups["all"].cost
     return [
-        html.Section([html.H2("Thresholds"), html.Ul(rules, className="rules")], className="card"),
-        html.Section(
-            [
-                html.H2("Expected"),
-                html.Table(
-                    [
-                        html.Thead(html.Tr([html.Td(""), html.Th("nodes"), html.Th("rare"), html.Th("cost")])),
-                        html.Tbody(rows),
-                    ],
-                    className="figures totals",
-                ),
-                html.P(
-                    f"Total cost {say_amount(total.lower)} to {say_amount(total.upper)}, nine times in ten.",
-                    className="hint",
-                ),
-            ],
-            className="card",
+        card("Thresholds", html.Ul(rules, className="rules")),
+        card(
+            "Expected",
+            table(rows, ("", "nodes", "rare", "cost"), class_name="figures totals"),
+            html.P(f"Total cost {_range(groups['all'].cost)}.", className="hint"),
         ),
     ]
 

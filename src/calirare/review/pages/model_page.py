@@ -10,9 +10,10 @@ from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, no_update
 from calirare.decisions.costs import ACTIONS
 from calirare.evaluation.look_again import WORDS, DoubtfulLabel
 from calirare.metrics import METRICS
+from calirare.metrics.summary import say
 from calirare.review.desk import Desk, Outcome
 from calirare.review.jobs import Status
-from calirare.review.pages.widgets import card, case_link, pill, say_estimate
+from calirare.review.pages.widgets import card, case_link, number, pill, table
 from calirare.review.queue import Queue
 from calirare.review.security import current_reviewer
 from calirare.review.versions import list_versions
@@ -195,59 +196,30 @@ def draw_look_again(found: list[DoubtfulLabel]) -> Any:
     """The labels that the model would have called otherwise, as a card; nothing where there are none."""
     if not found:
         return None
-    rows = [
-        html.Tr(
-            [
-                html.Td(case_link(one.id)),
-                html.Td(one.label),
-                html.Td(f"{one.probability:.3f}", className="number"),
-                html.Td(one.likelier),
-            ]
-        )
-        for one in found
-    ]
-    head = html.Tr([html.Th(name) for name in ("Node", "Label", "P(label) without it", "Likelier")])
+    rows = [(case_link(one.id), one.label, number(f"{one.probability:.3f}"), one.likelier) for one in found]
     return card(
         "Labels to look at again",
         html.P(WORDS, className="hint"),
-        html.Table([html.Thead(head), html.Tbody(rows)], className="figures"),
+        table(rows, ("Node", "Label", "P(label) without it", "Likelier")),
     )
 
 
 def _moves(before: np.ndarray, after: np.ndarray) -> Any:
-    table = np.zeros((3, 3), dtype=np.int64)
-    np.add.at(table, (before, after), 1)
-    head = html.Tr([html.Th("before ↓  now →"), *(html.Th(pill(name)) for name in ACTIONS)])
+    counts = np.zeros((3, 3), dtype=np.int64)
+    np.add.at(counts, (before, after), 1)
     rows = [
-        html.Tr(
-            [
-                html.Td(pill(name)),
-                *(html.Td(f"{count:,}", className="same" if i == j else "") for j, count in enumerate(table[i])),
-            ]
-        )
+        (pill(name), *(html.Td(f"{n:,}", className="same" if i == j else "") for j, n in enumerate(counts[i])))
         for i, name in enumerate(ACTIONS)
     ]
-    return html.Table([html.Thead(head), html.Tbody(rows)], className="figures moves")
+    return table(rows, ("before ↓  now →", *(pill(name) for name in ACTIONS)), class_name="figures moves")
 
 
 def _metrics(outcome: Outcome) -> Any:
     change = outcome.change
-    rows = [
-        html.Tr(
-            [
-                html.Td(METRICS[name].title),
-                html.Td(say_estimate(change.before[name])),
-                html.Td(say_estimate(change.after[name])),
-            ]
-        )
-        for name in change.before
-    ]
+    rows = [(METRICS[name].title, say(change.before[name]), say(change.after[name])) for name in change.before]
     return html.Div(
         [
-            html.Table(
-                [html.Thead(html.Tr([html.Th(""), html.Th("before"), html.Th("now")])), html.Tbody(rows)],
-                className="figures",
-            ),
+            table(rows, ("", "before", "now")),
             html.P(
                 f"On the {change.compared:,} labels of the new model, each judged by a model that never saw it; 95% intervals.",
                 className="hint",
@@ -260,13 +232,11 @@ def _changed(outcome: Outcome, before: np.ndarray, after: np.ndarray, moved: np.
     old, new = outcome.before.scores.probability, outcome.after.scores.probability
     largest = moved[np.argsort(-np.abs(new[moved] - old[moved]), kind="stable")[:_MOST_CHANGED]]
     rows = [
-        html.Tr(
-            [
-                html.Td(case_link(outcome.after.ids[node])),
-                html.Td([pill(ACTIONS[before[node]]), " → ", pill(ACTIONS[after[node]])]),
-                html.Td(f"{old[node]:.3f} → {new[node]:.3f}", className="number"),
-            ]
+        (
+            case_link(outcome.after.ids[node]),
+            [pill(ACTIONS[before[node]]), " → ", pill(ACTIONS[after[node]])],
+            number(f"{old[node]:.3f} → {new[node]:.3f}"),
         )
         for node in largest.tolist()
     ]
-    return html.Table(html.Tbody(rows), className="figures changed") if rows else None
+    return table(rows, class_name="figures changed") if rows else None

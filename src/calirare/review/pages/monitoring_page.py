@@ -10,7 +10,7 @@ from calirare.data.tables.shift import MODERATE
 from calirare.evaluation.monitoring.alarms import OWN, Watch
 from calirare.plots.over_time import decisions_figure, runs_figure
 from calirare.review.desk import Desk
-from calirare.review.pages.widgets import card
+from calirare.review.pages.widgets import card, number, pill, table
 
 DAYS = 7.0
 _OPTIONS: Any = {"displayModeBar": False, "responsive": True}
@@ -48,17 +48,8 @@ def draw_monitoring(found: Watch) -> list[Any]:
 
 
 def _signals(found: Watch) -> Any:
-    rows = [
-        html.Tr(
-            [
-                html.Td(html.Span(one.state, className=f"pill pill-{_PILLS[one.state]}")),
-                html.Td(one.name),
-                html.Td(one.words),
-            ]
-        )
-        for one in found.signals
-    ]
-    return card("Signals", html.Table(html.Tbody(rows), className="figures words", id="signals"))
+    rows = [(pill(_PILLS[one.state], one.state), one.name, one.words) for one in found.signals]
+    return card("Signals", table(rows, class_name="figures words", id="signals"))
 
 
 def _runs(found: Watch) -> Any:
@@ -84,16 +75,10 @@ def _columns(found: Watch) -> Any:
     last = compared[-1]
     words = {column: (severity, said) for severity, column, said in last.shifted}
     ranked = sorted(last.columns, key=lambda name: (name not in words, -last.columns[name][1]))[:_MOST_COLUMNS]
-    rows = [
-        html.Tr(
-            [html.Td(name), html.Td(f"{last.columns[name][0]:.3f}", className="number"), html.Td(_said(words, name))]
-        )
-        for name in ranked
-    ]
-    head = html.Thead(html.Tr([html.Th("column"), html.Th("stability index"), html.Th("since the fit")]))
+    rows = [(name, number(f"{last.columns[name][0]:.3f}"), _said(words, name)) for name in ranked]
     return card(
         f"Columns in the newest run (the farthest {len(rows)} of {len(last.columns)})",
-        html.Table([head, html.Tbody(rows)], className="figures words"),
+        table(rows, ("column", "stability index", "since the fit"), class_name="figures words"),
     )
 
 
@@ -101,8 +86,7 @@ def _said(words: dict[str, tuple[str, str]], name: str) -> Any:
     if name not in words:
         return "as at the fit"
     severity, said = words[name]
-    kind = _PILLS["alarm" if severity == "large" else "watch"]
-    return [html.Span(severity, className=f"pill pill-{kind}"), f" {said}"]
+    return [pill(_PILLS["alarm" if severity == "large" else "watch"], severity), f" {said}"]
 
 
 def _decisions(found: Watch) -> Any:

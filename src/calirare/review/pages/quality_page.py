@@ -11,7 +11,7 @@ from calirare.metrics import METRICS
 from calirare.metrics.summary import say
 from calirare.plots.interactive import reliability_figure, score_figure
 from calirare.review.desk import Desk
-from calirare.review.pages.widgets import card
+from calirare.review.pages.widgets import card, pill
 
 _OPTIONS: Any = {"displayModeBar": False, "responsive": True}
 _PILLS = {"good": "clear", "caution": "review", "no skill": "alert"}
@@ -65,7 +65,7 @@ def _verdict(found: Evaluation) -> Any:
     return card(
         "Verdict",
         html.P(
-            [html.Span(verdict.level, className=f"pill pill-{_PILLS[verdict.level]}"), f" {verdict.words}"],
+            [pill(_PILLS[verdict.level], verdict.level), f" {verdict.words}"],
             id="verdict",
         ),
         html.Ul([html.Li(warning) for warning in verdict.warnings]),

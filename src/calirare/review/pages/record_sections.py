@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from dash import html
 
 from calirare.review.edges_of import EdgeRows, Neighbour
-from calirare.review.pages.widgets import aria, card, case_link, pill
+from calirare.review.pages.widgets import aria, card, case_link, number, pill, table
 from calirare.review.records import Records
 
 _MOST_CELLS = 200
@@ -19,14 +18,11 @@ def record(records: Records, node: int) -> Any:
     """Every column of the node, those that the model does not read too."""
     cells = records.record(node)
     rows = [
-        html.Tr(
-            [
-                html.Th(
-                    [one.name, html.Span("not read by the model", className="unused") if one.unused else None],
-                    scope="row",
-                ),
-                html.Td(one.value or "–", title=one.unused or None),
-            ]
+        (
+            html.Th(
+                [one.name, html.Span("not read by the model", className="unused") if one.unused else None], scope="row"
+            ),
+            html.Td(one.value or "–", title=one.unused or None),
         )
         for one in cells[:_MOST_CELLS]
     ]
@@ -35,7 +31,7 @@ def record(records: Records, node: int) -> Any:
         return card("Record", html.P("The nodes have no columns.", className="hint"))
     return card(
         "Record",
-        _scrolling(html.Table(html.Tbody(rows), className="record", id="record"), "Record"),
+        _scrolling(table(rows, class_name="record", id="record"), "Record"),
         html.P(said, className="hint") if said else None,
     )
 
@@ -45,22 +41,19 @@ def neighbours(found: list[Neighbour], total: int, hidden: bool = False) -> Any:
     if not found:
         return None
     rows = [
-        html.Tr(
-            [
-                html.Td(case_link(one.node_id)),
-                html.Td("" if hidden else f"{one.probability:.3f}", className="number"),
-                html.Td(_state(one.state)),
-                html.Td(f"{one.num_edges:,}", className="number"),
-            ]
+        (
+            case_link(one.node_id),
+            number("" if hidden else f"{one.probability:.3f}"),
+            _state(one.state),
+            number(f"{one.num_edges:,}"),
         )
         for one in found
     ]
-    head = html.Tr([html.Th("Node"), html.Th("P(rare)"), html.Th("Known"), html.Th("Edges")])
     some = f"The {len(found)} most probable of {total:,}." if len(found) < total else f"All {total:,}."
     return card(
         "Neighbours",
         _scrolling(
-            html.Table([html.Thead(head), html.Tbody(rows)], className="figures rows", id="neighbours"), "Neighbours"
+            table(rows, ("Node", "P(rare)", "Known", "Edges"), class_name="figures rows", id="neighbours"), "Neighbours"
         ),
         html.P(some, className="hint"),
     )
@@ -70,20 +63,11 @@ def edges(found: EdgeRows, ids: np.ndarray) -> Any:
     """The edges with their own columns, the latest first."""
     if not found.rows:
         return None
-    names: Sequence[str] = ("", "Node", *found.names)
-    rows = [
-        html.Tr(
-            [html.Td(row.direction), html.Td(case_link(ids[row.other])), *(html.Td(cell or "–") for cell in row.cells)]
-        )
-        for row in found.rows
-    ]
-    head = html.Tr([html.Th(name or "Way", scope="col") for name in names])
+    rows = [(row.direction, case_link(ids[row.other]), *(cell or "–" for cell in row.cells)) for row in found.rows]
     some = f"{len(found.rows)} of {found.total:,} edges." if len(found.rows) < found.total else f"All {found.total:,}."
     return card(
         "Edges",
-        _scrolling(
-            html.Table([html.Thead(head), html.Tbody(rows)], className="figures rows edges", id="edges"), "Edges"
-        ),
+        _scrolling(table(rows, ("Way", "Node", *found.names), class_name="figures rows edges", id="edges"), "Edges"),
         html.P(some, className="hint"),
     )
 

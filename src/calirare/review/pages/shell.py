@@ -8,7 +8,7 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_u
 
 from calirare.review.desk import Desk
 from calirare.review.pages import case_page, model_page, monitoring_page, prices, quality_page, queue_page
-from calirare.review.pages.widgets import aria, key
+from calirare.review.pages.widgets import aria, key, table
 from calirare.review.security import current_reviewer
 from calirare.scoring.service.access import Access
 
@@ -98,12 +98,10 @@ def _header(desk: Desk, access: Access) -> Any:
 
 
 def _shortcuts() -> Any:
-    rows = [
-        html.Tr([html.Td([key(letter) for letter in letters.split()]), html.Td(meaning)]) for letters, meaning in _KEYS
-    ]
+    rows = [([key(letter) for letter in letters.split()], meaning) for letters, meaning in _KEYS]
     close = html.Button("×", id="keys-close", className="round", **aria("Close"))
     return html.Div(
-        [html.Div([html.H2("Keyboard"), close], className="keys-head"), html.Table(html.Tbody(rows))],
+        [html.Div([html.H2("Keyboard"), close], className="keys-head"), table(rows, class_name="")],
         id="keys",
         className="keys hidden",
         role="dialog",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import quote
 
 from dash import dcc, html
 
 from calirare.decisions.costs import Thresholds
-from calirare.metrics import Estimate
 
 
 def case_href(node_id: str) -> str:
@@ -106,9 +105,19 @@ def _zones(thresholds: Thresholds) -> Sequence[tuple[str, float, float]]:
     return (("clear", 0.0, review), ("review", review, alert), ("alert", alert, 1.0))
 
 
-def say_estimate(estimate: Estimate, digits: int = 3) -> str:
-    """A number with its interval, in one line."""
-    return f"{estimate.value:,.{digits}f} ({estimate.lower:,.{digits}f} to {estimate.upper:,.{digits}f})"
+def table(
+    rows: Iterable[Iterable[Any]], head: Sequence[Any] = (), *, class_name: str = "figures", id: str | None = None
+) -> Any:
+    """Rows under their heads; a cell that must look otherwise comes as a `html.Td` or `html.Th` of its own."""
+    given: dict[str, Any] = {} if id is None else {"id": id}
+    body = [html.Tr([cell if isinstance(cell, html.Td | html.Th) else html.Td(cell) for cell in row]) for row in rows]
+    heads = html.Thead(html.Tr([html.Th(one, scope="col") if one else html.Td("") for one in head]))
+    return html.Table([*([heads] if head else []), html.Tbody(body)], className=class_name, **given)
+
+
+def number(text: str) -> Any:
+    """A cell of a table, to the right."""
+    return html.Td(text, className="number")
 
 
 def say_amount(x: float) -> str:

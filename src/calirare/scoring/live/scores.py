@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from calirare.detectors.networks.layerwise import layers_of
 from calirare.detectors.networks.network import Network
 from calirare.detectors.stack import Stack
 from calirare.errors import InputError
+from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.features.columns import Columns
 from calirare.scoring.live.base import GrownBase, Standing, places_in, some_nodes
 from calirare.scoring.live.columns import columns_of
@@ -34,9 +35,6 @@ from calirare.scoring.live.update import NodeNames, Update, read_update
 from calirare.scoring.table import check_reads_tables
 from calirare.scoring.verdicts import Verdicts
 from calirare.uncertainty.explanation import Explanation
-
-if TYPE_CHECKING:
-    from calirare.estimator.classifier import RareCategoryClassifier
 
 
 class LiveScores:

@@ -97,7 +97,7 @@ def test_too_few_nodes_are_named():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"labels_per_class": 0}, "labels_per_class must be a whole number of at least 1; got 0"),
+        ({"labels_per_class": 0}, "labels_per_class must be a whole number, 1 or more; got 0"),
         ({"labels_per_class": 2.5}, "labels_per_class"),
         ({"num_val": -1}, "num_val"),
         ({"seed": -1}, "seed"),

@@ -93,9 +93,9 @@ def test_smallest_networks_work():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"num_nodes": 3}, "num_nodes must be a whole number of at least 10; got 3"),
+        ({"num_nodes": 3}, "num_nodes must be a whole number, 10 or more; got 3"),
         ({"num_nodes": 1e3}, "num_nodes"),
-        ({"num_features": 7}, "num_features must be a whole number of at least 8"),
+        ({"num_features": 7}, "num_features must be a whole number, 8 or more"),
         ({"rare_share": 0.0}, "rare_share"),
         ({"rare_share": float("nan")}, "rare_share"),
         ({"labelled_share": 0}, "labelled_share"),

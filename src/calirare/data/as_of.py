@@ -58,3 +58,13 @@ def first_seen(edges: EdgeTable | None, num_nodes: int, time: str | None = None)
     for ends in (edges.source, edges.target):
         np.minimum.at(first, ends[known], times[known])
     return np.where(np.isinf(first), np.nan, first)
+
+
+def weights_of(edges: EdgeTable, name: str | None) -> np.ndarray:
+    """The column of weights among those of the edges."""
+    found = [column.values for column in edges.columns if column.name == name and column.kind == "number"]
+    if not found:
+        raise InputError(
+            "this graph has edge weights that are no column of its edges; they cannot be taken as of a moment."
+        )
+    return found[0]

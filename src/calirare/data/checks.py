@@ -21,11 +21,16 @@ def is_number(value: Any) -> bool:
         return False
 
 
+def check_share(share: Any, name: str) -> float:
+    """`share` as a number between 0 and 1."""
+    if not is_number(share) or not 0 < share < 1:
+        raise InputError(f"{name} must lie between 0 and 1; got {share!r}.")
+    return float(share)
+
+
 def check_coverage(coverage: Any) -> float:
     """`coverage` as a number between 0 and 1."""
-    if not is_number(coverage) or not 0 < coverage < 1:
-        raise InputError(f"coverage must lie between 0 and 1; got {coverage!r}.")
-    return float(coverage)
+    return check_share(coverage, "coverage")
 
 
 def check_count(value: Any, name: str, least: int = 1, most: int | None = None) -> int:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from calirare.data.archive import MAX_BYTES
 from calirare.data.arrays import UNKNOWN, column_of
-from calirare.data.as_of import edges_before, first_seen
+from calirare.data.as_of import edges_before, first_seen, weights_of
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph_checks import checked
 from calirare.data.merging import merge_edges
@@ -214,20 +214,10 @@ class RareGraph:
         (1, 2)
         """
         kept = edges_before(self.edges, moment, time)
-        ends = np.vstack([kept.source, kept.target])
-        edge_index, edge_weight = merge_edges(ends, self._weights_of(kept), self.num_nodes, rows_count=True)
+        ends, name = np.vstack([kept.source, kept.target]), ((self.schema or {}).get("edges") or {}).get("weight")
+        weight = None if self.edge_weight is None else weights_of(kept, name)
+        edge_index, edge_weight = merge_edges(ends, weight, self.num_nodes, rows_count=True)
         return replace(self, edges=kept, edge_index=edge_index, edge_weight=edge_weight)
-
-    def _weights_of(self, kept: EdgeTable) -> np.ndarray | None:
-        if self.edge_weight is None:
-            return None
-        name = ((self.schema or {}).get("edges") or {}).get("weight")
-        found = [column.values for column in kept.columns if column.name == name and column.kind == "number"]
-        if not found:
-            raise InputError(
-                "this graph has edge weights that are no column of its edges; they cannot be taken as of a moment."
-            )
-        return found[0]
 
     def first_seen(self, time: str | None = None) -> np.ndarray:
         """`(N,)` when each node came: its own time where known, else that of its first edge; NaN for neither."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calirare.data.arrays import UNKNOWN, as_array
-from calirare.data.checks import is_number
+from calirare.data.checks import check_count, is_number
 from calirare.data.graph import RareGraph, require_graph
 from calirare.data.split import Split
 from calirare.errors import InputError, LabelError
@@ -61,7 +61,9 @@ def split_labels(
     (10, 10, 20)
     """
     require_graph(graph)
-    _check_counts(labels_per_class, num_val, num_test, seed)
+    check_count(labels_per_class, "labels_per_class")
+    for name, count in (("num_val", num_val), ("num_test", num_test), ("seed", seed)):
+        check_count(count, name, least=0)
     if by_time is not None:
         default = 0.7 if (val_fraction, test_fraction) == (None, None) else None
         shares = _check_fractions(default if train_fraction is None else train_fraction, val_fraction, test_fraction)
@@ -180,13 +182,6 @@ def _by_time(
 
 def _class_name(graph: RareGraph, c: int) -> str:
     return str(c) if graph.original_y is not None else f"{c} ({graph.class_names[c]!r})"
-
-
-def _check_counts(labels_per_class: int, num_val: int, num_test: int, seed: int) -> None:
-    rules = {"labels_per_class": (labels_per_class, 1), "num_val": (num_val, 0), "num_test": (num_test, 0)}
-    for name, (value, least) in {**rules, "seed": (seed, 0)}.items():
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}.")
 
 
 def _check_fractions(train: float | None, val: float | None, test: float | None) -> tuple[float, float, float]:

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from calirare.data.arrays import UNKNOWN
-from calirare.data.checks import is_number
+from calirare.data.checks import check_count, is_number
 from calirare.data.graph import RareGraph
 from calirare.data.merging import merge_edges
 from calirare.data.synthetic_payments import draw_payments, edge_schema
@@ -287,10 +287,9 @@ def _account_ids(num_nodes: int) -> np.ndarray:
 def _check(
     num_nodes: int, rare_share: float, num_features: int, average_degree: float, labelled_share: float, seed: int
 ) -> None:
-    least = {"num_nodes": (num_nodes, 10), "num_features": (num_features, NUM_RISK_ATTRIBUTES), "seed": (seed, 0)}
-    for name, (value, minimum) in least.items():
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
-            raise InputError(f"{name} must be a whole number of at least {minimum}; got {value!r}.")
+    check_count(num_nodes, "num_nodes", least=10)
+    check_count(num_features, "num_features", least=NUM_RISK_ATTRIBUTES)
+    check_count(seed, "seed", least=0)
     if not is_number(rare_share) or not 0.0 < rare_share <= 0.5:
         raise InputError(f"rare_share must lie above 0 and up to 0.5; got {rare_share!r}.")
     if not is_number(labelled_share) or not 0.0 < labelled_share <= 1.0:

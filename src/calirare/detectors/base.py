@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import GraphInputs
+from calirare.errors import LabelError, NotFittedError
 from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.recipe import ColumnRecipe
 
@@ -46,6 +47,11 @@ class LabelledNodes:
 
     def __len__(self) -> int:
         return len(self.nodes)
+
+    def require_two_classes(self) -> None:
+        """Refuse labels from which nothing can be told apart."""
+        if len(np.unique(self.y)) < 2:
+            raise LabelError("the labels hold a single class, which says nothing about the other; give labels of both.")
 
     def take(self, rows: np.ndarray) -> LabelledNodes:
         """Some of the labels; their weights sum to one again."""
@@ -125,12 +131,18 @@ class Detector(BaseEstimator, ABC):
 
     name: ClassVar[str]
     """What `detector=` may be instead of an object."""
+    learned: ClassVar[str] = ""
+    """Something that only a fitted one has; see `_check_fitted`."""
 
     @abstractmethod
     def fit(
         self, inputs: DetectorInputs, labels: LabelledNodes, *, seed: int = 0, progress: Progress | None = None
     ) -> Self:
         """Learn from the labels; nothing else of `inputs.graph.y` is read."""
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, self.learned):
+            raise NotFittedError(f"{type(self).__name__} is not fitted; call fit first.")
 
     @abstractmethod
     def logits(self, inputs: DetectorInputs) -> np.ndarray:

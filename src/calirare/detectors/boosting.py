@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import joblib
 import numpy as np
 
-from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State, gather
+from calirare.data.checks import check_count
+from calirare.detectors.base import Contributions, DetectorInputs, LabelledNodes, Progress, State, gather
 from calirare.detectors.boosters import Growth, grow
 from calirare.detectors.contrast import as_logits, rare_against_rest
 from calirare.detectors.folds import spread_over_folds
 from calirare.detectors.level import other_nodes, restore_shifts
 from calirare.detectors.logistic import left_out_loss
 from calirare.detectors.of_trees import OfTrees
-from calirare.detectors.stored import need, numbers, whole
+from calirare.detectors.stored import inside, need, numbers, under, whole
 from calirare.detectors.threads import threads_of
 from calirare.detectors.trees import Trees
-from calirare.errors import InputError, LabelError
+from calirare.errors import InputError
 
 _log = logging.getLogger(__name__)
 _MOST_ROUNDS = 300
@@ -29,7 +30,7 @@ _MARGIN = 2.0
 """In nats over all labels."""
 
 
-class Boosting(OfTrees, Detector):
+class Boosting(OfTrees):
     """Small trees, each on a part of the labels and of the columns, each mending what those before it got wrong.
 
     Labels count alike, whatever `LabelledNodes.weights` say: with cost-sensitive weights the left-out likelihood after a
@@ -75,10 +76,10 @@ class Boosting(OfTrees, Detector):
         staged, levels = np.empty((most + 1, len(labels), per_round)), []
         around = inputs.columns.values[other_nodes(inputs.num_nodes, labels.nodes, seed)]
         for fold in numbers_of_folds:
-            inside = folds == fold
-            unseen = np.concatenate([rows[inside], around])
+            mine = folds == fold
+            unseen = np.concatenate([rows[mine], around])
             found = _after_each_round(parts[fold], unseen, per_round, most)
-            staged[:, inside] = found[:, : inside.sum()]
+            staged[:, mine] = found[:, : mine.sum()]
             levels.append(found.mean(axis=1))
         shifts = (np.mean(levels, axis=0) - levels)[folds].swapaxes(0, 1)
         staged += shifts
@@ -90,14 +91,12 @@ class Boosting(OfTrees, Detector):
         return self
 
     def _check(self, labels: LabelledNodes) -> None:
-        for name, least in (("rounds", 1), ("leaves", 2)):
-            value = getattr(self, name)
-            if value != "left_out" and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-                raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+        if self.rounds != "left_out":
+            check_count(self.rounds, "rounds")
+        check_count(self.leaves, "leaves", least=2)
         if not 0 < self.learning_rate <= 1:
             raise InputError(f"learning_rate must lie above 0 and be at most 1; got {self.learning_rate!r}.")
-        if len(np.unique(labels.y)) < 2:
-            raise LabelError("the labels hold a single class, which says nothing about the other; give labels of both.")
+        labels.require_two_classes()
 
     def _choose(self, staged: np.ndarray, labels: LabelledNodes) -> int:
         """The fewest rounds after which the left-out labels are as likely as after the best number, but for chance.
@@ -149,9 +148,9 @@ class Boosting(OfTrees, Detector):
             "left_out": self.left_out_,
             "shifts": self.shifts_,
         }
-        for name, trees in [("all", self.trees_), *((f"fold_{k}", part) for k, part in enumerate(self.fold_trees_))]:
-            found |= {f"{name}/{key}": value for key, value in trees.state().items()}
-        return found
+        for k, part in enumerate(self.fold_trees_):
+            found |= under(f"fold_{k}", part.state())
+        return found | under("all", self.trees_.state())
 
     def restore(self, state: State) -> Self:
         left_out = numbers(state, "left_out", 2)
@@ -160,7 +159,7 @@ class Boosting(OfTrees, Detector):
         folds = numbers(state, "folds", 1, size=len(left_out), kind="i")
         need(folds.size > 0 and 0 <= folds.min() and folds.max() < len(folds), "the folds")
         names = ["all", *(f"fold_{k}" for k in range(int(folds.max()) + 1))]
-        every = [_restore_trees(state, name) for name in names]
+        every = [Trees.restore(inside(name, state)) for name in names]
         wanted = 1 if num_classes == 2 else num_classes
         need(all(trees.num_values == wanted for trees in every), "the number of classes")
         need(len({trees.num_features for trees in every}) == 1, "the columns that trees ask for")
@@ -168,11 +167,6 @@ class Boosting(OfTrees, Detector):
         self.rounds_, self.num_classes_ = whole(state, "rounds", 1), num_classes
         self.trees_, self.fold_trees_, self.folds_, self.left_out_ = every[0], every[1:], folds, left_out
         return self
-
-
-def _restore_trees(state: State, name: str) -> Trees:
-    inside: dict[str, Any] = {key[len(name) + 1 :]: value for key, value in state.items() if key.startswith(f"{name}/")}
-    return Trees.restore(inside)
 
 
 def _after_each_round(trees: Trees, rows: np.ndarray, per_round: int, most: int) -> np.ndarray:

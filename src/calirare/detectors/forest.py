@@ -9,13 +9,13 @@ import joblib
 import numpy as np
 from sklearn.tree import ExtraTreeClassifier
 
-from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State, gather
+from calirare.data.checks import check_count
+from calirare.detectors.base import Contributions, DetectorInputs, LabelledNodes, Progress, State, gather
 from calirare.detectors.level import restore_shifts
 from calirare.detectors.of_trees import OfTrees
 from calirare.detectors.stored import need, numbers
 from calirare.detectors.threads import threads_of
 from calirare.detectors.trees import Trees, from_sklearn
-from calirare.errors import InputError, LabelError
 
 _SMOOTHING = 0.01
 """Share of the prior in every vote, the same for few and for many votes, so that both are on one scale."""
@@ -25,7 +25,7 @@ _LARGEST_TABLE = 2**26
 _ROWS_AT_ONCE = 256
 
 
-class Forest(OfTrees, Detector):
+class Forest(OfTrees):
     """Trees on bootstrap samples of the labels.
 
     A bootstrap draws groups of labels, as many of each class as there are, so that every tree sees a rare label, and
@@ -72,14 +72,11 @@ class Forest(OfTrees, Detector):
         return self
 
     def _check(self, labels: LabelledNodes) -> None:
-        for name, least in (("trees", 2), ("leaf", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}.")
-        if self.columns is not None and not (isinstance(self.columns, int) and self.columns >= 1):
-            raise InputError(f"columns must be a positive whole number or None; got {self.columns!r}.")
-        if len(np.unique(labels.y)) < 2:
-            raise LabelError("the labels hold a single class, which says nothing about the other; give labels of both.")
+        check_count(self.trees, "trees", least=2)
+        check_count(self.leaf, "leaf")
+        if self.columns is not None:
+            check_count(self.columns, "columns")
+        labels.require_two_classes()
 
     def _grow(
         self, rows: np.ndarray, y: np.ndarray, drawn: np.ndarray, leaf: int, seed: int, num_classes: int

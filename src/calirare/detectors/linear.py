@@ -16,7 +16,7 @@ from calirare.detectors.leverage import own_left_out
 from calirare.detectors.linear_design import Design, DesignChoices
 from calirare.detectors.logistic import Optimum, Problem, WithoutGroups, fit_logistic, left_out_loss
 from calirare.detectors.stored import need, numbers
-from calirare.errors import InputError, LabelError, NotFittedError
+from calirare.errors import InputError
 
 _FIRST_PENALTY = 1e-2
 _STRONGEST, _WEAKEST = 0.1, 10**-4.5
@@ -60,6 +60,7 @@ class Linear(Detector):
     """
 
     name: ClassVar[str] = "linear"
+    learned: ClassVar[str] = "theta_"
 
     def __init__(self, penalty: float | Literal["left_out"] = "left_out", hops: int | Literal["left_out"] = "left_out"):
         self.penalty, self.hops = penalty, hops
@@ -101,8 +102,7 @@ class Linear(Detector):
         whole = isinstance(self.hops, int) and not isinstance(self.hops, bool)
         if self.hops != "left_out" and not (whole and 0 <= int(self.hops) <= 8):
             raise InputError(f"hops must be 'left_out' or a whole number from 0 to 8; got {self.hops!r}.")
-        if len(np.unique(labels.y)) < 2:
-            raise LabelError("the labels hold a single class, which says nothing about the other; give labels of both.")
+        labels.require_two_classes()
 
     def _choose(self, choices: DesignChoices, targets: np.ndarray, groups: np.ndarray) -> _Fit:
         """The design and the penalty under which left-out labels are likeliest."""
@@ -202,10 +202,6 @@ class Linear(Detector):
         self.shifts_ = restore_shifts(state, (len(left_out), len(theta)))
         self.penalty_, self.hops_ = float(penalty or 0.0), design.hops
         return self
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "theta_"):
-            raise NotFittedError("Linear is not fitted; call fit first.")
 
 
 def _targets(labels: LabelledNodes) -> np.ndarray:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from calirare.data.graph import RareGraph
 from calirare.detectors.base import DetectorInputs, LabelledNodes, State
 from calirare.detectors.squash import Squash
-from calirare.detectors.stored import need, numbers, whole
+from calirare.detectors.stored import inside, need, numbers, under, whole
 from calirare.detectors.words import LikenessToLandmarks, WordColumns, WordHops, choose_landmarks
 from calirare.errors import InputError
 from calirare.features.columns import ColumnGroup, Columns
@@ -134,27 +134,21 @@ class Design:
 
     def state(self) -> State:
         found: State = {"num_columns": self.num_columns, "dense": self.dense, "middle": self.middle, "hops": self.hops}
-        found |= {f"squash/{name}": value for name, value in self.squash.state().items()}
-        if self.words is not None:
-            found |= {f"words/{name}": value for name, value in self.words.state().items()}
-        return found
+        found |= under("squash", self.squash.state())
+        return found if self.words is None else found | under("words", self.words.state())
 
     @classmethod
     def restore(cls, state: State) -> Design:
         num_columns = whole(state, "num_columns")
         dense = numbers(state, "dense", 1, kind="i")
         need(not dense.size or bool(0 <= dense.min() and dense.max() < num_columns), "which columns are read")
-        squash = Squash.restore(_under("squash/", state))
+        squash = Squash.restore(inside("squash", state))
         need(len(squash.knots) == len(dense), "the knots")
         middle = numbers(state, "middle", 1, size=len(dense))
-        inside = _under("words/", state)
-        words = WordColumns.restore(inside) if inside else None
+        said = inside("words", state)
+        words = WordColumns.restore(said) if said else None
         size = len(dense) + (0 if words is None else words.turn.shape[1])
         return cls(num_columns, dense, squash, middle, words, whole(state, "hops"), np.empty((0, size)), None)
-
-
-def _under(prefix: str, state: State) -> dict[str, Any]:
-    return {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
 
 
 def _hops_of(inputs: DetectorInputs) -> WordHops:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
-from calirare.detectors.base import DetectorInputs
+from calirare.detectors.base import Detector, DetectorInputs
 from calirare.detectors.trees import Trees
-from calirare.errors import InputError, NotFittedError
+from calirare.errors import InputError
 
 
-class OfTrees:
+class OfTrees(Detector):
     """Reads the columns of the fit, and keeps what was said of the labels left out."""
 
+    learned: ClassVar[str] = "trees_"
     trees_: Trees
     left_out_: np.ndarray
 
@@ -26,7 +29,3 @@ class OfTrees:
                 f"the graph must have the {self.trees_.num_features} columns of the fit; it has {values.shape[1]}."
             )
         return values
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "trees_"):
-            raise NotFittedError(f"{type(self).__name__} is not fitted; call fit first.")

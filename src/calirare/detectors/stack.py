@@ -15,7 +15,7 @@ from calirare.detectors.forest import Forest
 from calirare.detectors.linear import Linear
 from calirare.detectors.networks.members import GCN
 from calirare.detectors.registry import make_detector
-from calirare.detectors.stored import need, texts
+from calirare.detectors.stored import inside, need, texts, under
 from calirare.errors import CalirareError, LabelError
 
 logger = logging.getLogger(__name__)
@@ -36,6 +36,7 @@ class Stack(Detector):
     """
 
     name = "auto"
+    learned = "members_"
 
     def __init__(self, members: Sequence[str | Detector] | None = None) -> None:
         self.members = members
@@ -78,6 +79,7 @@ class Stack(Detector):
 
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
         """`(N, K, C)`."""
+        self._check_fitted()
         return np.stack([member.logits(inputs) for member in self.members_], axis=1)
 
     def left_out_logits(self) -> np.ndarray:
@@ -139,7 +141,7 @@ class Stack(Detector):
             "reasons": dict(self.left_out_reasons_),
         }
         for number, member in enumerate(self.members_):
-            state |= {f"{number}/{name}": value for name, value in member.state().items()}
+            state |= under(str(number), member.state())
         return state
 
     def restore(self, state: State) -> Self:
@@ -152,9 +154,7 @@ class Stack(Detector):
         for number, (name, place) in enumerate(zip(names, places or [], strict=True)):
             known = isinstance(place, int) and 0 <= place < len(wanted) and wanted[place].name == name
             need(known, f"the stack has no {name!r} at that place")
-            prefix = f"{number}/"
-            own = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
-            self.members_.append(wanted[place].restore(own))
+            self.members_.append(wanted[place].restore(inside(str(number), state)))
             self.places_.append(place)
         return self
 

@@ -20,6 +20,20 @@ def need(holds: bool, what: str) -> None:
         raise ModelFormatError(f"the stored detector is damaged: {what}. Save the model again.")
 
 
+def under(name: str, state: dict[str, Any]) -> dict[str, Any]:
+    """A part's state as entries of the whole's.
+
+    >>> under("trees", {"value": 1}), inside("trees", {"trees/value": 1, "leaf": 2})
+    ({'trees/value': 1}, {'value': 1})
+    """
+    return {f"{name}/{key}": value for key, value in state.items()}
+
+
+def inside(name: str, state: dict[str, Any]) -> dict[str, Any]:
+    """The part's state again."""
+    return {key.removeprefix(f"{name}/"): value for key, value in state.items() if key.startswith(f"{name}/")}
+
+
 def numbers(state: dict[str, Any], name: str, ndim: int, *, size: int | None = None, kind: str = "f") -> np.ndarray:
     """The array `state[name]`: finite, so many axes, the first of length `size`; float64, or int64 with kind "i"."""
     array = state.get(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from calirare.errors import InputError
+from calirare.data.checks import check_count
 
 
 def threads_of(jobs: int | None) -> int:
@@ -15,6 +15,4 @@ def threads_of(jobs: int | None) -> int:
     """
     if jobs is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-        raise InputError(f"jobs must be a positive whole number or None; got {jobs!r}.")
-    return jobs
+    return check_count(jobs, "jobs")

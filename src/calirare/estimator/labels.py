@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calirare.data.arrays import UNKNOWN
-from calirare.data.checks import is_number
+from calirare.data.checks import check_share
 from calirare.data.graph import RareGraph, require_graph
 from calirare.data.split import Split
 from calirare.data.splits import split_labels
@@ -82,8 +82,7 @@ def move_rare_share(shares: np.ndarray, rare_class: int, rare_share: float) -> n
     >>> move_rare_share(np.array([0.6, 0.3, 0.1]), 2, 0.4)
     array([0.4, 0.2, 0.4])
     """
-    if not is_number(rare_share) or not 0 < rare_share < 1:
-        raise InputError(f"rare_share must lie between 0 and 1; got {rare_share!r}.")
+    check_share(rare_share, "rare_share")
     others = shares.copy()
     others[rare_class] = 0.0
     moved: np.ndarray = (1 - rare_share) * others / others.sum()

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from calirare.data.checks import check_coverage
+from calirare.data.checks import check_coverage, check_share
 from calirare.errors import InputError, LabelError
 from calirare.uncertainty.jackknife import Intervals
 from calirare.uncertainty.posterior import at_share, bent_line, draw_posterior, draw_shares, finite_logit
@@ -235,8 +235,7 @@ def _check_labels(left_out_probability: Any, y_rare: Any, rare_share: float) -> 
         )
     if not rare.any() or rare.all():
         raise LabelError("intervals and forecasts need labelled nodes of the rare class and of another.")
-    if not 0 < rare_share < 1:
-        raise InputError(f"rare_share must lie between 0 and 1; got {rare_share!r}.")
+    check_share(rare_share, "rare_share")
     return p, rare
 
 

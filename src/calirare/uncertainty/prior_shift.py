@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from calirare.data.checks import is_number
+from calirare.data.checks import check_share
 from calirare.errors import InputError, LabelError
 from calirare.uncertainty.intervals import CalibrationDraws
 
@@ -200,6 +200,5 @@ def _check(probability: Any, share: float, name: str) -> np.ndarray:
     p = np.asarray(probability, dtype=np.float64)
     if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
         raise InputError("probability must hold one number in [0, 1] per node.")
-    if not is_number(share) or not 0 < share < 1:
-        raise InputError(f"{name} must lie between 0 and 1; got {share!r}.")
+    check_share(share, name)
     return p

@@ -22,7 +22,7 @@ from calirare.detectors.level import restore_shifts
 from calirare.detectors.networks.influence.jacobian import contrast_basis, make_jacobian
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import predict_logits
-from calirare.detectors.stored import need, numbers
+from calirare.detectors.stored import inside, need, numbers, under
 from calirare.errors import NumericalError
 
 Blocks = Iterator[tuple[np.ndarray, np.ndarray]]
@@ -172,10 +172,10 @@ class FoldEvidence:
 
     def state(self) -> dict[str, np.ndarray]:
         stacked = {
-            f"models/{name}": np.stack([dict(model.state_dict())[name].cpu().numpy() for model in self.models])
+            name: np.stack([dict(model.state_dict())[name].cpu().numpy() for model in self.models])
             for name in self.models[0].state_dict()
         }
-        return {"logits": self.logits, "fold": self.fold, "shifts": self.shifts, **stacked}
+        return {"logits": self.logits, "fold": self.fold, "shifts": self.shifts} | under("models", stacked)
 
 
 Evidence = StepEvidence | FoldEvidence
@@ -194,7 +194,7 @@ def restore_evidence(state: dict[str, np.ndarray], model: nn.Module, num_classes
         need(directions.shape[1] == size, f"'directions' must have {size} columns")
         return StepEvidence(logits, rows, state["directions"], shifts)
     fold = numbers(state, "fold", 1, size=len(logits), kind="i")
-    weights = {name.removeprefix("models/"): value for name, value in state.items() if name.startswith("models/")}
+    weights = inside("models", state)
     count = int(fold.max()) + 1
     need(fold.min() >= 0 and bool(weights), "'fold' is out of range")
     for name in weights:

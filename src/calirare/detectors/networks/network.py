@@ -25,8 +25,8 @@ from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.loop import History, seeded
 from calirare.detectors.networks.rest import come_to_rest
 from calirare.detectors.networks.training import Schedule, Training, task_of, train_network
-from calirare.detectors.stored import need, numbers, whole
-from calirare.errors import InputError, NotFittedError
+from calirare.detectors.stored import inside, need, numbers, under, whole
+from calirare.errors import InputError
 
 logger = logging.getLogger(__name__)
 WeightDecay = float | Literal["left_out"]
@@ -69,6 +69,7 @@ class Network(Detector):
             labels. Such a network does not come to rest.
     """
 
+    learned: ClassVar[str] = "model_"
     sized: ClassVar[bool] = True
     """Whether `hidden` says how large the network is."""
 
@@ -220,10 +221,6 @@ class Network(Detector):
 
     # Answers
 
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "model_"):
-            raise NotFittedError(f"{type(self).__name__} is not fitted; call fit first.")
-
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
         self._check_fitted()
         return predict_logits(self.model_, inputs.tensors).double().cpu().numpy()
@@ -250,21 +247,16 @@ class Network(Detector):
     # Keeping
 
     def state(self) -> State:
-        state: State = {f"weights/{name}": value.cpu().numpy() for name, value in self.model_.state_dict().items()}
-        state |= {f"evidence/{name}": value for name, value in self.evidence_.state().items()}
-        history = {f"history/{name}": value for name, value in vars(self.history_).items()}
+        weights = {name: value.cpu().numpy() for name, value in self.model_.state_dict().items()}
+        state = under("weights", weights) | under("evidence", self.evidence_.state())
         sizes = {"num_features": self.num_features_, "num_classes": self.num_classes_, "hidden": self.units}
-        return state | history | sizes | {"decay": self.weight_decay_}
+        return state | under("history", vars(self.history_)) | sizes | {"decay": self.weight_decay_}
 
     def restore(self, state: State) -> Self:
         self._check()
-        groups: dict[str, State] = {"weights": {}, "evidence": {}, "history": {}}
-        for name, value in state.items():
-            group, _, rest = name.partition("/")
-            if rest and group in groups:
-                groups[group][rest] = value
+        weights = inside("weights", state)
         self.num_features_, self.num_classes_ = whole(state, "num_features", 1), whole(state, "num_classes", 2)
-        stored = sum(numbers(groups["weights"], name, value.ndim).size for name, value in groups["weights"].items())
+        stored = sum(numbers(weights, name, value.ndim).size for name, value in weights.items())
         if "hidden" in state:
             self.hidden_ = whole(state, "hidden", 1)
         need(
@@ -274,14 +266,14 @@ class Network(Detector):
         need(is_number(state.get("decay")) and state["decay"] >= 0, "the weight decay must be a number")
         self.weight_decay_ = float(state["decay"])
         self.model_ = self.make(self.num_features_, self.num_classes_)
-        self.model_.load_state_dict({name: torch.from_numpy(value) for name, value in groups["weights"].items()})
+        self.model_.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})
         self.model_.eval()
-        self.history_ = History(**groups["history"])
-        self._evidence, self._solved = restore_evidence(groups["evidence"], self.model_, self.num_classes_), None
+        self.history_ = History(**inside("history", state))
+        self._solved = None
+        self._evidence = restore_evidence(inside("evidence", state), self.model_, self.num_classes_)
         return self
 
     def to(self, device: torch.device) -> Self:
-        """Answer on this device from now on."""
         self.model_.to(device)
         return self
 

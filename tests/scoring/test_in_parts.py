@@ -152,6 +152,49 @@ def test_part_columns_equal_those_of_the_recipe_to_the_last_bit(typed, tmp_path)
     np.testing.assert_array_equal(found, want.values)
 
 
+@pytest.fixture(scope="module")
+def kinds(tables):
+    """Accounts and shops in tables of their own, payments among accounts and in shops."""
+    nodes, pays = (pl.read_parquet(path) for path in tables)
+    rng = np.random.default_rng(1)
+    shops = pl.DataFrame({"shop": [f"S{k}" for k in range(40)], "size": rng.gamma(2.0, 1.0, 40)})
+    buys = pl.DataFrame(
+        {"id": rng.choice(nodes["id"].to_list(), 400), "shop": rng.choice(shops["shop"].to_list(), 400)}
+    ).with_columns(price=pl.Series(rng.gamma(2.0, 9.0, 400)))
+    return {"accounts": nodes, "shops": shops}, {"pays": pays, "buys": buys}
+
+
+def test_kinds_of_node_and_types_of_edge_in_parts(kinds, tmp_path):
+    graph = cr.read_tables(*kinds, label="is_fraud", rare="yes")
+    classifier = cr.RareCategoryClassifier(cr.detectors.Linear(penalty=0.01)).fit(graph)
+    seen: list[Shifts] = []
+    done = score_in_parts(classifier, *kinds, tmp_path / "s.parquet", partitions=4, accept=seen.append)
+    want = score_table(classifier, graph)
+    check(pl.read_parquet(tmp_path / "s.parquet"), want)
+    assert done.num_nodes == 300 and len(want["id"]) == 300  # accounts alone
+    np.testing.assert_allclose(done.unknown, want["probability"][graph.y[graph.scored] < 0], atol=1e-6)
+    shifts = compare_with_fit(graph)
+    assert seen == [shifts, shifts.and_scores(want["probability"], classifier.state_.scores)]
+
+
+def test_words_in_parts(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    size, words = 200, 150
+    y = (rng.random(size) < 0.3).astype(int)
+    table = {"id": np.arange(size), "bad": np.where(rng.random(size) < 0.6, np.where(y, "y", "n"), None)}
+    for k in range(words):
+        table[f"word {k}"] = (rng.random(size) < np.where(y & (k < 9), 0.3, 0.04)).astype(int)
+    nodes, edges = pl.DataFrame(table), pl.DataFrame(rng.integers(0, size, (600, 2)), schema=["source", "target"])
+    monkeypatch.setattr("calirare.data.tables.reading.SPARSE_WIDTH", 100)
+    graph = cr.read_tables(nodes, edges, label="bad", rare="y")
+    classifier = cr.RareCategoryClassifier(cr.detectors.Linear(penalty=0.01, hops=2)).fit(graph)
+    design = classifier.detector_.design_
+    assert design.words is not None and design.hops == 2
+    done = score_in_parts(classifier, nodes, edges, tmp_path / "s.parquet", partitions=3)
+    check(pl.read_parquet(tmp_path / "s.parquet"), score_table(classifier, graph))
+    assert done.num_parts == 3
+
+
 @pytest.mark.parametrize("detector", ["linear", "gcn"])
 def test_a_shift_is_found_in_parts_and_can_be_refused(fit, tables, tmp_path, detector):
     graph = cr.read_tables(*tables, label="is_fraud", rare="yes")
@@ -233,6 +276,7 @@ def test_parts_are_chosen_unasked_for_shards_and_for_many_edges(tables, tmp_path
     monkeypatch.setattr(partitioned, "MANY_EDGES", 100)
     assert wants_parts(*tables)
     assert not wants_parts("nodes.csv", "edges.csv") and not wants_parts("nodes.parquet", "gone.parquet")
+    assert wants_parts(None, {"some": tables[1], "more": tables[1]}) and not wants_parts(tables[1], {"id": [1]})
 
 
 @pytest.mark.slow

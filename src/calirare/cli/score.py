@@ -30,7 +30,7 @@ def score(
     intervals: Annotated[bool, typer.Option(help="Without them: no lower and upper, and less time.")] = True,
     partitions: Annotated[
         int | None,
-        typer.Option(help="Work in so many parts, for Parquet tables larger than memory; 0: chosen by size."),
+        typer.Option(help="Work in so many parts, for tables larger than memory, best Parquet; 0: chosen by size."),
     ] = None,
     work: Annotated[Path | None, typer.Option(help="Folder for the parts; default: beside the output.")] = None,
     backend: Backend = "loky",
@@ -59,9 +59,7 @@ def score(
         classifier = load(model)
     settings: dict[str, Any] = {"coverage": coverage, "intervals": intervals}
     asked = partitions is not None or (work, backend, jobs, address) != (None, "loky", 1, None)
-    if asked and not tables.plain:
-        raise InputError("in parts, one table of nodes and one of edges are read, without options about them.")
-    if not asked and not (tables.plain and wants_parts(tables.nodes, tables.edges)):
+    if not asked and not wants_parts(tables.nodes, tables.edges):
         facts, top = _score_at_once(classifier, tables, out, settings, strict, rare_share)
     else:
         if is_pipe(out):
@@ -117,16 +115,14 @@ def _score_at_once(
 def _score_in_parts(
     classifier: Any, tables: Tables, out: Path, settings: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    from calirare.data.tables.frames import to_frame
     from calirare.scoring.in_parts import score_in_parts
 
     with share_done("Scoring in parts") as step:
         done = score_in_parts(
-            classifier, tables.nodes, tables.edges, out, names=tables.names, progress=step, **settings
+            classifier, tables.nodes, tables.edges, out, options=tables.options, progress=step, **settings
         )
-    scored = to_frame(out, "scores")["probability"].cast(float).to_numpy()  # labels are not read in parts
     facts = {"nodes": done.num_nodes, "parts": done.num_parts, "read": done.read, "shift": done.shift}
-    return {**facts, "unknown": scored}, done.top
+    return {**facts, "unknown": done.unknown}, done.top
 
 
 def show_top(top: dict[str, Any], num_nodes: int) -> None:

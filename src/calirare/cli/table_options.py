@@ -76,17 +76,6 @@ class Tables:
     edges: Any
     options: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def plain(self) -> bool:
-        """Whether there is one file of nodes and one of edges, and nothing is said that scoring in parts cannot do."""
-        simple = {name for name, value in self.options.items() if value} <= {"id", "source", "target", "weight"}
-        return simple and isinstance(self.nodes, Path) and isinstance(self.edges, Path)
-
-    @property
-    def names(self) -> dict[str, str | None]:
-        """Columns that are named otherwise than at fit."""
-        return {key: self.options.get(key) for key in ("id", "source", "target", "weight")}
-
     def check_apart(self, out: Path | str) -> None:
         """Refuse to write the result over a table that is read, or among the files of one that is a folder."""
         given = [self.nodes, self.edges, self.options.get("labels")]

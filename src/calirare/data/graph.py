@@ -16,6 +16,7 @@ from calirare.data.edge_table import EdgeTable
 from calirare.data.graph_checks import checked
 from calirare.data.merging import merge_edges
 from calirare.data.portable import read_graph, write_graph
+from calirare.data.scored import scored_nodes
 from calirare.data.split import Split
 from calirare.errors import ColumnError, InputError, nearest
 
@@ -114,12 +115,7 @@ class RareGraph:
         """Nodes that are looked at, ascending: all, or those of the kinds that carry labels, now or at fit."""
         if self.node_type is None:
             return np.arange(self.num_nodes)
-        kinds = set(self.node_type[self.known].tolist())
-        at_fit = ((self.schema or {}).get("nodes") or {}).get("labelled") or ()
-        kinds |= {code for code, name in enumerate(self.node_type_names) if name in at_fit}
-        if not kinds:
-            return np.arange(self.num_nodes)
-        return np.flatnonzero(np.isin(self.node_type, list(kinds)))
+        return np.flatnonzero(scored_nodes(self.node_type, self.node_type_names, self.known, self.schema))
 
     @property
     def ids(self) -> np.ndarray:

@@ -38,9 +38,9 @@ def choose_landmarks(y: np.ndarray, groups: np.ndarray, seed: int, most: int = M
     return np.sort(order[np.argsort(ranks, kind="stable")[:most]])
 
 
-def mean_over_neighbours(graph: RareGraph) -> sp.csr_array:
+def over_neighbours(adjacency: sp.csr_array) -> sp.csr_array:
     """A: the adjacency, each row divided by its sum."""
-    matrix = graph.adjacency().astype(np.float64)
+    matrix = adjacency.astype(np.float64)
     total = np.asarray(matrix.sum(axis=1)).ravel()
     matrix.data /= np.repeat(np.where(total > 0, total, 1.0), np.diff(matrix.indptr))
     return matrix
@@ -56,7 +56,7 @@ class WordHops:
 
     def __init__(self, graph: RareGraph, words: sp.csr_array) -> None:
         self.words = unit_rows(words).astype(np.float64)
-        self.mean = mean_over_neighbours(graph)
+        self.mean = over_neighbours(graph.adjacency())
 
     def rows(self, nodes: np.ndarray, hops: int) -> sp.csr_array:
         """`(len(nodes), F)`: (AʰX) of some nodes."""

@@ -143,8 +143,13 @@ class ColumnRecipe:
 
     def _columns(self, graph: RareGraph, values: np.ndarray) -> Columns:
         words = sp.csr_array(graph.x) if self.own.words else None
+        return Columns(values, self.names, self.groups, words, self.num_spelled)
+
+    @cached_property
+    def num_spelled(self) -> int:
+        """How many of the first columns are words as they are."""
         spelled = set(self.own.feature_names) if self.own.words and self.own.spelled else set()
-        return Columns(values, self.names, self.groups, words, sum(name in spelled for name in self.names))
+        return sum(name in spelled for name in self.names)
 
     def _say(self, missing: set[str]) -> None:
         if missing:

@@ -10,8 +10,7 @@ to whom. Disk holds the features and the edges twice, and the columns that the n
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,23 +22,22 @@ from calirare.data.locking import working_folder
 from calirare.data.parts.partitioning import Run, partition_tables
 from calirare.data.parts.shards import open_shards
 from calirare.data.tables.addresses import is_address
-from calirare.data.tables.export import check_export_path, write_table
+from calirare.data.tables.export import check_export_path
+from calirare.data.tables.gathering import named_tables
 from calirare.data.tables.schema import feature_names
-from calirare.data.tables.shard_files import is_sharded
-from calirare.data.tables.shift import Shifts, compare_profiles, compare_with_fit
+from calirare.data.tables.shard_files import is_parquet, is_sharded
+from calirare.data.tables.shift import Shifts, compare_profiles
 from calirare.detectors.base import Progress
 from calirare.detectors.networks.layerwise import Layers, layers_of
 from calirare.detectors.networks.network import Network
 from calirare.errors import InputError
 from calirare.scoring.backends import mapping
 from calirare.scoring.passes import PartScorer, join_shards
-from calirare.scoring.table import read_for, score_table
 
 if TYPE_CHECKING:
     from calirare.estimator.classifier import RareCategoryClassifier
 
 
-logger = logging.getLogger(__name__)
 MANY_EDGES = 20_000_000
 """Rows of an edge table above which `calirare score` works in parts unasked."""
 _PART_BYTES = 2**29
@@ -58,6 +56,7 @@ class Scored:
         read: What was merged and imputed on reading, as in `graph.schema["read"]`.
         top: The rows with the highest probability, as columns, highest first.
         shift: What has shifted since the fit, the scores included.
+        unknown: P(rare) of the nodes whose label is not known.
     """
 
     num_nodes: int
@@ -65,6 +64,7 @@ class Scored:
     read: dict[str, Any]
     top: dict[str, np.ndarray]
     shift: Shifts
+    unknown: np.ndarray
 
 
 def score_in_parts(
@@ -76,7 +76,7 @@ def score_in_parts(
     coverage: float = 0.9,
     intervals: bool = True,
     partitions: int | None = None,
-    names: dict[str, str | None] | None = None,
+    options: Mapping[str, Any] | None = None,
     work: str | Path | None = None,
     backend: str = "loky",
     jobs: int = 1,
@@ -84,17 +84,18 @@ def score_in_parts(
     progress: Progress | None = None,
     accept: Callable[[Shifts], object] = lambda shifts: None,
 ) -> Scored:
-    """Write the table of `score_table` for Parquet tables of any size, equal to it up to rounding.
+    """Write the table of `score_table` for tables of any size, equal to it up to rounding.
 
     Args:
         classifier: Fitted on tables, with detectors that calirare names, and a calibrator that does not look at the graph.
-        nodes: A Parquet file, a folder of shards, or a pattern such as `nodes-*.parquet`.
+        nodes: As in `read_tables`; a Parquet file, a folder of shards, or a pattern such as `nodes-*.parquet` is read
+            batch by batch, any other table is held in memory while it is read.
         edges: The same for the edges.
         out: `.parquet` or `.csv`; it appears when it is complete.
         coverage: Of the interval and of the set.
         intervals: Without them `lower` and `upper` are left out.
         partitions: Number of parts; default: as many as keep each within about half a gigabyte.
-        names: Columns `id`, `source`, `target`, `weight` where they are named otherwise than at fit.
+        options: Further arguments of `read_tables`, where the tables differ from those of the fit.
         work: Folder for the files on the way; default: beside `out`. On a cluster every machine must see it.
         backend: `"loky"` or `"ray"`, see `calirare.scoring.backends`.
         jobs: Parts at a time; each takes its own memory. -1: one for each core.
@@ -120,12 +121,7 @@ def score_in_parts(
     step = progress or (lambda share, what: None)
     if partitions is not None and partitions < 1:
         raise InputError(f"partitions must be a whole number of at least 1; got {partitions}.")
-    settings = {"coverage": coverage, "intervals": intervals}
     check_classifier(classifier)
-    why = _needs_whole(classifier)
-    if why is not None:
-        logger.info("%s; the tables are held in memory.", why)
-        return _score_whole(classifier, nodes, edges, out, names or {}, settings, step, accept)
     scorer = PartScorer.of(classifier, coverage=coverage, intervals=intervals)
     schema: Any = classifier.schema_
     reading = 0.6 if scorer.recipe is None else 0.3
@@ -137,7 +133,7 @@ def score_in_parts(
             folder,
             partitions=partitions,
             edges_per_part=_edges_per_part(schema, scorer),
-            names=names,
+            options=options,
             rows=scorer.recipe is not None,
             run=run,
             progress=lambda share: step(reading * share, "reading"),
@@ -148,18 +144,24 @@ def score_in_parts(
         accept(shifts)
         ready = scorer.on(parts, out.suffix.lower())
         top = _score(ready, run, lambda share, what: step(reading + (1 - reading) * share, what))
-        shifts = shifts.and_scores(ready.probabilities(), classifier.state_.scores)
+        scores, unknown = ready.probabilities()
+        shifts = shifts.and_scores(scores, classifier.state_.scores)
         accept(shifts)
         join_shards(ready, out)
-    return Scored(parts.num_nodes, len(parts), parts.read, top, shifts)
+    return Scored(int(scores.size), len(parts), parts.read, top, shifts, unknown)
 
 
 def wants_parts(nodes: Any, edges: Any) -> bool:
     """Whether tables should be scored in parts unasked: there are several shards, or very many edges."""
-    if is_sharded(nodes) or is_sharded(edges):
+    parquet = {
+        what: [table for _, table in named_tables(tables, what) if is_parquet(table)]
+        for tables, what in ((nodes, "nodes"), (edges, "edges"))
+        if tables is not None
+    }
+    if any(is_sharded(table) for tables in parquet.values() for table in tables):
         return True
-    both_parquet = all(Path(table).suffix.lower() in (".parquet", ".pq") for table in (nodes, edges))
-    return both_parquet and Path(edges).is_file() and open_shards(edges, "edges").num_rows > MANY_EDGES
+    files = [table for table in parquet["edges"] if Path(table).is_file()]
+    return sum(open_shards(file, "edges").num_rows for file in files) > MANY_EDGES
 
 
 def check_classifier(classifier: RareCategoryClassifier) -> None:
@@ -177,46 +179,6 @@ def check_classifier(classifier: RareCategoryClassifier) -> None:
         layers_of(classifier.detector_.model_)
 
 
-def _needs_whole(classifier: RareCategoryClassifier) -> str | None:
-    """Why a model's tables must be held in memory, or None."""
-    schema: Any = classifier.schema_
-    nodes, recipe = schema.get("nodes") or {}, classifier.state_.recipe
-    if nodes.get("types") or nodes.get("apart") or nodes.get("from_edges"):
-        return "there are several kinds of node, or nodes that only the edges name"
-    if len(schema["edges"].get("tables", ())) > 1:
-        return "there are several tables of edges"
-    if recipe is not None and recipe.own.words:
-        return "the attributes are words, which are read over three steps"
-    return None
-
-
-def _score_whole(
-    classifier: RareCategoryClassifier,
-    nodes: Any,
-    edges: Any,
-    out: Path,
-    names: dict[str, str | None],
-    settings: dict[str, Any],
-    step: Progress,
-    accept: Callable[[Shifts], object],
-) -> Scored:
-    """All shards at once."""
-    step(0.0, "reading")
-    graph = read_for(classifier, open_shards(nodes, "nodes").frame(), open_shards(edges, "edges").frame(), **names)
-    shifts = compare_with_fit(graph)
-    accept(shifts)
-    step(0.4, "scoring")
-    table = score_table(classifier, graph, **settings)
-    shifts = shifts.and_scores(table["probability"], classifier.state_.scores)
-    accept(shifts)
-    step(0.9, "writing")
-    write_table(table, out)
-    order = np.argsort(-table["probability"], kind="stable")[:10]
-    top = {name: values[order] for name, values in table.items()}
-    step(1.0, "writing")
-    return Scored(int(graph.scored.size), 1, (graph.schema or {}).get("read", {}), top, shifts)
-
-
 def _score(scorer: PartScorer, run: Run, step: Progress) -> dict[str, np.ndarray]:
     """All passes over the parts; the rows with the highest probability."""
     passes = scorer.passes()
@@ -232,7 +194,7 @@ def _score(scorer: PartScorer, run: Run, step: Progress) -> dict[str, np.ndarray
 
 
 def _highest(tops: list[dict[str, np.ndarray]], rows: int = 10) -> dict[str, np.ndarray]:
-    tops = sorted(tops, key=lambda top: int(top["node"][0]))  # parts finish in any order
+    tops = sorted(tops, key=lambda top: top["node"][:1].tolist())  # parts finish in any order
     columns = {name: np.concatenate([top[name] for top in tops]) for name in tops[0]}
     order = np.lexsort((columns["node"], -columns["probability"]))[:rows]
     return {name: values[order] for name, values in columns.items() if name != "node"}

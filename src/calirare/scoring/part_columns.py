@@ -59,7 +59,8 @@ class PartColumns:
         """A part's own columns."""
         here = _Surroundings.of(self.parts, number)
         start, stop = here.part.start, here.part.stop
-        some = some_nodes(self.parts.features.read(start, stop), self.recipe.own.feature_names)
+        own_names, kinds = self.recipe.own.feature_names, self.parts.kinds_of(number)
+        some = some_nodes(self.parts.features.read(start, stop), own_names, **kinds)
         own, plan = self.recipe.own, self.recipe.edges
         names = list(structure_of(sp.csr_array((1, 1))))
         structure = self._structure(len(names)).read(start, stop)
@@ -104,7 +105,8 @@ class PartColumns:
                 rows = self._blocks[k].take(here.near)
                 for found in said_of(matrix, rows, there, middle[at], called, wanted):
                     recipe.put(found, values)
-        return Columns(values, recipe.names, recipe.groups)
+        words = self.parts.features.read(here.part.start, here.part.stop) if recipe.own.words else None
+        return Columns(values, recipe.names, recipe.groups, words, recipe.num_spelled)
 
     # Inside
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,12 @@ import torch
 
 from calirare.data.archive import write_atomically
 from calirare.data.inputs import choose_device
+from calirare.data.parts.node_reading import UNLABELLED, WANTED
 from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile
 from calirare.data.tables.export import write_csv, write_parquet
 from calirare.detectors.base import Detector, DetectorInputs
+from calirare.detectors.linear import Linear
 from calirare.detectors.networks.layerwise import Layers, layers_of, run_layer
 from calirare.detectors.networks.network import Network
 from calirare.detectors.stack import Stack
@@ -24,6 +27,7 @@ from calirare.errors import NumericalError
 from calirare.features.recipe import ColumnRecipe
 from calirare.scoring.live.base import some_nodes
 from calirare.scoring.part_columns import PartColumns
+from calirare.scoring.part_words import PartWords
 from calirare.scoring.verdicts import Verdicts
 
 if TYPE_CHECKING:
@@ -74,8 +78,9 @@ class PartScorer:
             for file in (scorer._passed(k), scorer._logits(k)):
                 file.clear()
         scorer._probability.clear()
-        if scorer._columns is not None:
-            scorer._columns.create()
+        for shared in (scorer._columns, *scorer._words.values()):
+            if shared is not None:
+                shared.create()
         return scorer
 
     def passes(self) -> list[tuple[str, Callable[[int], Any], Sequence[int]]]:
@@ -85,6 +90,9 @@ class PartScorer:
         if columns is not None:
             found += [("structure", columns.write_structure, range(1))]
             found += [("columns", columns.write_base, everywhere), ("columns", columns.write_means, everywhere)]
+        for words in self._words.values():
+            hops = range(words.num_passes)
+            found += [("words", partial(words.write, done), everywhere) for done in hops]
         if self._networks:
             found += [("first layer", self.first_layer, everywhere), ("second layer", self.second_layer, everywhere)]
         return [*found, ("writing", self.write_scores, everywhere)]
@@ -111,24 +119,28 @@ class PartScorer:
 
     def write_scores(self, number: int) -> dict[str, np.ndarray]:
         """The part's rows as a shard of the output; gives those with the highest probability, and their nodes."""
+        start, stop = self.parts.cuts[number : number + 2]
         columns = self.verdicts.table(self.parts.ids(number), self.verdicts.probabilities(self._all_logits(number)))
-        self._probability.write(self.parts.cuts[number], columns["probability"][:, None])
+        self._probability.write(start, columns["probability"][:, None])
+        wanted = np.flatnonzero(self.parts.marked(WANTED, start, stop))
+        columns = {name: values[wanted] for name, values in columns.items()}
         with self.shard(number).open("wb") as stream:
             if self.ending == ".csv":
                 write_csv(columns, stream, header=number == 0)
             else:
                 write_parquet(columns, stream)
         best = np.argsort(-columns["probability"], kind="stable")[:_TOP_ROWS]
-        return {"node": self.parts.cuts[number] + best, **{name: values[best] for name, values in columns.items()}}
+        return {"node": start + wanted[best], **{name: values[best] for name, values in columns.items()}}
 
     def shard(self, number: int) -> Path:
         """Where `write_scores` puts a part's rows."""
         return self.parts.folder / f"scores-{number:05d}{self.ending}"
 
-    def probabilities(self) -> np.ndarray:
-        """P(rare) of every node, once all scores are written."""
+    def probabilities(self) -> tuple[np.ndarray, np.ndarray]:
+        """P(rare) of every node whose score is written, and of those whose label is not known, once all are."""
         found: np.ndarray = self._probability.read(0, self.parts.num_nodes)[:, 0]
-        return found
+        wanted, unknown = self.parts.marked(WANTED), self.parts.marked(UNLABELLED)
+        return found[wanted], found[wanted & unknown]
 
     # Inside
 
@@ -138,17 +150,25 @@ class PartScorer:
         inputs = DetectorInputs(some_nodes(np.empty((stop - start, 0), dtype=np.float32), None), self.recipe)
         if self._columns is not None:
             vars(inputs)["columns"] = self._columns.columns(number)
-        found = [
-            self._logits(k).read(start, stop).astype(np.float64)
-            if isinstance(member, Layers)
-            else member.logits(inputs)
-            for k, member in enumerate(self.members)
-        ]
+        found = []
+        for k, member in enumerate(self.members):
+            if isinstance(member, Layers):
+                found.append(self._logits(k).read(start, stop).astype(np.float64))
+                continue
+            if k in self._words:
+                self._words[k].hand_to(inputs, number)
+            found.append(member.logits(inputs))
         return np.stack(found, axis=1) if self.stacked else found[0]
 
     @property
     def _columns(self) -> PartColumns | None:
         return None if self.recipe is None else PartColumns(self.recipe, self.parts)
+
+    @property
+    def _words(self) -> dict[int, PartWords]:
+        """By place among the members, those that read words."""
+        linear = {k: member for k, member in enumerate(self.members) if isinstance(member, Linear)}
+        return {k: PartWords(k, one, self.parts) for k, one in linear.items() if one.design_.words is not None}
 
     @property
     def _networks(self) -> dict[int, Layers]:

@@ -80,7 +80,7 @@ def test_the_parts_are_the_graph(tmp_path_factory, tables, partitions, weighted,
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(partitioning, "NODE_ROWS", batch)
         patch.setattr(partitioning, "EDGE_ROWS", batch)
-        parts = partition_tables(*paths, SCHEMA, folder, partitions=partitions, names=names)
+        parts = partition_tables(*paths, SCHEMA, folder, partitions=partitions, options=names)
     graph = cr.read_tables(*paths, schema=SCHEMA, **names)
     adjacency = graph.adjacency().toarray()
     assert len(parts) <= partitions and parts.num_nodes == graph.num_nodes
@@ -140,7 +140,7 @@ def test_mistakes_have_the_messages_of_read_tables(tmp_path, nodes, edges, names
     frame = pl.DataFrame({"age": [1.0] * len(nodes["id"]), "kind": ["a"] * len(nodes["id"])} | nodes, strict=False)
     paths = write(tmp_path, frame.cast({"kind": pl.String}), pl.DataFrame(edges))
     for function in (
-        lambda: partition_tables(*paths, SCHEMA, tmp_path, names=names),
+        lambda: partition_tables(*paths, SCHEMA, tmp_path, options=names),
         lambda: cr.read_tables(*paths, schema=SCHEMA, **names),
     ):
         with pytest.raises(CalirareError, match=says) as caught:

@@ -47,11 +47,23 @@ def test_what_is_not_there_or_not_parquet_is_named(folder, tmp_path):
         (folder / "c.parquet", DataError, "does not exist"),
         (tmp_path / "empty", DataError, "has no shards"),
         (folder / "c-*.parquet", DataError, "has no shards"),
-        (folder / "b-3.csv", InputError, "only Parquet"),
+        (folder / "b-?.csv", InputError, "must hold Parquet"),
         (folder / "cut.parquet", DataError, "truncated or altered"),
     ]:
         with pytest.raises(kind, match=says):
             open_shards(path, "edges")
+
+
+@pytest.mark.parametrize("size", [1, 3, 10])
+def test_a_table_that_is_not_parquet_is_held_and_gives_the_same_batches(folder, size):
+    pl.read_parquet(folder / "*.parquet").write_csv(folder / "all.csv")
+    for table in (folder / "all.csv", pl.read_parquet(folder / "*.parquet")):
+        held = open_shards(table, "nodes")
+        want = [
+            (first, frame["word"].to_list()) for first, frame in open_shards(folder, "nodes").batches(["word"], size)
+        ]
+        assert [(first, frame["word"].to_list()) for first, frame in held.batches(["word"], size)] == want
+        assert held.empty.columns == ["id", "word"] and held.head(4)["word"].to_list() == ["0", "1", "2", "3"]
 
 
 def test_shards_must_have_the_same_columns(folder):

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from calirare.data.edge_table import EdgeColumn, EdgeTable
-from calirare.data.tables.columns import to_categories
-
-if TYPE_CHECKING:
-    import polars as pl
 
 OTHER_TYPES = "(types that the fit did not know)"
 
@@ -35,12 +31,12 @@ class EdgeRecords:
     types: tuple[str, ...]
 
     @classmethod
-    def of(cls, edges: Mapping[str, Any], num_nodes: int) -> EdgeRecords:
+    def of(cls, edges: Mapping[str, Any], num_nodes: int, *, directed: bool, typed: bool) -> EdgeRecords:
         """Of a schema's edges."""
         used = [column for column in edges.get("columns", ()) if column["kind"] != "ignore"]
         columns = tuple((one["name"], one["kind"], tuple(one.get("categories", ()))) for one in used)
-        types = (*edges.get("types", ()), OTHER_TYPES) if edges.get("type") else ()
-        return cls(num_nodes, columns, edges.get("directed", True), types)
+        types = (*edges.get("types", ()), OTHER_TYPES) if typed else ()
+        return cls(num_nodes, columns, directed, types)
 
     @property
     def dtype(self) -> np.dtype:
@@ -48,21 +44,13 @@ class EdgeRecords:
         values = [(f"{k}", "<i4" if kind == "category" else "<f8") for k, (_, kind, _) in enumerate(self.columns)]
         return np.dtype([("source", index), ("target", index), ("type", "<i2"), *values])
 
-    def codes(self, column: pl.Series) -> np.ndarray:
-        """The types of some rows."""
-        text = to_categories(column).fill_null("unknown")
-        known = {name: code for code, name in enumerate(self.types)}
-        return np.array([known.get(name, len(known) - 1) for name in text.to_list()], dtype=np.int16)
-
-    def pack(
-        self, source: np.ndarray, target: np.ndarray, columns: Sequence[EdgeColumn], types: np.ndarray | None
-    ) -> np.ndarray:
+    def pack(self, rows: EdgeTable) -> np.ndarray:
         """Rows as they are written."""
-        records = np.zeros(source.size, dtype=self.dtype)
-        records["source"], records["target"] = source, target
-        if types is not None:
-            records["type"] = types
-        for k, column in enumerate(columns):
+        records = np.zeros(len(rows), dtype=self.dtype)
+        records["source"], records["target"] = rows.source, rows.target
+        if rows.type is not None and self.types:
+            records["type"] = np.minimum(rows.type, len(self.types) - 1)  # those that the fit did not know come last
+        for k, column in enumerate(rows.columns):
             records[f"{k}"] = column.values
         return records
 

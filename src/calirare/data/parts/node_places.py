@@ -37,8 +37,8 @@ class NodePlaces:
                 self._table = np.full(spread, -1, dtype=np.int64)
                 self._table[values - self._least] = np.arange(len(values))
 
-    def of(self, source: pl.Series, target: pl.Series) -> tuple[np.ndarray, np.ndarray]:
-        """Places of both ends of every edge.
+    def of(self, source: pl.Series, target: pl.Series, *, drop_unknown: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Places of both ends of every edge; with `drop_unknown` -1 where an end is no node.
 
         Raises:
             InputError: An edge names a node that is not there.
@@ -47,7 +47,7 @@ class NodePlaces:
             start, end = self._look_up(source), self._look_up(target)
             if start is not None and end is not None:
                 return start, end
-        return find_places(self.ids, source, target)
+        return find_places(self.ids, source, target, drop_unknown=drop_unknown)
 
     def _look_up(self, ends: pl.Series) -> np.ndarray | None:
         """Places of one end, None where any is not in the array."""

@@ -61,6 +61,9 @@ class Partitions:
         degree: `(nodes, 1)` on disk.
         weighted: Whether edges carry weights.
         read: What was merged and imputed, as in `graph.schema["read"]`.
+        marks: Per node whether its score is written and whether its label is known (`calirare.data.parts.node_reading`).
+        kinds: `(nodes, 1)` codes of the kinds of node on disk; None where there is one.
+        kind_names: Of the codes.
         profile: What the columns of both tables look like (`calirare.data.tables.profile`); None where the fit kept none.
         records: How rows of the edge table are written; None where they are not kept.
     """
@@ -71,6 +74,9 @@ class Partitions:
     degree: RowFile
     weighted: bool
     read: dict[str, Any]
+    marks: RowFile
+    kinds: RowFile | None = None
+    kind_names: tuple[str, ...] = ()
     profile: dict[str, dict[str, Any]] | None = None
     records: EdgeRecords | None = None
 
@@ -95,6 +101,18 @@ class Partitions:
         """Rows of the edge table that touch the part, in their order, with the places of the whole graph."""
         assert self.records is not None
         return self.records.read(rows_file(self.folder, number))
+
+    def kinds_of(self, number: int) -> dict[str, Any]:
+        """The kinds of a part's nodes, as a graph takes them."""
+        if self.kinds is None:
+            return {}
+        codes = self.kinds.read(self.cuts[number], self.cuts[number + 1])[:, 0]
+        return {"node_type": codes, "node_type_names": self.kind_names}
+
+    def marked(self, mark: int, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """Mask of the nodes in a range, default all, that have a mark."""
+        found: np.ndarray = self.marks.read(start, self.num_nodes if stop is None else stop)[:, 0] & mark > 0
+        return found
 
     def ids(self, number: int) -> np.ndarray:
         """Ids of the part's nodes, in the order of the table."""

@@ -1,4 +1,7 @@
-"""Parquet tables larger than memory: one file, a folder of shards or a pattern, read batch by batch."""
+"""Parquet tables larger than memory: one file, a folder of shards or a pattern, read batch by batch.
+
+Any other table that `read_tables` takes is held in memory while it is read, and gives batches too.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.frames import to_frame
-from calirare.data.tables.shard_files import find_shards
+from calirare.data.tables.shard_files import find_shards, is_parquet
 from calirare.errors import DataError, optional
 
 if TYPE_CHECKING:
@@ -26,20 +29,24 @@ class Shards:
         paths: The files.
         num_rows: Rows of all of them.
         empty: A frame with their columns and no rows.
+        held: All rows, of a table that is not Parquet.
     """
 
     what: str
     paths: tuple[Path, ...]
     num_rows: int
     empty: pl.DataFrame
+    held: pl.DataFrame | None = None
 
-    def frame(self) -> pl.DataFrame:
-        """All rows at once."""
-        found = next((frame for _, frame in self.batches(self.empty.columns, max(self.num_rows, 1))), None)
-        return self.empty if found is None else found
+    def head(self, size: int) -> pl.DataFrame:
+        """The first rows."""
+        return next((frame for _, frame in self.batches(self.empty.columns, size)), self.empty)
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[tuple[int, pl.DataFrame]]:
         """(place of the first row, frame) with `size` rows each, the last one fewer."""
+        if self.held is not None:
+            yield from ((at, self.held[at : at + size].select(columns)) for at in range(0, self.num_rows, size))
+            return
         pa, _ = _arrow()
         held: list[Any] = []
         first, rows = 0, 0
@@ -67,11 +74,14 @@ class Shards:
 
 
 def open_shards(path: Any, what: str) -> Shards:
-    """The table at `path`, after a look at the heads of its files.
+    """The table at `path`, after a look at the heads of its files; what is not Parquet is read whole.
 
     Raises:
         DataError: A file is missing or damaged, or the columns of two shards differ.
     """
+    if not is_parquet(path):
+        frame = to_frame(path, what)
+        return Shards(what, (), frame.height, frame.clear(), frame)
     pa, parquet = _arrow()
     paths = find_shards(path, what)
     rows, schema = 0, None

@@ -196,5 +196,5 @@ def _with_ends(
         first = pl.DataFrame({column: pl.Series([], dtype=pl.String)})
     added = ends.unique("id", maintain_order=True)
     frame = pl.concat([first, added.select(pl.col("id").alias(column))], how="diagonal")
-    codes = [0] * first.height + [names.index(kind) for kind in added["kind"].to_list()]
-    return NodeRows(frame, column, np.array(codes, dtype=np.int64), tuple(names))
+    codes = np.array([names.index(kind) for kind in added["kind"].to_list()], dtype=np.int64)
+    return NodeRows(frame, column, np.concatenate([np.zeros(first.height, dtype=np.int64), codes]), tuple(names))

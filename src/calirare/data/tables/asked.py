@@ -20,6 +20,20 @@ class Asked:
     drop_unknown: bool
     bipartite: bool | None
 
+    @classmethod
+    def of(cls, **said: Any) -> Asked:
+        """From arguments of `read_tables`; those that are left out say nothing."""
+        names = {key: said.get(key) for key in ("id", "source", "target", "weight", "label", "time")}
+        kinds = {key: said.get(key) for key in ("directed", "edge_type", "node_type", "bipartite")}
+        types, drop_unknown = dict(said.get("types") or {}), bool(said.get("drop_unknown_edges"))
+        return cls(names=names, rare=said.get("rare"), types=types, drop_unknown=drop_unknown, **kinds)
+
+    def ends_apart(self, schema: Mapping[str, Any] | None) -> dict[str, str] | None:
+        """Which ends of the edges name a kind of their own, as at fit; None where that is to be seen."""
+        if self.node_type is not None and not self.bipartite:
+            return {}
+        return None if schema is None else schema.get("nodes", {}).get("apart", {})
+
     def as_at_fit(self, schema: Mapping[str, Any]) -> Asked:
         """With what the schema says where nothing was said."""
         edges, nodes = schema["edges"], schema.get("nodes", {})

@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -269,8 +269,13 @@ def _first(error: BaseException) -> str:
 
 def pick_column(frame: pl.DataFrame, wanted: str, argument: str, what: str) -> str:
     """`wanted` if the table has it, else an error that names the nearest columns."""
-    if wanted in frame.columns:
-        return wanted
-    raise ColumnError(
-        f"{argument} must be a column of the {what} table; got {wanted!r}: {nearest(wanted, frame.columns)}"
-    )
+    check_column(frame.columns, wanted, argument, what)
+    return wanted
+
+
+def check_column(columns: Sequence[str], wanted: str, argument: str, what: str) -> None:
+    """Refuse a name that no column has, and name the nearest."""
+    if wanted not in columns:
+        raise ColumnError(
+            f"{argument} must be a column of the {what} table; got {wanted!r}: {nearest(wanted, columns)}"
+        )

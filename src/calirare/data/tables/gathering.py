@@ -85,8 +85,11 @@ def _stem(table: Any) -> str:
     return name.removesuffix(".gz").rsplit(".", 1)[0]
 
 
-def gather_nodes(nodes: Any, id: str | None, node_type: str | None) -> NodeRows:
-    """All nodes, each table a kind of its own where there are several."""
+def gather_nodes(nodes: Any, id: str | None, node_type: str | None, at_fit: Sequence[str] = ()) -> NodeRows:
+    """All nodes, each table a kind of its own where there are several.
+
+    `at_fit` are the kinds of the fit; tables are matched to them by name, else by place.
+    """
     tables = [(name, to_frame(table, "nodes")) for name, table in named_tables(nodes, "nodes")]
     if len(tables) == 1:
         frame = tables[0][1]
@@ -99,7 +102,8 @@ def gather_nodes(nodes: Any, id: str | None, node_type: str | None) -> NodeRows:
     frames = [frame.rename({column: ids[0]}) for column, (_, frame) in zip(ids, tables, strict=True)]
     frames = _same_types(frames)
     codes = np.repeat(np.arange(len(tables)), [frame.height for frame in frames])
-    return NodeRows(pl.concat(frames, how="diagonal"), ids[0], codes, tuple(name for name, _ in tables), tuple(ids))
+    names = _match_names([name for name, _ in tables], list(at_fit))
+    return NodeRows(pl.concat(frames, how="diagonal"), ids[0], codes, tuple(names), tuple(ids))
 
 
 def _typed_nodes(rows: NodeRows, column: str) -> NodeRows:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from calirare.data.tables.frames import pick_column
 from calirare.data.tables.ids import plain_ids
@@ -109,21 +109,6 @@ def find_ends(
     return ends[0], ends[1]
 
 
-def find_columns(
-    nodes: pl.DataFrame, edges: pl.DataFrame, names: Mapping[str, str | None], optional_label: bool
-) -> dict[str, Any]:
-    """The columns to read: those named, else guessed, or an error that names the nearest."""
-    found: dict[str, Any] = dict(names)
-    found["label"] = find_label(nodes, names["label"], optional_label)
-    found["id"] = find_id(nodes, names["id"])
-    if found["id"] == found["label"]:
-        raise InputError(f"id and label must be different columns of the nodes table; both are {found['id']!r}.")
-    found["source"], found["target"] = find_ends(edges, names["source"], names["target"])
-    if names["weight"] is not None:
-        pick_column(edges, names["weight"], "weight", "edges")
-    return found
-
-
 def find_label(nodes: pl.DataFrame, wanted: str | None, optional: bool) -> str | None:
     """The label column; None where it is not there and need not be."""
     if wanted is None or (optional and wanted not in nodes.columns):
@@ -132,9 +117,3 @@ def find_label(nodes: pl.DataFrame, wanted: str | None, optional: bool) -> str |
         return pick_column(nodes, wanted, "label", "nodes")
     except ColumnError as error:
         raise ColumnError(f"{error} Labels in a table of their own: --labels.") from None
-
-
-def names_of(schema: Mapping[str, Any], given: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Column names as given, else as at fit."""
-    at_fit = {"id": schema["id"], **schema["edges"], "label": (schema["label"] or {}).get("column")}
-    return {key: at_fit[key] if name is None else name for key, name in given.items()}

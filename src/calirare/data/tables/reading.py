@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from calirare.data.tables.asked import Asked
 from calirare.data.tables.columns import to_seconds
 from calirare.data.tables.edge_columns import apply_edge_columns, check_types, learn_edge_columns
 from calirare.data.tables.edges import EdgeList, read_edges
-from calirare.data.tables.frames import pick_column, to_frame
+from calirare.data.tables.frames import check_column, to_frame
 from calirare.data.tables.gathering import (
     EdgeRows,
     NodeRows,
@@ -106,8 +106,11 @@ def read_tables(
     ([5.0, -2.0, 1.0], 1)
     """
     pl = import_polars()
-    names = {"id": id, "source": source, "target": target, "weight": weight, "label": label, "time": time}
-    asked = Asked(names, rare, dict(types or {}), directed, edge_type, node_type, drop_unknown_edges, bipartite)
+    asked = Asked.of(
+        **{"id": id, "source": source, "target": target, "weight": weight, "label": label, "time": time},
+        **{"rare": rare, "types": types, "directed": directed, "edge_type": edge_type, "node_type": node_type},
+        **{"drop_unknown_edges": drop_unknown_edges, "bipartite": bipartite},
+    )
     check_types(asked.types, TYPES)
     try:
         return _read(nodes, edges, labels, asked, schema)
@@ -141,7 +144,7 @@ def _read(nodes: Any, edges: Any, labels: Any, asked: Asked, schema: Mapping[str
     if frame.height == 0:
         raise InputError("nodes must have at least one row; the table has none.")
     check_ids(frame[found.id])
-    _check_names(asked, frame, rows.frame)
+    check_names(asked, frame.columns, rows.frame.columns)
     known = _read_labels(frame, names["label"], asked.rare, schema)
     if schema is None:
         plan = _learn(found, rows, names, known, replace(asked, names=names), from_edges=nodes is None)
@@ -157,26 +160,24 @@ def _gather(
     """All nodes and all edges, and which ends name a kind of their own."""
     if nodes is None and labels is None and schema is None:
         raise InputError("nodes may be None only with labels, a table of ids and labels; got None for both.")
-    names, at_fit = asked.names, {} if schema is None else schema["edges"]
+    names, at_fit = asked.names, schema or {"edges": {}}
     found, ids = None, None
     if nodes is not None:
-        found = gather_nodes(nodes, names["id"], asked.node_type)
+        found = gather_nodes(nodes, names["id"], asked.node_type, at_fit.get("nodes", {}).get("types", ()))
         ids = found.frame[found.id]
         if ids.dtype.is_nested():
             check_ids(ids)  # which refuses them
     elif labels is not None:
         table = to_frame(labels, "labels")
         ids = table[id_of_labels(table, names["id"])]
-    rows = gather_edges(edges, names["source"], names["target"], asked.edge_type, at_fit.get("tables", ()), ids)
-    apart = None if schema is None else schema.get("nodes", {}).get("apart", {})
-    if asked.node_type is not None and not asked.bipartite:
-        apart = {}
-    return keep_apart(found, rows, names["id"] or "id", asked.bipartite, apart)
+    known = at_fit["edges"].get("tables", ())
+    rows = gather_edges(edges, names["source"], names["target"], asked.edge_type, known, ids)
+    return keep_apart(found, rows, names["id"] or "id", asked.bipartite, asked.ends_apart(schema))
 
 
-def _check_names(asked: Asked, nodes: pl.DataFrame, edges: pl.DataFrame) -> None:
+def check_names(asked: Asked, nodes: Sequence[str], edges: Sequence[str]) -> None:
     """Names that may belong to either table must be in one."""
-    both = [*nodes.columns, *edges.columns]
+    both = [*nodes, *edges]
     for name in asked.types:
         if name not in both:
             raise _no_column("types", "nodes or edges", name, both)
@@ -184,7 +185,7 @@ def _check_names(asked: Asked, nodes: pl.DataFrame, edges: pl.DataFrame) -> None
     if time is not None and time not in both:
         raise _no_column("time", "nodes or edges", time, both)
     if asked.names["weight"] is not None:
-        pick_column(edges, asked.names["weight"], "weight", "edges")
+        check_column(edges, asked.names["weight"], "weight", "edges")
 
 
 def _no_column(argument: str, what: str, name: str, columns: list[str]) -> ColumnError:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import glob
+import os
 from pathlib import Path
 from typing import Any
 
+from calirare.data.tables.addresses import is_address
 from calirare.errors import DataError, InputError
 
 _ENDINGS = (".parquet", ".pq")
@@ -14,6 +16,17 @@ _ENDINGS = (".parquet", ".pq")
 def is_sharded(path: Any) -> bool:
     """Whether a path names several files: a folder, or a pattern with * ? or [ ]."""
     return Path(path).is_dir() or (not Path(path).exists() and glob.has_magic(str(path)))
+
+
+def is_parquet(table: Any) -> bool:
+    """Whether a table is a path to Parquet: a file, a folder or a pattern.
+
+    >>> is_parquet("nodes.parquet"), is_parquet("nodes.csv"), is_parquet("nodes-*.parquet"), is_parquet({"id": [1]})
+    (True, False, True, False)
+    """
+    if not isinstance(table, (str, os.PathLike)) or is_address(table):
+        return False
+    return is_sharded(table) or Path(table).name.lower().endswith(_ENDINGS)
 
 
 def find_shards(path: Any, what: str) -> tuple[Path, ...]:
@@ -35,6 +48,6 @@ def find_shards(path: Any, what: str) -> tuple[Path, ...]:
     strange = [file for file in found if not file.name.lower().endswith(_ENDINGS)]
     if strange:
         raise InputError(
-            f"{what}: in partitions only Parquet is read ({' or '.join(_ENDINGS)}); got {strange[0].name}."
+            f"{what}: a folder or a pattern must hold Parquet ({' or '.join(_ENDINGS)}); got {strange[0].name}."
         )
     return tuple(found)

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 
 from calirare.features.columns import Columns
 from calirare.features.propagation import Aggregate, column_blocks, row_shares, said_of
-from calirare.features.recipe import ColumnRecipe
 from calirare.scoring.live.base import GrownBase, places_in
 from calirare.scoring.live.links import Links, distinct
 
@@ -42,7 +41,7 @@ def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:
             for found in said_of(matrix, around[:, at], there, middle[at], called, aggregates):
                 recipe.put(found, values)
     words = sp.csr_array(grown.attributes(nodes)) if recipe.own.words else None
-    return Columns(values, recipe.names, recipe.groups, words, _spelled(recipe))
+    return Columns(values, recipe.names, recipe.groups, words, recipe.num_spelled)
 
 
 def _means_of(
@@ -73,8 +72,3 @@ def _matrix(starts: np.ndarray, ends: np.ndarray, among: np.ndarray) -> sp.csr_a
     places, _ = places_in(among, ends)
     shape = (len(starts) - 1, len(among))
     return sp.csr_array((row_shares(starts), places, starts), shape=shape)
-
-
-def _spelled(recipe: ColumnRecipe) -> int:
-    spelled = set(recipe.own.feature_names) if recipe.own.words and recipe.own.spelled else set()
-    return sum(name in spelled for name in recipe.names)

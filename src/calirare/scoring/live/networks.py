@@ -15,6 +15,7 @@ from calirare.data.inputs import GraphInputs
 from calirare.data.parts.partitions import Part
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.layerwise import PartInputs, layers_of, run_layer
+from calirare.detectors.words import over_neighbours
 from calirare.errors import NumericalError
 from calirare.features.words import unit_rows
 from calirare.scoring.live.base import GrownBase, places_in
@@ -160,9 +161,7 @@ class LocalWords:
         matrix = sp.csr_array(
             (weights.astype(np.float64), places_in(there, ends)[0], starts), shape=(len(nodes), len(there))
         )
-        total = np.asarray(matrix.sum(axis=1)).ravel()
-        matrix.data /= np.repeat(np.where(total > 0, total, 1.0), np.diff(matrix.indptr))
-        return matrix, there
+        return over_neighbours(matrix), there
 
     def _words(self, nodes: np.ndarray) -> Any:
         return unit_rows(sp.csr_array(self.around.grown.attributes(nodes))).astype(np.float64)

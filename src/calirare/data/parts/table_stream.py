@@ -1,0 +1,183 @@
+"""The tables of a graph, batch by batch, by the rules of `read_tables`.
+
+Each batch goes through the functions that read whole tables, beside the other tables without their rows. So kinds of node,
+types of edge and types of column come out as they do for all rows at once, and no rule stands twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calirare.data.parts.shards import Shards, open_shards
+from calirare.data.tables.apart import keep_apart, with_kinds
+from calirare.data.tables.asked import Asked
+from calirare.data.tables.frames import to_frame
+from calirare.data.tables.gathering import EdgeRows, NodeRows, gather_edges, gather_nodes, named_tables, with_labels
+from calirare.data.tables.naming import find_id, find_label
+from calirare.data.tables.polars_library import import_polars
+from calirare.data.tables.reading import check_names
+from calirare.data.tables.schema import check_schema
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_HEAD = 10_000
+"""Rows by which the ends of an edge table are found whose names say nothing."""
+Tables = tuple[tuple[str, Shards], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TableStream:
+    """Tables of nodes and of edges as a model wants them.
+
+    Args:
+        nodes: By name; none where the nodes are those that the edges name.
+        edges: By name.
+        labels: A table of ids and labels, or None.
+        asked: What was said of the tables, and at fit where nothing was.
+        schema: Of the fit.
+        ends: What each edge table's ends are called, and the table itself at fit.
+        label: Column of the labels, or None.
+    """
+
+    nodes: Tables
+    edges: Tables
+    labels: pl.DataFrame | None
+    asked: Asked
+    schema: Mapping[str, Any]
+    ends: tuple[Mapping[str, str], ...]
+    label: str | None
+
+    @classmethod
+    def open(cls, nodes: Any, edges: Any, schema: Mapping[str, Any], options: Mapping[str, Any]) -> TableStream:
+        """After a look at the heads of the files; `options` are further arguments of `read_tables`."""
+        check_schema(schema)
+        asked = Asked.of(**options).as_at_fit(schema)
+        both = [
+            tuple((name, open_shards(table, what)) for name, table in named_tables(tables, what))
+            for tables, what in ((nodes, "nodes"), (edges, "edges"))
+            if tables is not None
+        ]
+        found = both[0] if nodes is not None else ()
+        labels = None if options.get("labels") is None else to_frame(options["labels"], "labels")
+        names, said = asked.names, schema["edges"].get("tables", ())
+        ids = None
+        if found:
+            first = found[0][1]
+            ids = first.head(_HEAD)[find_id(first.empty, names["id"] if len(found) == 1 else None)]
+        heads = {name: table.head(_HEAD) for name, table in both[-1]}
+        ends = gather_edges(heads, names["source"], names["target"], asked.edge_type, said, ids).tables
+        columns = [name for _, table in found for name in table.empty.columns]
+        check_names(asked, columns, [name for _, table in both[-1] for name in table.empty.columns])
+        label = None
+        if labels is None and found:
+            every = import_polars().DataFrame(schema=list(dict.fromkeys(columns)))
+            label = find_label(every, names["label"], options.get("label") is None)
+        stream = cls(found, both[-1], labels, asked, schema, ends, label)
+        if found:
+            stream._gathered({})  # which refuses names that are not there
+        return stream
+
+    @property
+    def num_rows(self) -> tuple[int, int]:
+        """Rows of all node tables and of all edge tables."""
+        nodes, edges = (sum(table.num_rows for _, table in tables) for tables in (self.nodes, self.edges))
+        return nodes, edges
+
+    def node_batches(self, size: int) -> Iterator[tuple[Shards, int, NodeRows]]:
+        """(the table, place of the first row in it, some of its nodes), one table after the other."""
+        for name, table in self.nodes:
+            for first, frame in table.batches(self._of_nodes(table), size):
+                yield table, first, self._node_rows({name: frame})
+
+    def edge_batches(self, columns: Sequence[str], size: int) -> Iterator[tuple[Shards, int, EdgeRows]]:
+        """The same of the edges, their ends and the columns that are named."""
+        for said, (name, table) in zip(self.ends, self.edges, strict=True):
+            wanted = [said["source"], said["target"], self.asked.edge_type, *columns]
+            kept = [column for column in dict.fromkeys(wanted) if column in table.empty.columns]
+            for first, frame in table.batches(kept, size):
+                yield table, first, with_kinds(self._edge_rows({name: frame}), self._apart)
+
+    def named_by_edges(self, size: int) -> NodeRows | None:
+        """The nodes that only the edges name, in the order of `read_tables`; None where such are not looked for.
+
+        That order: row by row, or where ends are apart all of one end before those of the other.
+        """
+        if self.nodes and (not self._apart or len(self.nodes) > 1):
+            return None
+        nobody = self._gathered({}) if self.nodes else None
+        found: tuple[list[NodeRows], list[NodeRows]] = ([], [])
+        for said, (name, table) in zip(self.ends, self.edges, strict=True):
+            for _, frame in table.batches([said["source"], said["target"]], size):
+                rows = self._edge_rows({name: frame})
+                halves = [rows]
+                if self._apart:
+                    halves = [replace(rows, target=_nothing(rows.target)), replace(rows, source=_nothing(rows.source))]
+                for half, one in zip(found, halves, strict=False):
+                    half.append(keep_apart(nobody, one, self._id, None, self._apart)[0])
+        return _joined([*found[0], *found[1]] or [keep_apart(nobody, self._no_edges, self._id, None, self._apart)[0]])
+
+    def with_labels(self, found: NodeRows) -> tuple[NodeRows, str]:
+        """All nodes with the labels of their own table, and the name of its column; see `gathering.with_labels`."""
+        assert self.labels is not None
+        names = self.asked.names
+        return with_labels(found, self.labels, names["id"], names["label"], self._no_edges)
+
+    @cached_property
+    def no_nodes(self) -> NodeRows | None:
+        """The columns of the nodes, and no rows; None where the nodes are those that the edges name."""
+        return self._node_rows({}) if self.nodes else None
+
+    # Inside
+
+    @cached_property
+    def _apart(self) -> dict[str, str]:
+        return self.asked.ends_apart(self.schema) or {}
+
+    @cached_property
+    def _no_edges(self) -> EdgeRows:
+        return self._edge_rows({})
+
+    @property
+    def _id(self) -> str:
+        return self.asked.names["id"] or "id"
+
+    def _of_nodes(self, table: Shards) -> list[str]:
+        """Columns that are read of a table of nodes, the id first: it may be found by that."""
+        wanted = self.asked.names["id"]
+        own = find_id(table.empty, wanted if wanted in table.empty.columns or len(self.nodes) == 1 else None)
+        used = [column["name"] for column in self.schema["columns"] if column["type"] != "ignore"]
+        names = dict.fromkeys([own, *used, self.asked.node_type, self.label])
+        return [name for name in names if name in table.empty.columns]
+
+    def _node_rows(self, some: Mapping[str, pl.DataFrame]) -> NodeRows:
+        return keep_apart(self._gathered(some), self._no_edges, self._id, None, self._apart)[0]
+
+    def _gathered(self, some: Mapping[str, pl.DataFrame]) -> NodeRows:
+        tables = {name: some.get(name, table.empty.select(self._of_nodes(table))) for name, table in self.nodes}
+        kinds = self.schema.get("nodes", {}).get("types", ())
+        return gather_nodes(tables, self.asked.names["id"], self.asked.node_type, kinds)
+
+    def _edge_rows(self, some: Mapping[str, pl.DataFrame]) -> EdgeRows:
+        tables = {name: some.get(name, table.empty) for name, table in self.edges}
+        return gather_edges(tables, None, None, self.asked.edge_type, self.ends)
+
+
+def _nothing(ends: pl.Series) -> pl.Series:
+    return ends.clear(ends.len())
+
+
+def _joined(rows: list[NodeRows]) -> NodeRows:
+    """Each node once, as it came first."""
+    pl = import_polars()
+    frame = pl.concat([one.frame for one in rows]).with_row_index("(place)").unique(rows[0].id, maintain_order=True)
+    place = frame["(place)"].to_numpy()
+    codes = None
+    if rows[0].type is not None:
+        codes = np.concatenate([one.type for one in rows if one.type is not None])[place]
+    return replace(rows[0], frame=frame.drop("(place)"), type=codes)

@@ -1,0 +1,77 @@
+"""Words of a node and of those around it, on a graph in parts: one hop per pass.
+
+Σ_h AʰX W_h is X W_H, carried one hop and added to X W_(H-1), and so on (`calirare.detectors.words.WordHops.everywhere`).
+Each hop needs of a part's neighbours the few numbers that the hop before left on disk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from calirare.data.parts.partitions import Partitions
+from calirare.data.parts.row_files import RowFile
+from calirare.detectors.base import DetectorInputs
+from calirare.detectors.linear import Linear
+from calirare.detectors.words import over_neighbours
+from calirare.features.words import unit_rows
+
+
+@dataclass(frozen=True, eq=False)
+class PartWords:
+    """What the words of a linear model come to, for every node.
+
+    Args:
+        member: Place of the model among the detectors; names the files.
+        linear: The model; it reads words.
+        parts: The graph.
+    """
+
+    member: int
+    linear: Linear
+    parts: Partitions
+
+    @property
+    def num_passes(self) -> int:
+        return len(self._coefficients)
+
+    def create(self) -> None:
+        """Make the files that the parts share."""
+        for done in range(self.num_passes):
+            self._file(done).clear()
+
+    def write(self, done: int, number: int) -> None:
+        """One hop more, for a part: `done` hops are on disk for all parts."""
+        part, matrix = self.parts.part(number), self._coefficients[-1 - done]
+        found = unit_rows(self.parts.features.read(part.start, part.stop)).astype(np.float64) @ matrix
+        if done:
+            found = found + over_neighbours(part.adjacency) @ part.take(self._file(done - 1))
+        self._file(done).write(part.start, np.asarray(found))
+
+    def hand_to(self, inputs: DetectorInputs, number: int) -> None:
+        """Let the model read what was found for a part instead of the graph, which is not there."""
+        start, stop = self.parts.cuts[number : number + 2]
+        vars(inputs)["_word_hops"] = _Found(self._file(self.num_passes - 1).read(start, stop))
+
+    @cached_property
+    def _coefficients(self) -> list[np.ndarray]:
+        design = self.linear.design_
+        assert design.words is not None
+        return design.words.coefficients(self.linear.theta_.T[: design.num_word_columns])[0]
+
+    def _file(self, done: int) -> RowFile:
+        width = self.linear.theta_.shape[0]
+        return RowFile(self.parts.folder / f"words-{self.member}-{done}", self.parts.num_nodes, width, "<f8")
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Stands for `WordHops` where its sum is known."""
+
+    values: np.ndarray
+
+    def everywhere(self, _: Any) -> np.ndarray:
+        return self.values

@@ -72,8 +72,7 @@ def test_mistakes_get_one_line_and_no_output(model, tables, tmp_path):
         (["score", str(model), str(tmp_path / "few.csv"), tables[1], "--out", str(out)], "night_share"),
         (["score", str(model), *tables, "--out", str(out), "--coverage", "1.5"], "coverage"),
         (["score", str(model), *tables], "--out"),
-        (["score", str(model), *tables, "--out", str(out), "--partitions", "2"], "only Parquet"),
-        (["score", str(model), *tables, "--out", str(out), "--jobs", "2"], "only Parquet"),
+        (["score", str(model), *tables, "--out", str(out), "--partitions", "2", "--source", "form"], "source must be"),
         (["score", str(model), str(model), tables[1], "--out", str(out)], "has no shards"),
         (["score", str(model), *tables, "--out", str(out), "--partitions", "-1"], "partitions"),
     ]:
@@ -95,12 +94,25 @@ def test_parts_and_shards_give_the_same_table(model, tables, tmp_path):
     assert "Highest of 300 nodes" in answer.stdout and "interval" not in answer.stdout
     answer = run(app, [*words, "--partitions", "3", "--out", str(tmp_path / "three.csv"), "--json"])
     assert json.loads(answer.stdout)["parts"] == 3
+    lines = [
+        "score",
+        str(model),
+        *tables,
+        "--no-intervals",
+        "--partitions",
+        "3",
+        "--out",
+        str(tmp_path / "lines.jsonl"),
+    ]
+    assert run(app, lines).exit_code == 0
     answer = run(app, ["score", str(model), *tables, "--no-intervals", "--out", str(tmp_path / "whole.csv"), "--json"])
     facts = json.loads(answer.stdout)
     assert facts["parts"] == 1 and facts["read"]["edges"]["rows"] == edges.height
     whole = pl.read_csv(tmp_path / "whole.csv")
-    for name in ("parts.csv", "three.csv"):
-        found = pl.read_csv(tmp_path / name)
+    for found in (
+        *(pl.read_csv(tmp_path / name) for name in ("parts.csv", "three.csv")),
+        pl.read_ndjson(tmp_path / "lines.jsonl"),
+    ):
         np.testing.assert_allclose(found["probability"], whole["probability"], atol=1e-6)
         assert found.drop("probability").equals(whole.drop("probability"))
 

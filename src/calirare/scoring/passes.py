@@ -17,7 +17,7 @@ from calirare.data.inputs import choose_device
 from calirare.data.parts.node_reading import UNLABELLED, WANTED
 from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile
-from calirare.data.tables.export import write_csv, write_parquet
+from calirare.data.tables.export import write_table
 from calirare.detectors.base import Detector, DetectorInputs
 from calirare.detectors.linear import Linear
 from calirare.detectors.networks.layerwise import Layers, layers_of, run_layer
@@ -124,16 +124,13 @@ class PartScorer:
         self._probability.write(start, columns["probability"][:, None])
         wanted = np.flatnonzero(self.parts.marked(WANTED, start, stop))
         columns = {name: values[wanted] for name, values in columns.items()}
-        with self.shard(number).open("wb") as stream:
-            if self.ending == ".csv":
-                write_csv(columns, stream, header=number == 0)
-            else:
-                write_parquet(columns, stream)
+        if wanted.size:
+            write_table(columns, self.shard(number))
         best = np.argsort(-columns["probability"], kind="stable")[:_TOP_ROWS]
         return {"node": start + wanted[best], **{name: values[best] for name, values in columns.items()}}
 
     def shard(self, number: int) -> Path:
-        """Where `write_scores` puts a part's rows."""
+        """Where `write_scores` puts a part's rows, if there are any."""
         return self.parts.folder / f"scores-{number:05d}{self.ending}"
 
     def probabilities(self) -> tuple[np.ndarray, np.ndarray]:
@@ -189,11 +186,13 @@ def join_shards(scorer: PartScorer, out: Path) -> None:
     """The shards of all parts, in order, as one file that is whole or not there."""
     import pyarrow.parquet as parquet
 
-    shards = [scorer.shard(number) for number in range(len(scorer.parts))]
+    shards = [shard for number in range(len(scorer.parts)) if (shard := scorer.shard(number)).exists()]
     with write_atomically(out) as stream:
-        if scorer.ending == ".csv":
+        if scorer.ending != ".parquet":
             for shard in shards:
                 with shard.open("rb") as rows:
+                    if scorer.ending == ".csv" and shard is not shards[0]:
+                        rows.readline()  # the names
                     shutil.copyfileobj(rows, stream)
             return
         with parquet.ParquetWriter(stream, parquet.read_schema(shards[0])) as writer:

@@ -68,13 +68,13 @@ def write_json_lines(columns: Mapping[str, Any], stream: IO[bytes]) -> None:
     stream.write(make_frame(columns).write_ndjson().encode(errors="replace"))
 
 
-def write_csv(columns: Mapping[str, Any], stream: IO[bytes], *, header: bool = True) -> None:
-    """Write columns as CSV into an open stream, safe to open in a spreadsheet; without a header to go on with a file."""
+def write_csv(columns: Mapping[str, Any], stream: IO[bytes]) -> None:
+    """Write columns as CSV into an open stream, safe to open in a spreadsheet."""
     safe = {
         escape_formula(name): [escape_formula(cell) for cell in values] if _holds_text(values) else values
         for name, values in columns.items()
     }
-    make_frame(safe).write_csv(stream, include_header=header)
+    make_frame(safe).write_csv(stream)
 
 
 def write_parquet(columns: Mapping[str, Any], stream: IO[bytes]) -> None:

@@ -10,6 +10,7 @@ from calirare.data.graph import RareGraph
 from calirare.data.split import Split
 from calirare.data.tables.audit import Audit, audit_graph
 from calirare.data.tables.finding import Finding
+from calirare.data.tables.schema import feature_names
 from calirare.errors import CalirareError
 from calirare.estimator.classifier import RareCategoryClassifier
 
@@ -88,8 +89,15 @@ def graph_value(graph: RareGraph, seed: int = 0) -> GraphValue | None:
 
 def audit_with_graph(graph: RareGraph, seed: int = 0) -> Audit:
     """The audit of a graph, and whether its edges help."""
-    found, value = audit_graph(graph), graph_value(graph, seed)
-    return found if value is None else Audit.of([*found.findings, value.finding()])
+    found = audit_graph(graph)
+    leaks = [finding.column for finding in found.leaks]
+    value = graph_value(_without_columns(graph, leaks) if leaks else graph, seed)
+    if value is None:
+        return found
+    said = value.finding()
+    if leaks:
+        said = replace(said, words=f"without {', '.join(map(repr, leaks))}, which would hide it, {said.words}")
+    return Audit.of([*found.findings, said])
 
 
 def _some_labels(graph: RareGraph, seed: int) -> np.ndarray:
@@ -102,6 +110,19 @@ def _some_labels(graph: RareGraph, seed: int) -> np.ndarray:
         nodes = known[graph.y[known] == label]
         kept.append(rng.choice(nodes, max(1, round(nodes.size * MOST_LABELS / known.size)), replace=False))
     return np.sort(np.concatenate(kept))
+
+
+def _without_columns(graph: RareGraph, names: list[str]) -> RareGraph:
+    """A graph read from tables, without some columns of either."""
+    columns = (graph.schema or {}).get("columns", ())
+    out = {one for column in columns if column["name"] in names for one in feature_names({"columns": [column]})}
+    out |= set(names)
+    kept = [k for k, name in enumerate(graph.feature_names or ()) if name not in out]
+    edges = graph.edges
+    if edges is not None:
+        edges = replace(edges, columns=tuple(column for column in edges.columns if column.name not in names))
+    called = tuple((graph.feature_names or ())[k] for k in kept)
+    return replace(graph, x=graph.x[:, kept], feature_names=called, edges=edges, schema=None)
 
 
 def _without_edges(graph: RareGraph) -> RareGraph:

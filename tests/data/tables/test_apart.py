@@ -65,8 +65,21 @@ def test_tables_of_several_kinds_may_share_ids_where_ends_tell_the_kind():
     shops = {"merchant_id": range(7), "rent": np.arange(7) * 2.0}
     graph = read({"users": USERS, "shops": shops})
     check_two_kinds(graph, lambda m: f"shops {m}")
-    with pytest.raises(InputError, match=r"id columns: \['user_id', 'merchant_id'\]"):
+    with pytest.raises(InputError, match=r"id columns \['user_id', 'merchant_id'\]"):
         read({"users": USERS, "shops": shops}, {"from": BUYS["user_id"], "to": BUYS["merchant_id"]})
+
+
+def test_ends_may_be_called_after_the_id_columns():
+    users, devices = {"user_id": [0, 1, 2], "bad": ["y", "n", None]}, {"device_id": [0, 1], "make": ["a", "b"]}
+    uses = {"user_id": [0, 1], "device_id": [1, 0]}
+    pays = {"from_user_id": [0, 2], "to_user_id": [1, 0]}
+    graph = read_tables({"u": users, "d": devices}, {"uses": uses, "pays": pays}, label="bad", rare="y")
+    assert graph.ids.tolist() == ["0", "1", "2", "d 0", "d 1"]
+    ends = graph.ids[np.stack([graph.edges.source, graph.edges.target], axis=1)].tolist()
+    assert ends == [["0", "d 1"], ["1", "d 0"], ["0", "1"], ["2", "0"]]
+    pays = {"source": [0, 2], "target": [1, 0]}
+    with pytest.raises(InputError, match=r"\['source', 'target'\] do not: rename them after the id columns"):
+        read_tables({"u": users, "d": devices}, {"uses": uses, "pays": pays}, label="bad", rare="y")
 
 
 def test_without_a_nodes_table_ends_that_share_no_id_are_two_kinds():

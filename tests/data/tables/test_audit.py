@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from calirare.data.edge_rows import edge_columns
 from calirare.data.graph import RareGraph
 from calirare.data.synthetic import make_transactions
 from calirare.data.tables.audit import _auc, audit_graph, audit_tables
+from calirare.data.tables.files import node_columns
 from calirare.data.tables.reading import read_tables
+from calirare.evaluation.graph_value import audit_with_graph, graph_value
 
 DATA = Path(os.environ.get("CALIRARE_DATA") or Path(__file__).parents[3].parent / "shared" / "data")
 N = 400
@@ -74,6 +77,22 @@ def test_a_column_that_is_filled_only_where_the_label_is_known():
     assert [finding.column for finding in found.leaks] == ["hours"] and "known only where the label is" in found.leaks[
         0
     ].words
+
+
+def test_what_is_advised_can_be_pasted_into_a_shell():
+    found = audit(**{"closed on": lambda rng, y: [1.0 if one else None for one in y]})
+    assert "(--type 'closed on=ignore')" in found.leaks[0].words
+
+
+def test_a_leak_does_not_hide_what_the_edges_are_worth():
+    graph = make_transactions(200, labelled_share=0.6, rare_share=0.2, seed=0)
+    nodes, edges = node_columns(graph), edge_columns(graph)
+    without = graph_value(read_tables(nodes, edges, label="is_fraud", rare="yes"))
+    nodes["closed"] = [1.0 if y == graph.rare_class else None for y in graph.y]
+    found = audit_with_graph(read_tables(nodes, edges, label="is_fraud", rare="yes"))
+    said = next(finding.words for finding in found.findings if finding.kind == "graph")
+    assert [finding.column for finding in found.leaks] == ["closed"]
+    assert said == f"without 'closed', which would hide it, {without.words}"
 
 
 def test_columns_that_say_nothing_new():

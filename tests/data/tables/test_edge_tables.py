@@ -128,7 +128,7 @@ def test_only_kinds_of_node_with_labels_are_scored():
     graph = read(nodes={"users": users, "shops": {"shop": ["c"], "rent": [9.0]}})
     assert graph.node_type_names == ("users", "shops") and graph.ids.tolist() == ["a", "b", "c"]
     assert graph.feature_names == ("x", "x is missing", "rent", "rent is missing") and graph.scored.tolist() == [0, 1]
-    with pytest.raises(InputError, match="must have different ids, or the ends of the edges the names"):
+    with pytest.raises(InputError, match="share ids, so the ends of the edges must say which kind"):
         read(nodes={"users": users, "shops": {"shop": ["b", "c"], "rent": [9.0, 1.0]}})
     with pytest.raises(InputError, match="node_type must be left out"):
         read(nodes=[users, {"shop": ["c"]}], node_type="x")

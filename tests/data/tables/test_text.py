@@ -85,7 +85,7 @@ def test_dates_keep_their_time_of_day(texts, moments):
     [
         (["yes", "No"], "truth"), (["TRUE", "false"], "truth"), (["NO", "SE"], "words"), (["no", "no"], "words"),
         (["007", "12"], "words"), (["+4790123456", "+4790123457"], "words"), (["1.2.3", "4.5.6"], "words"),
-        (["1", "x"], "words"), (["", "NA"], "words"), (["1,2,3"], "words"), (["12:30"], "words"),
+        (["1", "x"], "words"), (["", "NA"], "words"), (["1,2,3"], "words"), (["12:30", "12:75"], "words"),
         (["31.02.2024"], "words"), (["1", "#REF!", "2"], "number"),
     ],
 )  # fmt: skip
@@ -197,3 +197,50 @@ def test_names_of_things_are_no_numbers():
     assert graph.feature_names == ("x",)
     told = read_tables(nodes, {"source": [0], "target": [1]}, label="y", rare=1, types={"customer_nr": "numeric"})
     assert told.feature_names == ("customer_nr", "x")
+
+
+@pytest.mark.parametrize(
+    ("texts", "hours"),
+    [
+        (["09:30", "23:00", "0:15"], [9.5, 23.0, 0.25]),
+        (["12:00 AM", "12:30 pm", "6:45 PM"], [0.0, 12.5, 18.75]),
+        (["00:00:36", "36:00:00", None], [0.01, 36.0, None]),
+    ],
+)
+def test_times_of_day_are_hours(texts, hours):
+    column = pl.Series("local_time", texts)
+    found = kind_of(column)
+    assert found.name == "number" and found.style == {"clock": True}
+    np.testing.assert_allclose(to_numbers(column, found.style), [np.nan if h is None else h for h in hours])
+    clock = pl.Series("local_time", [datetime.time(9, 30)])  # in a file that holds times as such
+    assert kind_of(clock) == found and to_numbers(clock, found.style).tolist() == [9.5]
+
+
+def test_a_moment_in_milliseconds_is_no_identifier():
+    values = np.arange(1_700_000_000_000, 1_700_000_900_000, 9_000)
+    assert kind_of(pl.Series("start_ms", values)).name == "time"
+    unsaid = kind_of(pl.Series("what", values))
+    assert unsaid.name == "ignore" and "--type what=time" in unsaid.reason
+    edges = {"source": [1] * 100, "target": [2] * 100, "what": values}
+    nodes = {"id": [1, 2], "bad": ["y", "n"]}
+    graph = read_tables(nodes, edges, label="bad", rare="y", types={"what": "time"})
+    assert graph.edges.columns[0].values[0] == 1_700_000_000  # in seconds
+
+
+def test_ones_and_zeros_beside_gaps_are_the_labels_1_and_0(tmp_path):
+    edges = {"source": [1, 2], "target": [2, 3]}
+    (tmp_path / "nodes.csv").write_text("id,bad\n1,1.0\n2,0.0\n3,\n")
+    for rare in ("1", 1, "1.0"):
+        graph = read_tables(tmp_path / "nodes.csv", edges, label="bad", rare=rare)
+        assert graph.y.tolist() == [1, 0, -1] and graph.class_names == ("0", "1")
+    (tmp_path / "later.csv").write_text("id,bad\n1,1\n2,0\n3,\n")
+    assert read_tables(tmp_path / "later.csv", edges, schema=graph.schema).y.tolist() == [1, 0, -1]
+    old = {**graph.schema, "label": {"column": "bad", "rare": "1.0", "values": ["0.0", "1.0"]}}
+    assert read_tables(tmp_path / "nodes.csv", edges, schema=old).y.tolist() == [1, 0, -1]
+
+
+def test_of_very_many_categories_nobody_says_that_they_were_never_seen():
+    names = [f"t{k}" for k in range(1_500)] * 2
+    edges = {"source": [1] * 3_000, "target": [2] * 3_000, "town": names}
+    graph = read_tables({"id": [1, 2], "bad": ["y", "n"]}, edges, label="bad", rare="y")
+    assert graph.schema["read"]["unseen"] == {} and graph.schema["read"]["rare"] == {"town": 2_600}

@@ -5,7 +5,7 @@ nodes and in the edges, so that customer 5 and merchant 5 stay two nodes. Which 
 
 * the user (`bipartite`);
 * a nodes table that has all ids of one end and none of the other's: those are nodes that only the edges name;
-* nodes tables of several kinds that share ids, where ends and id columns have the same names;
+* nodes tables of several kinds that share ids, where ends are called after their id columns (`to_user_id` after `user_id`);
 * edges without a nodes table, of which no id stands at both ends;
 
 and kept in the schema as `{"merchantid": "merchant"}`: the column's plain name, and the kind.
@@ -14,7 +14,7 @@ and kept in the schema as `{"merchantid": "merchant"}`: the column's plain name,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -133,13 +133,28 @@ def _by_tables(found: NodeRows, rows: EdgeRows) -> Apart:
     if not ids.is_duplicated().any():
         return {}
     names = [plain_name(name) for name in found.ids]
-    ends = {plain_name(table[end]) for table in rows.tables for end in ("source", "target")}
-    if len(set(names)) < len(names) or not ends <= set(names):
+    ends = list(dict.fromkeys(table[end] for table in rows.tables for end in ("source", "target")))
+    places = [_place_of(plain_name(end), names) for end in ends]
+    if None in places or len(set(names)) < len(names):
+        lost = [end for end, place in zip(ends, places, strict=True) if place is None] or ends
         raise InputError(
-            "nodes of several tables must have different ids, or the ends of the edges the names of their id columns, "
-            f"so that it is known which kind an end is of; id columns: {list(found.ids)}, ends: {sorted(ends)}."
+            f"nodes of several tables share ids, so the ends of the edges must say which kind they are of; {lost} do not: "
+            f"rename them after the id columns {list(found.ids)} (from_{found.ids[0]}, say), or make the ids differ."
         )
-    return {name: found.type_names[place] for place, name in enumerate(names) if place}
+    said = [*zip(map(plain_name, ends), places, strict=True), *zip(names, range(len(names)), strict=True)]
+    return {name: found.type_names[place] for name, place in said if place}
+
+
+def _place_of(end: str, names: Sequence[str]) -> int | None:
+    """The id column that an end is called after: `touserid` after `userid`; None where it is none or several.
+
+    >>> _place_of("touserid", ["userid", "deviceid"]), _place_of("target", ["userid", "deviceid"])
+    (0, None)
+    """
+    if end in names:
+        return names.index(end)
+    found = [place for place, name in enumerate(names) if name and (end.endswith(name) or end.startswith(name))]
+    return found[0] if len(found) == 1 else None
 
 
 def _text(ids: pl.Series) -> pl.Series:

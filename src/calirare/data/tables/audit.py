@@ -27,7 +27,7 @@ from scipy.stats import rankdata
 from calirare.data.graph import RareGraph
 from calirare.data.tables.audit_columns import AuditColumn, audit_columns
 from calirare.data.tables.audit_edges import audit_edges, edge_audit_columns
-from calirare.data.tables.finding import PURE, Finding, gives_away
+from calirare.data.tables.finding import PURE, Finding, gives_away, leave_out
 
 PERFECT = 0.99
 ENOUGH = 20
@@ -134,15 +134,15 @@ def _leak_by_presence(column: AuditColumn, known: np.ndarray, rare: np.ndarray) 
         if gives_away(special, rare):
             return (
                 f"{words} for {int(special.sum()):,} labelled nodes, {hits:,} of them rare: it was known only after the "
-                "label. Leave it out (--type COLUMN=ignore) unless it is there before."
-            ).replace("COLUMN", column.name)
+                f"label. Leave it out ({leave_out(column.name)}) unless it is there before."
+            )
     if column.missing is not None and 2 * known.size < column.missing.size:
         filled = int((~column.missing).sum())
         labelled = int((~column.missing[known]).sum())
         if filled >= ENOUGH and labelled >= PURE * filled and 2 * labelled >= known.size:
             return (
                 f"filled for {filled:,} nodes, {labelled:,} of them labelled: it is known only where the label is, and will "
-                f"be empty where you need it. Leave it out (--type {column.name}=ignore)."
+                f"be empty where you need it. Leave it out ({leave_out(column.name)})."
             )
     return ""
 
@@ -155,7 +155,7 @@ def _leak_by_value(column: AuditColumn, known: np.ndarray, rare: np.ndarray) -> 
         return ""
     return (
         f"it alone tells the classes apart (ROC-AUC {max(auc, 1 - auc):.3f}): too good to be known beforehand? "
-        f"Leave it out (--type {column.name}=ignore) unless it is."
+        f"Leave it out ({leave_out(column.name)}) unless it is."
     )
 
 

@@ -62,7 +62,9 @@ def _of_numbers(name: str, values: np.ndarray, missing: np.ndarray | None) -> Au
     if not counts.size or (counts.max() < 2 and known.size > 1):
         return AuditColumn(name, values, missing, None, "", 0.0)
     mode = distinct[counts.argmax()]
-    return AuditColumn(name, values, missing, values == mode, f"{mode:.6g}", float(counts.max() / values.size))
+    # Features were shifted and scaled: what is left of that in place of a zero is no value of the table.
+    shown = 0.0 if abs(mode) < 1e-6 * np.abs(known).max() else mode
+    return AuditColumn(name, values, missing, values == mode, f"{shown:.6g}", float(counts.max() / values.size))
 
 
 def _of_words(name: str, x: Any, place: int, categories: list[str], missing: np.ndarray | None) -> AuditColumn:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_DAY = 86_400.0
+_DAY, _HOUR = 86_400.0, 3_600.0
 _SECOND_IN_MICROSECONDS = 1_000_000.0
 
 
@@ -28,7 +28,7 @@ def is_number_like(kind: Any) -> bool:
 
 
 def to_numbers(column: pl.Series, style: Mapping[str, Any] | None = None, *, infinite: str = "refuse") -> np.ndarray:
-    """The column as float64, NaN where a value is missing; dates and times in days.
+    """The column as float64, NaN where a value is missing; dates and spans in days, times of day in hours.
 
     Args:
         column: Of any type.
@@ -46,7 +46,8 @@ def to_numbers(column: pl.Series, style: Mapping[str, Any] | None = None, *, inf
     if kind == pl.Duration:
         numbers = column.dt.total_microseconds().cast(pl.Float64) / (_DAY * _SECOND_IN_MICROSECONDS)
     elif kind == pl.Time:
-        numbers = column.cast(pl.Int64).cast(pl.Float64) / (1000 * _DAY * _SECOND_IN_MICROSECONDS)
+        unit = _HOUR if (style or {}).get("clock") else _DAY  # models of earlier versions were told in days
+        numbers = column.cast(pl.Int64).cast(pl.Float64) / (1000 * unit * _SECOND_IN_MICROSECONDS)
     elif kind.is_temporal():
         numbers = _seconds(column) / _DAY
     elif kind.is_numeric() or kind in (pl.Boolean, pl.Null):
@@ -74,7 +75,9 @@ def to_seconds(column: pl.Series, style: Mapping[str, Any] | None = None, unit: 
         _warn_or_refuse(column, strange)
     if column.dtype.is_temporal() and column.dtype not in (pl.Duration, pl.Time):
         return np.array(_seconds(column).to_numpy(), dtype=np.float64)
-    return to_numbers(column, infinite="missing") * unit
+    if column.dtype == pl.Time or (style or {}).get("clock"):
+        style, unit = {"clock": True}, _HOUR
+    return to_numbers(column, style, infinite="missing") * unit
 
 
 def _seconds(column: pl.Series) -> pl.Series:
@@ -125,6 +128,28 @@ def to_categories(column: pl.Series) -> pl.Series:
     else:
         raise InputError(f"column {column.name!r} must hold single values; it holds {kind}. Leave it out with types.")
     return text.set(text == "", None).alias(column.name)
+
+
+MAX_RARE_NAMES = 1_000
+"""Most names of rare categories that are kept, to tell them from those never seen."""
+
+
+def count_rare(others: pl.Series, rare: Any) -> dict[str, int]:
+    """How many categories that have no column of their own were `"rare"` at fit, and how many were `"unseen"`.
+
+    Args:
+        others: Them, one per row.
+        rare: Names that were too rare at fit, as a schema keeps them. Where there were more than are kept, nobody knows which
+            were seen, and all count as rare.
+
+    >>> import polars as pl
+    >>> count_rare(pl.Series(["a", "b"]), ["a"]), count_rare(pl.Series(["a"]), [])
+    ({'rare': 1, 'unseen': 1}, {'unseen': 1})
+    """
+    names = rare if isinstance(rare, list) else []
+    known = others.len() if len(names) >= MAX_RARE_NAMES else int(others.is_in(names).sum()) if names else 0
+    counts = {"rare": known, "unseen": others.len() - known}
+    return {word: number for word, number in counts.items() if number}
 
 
 def commonest(column: pl.Series) -> list[str]:

@@ -120,6 +120,8 @@ def _style(column: Mapping[str, Any]) -> str:
         for sign, word in words.items():
             form = form.replace(sign, word)
         return f", read as {form}"
+    if style.get("clock"):
+        return ", read as hours:minutes"
     return ", read with decimal comma" if style.get("decimal") == "," else ""
 
 

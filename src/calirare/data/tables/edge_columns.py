@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calirare.data.edge_table import MISSING, EdgeColumn
-from calirare.data.tables.columns import commonest, to_categories, to_numbers, to_seconds
+from calirare.data.tables.columns import MAX_RARE_NAMES, commonest, count_rare, to_categories, to_numbers, to_seconds
 from calirare.data.tables.kinds import LEFT_OUT, Kind, kind_of
 from calirare.data.tables.polars_library import import_polars
 from calirare.errors import ColumnError, InputError, nearest
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_EDGE_CATEGORIES = 200
-MAX_RARE_NAMES = 1_000
-"""Most names of rare categories that are kept, to tell them from those never seen."""
 KINDS = ("number", "time", "category", "ignore")
 _KIND_OF_TYPE = {"numeric": "number", "categorical": "category", "time": "time", "ignore": "ignore"}
 
@@ -58,7 +56,7 @@ def _learn(column: pl.Series, wanted: str | None) -> dict[str, Any]:
         if kind == "ignore":
             found = Kind("ignore", LEFT_OUT)
         elif found.name != kind:
-            found = Kind(kind, style=found.style)
+            found = Kind(kind, style=found.style, unit=found.unit)
     if found.name == "ignore":
         return {"name": name, "kind": "ignore", "reason": found.reason}
     learned: dict[str, Any] = {"name": name, "kind": found.name}
@@ -103,12 +101,8 @@ def _apply(series: pl.Series, column: Mapping[str, Any], counts: dict[str, dict[
     pl = import_polars()
     text, names = to_categories(series), column["categories"]
     codes = text.replace_strict(names, list(range(len(names))), default=None, return_dtype=pl.Int32)
-    others = text.filter(codes.is_null() & text.is_not_null())
-    known = column.get("rare")
-    rare = int(others.is_in(known).sum()) if isinstance(known, list) and known else 0
-    for word, number in (("rare", rare), ("unseen", others.len() - rare)):
-        if number:
-            counts[word][name] = number
+    for word, number in count_rare(text.filter(codes.is_null() & text.is_not_null()), column.get("rare")).items():
+        counts[word][name] = number
     values = np.array(codes.fill_null(MISSING).to_numpy(), dtype=np.int32)
     return EdgeColumn(name, "category", values, tuple(names))
 

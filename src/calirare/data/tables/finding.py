@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from shlex import quote
 from typing import Literal
 
 import numpy as np
@@ -28,6 +29,15 @@ class Finding:
     column: str
     words: str
     severity: Severity
+
+
+def leave_out(column: str) -> str:
+    """The option that leaves a column out, as it can be pasted into a shell.
+
+    >>> leave_out("closed"), leave_out("closed on")
+    ('--type closed=ignore', "--type 'closed on=ignore'")
+    """
+    return f"--type {quote(f'{column}=ignore')}"
 
 
 def gives_away(special: np.ndarray, rare: np.ndarray) -> bool:

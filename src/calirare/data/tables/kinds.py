@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.columns import is_number_like
@@ -29,7 +30,12 @@ _NAMED = re.compile(r"(^|[_\s])(id|uuid|guid|code|mcc)$|[a-z](Id|ID|Code)$|^(id|
 """Whole numbers under such a name are names, also where they repeat."""
 _UNNAMED = re.compile(r"^column_\d+$")
 _TIME_NAME = re.compile(r"^(time|timestamp|datetime|date|ts|t|step|tick|epoch|day|when)$", re.IGNORECASE)
-_MOMENT_NAME = re.compile(r"(time|timestamp|datetime|date|_ts|epoch|_at|At)$", re.IGNORECASE)
+_MOMENT_NAME = re.compile(
+    r"(time|timestamp|datetime|date|[_\s](ts|at|s|sec|ms|msec|us|ns|millis)|epoch|(?-i:At)|start|end|begin|created|updated|seen|when)"
+    r"(_?utc)?$",
+    re.IGNORECASE,
+)
+"""Numbers under such a name are moments where they lie in our days, in seconds or parts of them."""
 _SECONDS = (631_152_000, 4_102_444_800)  # 1990 to 2100
 
 
@@ -41,7 +47,7 @@ class Kind:
         name: `"number"`, `"time"`, `"category"` or `"ignore"`.
         reason: Why it is ignored.
         style: How its text is to be read (see `calirare.data.tables.text`).
-        unit: Of a time that came as numbers: so many seconds.
+        unit: Of a time that came as numbers, or of numbers if they are one: so many seconds.
     """
 
     name: str
@@ -66,13 +72,17 @@ def kind_of(column: pl.Series, most_categories: int = MAX_CATEGORIES) -> Kind:
         return Kind("ignore", f"holds {column.dtype}")
     if column.dtype.is_numeric():
         return _kind_of_numbers(column, column, {}, most_categories)
-    time = column.dtype.is_temporal() and column.dtype not in (pl.Duration, pl.Time)
+    if column.dtype == pl.Time:
+        return Kind("number", style={"clock": True})
+    time = column.dtype.is_temporal() and column.dtype != pl.Duration
     return Kind("time" if time else "number")
 
 
 def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
     pl = import_polars()
     found = understand(column)
+    if found.style.get("clock"):
+        return Kind("number", style=found.style)
     if found.kind == "number":
         plain = column.str.strip_chars().cast(pl.Int64, strict=False)
         whole = plain if plain.null_count() == column.null_count() else None
@@ -95,20 +105,23 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
 def _kind_of_numbers(column: pl.Series, whole: pl.Series | None, style: dict[str, Any], most_categories: int) -> Kind:
     """Numbers, unless they name things or tell the time."""
     values = None if whole is None or not whole.dtype.is_integer() else whole.drop_nulls()
-    unit = _unit_of_time(column)
-    if _TIME_NAME.search(column.name) or (_MOMENT_NAME.search(column.name) and unit is not None):
-        return Kind("time", style=style, unit=1.0 if unit is None else unit)
-    if _UNNAMED.search(column.name) and unit is not None:
+    found = _unit_of_time(column)
+    moments, unit = found is not None, 1.0 if found is None else found
+    if _TIME_NAME.search(column.name) or (_MOMENT_NAME.search(column.name) and moments):
+        return Kind("time", style=style, unit=unit)
+    if _UNNAMED.search(column.name) and moments:
         return Kind("time", style=style, unit=unit)
     if values is None or not values.len():
-        return Kind("number", style=style)
+        return Kind("number", style=style, unit=unit)
     reason = _names_things(column.name, values)
     if not reason and _NAMED.search(column.name):
         distinct = values.n_unique()
         if distinct > most_categories and 2 * distinct > values.len():
             return Kind("ignore", f"{distinct} different whole numbers: an identifier")
         return Kind("category")
-    return Kind("ignore", reason) if reason else Kind("number", style=style)
+    if reason and moments:
+        reason += f"; if it says when: --type {quote(f'{column.name}=time')}"
+    return Kind("ignore", reason, unit=unit) if reason else Kind("number", style=style, unit=unit)
 
 
 def _unit_of_time(column: pl.Series) -> float | None:

@@ -84,10 +84,13 @@ def learn_labels(column: pl.Series, rare: Any) -> Labels:
     return _labels(text, word, values, words)
 
 
-def known_labels(column: pl.Series, classes: Sequence[str]) -> tuple[pl.Series, dict[str, int]]:
+def known_labels(
+    column: pl.Series, classes: Sequence[str], as_written: Sequence[str] = ()
+) -> tuple[pl.Series, dict[str, int]]:
     """The labels as text, null where unknown, and how often each word stood for an unknown one.
 
-    So does -1 beside two or more whole numbers from 0 on. What is among `classes` is a class, however it reads.
+    So does -1 beside two or more whole numbers from 0 on. What is among `classes` is a class, however it reads. "1.0", as
+    programs write a 1 beside gaps, is "1" unless it is among those that stay `as_written`.
 
     >>> import polars as pl
     >>> known_labels(pl.Series(["yes", "NA", "", "Unknown"]), ["yes"])[1]
@@ -95,7 +98,7 @@ def known_labels(column: pl.Series, classes: Sequence[str]) -> tuple[pl.Series, 
     >>> known_labels(pl.Series([0, 1, -1]), ["1"])[1], known_labels(pl.Series([1, -1]), ["1"])[1]
     ({'-1': 1}, {})
     """
-    text = to_categories(column)
+    text = _whole(to_categories(column), as_written)
     missing = text.str.to_lowercase().is_in(MISSING_LABELS).fill_null(False)
     values = {str(value) for value in text.filter(~missing).drop_nulls().unique().to_list()}
     if len(values) > 2 and all(value.isdecimal() for value in values - {"-1"}):
@@ -111,9 +114,14 @@ def known_labels(column: pl.Series, classes: Sequence[str]) -> tuple[pl.Series, 
     return text.set(missing, None), words
 
 
+def _whole(text: pl.Series, as_written: Sequence[str]) -> pl.Series:
+    whole = text.str.replace(r"^([+-]?\d+)\.0+$", "$1")
+    return text.zip_with(text.is_in(list(as_written)), whole) if as_written else whole
+
+
 def apply_labels(column: pl.Series, label: Mapping[str, Any]) -> Labels:
     """Labels of a table that is scored: the values of the fit keep their meaning, new ones are unknown."""
-    text, words = known_labels(column, label["values"])
+    text, words = known_labels(column, label["values"], label["values"])
     foreign = text.is_not_null() & ~text.is_in(label["values"])
     if foreign.any():
         logger.warning(

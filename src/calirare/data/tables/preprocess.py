@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.tables.columns import count_strange, to_categories, to_numbers
+from calirare.data.tables.columns import count_rare, count_strange, to_categories, to_numbers
 from calirare.data.tables.polars_library import import_polars
 from calirare.errors import ColumnError, InputError, nearest
 
@@ -92,10 +92,8 @@ def _categorical(
     place = text.replace_strict(categories, list(range(len(categories))), default=None, return_dtype=pl.Int64)
     known = place.is_not_null().to_numpy()
     missing = text.is_null().to_numpy()
-    rare = int(text.is_in(column["rare"]).sum()) if column.get("rare") else 0
-    for word, number in (("rare", rare), ("unseen", int((~known & ~missing).sum()) - rare)):
-        if number:
-            counts[word][series.name] = number
+    for word, number in count_rare(text.filter(place.is_null() & text.is_not_null()), column.get("rare")).items():
+        counts[word][series.name] = number
     rows = np.flatnonzero(known)
     ones = np.ones(rows.size, dtype=np.float32)
     shape = (series.len(), len(categories))

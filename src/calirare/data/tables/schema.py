@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calirare.data.tables.columns import commonest, to_categories, to_numbers
-from calirare.data.tables.edge_columns import MAX_RARE_NAMES, check_edge_columns
+from calirare.data.tables.columns import MAX_RARE_NAMES, commonest, to_categories, to_numbers
+from calirare.data.tables.edge_columns import check_edge_columns
 from calirare.data.tables.kinds import LEFT_OUT, MAX_CATEGORIES, Kind, kind_of
 from calirare.data.tables.profile import check_profile
 from calirare.errors import InputError

@@ -7,6 +7,7 @@ table is read the same way.
     {"decimal": ","}             numbers with this decimal sign; the other of . and , groups thousands
     {"date": "%d.%m.%Y"}         dates, with or without a time of day
     {"truth": True}              true/false, yes/no, t/f, y/n
+    {"clock": True}              times of day and spans, 18:05, 6:05:30 pm, in hours
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _GROUPED = r"^[+-]?(\d{1,3}([.,]\d{3})+|\d+)?([.,]\d*)?([eE][+-]?\d+)?$"
 _COMMA_DECIMAL = r"^[+-]?(\d{1,3}(\.\d{3})+,\d+|\d+,(\d{1,2}|\d{4,})|0,\d+|\d{1,3}(\.\d{3}){2,})$"
 _POINT_DECIMAL = r"^[+-]?(\d{1,3}(,\d{3})+\.\d+|\d*\.(\d{1,2}|\d{4,})|0?\.\d+|\d{1,3}(,\d{3}){2,})$"
 _DATE_LIKE = r"^(\d{1,4}[-/. ](\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4})"
+_CLOCK = r"^(?<h>\d{1,3}):(?<m>[0-5]\d)(?::(?<s>[0-5]\d(?:\.\d+)?))?(?: ?(?<half>[AaPp][Mm]))?$"
 _DATES = (
     "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d %b %Y",
     "%d-%b-%Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y",
@@ -85,6 +87,8 @@ def understand(text: pl.Series) -> Understood:
         style = _date_style(good, enough)
         if style:
             return Understood("time", style)
+    if good.head(1000).str.contains(_CLOCK).all() and good.str.contains(_CLOCK).sum() >= enough:
+        return Understood("number", {"clock": True})
     if good.str.contains(_CODE).any():
         return Understood("words", {})
     for decimal in _decimal_signs(good):
@@ -111,7 +115,24 @@ def _read(known: pl.Series, style: Mapping[str, Any]) -> pl.Series:
     if style.get("truth"):
         lower = known.str.to_lowercase()
         return lower.is_in(_TRUE).set(~lower.is_in([*_TRUE, *_FALSE]), None)
+    if style.get("clock"):
+        return read_clock(known)
     return read_numbers(known, style.get("decimal", "."))
+
+
+def read_clock(known: pl.Series) -> pl.Series:
+    """Float64 hours, null where the text is no time of day and no span.
+
+    >>> import polars as pl
+    >>> read_clock(pl.Series(["18:30", "6:30:36 pm", "37:00", "soon"])).to_list()
+    [18.5, 18.51, 37.0, None]
+    """
+    pl = import_polars()
+    parts = known.str.extract_groups(_CLOCK).struct
+    hours, minutes, seconds = (parts.field(name).cast(pl.Float64, strict=False) for name in ("h", "m", "s"))
+    half = parts.field("half").str.to_lowercase()
+    hours = hours.zip_with(half.is_null(), hours % 12 + 12.0 * (half == "pm").cast(pl.Float64))
+    return hours + minutes / 60 + seconds.fill_null(0.0) / 3600
 
 
 def read_numbers(known: pl.Series, decimal: str = ".") -> pl.Series:

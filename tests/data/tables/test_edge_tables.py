@@ -145,7 +145,7 @@ def test_an_id_and_a_label_are_enough_and_labels_may_stand_alone():
     assert read_tables(None, EDGES, labels={"id": ["a", "b"], "y": [1, 0]}, rare=1).y.tolist() == [1, 0, -1]
     beside = read(nodes={"id": ["a", "b", "c"], "x": [1.0, 2.0, 3.0]}, labels=labels)
     assert beside.y.tolist() == [1, 0, -1, 0] and beside.feature_names == ("x", "x is missing")
-    with pytest.raises(InputError, match="only with labels"):
+    with pytest.raises(InputError, match="no table of nodes"):
         read(nodes=None)
     with pytest.raises(InputError, match="name every node once"):
         read(nodes=None, labels={"id": ["a", "a"], "fraud": ["yes", "no"]})
@@ -181,7 +181,7 @@ def test_time_of_nodes_and_edges():
     [
         ({"from": ["7", "8"], "to": ["8", "7"]}, "leading zeros were lost"),
         ({"from": [7, 8], "to": [8, 7]}, "leading zeros were lost"),
-        ({"from": ["007.0"], "to": ["008.0"]}, "decimals"),
+        ({"from": ["007.0", "x"], "to": ["008.0", "008"]}, "decimals"),
         ({"from": [" 007"], "to": ["008 "]}, "spaces"),
         ({"from": ["x"], "to": ["y"]}, "Add these nodes"),
         ({"from": [None], "to": ["007"]}, "These ends are empty"),

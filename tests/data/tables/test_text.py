@@ -239,6 +239,29 @@ def test_ones_and_zeros_beside_gaps_are_the_labels_1_and_0(tmp_path):
     assert read_tables(tmp_path / "nodes.csv", edges, schema=old).y.tolist() == [1, 0, -1]
 
 
+@pytest.mark.parametrize("decimal", ["nodes", "edges"])
+def test_ids_that_one_table_writes_as_decimals_are_found(decimal, tmp_path):
+    sign = {"nodes": ("7.0", "8.0", "7", "8"), "edges": ("7", "8", "7.0", "8.0")}[decimal]
+    (tmp_path / "nodes.csv").write_text(f"id,bad\n{sign[0]},y\n{sign[1]},n\n")
+    (tmp_path / "edges.csv").write_text(f"source,target\n{sign[2]},{sign[3]}\n")
+    graph = read_tables(tmp_path / "nodes.csv", tmp_path / "edges.csv", label="bad", rare="y")
+    assert graph.ids.tolist() == list(sign[:2]) and graph.edges.source.tolist() == [0]
+
+
+def test_of_two_ends_one_of_which_is_no_node_the_other_is_what_comes_up_again():
+    nodes = {"vendor_no": [f"v{k}" for k in range(9)], "bad": ["y", "n"] + [None] * 7}
+    rows = np.arange(80)
+    edges = {
+        "invoice": rows + 500,
+        "total": [f"${k}.50" for k in rows % 7],
+        "vendor_no": [f"v{k % 9}" for k in rows],
+        "office": [f"o{k % 6}" for k in rows],
+    }
+    graph = read_tables(nodes, edges, label="bad", rare="y")
+    assert (graph.schema["edges"]["source"], graph.schema["edges"]["target"]) == ("vendor_no", "office")
+    assert graph.num_nodes == 15 and graph.node_type_names == ("vendor_no", "office")
+
+
 def test_of_very_many_categories_nobody_says_that_they_were_never_seen():
     names = [f"t{k}" for k in range(1_500)] * 2
     edges = {"source": [1] * 3_000, "target": [2] * 3_000, "town": names}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 MAX_ID_LENGTH = 1_000
 """Longest id, in characters: arrays of ids are as wide as the longest."""
 _EXACT = 2.0**53
+_DECIMAL = r"^([+-]?\d+)\.0+$"
 
 
 def check_ids(ids: pl.Series) -> None:
@@ -106,9 +107,9 @@ def why_lost(ids: pl.Series, lost: pl.Series) -> str:
 
 
 def same_type(ids: pl.Series, ends: list[pl.Series]) -> list[pl.Series]:
-    """All columns in one type: as they are if equal, whole numbers if all are, else text."""
+    """All columns in one type: as they are if equal, whole numbers if all are, else text; 7.0 is 7."""
     pl = import_polars()
-    ends = [end.alias("end") for end in ends]
+    ids, *ends = _without_decimals([ids, *(end.alias("end") for end in ends)])
     if all(end.dtype == ids.dtype for end in ends) and not ids.dtype.is_float():
         return [ids, *ends]
     whole = [as_whole(column) for column in (ids, *ends)]
@@ -119,6 +120,27 @@ def same_type(ids: pl.Series, ends: list[pl.Series]) -> list[pl.Series]:
         (column if number is None else number).cast(pl.String)
         for column, number in zip((ids, *ends), whole, strict=True)
     ]
+
+
+def _without_decimals(columns: list[pl.Series]) -> list[pl.Series]:
+    """Text columns of which every id ends in .0, as programs write whole numbers beside gaps, as whole numbers again.
+
+    >>> import polars as pl
+    >>> [column.to_list() for column in _without_decimals([pl.Series(["7", "8"]), pl.Series(["8.0", None])])]
+    [['7', '8'], ['8', None]]
+    """
+    found = [_all_decimal(column) for column in columns]
+    if all(found):
+        return columns
+    return [column.str.replace(_DECIMAL, "$1") if one else column for one, column in zip(found, columns, strict=True)]
+
+
+def _all_decimal(column: pl.Series) -> bool:
+    if column.dtype != import_polars().String:
+        return False
+    known = column.drop_nulls()
+    # Of most columns the first row settles it.
+    return bool(known.len() and known.head(1).str.contains(_DECIMAL).all() and known.str.contains(_DECIMAL).all())
 
 
 def as_whole(column: pl.Series) -> pl.Series | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from calirare.data.tables.frames import pick_column
 from calirare.data.tables.ids import plain_ids
+from calirare.data.tables.kinds import kind_of
 from calirare.data.tables.polars_library import import_polars
 from calirare.errors import ColumnError, InputError
 
@@ -66,7 +68,8 @@ def find_id(frame: pl.DataFrame, wanted: str | None, what: str = "nodes") -> str
 def ends_by_ids(frame: pl.DataFrame, ids: pl.Series) -> tuple[str, str] | None:
     """The two columns that hold ids of nodes, in the order of the table; None where there are no two.
 
-    Where more than two do (small ids look like many a number), those with the most different values.
+    Where more than two do (small ids look like many a number), those with the most different values; where one does, it
+    and the first other column that names things which come up again.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"when": [7, 8], "Konto": ["a", "b"], "Gegenkonto": ["b", "c"]})
@@ -84,7 +87,27 @@ def ends_by_ids(frame: pl.DataFrame, ids: pl.Series) -> tuple[str, str] | None:
         if some.len() and some.is_in(known).mean() >= _MOST_KNOWN:  # type: ignore[operator]
             found[name] = some.len()
     best = sorted(found, key=lambda name: -found[name])[:2]
+    if len(best) == 1:
+        best += _other_end(frame, best[0])
     return None if len(best) < 2 else (min(best, key=frame.columns.index), max(best, key=frame.columns.index))
+
+
+def _other_end(frame: pl.DataFrame, own: str) -> list[str]:
+    """The first column that names things which come up again, so that they join nodes; none where there is no such.
+
+    >>> import polars as pl
+    >>> _other_end(pl.DataFrame({"invoice": range(99), "vendor": ["a"] * 99, "office": ["x", "y", "z"] * 33}), "vendor")
+    ['office']
+    """
+    others = (name for name in frame.columns if name != own)
+    return list(islice((name for name in others if _joins(frame[name])), 1))
+
+
+def _joins(column: pl.Series) -> bool:
+    rows, distinct = column.len() - column.null_count(), column.n_unique()
+    if not 1 < distinct <= 0.5 * rows or column.dtype.is_float() or column.dtype.is_nested():
+        return False
+    return kind_of(column, most_categories=rows).name == "category"
 
 
 def find_ends(

@@ -159,7 +159,10 @@ def _gather(
 ) -> tuple[NodeRows, EdgeRows, dict[str, str]]:
     """All nodes and all edges, and which ends name a kind of their own."""
     if nodes is None and labels is None and schema is None:
-        raise InputError("nodes may be None only with labels, a table of ids and labels; got None for both.")
+        raise InputError(
+            "there is no table of nodes; give one before the edges, or with labels (--labels) a table of ids and labels: then "
+            "the nodes are those that the edges name."
+        )
     names, at_fit = asked.names, schema or {"edges": {}}
     found, ids = None, None
     if nodes is not None:

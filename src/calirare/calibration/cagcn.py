@@ -13,6 +13,7 @@ from calirare.calibration.base import Calibrator
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.loop import seeded
+from calirare.detectors.networks.optimizers import Adam
 
 _LOG_OFFSET = torch.tensor(1.1, dtype=torch.float64).log()
 _CPU = torch.device("cpu")
@@ -73,7 +74,7 @@ class CaGCN(Calibrator):
         )
         with seeded(self.seed, _CPU):
             parameters = self._first_parameters(logits.shape[1])
-            optimizer = torch.optim.Adam(parameters, lr=self.lr, weight_decay=self.weight_decay)
+            optimizer = Adam(parameters, lr=self.lr, weight_decay=self.weight_decay)
             for _ in range(self.epochs):
                 optimizer.zero_grad()
                 first, first_bias, second, second_bias = parameters

@@ -16,6 +16,7 @@ from calirare.calibration.base import Calibrator
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.loop import seeded
+from calirare.detectors.networks.optimizers import Adam
 from calirare.errors import InputError
 
 _SLOPE = 0.2
@@ -84,7 +85,7 @@ class GATS(Calibrator):
         slope = torch.zeros((), dtype=torch.float64)
         offset, factors = torch.ones((), dtype=torch.float64), torch.ones(2, dtype=torch.float64)
         parameters = [value.requires_grad_() for value in (projection, slope, offset, factors)]
-        optimizer = torch.optim.Adam(parameters, lr=self.lr, weight_decay=self.weight_decay)
+        optimizer = Adam(parameters, lr=self.lr, weight_decay=self.weight_decay)
         for _ in range(self.epochs):
             optimizer.zero_grad()
             temperature = around.temperature(projection, slope, offset, factors)

@@ -17,6 +17,7 @@ from calirare.benchmark.competitors.base import Answer, Competitor, Problem
 from calirare.benchmark.competitors.columns import attributes
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.loop import seeded
+from calirare.detectors.networks.optimizers import Adam
 from calirare.metrics.detection import average_precision
 
 
@@ -60,7 +61,7 @@ def answer(problem: Problem, epochs: int = 100, lr: float = 0.01) -> Answer:
     table = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
     with seeded(problem.seed, torch.device("cpu")):
         model = BWGNN(table.shape[1], _laplacian(problem))
-        optimizer = torch.optim.Adam(model.parameters(), lr=lr)
+        optimizer = Adam(model.parameters(), lr=lr)
         best: tuple[float, Any] = (-1.0, None)
         for _ in range(epochs):
             optimizer.zero_grad()

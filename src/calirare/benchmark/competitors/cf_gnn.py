@@ -14,6 +14,7 @@ from calirare.benchmark.competitors.calibrators import held_out_gcn
 from calirare.benchmark.competitors.set_scores import COVERAGE, class_thresholds
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.loop import seeded
+from calirare.detectors.networks.optimizers import Adam
 
 SHARPNESS = 0.1
 
@@ -52,7 +53,7 @@ def answer(problem: Problem, epochs: int = 100) -> Answer:
     y = torch.from_numpy(problem.graph.y[tune])
     with seeded(problem.seed, torch.device("cpu")):
         model = Correction(trained.inputs.tensors.normalized)
-        optimizer = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
+        optimizer = Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
         for _ in range(epochs):
             optimizer.zero_grad()
             p = model(logits)[tune].softmax(dim=1)

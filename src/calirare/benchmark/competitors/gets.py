@@ -16,6 +16,7 @@ from calirare.calibration.base import Calibrator
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.loop import seeded
+from calirare.detectors.networks.optimizers import Adam
 
 PARTS = ("logits", "attributes", "degree")
 INPUTS = tuple(chosen for size in (1, 2, 3) for chosen in combinations(range(len(PARTS)), size))
@@ -87,7 +88,7 @@ class GETS(Calibrator):
         share = torch.from_numpy(weights).float()
         with seeded(self.seed, torch.device("cpu")):
             model = self._model(graph)
-            optimizer = torch.optim.Adam(model.parameters(), lr=self.lr, weight_decay=self.weight_decay)
+            optimizer = Adam(model.parameters(), lr=self.lr, weight_decay=self.weight_decay)
             for _ in range(self.epochs):
                 optimizer.zero_grad()
                 scaled = own * model(parts, graph.normalized, chosen)[:, None]

@@ -10,6 +10,7 @@ from scipy.special import softmax
 from calirare.benchmark.competitors.calibrators import on_held_out
 from calirare.calibration.base import Calibrator
 from calirare.detectors.networks.loop import seeded
+from calirare.detectors.networks.optimizers import Adam
 
 
 class GroupedTemperature(Calibrator):
@@ -39,7 +40,7 @@ class GroupedTemperature(Calibrator):
         with seeded(self.seed, torch.device("cpu")):
             turn = torch.randn(shape, dtype=torch.float64).requires_grad_()
         log_t = torch.zeros(self.partitions, self.groups, dtype=torch.float64, requires_grad=True)
-        optimizer = torch.optim.Adam([turn, log_t], lr=0.05)
+        optimizer = Adam([turn, log_t], lr=0.05)
         for _ in range(self.steps):
             optimizer.zero_grad()
             mixed = self._mixed(z, turn, log_t)

@@ -13,6 +13,7 @@ import torch
 from calirare.detectors.networks.influence.model import evaluating
 from calirare.detectors.networks.objectives.base import Objective
 from calirare.detectors.networks.objectives.cross_entropy import weighted_cross_entropy
+from calirare.detectors.networks.optimizers import Adam
 from calirare.detectors.networks.task import Task
 from calirare.errors import NumericalError
 
@@ -70,7 +71,7 @@ def train(
     down, and the model comes to rest where its loss without noise has little slope. Patience may end training before.
     """
     history, on_gpu = History(), task.inputs.device.type == "cuda"
-    optimizer = torch.optim.Adam(task.model.parameters(), lr=lr, weight_decay=task.weight_decay, fused=on_gpu)
+    optimizer = Adam(task.model.parameters(), lr=lr, weight_decay=task.weight_decay, fused=on_gpu)
     best, best_loss = None, math.inf
     # Reading a loss off a GPU waits for it; where nobody asks for every epoch's, they are read some at a time.
     unwatched = on_gpu and progress is None and patience is None

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from calirare.detectors.networks.objectives.cross_entropy import weighted_cross_entropy
+from calirare.detectors.networks.optimizers import LBFGS
 from calirare.detectors.networks.task import Task
 
 _MOST_STEPS = 60
@@ -39,7 +40,7 @@ def come_to_rest(task: Task, most_steps: int = _MOST_STEPS) -> Rest:
     """Full-batch L-BFGS on the weighted cross-entropy with the L2 penalty, in eval mode, until the slope is small."""
     task.model.eval()
     parameters = [value for value in task.model.parameters() if value.requires_grad]
-    optimizer = torch.optim.LBFGS(
+    optimizer = LBFGS(
         parameters,
         max_iter=_BLOCK,
         history_size=_MEMORY,

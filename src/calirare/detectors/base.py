@@ -177,6 +177,11 @@ class Detector(BaseEstimator, ABC):
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
         """How the columns made this node's logit."""
 
+    def contributions_of(self, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int) -> Iterator[Contributions]:
+        """The same of each of some nodes."""
+        for node in nodes.tolist():
+            yield self.contributions(inputs, node, rare_class)
+
     @abstractmethod
     def state(self) -> State:
         """What `fit` learned."""

@@ -12,6 +12,8 @@ from calirare.detectors.stored import need, numbers
 
 _KNOTS = 64
 _MOST_SEEN = 4_096
+_FEW = 4
+"""Rows that are looked up one by one, all columns at once, rather than column by column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +51,27 @@ class Squash:
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
         """Normal scores, float64."""
+        if len(values) <= _FEW:
+            return np.array([self._of_one(row) for row in values]).reshape(values.shape)
         found = np.empty(values.shape)
         for k, column in enumerate(values.T):
             found[:, k] = np.interp(column, self.knots[k], self.scores[k])
         return found
+
+    def _of_one(self, row: np.ndarray) -> np.ndarray:
+        """All columns of one row at once; what `np.interp` says of each."""
+        columns, last = np.arange(len(row)), self.knots.shape[1] - 1
+        at = np.minimum((self.knots <= row[:, None]).sum(axis=1) - 1, last - 1)
+        inside = (at >= 0) & (row < self.knots[:, -1])
+        at, to = np.maximum(at, 0), np.minimum(np.maximum(at, 0) + 1, last)
+        run, rise = (
+            self.knots[columns, to] - self.knots[columns, at],
+            self.scores[columns, to] - self.scores[columns, at],
+        )
+        slope = np.divide(rise, run, out=np.zeros(len(row)), where=inside)
+        between = slope * (row - self.knots[columns, at]) + self.scores[columns, at]
+        beyond = np.where(row < self.knots[:, 0], self.scores[:, 0], self.scores[:, -1])
+        return np.asarray(np.where(inside, between, beyond))
 
     def take(self, columns: np.ndarray) -> Squash:
         """Some of the columns."""

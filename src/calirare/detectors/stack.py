@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from calirare.detectors.networks.members import GCN
 from calirare.detectors.registry import make_detector
 from calirare.detectors.stored import inside, need, texts, under
 from calirare.errors import CalirareError, LabelError
+from calirare.features.columns import ColumnGroup
 
 logger = logging.getLogger(__name__)
 
@@ -112,22 +114,22 @@ class Stack(Detector):
 
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
         """Of the members added up as they are; `weighted_contributions` weighs them as the calibration does."""
-        return self.weighted_contributions(inputs, node, rare_class, np.ones(len(self.members_)))
+        return next(self.weighted_contributions(inputs, np.array([node]), rare_class, np.ones(len(self.members_))))
 
     def weighted_contributions(
-        self, inputs: DetectorInputs, node: int, rare_class: int, weights: np.ndarray
-    ) -> Contributions:
-        """Σ_k weight_k · member k's contributions, columns of one name put together."""
-        base, shares, groups = 0.0, dict[str, float](), dict[str, str]()
-        for weight, member in zip(weights, self.members_, strict=True):
-            if weight == 0:
-                continue
-            of_member = member.contributions(inputs, node, rare_class)
-            base += weight * of_member.base
-            for name, group, share in zip(of_member.names, of_member.groups, of_member.shares, strict=True):
-                shares[name] = shares.get(name, 0.0) + weight * float(share)
-                groups[name] = group
-        return Contributions(base, tuple(shares), tuple(groups.values()), np.array(list(shares.values())))  # type: ignore[arg-type]
+        self, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int, weights: np.ndarray
+    ) -> Iterator[Contributions]:
+        """Σ_k weight_k · member k's contributions to each node, columns of one name put together."""
+        heard = [(weight, member) for weight, member in zip(weights.tolist(), self.members_, strict=True) if weight]
+        told = [member.contributions_of(inputs, nodes, rare_class) for _, member in heard]
+        for _ in nodes:
+            parts = [next(of_member) for of_member in told]
+            names, groups, places = _together(tuple(one.names for one in parts), tuple(one.groups for one in parts))
+            shares = [weight * one.shares for (weight, _), one in zip(heard, parts, strict=True)]
+            total = np.bincount(places, weights=np.concatenate(shares), minlength=len(names)) if shares else np.zeros(0)
+            yield Contributions(
+                sum(weight * one.base for (weight, _), one in zip(heard, parts, strict=True)), names, groups, total
+            )
 
     def to(self, device: torch.device) -> Self:
         for member in self.members_:
@@ -157,6 +159,20 @@ class Stack(Detector):
             self.members_.append(wanted[place].restore(inside(str(number), state)))
             self.places_.append(place)
         return self
+
+
+@lru_cache(maxsize=16)
+def _together(
+    names: tuple[tuple[str, ...], ...], groups: tuple[tuple[ColumnGroup, ...], ...]
+) -> tuple[tuple[str, ...], tuple[ColumnGroup, ...], np.ndarray]:
+    """Names without repeats, their groups, and where each of the members' columns goes; the same for most nodes."""
+    place, group_of = dict[str, int](), dict[str, ColumnGroup]()
+    places = []
+    for own_names, own_groups in zip(names, groups, strict=True):
+        for name, group in zip(own_names, own_groups, strict=True):
+            places.append(place.setdefault(name, len(place)))
+            group_of[name] = group
+    return tuple(place), tuple(group_of.values()), np.array(places, dtype=np.int64)
 
 
 _BLOCK_NUMBERS = 8_000_000

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -144,7 +146,7 @@ class LeftOutAnswers(Answers):
         """The columns' half of `explain`, for one row of inputs whose logits the detector has given."""
         probability = float(self._to_probabilities(logits, inputs)[row, self.rare_class_])
         slope = 1.0 if isinstance(self.detector_, Stack) else self._slope(logits, row, inputs)
-        return make_explanation(row, probability, self._shares(inputs, row), slope)
+        return make_explanation(row, probability, next(self._shares(inputs, np.array([row]))), slope)
 
     def column_shares(self, graph: RareGraph, node: int, *, networks: bool = True) -> Contributions:
         """How the columns made a node's logit: the quick half of `explain`.
@@ -162,18 +164,24 @@ class LeftOutAnswers(Answers):
         >>> len(clf.column_shares(graph, 7).shares) == len(clf.explain(graph, 7).share)
         True
         """
-        return self._shares(self._inputs(graph), node, networks=networks)
+        return next(self.column_shares_of(graph, np.array([node]), networks=networks))
 
-    def _shares(self, inputs: DetectorInputs, node: int, *, networks: bool = True) -> Contributions:
+    def column_shares_of(
+        self, graph: RareGraph, nodes: np.ndarray, *, networks: bool = True
+    ) -> Iterator[Contributions]:
+        """`column_shares` of each of some nodes, in less time than one by one."""
+        return self._shares(self._inputs(graph), nodes, networks=networks)
+
+    def _shares(self, inputs: DetectorInputs, nodes: np.ndarray, *, networks: bool = True) -> Iterator[Contributions]:
         detector, rare = self.detector_, self.rare_class_
         if isinstance(detector, Stack):
             weights = np.asarray(self.calibrator_.slopes(rare), dtype=np.float64)
             if not networks:
                 weights = np.where([isinstance(one, Network) for one in detector.members_], 0.0, weights)
-            return detector.weighted_contributions(inputs, node, rare, weights)
+            return detector.weighted_contributions(inputs, nodes, rare, weights)
         if isinstance(detector, Network) and not networks:
-            return Contributions(0.0, (), (), np.zeros(0))
-        return detector.contributions(inputs, node, rare)
+            return repeat(Contributions(0.0, (), (), np.zeros(0)), len(nodes))
+        return detector.contributions_of(inputs, nodes, rare)
 
     def columns(self, graph: RareGraph) -> Columns | None:
         """The columns that the detectors read beside the attributes; None where all are networks."""

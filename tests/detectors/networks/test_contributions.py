@@ -8,6 +8,7 @@ from torch import nn
 
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import DetectorInputs
+from calirare.detectors.networks import contributions
 from calirare.detectors.networks.contributions import network_contributions
 from calirare.detectors.networks.module import ModuleNetwork
 
@@ -29,13 +30,18 @@ def _margin(model, inputs, node, rare):
     return logits[rare] - np.log(np.exp(np.delete(logits, rare)).sum())
 
 
+def _one(model, inputs, node):
+    (found,) = network_contributions(model, inputs, np.array([node]), 1)
+    return found
+
+
 @pytest.mark.parametrize("sparse", [True, False])
 @pytest.mark.parametrize("num_classes", [2, 3])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_base_and_shares_are_the_margin(name, num_classes, sparse):
     model, inputs = _case(name, num_classes, sparse=sparse)
     for node in (0, 4, 29):  # the last one stands alone
-        found = network_contributions(model, inputs, node, 1)
+        found = _one(model, inputs, node)
         assert found.logit == pytest.approx(_margin(model, inputs, node, 1), abs=1e-10)
         assert len(found.names) == len(found.groups) == len(found.shares) == 14
     assert not found.shares[7:].any(), "who has no neighbours is told nothing of them"
@@ -47,7 +53,7 @@ def test_without_biases_the_shares_of_a_relu_network_are_all_of_it(name, sparse)
     """A network of linear maps and relu is homogeneous: x · ∂m/∂x = m, so that nothing is left for the base."""
     model, inputs = _case(name, sparse=sparse, bias=False)
     for node in range(5):
-        found = network_contributions(model, inputs, node, 1)
+        found = _one(model, inputs, node)
         assert found.shares.sum() == pytest.approx(_margin(model, inputs, node, 1), abs=1e-10)
         assert found.base == pytest.approx(0, abs=1e-10)
 
@@ -68,8 +74,21 @@ def test_shares_are_attributes_times_finite_differences(name):
             change = (moved[0] - moved[1]) / (2 * step)
             expected[int(node != 2), j] += float(x[node, j] * (change[1] - change[0]))
     for sparse in (True, False):
-        found = network_contributions(*_case(name, sparse=sparse), 2, 1)
+        found = _one(*_case(name, sparse=sparse), 2)
         np.testing.assert_allclose(found.shares, expected.reshape(-1), atol=1e-6)
+
+
+@pytest.mark.parametrize("most", [1, 500, 2**21])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_many_nodes_at_once_are_told_what_each_is_told_alone(name, most, monkeypatch):
+    monkeypatch.setattr(contributions, "_MOST_AROUND", most)
+    model, inputs = _case(name)
+    nodes = np.array([4, 0, 29, 4, 7, 12])
+    together = list(network_contributions(model, inputs, nodes, 1))
+    for node, found in zip(nodes, together, strict=True):
+        alone = _one(model, inputs, node)
+        np.testing.assert_allclose(found.shares, alone.shares, atol=1e-12)
+        assert found.base == pytest.approx(alone.base, abs=1e-12)
 
 
 class _Own(nn.Module):
@@ -89,7 +108,7 @@ def test_a_users_own_module(sparse):
     inputs = DetectorInputs(graph)
     inputs.tensors = GraphInputs(graph, dtype=torch.float64)
     own = random_weights(_Own())
-    found = network_contributions(ModuleNetwork(own, 2), inputs, 3, 1)
+    found = _one(ModuleNetwork(own, 2), inputs, 3)
     weight, bias = own.linear.weight.detach().numpy(), own.linear.bias.detach().numpy()
     row = small_graph(2, sparse=False).x[3]
     np.testing.assert_allclose(found.shares, [*(row * (weight[1] - weight[0])), *np.zeros(7)], atol=1e-12)

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import copy
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
+from calirare.data.around import inputs_around, size_around
 from calirare.data.arrays import as_dense
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import Contributions, DetectorInputs
@@ -23,58 +26,98 @@ from calirare.detectors.networks.layers import FeatureLinear
 from calirare.detectors.networks.module import ModuleNetwork
 from calirare.features.columns import ColumnGroup
 
-Slopes = list[tuple[np.ndarray, np.ndarray | None]]
-"""Gradients and the weights that carry them to the attributes; None: they are the attributes' own."""
+Slopes = list[tuple[np.ndarray, np.ndarray]]
+"""Gradients and the weights that carry them to the attributes."""
 _LARGEST_DENSE = 2**26
+_MOST_AROUND = 2**21
+"""Attributes of edges that are looked at together."""
 
 
-def network_contributions(model: nn.Module, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
-    """Shares of the margin log P(rare) - log P(not rare) by attribute, own and neighbours' apart."""
-    read = _slopes_of_module if isinstance(model, ModuleNetwork) else _slopes
-    margin, slopes = read(model, inputs.tensors, node, rare_class)
-    own, around = np.zeros(inputs.graph.num_features), np.zeros(inputs.graph.num_features)
-    for slope, weight in slopes:
-        touched = np.flatnonzero(np.abs(slope).max(axis=1) > 0)
-        shares = as_dense(inputs.graph.x[touched]).astype(np.float64) * (
-            slope[touched] if weight is None else slope[touched] @ weight
-        )
-        mine = touched == node
-        own += shares[mine].sum(axis=0)
-        around += shares[~mine].sum(axis=0)
+def network_contributions(
+    model: nn.Module, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int
+) -> Iterator[Contributions]:
+    """Shares of the margin log P(rare) - log P(not rare) of each node by attribute, own and neighbours' apart."""
     names = inputs.graph.attribute_names
     own_group: ColumnGroup = "own"
     neighbours: ColumnGroup = "neighbours"
-    shares = np.concatenate([own, around])
-    return Contributions(
-        base=margin - float(shares.sum()),
-        names=(*names, *(f"{name}, of neighbours" for name in names)),
-        groups=(own_group,) * len(names) + (neighbours,) * len(names),
-        shares=shares,
-    )
+    told = (*names, *(f"{name}, of neighbours" for name in names))
+    groups = (own_group,) * len(names) + (neighbours,) * len(names)
+    for margins, shares in _shares(model, inputs, np.asarray(nodes, dtype=np.int64), rare_class):
+        for margin, share in zip(margins, shares, strict=True):
+            yield Contributions(base=margin - float(share.sum()), names=told, groups=groups, shares=share)
 
 
-def _margin(model: nn.Module, inputs: GraphInputs, node: int, rare_class: int) -> Tensor:
-    logits: Tensor = model(inputs)[node]
-    rest = torch.cat([logits[:rare_class], logits[rare_class + 1 :]])
-    return logits[rare_class] - rest.logsumexp(dim=0)
+def _shares(
+    model: nn.Module, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int
+) -> Iterator[tuple[list[float], np.ndarray]]:
+    """Some nodes at a time: their margins, and `(b, 2F)` shares of own and of neighbours' attributes."""
+    width = inputs.graph.num_features
+    if isinstance(model, ModuleNetwork):  # how far it looks is not known
+        for node in nodes.tolist():
+            margin, slopes = _slopes_of_module(model, inputs.tensors, node, rare_class)
+            found = np.zeros((1, 2, width))
+            for slope in slopes:
+                _add_shares(found, slope, None, inputs.graph.x, (np.arange(len(slope)) != node).astype(np.int64))
+            yield [margin], found.reshape(1, -1)
+        return
+    for some in _blocks(inputs, nodes):
+        near = inputs_around(inputs.tensors, some)
+        margins, pairs = _slopes(model, near.inputs, len(some), rare_class)
+        found = np.zeros((len(some), 2, width))
+        place = 2 * near.centre + (np.arange(len(near.nodes)) >= len(some))
+        for slope, weight in pairs:
+            _add_shares(found, slope, weight, inputs.graph.x, place, near.nodes)
+        yield margins, found.reshape(len(some), -1)
 
 
-def _slopes_of_module(model: nn.Module, inputs: GraphInputs, node: int, rare_class: int) -> tuple[float, Slopes]:
+def _blocks(inputs: DetectorInputs, nodes: np.ndarray) -> list[np.ndarray]:
+    """The nodes in groups whose surroundings fit into memory together."""
+    wide = min(inputs.graph.num_features, 1_000)
+    size = np.cumsum(size_around(inputs.tensors, nodes) + 1) * wide // _MOST_AROUND
+    return np.split(nodes, np.flatnonzero(np.diff(size)) + 1) if nodes.size else []
+
+
+def _add_shares(
+    found: np.ndarray,
+    slope: np.ndarray,
+    weight: np.ndarray | None,
+    x: Any,
+    place: np.ndarray,
+    nodes: np.ndarray | None = None,
+) -> None:
+    """Add x_uj (G Wᵀ)_uj of every row that has a slope to its place among the rows of `found`."""
+    touched = np.flatnonzero(np.abs(slope).max(axis=1) > 0)
+    rows = as_dense(x[touched if nodes is None else nodes[touched]]).astype(np.float64)
+    rows *= slope[touched] if weight is None else slope[touched] @ weight
+    flat = found.reshape(-1, found.shape[-1])
+    sums = sp.csr_array((np.ones(touched.size), (place[touched], np.arange(touched.size))), (len(flat), touched.size))
+    flat += sums @ rows
+
+
+def _margins(logits: Tensor, rare_class: int) -> Tensor:
+    rest = torch.cat([logits[:, :rare_class], logits[:, rare_class + 1 :]], dim=1)
+    return logits[:, rare_class] - rest.logsumexp(dim=1)
+
+
+def _slopes_of_module(
+    model: nn.Module, inputs: GraphInputs, node: int, rare_class: int
+) -> tuple[float, list[np.ndarray]]:
     """The margin, and its gradient in the attributes: what a user's own module does with them first is not known."""
     if inputs.num_nodes * inputs.num_features > _LARGEST_DENSE:  # all of it goes to the base
         with evaluating(model), torch.no_grad():
-            return float(_margin(model, inputs, node, rare_class)), []
+            return float(_margins(model(inputs)[[node]], rare_class)), []
     x = inputs.torch_x
     seen = copy.copy(inputs)
     seen.x = (x.detach().clone() if x.layout == torch.strided else x.to_dense()).requires_grad_()
     with evaluating(model), torch.enable_grad():
-        margin = _margin(model, seen, node, rare_class)
+        margin = _margins(model(seen)[[node]], rare_class).sum()
         (gradient,) = torch.autograd.grad(margin, [seen.x], materialize_grads=True)
-    return float(margin.detach()), [(gradient.double().cpu().numpy(), None)]
+    return float(margin.detach()), [gradient.double().cpu().numpy()]
 
 
-def _slopes(model: nn.Module, inputs: GraphInputs, node: int, rare_class: int) -> tuple[float, Slopes]:
-    """The margin, and (gradient `(N, hidden)`, weight `(hidden, F)`) of each linear map that reads the attributes."""
+def _slopes(model: nn.Module, inputs: GraphInputs, count: int, rare_class: int) -> tuple[list[float], Slopes]:
+    """The margins of the first rows, and for each linear map that reads the attributes the gradient `(m, hidden)` of their
+    sum and the weight `(hidden, F)`."""
     seen: list[tuple[Tensor, Tensor, bool]] = []
     ours = threading.get_ident()
 
@@ -91,14 +134,14 @@ def _slopes(model: nn.Module, inputs: GraphInputs, node: int, rare_class: int) -
     hooks = [layer.register_forward_hook(record) for layer in model.modules() if isinstance(layer, FeatureLinear)]
     try:
         with evaluating(model), torch.enable_grad():
-            margin = _margin(model, inputs, node, rare_class)
-            gradients = torch.autograd.grad(margin, [output for output, _, _ in seen], materialize_grads=True)
+            margins = _margins(model(inputs)[:count], rare_class)
+            gradients = torch.autograd.grad(margins.sum(), [output for output, _, _ in seen], materialize_grads=True)
     finally:
         for hook in hooks:
             hook.remove()
     found: Slopes = []
     for gradient, (_, weight, propagated) in zip(gradients, seen, strict=True):
-        if propagated:  # Â X was multiplied instead of X: carry the gradient back over Â, which is symmetric
+        if propagated:  # Â X was multiplied instead of X: carry the gradient back over Â
             gradient = inputs.normalized.product(gradient, transpose=True)
         found.append((gradient.double().cpu().numpy(), weight.double().cpu().numpy()))
-    return float(margin.detach()), found
+    return margins.detach().double().tolist(), found

@@ -242,7 +242,10 @@ class Network(Detector):
         return super().logits_without_at(inputs, rows, node)
 
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
-        return network_contributions(self.model_, inputs, node, rare_class)
+        return next(self.contributions_of(inputs, np.array([node]), rare_class))
+
+    def contributions_of(self, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int) -> Iterator[Contributions]:
+        return network_contributions(self.model_, inputs, nodes, rare_class)
 
     # Keeping
 

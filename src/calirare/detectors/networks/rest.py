@@ -59,7 +59,7 @@ def come_to_rest(task: Task, most_steps: int = _MOST_STEPS) -> Rest:
     kept = [value.detach().clone() for value in parameters]
     steps, slope = 0, slope_of(task)
     while steps < most_steps and slope > _AT_REST:
-        optimizer.step(loss)
+        optimizer.step(loss)  # type: ignore[no-untyped-call]
         steps, before = steps + _BLOCK, slope
         slope = slope_of(task)
         if not slope < float("inf"):  # a line search that left the range of numbers: stay where it was good

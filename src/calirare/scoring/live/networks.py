@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,10 +11,10 @@ import scipy.sparse as sp
 import torch
 from torch import nn
 
-from calirare.data.inputs import GraphInputs
+from calirare.data.around import InputsAround
 from calirare.data.parts.partitions import Part
 from calirare.data.sparse import SparseMatrix
-from calirare.detectors.networks.layerwise import PartInputs, layers_of, run_layer
+from calirare.detectors.networks.layerwise import layers_of, run_layer
 from calirare.detectors.words import over_neighbours
 from calirare.errors import NumericalError
 from calirare.features.words import unit_rows
@@ -97,50 +97,15 @@ def network_logits(model: nn.Module, around: Surroundings, nodes: np.ndarray, de
     return logits
 
 
-class LocalTensors(GraphInputs):
-    """The nodes around one as a network reads them: what it says of the first row is what it says in the whole graph.
-
-    Rows of the propagation matrices are whole for the node and its neighbours; those further out have none.
-
-    Args:
-        around: The grown graph.
-        node: The one.
-        device: Of the tensors.
-    """
-
-    def __init__(self, around: Surroundings, node: int, device: Any) -> None:
-        self.device, self.dtype = torch.device(device), torch.float32
-        near = np.union1d([node], around.part(np.array([node])).halo).astype(np.int64)
-        part = around.part(near)
-        order = np.argsort(near != node, kind="stable")
-        turned = np.concatenate([order, np.arange(len(near), len(near) + len(part.halo))])
-        part = replace(part, adjacency=part.adjacency[order][:, turned], degree=part.degree[turned])
-        self.part = PartInputs(part, self.device)
-        self.rows = around.attributes(part, near)[turned]
-        """Attributes of each."""
-        self.num_nodes, self.num_features = self.rows.shape
-        sparse = sp.issparse(self.rows)
-        self.x = SparseMatrix(self.rows, self.device) if sparse else torch.from_numpy(self.rows).to(self.device)
-        self.edge_index, self.edge_weight = self.part.edge_index, None
-
-    def _square(self, matrix: SparseMatrix) -> SparseMatrix:
-        csr = matrix.csr
-        starts = np.concatenate([csr.indptr, np.full(self.num_nodes - csr.shape[0], csr.indptr[-1])])
-        return SparseMatrix(
-            sp.csr_array((csr.data, csr.indices, starts), shape=(self.num_nodes, self.num_nodes)), self.device
-        )
-
-    @cached_property
-    def normalized(self) -> SparseMatrix:
-        return self._square(self.part.normalized)
-
-    @cached_property
-    def neighbour_sum(self) -> SparseMatrix:
-        return self._square(self.part.neighbour_sum)
-
-    @cached_property
-    def neighbour_mean(self) -> SparseMatrix:
-        return self._square(self.part.neighbour_mean)
+def tensors_around(around: Surroundings, node: int, device: Any) -> tuple[InputsAround, Any]:
+    """The nodes around one, which comes first, as a network reads them; and their attributes."""
+    near = np.union1d([node], around.part(np.array([node])).halo).astype(np.int64)
+    part = around.part(near)
+    order = np.argsort(near != node, kind="stable")
+    turned = np.concatenate([order, np.arange(len(near), len(near) + len(part.halo))])
+    rows = around.attributes(part, near)[turned]
+    x = SparseMatrix(rows, device) if sp.issparse(rows) else torch.from_numpy(rows).to(device)
+    return InputsAround(part.adjacency[order][:, turned], part.degree[turned], x), rows
 
 
 class LocalWords:

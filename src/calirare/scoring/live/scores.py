@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from calirare.data.around import InputsAround
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import choose_device
 from calirare.detectors.base import Detector, DetectorInputs
@@ -30,7 +31,7 @@ from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.features.columns import Columns
 from calirare.scoring.live.base import GrownBase, Standing, places_in, some_nodes
 from calirare.scoring.live.columns import columns_of
-from calirare.scoring.live.networks import LocalTensors, LocalWords, Surroundings, network_logits
+from calirare.scoring.live.networks import LocalWords, Surroundings, network_logits, tensors_around
 from calirare.scoring.live.update import NodeNames, Update, read_update
 from calirare.scoring.table import check_reads_tables
 from calirare.scoring.verdicts import Verdicts
@@ -142,13 +143,17 @@ class _Question(DetectorInputs):
         return columns_of(self.grown, self.nodes)
 
     @cached_property
-    def tensors(self) -> LocalTensors:
-        return LocalTensors(self.around, int(self.nodes[0]), self.device)
+    def _near(self) -> tuple[InputsAround, Any]:
+        return tensors_around(self.around, int(self.nodes[0]), self.device)
+
+    @property
+    def tensors(self) -> InputsAround:
+        return self._near[0]
 
     def widened(self) -> _Question:
         """The same, with the attributes of the nodes around the first: what contributions are told of."""
         wide = copy.copy(self)
-        wide.graph = some_nodes(self.tensors.rows, self.names)
+        wide.graph = some_nodes(self._near[1], self.names)
         return wide
 
     def logits(self, detector: Detector) -> np.ndarray:

@@ -10,6 +10,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import gc
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,14 +94,43 @@ def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(why, "MOST_FULL", 5)
 
 
+@contextmanager
+def training_briefly() -> Iterator[None]:
+    """Ten epochs and two steps to rest: tests/detectors looks at where networks end, elsewhere it only takes time."""
+    from calirare.detectors.networks import rest, training
+
+    train = training.train
+
+    def train_briefly(*arguments: Any, epochs: int, **options: Any) -> Any:
+        return train(*arguments, epochs=min(epochs, 10), **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "train", train_briefly)
+        patch.setattr(rest, "_BLOCK", 2)
+        patch.setattr(training, "come_to_rest", partial(rest.come_to_rest, most_steps=1))
+        yield
+
+
 @pytest.fixture
-def short_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Networks take one block of steps to rest: tests/detectors looks at where they end, elsewhere it only takes time."""
-    from functools import partial
+def quick_networks() -> Iterator[None]:
+    """`training_briefly`, for one test."""
+    with training_briefly():
+        yield
 
-    from calirare.detectors.networks import training
 
-    monkeypatch.setattr(training, "come_to_rest", partial(training.come_to_rest, most_steps=1))
+@pytest.fixture(scope="module")
+def quick_networks_here() -> Iterator[None]:
+    """`training_briefly`, for a whole file and the models that its tests share."""
+    with training_briefly():
+        yield
+
+
+@pytest.fixture
+def downloads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A download that failed is tried again without the second that pooch waits in between."""
+    from types import SimpleNamespace
+
+    monkeypatch.setattr("pooch.core.time", SimpleNamespace(sleep=lambda seconds: None))
 
 
 @pytest.fixture(scope="session")

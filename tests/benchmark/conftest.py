@@ -30,5 +30,5 @@ def make_grid(tiny):
 
 
 @pytest.fixture(autouse=True)
-def _quick(short_rest):
+def _quick(quick_networks):
     """A benchmark fits; how well is asked elsewhere."""

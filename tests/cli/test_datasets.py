@@ -35,7 +35,7 @@ def test_verify_of_a_missing_graph_gives_the_way_out(tmp_path):
     assert "calirare datasets fetch cora" in answer.stderr
 
 
-def test_fetch_without_network_gives_one_line(tmp_path):
+def test_fetch_without_network_gives_one_line(tmp_path, downloads_at_once):
     answer = run(
         app, ["datasets", "fetch", "cora", "--mirror", "http://127.0.0.1:9"], env={"CALIRARE_DATA": str(tmp_path)}
     )

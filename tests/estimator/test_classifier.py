@@ -57,7 +57,7 @@ class Network(torch.nn.Module):
         return self.second(torch.relu(self.first(x, edge_index, edge_weight)), edge_index, edge_weight)
 
 
-def test_scikit_learn_manners(graph, split):
+def test_scikit_learn_manners(graph, split, quick_networks):
     clf = cr.RareCategoryClassifier(clone(NETWORK), method="platt", rare_share=0.1, device="cpu")
     parameters = clf.get_params(deep=False)
     assert repr(clone(clf)) == repr(clf)
@@ -68,7 +68,7 @@ def test_scikit_learn_manners(graph, split):
     assert not hasattr(NETWORK, "model_"), "a detector that is passed is copied, never fitted"
 
 
-def test_fit_changes_neither_graph_nor_split(graph, split):
+def test_fit_changes_neither_graph_nor_split(graph, split, quick_networks):
     before = copy.deepcopy(graph), copy.deepcopy(split)
     cr.RareCategoryClassifier(**QUICK).fit(graph, split)
     np.testing.assert_array_equal(graph.y, before[0].y)
@@ -76,7 +76,7 @@ def test_fit_changes_neither_graph_nor_split(graph, split):
     np.testing.assert_array_equal(split.train, before[1].train)
 
 
-def test_same_seed_same_bytes_and_global_state_untouched(graph, split):
+def test_same_seed_same_bytes_and_global_state_untouched(graph, split, quick_networks):
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
@@ -224,14 +224,14 @@ def test_deviation_is_the_jackknife_standard_error(graph, network):
     np.testing.assert_allclose(network.predict_deviation(graph), np.sqrt(squares * (n - 1) / n), rtol=1e-4)
 
 
-def test_without_a_split_every_known_label_is_used(graph):
+def test_without_a_split_every_known_label_is_used(graph, quick_networks):
     hidden = graph.y.copy()
     hidden[100:] = -1
     clf = cr.RareCategoryClassifier(**LINEAR).fit(graph.with_labels(hidden))
     np.testing.assert_array_equal(clf.labelled_nodes_, np.arange(100))
 
 
-def test_without_a_split_held_out_methods_set_labels_aside(graph):
+def test_without_a_split_held_out_methods_set_labels_aside(graph, quick_networks):
     clf = cr.RareCategoryClassifier(method="temperature", **LINEAR).fit(graph)
     assert 0.7 * graph.num_nodes < len(clf.labelled_nodes_) < 0.8 * graph.num_nodes
 
@@ -275,7 +275,7 @@ def test_from_trained_does_not_retrain(graph, split):
         cr.RareCategoryClassifier.from_trained(Network(graph.num_features), graph, split, method="cross_fit")
 
 
-def test_a_users_module_as_detector(graph, split, tmp_path):
+def test_a_users_module_as_detector(graph, split, tmp_path, quick_networks):
     module = Network(graph.num_features)
     before = copy.deepcopy(module.state_dict())
     clf = cr.RareCategoryClassifier(Module(module, epochs=10, weight_decay=1e-2), device="cpu").fit(graph, split)
@@ -289,7 +289,7 @@ def test_a_users_module_as_detector(graph, split, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["gcn", "gat", "gin", "sage", "linear", "forest"])
-def test_every_detector_fits_and_scores_new_nodes(name, tmp_path):
+def test_every_detector_fits_and_scores_new_nodes(name, tmp_path, quick_networks):
     graph = cr.make_transactions(num_nodes=100, rare_share=0.2, labelled_share=0.5, seed=0)
     detector = make_detector(name)
     quick = {"epochs": 10, "hidden": 2, "trees": 20, "weight_decay": 5e-2}
@@ -372,7 +372,7 @@ def test_left_out_logits_are_those_of_refitting_from_where_training_came_to_rest
 
 
 @pytest.mark.slow
-def test_the_default_weighs_several_detectors(tmp_path):
+def test_the_default_weighs_several_detectors(tmp_path, quick_networks):
     graph = cr.make_transactions(num_nodes=400, rare_share=0.2, labelled_share=0.5, seed=0)
     clf = cr.RareCategoryClassifier(device="cpu").fit(graph)
     assert {"linear", "forest"} <= set(clf.weights_) and all(weight >= 0 for weight in clf.weights_.values())
@@ -395,7 +395,7 @@ def test_a_stack_of_one_is_that_one(graph, split, linear):
     assert stacked.weights_ == {"linear": 1.0}
 
 
-def test_reasons_of_a_stack_add_up_for_several_classes():
+def test_reasons_of_a_stack_add_up_for_several_classes(quick_networks):
     """One logit, that of the rare class against the others, also where there are more than two classes."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 150)

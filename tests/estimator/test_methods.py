@@ -11,8 +11,6 @@ import calirare as cr
 from calirare.calibration import GATS, CaGCN
 from calirare.data.graph import RareGraph
 from calirare.detectors import GCN
-from calirare.detectors.networks import training
-from calirare.detectors.networks.rest import come_to_rest
 from calirare.errors import InputError, LabelError, NotFittedError
 from calirare.estimator.methods import Method, get_method, methods, register, temporarily
 
@@ -21,16 +19,14 @@ QUICK = {"epochs": 5, "hidden": 2, "weight_decay": 3e-2}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _quick():
+def _quick(quick_networks_here):
     """CaGCN and GATS train networks of their own, and networks are refitted in folds; the contract needs none at rest."""
     code = get_method("calirare_code")
     with (
-        pytest.MonkeyPatch.context() as patch,
         temporarily(replace(code, refinement=replace(code.refinement, epochs=8, lr=2e-2))),
         temporarily(replace(get_method("cagcn"), calibrator=partial(CaGCN, epochs=8))),
         temporarily(replace(get_method("gats"), calibrator=partial(GATS, epochs=8))),
     ):
-        patch.setattr(training, "come_to_rest", partial(come_to_rest, most_steps=1))
         yield
 
 

@@ -55,7 +55,7 @@ def test_ten_rare_nodes_in_a_hundred_thousand():
 
 
 @pytest.mark.parametrize("method", ["jackknife", "platt", "isotonic", "temperature", "uncalibrated", "calirare"])
-def test_ten_rare_nodes_in_five_hundred(method, short_rest):
+def test_ten_rare_nodes_in_five_hundred(method, quick_networks):
     graph = rare_graph(500, 10, gap=3.0)
     clf = cr.RareCategoryClassifier(
         detector=cr.detectors.GCN(epochs=15, hidden=4, weight_decay=5e-3), method=method, device="cpu"
@@ -73,7 +73,7 @@ def test_perfectly_separable(gap, weight_decay, caplog):
     check(clf, graph)
 
 
-def test_no_weight_decay_is_said(caplog):
+def test_no_weight_decay_is_said(caplog, quick_networks):
     graph = rare_graph(120, 12)
     module = torch.nn.Linear(4, 2)
     clf = cr.RareCategoryClassifier.from_trained(Rows(module), graph, weight_decay=0.0, device="cpu")

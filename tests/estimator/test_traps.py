@@ -113,7 +113,7 @@ class Ends(torch.nn.Module):
         return self.end(self.linear(x))
 
 
-def test_a_module_that_returns_probabilities_is_refused(case):
+def test_a_module_that_returns_probabilities_is_refused(case, quick_networks):
     graph, _ = case
     with pytest.raises(InputError, match="let it return logits, without softmax"):
         cr.RareCategoryClassifier.from_trained(Ends(graph.num_features, lambda z: z.softmax(dim=1)), graph)

@@ -9,6 +9,8 @@ import calirare as cr
 from calirare.errors import ModelFormatError
 from calirare.persistence.folder import header_checksum, load_graph, model_version, replace_file
 
+pytestmark = pytest.mark.usefixtures("quick_networks_here")
+
 
 @pytest.fixture(scope="module")
 def fitted():

@@ -19,6 +19,8 @@ from calirare.errors import CalirareError, ModelFormatError
 from calirare.estimator.methods import get_method, temporarily
 from calirare.persistence.folder import header_checksum, load_graph, model_version
 
+pytestmark = pytest.mark.usefixtures("quick_networks_here")
+
 few_or_thousands = few_or_many(15, 600)
 GCN = cr.detectors.GCN
 QUICK = GCN(epochs=3, hidden=2, weight_decay=0.05)

@@ -111,7 +111,7 @@ def shown_client(shown_desk):
 
 
 @pytest.fixture(autouse=True)
-def _quick(few_resamples, short_rest):
+def _quick(few_resamples, quick_networks):
     """A desk shows figures; whether they are right is asked elsewhere."""
 
 

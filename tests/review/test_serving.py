@@ -15,7 +15,8 @@ from calirare.scoring.service.access import Access
 
 
 @pytest.fixture
-def server(model):
+def server(model, monkeypatch):
+    monkeypatch.setattr(serving, "LOOK_SECONDS", 0)
     server = DeskServer(open_desk(model), Access(port=0))
     server.start()
     yield server
@@ -34,7 +35,7 @@ def test_more_dripping_sockets_than_connections_stop_nobody(server, monkeypatch)
 
 
 def test_a_request_has_some_seconds_to_arrive(server, monkeypatch):
-    monkeypatch.setattr(serving, "REQUEST_SECONDS", 0.5)
+    monkeypatch.setattr(serving, "REQUEST_SECONDS", 0.3)
     line = socket.create_connection(address_of(server), timeout=15)
     begun, silent = time.monotonic(), socket.create_connection(address_of(server), timeout=15)
     line.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
@@ -42,7 +43,7 @@ def test_a_request_has_some_seconds_to_arrive(server, monkeypatch):
     while time.monotonic() - begun < 12 and closed_at is None:
         try:
             line.sendall(b"X: y\r\n")
-            line.settimeout(0.3)
+            line.settimeout(0.1)
             closed_at = time.monotonic() if line.recv(10) == b"" else None
         except TimeoutError:
             pass
@@ -55,16 +56,16 @@ def test_a_request_has_some_seconds_to_arrive(server, monkeypatch):
     assert ask(server)[0] == 200
 
 
-def test_a_connection_that_is_used_stays_open(server, monkeypatch):
+def test_a_connection_that_is_used_stays_open(server):
     """Idle between two requests is not slow."""
-    monkeypatch.setattr(serving, "REQUEST_SECONDS", 0.5)
     line = http.client.HTTPConnection(*address_of(server), timeout=10)
     for _ in range(2):
         line.request("GET", "/export/decisions.csv")
         answer = line.getresponse()
         assert (answer.status, answer.read()[:2]) == (200, b"id")
         used = line.sock
-        time.sleep(3)
+        server._server.maintenance(time.time() + serving.REQUEST_SECONDS + 1)
+        assert not any(channel.will_close for channel in server._server.active_channels.values())
     assert line.sock is used and used is not None
     line.close()
 

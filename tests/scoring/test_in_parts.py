@@ -22,6 +22,8 @@ from calirare.scoring.in_parts import score_in_parts, wants_parts
 from calirare.scoring.part_columns import PartColumns
 from calirare.scoring.table import read_for, score_table
 
+pytestmark = pytest.mark.usefixtures("quick_networks_here")
+
 
 @pytest.fixture(scope="module")
 def network():

@@ -82,6 +82,19 @@ def shorten(text: str) -> str:
     return text
 
 
+def round_digits(values: np.ndarray, digits: int = 9) -> np.ndarray:
+    """The values with so many significant digits.
+
+    >>> round_digits(np.array([0.1 + 1e-13, -1234.50000001, 0.0, 2e300, np.nan])).tolist()
+    [0.1, -1234.5, 0.0, 2e+300, nan]
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # of zeros, and of the side that is not taken
+        places = digits - 1 - np.floor(np.log10(np.abs(values)))
+        places = np.where(np.isfinite(places), places, 0.0)
+        scale = 10.0 ** np.abs(np.clip(places, -300, 300))  # exact up to 22: the last step rounds once
+        return np.asarray(np.where(places >= 0, np.round(values * scale) / scale, np.round(values / scale) * scale))
+
+
 class Records:
     """All columns by name.
 
@@ -141,9 +154,8 @@ def _from_features(snapshot: Snapshot, known: list[dict[str, Any]] | None) -> li
 
 def _numbers_back(x: Any, column: Mapping[str, Any], place: int, gap: int | None) -> Callable[[], np.ndarray]:
     def make() -> np.ndarray:
-        values = column_of(x, place) * column["scale"] + column["mean"]
         # Standardising and back costs a few bits; what was written with few digits is shown so.
-        values = np.array([float(f"{value:.9g}") for value in values.tolist()])
+        values = round_digits(column_of(x, place) * column["scale"] + column["mean"])
         if gap is not None:
             values[column_of(x, gap) > 0] = np.nan
         return values

@@ -25,6 +25,8 @@ REQUEST_SECONDS = 20.0
 ANSWER_SECONDS = 300.0
 """Time for an answer to be taken."""
 IDLE_SECONDS = 60
+LOOK_SECONDS = 2
+"""Time between two looks at who is too slow."""
 
 
 class _Channel(HTTPChannel):
@@ -104,7 +106,7 @@ def make_server(application: Any, bound: socket.socket, largest_request: int, tr
         max_request_header_size=64 << 10,
         connection_limit=2 * MOST_CONNECTIONS,  # ours comes first
         channel_timeout=IDLE_SECONDS,
-        cleanup_interval=2,
+        cleanup_interval=LOOK_SECONDS,
         asyncore_use_poll=hasattr(select, "poll"),  # select stops at 1024 files
         clear_untrusted_proxy_headers=True,
         **proxy,

@@ -108,7 +108,9 @@ class CalibrationDraws:
         >>> draws.mean([0.5, 0.9]).round(3)
         array([0.5  , 0.864])
         """
-        return np.asarray(self._at_scores(probability, lambda table: table.mean(axis=0, keepdims=True))[0])
+        points = self._grid
+        means = finite_logit(self.probabilities(points).mean(axis=0, keepdims=True))
+        return np.asarray(_between(self.scores(probability), points, means)[0])
 
     def interval(self, probability: Any, coverage: float = 0.9) -> Intervals:
         """The middle of the draws at each P(rare), `(n,)` each, widened where needed so that it holds P itself.
@@ -129,21 +131,19 @@ class CalibrationDraws:
         """
         check_coverage(coverage)
         levels = [(1 - coverage) / 2, (1 + coverage) / 2]
-        return Bounds(*self._on_grid(lambda table: np.quantile(table, levels, axis=0)), self.undo)
+        points = self._grid
+        # Quantiles of the logits: a draw that is above another stays above it as a probability.
+        ends = np.quantile(bent_line(points, self.knots) @ self.parameters.T, levels, axis=1)
+        return Bounds(points, ends.clip(points[0], points[-1]), self.undo)
 
-    def _at_scores(self, probability: Any, summary: Any) -> np.ndarray:
-        """A summary over the draws at each node, by way of a grid: nodes may be millions."""
-        return _between(self.scores(probability), *self._on_grid(summary))
+    @property
+    def _grid(self) -> np.ndarray:
+        """The same whatever nodes are asked about, so that a node is told the same in any company, be they millions.
 
-    def _on_grid(self, summary: Any) -> tuple[np.ndarray, np.ndarray]:
-        """(points, logits of the summary at each).
-
-        The grid is the same whatever nodes are asked about, so that a node is told the same in any company. Between its
-        points logits are straight lines, as the maps are.
+        Between its points logits are straight lines, as the maps are.
         """
         end = float(finite_logit(1.0))
-        points = np.unique(np.concatenate([np.linspace(-end, end, _GRID), np.asarray(self.knots).clip(-end, end)]))
-        return points, finite_logit(np.asarray(summary(self.probabilities(points))))
+        return np.unique(np.concatenate([np.linspace(-end, end, _GRID), np.asarray(self.knots).clip(-end, end)]))
 
 
 @dataclass(frozen=True, eq=False)

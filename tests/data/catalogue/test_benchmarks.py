@@ -57,7 +57,7 @@ def mirror():
             pass
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(RAW))) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=[0.01], daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
         server.shutdown()
@@ -126,7 +126,7 @@ def test_download_and_conversion_give_the_stored_arrays(name, mirror, tmp_path, 
 
 @pytest.mark.datasets
 @needs_raw
-def test_an_altered_upstream_file_is_refused_before_it_is_read(tmp_path):
+def test_an_altered_upstream_file_is_refused_before_it_is_read(tmp_path, downloads_at_once):
     served = tmp_path / "served" / "cora"
     served.mkdir(parents=True)
     for file in (RAW / "cora").iterdir():
@@ -135,7 +135,7 @@ def test_an_altered_upstream_file_is_refused_before_it_is_read(tmp_path):
     server = http.server.ThreadingHTTPServer(
         ("127.0.0.1", 0), partial(http.server.SimpleHTTPRequestHandler, directory=str(served.parent))
     )
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
     try:
         address = f"http://127.0.0.1:{server.server_address[1]}"
         with pytest.raises(DataError, match="ind.cora.allx could not be had .* hash"):
@@ -213,7 +213,7 @@ def test_reddit_in_its_upstream_layout_is_converted_and_its_pickle_is_never_trus
         fetch_benchmark("reddit", cache_dir=tmp_path, force=True)
 
 
-def test_without_network_the_way_out_is_named(tmp_path):
+def test_without_network_the_way_out_is_named(tmp_path, downloads_at_once):
     with pytest.raises(DataError, match="put cora.npz into"):
         fetch_benchmark("cora", cache_dir=tmp_path, mirror="http://127.0.0.1:9")
 

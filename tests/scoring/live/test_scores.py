@@ -12,6 +12,8 @@ from calirare.errors import InputError
 from calirare.scoring.live.scores import LiveScores
 from calirare.scoring.table import read_for, score_table
 
+pytestmark = pytest.mark.usefixtures("quick_networks_here")
+
 QUICK = {"epochs": 20, "weight_decay": 5e-3, "hidden": 8}
 
 

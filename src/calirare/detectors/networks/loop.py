@@ -46,7 +46,10 @@ def seeded(seed: int, device: torch.device) -> Iterator[None]:
     """
     devices = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(seed)
+        if device.type == "cuda":
+            torch.manual_seed(seed)
+        else:  # the former also leaves a note with a stack trace for a GPU that may wake up one day, a millisecond each
+            torch.default_generator.manual_seed(seed)
         yield
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,6 +44,7 @@ class Design:
         dense: Which of them are read.
         squash: Their normal scores.
         middle: Their means among the labelled nodes.
+        scale: What each is multiplied by: `scales_by_family`.
         words: Columns of words, or None.
         hops: How far the neighbours' columns reach.
         labelled: `(n, R)`; empty once restored.
@@ -54,6 +55,7 @@ class Design:
     dense: np.ndarray
     squash: Squash
     middle: np.ndarray
+    scale: np.ndarray
     words: WordColumns | None
     hops: int
     labelled: np.ndarray
@@ -68,7 +70,7 @@ class Design:
         return self.num_word_columns + len(self.dense)
 
     def _dense(self, values: np.ndarray) -> np.ndarray:
-        return np.asarray((self.squash(values[:, self.dense]) - self.middle) / np.sqrt(max(len(self.dense), 1)))
+        return np.asarray((self.squash(values[:, self.dense]) - self.middle) * self.scale)
 
     def _check(self, columns: Columns) -> None:
         words = 0 if self.words is None else self.words.rows[0].shape[1]
@@ -133,8 +135,8 @@ class Design:
         return Parts(base, tuple(names), tuple(groups), np.concatenate(shares))
 
     def state(self) -> State:
-        found: State = {"num_columns": self.num_columns, "dense": self.dense, "middle": self.middle, "hops": self.hops}
-        found |= under("squash", self.squash.state())
+        found: State = {"num_columns": self.num_columns, "dense": self.dense, "hops": self.hops}
+        found |= {"middle": self.middle, "scale": self.scale} | under("squash", self.squash.state())
         return found if self.words is None else found | under("words", self.words.state())
 
     @classmethod
@@ -144,11 +146,24 @@ class Design:
         need(not dense.size or bool(0 <= dense.min() and dense.max() < num_columns), "which columns are read")
         squash = Squash.restore(inside("squash", state))
         need(len(squash.knots) == len(dense), "the knots")
-        middle = numbers(state, "middle", 1, size=len(dense))
+        middle, scale = (numbers(state, name, 1, size=len(dense)) for name in ("middle", "scale"))
         said = inside("words", state)
         words = WordColumns.restore(said) if said else None
         size = len(dense) + (0 if words is None else words.turn.shape[1])
-        return cls(num_columns, dense, squash, middle, words, whole(state, "hops"), np.empty((0, size)), None)
+        return cls(num_columns, dense, squash, middle, scale, words, whole(state, "hops"), np.empty((0, size)), None)
+
+
+def scales_by_family(families: Sequence[str]) -> np.ndarray:
+    """1/√(F m) for a column of a family of m, among F families.
+
+    Under one penalty every family so has the same say beforehand: a node's own dozen columns are not drowned by the hundreds
+    that its neighbours bring.
+
+    >>> scales_by_family(["own", "neighbours", "neighbours", "neighbours", "neighbours"]) ** 2
+    array([0.5  , 0.125, 0.125, 0.125, 0.125])
+    """
+    found, family, size = np.unique(np.asarray(families, dtype=np.str_), return_inverse=True, return_counts=True)
+    return np.asarray(1.0 / np.sqrt(len(found) * size[family]))
 
 
 def _hops_of(inputs: DetectorInputs) -> WordHops:
@@ -230,7 +245,8 @@ class DesignChoices:
         squash = self._squash.take(dense) if self._squash else Squash(np.empty((0, 1)), np.empty((0, 1)))
         scores = squash(self.columns.values[self.labels.nodes][:, dense])
         middle = scores.mean(axis=0)
-        blocks = [(scores - middle) / np.sqrt(max(len(dense), 1))]
+        scale = scales_by_family([self.columns.groups[k] for k in dense])
+        blocks = [(scores - middle) * scale]
         words, ties = None, None
         if self._likeness is not None and with_words:
             words, found = self._likeness.columns(hops)
@@ -240,4 +256,4 @@ class DesignChoices:
                 vectors[: found.shape[1]] = words.turn.T
                 ties = vectors, self.groups[self._likeness.landmarks]
         labelled = np.ascontiguousarray(np.concatenate(blocks, axis=1))
-        return Design(self.columns.values.shape[1], dense, squash, middle, words, hops, labelled, ties)
+        return Design(self.columns.values.shape[1], dense, squash, middle, scale, words, hops, labelled, ties)

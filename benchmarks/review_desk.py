@@ -136,7 +136,7 @@ class Reviewer:
         return found
 
     def open_case(self, name: str) -> Any:
-        outputs = ["case-head.children", "case-columns.className", "case.data", "note.value"]
+        outputs = ["case-head.data-painted", "case-columns.className", "case.data", "note.value"]
         inputs = {
             "url.pathname": "/case",
             "url.search": "?id=" + urllib.parse.quote(name, safe=""),
@@ -145,14 +145,19 @@ class Reviewer:
         self.callback("case", outputs, inputs, {"view.data": {}, "grid-model.data": None, "case.data": None})
         parts = ("probability", "picture", "neighbours", "attributes", "record", "edges", "why")
         inputs = {"case.data": {"id": name}, "acted.data": None, "settings.data": None}
-        return self.callback("what is known of a case", [f"case-{part}.children" for part in parts], inputs, {})
+        return self.callback(
+            "what is known of a case",
+            [f"case-{part}.{'children' if part == 'picture' else 'data-painted'}" for part in parts],
+            inputs,
+            {},
+        )
 
     def pulls(self, name: str) -> Any:
         inputs = {"case.data": {"id": name}, "acted.data": None}
-        return self.callback("labels that pull", ["case-pulls.children"], inputs, {})
+        return self.callback("labels that pull", ["case-pulls.data-painted"], inputs, {})
 
     def seen(self, name: str) -> int:
-        outputs = ["decision-now.children", "history.children", "team-now.children", "seen.data"]
+        outputs = ["decision-now.data-painted", "history.data-painted", "team-now.data-painted", "seen.data"]
         inputs = {"case.data": {"id": name}, "acted.data": None, "stamp.data": None}
         answer = self.callback("decision of a case", outputs, inputs, {})
         return int(answer["seen"]["data"]["seen"])

@@ -305,8 +305,8 @@ def test_no_traceback_reaches_the_client(client, desk, monkeypatch, caplog):
 def test_a_broken_callback_tells_the_page_nothing_of_its_inside(client, desk, monkeypatch):
     monkeypatch.setattr(desk.station.queue, "judge", lambda *_: 1 / 0)
     body = {
-        "output": "..forecast.children...count-alert.children...count-review.children...count-clear.children..",
-        "outputs": [{"id": "forecast", "property": "children"}]
+        "output": "..forecast.data-painted...count-alert.children...count-review.children...count-clear.children..",
+        "outputs": [{"id": "forecast", "property": "data-painted"}]
         + [{"id": f"count-{name}", "property": "children"} for name in ("alert", "review", "clear")],
         "inputs": [{"id": "view", "property": "data", "value": {}}, {"id": "stamp", "property": "data", "value": None}],
         "changedPropIds": ["view.data"],

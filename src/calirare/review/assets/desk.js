@@ -16,6 +16,8 @@
   let acts = 0;
   let lastSeen = null;
   let reasonsOf = "";
+  let filledFor = "";
+  let opened = false;
 
   function noUpdate() {
     return window.dash_clientside.no_update;
@@ -325,15 +327,21 @@
       },
 
       reloadGrid: function (view, settings, stamp) {
-        const changed = window.dash_clientside.callback_context.triggered.map((one) => one.prop_id);
+        const changed = window.dash_clientside.callback_context.triggered.map((one) => one.prop_id.split(".")[0]);
         const mark = JSON.stringify([settings && settings.number, stamp && stamp.model]);
+        const opening = !opened && stamp; // the first rows are asked for meanwhile, under the settings that came now
+        opened = opened || Boolean(stamp);
+        const sameView = JSON.stringify(view) === filledFor;
         if (mark !== reasonsOf) {
           reasonsOf = mark;
           forgetReasons();
         }
         window.dash_ag_grid.getApiAsync("queue-grid").then((api) => {
           fitColumns();
-          if (changed.some((name) => name.startsWith("view") || name.startsWith("settings"))) {
+          if (opening ? sameView || !filledFor : changed.every((name) => name === "view" && sameView)) {
+            return;
+          }
+          if (changed.includes("view") || changed.includes("settings")) {
             if (api.getDisplayedRowCount() > 0) {
               api.ensureIndexVisible(0);
             }
@@ -347,6 +355,9 @@
 
       rememberGrid: function (asked, view) {
         const model = asked ? { sort: asked.sortModel, filter: asked.filterModel } : stored("grid-model");
+        if (asked && window.dash_clientside.callback_context.triggered.some((one) => one.prop_id.startsWith("queue-grid"))) {
+          filledFor = JSON.stringify(view);
+        }
         setHidden("filters-keep", !Object.keys(model.filter || {}).length);
         const query = "?view=" + encodeURIComponent(JSON.stringify(Object.assign({}, view, model)));
         return [model, "/export/queue.csv" + query, "/export/queue.parquet" + query];
@@ -550,6 +561,41 @@
     const panel = document.getElementById("keys");
     return Boolean(panel && !panel.classList.contains("hidden"));
   }
+
+  // What calirare.review.pages.painted describes: texts, and [tag, attributes, ...what is inside].
+  function build(part) {
+    if (!Array.isArray(part)) {
+      return document.createTextNode(part);
+    }
+    const [tag, attributes, ...inside] = part;
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (name === "style") {
+        Object.assign(element.style, value);
+      } else {
+        element.setAttribute(name, value);
+      }
+    }
+    element.append(...inside.map(build));
+    return element;
+  }
+
+  function paint(box) {
+    box.replaceChildren(...JSON.parse(box.getAttribute("data-painted") || "[]").map(build));
+  }
+
+  new MutationObserver((changes) => new Set(changes.map((change) => change.target)).forEach(paint)).observe(
+    document.documentElement,
+    { attributes: true, attributeFilter: ["data-painted"], subtree: true }
+  );
+
+  document.addEventListener("click", function (event) {
+    const link = event.target.closest && event.target.closest("a[data-link]");
+    if (link && event.button === 0 && !(event.metaKey || event.shiftKey || event.altKey || event.ctrlKey)) {
+      event.preventDefault();
+      go(link.getAttribute("href"));
+    }
+  });
 
   document.addEventListener("click", function (event) {
     const box = event.target.closest && event.target.closest(".tickbox");

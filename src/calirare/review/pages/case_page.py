@@ -14,6 +14,7 @@ from calirare.review.edges_of import edges_of, neighbours_of
 from calirare.review.neighbourhood import neighbourhood
 from calirare.review.pages import case_sections as sections
 from calirare.review.pages import record_sections
+from calirare.review.pages.painted import PAINTED, paint
 from calirare.review.pages.picture import draw, legend
 from calirare.review.pages.widgets import card, key, tick
 from calirare.review.security import current_reviewer
@@ -109,7 +110,7 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
     _add_acts(app)
 
     @app.callback(
-        Output("case-head", "children"),
+        Output("case-head", PAINTED),
         Output("case-columns", "className"),
         Output("case", "data"),
         Output("note", "value"),
@@ -126,27 +127,27 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         node_id = (parse_qs((search or "").lstrip("?")).get("id") or [""])[0]
         node = desk.snapshot.find(node_id)
         if node is None:
-            return sections.not_found(node_id), "case-columns hidden", None, ""
+            return paint(sections.not_found(node_id)), "case-columns hidden", None, ""
         who = current_reviewer(access) or ""
         model = model if isinstance(model, dict) else {}
         view = desk.view(data, model.get("sort"), model.get("filter"), reviewer=who)
         queue = desk.queue
         same = isinstance(shown, dict) and shown.get("id") == node_id
         return (
-            sections.head(describe_case(queue, view, node), desk.links, hidden=desk.is_hidden(node_id, who)),
+            paint(sections.head(describe_case(queue, view, node), desk.links, hidden=desk.is_hidden(node_id, who))),
             "case-columns",
             {"id": node_id, "model": queue.snapshot.version},
             no_update if same else "",
         )
 
     @app.callback(
-        Output("case-probability", "children"),
+        Output("case-probability", PAINTED),
         Output("case-picture", "children"),
-        Output("case-neighbours", "children"),
-        Output("case-attributes", "children"),
-        Output("case-record", "children"),
-        Output("case-edges", "children"),
-        Output("case-why", "children"),
+        Output("case-neighbours", PAINTED),
+        Output("case-attributes", PAINTED),
+        Output("case-record", PAINTED),
+        Output("case-edges", PAINTED),
+        Output("case-why", PAINTED),
         Input("case", "data"),
         Input("acted", "data"),
         Input("settings", "data"),
@@ -155,7 +156,7 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         """What is known of the case; in blind mode the scores come when it is decided."""
         node = desk.snapshot.find(case["id"]) if isinstance(case, dict) else None
         if node is None:
-            return [None] * 7
+            return [paint(None), None, *[paint(None)] * 5]
         queue, snapshot = desk.queue, desk.snapshot
         if ctx.triggered_id == "acted" and not desk.setting.settings.blind:
             return [no_update] * 7
@@ -170,28 +171,28 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         )
         score = sections.hidden_score() if hidden else sections.probability(describe_case(queue, desk.view({}), node))
         return (
-            html.Div(score, id="case-body", **{"data-case": case["id"]}),  # whose the cards are
+            paint(html.Div(score, id="case-body", **{"data-case": case["id"]})),  # whose the cards are
             picture,
-            record_sections.neighbours(near, total, hidden),
-            sections.attributes(compare(snapshot, node)),
-            record_sections.record(desk.station.records, node),
-            record_sections.edges(edges_of(snapshot, node), snapshot.ids),
-            None if hidden else sections.why(snapshot.why.facts(node), snapshot.why.neighbours(node)),
+            paint(record_sections.neighbours(near, total, hidden)),
+            paint(sections.attributes(compare(snapshot, node))),
+            paint(record_sections.record(desk.station.records, node)),
+            paint(record_sections.edges(edges_of(snapshot, node), snapshot.ids)),
+            paint(None if hidden else sections.why(snapshot.why.facts(node), snapshot.why.neighbours(node))),
         )
 
-    @app.callback(Output("case-pulls", "children"), Input("case", "data"), Input("acted", "data"))
+    @app.callback(Output("case-pulls", PAINTED), Input("case", "data"), Input("acted", "data"))
     def show_pulls(case: Any, acted: Any) -> Any:
         node = desk.snapshot.find(case["id"]) if isinstance(case, dict) else None
         if node is None or desk.is_hidden(case["id"], current_reviewer(access) or ""):
-            return None
+            return paint(None)
         if ctx.triggered_id == "acted" and not desk.setting.settings.blind:
             return no_update
-        return sections.pulls(strongest_pulls(desk.station.queue, node))
+        return paint(sections.pulls(strongest_pulls(desk.station.queue, node)))
 
     @app.callback(
-        Output("decision-now", "children"),
-        Output("history", "children"),
-        Output("team-now", "children"),
+        Output("decision-now", PAINTED),
+        Output("history", PAINTED),
+        Output("team-now", PAINTED),
         Output("seen", "data"),
         Input("case", "data"),
         Input("acted", "data"),
@@ -199,7 +200,7 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
     )
     def show_decision(case: Any, acted: Any, stamp: Any) -> Any:
         if not isinstance(case, dict):
-            return None, None, None, None
+            return *[paint(None)] * 3, None
         rows, who = desk.store.history(case["id"]), current_reviewer(access)
         last = rows[-1] if rows else None
         stands = None if last is None else standing(last, {row.id: row for row in rows})
@@ -208,10 +209,10 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         )
         seen = {"id": case["id"], "model": case.get("model"), "seen": 0 if last is None else last.id}
         desk.team.refresh()
-        team = sections.team(desk.team.assigned_to(case["id"]), desk.team.wish(case["id"]), who)
+        team = paint(sections.team(desk.team.assigned_to(case["id"]), desk.team.wish(case["id"]), who))
         if desk.is_hidden(case["id"], who or "") and conflict is None:
-            return sections.now(None, None), None, team, seen
-        return sections.now(stands, conflict), sections.history(rows, who), team, seen
+            return paint(sections.now(None, None)), paint(None), team, seen
+        return paint(sections.now(stands, conflict)), paint(sections.history(rows, who)), team, seen
 
 
 def _add_acts(app: Dash) -> None:

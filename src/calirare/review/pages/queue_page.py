@@ -11,6 +11,7 @@ from calirare.decisions.costs import ACTIONS
 from calirare.review.desk import Desk
 from calirare.review.pages import prices
 from calirare.review.pages.forecast import draw_forecast
+from calirare.review.pages.painted import PAINTED, paint
 from calirare.review.pages.widgets import aria, pill, tick
 from calirare.review.security import current_reviewer
 from calirare.review.view import RECORD
@@ -264,7 +265,7 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         return no_update if names == [one["field"] for one in wanted] else wanted
 
     @app.callback(
-        Output("forecast", "children"),
+        Output("forecast", PAINTED),
         *(Output(f"count-{name}", "children") for name in ACTIONS),
         Input("settings", "data"),
         Input("stamp", "data"),
@@ -273,7 +274,7 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         view, queue = desk.view({}), desk.queue
         counts = queue.open_counts(view)
         drawn = draw_forecast(view, queue.judge(view.costs, view.budget))
-        return drawn, *(f"{counts[name]:,}" for name in ACTIONS)
+        return paint(drawn), *(f"{counts[name]:,}" for name in ACTIONS)
 
 
 def _add_scripts(app: Dash) -> None:

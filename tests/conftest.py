@@ -96,7 +96,9 @@ def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def training_briefly() -> Iterator[None]:
-    """Ten epochs and two steps to rest: tests/detectors looks at where networks end, elsewhere it only takes time."""
+    """Ten epochs, two steps to rest, and few trees beside them in the default: tests/detectors looks at where detectors
+    end, elsewhere it only takes time."""
+    from calirare.detectors import GCN, Boosting, Forest, Linear, stack
     from calirare.detectors.networks import rest, training
 
     train = training.train
@@ -107,6 +109,8 @@ def training_briefly() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "train", train_briefly)
         patch.setattr(rest, "_BLOCK", 2)
+        few = [Linear(), GCN(weight_decay=5e-3), Forest(trees=20), Boosting(rounds=20)]
+        patch.setattr(stack, "default_members", lambda: few)
         patch.setattr(training, "come_to_rest", partial(rest.come_to_rest, most_steps=1))
         yield
 

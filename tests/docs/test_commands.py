@@ -18,6 +18,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCED = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"^    ((?:calirare|python) .+)$", re.MULTILINE)
 INLINE = re.compile(r"`((?:calirare|python) [^`]+)`")
+PROGRAM = get_command(app)
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -34,7 +35,7 @@ def typed() -> list[str]:
 
 @pytest.mark.parametrize("line", [line for line in typed() if line.startswith("calirare ")])
 def test_the_program_understands_the_command(line):
-    command, words = get_command(app), shlex.split(line)[1:]
+    command, words = PROGRAM, shlex.split(line)[1:]
     while hasattr(command, "commands") and words and words[0] in command.commands:
         command, words = command.commands[words[0]], words[1:]
     if words == ["--version"] or hasattr(command, "commands"):

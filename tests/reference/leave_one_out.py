@@ -6,6 +6,7 @@ Also real retraining: of convex problems to their minimum, and of networks from 
 from __future__ import annotations
 
 import copy
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -19,6 +20,12 @@ from calirare.detectors.networks.training import task_of
 
 def jacobian(model, inputs):
     """∂z/∂θ of every node, `(N, C, P)`, and the logits `(N, C)`."""
+    return _jacobian(model, inputs, tuple(value._version for value in model.parameters()))
+
+
+@lru_cache(maxsize=8)
+def _jacobian(model, inputs, versions):
+    """Once for as long as the parameters stay."""
     parameters = {name: value.detach() for name, value in model.named_parameters()}
     model.eval()
     blocks = jacrev(lambda values: functional_call(model, values, (inputs,)))(parameters)

@@ -173,6 +173,7 @@ def test_dblp_in_its_upstream_layout_is_converted(tmp_path, monkeypatch):
     assert verify_benchmark("dblp", cache_dir=tmp_path).passed
 
 
+@pytest.mark.slow
 @pytest.mark.datasets
 @needs_data
 def test_tolokers_in_its_upstream_layout_is_converted(tmp_path):

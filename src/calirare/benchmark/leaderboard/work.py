@@ -6,6 +6,8 @@ import gc
 import logging
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,14 +44,25 @@ class Done:
     failures: tuple[str, ...]
 
 
+@contextmanager
+def _errors_only() -> Iterator[None]:
+    """Our own warnings speak of few labels too."""
+    ours = logging.getLogger("calirare")
+    level = ours.level
+    ours.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        ours.setLevel(level)
+
+
 def run_order(order: Order) -> Done:
     """Deterministic: one thread, one seed. A row is stored as soon as it is there."""
     task, stored, failures = order.task, 0, []
     if time.time() > order.until:
         return Done(task, 0, ())
-    with one_thread(), warnings.catch_warnings():
+    with one_thread(), warnings.catch_warnings(), _errors_only():
         warnings.simplefilter("ignore")  # competitors' libraries warn of few labels; that is what is measured
-        logging.getLogger("calirare").setLevel(logging.ERROR)
         graph = load(task.path)
         drawn = PROTOCOLS[task.protocol].draw(graph, task.size, task.seed)
         if drawn is None:

@@ -1,5 +1,7 @@
 """The closed forms of Jacobians and the autograd one, both against torch's whole Jacobian."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -20,6 +22,7 @@ NODES = np.array([4, 29, 0, 13, 21, 8])
 MODELS = {SAGEJacobian: GraphSAGE, GINJacobian: GIN}
 
 
+@cache
 def _case(num_classes, *, sparse=True, weighted=False, make=GCN):
     graph = small_graph(num_classes, sparse=sparse, weighted=weighted)
     return random_weights(make(7, num_classes, hidden=5)), exact_inputs(graph)

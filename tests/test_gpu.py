@@ -15,6 +15,7 @@ from torch_geometric.nn import GAT, GCN, GIN, GraphSAGE
 import calirare as cr
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
+from calirare.detectors.networks.module import ModuleNetwork
 from calirare.detectors.networks.weights import node_weights
 
 pytestmark = pytest.mark.gpu
@@ -70,7 +71,7 @@ def trained(network, graph, split):
 @pytest.mark.parametrize("network", [GCN, GAT, GIN, GraphSAGE])
 def test_the_same_weights_give_the_same_step(graph, split, network):
     """What one Newton step says of each label without it, worked out on either device."""
-    module, y = trained(network, graph, split), graph.y[split.labelled]
+    module, y = ModuleNetwork(trained(network, graph, split), 2), graph.y[split.labelled]
     on_cpu, on_gpu = (
         LeaveOneOut(
             copy.deepcopy(module).to(device), GraphInputs(graph, device), split.labelled, y, node_weights(y, 2), DECAY

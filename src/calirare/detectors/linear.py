@@ -45,13 +45,12 @@ class _Fit:
 class Linear(Detector):
     """Logistic regression on a node's columns; more than two classes: each against the rest.
 
-    Dense columns become normal scores, so that heavy tails do not decide. Words are read as they are, the node's and
-    its neighbours' of up to three hops (`calirare.detectors.words`), or the dense columns beside them or in their place:
-    whichever makes left-out labels likelier.
+    Dense columns become normal scores, so that heavy tails do not decide, and every family of them has the same say
+    beforehand. Words are read as they are, the node's and its neighbours' of up to three hops (`calirare.detectors.words`),
+    or the dense columns beside them or in their place: whichever makes left-out labels likelier.
 
-    Labels count alike, whatever `LabelledNodes.weights` say. Measured on the seven graphs, cost-sensitive weights
-    change the left-out likelihood after a Platt map by less than its noise (Cora 0.192 / 0.192, Tolokers 0.422 / 0.423,
-    DBLP 0.118 / 0.117, Reddit 0.144 / 0.145), and without them the logits stay near the natural scale.
+    Labels count alike, whatever `LabelledNodes.weights` say: cost-sensitive weights change the left-out likelihood after
+    a Platt map by less than its noise, and without them the logits stay near the natural scale.
 
     Args:
         penalty: λ, relative to a mean loss; `"left_out"`: the one under which left-out labels are likeliest, after

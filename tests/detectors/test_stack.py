@@ -101,10 +101,15 @@ def test_together_they_say_what_each_says_alone(case, fitted):
 def test_contributions_are_the_members_weighted(case, fitted):
     inputs, _ = case
     weights = np.array([0.5, 0.0, 2.0])
-    found = fitted.weighted_contributions(inputs, 5, 1, weights)
-    logits = fitted.logits(inputs)[5]
-    assert found.logit == pytest.approx(weights @ (logits[:, 1] - logits[:, 0]))
-    assert len(set(found.names)) == len(found.names) == len(found.groups) == len(found.shares)
+    nodes = np.array([5, 2, 5])
+    every = list(fitted.weighted_contributions(inputs, nodes, 1, weights))
+    for found, logits in zip(every, fitted.logits(inputs)[nodes], strict=True):
+        assert found.logit == pytest.approx(weights @ (logits[:, 1] - logits[:, 0]))
+        assert len(set(found.names)) == len(found.names) == len(found.groups) == len(found.shares)
+    by_name = dict(zip(every[0].names, every[0].shares, strict=True))
+    parts = [fitted.members_[k].contributions(inputs, 5, 1) for k in (0, 2)]
+    told = [dict(zip(one.names, one.shares, strict=True)) for one in parts]
+    assert by_name == pytest.approx({name: 0.5 * told[0].get(name, 0) + 2 * told[1].get(name, 0) for name in by_name})
 
 
 def test_state_restores_the_same_answers(case, fitted):

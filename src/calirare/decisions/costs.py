@@ -237,6 +237,10 @@ class Decisions:
     gain: np.ndarray
     waiting: np.ndarray
 
+    def take(self, rows: Any) -> Decisions:
+        """Those of some of the nodes, by mask or position."""
+        return Decisions(self.action[rows], self.cost[rows], self.gain[rows], self.waiting[rows])
+
     @property
     def cutoff(self) -> float:
         """What a review saves at least where there is one: 0 where every review that pays is had, ∞ where none is.

@@ -141,7 +141,7 @@ class Triage:
             **{name: getattr(self, name)[rows] for name in ("node", "id", "probability", "lower", "upper", "member")},
             pulls=self.pulls.take(rows),
             costs=self.costs.take(rows),
-            decisions=Decisions(*(getattr(self.decisions, name)[rows] for name in Decisions.__dataclass_fields__)),
+            decisions=self.decisions.take(rows),
         )
 
     def rejudge(self, costs: Costs, budget: int | None = None) -> Triage:

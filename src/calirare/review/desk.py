@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from calirare.decisions.costs import PRICES, Costs
+from calirare.detectors.base import Progress
 from calirare.errors import InputError
 from calirare.evaluation import DoubtfulLabel, Evaluation, first_lines, look_again
 from calirare.evaluation.monitoring.alarms import Watch, watch
@@ -20,7 +21,7 @@ from calirare.review import versions
 from calirare.review.book import DecisionBook
 from calirare.review.events import EventLog
 from calirare.review.feed import Feed
-from calirare.review.jobs import Job, Report
+from calirare.review.jobs import Job
 from calirare.review.links import check_links
 from calirare.review.network import join_network
 from calirare.review.quality import measure
@@ -257,17 +258,19 @@ class Desk:
         self.feed.run(snapshot)
         return station
 
-    def _refit(self, report: Report) -> Change:
+    def _refit(self, progress: Progress) -> Change:
         before = self.snapshot
-        report("Reading the decisions", 0.0)
+        progress(0.0, "Reading the decisions")
         decided = as_labels(self.store.current().values(), before.index)
 
-        clf, graph = refit(before, decided, progress=lambda share, what: report(f"Fitting, {what}", 0.05 + 0.6 * share))
-        report("Scoring every node with the new model", 0.7)
+        clf, graph = refit(
+            before, decided, progress=lambda share, what: progress(0.05 + 0.6 * share, f"Fitting, {what}")
+        )
+        progress(0.7, "Scoring every node with the new model")
         after = Snapshot("", clf, graph, before.base, Scores.of(clf, graph))
-        report("Comparing the models", 0.9)
+        progress(0.9, "Comparing the models")
         change = compare_models(before, after, decided.nodes.size)
-        report("Writing the new model beside the old one", 0.95)
+        progress(0.95, "Writing the new model beside the old one")
         with self._switching:  # from here on nothing asks for more than disk space, and that only before the switch
             after = replace(after, version=versions.install(clf, graph, before.base, self.model))
             logger.info("model %s follows %s, with %d decisions", after.version, before.version, decided.nodes.size)

@@ -8,12 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from calirare.detectors.base import Progress
 from calirare.errors import CalirareError
 
 logger = logging.getLogger(__name__)
-
-Report = Callable[[str, float], None]
-"""Says what is being done and how far it is, 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class Job:
         work: Called with a function to report progress to; its result is kept.
     """
 
-    def __init__(self, work: Callable[[Report], Any]) -> None:
+    def __init__(self, work: Callable[[Progress], Any]) -> None:
         self._work = work
         self._lock = threading.Lock()
         self._stopping = threading.Event()
@@ -93,7 +91,7 @@ class Job:
         else:
             self._finish("done", "Done", result)
 
-    def _report(self, doing: str, share: float) -> None:
+    def _report(self, share: float, doing: str) -> None:
         if self._stopping.is_set():
             raise StoppedError("stopped")
         self._status = replace(self._status, doing=doing, share=share)

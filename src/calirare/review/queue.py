@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,10 @@ from calirare.review.records import Records
 from calirare.review.snapshot import COVERAGE, Snapshot
 from calirare.review.store import OPEN
 from calirare.review.team import Team
-from calirare.review.view import RECORD, View, WordCondition
+from calirare.review.view import RECORD, Conditions, View, WordCondition
 
 LARGEST_PAGE = 1_000
-_KEPT = 32
+_KEPT = 12  # judgements, and orders, that are not worked out again
 _HIDDEN_WHEN_BLIND = ("probability", "lower", "upper", "action", "saves", "costs", "decision", "reviewer")
 
 
@@ -68,18 +67,19 @@ class Queue:
         self.book = book
         self.team = team
         self.records = Records.of(snapshot) if records is None else records
-        self._cache: OrderedDict[Any, Any] = OrderedDict()
-        self._lock = threading.Lock()
+        self._judged = lru_cache(_KEPT)(self._judge)
+        self._ordered = lru_cache(_KEPT)(self._order)
+        self._narrowed = lru_cache(_KEPT)(self._narrow)
 
     def judge(self, costs: Costs, budget: int | None) -> Judgement:
         """Action of every node; no model is asked."""
-        return self._remember(("judge", costs, budget), lambda: self._judge(costs, budget))  # type: ignore[no-any-return]
+        return self._judged(costs, budget)
 
     def order(self, view: View) -> np.ndarray:
         """The nodes of a view, first to last."""
         uses_decisions = view.status is not None or any(column == "decision" for column, _ in view.sort)
-        stamp = (self.book.stamp, 0 if self.team is None else self.team.stamp) if uses_decisions or view.mine else 0
-        return self._remember(("order", view, stamp), lambda: self._order(view))  # type: ignore[no-any-return]
+        stamp = (self.book.stamp, 0 if self.team is None else self.team.stamp) if uses_decisions or view.mine else None
+        return self._ordered(view, stamp)
 
     def rows(
         self, view: View, start: int, stop: int, shown: Sequence[str] = (), reviewer: str | None = None
@@ -89,10 +89,8 @@ class Queue:
         start = max(start, 0)
         nodes = order[start : min(stop, start + LARGEST_PAGE)]
         columns = self.page_columns(nodes, view, shown, reviewer)
-        keys = list(columns)
-        return [dict(zip(keys, row, strict=True)) for row in zip(*(columns[key] for key in keys), strict=True)], len(
-            order
-        )
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return rows, len(order)
 
     def columns(self, nodes: np.ndarray, view: View) -> dict[str, list[Any]]:
         """The queue's columns for these nodes, as plain values; without the reasons, which take longer."""
@@ -120,8 +118,7 @@ class Queue:
     def _decisions(self, nodes: np.ndarray, view: View) -> tuple[np.ndarray, Decisions]:
         """(places of these nodes among the listed ones, what was decided of them)."""
         place = np.searchsorted(self.snapshot.listed, nodes)
-        decided = self.judge(view.costs, view.budget).decisions
-        return place, Decisions(*(getattr(decided, name)[place] for name in Decisions.__dataclass_fields__))
+        return place, self.judge(view.costs, view.budget).decisions.take(place)
 
     def page_columns(
         self, nodes: np.ndarray, view: View, shown: Sequence[str], reviewer: str | None
@@ -176,22 +173,20 @@ class Queue:
 
     def _actions(self, view: View) -> np.ndarray:
         """`(N,)` as `Judgement.action`; -1 too where a filter of the view does not hold."""
-        judgement = self.judge(view.costs, view.budget)
         if not view.conditions:
-            return judgement.action
-        key = ("actions", view.costs, view.budget, view.conditions)
+            return self.judge(view.costs, view.budget).action
+        return self._narrowed(view.costs, view.budget, view.conditions)
 
-        def compute() -> np.ndarray:
-            action = judgement.action.copy()
-            action[self.snapshot.listed[~self._meets(view, judgement)]] = -1
-            return action
+    def _narrow(self, costs: Costs, budget: int | None, conditions: Conditions) -> np.ndarray:
+        judgement = self.judge(costs, budget)
+        action = judgement.action.copy()
+        action[self.snapshot.listed[~self._meets(conditions, judgement)]] = -1
+        return action
 
-        return self._remember(key, compute)  # type: ignore[no-any-return]
-
-    def _meets(self, view: View, judgement: Judgement) -> np.ndarray:
+    def _meets(self, conditions: Conditions, judgement: Judgement) -> np.ndarray:
         """`(n,)` bool: which of the listed nodes meet every filter."""
         keep = np.ones(self.snapshot.listed.size, dtype=bool)
-        for condition in view.conditions:
+        for condition in conditions:
             values = self._values(condition.column, judgement)
             if isinstance(condition, WordCondition) == (values.dtype.kind == "O"):
                 keep &= condition.holds(values)
@@ -216,11 +211,12 @@ class Queue:
         groups = forecast(probability, decisions.action, costs, scores.draws, coverage=COVERAGE)
         return Judgement(action, decisions, groups, worth(decisions, costs, probability))
 
-    def _order(self, view: View) -> np.ndarray:
+    def _order(self, view: View, stamp: tuple[int, int] | None) -> np.ndarray:
+        """As `order`; another `stamp` of the decisions is another question."""
         snapshot = self.snapshot
         listed = snapshot.listed
         judgement = self.judge(view.costs, view.budget)
-        keep = self._meets(view, judgement)
+        keep = self._meets(view.conditions, judgement)
         if view.action is not None:
             keep &= judgement.action[listed] == ACTIONS.index(view.action)
         if view.status is not None:
@@ -252,7 +248,7 @@ class Queue:
 
     def _sort_key(self, column: str, nodes: np.ndarray, kept: np.ndarray, judgement: Judgement) -> np.ndarray:
         if column == "id":
-            values = self._id_ranks()[nodes]
+            values = self._id_ranks[nodes]
         elif column == "action":
             values = judgement.action[nodes]
         elif column == "decision":
@@ -285,24 +281,9 @@ class Queue:
             return judgement.decisions.gain
         return np.asarray(getattr(self.snapshot.scores, column)[self.snapshot.listed])
 
+    @cached_property
     def _id_ranks(self) -> np.ndarray:
         """`(N,)` place of each node's name in the alphabet."""
-
-        def rank() -> np.ndarray:
-            ranks = np.empty(self.snapshot.ids.size, dtype=np.int64)
-            ranks[np.argsort(self.snapshot.ids, kind="stable")] = np.arange(ranks.size)
-            return ranks
-
-        return self._remember("ranks", rank)  # type: ignore[no-any-return]
-
-    def _remember(self, key: Any, compute: Callable[[], Any]) -> Any:
-        with self._lock:
-            if key in self._cache:
-                self._cache.move_to_end(key)
-                return self._cache[key]
-        value = compute()
-        with self._lock:
-            self._cache[key] = value
-            while len(self._cache) > _KEPT:
-                self._cache.popitem(last=False)
-        return value
+        ranks = np.empty(self.snapshot.ids.size, dtype=np.int64)
+        ranks[np.argsort(self.snapshot.ids, kind="stable")] = np.arange(ranks.size)
+        return ranks

@@ -15,13 +15,13 @@ from calirare.decisions.costs import PRICES, Costs
 from calirare.errors import InputError
 from calirare.review.events import EventLog
 from calirare.review.records import Records
-from calirare.review.view import RECORD, Condition, WordCondition, parse_conditions
+from calirare.review.view import RECORD, Conditions, parse_conditions
 
 ORDERS = {"value": "what a review saves", "doubt": "doubt", "probability": "P(rare)", "urgency": "alerts first"}
 _KIND, _SUBJECT = "setting", "desk"
 _FRESH = 0.5
 _MOST_COLUMNS = 12
-_MOST_LOOKS = 10**9
+_MOST_REVIEWS = 10**9
 _LONGEST_FILTERS = 4_000
 
 Price = float | str
@@ -69,7 +69,7 @@ class Settings:
         return Costs(**prices, review_error=self.review_error)
 
     @property
-    def conditions(self) -> tuple[Condition | WordCondition, ...]:
+    def conditions(self) -> Conditions:
         """The filters, as a view has them."""
         return parse_conditions(json.loads(self.filters or "{}"))
 
@@ -145,7 +145,7 @@ def _check(name: str, value: Any) -> Any:
     if name == "review_error":
         return _number(name, value)
     if name == "budget":
-        return None if value in (None, "") else int(min(max(_number(name, value), 0), _MOST_LOOKS))
+        return None if value in (None, "") else int(min(max(_number(name, value), 0), _MOST_REVIEWS))
     if name == "order":
         if value not in ORDERS:
             raise InputError(f"order must be one of {list(ORDERS)}; got {str(value)[:50]!r}.")

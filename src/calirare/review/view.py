@@ -77,6 +77,9 @@ class Condition:
         return np.asarray(_COMPARE[kind](values, first))
 
 
+Conditions = tuple[Condition | WordCondition, ...]
+
+
 @dataclass(frozen=True)
 class View:
     """A queue that can be asked for again and gives the same.
@@ -98,7 +101,7 @@ class View:
     action: str | None = None
     status: str | None = None
     search: str = ""
-    conditions: tuple[Condition | WordCondition, ...] = ()
+    conditions: Conditions = ()
     sort: tuple[tuple[str, bool], ...] = ()
     order: str = "value"
     mine: str = ""
@@ -135,7 +138,7 @@ def _parse_sort(model: Any) -> list[tuple[str, bool]]:
     ]
 
 
-def parse_conditions(model: Any) -> tuple[Condition | WordCondition, ...]:
+def parse_conditions(model: Any) -> Conditions:
     """AG Grid's filter model, which may be anything; what is not understood is left out.
 
     >>> say_conditions(parse_conditions({"record:city": {"filterType": "text", "type": "equals", "filter": "Oslo"},

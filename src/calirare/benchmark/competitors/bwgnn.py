@@ -94,5 +94,5 @@ COMPETITORS = (
         core=True,
         source="tang2022",
         reads="three quarters train, a quarter picks the epoch",
-    ),  # fmt: skip
+    ),
 )

@@ -19,9 +19,7 @@ def answer(problem: Problem, method: Method) -> Answer:
     split = problem.held_out if method.reads_validation and method.trains_on == "train" else problem.everything
     inputs = problem.network_inputs
     with temporarily(method):
-        clf = RareCategoryClassifier(
-            "gcn", method.name, rare_share=problem.rare_share, seed=problem.seed, device="cpu"
-        )  # fmt: skip
+        clf = RareCategoryClassifier("gcn", method.name, rare_share=problem.rare_share, seed=problem.seed, device="cpu")
         trained = _trained(problem, clf, method, split)
         return Answer(clf.calibrate(trained, inputs.graph, split).predict_proba(inputs.graph)[:, 1])
 

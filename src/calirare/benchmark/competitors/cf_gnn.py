@@ -73,5 +73,5 @@ COMPETITORS = (
         group="gcn calibrators",
         source="huang2023",
         reads="three quarters train, an eighth corrects, an eighth sets the thresholds",
-    ),  # fmt: skip
+    ),
 )

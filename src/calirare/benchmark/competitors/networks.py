@@ -9,9 +9,7 @@ from calirare.estimator.classifier import RareCategoryClassifier
 
 def answer(problem: Problem, detector: str, class_costs: ClassCosts = None) -> Answer:
     """What softmax says."""
-    clf = RareCategoryClassifier(
-        detector, "uncalibrated", seed=problem.seed, device="cpu", class_costs=class_costs
-    )  # fmt: skip
+    clf = RareCategoryClassifier(detector, "uncalibrated", seed=problem.seed, device="cpu", class_costs=class_costs)
     inputs = problem.network_inputs
     trained = clf.fit_detector(inputs.graph, problem.everything, inputs=inputs)
     probability = clf.calibrate(trained, inputs.graph, problem.everything).predict_proba(inputs.graph)[:, 1]

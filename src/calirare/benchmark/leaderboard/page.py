@@ -37,7 +37,7 @@ _READING = """## How to read it
 * **Found**: average precision (AP), ROC-AUC, and the share of the rare nodes among the 1% or 5% with the highest scores.
 * **Believed**: negative log-likelihood (NLL), Brier score, smooth calibration error and class-wise ACE of P(rare).
 * **Cost**: mean over the test nodes at the cheapest action by P(rare), for three price lists (a miss / an alarm / a
-  review): 10/5/1, 50/5/1 and 500/5/2. Wrong probabilities choose wrong actions.
+  review): {prices}. Wrong probabilities choose wrong actions.
 * **Seconds**: processor time on one core, fit and score; what several share (columns, a trained network) counts for each.
 * Trees and logistic regression read three sets of columns: *attributes*, the node's own; *propagated*, [x, mean over
   neighbours, over two hops]; *recipe*, the columns of `calirare.features`. More than 1,000 words are first reduced to
@@ -115,8 +115,17 @@ def markdown(standings: Standings, rows: Sequence[Row], command: str, pictures: 
         ]
         parts.append(to_markdown(rank_table(standings, cells, names, f"{protocol.name}-ranks", "Over all graphs")))
         parts.append(to_markdown(best_table(standings, cells, names, f"{protocol.name}-best")))
-    parts += [_sets(standings), _truth(standings), _READING, _every_graph(standings)]
+    parts += [_sets(standings), _truth(standings), _READING.format(prices=_price_lists()), _every_graph(standings)]
     return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
+
+
+def _price_lists() -> str:
+    """
+    >>> _price_lists()
+    '10/5/1, 50/5/1 and 500/5/2'
+    """
+    *first, last = (MEASURES[name].head.removeprefix("cost ") for name in PRICES)
+    return f"{', '.join(first)} and {last}"
 
 
 def _alt(name: str) -> str:

@@ -21,6 +21,7 @@ from calirare.review.security import current_reviewer
 from calirare.review.store import LONGEST_NOTE, standing
 from calirare.scoring.service.access import Access
 
+_CARDS = ("probability", "picture", "neighbours", "attributes", "record", "edges", "why")
 _CHOICES = (("rare", "r", "Rare"), ("normal", "n", "Normal"), ("unsure", "u", "Unsure"))
 
 
@@ -107,9 +108,9 @@ def _decision_card() -> Any:
 
 
 def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
+    page = _CasePage(desk, access)
     _add_acts(app)
-
-    @app.callback(
+    app.callback(
         Output("case-head", PAINTED),
         Output("case-columns", "className"),
         Output("case", "data"),
@@ -120,15 +121,38 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         State("view", "data"),
         State("grid-model", "data"),
         State("case", "data"),
-    )
-    def open_case(path: str, search: str, settings: Any, data: Any, model: Any, shown: Any) -> Any:
+    )(page.open)
+    app.callback(
+        *(Output(f"case-{name}", "children" if name == "picture" else PAINTED) for name in _CARDS),
+        Input("case", "data"),
+        Input("acted", "data"),
+        Input("settings", "data"),
+    )(page.show)
+    app.callback(Output("case-pulls", PAINTED), Input("case", "data"), Input("acted", "data"))(page.show_pulls)
+    app.callback(
+        *(Output(name, PAINTED) for name in ("decision-now", "history", "team-now")),
+        Output("seen", "data"),
+        Input("case", "data"),
+        Input("acted", "data"),
+        Input("stamp", "data"),
+    )(page.show_decision)
+
+
+class _CasePage:
+    """Fills the page; in blind mode the scores come when the case is decided."""
+
+    def __init__(self, desk: Desk, access: Access) -> None:
+        self.desk, self.access = desk, access
+
+    def open(self, path: str, search: str, settings: Any, data: Any, model: Any, shown: Any) -> Any:
+        """The head, and which case it is."""
         if path != "/case":
             return [no_update] * 4
-        node_id = (parse_qs((search or "").lstrip("?")).get("id") or [""])[0]
+        desk, node_id = self.desk, (parse_qs((search or "").lstrip("?")).get("id") or [""])[0]
         node = desk.snapshot.find(node_id)
         if node is None:
             return paint(sections.not_found(node_id)), "case-columns hidden", None, ""
-        who = current_reviewer(access) or ""
+        who = current_reviewer(self.access) or ""
         model = model if isinstance(model, dict) else {}
         view = desk.view(data, model.get("sort"), model.get("filter"), reviewer=who)
         queue = desk.queue
@@ -140,79 +164,67 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
             no_update if same else "",
         )
 
-    @app.callback(
-        Output("case-probability", PAINTED),
-        Output("case-picture", "children"),
-        Output("case-neighbours", PAINTED),
-        Output("case-attributes", PAINTED),
-        Output("case-record", PAINTED),
-        Output("case-edges", PAINTED),
-        Output("case-why", PAINTED),
-        Input("case", "data"),
-        Input("acted", "data"),
-        Input("settings", "data"),
-    )
-    def show_case(case: Any, acted: Any, settings: Any) -> Any:
-        """What is known of the case; in blind mode the scores come when it is decided."""
-        node = desk.snapshot.find(case["id"]) if isinstance(case, dict) else None
+    def show(self, case: Any, acted: Any, settings: Any) -> Any:
+        """What is known of the case, in the order of `_CARDS`."""
+        desk, node = self.desk, self._node(case)
         if node is None:
-            return [paint(None), None, *[paint(None)] * 5]
+            return [None if name == "picture" else paint(None) for name in _CARDS]
         queue, snapshot = desk.queue, desk.snapshot
-        if ctx.triggered_id == "acted" and not desk.setting.settings.blind:
-            return [no_update] * 7
-        hidden = desk.is_hidden(case["id"], current_reviewer(access) or "")
-        around = snapshot.keep("neighbourhood", node, lambda: neighbourhood(snapshot, node))
-        near, total = neighbours_of(snapshot, desk.book, node)
-        picture = card(
-            "Neighbourhood",
-            draw(snapshot, desk.book, around, hidden=hidden),
-            legend(),
-            html.P(around.said, className="hint", id="picture-said"),
-        )
+        if self._only_acted():
+            return [no_update] * len(_CARDS)
+        hidden = desk.is_hidden(case["id"], current_reviewer(self.access) or "")
         score = sections.hidden_score() if hidden else sections.probability(describe_case(queue, desk.view({}), node))
         return (
             paint(html.Div(score, id="case-body", **{"data-case": case["id"]})),  # whose the cards are
-            picture,
-            paint(record_sections.neighbours(near, total, hidden)),
+            self._picture(node, hidden),
+            paint(record_sections.neighbours(*neighbours_of(snapshot, desk.book, node), hidden)),
             paint(sections.attributes(compare(snapshot, node))),
             paint(record_sections.record(desk.station.records, node)),
             paint(record_sections.edges(edges_of(snapshot, node), snapshot.ids)),
             paint(None if hidden else sections.why(snapshot.why.facts(node), snapshot.why.neighbours(node))),
         )
 
-    @app.callback(Output("case-pulls", PAINTED), Input("case", "data"), Input("acted", "data"))
-    def show_pulls(case: Any, acted: Any) -> Any:
-        node = desk.snapshot.find(case["id"]) if isinstance(case, dict) else None
-        if node is None or desk.is_hidden(case["id"], current_reviewer(access) or ""):
+    def show_pulls(self, case: Any, acted: Any) -> Any:
+        """The labels that pull it, which take longest."""
+        node = self._node(case)
+        if node is None or self.desk.is_hidden(case["id"], current_reviewer(self.access) or ""):
             return paint(None)
-        if ctx.triggered_id == "acted" and not desk.setting.settings.blind:
-            return no_update
-        return paint(sections.pulls(strongest_pulls(desk.station.queue, node)))
+        return (
+            no_update if self._only_acted() else paint(sections.pulls(strongest_pulls(self.desk.station.queue, node)))
+        )
 
-    @app.callback(
-        Output("decision-now", PAINTED),
-        Output("history", PAINTED),
-        Output("team-now", PAINTED),
-        Output("seen", "data"),
-        Input("case", "data"),
-        Input("acted", "data"),
-        Input("stamp", "data"),
-    )
-    def show_decision(case: Any, acted: Any, stamp: Any) -> Any:
+    def show_decision(self, case: Any, acted: Any, stamp: Any) -> Any:
+        """What was decided, by whom, and whose case it is."""
         if not isinstance(case, dict):
             return *[paint(None)] * 3, None
-        rows, who = desk.store.history(case["id"]), current_reviewer(access)
+        desk, name, who = self.desk, case["id"], current_reviewer(self.access)
+        rows = desk.store.history(name)
         last = rows[-1] if rows else None
         stands = None if last is None else standing(last, {row.id: row for row in rows})
-        conflict = (
-            acted if isinstance(acted, dict) and acted.get("conflict") and acted.get("node") == case["id"] else None
-        )
-        seen = {"id": case["id"], "model": case.get("model"), "seen": 0 if last is None else last.id}
+        conflict = acted if isinstance(acted, dict) and acted.get("conflict") and acted.get("node") == name else None
+        seen = {"id": name, "model": case.get("model"), "seen": 0 if last is None else last.id}
         desk.team.refresh()
-        team = paint(sections.team(desk.team.assigned_to(case["id"]), desk.team.wish(case["id"]), who))
-        if desk.is_hidden(case["id"], who or "") and conflict is None:
+        team = paint(sections.team(desk.team.assigned_to(name), desk.team.wish(name), who))
+        if desk.is_hidden(name, who or "") and conflict is None:
             return paint(sections.now(None, None)), paint(None), team, seen
         return paint(sections.now(stands, conflict)), paint(sections.history(rows, who)), team, seen
+
+    def _node(self, case: Any) -> int | None:
+        return self.desk.snapshot.find(case["id"]) if isinstance(case, dict) else None
+
+    def _only_acted(self) -> bool:
+        """Whether a decision asks, which changes nothing on these cards unless it lifts the blind."""
+        return ctx.triggered_id == "acted" and not self.desk.setting.settings.blind
+
+    def _picture(self, node: int, hidden: bool) -> Any:
+        snapshot = self.desk.snapshot
+        around = snapshot.keep("neighbourhood", node, lambda: neighbourhood(snapshot, node))
+        return card(
+            "Neighbourhood",
+            draw(snapshot, self.desk.book, around, hidden=hidden),
+            legend(),
+            html.P(around.said, className="hint", id="picture-said"),
+        )
 
 
 def _add_acts(app: Dash) -> None:

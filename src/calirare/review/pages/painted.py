@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 PAINTED = "data-painted"
-"""The property to which a callback gives what `paint` gives; `desk.js` draws it."""
+"""The property to which a callback gives what `paint` gives; `desk_painted.js` draws it."""
 _CALLED = {"className": "class", "tabIndex": "tabindex", "colSpan": "colspan", "htmlFor": "for"}
 
 

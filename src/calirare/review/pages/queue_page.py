@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import dash_ag_grid
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 
 from calirare.decisions.costs import ACTIONS
@@ -12,65 +11,14 @@ from calirare.review.desk import Desk
 from calirare.review.pages import prices
 from calirare.review.pages.forecast import draw_forecast
 from calirare.review.pages.painted import PAINTED, paint
+from calirare.review.pages.queue_grid import columns, grid
 from calirare.review.pages.widgets import aria, pill, tick
 from calirare.review.security import current_reviewer
-from calirare.review.view import RECORD
 from calirare.scoring.service.access import Access
 
 _STATUSES = {"": "All", "open": "Open", "decided": "Decided", "second": "Second opinion"}
 _CHOICES = ("rare", "normal", "unsure")
-_NUMBER: dict[str, Any] = {"filter": "agNumberColumnFilter", "type": "rightAligned"}
-_FILTER_OPTIONS = {"buttons": ["reset"], "maxNumConditions": 2}
 _MOST_OFFERED = 300
-_SCORES: list[dict[str, Any]] = [
-    {"field": "probability", "headerName": "P(rare)", "cellRenderer": "Probability", "width": 124, "minWidth": 96, **_NUMBER},
-    {"field": "lower", "headerName": "Interval", "cellRenderer": "IntervalBar", "width": 150, "minWidth": 140, "filter": "agNumberColumnFilter"},
-    {"field": "action", "headerName": "Action", "cellRenderer": "Pill", "width": 98, "minWidth": 84},
-    {
-        "field": "saves",
-        "headerName": "Saves",
-        "headerTooltip": "What a review is expected to save",
-        "cellRenderer": "Amount",
-        "width": 92,
-        "minWidth": 84,
-        **_NUMBER,
-    },
-]  # fmt: skip
-_REASON = {
-    "field": "reason",  # asked for by the rows on screen
-    "headerName": "Reason",
-    "sortable": False,
-    "cellRenderer": "Reason",
-    "flex": 3,
-    "minWidth": 180,
-}
-
-
-def columns(desk: Desk) -> list[dict[str, Any]]:
-    """The grid's columns under the desk's settings."""
-    settings, records = desk.setting.settings, desk.station.records.columns
-    own = [
-        {
-            "field": f"{RECORD}{name}",
-            "colId": f"{RECORD}{name}",
-            "headerName": name,
-            "cellRenderer": "Plain",
-            "width": 110,
-            "minWidth": 96,
-            "filter": "agNumberColumnFilter" if records[name].is_number else "agTextColumnFilter",
-            **({"type": "rightAligned"} if records[name].is_number else {}),
-        }
-        for name in settings.columns
-        if name in records
-    ]
-    return [
-        {"field": "id", "headerName": "Node", "cellRenderer": "NodeLink", "width": 132, "minWidth": 112},
-        *_SCORES,
-        *own,
-        _REASON,
-        {"field": "decision", "headerName": "Decision", "cellRenderer": "DecisionCell", "width": 132},
-        {"field": "assigned", "headerName": "For", "cellRenderer": "Plain", "sortable": False, "width": 90},
-    ]
 
 
 def layout(desk: Desk) -> Any:
@@ -86,7 +34,7 @@ def layout(desk: Desk) -> Any:
                 id="side",
                 open=True,
             ),
-            html.Div([_controls(desk), _filters(), _bulk(), _grid(desk)], className="queue-main"),
+            html.Div([_controls(desk), _filters(), _bulk(), grid(desk)], className="queue-main"),
         ],
         className="queue-grid-layout",
     )
@@ -201,42 +149,6 @@ def _bulk() -> Any:
         className="bulk hidden",
         role="group",
         **aria("Ticked cases"),
-    )
-
-
-def _grid(desk: Desk) -> Any:
-    return html.Div(
-        dash_ag_grid.AgGrid(
-            id="queue-grid",
-            columnDefs=columns(desk),
-            defaultColDef={
-                "resizable": True,
-                "sortable": True,
-                "sortingOrder": ["desc", "asc", None],
-                "filterParams": _FILTER_OPTIONS,
-            },
-            rowModelType="infinite",
-            getRowId="params.data.id",
-            dashGridOptions={
-                "cacheBlockSize": 100,
-                "maxBlocksInCache": 20,
-                "maxConcurrentDatasourceRequests": 1,
-                "infiniteInitialRowCount": 100,
-                "rowHeight": 56,
-                "headerHeight": 38,
-                "enableBrowserTooltips": True,
-                "rowSelection": {
-                    "mode": "multiRow",
-                    "checkboxes": True,
-                    "headerCheckbox": False,
-                    "enableClickSelection": False,
-                },
-                "selectionColumnDef": {"width": 42, "resizable": False, "sortable": False},
-            },
-            className="queue-grid",
-            style={"height": "100%", "width": "100%"},
-        ),
-        className="grid-box",
     )
 
 

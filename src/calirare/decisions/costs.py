@@ -81,16 +81,16 @@ class Costs:
             object.__setattr__(self, name, _check_price(getattr(self, name), name))
         if not is_number(self.review_error) or not 0 <= self.review_error < 0.5:
             raise InputError(f"review_error must lie in [0, 0.5); got {self.review_error!r}.")
-        sizes = {np.size(price) for price in self._prices if np.ndim(price)}
+        sizes = {np.size(price) for price in self._prices.values() if np.ndim(price)}
         if len(sizes) > 1:
             raise InputError(f"prices per node must speak of the same nodes; got {sorted(sizes)} of them.")
 
     @property
-    def _prices(self) -> tuple[Price, ...]:
-        return self.miss, self.alarm, self.review
+    def _prices(self) -> dict[str, Price]:
+        return {name: getattr(self, name) for name in PRICES}
 
     def _key(self) -> tuple[object, ...]:
-        parts = (price.tobytes() if isinstance(price, np.ndarray) else price for price in self._prices)
+        parts = (price.tobytes() if isinstance(price, np.ndarray) else price for price in self._prices.values())
         return (*parts, self.review_error)
 
     def __eq__(self, other: object) -> bool:
@@ -102,7 +102,7 @@ class Costs:
     @property
     def per_node(self) -> bool:
         """Whether a price differs from node to node."""
-        return any(np.ndim(price) for price in self._prices)
+        return any(np.ndim(price) for price in self._prices.values())
 
     def take(self, rows: Any) -> Costs:
         """The prices of some of the nodes, by mask or position.
@@ -110,19 +110,12 @@ class Costs:
         >>> Costs(miss=[10.0, 1000.0]).take([1]).miss
         array([1000.])
         """
-        return replace(
-            self,
-            **{
-                name: price[rows]
-                for name, price in zip(PRICES, self._prices, strict=True)
-                if isinstance(price, np.ndarray)
-            },
-        )
+        columns = {name: price for name, price in self._prices.items() if isinstance(price, np.ndarray)}
+        return replace(self, **{name: column[rows] for name, column in columns.items()})
 
     def arguments(self) -> dict[str, Any]:
         """As the arguments that `triage` takes: `cost_miss`, `cost_alarm`, `cost_review`, `review_error`."""
-        prices = {f"cost_{name}": price for name, price in zip(PRICES, self._prices, strict=True)}
-        return prices | {"review_error": self.review_error}
+        return {f"cost_{name}": price for name, price in self._prices.items()} | {"review_error": self.review_error}
 
     def at(self, row: int) -> Costs:
         """The prices of one node, as numbers.
@@ -130,8 +123,7 @@ class Costs:
         >>> Costs(miss=[10.0, 1000.0]).at(1).thresholds().review
         0.001
         """
-        miss, alarm, review = (float(price[row]) if isinstance(price, np.ndarray) else price for price in self._prices)
-        return Costs(miss, alarm, review, self.review_error)
+        return self.take(row)
 
     def thresholds(self, cutoff: float = 0.0) -> Thresholds:
         """Where the three lines cross. Prices per node have thresholds per node: ask `at(row)` for one of them.
@@ -141,7 +133,7 @@ class Costs:
         >>> Costs(50, 5, 1).thresholds(cutoff=2.0)
         Thresholds(review=0.06, alert=0.4, alone=0.09090909090909091)
         """
-        wrong, miss, alarm, review = self.review_error, *self._prices
+        wrong, miss, alarm, review = self.review_error, self.miss, self.alarm, self.review
         if isinstance(miss, np.ndarray) or isinstance(alarm, np.ndarray) or isinstance(review, np.ndarray):
             raise InputError(
                 "prices per node have no common thresholds; ask costs.at(row).thresholds() for one node's."
@@ -160,7 +152,7 @@ class Costs:
         {'alert': [5.0, 4.5], 'review': [1.0, 1.0], 'clear': [0.0, 5.0]}
         """
         p = np.asarray(probability, dtype=np.float64)
-        for name, price in zip(PRICES, self._prices, strict=True):
+        for name, price in self._prices.items():
             if np.ndim(price) and np.shape(price) != p.shape:
                 raise InputError(
                     f"cost_{name} must be a number or hold one for each of the {p.size} nodes; got {np.size(price)}."

@@ -1,4 +1,4 @@
-"""A user's own torch module, called with the graph as our networks are."""
+"""A user's own torch module: called with the graph as our networks are, and with weights drawn anew."""
 
 from __future__ import annotations
 
@@ -32,3 +32,11 @@ class ModuleNetwork(nn.Module):
             )
             raise InputError(f"the module must return logits of shape {wanted}, a column per class; got {found}.")
         return logits
+
+
+def forget(model: nn.Module) -> None:
+    """Draw the weights of a trained network anew, layer by layer, where torch's and PyG's layers know how."""
+    for layer in model.modules():
+        reset = getattr(layer, "reset_parameters", None)
+        if callable(reset):
+            reset()

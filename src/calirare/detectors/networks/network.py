@@ -23,6 +23,7 @@ from calirare.detectors.networks.evidence import Evidence, FoldEvidence, StepEvi
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.loop import History, seeded
+from calirare.detectors.networks.module import forget
 from calirare.detectors.networks.rest import come_to_rest
 from calirare.detectors.networks.training import Schedule, Training, task_of, train_network
 from calirare.detectors.stored import inside, need, numbers, under, whole
@@ -39,8 +40,6 @@ _MARGIN = 2.0
 """In nats over all labels, by which another width must be better than the known one."""
 _MOST_HIDDEN = 100_000
 """Beyond any use, and below what asks for all the memory of a machine before it is refused."""
-_LARGEST_RATE = 1e6
-"""Learning rates and weight decays beyond it overflow in single precision after a few steps."""
 
 
 class _Candidate(NamedTuple):
@@ -96,6 +95,13 @@ class Network(Detector):
         """Hidden units: as chosen, else as asked for."""
         return getattr(self, "hidden_", _WIDTHS[0] if self.hidden == "left_out" else self.hidden)
 
+    @property
+    def _decays(self) -> tuple[float, ...]:
+        return _DECAYS if self.weight_decay == "left_out" else (self.weight_decay,)
+
+    def _schedule(self, decay: float) -> Schedule:
+        return Schedule(self.epochs, self.lr, decay, self.settle, self.patience)
+
     @abstractmethod
     def make(self, num_features: int, num_classes: int) -> nn.Module:
         """A fresh network, its weights drawn from torch's random state."""
@@ -132,7 +138,7 @@ class Network(Detector):
 
         One step flatters a network that could learn any label, so such a width is no candidate.
         """
-        decays = _DECAYS if self.weight_decay == "left_out" else (self.weight_decay,)
+        decays = self._decays
         self.hidden_, self.weight_decay_, self._solved = hidden, float(decays[0]), None
         self.model_, self.history_ = self._train(self._fitted[1], seed, progress)
         found = self._present(judged or len(decays) > 1)
@@ -166,7 +172,7 @@ class Network(Detector):
         self._fitted, self._adopted = (inputs.tensors, labels, Training(rests=False), seed), True
         self._evidence, self._solved = None, None
         self.num_features_, self.num_classes_ = inputs.graph.num_features, labels.num_classes
-        self.weight_decay_ = _DECAYS[0] if self.weight_decay == "left_out" else float(self.weight_decay)
+        self.weight_decay_ = float(self._decays[0])
         self.model_, self.history_ = model.to(inputs.device).eval(), History()
         return self
 
@@ -175,8 +181,8 @@ class Network(Detector):
         with seeded(seed, tensors.device):
             model = self.make(self.num_features_, self.num_classes_).to(tensors.device, tensors.dtype)
             if self._adopted:
-                _forget(model)
-        schedule = Schedule(self.epochs, self.lr, self.weight_decay_, self.settle, self.patience)
+                forget(model)
+        schedule = self._schedule(self.weight_decay_)
         return model, train_network(model, tensors, labels, schedule, training, seed, progress)
 
     # Evidence
@@ -283,23 +289,6 @@ class Network(Detector):
     def _check(self) -> None:
         if self.hidden != "left_out":
             check_count(self.hidden, "hidden", most=_MOST_HIDDEN)
-        check_count(self.epochs, "epochs")
-        if self.patience is not None:
-            check_count(self.patience, "patience")
         if not is_number(self.dropout) or not 0 <= self.dropout < 1:
             raise InputError(f"dropout must lie in [0, 1); got {self.dropout!r}.")
-        if not is_number(self.settle) or not 0 <= self.settle <= 1:
-            raise InputError(f"settle must lie in [0, 1]; got {self.settle!r}.")
-        if not is_number(self.lr) or not 0 < self.lr <= _LARGEST_RATE:
-            raise InputError(f"lr must be positive, and at most {_LARGEST_RATE:g}; got {self.lr!r}.")
-        decay = self.weight_decay
-        if decay != "left_out" and (not is_number(decay) or not 0 <= decay <= _LARGEST_RATE):
-            raise InputError(f"weight_decay must be 'left_out' or a number from 0 to {_LARGEST_RATE:g}; got {decay!r}.")
-
-
-def _forget(model: nn.Module) -> None:
-    """Draw the weights of a trained network anew, layer by layer, where torch's and PyG's layers know how."""
-    for layer in model.modules():
-        reset = getattr(layer, "reset_parameters", None)
-        if callable(reset):
-            reset()
+        self._schedule(self._decays[0])  # a schedule checks its numbers

@@ -8,12 +8,17 @@ from typing import Literal
 
 from torch import nn
 
+from calirare.data.checks import check_count, is_number
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import LabelledNodes, Progress
 from calirare.detectors.networks.loop import History, train
 from calirare.detectors.networks.objectives import CrossEntropy, Objective
 from calirare.detectors.networks.rest import come_to_rest
 from calirare.detectors.networks.task import Task
+from calirare.errors import InputError
+
+_LARGEST_RATE = 1e6
+"""Learning rates and weight decays beyond it overflow in single precision after a few steps."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,18 @@ class Schedule:
     weight_decay: float
     settle: float
     patience: int | None
+
+    def __post_init__(self) -> None:
+        check_count(self.epochs, "epochs")
+        if self.patience is not None:
+            check_count(self.patience, "patience")
+        if not is_number(self.settle) or not 0 <= self.settle <= 1:
+            raise InputError(f"settle must lie in [0, 1]; got {self.settle!r}.")
+        if not is_number(self.lr) or not 0 < self.lr <= _LARGEST_RATE:
+            raise InputError(f"lr must be positive, and at most {_LARGEST_RATE:g}; got {self.lr!r}.")
+        decay = self.weight_decay
+        if not is_number(decay) or not 0 <= decay <= _LARGEST_RATE:
+            raise InputError(f"weight_decay must be 'left_out' or a number from 0 to {_LARGEST_RATE:g}; got {decay!r}.")
 
 
 def task_of(model: nn.Module, inputs: GraphInputs, labels: LabelledNodes, weight_decay: float) -> Task:

@@ -6,7 +6,7 @@ import string
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import calirare as cr
@@ -145,6 +145,8 @@ anything = st.recursive(
 
 
 @given(anything, anything, anything)
+@example(None, None, {"probability": {"type": []}})
+@example(None, None, {"record:city": {"filterType": "text", "type": {}}})
 def test_whatever_a_page_sends_is_a_view_or_a_clear_refusal(data, sort, conditions):
     try:
         view = View.parse(data, sort, conditions)

@@ -191,9 +191,9 @@ def _parse_words(column: str, rule: dict[str, Any]) -> list[WordCondition]:
     rules = rule.get("conditions")
     rules = rules if isinstance(rules, list) else [rule]
     return [
-        WordCondition(column, str(one["type"]), str(one.get("filter") or "")[:_LONGEST_SEARCH])
+        WordCondition(column, kind, str(one.get("filter") or "")[:_LONGEST_SEARCH])
         for one in rules[:_MOST_CONDITIONS]
-        if isinstance(one, dict) and one.get("type") in _WORDS
+        if isinstance(one, dict) and (kind := str(one.get("type"))) in _WORDS
     ]
 
 
@@ -202,10 +202,10 @@ def _is_record(column: Any) -> bool:
 
 
 def _parse_test(rule: dict[str, Any]) -> tuple[str, float, float] | None:
-    kind = rule.get("type")
+    kind = str(rule.get("type"))
     if kind not in _COMPARE and kind != "inRange":
         return None
-    return str(kind), _number(rule.get("filter"), 0.0), _number(rule.get("filterTo"), 1.0)
+    return kind, _number(rule.get("filter"), 0.0), _number(rule.get("filterTo"), 1.0)
 
 
 def _number(value: Any, default: float) -> float:

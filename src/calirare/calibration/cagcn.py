@@ -13,10 +13,9 @@ from calirare.calibration.base import Calibrator
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.loop import seeded
-from calirare.detectors.networks.optimizers import Adam
+from calirare.detectors.networks.optimizers import minimise
 
 _LOG_OFFSET = torch.tensor(1.1, dtype=torch.float64).log()
-_CPU = torch.device("cpu")
 
 
 class CaGCN(Calibrator):
@@ -67,21 +66,17 @@ class CaGCN(Calibrator):
         neighbours, columns = np.unique(rows.indices, return_inverse=True)
         local = SparseMatrix(sp.csr_array((rows.data, columns, rows.indptr), shape=(len(nodes), len(neighbours))))
         smoothed = torch.from_numpy(graph.normalized.csr[neighbours] @ logits)
-        own, classes, share = (
-            torch.from_numpy(logits[nodes]),
-            torch.from_numpy(y.astype(np.int64)),
-            torch.from_numpy(weights),
-        )
-        with seeded(self.seed, _CPU):
+        own, classes, share = (torch.from_numpy(one) for one in (logits[nodes], y.astype(np.int64), weights))
+        with seeded(self.seed):
             parameters = self._first_parameters(logits.shape[1])
-            optimizer = Adam(parameters, lr=self.lr, weight_decay=self.weight_decay)
-            for _ in range(self.epochs):
-                optimizer.zero_grad()
-                first, first_bias, second, second_bias = parameters
+            first, first_bias, second, second_bias = parameters
+
+            def loss() -> Tensor:
                 units = F.dropout(torch.relu(smoothed @ first + first_bias), self.dropout)
                 sharpness = torch.logaddexp(local @ (units @ second) + second_bias, _LOG_OFFSET)
-                self._loss(own * sharpness, classes, share).backward()
-                optimizer.step()
+                return self._loss(own * sharpness, classes, share)
+
+            minimise(loss, parameters, steps=self.epochs, lr=self.lr, weight_decay=self.weight_decay)
         arrays = [parameter.detach().numpy() for parameter in parameters]
         self.first_weight_, self.first_bias_, self.second_weight_, self.second_bias_ = arrays
 

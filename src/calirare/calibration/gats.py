@@ -16,13 +16,12 @@ from calirare.calibration.base import Calibrator
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.loop import seeded
-from calirare.detectors.networks.optimizers import Adam
+from calirare.detectors.networks.optimizers import minimise
 from calirare.errors import InputError
 
 _SLOPE = 0.2
 _SMALLEST_TEMPERATURE = 0.01
 _SMALLEST_FACTOR = 0.01
-_CPU = torch.device("cpu")
 
 
 class GATS(Calibrator):
@@ -75,23 +74,18 @@ class GATS(Calibrator):
         self.train_nodes_ = places.astype(np.int64)
         self._check_places()
         around = self._neighbourhoods(logits, graph, nodes)
-        own, classes, share = (
-            torch.from_numpy(logits[nodes]),
-            torch.from_numpy(y.astype(np.int64)),
-            torch.from_numpy(weights),
-        )
-        with seeded(self.seed, _CPU):
+        own, classes, share = (torch.from_numpy(one) for one in (logits[nodes], y.astype(np.int64), weights))
+        with seeded(self.seed):
             projection = torch.nn.init.xavier_uniform_(torch.empty(logits.shape[1], self.heads, dtype=torch.float64))
         slope = torch.zeros((), dtype=torch.float64)
         offset, factors = torch.ones((), dtype=torch.float64), torch.ones(2, dtype=torch.float64)
         parameters = [value.requires_grad_() for value in (projection, slope, offset, factors)]
-        optimizer = Adam(parameters, lr=self.lr, weight_decay=self.weight_decay)
-        for _ in range(self.epochs):
-            optimizer.zero_grad()
+
+        def loss() -> Tensor:
             temperature = around.temperature(projection, slope, offset, factors)
-            losses = F.cross_entropy(own / temperature[:, None], classes, reduction="none")
-            (share * losses).sum().backward()
-            optimizer.step()
+            return (share * F.cross_entropy(own / temperature[:, None], classes, reduction="none")).sum()
+
+        minimise(loss, parameters, steps=self.epochs, lr=self.lr, weight_decay=self.weight_decay)
         self.projection_, self.factors_ = projection.detach().numpy(), factors.detach().numpy()
         self.slope_, self.offset_ = float(slope.detach()), float(offset.detach())
 

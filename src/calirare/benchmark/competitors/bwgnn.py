@@ -59,7 +59,7 @@ def answer(problem: Problem, epochs: int = 100, lr: float = 0.01) -> Answer:
     counts = np.bincount(problem.graph.y[split.train], minlength=2)
     weight = torch.tensor([1.0, counts[0] / max(1, counts[1])], dtype=torch.float32)
     table = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
-    with seeded(problem.seed, torch.device("cpu")):
+    with seeded(problem.seed):
         model = BWGNN(table.shape[1], _laplacian(problem))
         optimizer = Adam(model.parameters(), lr=lr)
         best: tuple[float, Any] = (-1.0, None)

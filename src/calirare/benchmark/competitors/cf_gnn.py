@@ -14,7 +14,7 @@ from calirare.benchmark.competitors.calibrators import held_out_gcn
 from calirare.benchmark.competitors.set_scores import COVERAGE, class_thresholds
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.loop import seeded
-from calirare.detectors.networks.optimizers import Adam
+from calirare.detectors.networks.optimizers import minimise
 
 SHARPNESS = 0.1
 
@@ -51,14 +51,14 @@ def answer(problem: Problem, epochs: int = 100) -> Answer:
         return Answer(None, np.ones((problem.graph.num_nodes, 2), dtype=bool))  # too few labels to promise anything
     tune, calibrate = train_test_split(split.val, test_size=0.5, stratify=labels, random_state=problem.seed)
     y = torch.from_numpy(problem.graph.y[tune])
-    with seeded(problem.seed, torch.device("cpu")):
+    with seeded(problem.seed):
         model = Correction(trained.inputs.tensors.normalized)
-        optimizer = Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
-        for _ in range(epochs):
-            optimizer.zero_grad()
+
+        def loss() -> Tensor:
             p = model(logits)[tune].softmax(dim=1)
-            (inefficiency(p, y) + F.nll_loss(p.clamp_min(1e-9).log(), y)).backward()
-            optimizer.step()
+            return inefficiency(p, y) + F.nll_loss(p.clamp_min(1e-9).log(), y)
+
+        minimise(loss, model.parameters(), steps=epochs, lr=0.01, weight_decay=5e-4)
         with torch.no_grad():
             scores = 1 - softmax(model(logits).double().numpy(), axis=1)
     limits = class_thresholds(scores[calibrate], problem.graph.y[calibrate])

@@ -16,7 +16,7 @@ from calirare.calibration.base import Calibrator
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.loop import seeded
-from calirare.detectors.networks.optimizers import Adam
+from calirare.detectors.networks.optimizers import minimise
 
 PARTS = ("logits", "attributes", "degree")
 INPUTS = tuple(chosen for size in (1, 2, 3) for chosen in combinations(range(len(PARTS)), size))
@@ -86,14 +86,14 @@ class GETS(Calibrator):
         parts, chosen = _parts(logits, graph), torch.from_numpy(nodes)
         own, classes = torch.from_numpy(logits[nodes]).float(), torch.from_numpy(y.astype(np.int64))
         share = torch.from_numpy(weights).float()
-        with seeded(self.seed, torch.device("cpu")):
+        with seeded(self.seed):
             model = self._model(graph)
-            optimizer = Adam(model.parameters(), lr=self.lr, weight_decay=self.weight_decay)
-            for _ in range(self.epochs):
-                optimizer.zero_grad()
+
+            def loss() -> Tensor:
                 scaled = own * model(parts, graph.normalized, chosen)[:, None]
-                (share * F.cross_entropy(scaled, classes, reduction="none")).sum().backward()
-                optimizer.step()
+                return (share * F.cross_entropy(scaled, classes, reduction="none")).sum()
+
+            minimise(loss, model.parameters(), steps=self.epochs, lr=self.lr, weight_decay=self.weight_decay)
         self.weights_ = torch.nn.utils.parameters_to_vector(model.parameters()).detach().numpy()
 
     def _model(self, graph: GraphInputs) -> _Mixture:

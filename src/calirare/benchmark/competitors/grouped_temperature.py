@@ -10,7 +10,7 @@ from scipy.special import softmax
 from calirare.benchmark.competitors.calibrators import on_held_out
 from calirare.calibration.base import Calibrator
 from calirare.detectors.networks.loop import seeded
-from calirare.detectors.networks.optimizers import Adam
+from calirare.detectors.networks.optimizers import minimise
 
 
 class GroupedTemperature(Calibrator):
@@ -37,16 +37,16 @@ class GroupedTemperature(Calibrator):
         self.scale_ = float(np.abs(logits).mean()) or 1.0
         z, classes, share = (torch.from_numpy(one) for one in (logits, y.astype(np.int64), weights))
         shape = (self.partitions, logits.shape[1] + 1, self.groups)
-        with seeded(self.seed, torch.device("cpu")):
+        with seeded(self.seed):
             turn = torch.randn(shape, dtype=torch.float64).requires_grad_()
         log_t = torch.zeros(self.partitions, self.groups, dtype=torch.float64, requires_grad=True)
-        optimizer = Adam([turn, log_t], lr=0.05)
-        for _ in range(self.steps):
-            optimizer.zero_grad()
+
+        def loss() -> torch.Tensor:
             mixed = self._mixed(z, turn, log_t)
             likelihood = mixed[:, torch.arange(len(classes)), classes].clamp_min(1e-12).log()
-            (-(share * likelihood).sum(dim=1).sum() + self.penalty * turn[:, :-1].square().mean()).backward()
-            optimizer.step()
+            return -(share * likelihood).sum(dim=1).sum() + self.penalty * turn[:, :-1].square().mean()
+
+        minimise(loss, [turn, log_t], steps=self.steps, lr=0.05)
         self.turn_, self.log_t_ = turn.detach().numpy(), log_t.detach().numpy()
 
     def _mixed(self, z: torch.Tensor, turn: torch.Tensor, log_t: torch.Tensor) -> torch.Tensor:

@@ -17,6 +17,7 @@ from calirare.detectors.networks.optimizers import Adam
 from calirare.detectors.networks.task import Task
 from calirare.errors import NumericalError
 
+_CPU = torch.device("cpu")
 _MOST_UNREAD = 20
 """Epochs after which a loss that is NaN is noticed at the latest."""
 EachEpoch = Callable[[int, int, float], None]
@@ -39,7 +40,7 @@ class History:
 
 
 @contextmanager
-def seeded(seed: int, device: torch.device) -> Iterator[None]:
+def seeded(seed: int, device: torch.device = _CPU) -> Iterator[None]:
     """Torch's random state set by `seed` inside the block and restored after it.
 
     Users' modules draw their dropout from torch's global state, so a generator of our own would not reach them.

@@ -6,10 +6,12 @@ compile nothing, so what the marks wrap is called as it is; the arithmetic is to
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from inspect import unwrap
 from typing import Any
 
 import torch
+from torch import Tensor
 
 
 class Adam(torch.optim.Adam):
@@ -39,3 +41,20 @@ class LBFGS(torch.optim.LBFGS):
 
     add_param_group = unwrap(torch.optim.Optimizer.add_param_group)
     zero_grad = unwrap(torch.optim.Optimizer.zero_grad)
+
+
+def minimise(
+    loss: Callable[[], Tensor], parameters: Iterable[Tensor], *, steps: int, lr: float, weight_decay: float = 0.0
+) -> None:
+    """Take `steps` of Adam down a loss, in place.
+
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> minimise(lambda: (x - 1) ** 2, [x], steps=200, lr=0.1)
+    >>> round(float(x.detach()), 2)
+    1.0
+    """
+    optimizer = Adam(parameters, lr=lr, weight_decay=weight_decay)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss().backward()
+        optimizer.step()

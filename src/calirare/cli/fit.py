@@ -180,7 +180,27 @@ def _show(
         audit = audit_with_graph(graph) if cheap else audit_graph(graph)
     quality = _judge(classifier, graph)
     columns = describe_schema(graph.schema or {"columns": []}, networks_alone=classifier.state_.recipe is None)
-    facts: dict[str, Any] = {
+    counts = _counts(classifier, graph, decisions)
+    read = (graph.schema or {}).get("read", {})
+    if as_json:
+        found = {"model": out, "method": classifier.method, "beware": beware, **counts, "read": read}
+        judged = {"audit": audit.to_json(), "quality": None if quality is None else quality.to_json()}
+        console.show_json(found | {"columns": columns} | judged)
+        return
+    console.show_lines(beware)
+    console.show_table("Columns", ["table", "column", "type", "treatment"], [tuple(row.values()) for row in columns])
+    show_audit(audit)
+    counts |= {_ROWS[name]: count for name, count in read.get("edges", {}).items() if name in _ROWS and count}
+    for word, count in read.get("labels", {}).get("missing_words", {}).items():
+        counts[f"labels {word!r}, which count as unknown"] = count
+    console.show_table("Data", ["", "count"], [(name.replace("_", " "), n) for name, n in counts.items()], right=(1,))
+    if quality is not None:
+        show_evaluation(quality)
+    console.show(f"Model: {out}\nNext:  calirare score {out} NODES EDGES --out scores.parquet")
+
+
+def _counts(classifier: RareCategoryClassifier, graph: RareGraph, decisions: int | None) -> dict[str, int]:
+    return {
         "nodes": graph.num_nodes,
         "edges": graph.num_edges,
         "features": graph.num_features,
@@ -188,32 +208,7 @@ def _show(
         "rare": int((graph.y == graph.rare_class).sum()),
         "trained_on": int(classifier.labelled_nodes_.size),
         **({} if decisions is None else {"decisions": decisions}),
-        "read": (graph.schema or {}).get("read", {}),
     }
-    if as_json:
-        console.show_json(
-            {
-                "model": out,
-                "method": classifier.method,
-                "beware": beware,
-                **facts,
-                "columns": columns,
-                "audit": audit.to_json(),
-                "quality": None if quality is None else quality.to_json(),
-            }
-        )
-        return
-    console.show_lines(beware)
-    console.show_table("Columns", ["table", "column", "type", "treatment"], [tuple(row.values()) for row in columns])
-    show_audit(audit)
-    read = facts.pop("read")
-    shown = facts | {_ROWS[name]: count for name, count in read.get("edges", {}).items() if name in _ROWS and count}
-    for word, count in read.get("labels", {}).get("missing_words", {}).items():
-        shown[f"labels {word!r}, which count as unknown"] = count
-    console.show_table("Data", ["", "count"], [(name.replace("_", " "), n) for name, n in shown.items()], right=(1,))
-    if quality is not None:
-        show_evaluation(quality)
-    console.show(f"Model: {out}\nNext:  calirare score {out} NODES EDGES --out scores.parquet")
 
 
 def _judge(classifier: RareCategoryClassifier, graph: RareGraph) -> Evaluation | None:

@@ -44,62 +44,44 @@ def _chip(words: Any, name: str) -> Any:
     return html.Button(words, id=name, className="chip", **aria(pressed="false"))
 
 
+def _group(children: list[Any], said: str, style: str = "chips") -> Any:
+    return html.Div(children, className=style, role="group", **aria(said))
+
+
 def _controls(desk: Desk) -> Any:
     names = list(desk.station.records.columns)[:_MOST_OFFERED]
+    actions = (_chip([pill(name), html.Span(id=f"count-{name}")], f"only-{name}") for name in ACTIONS)
+    statuses = [_chip(words, f"status-{status or 'all'}") for status, words in _STATUSES.items()]
+    ticks = [tick(name, **{"data-column": name}) for name in names]
+    columns = _group(ticks, "Columns of the records to show", "menu many")
+    drops = [
+        html.Details([html.Summary(words), menu], className="drop")
+        for words, menu in (("Columns", columns), ("Export", _exports()))
+    ]
     return html.Div(
         [
-            html.Label(
-                [
-                    html.Span("Search by node id", className="unseen"),
-                    dcc.Input(
-                        id="search",
-                        type="search",
-                        placeholder="Search by node id",
-                        debounce=0.3,
-                        autoComplete="off",
-                        persistence=True,
-                        persistence_type="session",
-                    ),
-                ],
-                className="search",
-            ),
-            html.Div(
-                [
-                    _chip("All", "only-all"),
-                    *(_chip([pill(name), html.Span(id=f"count-{name}")], f"only-{name}") for name in ACTIONS),
-                ],
-                className="chips",
-                role="group",
-                **aria("Only this action"),
-            ),
-            html.Div(
-                [_chip(words, f"status-{status or 'all'}") for status, words in _STATUSES.items()],
-                className="chips",
-                role="group",
-                **aria("Only open or decided nodes"),
-            ),
-            html.Div([_chip("Mine", "mine")], className="chips", role="group", **aria("Only cases given to me")),
-            html.Div(
-                [
-                    html.Details(
-                        [
-                            html.Summary("Columns"),
-                            html.Div(
-                                [tick(name, **{"data-column": name}) for name in names],
-                                className="menu many",
-                                role="group",
-                                **aria("Columns of the records to show"),
-                            ),
-                        ],
-                        className="drop",
-                    ),
-                    html.Details([html.Summary("Export"), _exports()], className="drop"),
-                ],
-                className="drops",
-            ),
+            _search(),
+            _group([_chip("All", "only-all"), *actions], "Only this action"),
+            _group(statuses, "Only open or decided nodes"),
+            _group([_chip("Mine", "mine")], "Only cases given to me"),
+            html.Div(drops, className="drops"),
         ],
         className="controls",
     )
+
+
+def _search() -> Any:
+    words = "Search by node id"
+    field = dcc.Input(
+        id="search",
+        type="search",
+        placeholder=words,
+        debounce=0.3,
+        autoComplete="off",
+        persistence=True,
+        persistence_type="session",
+    )
+    return html.Label([html.Span(words, className="unseen"), field], className="search")
 
 
 def _exports() -> Any:
@@ -155,6 +137,7 @@ def _bulk() -> Any:
 def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
     prices.add_callbacks(app, desk)
     _add_scripts(app)
+    _add_bulk_scripts(app)
 
     @app.callback(
         Output("queue-grid", "getRowsResponse"),
@@ -232,6 +215,10 @@ def _add_scripts(app: Dash) -> None:
         Input("queue-grid", "cellClicked"),
         prevent_initial_call=True,
     )
+
+
+def _add_bulk_scripts(app: Dash) -> None:
+    """What the bar does that comes up over ticked rows."""
     app.clientside_callback(
         ClientsideFunction("desk", "showTicked"),
         Output("bulk", "className"),

@@ -10,7 +10,7 @@ import joblib
 import numpy as np
 
 from calirare.data.checks import check_count
-from calirare.detectors.base import Contributions, DetectorInputs, LabelledNodes, Progress, State, gather
+from calirare.detectors.base import Contributions, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.boosters import Growth, grow
 from calirare.detectors.contrast import as_logits, rare_against_rest
 from calirare.detectors.folds import spread_over_folds
@@ -118,16 +118,8 @@ class Boosting(OfTrees):
         self._check_fitted()
         return as_logits(self.trees_.total(self._values(inputs)))
 
-    def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Every node's logits by the trees of the fold that missed a label, and others with it."""
-        self._check_fitted()
-        return self._scores_without(self._values(inputs), np.asarray(rows))
-
-    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, node: int) -> np.ndarray:
-        self._check_fitted()
-        return gather(self._scores_without(self._values(inputs)[[node]], np.asarray(rows)), rows, 0)
-
-    def _scores_without(self, values: np.ndarray, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _without(self, values: np.ndarray, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Logits by the trees of the fold that missed a label, and others with it."""
         for fold in np.unique(self.folds_[rows]):
             some = rows[self.folds_[rows] == fold]
             scores = self.fold_trees_[fold].total(values)[:, None] + self.shifts_[some]

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.tree import ExtraTreeClassifier
 
 from calirare.data.checks import check_count
-from calirare.detectors.base import Contributions, DetectorInputs, LabelledNodes, Progress, State, gather
+from calirare.detectors.base import Contributions, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.level import restore_shifts
 from calirare.detectors.of_trees import OfTrees
 from calirare.detectors.stored import need, numbers
@@ -112,16 +112,8 @@ class Forest(OfTrees):
         self._check_fitted()
         return self._logits(self.trees_.total(self._values(inputs)) / len(self.trees_))
 
-    def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Every node's votes by the trees that did not see a label."""
-        self._check_fitted()
-        return self._votes_without(self._values(inputs), np.asarray(rows))
-
-    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, node: int) -> np.ndarray:
-        self._check_fitted()
-        return gather(self._votes_without(self._values(inputs)[[node]], np.asarray(rows)), rows, 0)
-
-    def _votes_without(self, values: np.ndarray, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _without(self, values: np.ndarray, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Logits by the votes of the trees that did not see a label."""
         leaves = self.trees_.leaves(values) if len(values) * len(self.trees_) <= _LARGEST_TABLE else None
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             some = rows[start : start + _ROWS_AT_ONCE]

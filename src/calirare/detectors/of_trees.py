@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
 
-from calirare.detectors.base import Detector, DetectorInputs
+from calirare.detectors.base import Detector, DetectorInputs, gather
 from calirare.detectors.trees import Trees
 from calirare.errors import InputError
 
@@ -21,6 +23,18 @@ class OfTrees(Detector):
     def left_out_logits(self) -> np.ndarray:
         self._check_fitted()
         return self.left_out_.copy()
+
+    def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        self._check_fitted()
+        return self._without(self._values(inputs), np.asarray(rows))
+
+    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, node: int) -> np.ndarray:
+        self._check_fitted()
+        return gather(self._without(self._values(inputs)[[node]], np.asarray(rows)), rows, 0)
+
+    @abstractmethod
+    def _without(self, values: np.ndarray, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """As `logits_without`, for rows of columns."""
 
     def _values(self, inputs: DetectorInputs) -> np.ndarray:
         values = inputs.columns.values

@@ -130,6 +130,13 @@ def quick_networks_here() -> Iterator[None]:
 
 
 @pytest.fixture
+def same_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of a benchmark name the code that made them without reading all of its files, which takes seconds."""
+    for module in ("grid", "leaderboard.cells"):
+        monkeypatch.setattr(f"calirare.benchmark.{module}.code_digest", lambda: "this code")
+
+
+@pytest.fixture
 def downloads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A download that failed is tried again without the second that pooch waits in between."""
     from types import SimpleNamespace

@@ -30,7 +30,5 @@ def make_grid(tiny):
 
 
 @pytest.fixture(autouse=True)
-def _quick(quick_networks, monkeypatch):
-    """A benchmark fits; how well is asked elsewhere. Which code did is not read from all of its files each time."""
-    monkeypatch.setattr("calirare.benchmark.grid.code_digest", lambda: "this code")
-    monkeypatch.setattr("calirare.benchmark.leaderboard.cells.code_digest", lambda: "this code")
+def _quick(quick_networks, same_code):
+    """A benchmark fits; how well is asked elsewhere."""

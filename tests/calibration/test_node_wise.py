@@ -116,7 +116,7 @@ def _planted(num_classes, num_nodes=1_200):
         (CaGCN(), 0.02, 2),
         pytest.param(CaGCN(), 0.02, 3, marks=pytest.mark.slow),
         pytest.param(GATS(), 0.01, 2, marks=pytest.mark.slow),
-        (GATS(), 0.01, 3),
+        pytest.param(GATS(), 0.01, 3, marks=pytest.mark.slow),
     ],
 )
 def test_a_planted_temperature_by_degree_is_found_better_than_by_one_temperature(calibrator, gain, num_classes):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.usefixtures("few_sentences", "few_resamples", "quick_networks")
+pytestmark = pytest.mark.usefixtures("few_sentences", "few_resamples", "quick_networks", "same_code")
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SMALL = {
@@ -23,6 +23,7 @@ SMALL = {
     "09_as_of": ["--nodes", "500", "--detector", "linear"],
 }
 NEEDS_GRAPHS = {"08_the_paper"}
+SLOW = {"04_calibrate_your_model", "06_review_loop", "08_the_paper"}
 
 
 def test_none_is_forgotten():
@@ -32,7 +33,7 @@ def test_none_is_forgotten():
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.datasets, pytest.mark.slow] if name in NEEDS_GRAPHS else [])
+        pytest.param(name, marks=[pytest.mark.datasets] * (name in NEEDS_GRAPHS) + [pytest.mark.slow] * (name in SLOW))
         for name in SMALL
     ],
 )

@@ -108,7 +108,10 @@ def test_paper_protocol_counts_the_unlabelled_nodes_of_citeseer_as_rare():
 
 @pytest.mark.datasets
 @needs_raw
-@pytest.mark.parametrize("name", ["cora", "citeseer", pytest.param("pubmed", marks=pytest.mark.slow), "facebook"])
+@pytest.mark.parametrize(
+    "name",
+    ["cora", "citeseer", *(pytest.param(name, marks=pytest.mark.slow) for name in ("pubmed", "facebook"))],
+)
 def test_download_and_conversion_give_the_stored_arrays(name, mirror, tmp_path, monkeypatch):
     monkeypatch.setenv("CALIRARE_MIRROR", mirror)
     monkeypatch.setenv("CALIRARE_DATA", str(tmp_path))

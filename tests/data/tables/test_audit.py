@@ -188,6 +188,7 @@ def test_a_generated_network_is_clean():
     assert audit_graph(make_transactions(2_000, seed=0)).leaks == ()
 
 
+@pytest.mark.slow
 @pytest.mark.datasets
 @pytest.mark.skipif(not (DATA / "tables").exists(), reason=f"no tables at {DATA}")
 def test_the_leak_of_amlsim_is_found_and_none_in_tolokers():

@@ -45,6 +45,14 @@ def test_no_edges_and_no_columns():
     assert edge_columns(EdgeTable(none, none), plan_edges(EdgeTable(none, none)), 0)["number of edges"].size == 0
 
 
+@pytest.mark.parametrize(("values", "signed"), [([1.0, -2.0], True), ([1.0, 0.0], False), ([-1.0] + [1.0] * 99, True),
+                                                ([-1.0] + [1.0] * 100, False)])  # fmt: skip
+def test_a_number_is_signed_where_both_signs_are_usual(values, signed):
+    ends = np.zeros(len(values), dtype=int)
+    table = EdgeTable(ends, ends + 1, (EdgeColumn("grade", "number", values),))
+    assert ("grade negative, share of incoming" in compare(table, 2)) == signed
+
+
 def test_names_that_people_read():
     table = EdgeTable(
         np.array([0, 0, 2]),
@@ -54,6 +62,7 @@ def test_names_that_people_read():
     columns = edge_columns(table, plan_edges(table), 3)
     assert columns["value, sum of outgoing"].tolist() == [4, 0, 0]
     assert columns["value, least of incoming"].tolist()[:2] == [0, -1]
+    assert columns["value negative, share of outgoing"].tolist()[::2] == [0.5, 0]
     assert columns["sort = b, share of outgoing"][0] == 0.5 and columns["sort missing, share of outgoing"][2] == 1
     assert columns["share returned, all"].tolist() == [0, 0, 0]
 

@@ -63,6 +63,9 @@ def _column(planned, column, clock, mine, which):
                 last = _mean([float(column.values[k]) for k in timed if clock.values[k] == latest])
             said[f"{name}, last of {which}"] = last
         said[f"{name}, sum of {which}"] = math.fsum(values)
+        if planned.signed:
+            low = [value for value in values if value < 0]
+            said[f"{name} negative, share of {which}"] = len(low) / len(values) if values else NAN
         low, high = "least", "greatest"
     else:
         name, low, high = f"{planned.name} in days" if planned.in_days else planned.name, "first", "last"

@@ -3,7 +3,8 @@
 For outgoing edges, incoming edges and both (of an undirected table: both alone), over all edges and for each type:
 
 * `number of outgoing`; `distinct neighbours, outgoing`; `share returned, outgoing`: of those, who also point back;
-* of a number: sum, mean, spread (standard deviation), least, greatest and, where there is a time, last;
+* of a number: sum, mean, spread (standard deviation), least, greatest and, where there is a time, last; where it has both
+  signs, the share of negative ones: of grades from -10 to 10 one -10 among ten 1s is a small mean and a plain warning;
 * of a time, in days or in its own steps: mean, spread, first, last, span, mean gap. Mean, first and last count from the
   earliest edge at fit, because float32 has no room for seconds since 1970;
 * of a category: the share of each frequent one, and how many differ where there are many.
@@ -129,6 +130,10 @@ def _of_number(
         yield f"{name}, spread of {which}", found.spread
         yield f"{name}, least of {which}", _finite(found.least)
         yield f"{name}, greatest of {which}", _finite(found.greatest)
+    if planned.signed:
+        known = [side.among(~np.isnan(values)) for side in sides]
+        for which, share in _shares(values < 0, known, directed):
+            yield f"{name} negative, share of {which}", share
     if clocks:
         for which, latest in _directions([Latest.of(values, clock) for clock in clocks], directed, Latest.joined):
             yield f"{name}, last of {which}", latest.mean
@@ -150,10 +155,16 @@ def _of_time(planned: PlannedColumn, column: EdgeColumn, sides: list[EdgeGroups]
 
 def _missing(planned: PlannedColumn, missing: np.ndarray, sides: list[EdgeGroups], directed: bool) -> Iterator[Named]:
     if planned.missing:
-        flags = missing.astype(np.float64)
-        counts = [np.stack([side.reduce(np.add, flags[side.order]), side.counts]) for side in sides]
-        for which, (gaps, edges) in _directions(counts, directed, operator.add):
-            yield f"{planned.name} missing, share of {which}", _share(gaps, edges)
+        for which, share in _shares(missing, sides, directed):
+            yield f"{planned.name} missing, share of {which}", share
+
+
+def _shares(flags: np.ndarray, sides: list[EdgeGroups], directed: bool) -> Iterator[Named]:
+    """By direction, the share of the edges that are flagged."""
+    flags = flags.astype(np.float64)
+    counts = [np.stack([side.reduce(np.add, flags[side.order]), side.counts]) for side in sides]
+    for which, (flagged, edges) in _directions(counts, directed, operator.add):
+        yield which, _share(flagged, edges)
 
 
 def _of_category(

@@ -11,6 +11,8 @@ from calirare.data.graph import RareGraph
 
 MOST_CATEGORIES = 20
 """Categories of an edge column that get a share of their own; the most frequent ones."""
+FEWEST_OF_A_SIGN = 0.01
+"""Share of the values that each sign must have before a number is signed: a grade or a balance, no sum with a few refunds."""
 MOST_TYPES = 8
 """Edge types that are summed up apart, beside all types together; the most frequent ones."""
 EARLIEST_CLOCK = 1e8
@@ -29,6 +31,7 @@ class PlannedColumn:
         categories: Those with a share of their own.
         diverse: A category column with more categories than that: how many differ is counted too.
         missing: Some values were missing, so their share is a column.
+        signed: Numbers of both signs, so the share of negative ones is a column.
         origin: Of a time: the earliest, from which it is counted.
         in_days: Of a time: counted in days; else it is in steps of unknown length, which stay.
     """
@@ -40,6 +43,7 @@ class PlannedColumn:
     missing: bool = False
     origin: float = 0.0
     in_days: bool = False
+    signed: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,9 @@ def _plan_column(column: EdgeColumn) -> PlannedColumn:
     known = column.values[~np.isnan(column.values)]
     origin = float(known.min()) if column.kind == "time" and known.size else 0.0
     missing, in_days = known.size < column.values.size, origin >= EARLIEST_CLOCK
-    return PlannedColumn(column.name, column.kind, missing=missing, origin=origin, in_days=in_days)
+    negative = int((known < 0).sum()) if column.kind == "number" else 0
+    signed = min(negative, known.size - negative) >= max(1, FEWEST_OF_A_SIGN * known.size)
+    return PlannedColumn(column.name, column.kind, (), False, missing, origin, in_days, signed)
 
 
 def _most_frequent(codes: np.ndarray, names: tuple[str, ...], most: int) -> tuple[str, ...]:

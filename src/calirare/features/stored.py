@@ -72,11 +72,12 @@ def _column(state: Any) -> PlannedColumn:
     _need(isinstance(state, dict), "an edge column must be a mapping")
     _need(isinstance(state["name"], str), "an edge column must have a name")
     _among(state["kind"], get_args(ColumnKind), "the kind of an edge column")
-    categories, flags = state["categories"], (state["diverse"], state["missing"], state["in_days"])
+    signed = state.get("signed", False)  # models of earlier versions say nothing
+    categories, flags = state["categories"], (state["diverse"], state["missing"], state["in_days"], signed)
     _need(_texts(categories) and len(set(categories)) == len(categories), "categories must be different texts")
-    _need(all(isinstance(flag, bool) for flag in flags), "diverse, missing and in_days must be flags")
+    _need(all(isinstance(flag, bool) for flag in flags), "diverse, missing, in_days and signed must be flags")
     origin = float(_numbers(state["origin"], (), "origin"))
-    return PlannedColumn(state["name"], state["kind"], tuple(categories), flags[0], flags[1], origin, flags[2])
+    return PlannedColumn(state["name"], state["kind"], tuple(categories), *flags[:2], origin, *flags[2:])
 
 
 def _aggregate(state: Any) -> Aggregate:

@@ -7,6 +7,7 @@ that real exports have. Nobody has tuned to them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +44,13 @@ class Case:
     leaks: tuple[str, ...] = ()
 
 
-def _busy(n: int, count: int, rng: Rng, power: float = 1.7) -> np.ndarray:
+def busy(n: int, count: int, rng: Rng, power: float = 1.7) -> np.ndarray:
+    """Ends of edges: few busy nodes, many quiet ones."""
     return rng.permutation(n)[(n * rng.random(count) ** power).astype(int)]
 
 
-def _labels(y: np.ndarray, known: np.ndarray, rare: Any, other: Any) -> list[Any]:
+def labels_of(y: np.ndarray, known: np.ndarray, rare: Any, other: Any) -> list[Any]:
+    """A column of labels, empty where they are not known."""
     return [None if not k else rare if one else other for one, k in zip(y, known, strict=True)]
 
 
@@ -58,12 +61,12 @@ def _german(value: float, sign: str = "€ ") -> str:
 def payments(folder: Path, rng: Rng, n: int = 1_500) -> Case:
     """A German bank's export: semicolons, decimal commas, a byte-order mark. Mules pass on what they get within hours."""
     y = rng.random(n) < 0.05
-    source, target = _busy(n, 6 * n, rng), _busy(n, 6 * n, rng)
+    source, target = busy(n, 6 * n, rng), busy(n, 6 * n, rng)
     amount = np.exp(rng.normal(4.0, 1.0, source.size))
     hours = rng.uniform(0, 24 * 90, source.size)
     mule = rng.choice(np.flatnonzero(y), 5 * int(y.sum()))
     paid, start = np.exp(rng.normal(6.2, 0.5, mule.size)), rng.uniform(0, 24 * 90, mule.size)
-    source = np.concatenate([source, _busy(n, mule.size, rng), mule])
+    source = np.concatenate([source, busy(n, mule.size, rng), mule])
     target = np.concatenate([target, mule, rng.integers(0, n, mule.size)])
     amount = np.concatenate([amount, paid, paid * rng.uniform(0.9, 1.0, mule.size)])
     hours = np.concatenate([hours, start, start + rng.uniform(0.5, 4, mule.size)])
@@ -73,11 +76,7 @@ def payments(folder: Path, rng: Rng, n: int = 1_500) -> Case:
     iban = np.array([f"DE{k:020d}" for k in rng.permutation(n) * 7919 + 10**15])
     opened = rng.integers(0, 4_000, n)
     income = np.exp(rng.normal(7.7 - 0.3 * y, 0.5))
-    day = [
-        f"{d:%d.%m.%Y}"
-        for d in np.datetime64("2013-01-01").astype(object)
-        + np.array([__import__("datetime").timedelta(int(k)) for k in opened])
-    ]
+    day = [f"{date(2013, 1, 1) + timedelta(int(k)):%d.%m.%Y}" for k in opened]
     nodes = pl.DataFrame(
         {
             "IBAN": iban,
@@ -86,7 +85,7 @@ def payments(folder: Path, rng: Rng, n: int = 1_500) -> Case:
             "Bundesland": rng.choice(["BY", "NW", "BE", "k. A."], n),
             "Lfd. Nr.": np.arange(1, n + 1),
             "gesperrt am": [f"{3 + k % 20:02d}.06.2024" if bad and seen else None for k, (bad, seen) in enumerate(zip(y, known, strict=True))],
-            "Betrug": _labels(y, known, "ja", "nein"),
+            "Betrug": labels_of(y, known, "ja", "nein"),
         }
     )  # fmt: skip
     when = [
@@ -116,7 +115,7 @@ def hosts(folder: Path, rng: Rng, n: int = 1_200) -> Case:
     """Machines and logins out of R: NA for gaps, percent signs, times with zones, half of the sources unknown to the inventory."""
     y = rng.random(n) < 0.04
     count = 9 * n
-    source, target = _busy(n, count, rng), _busy(n, count, rng)
+    source, target = busy(n, count, rng), busy(n, count, rng)
     extra = np.repeat(np.flatnonzero(y), rng.integers(5, 25, int(y.sum())))
     source, target = np.append(source, extra), np.append(target, rng.integers(0, n, extra.size))
     bad = np.append(rng.random(count) < 0.05, rng.random(extra.size) < 0.6)
@@ -133,7 +132,7 @@ def hosts(folder: Path, rng: Rng, n: int = 1_200) -> Case:
             "cpu": [f"{100 * v:.1f}%" for v in load],
             "days_since_patch": ["NA" if rng.random() < 0.1 else f"{v:.0f}" for v in patched],
             "domain": ["corp.example"] * n,
-            "compromised": [{None: "NA", True: "TRUE", False: "FALSE"}[v] for v in _labels(y, known, True, False)],
+            "compromised": [{None: "NA", True: "TRUE", False: "FALSE"}[v] for v in labels_of(y, known, True, False)],
         }
     )
     zone = rng.choice(["+00:00", "+01:00", "-05:00"], source.size)
@@ -187,7 +186,7 @@ def patients(folder: Path, rng: Rng, n: int = 1_000) -> Case:
             "ward": [f"Ward {w:02d}" for w in ward],
             "fever": np.where(fever, "Y", "N"),
             "comment": [f"seen by Dr. no. {k}, no further remarks" for k in range(n)],
-            "infected": _labels(y, known, 1.0, 0.0),
+            "infected": labels_of(y, known, 1.0, 0.0),
         }
     )
     edges = pl.DataFrame({"patient_a": number[source], "patient_b": number[target], "minutes": np.round(minutes, 1)})
@@ -204,19 +203,19 @@ def devices(folder: Path, rng: Rng, n: int = 1_500) -> Case:
     """Users and devices in tables of their own, logins and transfers in others; rings share a device. 24 rare labels."""
     count, rings = 900, 30
     y = np.zeros(n, dtype=bool)
-    user, device = _busy(n, 2 * n, rng, 1.2), rng.integers(0, count, 2 * n)
+    user, device = busy(n, 2 * n, rng, 1.2), rng.integers(0, count, 2 * n)
     for ring in range(rings):
         who = rng.choice(n, 5, replace=False)
         y[who] = True
         user, device = np.append(user, who), np.append(device, np.full(5, ring))
-    payer, payee = _busy(n, 3 * n, rng), _busy(n, 3 * n, rng)
+    payer, payee = busy(n, 3 * n, rng), busy(n, 3 * n, rng)
     amount = np.exp(rng.normal(3, 1, payer.size))
     age, version = rng.integers(1, 2_000, n), rng.choice(["9.1", "9.2", "10.0"], count)
     known = np.zeros(n, dtype=bool)
     known[rng.choice(np.flatnonzero(y), 24, replace=False)] = True
     known[rng.choice(np.flatnonzero(~y), 500, replace=False)] = True
     users = pl.DataFrame(
-        {"user_id": np.arange(n), "account_age_days": age, "status": _labels(y, known, "banned", "ok")}
+        {"user_id": np.arange(n), "account_age_days": age, "status": labels_of(y, known, "banned", "ok")}
     )
     pl.DataFrame({"device_id": np.arange(count), "app_version": version}).write_parquet(folder / "devices.parquet")
     users.write_parquet(folder / "users.parquet")
@@ -233,7 +232,7 @@ def reviews(folder: Path, rng: Rng, n: int = 900) -> Case:
     """Reviews as JSON lines and a list of banned authors; no table of nodes. Paid authors praise a few things in bursts."""
     items = 400
     y = rng.random(n) < 0.06
-    who, what = _busy(n, 6 * n, rng, 1.3), _busy(items, 6 * n, rng)
+    who, what = busy(n, 6 * n, rng, 1.3), busy(items, 6 * n, rng)
     stars = np.clip(np.round(rng.normal(3.8, 1.1, who.size)), 1, 5)
     day = rng.uniform(0, 300, who.size)
     paid = np.repeat(np.flatnonzero(y), 5)
@@ -254,7 +253,7 @@ def reviews(folder: Path, rng: Rng, n: int = 900) -> Case:
         }
     )
     edges.write_ndjson(folder / "reviews.jsonl")
-    labels = pl.DataFrame({"reviewer": name, "banned": _labels(y, known, "yes", "no")}).drop_nulls()
+    labels = pl.DataFrame({"reviewer": name, "banned": labels_of(y, known, "yes", "no")}).drop_nulls()
     labels.write_csv(folder / "banned.csv")
     tables = [str(folder / "reviews.jsonl"), "--labels", str(folder / "banned.csv")]
     numbers = np.column_stack([stars, day])

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from strange_cases import Case, Rng, _busy, _labels
+from strange_cases import Case, Rng, busy, labels_of
 
 
 def invoices(folder: Path, rng: Rng, n: int = 800) -> Case:
     """Suppliers in a table, departments only in the invoices; amounts in dollars, credit notes in brackets, rows twice."""
     parts = 60
     y = rng.random(n) < 0.06
-    supplier, part = _busy(n, 9 * n, rng), rng.integers(0, parts, 9 * n)
+    supplier, part = busy(n, 9 * n, rng), rng.integers(0, parts, 9 * n)
     amount = np.exp(rng.normal(7, 1.1, supplier.size))
     false = y[supplier] & (rng.random(supplier.size) < 0.5)
     amount = np.where(false, np.round(rng.uniform(8, 10, supplier.size), 1) * 1_000, amount)
@@ -29,7 +29,7 @@ def invoices(folder: Path, rng: Rng, n: int = 800) -> Case:
             "vendor_no": vat,
             "employees": [f"{v:,}" if v < 300 else "#N/A" for v in staff],
             "country": rng.choice(["US", "us ", "CA", ""], n, p=[0.6, 0.1, 0.2, 0.1]),
-            "confirmed_fraud": _labels(y, known, True, False),
+            "confirmed_fraud": labels_of(y, known, True, False),
         }
     ).write_parquet(folder / "vendors.parquet")
     pl.DataFrame(
@@ -51,7 +51,7 @@ def invoices(folder: Path, rng: Rng, n: int = 800) -> Case:
 def calls(folder: Path, rng: Rng, n: int = 1_500) -> Case:
     """Calls in a zipped file, numbers as whole numbers, times in milliseconds; spammers call strangers briefly."""
     y = rng.random(n) < 0.04
-    source, target = _busy(n, 6 * n, rng), _busy(n, 6 * n, rng)
+    source, target = busy(n, 6 * n, rng), busy(n, 6 * n, rng)
     spam = np.repeat(np.flatnonzero(y), rng.integers(4, 15, int(y.sum())))
     source, target = np.append(source, spam), np.append(target, rng.integers(0, n, spam.size))
     back = rng.random(source.size) < np.where(y[source], 0.04, 0.3)
@@ -66,7 +66,7 @@ def calls(folder: Path, rng: Rng, n: int = 1_500) -> Case:
             "number": number,
             "contract_months": months,
             "prepaid": rng.choice(["yes", "no"], n),
-            "reported": _labels(y, known, 1.0, 0.0),
+            "reported": labels_of(y, known, 1.0, 0.0),
         }
     )
     edges = pl.DataFrame({"caller": number[source], "callee": number[target], "start_ms": stamp, "seconds": seconds})
@@ -94,7 +94,7 @@ def citations(folder: Path, rng: Rng, n: int = 1_200) -> Case:
     known = rng.random(n) < 0.3
     doi = np.array([f"10.1000/x{k}" for k in rng.permutation(n)])
     columns = {f"w{k}": bag[:, k].astype(int) for k in range(words)}
-    pl.DataFrame({"doi": doi, "retracted": _labels(y, known, "retracted", "fine"), **columns}).write_parquet(
+    pl.DataFrame({"doi": doi, "retracted": labels_of(y, known, "retracted", "fine"), **columns}).write_parquet(
         folder / "papers.parquet"
     )
     pl.DataFrame({"citing": doi[source], "cited": doi[target]}).write_csv(folder / "cites.csv")
@@ -107,7 +107,7 @@ def merchants(folder: Path, rng: Rng, n: int = 700) -> Case:
     """Merchants and cards in one table with a column of kinds; a leak that an investigator filled in; merchants are judged."""
     cards = 1_500
     y = rng.random(n) < 0.07
-    card, shop = _busy(cards, 8 * n, rng, 1.3), _busy(n, 8 * n, rng)
+    card, shop = busy(cards, 8 * n, rng, 1.3), busy(n, 8 * n, rng)
     amount = np.exp(rng.normal(3.5, 0.9, card.size))
     night = np.where(y[shop], rng.random(card.size) < 0.45, rng.random(card.size) < 0.15)
     hour = np.where(night, rng.uniform(0, 5, card.size), rng.uniform(7, 23, card.size))
@@ -118,7 +118,7 @@ def merchants(folder: Path, rng: Rng, n: int = 700) -> Case:
     name = np.array([f"M{k:05d}" for k in range(n)])
     both = pl.concat(
         [
-            pl.DataFrame({"id": name, "kind": "merchant", "mcc": mcc, "months": age, "case_no": [f"C-{k}" if b and s else None for k, (b, s) in enumerate(zip(y, known, strict=True))], "collusive": _labels(y, known, "Y", "N")}),
+            pl.DataFrame({"id": name, "kind": "merchant", "mcc": mcc, "months": age, "case_no": [f"C-{k}" if b and s else None for k, (b, s) in enumerate(zip(y, known, strict=True))], "collusive": labels_of(y, known, "Y", "N")}),
             pl.DataFrame({"id": [f"K{k:05d}" for k in range(cards)], "kind": "card", "brand": rng.choice(["visa", "mc"], cards)}),
         ],
         how="diagonal",
@@ -142,7 +142,7 @@ def merchants(folder: Path, rng: Rng, n: int = 700) -> Case:
 def trust(folder: Path, rng: Rng, n: int = 1_500) -> Case:
     """Ratings of -10 to 10 in a file without names, labels in another; nothing else is known of anybody."""
     y = rng.random(n) < 0.06
-    source, target = _busy(n, 8 * n, rng, 2.0), _busy(n, 8 * n, rng, 2.0)
+    source, target = busy(n, 8 * n, rng, 2.0), busy(n, 8 * n, rng, 2.0)
     keep = source != target
     source, target = source[keep], target[keep]
     low = rng.random(source.size) < np.where(~y[source] & y[target], 0.45, 0.08)
@@ -153,7 +153,7 @@ def trust(folder: Path, rng: Rng, n: int = 1_500) -> Case:
     pl.DataFrame([person[source], person[target], rating, stamp], schema=list("abcd")).write_csv(
         folder / "ratings.csv", include_header=False
     )
-    labels = pl.DataFrame({"user": person, "cheat": _labels(y, known, "cheat", "honest")}).drop_nulls()
+    labels = pl.DataFrame({"user": person, "cheat": labels_of(y, known, "cheat", "honest")}).drop_nulls()
     labels.write_csv(folder / "known.csv")
     tables = [str(folder / "ratings.csv"), "--labels", str(folder / "known.csv")]
     seen = np.isin(np.arange(n), np.concatenate([source, target])) | known

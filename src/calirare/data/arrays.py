@@ -85,6 +85,11 @@ def as_dense(block: Any) -> np.ndarray:
     return np.asarray(block.toarray() if sp.issparse(block) else block)
 
 
+def by_column(x: Any) -> Any:
+    """Features whose columns are read one after the other: of sparse ones a copy in CSC, where each costs no look at all."""
+    return x.tocsc() if sp.issparse(x) else x
+
+
 def column_of(x: Any, k: int) -> np.ndarray:
     """`(N,)` float64: one column of features, sparse or not."""
     return as_dense(x[:, [k]])[:, 0].astype(np.float64)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _HEAD = 10_000
 """Rows by which the ends of an edge table are found whose names say nothing."""
+_MOST_CELLS = 1 << 22
+"""Of a table of nodes read at once: thousands of words make rows wide."""
 Tables = tuple[tuple[str, Shards], ...]
 
 
@@ -90,9 +92,10 @@ class TableStream:
         return nodes, edges
 
     def node_batches(self, size: int) -> Iterator[tuple[Shards, int, NodeRows]]:
-        """(the table, place of the first row in it, some of its nodes), one table after the other."""
+        """(the table, place of the first row in it, at most `size` of its nodes), one table after the other."""
         for name, table in self.nodes:
-            for first, frame in table.batches(self._of_nodes(table), size):
+            columns = self._of_nodes(table)
+            for first, frame in table.batches(columns, max(1, min(size, _MOST_CELLS // len(columns)))):
                 yield table, first, self._node_rows({name: frame})
 
     def edge_batches(self, columns: Sequence[str], size: int) -> Iterator[tuple[Shards, int, EdgeRows]]:

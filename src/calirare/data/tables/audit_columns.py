@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.arrays import column_of
+from calirare.data.arrays import by_column, column_of
 from calirare.data.graph import RareGraph
 from calirare.data.tables.feature_places import feature_places
 
@@ -39,19 +39,20 @@ class AuditColumn:
 
 def audit_columns(graph: RareGraph) -> Iterator[AuditColumn]:
     """Every attribute, in the units of its table where the graph has a schema."""
+    x = by_column(graph.x)
     learned = (graph.schema or {}).get("columns")
     if not isinstance(learned, list):
         for k, name in enumerate(graph.attribute_names):
-            one = _of_numbers(name, column_of(graph.x, k), None)
-            yield replace(one, word=sp.issparse(graph.x))
+            one = _of_numbers(name, column_of(x, k), None)
+            yield replace(one, word=sp.issparse(x))
         return
     for column, places, gap in feature_places(learned):
-        missing = None if gap is None else column_of(graph.x, gap) > 0
+        missing = None if gap is None else column_of(x, gap) > 0
         if column["type"] == "numeric":
-            values = column_of(graph.x, places.start) * column["scale"] + column["mean"]
+            values = column_of(x, places.start) * column["scale"] + column["mean"]
             yield _of_numbers(column["name"], values, missing)
         elif column["categories"]:
-            yield _of_words(column["name"], graph.x, places.start, column["categories"], missing)
+            yield _of_words(column["name"], x, places.start, column["categories"], missing)
 
 
 def _of_numbers(name: str, values: np.ndarray, missing: np.ndarray | None) -> AuditColumn:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from calirare.data.arrays import column_of
+from calirare.data.arrays import by_column, column_of
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.tables.feature_places import feature_places
 
@@ -154,6 +154,7 @@ def _whole(values: np.ndarray | Counted, like: Mapping[str, Any] | None) -> dict
 
 
 def _node_values(x: Any, plan: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray | Counted]]:
+    x = by_column(x)
     for column, places, gap in feature_places(plan["columns"]):
         missing = np.zeros(x.shape[0], dtype=bool) if gap is None else column_of(x, gap) > 0
         if column["type"] == "numeric":

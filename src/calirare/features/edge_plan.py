@@ -11,7 +11,7 @@ from calirare.data.graph import RareGraph
 
 MOST_CATEGORIES = 20
 """Categories of an edge column that get a share of their own; the most frequent ones."""
-FEWEST_OF_A_SIGN = 0.01
+FEWEST_OF_A_SIGN = 0.05
 """Share of the values that each sign must have before a number is signed: a grade or a balance, no sum with a few refunds."""
 MOST_TYPES = 8
 """Edge types that are summed up apart, beside all types together; the most frequent ones."""

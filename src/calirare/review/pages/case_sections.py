@@ -202,7 +202,7 @@ def pulls(pulls: list[Pull]) -> Any:
         "Labels that pull this call",
         html.Div(rows, className="pulls"),
         html.P(
-            "How far each label moves P(rare): to the right towards rare, to the left away from it.", className="hint"
+            "How far each label moves P(rare): more than 0 towards rare, less than 0 away from it.", className="hint"
         ),
         *(html.P(said, className="hint", id="against-own-class") for said in _against_own_class(pulls)),
     )

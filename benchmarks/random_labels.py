@@ -43,8 +43,7 @@ def inputs_of(columns: int) -> DetectorInputs:
         edge_index=rng.integers(0, NUM_NODES, (2, 3 * NUM_NODES)),
         y=np.arange(NUM_NODES) % 2,
     )
-    inputs = DetectorInputs(graph, ColumnRecipe.learn(graph))
-    return inputs
+    return DetectorInputs(graph, ColumnRecipe.learn(graph))
 
 
 def random_labels(count: int, seed: int) -> LabelledNodes:

@@ -14,7 +14,7 @@ _MOST_LEVERAGE = 0.3
 """Mean leverage, the share of its labels that a network can learn by their own pull alone, beyond which a step flatters
 or exaggerates (measured against ten-fold refits of random labels: `benchmarks/left_out_evidence.py`)."""
 STEEPEST = 1.5
-"""Slope beyond which a network is not at rest: on PubMed GIN ends at 1.9, and one step is a fifth off ten-fold refits."""
+"""Slope beyond which a network is not at rest (measured as the leverage above: one step from a steeper end is off refits)."""
 _NO_SKILL = 0.05
 """p-value above which left-out logits cannot be told from noise."""
 

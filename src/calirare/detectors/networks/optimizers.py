@@ -1,7 +1,7 @@
 """Torch's optimizers without its compiler.
 
-Every optimizer of torch loads the compiler on first use, two seconds of imports, to mark where compiled code must stop. We
-compile nothing, so what the marks wrap is called as it is; the arithmetic is torch's, to the bit.
+Every optimizer of torch imports the compiler on first use, to mark where compiled code must stop. We compile
+nothing, so what the marks wrap is called as it is; the arithmetic is torch's, to the bit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch import Tensor
 
 
 class Adam(torch.optim.Adam):
-    """`torch.optim.Adam`, two seconds earlier.
+    """`torch.optim.Adam`, without that import.
 
     >>> ours, torchs = (torch.nn.Parameter(torch.tensor([1.0, -2.0])) for _ in range(2))
     >>> for one, kind in ((ours, Adam), (torchs, torch.optim.Adam)):

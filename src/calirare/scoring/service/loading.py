@@ -172,8 +172,8 @@ class Models:
 def _short_turns() -> Iterator[None]:
     """Threads of Python take turns of a fifth of a millisecond, else of five.
 
-    A load comes back from some ten thousand array operations, and after each it waits for its turn: while clients ask
-    without pause, a minute and more goes into waiting. In short turns neither side waits for long.
+    A load is thousands of array operations, and after each it waits for its turn while clients ask without pause. In short
+    turns neither side waits for long.
     """
     before = sys.getswitchinterval()
     sys.setswitchinterval(_TURN_SECONDS)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calirare.data.tables.polars_library import import_polars
+from calirare.data.tables.text import WHOLE_WITH_POINT
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 MAX_ID_LENGTH = 1_000
 """Longest id, in characters: arrays of ids are as wide as the longest."""
 _EXACT = 2.0**53
-_DECIMAL = r"^([+-]?\d+)\.0+$"
 
 
 def check_ids(ids: pl.Series) -> None:
@@ -132,7 +132,10 @@ def _without_decimals(columns: list[pl.Series]) -> list[pl.Series]:
     found = [_all_decimal(column) for column in columns]
     if all(found):
         return columns
-    return [column.str.replace(_DECIMAL, "$1") if one else column for one, column in zip(found, columns, strict=True)]
+    return [
+        column.str.replace(WHOLE_WITH_POINT, "$1") if one else column
+        for one, column in zip(found, columns, strict=True)
+    ]
 
 
 def _all_decimal(column: pl.Series) -> bool:
@@ -140,7 +143,11 @@ def _all_decimal(column: pl.Series) -> bool:
         return False
     known = column.drop_nulls()
     # Of most columns the first row settles it.
-    return bool(known.len() and known.head(1).str.contains(_DECIMAL).all() and known.str.contains(_DECIMAL).all())
+    return bool(
+        known.len()
+        and known.head(1).str.contains(WHOLE_WITH_POINT).all()
+        and known.str.contains(WHOLE_WITH_POINT).all()
+    )
 
 
 def as_whole(column: pl.Series) -> pl.Series | None:

@@ -12,6 +12,7 @@ import numpy as np
 from calirare.data.arrays import UNKNOWN
 from calirare.data.tables.columns import to_categories
 from calirare.data.tables.polars_library import import_polars
+from calirare.data.tables.text import WHOLE_WITH_POINT
 from calirare.errors import InputError, LabelError
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def known_labels(
 
 
 def _whole(text: pl.Series, as_written: Sequence[str]) -> pl.Series:
-    whole = text.str.replace(r"^([+-]?\d+)\.0+$", "$1")
+    whole = text.str.replace(WHOLE_WITH_POINT, "$1")
     return text.zip_with(text.is_in(list(as_written)), whole) if as_written else whole
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none", "-", "?", "<na>", "nat", "#n/a")
 """What people write for a missing number. In a column of words these stay words: NA is also Namibia."""
 SPREADSHEET_ERRORS = ("#ref!", "#div/0!", "#value!", "#name?", "#num!", "#null!", "#n/a", "#error!")
+WHOLE_WITH_POINT = r"^([+-]?\d+)\.0+$"
+"""7.0, as programs write a 7 beside gaps; the group is the 7."""
 STRANGE_SHARE = 0.01
 """Up to this share of a column may be unreadable; it counts as missing, with a warning."""
 

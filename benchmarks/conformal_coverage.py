@@ -20,14 +20,13 @@ are not run again.
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import replace
 from pathlib import Path
 
-import joblib
 import numpy as np
 import torch
 from against_scikit_learn import load, tenth
+from cells import Cell, run_cells
 
 import calirare as cr
 from calirare.uncertainty.conformal import conformal_rank
@@ -56,7 +55,7 @@ def promised(graph: cr.RareGraph, split: cr.Split) -> float:
     return conformal_rank(labels, 0.9) / (labels + 1)
 
 
-def coverage(name: str, seed: int, labels_per_class: int, detector: str, device: str) -> tuple[float, ...]:
+def coverage(name: str, seed: int, labels_per_class: int, detector: str, device: str) -> list[float]:
     """Coverage of the rare and of the normal class, share of sets with both, with none, and the rank rule's coverage."""
     torch.set_num_threads(1)
     graph, split = draw(name, seed, labels_per_class)
@@ -69,7 +68,7 @@ def coverage(name: str, seed: int, labels_per_class: int, detector: str, device:
     y, inside = graph.y[split.test], sets[split.test]
     size = inside.sum(axis=1)
     found = inside[y == 1, 1].mean(), inside[y == 0, 0].mean(), (size == 2).mean(), (size == 0).mean()
-    return *found, promised(graph, split)
+    return [float(value) for value in (*found, promised(graph, split))]
 
 
 def main() -> None:
@@ -82,34 +81,20 @@ def main() -> None:
     parser.add_argument("--device", default="cpu", help="of the networks: cpu or cuda")
     parser.add_argument("--out", type=Path, help="JSON Lines, appended to and read first")
     arguments = parser.parse_args()
-    known: dict[tuple[object, ...], list[float]] = {}
-    if arguments.out is not None and arguments.out.exists():
-        for line in arguments.out.read_text(encoding="utf-8").splitlines():
-            *key, values = json.loads(line)
-            known[tuple(key)] = values
     cells = [
         (name, seed, arguments.labels_per_class, detector)
         for name in arguments.datasets.split(",")
         for detector in arguments.detectors.split(",")
         for seed in range(arguments.splits)
     ]
-    missing = [cell for cell in cells if cell not in known]
-    work = joblib.Parallel(n_jobs=arguments.jobs, return_as="generator")(
-        joblib.delayed(coverage)(*cell, arguments.device) for cell in missing
-    )
-    for cell, found in zip(missing, work, strict=True):
-        known[cell] = [float(value) for value in found]
-        if arguments.out is not None:
-            with arguments.out.open("a", encoding="utf-8") as file:
-                file.write(json.dumps([*cell, known[cell]]) + "\n")
-    show(cells, known)
+    show(run_cells(coverage, cells, jobs=arguments.jobs, out=arguments.out, device=arguments.device))
 
 
-def show(cells: list[tuple[str, int, int, str]], known: dict[tuple[object, ...], list[float]]) -> None:
+def show(results: dict[Cell, list[float]]) -> None:
     print("coverage of each class and its standard error over the splits; share of sets with both, with none")
     print(f"{'graph':14s} {'detector':9s} {'rare':>13s} {'by rank':>8s} {'normal':>13s} {'both':>6s} {'none':>6s}")
-    for name, detector in dict.fromkeys((cell[0], cell[3]) for cell in cells):
-        found = np.array([known[cell] for cell in cells if (cell[0], cell[3]) == (name, detector)])
+    for name, detector in dict.fromkeys((cell[0], cell[3]) for cell in results):
+        found = np.array([row for cell, row in results.items() if (cell[0], cell[3]) == (name, detector)])
         rare, normal, both, none, rank = 100 * found.mean(axis=0)
         error = 100 * found.std(axis=0) / np.sqrt(len(found))
         print(

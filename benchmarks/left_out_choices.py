@@ -12,11 +12,12 @@ from __future__ import annotations
 import argparse
 import warnings
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import torch
 from against_scikit_learn import GRAPHS, load, tenth
-from joblib import Parallel, delayed
+from cells import run_cells
 from left_out_evidence import judge
 from threadpoolctl import threadpool_limits
 
@@ -87,6 +88,7 @@ def main() -> None:
     parser.add_argument("--detectors", default="linear,gcn")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, help="JSON Lines, appended to and read first")
     arguments = parser.parse_args()
     tasks = [
         (name, what, seed)
@@ -94,8 +96,8 @@ def main() -> None:
         for what in arguments.detectors.split(",")
         for seed in range(arguments.seeds)
     ]
-    for line in Parallel(arguments.jobs, return_as="generator")(delayed(run)(*task) for task in tasks):
-        print(line, flush=True)
+    for line in run_cells(run, tasks, jobs=arguments.jobs, out=arguments.out).values():
+        print(line)
 
 
 if __name__ == "__main__":

@@ -14,14 +14,13 @@ With `--out`, cells that the file holds already are not run again.
 from __future__ import annotations
 
 import argparse
-import json
 import warnings
 from pathlib import Path
 
 import numpy as np
 import torch
 from against_scikit_learn import load, tenth
-from joblib import Parallel, delayed
+from cells import run_cells
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
@@ -108,13 +107,6 @@ def _line(
     )
 
 
-def _read(path: Path | None) -> dict[tuple[object, ...], str]:
-    if path is None or not path.exists():
-        return {}
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return {tuple(row[:-1]): row[-1] for row in rows}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graphs", default="cora,citeseer,tolokers,reddit,random:5:200,random:50:200,random:500:200")
@@ -124,7 +116,6 @@ def main() -> None:
     parser.add_argument("--device", default="cpu", help="of the networks: cpu or cuda")
     parser.add_argument("--out", type=Path, help="JSON Lines of cells and their text, appended to and read first")
     arguments = parser.parse_args()
-    known = _read(arguments.out)
     tasks = [
         (name, what, decay, seed)
         for name in arguments.graphs.split(",")
@@ -132,16 +123,8 @@ def main() -> None:
         for decay in (DECAYS if isinstance(make_detector(what), Network) else (None,))
         for seed in range(arguments.seeds)
     ]
-    for task in tasks:
-        if task in known:
-            print(known[task], flush=True)
-    tasks = [task for task in tasks if task not in known]
-    work = Parallel(arguments.jobs, return_as="generator")(delayed(run)(*task, arguments.device) for task in tasks)
-    for task, line in zip(tasks, work, strict=True):
-        print(line, flush=True)
-        if arguments.out is not None:
-            with arguments.out.open("a", encoding="utf-8") as file:
-                file.write(json.dumps([*task, line]) + "\n")
+    for line in run_cells(run, tasks, jobs=arguments.jobs, out=arguments.out, device=arguments.device).values():
+        print(line)
 
 
 if __name__ == "__main__":

@@ -12,13 +12,12 @@ probabilities, the others by their left-out logits. With `--out`, cells that the
 from __future__ import annotations
 
 import argparse
-import json
 import warnings
 from pathlib import Path
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed
+from cells import Cell, run_cells
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
@@ -33,17 +32,16 @@ from calirare.features.recipe import ColumnRecipe
 
 NUM_NODES, SHARE = 2_000, 0.3
 DETECTORS = "linear,forest,boosting,gcn,gat,gin,sage,auto"
-Cell = tuple[str, int, int, int]
 
 
-def inputs_of(columns: int) -> DetectorInputs:
+def inputs_of(columns: int, device: str) -> DetectorInputs:
     rng = np.random.default_rng(columns)
     graph = cr.RareGraph(
         x=rng.standard_normal((NUM_NODES, columns)).astype(np.float32),
         edge_index=rng.integers(0, NUM_NODES, (2, 3 * NUM_NODES)),
         y=np.arange(NUM_NODES) % 2,
     )
-    return DetectorInputs(graph, ColumnRecipe.learn(graph))
+    return DetectorInputs(graph, ColumnRecipe.learn(graph), device=device)
 
 
 def random_labels(count: int, seed: int) -> LabelledNodes:
@@ -53,14 +51,13 @@ def random_labels(count: int, seed: int) -> LabelledNodes:
     return LabelledNodes(nodes, y, node_weights(y, 2), 2, np.arange(count))
 
 
-def area(cell: Cell) -> float:
+def area(what: str, columns: int, count: int, seed: int, device: str) -> float:
     """Left-out ROC-AUC of one draw of labels."""
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
-    what, columns, count, seed = cell
     with threadpool_limits(1):
         labels = random_labels(count, seed)
-        left_out = make_detector(what).fit(inputs_of(columns), labels, seed=seed).left_out_logits()
+        left_out = make_detector(what).fit(inputs_of(columns, device), labels, seed=seed).left_out_logits()
         if what == "auto":
             fold, shares = fold_numbers(labels, seed, num_folds=10), target_shares(labels.y, 2)
             left_out = left_out_probabilities(StackScaling, left_out, labels.y, shares, fold)
@@ -85,14 +82,10 @@ def main() -> None:
     parser.add_argument("--labels", default="50,200,1000")
     parser.add_argument("--draws", type=int, default=2_000, help="labels drawn per cell, over all seeds")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--device", default="cpu", help="of the networks: cpu or cuda")
     parser.add_argument("--out", type=Path, help="JSON Lines, appended to and read first")
     arguments = parser.parse_args()
     kinds = arguments.detectors.split(",")
-    known: dict[Cell, float] = {}
-    if arguments.out is not None and arguments.out.exists():
-        for line in arguments.out.read_text(encoding="utf-8").splitlines():
-            *cell, value = json.loads(line)
-            known[tuple(cell)] = value
     wanted = [
         (kind, int(columns), int(count), seed)
         for columns in arguments.columns.split(",")
@@ -100,14 +93,7 @@ def main() -> None:
         for count in arguments.labels.split(",")
         for seed in range(max(4, -(-arguments.draws // int(count))))
     ]
-    wanted = [cell for cell in wanted if cell not in known]
-    work = Parallel(arguments.jobs, return_as="generator")(delayed(area)(cell) for cell in wanted)
-    for cell, value in zip(wanted, work, strict=True):
-        known[cell] = value
-        if arguments.out is not None:
-            with arguments.out.open("a", encoding="utf-8") as file:
-                file.write(json.dumps([*cell, value]) + "\n")
-    show(known, kinds)
+    show(run_cells(area, wanted, jobs=arguments.jobs, out=arguments.out, device=arguments.device), kinds)
 
 
 if __name__ == "__main__":

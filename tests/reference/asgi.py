@@ -40,7 +40,7 @@ class Client:
         scope = {
             "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "path": path,
             "raw_path": path.encode(), "query_string": query.encode(), "root_path": "", "scheme": "http",
-            "headers": [(k.lower().encode(), v.encode()) for k, v in said.items()],
+            "headers": [(k.lower().encode(), v.encode("latin-1")) for k, v in said.items()],
             "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8060), "state": {},
         }  # fmt: skip
         pieces = [{"type": "http.request", "body": body, "more_body": False}]

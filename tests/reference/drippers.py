@@ -12,12 +12,12 @@ def address_of(server):
     return "127.0.0.1", int(server.url.rsplit(":", 1)[1])
 
 
-def ask(server, timeout=10):
+def ask(server, path="/export/decisions.csv", timeout=10):
     """(status, seconds) of one request over a connection of its own."""
     start = time.monotonic()
     line = http.client.HTTPConnection(*address_of(server), timeout=timeout)
     try:
-        line.request("GET", "/export/decisions.csv")
+        line.request("GET", path)
         return line.getresponse().status, time.monotonic() - start
     finally:
         line.close()

@@ -29,6 +29,7 @@ ROOT = HERE.parents[1]
 NOTICED = ("killed", "timeout")
 SURVIVED = 0
 STATS = Path("mutants", "mutmut-stats.json")
+EXAMPLES = "tests/tools/docstring_examples.py"
 EVERY = Path("mutants", "every-test.json")
 GENERATE = """
 from mutmut import __main__ as mutmut
@@ -89,8 +90,9 @@ def own_tests(root: Path, known: list[str]) -> None:
     path = root / STATS
     stats = json.loads(path.read_text(encoding="utf-8"))
     for function, tests in stats["tests_by_mangled_function_name"].items():
-        home = f"tests/{package_of(function, known).replace('.', '/')}/"
-        own = [test for test in tests if test.startswith(home)]
+        package = package_of(function, known)
+        homes = f"tests/{package.replace('.', '/')}/", f"{EXAMPLES}::test_example[calirare.{package}."
+        own = [test for test in tests if test.startswith(homes)]
         stats["tests_by_mangled_function_name"][function] = own or tests
     path.write_text(json.dumps(stats), encoding="utf-8")
 

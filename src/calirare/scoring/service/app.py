@@ -205,7 +205,8 @@ def _add_errors(api: FastAPI) -> None:
     async def wrong(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"] if part != "body")
-        return JSONResponse({"error": f"{where or 'the body'}: {first['msg']}"}, 422)
+        said = f"{where or 'the body'}: {first['msg']}"
+        return JSONResponse({"error": " ".join(said.split())}, 422)  # a name that was sent may hold line ends
 
     @api.exception_handler(Exception)
     async def unexpected(request: Request, error: Exception) -> Response:

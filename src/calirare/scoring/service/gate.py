@@ -125,7 +125,7 @@ class Gate:
         if not is_own_origin(headers.get(b"origin"), headers.get(b"sec-fetch-site"), host):
             return Refusal(403, "The request comes from another site.")
         length = headers.get(b"content-length", "0")
-        if length.isdigit() and int(length) > LARGEST_BODY:
+        if length.isdecimal() and int(length[:20]) > LARGEST_BODY:
             return _TOO_LARGE
         return None
 

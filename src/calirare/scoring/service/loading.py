@@ -25,6 +25,7 @@ from calirare.scoring.live.scores import LiveScores
 
 logger = logging.getLogger(__name__)
 _TURN_SECONDS = 2e-4
+_MOST_CELLS = 4_000_000
 Rows = list[dict[str, Any]]
 ReadTables = Callable[[RareCategoryClassifier], RareGraph]
 """The tables as a model wants them."""
@@ -191,7 +192,10 @@ def as_columns(rows: Rows) -> dict[str, list[Any]] | None:
     """
     if not rows:
         return None
-    table = {name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)}
+    names = dict.fromkeys(name for row in rows for name in row)
+    if len(names) * len(rows) > _MOST_CELLS:  # else rows that share no name would be a table as large as their square
+        raise InputError(f"{len(rows):,} rows name {len(names):,} different columns; send rows of the same columns.")
+    table = {name: [row.get(name) for row in rows] for name in names}
     for name, values in table.items():
         if any(isinstance(value, str) for value in values):
             table[name] = [None if value is None else str(value) for value in values]

@@ -15,13 +15,13 @@ from calirare.scoring.service.access import Access, bind
 try:
     import uvicorn
 
+    from calirare.scoring.service import patience
     from calirare.scoring.service.app import Service
 except ModuleNotFoundError as error:
     raise MissingDependencyError(str(error.name), "serve") from None
 
 STOP_SECONDS = 30
 """Time for running requests to end after a stop was asked for."""
-MOST_CONNECTIONS = 1_000
 logger = logging.getLogger(__name__)
 
 
@@ -47,10 +47,11 @@ class Server:
                 server_header=False,
                 proxy_headers=proxy is not None,
                 forwarded_allow_ips=proxy or "",
-                limit_concurrency=MOST_CONNECTIONS,
+                http=patience.PatientProtocol,
+                ws="none",
+                limit_concurrency=patience.MOST_CONNECTIONS + 100,  # ours comes first
                 timeout_keep_alive=60,
                 timeout_graceful_shutdown=STOP_SECONDS,
-                h11_max_incomplete_event_size=64 << 10,
                 lifespan="off",
             )
         )
@@ -82,6 +83,7 @@ class Server:
 
         with contextlib.suppress(NotImplementedError, AttributeError, RuntimeError, ValueError):  # no signals here
             loop.add_signal_handler(signal.SIGHUP, reload)
+        tasks.add(loop.create_task(self._drop_slow()))
         if self.watch:
             tasks.add(loop.create_task(self._watch(reload)))
         await self._server.serve(sockets=[self._socket])
@@ -97,6 +99,11 @@ class Server:
             await asyncio.sleep(self.watch)
             if await asyncio.to_thread(lambda: self.service.models.is_outdated):
                 reload()
+
+    async def _drop_slow(self) -> None:
+        while True:
+            await asyncio.sleep(patience.LOOK_SECONDS)
+            patience.drop_slow(self._server.server_state.connections)
 
     def stop(self) -> None:
         """Ask for an orderly stop, from any thread."""

@@ -156,3 +156,10 @@ def test_prices_per_node_are_checked_compared_and_kept():
         costs.thresholds()
     with pytest.raises(InputError, match="one for each of the 3 nodes; got 2"):
         decide([0.1, 0.2, 0.3], costs)
+
+
+def test_single_precision_does_not_reach_the_costs():
+    p = np.array([0.1, 0.7], dtype=np.float32)
+    for cost in Costs(50, 5, 1, 0.1).expected(p).values():
+        assert cost.dtype == np.float64
+    assert decide(p, Costs()).cost.dtype == np.float64

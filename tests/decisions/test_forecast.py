@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
+from calirare.decisions import forecast as module
 from calirare.decisions.costs import Costs, decide
-from calirare.decisions.forecast import forecast
+from calirare.decisions.forecast import Group, forecast, groups_frame
 from calirare.errors import InputError, LabelError
+from calirare.metrics.bootstrap import Estimate
 from calirare.uncertainty.intervals import CalibrationDraws, calibration_draws
 
 COSTS = Costs(50, 5, 1)
@@ -131,3 +133,47 @@ def test_nonsense_is_refused():
         calibration_draws([0.1, 0.2], [0], rare_share=0.1, num_share_labels=2)
     with pytest.raises(InputError, match="coverage"):
         forecast([0.1], ["clear"], COSTS, CalibrationDraws(np.array([[0.0, 1.0]])), coverage=1.0)
+
+
+@pytest.mark.parametrize("single", [0, 30, 2_000])
+def test_with_prices_per_node_the_cost_has_its_exact_mean_and_spread(single, monkeypatch):
+    """Coins of one's own: mean Σ p·s, variance Σ p(1 − p)·s², whether drawn one by one or by bins."""
+    monkeypatch.setattr(module, "_MOST_SINGLE", single)
+    rng = np.random.default_rng(0)
+    p, stake = rng.beta(1, 4, size=600), rng.uniform(1, 9, size=600)
+    draws = CalibrationDraws(np.tile([0.0, 1.0], (6_000, 1)))
+    rare, cost = module._draw_coins(p, stake, draws, np.random.default_rng(1))
+    for drawn, size in ((rare, np.ones(600)), (cost, stake)):
+        assert drawn.shape == (6_000,) and drawn.dtype == np.float64
+        assert drawn.mean() == pytest.approx((p * size).sum(), rel=0.005)
+        assert drawn.std() == pytest.approx(np.sqrt((p * (1 - p) * size**2).sum()), rel=0.04)
+    assert np.corrcoef(rare, cost)[0, 1] > 0.8
+
+
+def test_the_nodes_that_matter_most_are_drawn_one_by_one(monkeypatch):
+    """Of a hundred stakes of 1 and one of 1,000 the large one is an own coin, also where its probability is small."""
+    monkeypatch.setattr(module, "_MOST_SINGLE", 1)
+    p, stake = np.r_[np.full(100, 0.999), 0.01], np.r_[np.ones(99), 2.0, 1_000.0]
+    draws = CalibrationDraws(np.tile([0.0, 1.0], (500, 1)))
+    cost = module._draw_coins(p, stake, draws, np.random.default_rng(1))[1]
+    assert ((cost < 200) | (cost > 1_000)).all() and 1 <= (cost > 1_000).sum() <= 15
+
+
+def test_an_interval_ends_on_drawn_values_and_holds_the_value():
+    drawn = np.array([4.0, 1.0, 2.0, 3.0])
+    assert module._estimate(2.5, drawn, 0.5) == Estimate(2.5, 1.0, 4.0)
+    assert module._estimate(2.5, drawn, 0.1) == Estimate(2.5, 2.0, 3.0)
+    assert module._estimate(9.0, drawn, 0.5).upper == 9.0 and module._estimate(0.0, drawn, 0.5).lower == 0.0
+
+
+def test_an_empty_group_and_a_graph_of_other_nodes():
+    certain = CalibrationDraws(np.tile([0.0, 1.0], (50, 1)))
+    groups = forecast([0.2, 0.4], ["clear", "clear"], COSTS, certain)
+    assert groups["alert"] == Group("alert", 0, Estimate(0.0, 0.0, 0.0), Estimate(0.0, 0.0, 0.0))
+    assert groups["all"].num_nodes == 2 and groups["all"].cost.value == pytest.approx(30)
+    table = groups_frame(groups)
+    assert list(table) == ["group", "nodes", "rare", "rare_lower", "rare_upper", "cost", "cost_lower", "cost_upper"]
+    assert table["nodes"].tolist() == [0, 0, 2, 2] and table["rare"].tolist() == pytest.approx([0, 0, 0.6, 0.6])
+    assert table["cost_upper"].tolist() == [group.cost.upper for group in groups.values()]
+    with pytest.raises(InputError, match=r"same nodes; got \(1,\) and \(2,\)"):
+        forecast([0.2], ["clear", "clear"], COSTS, certain)

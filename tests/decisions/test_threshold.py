@@ -36,3 +36,8 @@ def test_one_class_or_other_lengths_are_refused():
         macro_f1_threshold([0.1, 0.2], [False, False])
     with pytest.raises(InputError, match="one value per label"):
         macro_f1_threshold([0.1, 0.2], [False])
+
+
+def test_below_the_lowest_score_there_is_nothing_but_zero():
+    """The rare label scores lowest: everything must be called rare to catch it, and the next lower cut is 0."""
+    assert macro_f1_threshold([0.2, 0.8], [True, False]) == pytest.approx(0.1)

@@ -219,6 +219,7 @@ def test_chosen_nodes(clf, graph):
         ({"budget": -1}, "budget"),
         ({"budget": 1.5}, "budget"),
         ({"cost_miss": 0}, "cost_miss"),
+        ({"num_pulls": -1}, "num_pulls must be a whole number, 0 or more"),
         ({"coverage": 0.0}, "coverage"),
     ],
 )
@@ -247,7 +248,7 @@ def test_an_unfitted_model_is_refused(graph):
 
 def test_a_method_that_does_not_calibrate_is_told_so(graph, split, caplog):
     triage(cr.RareCategoryClassifier(detector="linear", method="uncalibrated").fit(graph, split), graph)
-    assert "does not calibrate" in caplog.text
+    assert "method 'uncalibrated' does not calibrate: its probabilities, and the costs" in caplog.text
 
 
 def test_ids_stay_what_they_are(clf, graph):

@@ -10,9 +10,11 @@ import pytest
 
 import calirare as cr
 from calirare.data.arrays import UNKNOWN
+from calirare.decisions import why as module
 from calirare.decisions.facts import Facts
-from calirare.decisions.why import FULL, Reasons
-from calirare.decisions.wording import wording_of
+from calirare.decisions.why import FULL, Fact, Reasons
+from calirare.decisions.wording import Wording, wording_of
+from calirare.detectors.base import Contributions
 from calirare.estimator.evidence import labels_read
 
 
@@ -129,3 +131,69 @@ def test_a_network_on_a_large_graph_is_told_by_what_is_unusual(graph, monkeypatc
     other = Reasons(clf, graph, labels_read(graph, None), wording_of(clf, 0.9))
     assert other.facts(odd) and all(fact.share == 0 for fact in other.facts(odd))
     assert other.write(np.array([odd]), ["alert"], np.zeros(1, dtype=bool))[0].startswith("Unusual: ")
+
+
+@pytest.fixture
+def star(clf):
+    """Nodes 1 to 4 around node 0, 5 beside 4; of the first three the labels are known."""
+    graph = cr.RareGraph(
+        x=np.zeros((6, 1)), edge_index=np.array([[0, 0, 0, 0, 4], [1, 2, 3, 4, 5]]), y=np.array([0, 1, 1, 0, 0, 1])
+    )
+
+    def told(label, names=("ok", "mule"), column=None):
+        wording = Wording(names, 1, 0.9, label_column=column)
+        return Reasons(clf, graph, np.array(label), wording)
+
+    return told
+
+
+def test_neighbours_in_whole_sentences(star):
+    known = [UNKNOWN, 1, 1, 0, UNKNOWN, 1]
+    assert star(known).neighbours(0) == "2 of 4 neighbours are known mule"
+    assert star(known, ("0", "1"), "fraud").neighbours(0) == "2 of 4 neighbours have fraud = 1"
+    assert star(known).neighbours(5) == "" == star(known).neighbours(1)
+    assert star([1] * 6).neighbours(5) == "1 of 1 neighbour is known mule"
+    assert star([1] * 6, ("0", "1"), "fraud").neighbours(5) == "1 of 1 neighbour has fraud = 1"
+    assert star([0] * 6).neighbours(0) == "none of its 4 labelled neighbours is mule"
+    assert star([0] * 6, ("0", "1"), "fraud").neighbours(0) == "none of its 4 labelled neighbours has fraud = 1"
+
+
+def test_sentences_by_action(star):
+    reasons = star([UNKNOWN, 1, 0, 0, UNKNOWN, UNKNOWN])
+    reasons._kept = {
+        0: [Fact("a", 3.0), Fact("b", -2.0), Fact("c", 1.0), Fact("d", 0.5), Fact("e", -0.4)],
+        4: [],
+        5: [Fact("odd", 0.0), Fact("rare", 0.0), Fact("third", 0.0)],
+    }
+    nodes, no, yes = np.array([0]), np.zeros(1, dtype=bool), np.ones(1, dtype=bool)
+    near = "1 of 4 neighbours is known mule"
+    assert reasons.write(nodes, ["alert"], no).tolist() == [f"{near}; a; c. Against it: b."]
+    assert reasons.write(nodes, ["clear"], no).tolist() == [f"Against mule: b; e. For it: {near}."]
+    waits = f"{near}; a; c. Against it: b. The budget goes to cases where a review saves more."
+    assert reasons.write(nodes, ["clear"], yes).tolist() == [waits]
+    said = reasons.write(np.array([4, 4, 5]), ["alert", "clear", "review"], np.zeros(3, dtype=bool)).tolist()
+    assert said == ["No single column speaks for mule.", "Little speaks for mule.", "Unusual: odd; rare."]
+
+
+def test_of_very_many_the_first_that_are_not_cleared_are_told_whole(star, monkeypatch):
+    monkeypatch.setattr(module, "FULL", 3)
+    monkeypatch.setattr(module, "MOST_FULL", 2)
+    reasons = star([UNKNOWN] * 6)
+    reasons._kept = {node: [Fact(f"fact {node}", 1.0)] for node in range(6)}
+    action, waiting = ["clear", "alert", "clear", "review", "alert"], np.array([0, 0, 1, 0, 0], dtype=bool)
+    said = reasons.write(np.arange(5), action, waiting)
+    assert ["fact" in one for one in said] == [False, True, True, False, False]
+    assert ["fact" in one for one in reasons.write(np.arange(3), ["clear"] * 3, waiting[:3])] == [True] * 3
+
+
+def test_a_family_is_told_once_by_its_loudest_in_the_direction_of_all(graph):
+    names = ("amount, sum of edges", "amount, mean of edges", "age", "dust", "amount, sum of edges")
+    groups = ("edges", "edges", "own", "own", "other")
+    found = Contributions(0.0, names, groups, np.array([2.0, -0.5, -1.0, 0.15, 0.6]))
+    told = module._by_share(Facts(graph), found, 0)
+    assert [round(fact.share, 9) for fact in told] == [1.5, -1.0, 0.6]
+    assert [fact.words for fact in told] == ["sum of amount over all edges", "age", "sum of amount over all edges"]
+    many = Contributions(0.0, tuple(f"c{k}" for k in range(12)), ("own",) * 12, np.linspace(1, 2, 12))
+    told = module._by_share(Facts(graph), many, 0)
+    assert [fact.words for fact in told] == [f"c{k}" for k in range(11, 3, -1)]
+    assert module._by_share(Facts(graph), Contributions(0.0, (), (), np.zeros(0)), 0) == []

@@ -8,12 +8,13 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
+import tomllib
 from pathlib import Path
 
 import pytest
-from mutants import ROOT, packages
 
-ORIGINALS = ROOT.parent if ROOT.name == "mutants" else ROOT
+HERE = Path(__file__).resolve().parents[2]
+ROOT = HERE.parent if HERE.name == "mutants" else HERE  # mutmut works on a copy
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -30,16 +31,13 @@ def documented(tree: ast.Module) -> list[str]:
 
 def examples() -> list[tuple[str, str]]:
     """(module, name) of every example in the packages that mutmut breaks."""
-    files = {path for one in packages(ORIGINALS) for path in _folder(one).rglob("*.py")}
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mutmut"]["only_mutate"]
+    files = {path for pattern in patterns for path in ROOT.glob(pattern.removesuffix("*") + "**/*.py")}
     return [
-        (".".join(path.relative_to(ORIGINALS / "src").with_suffix("").parts), name)
+        (".".join(path.relative_to(ROOT / "src").with_suffix("").parts), name)
         for path in sorted(files)
         for name in documented(ast.parse(path.read_text(encoding="utf-8")))
     ]
-
-
-def _folder(package: str) -> Path:
-    return ORIGINALS / "src" / "calirare" / Path(*package.split("."))
 
 
 @pytest.mark.parametrize(("module", "name"), examples())

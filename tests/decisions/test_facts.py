@@ -1,0 +1,114 @@
+"""What is said of a value, in every form: times the median, ranks, marks, shares, moments and spreads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calirare as cr
+from calirare.decisions import facts as module
+from calirare.decisions.facts import Facts, say_column
+from calirare.features.columns import Columns
+
+NAMES = ("balance", "country = SE", "vip", "opened", "tie")
+OPENED = {"name": "opened", "type": "numeric", "scale": 2.0, "mean": 19_000.0, "days": True}
+BALANCE = {"name": "balance", "type": "numeric", "scale": 10.0, "mean": 100.0}
+
+
+@pytest.fixture
+def graph():
+    """A ring of ten. Balances in the table's units: 10, 20, …, 90 and 1,000."""
+    balance = np.array([10, 20, 30, 40, 50, 60, 70, 80, 90, 1_000.0])
+    x = np.stack(
+        [(balance - 100) / 10, np.arange(10) < 3, np.arange(10) >= 9, np.arange(10) / 2, np.full(10, 7.0)], axis=1
+    )
+    ring = np.array([np.arange(10), (np.arange(10) + 1) % 10])
+    schema = {"columns": [BALANCE, OPENED, {"name": "country", "type": "categorical"}]}
+    return cr.RareGraph(x=x, edge_index=ring, y=np.arange(10) % 2, feature_names=NAMES, schema=schema)
+
+
+@pytest.fixture
+def facts(graph):
+    made = {
+        "fee, sum of incoming": np.r_[np.zeros(6), [4.0, 8.0, 8.0, 400.0]],
+        "balance, spread over neighbours": np.arange(10.0),
+        "balance, mean over incoming neighbours": np.linspace(-9, 9, 10),
+        "opened, mean over neighbours": np.arange(10.0),
+        "opened, spread over neighbours": np.arange(10.0),
+        "paid in days, last of outgoing": np.arange(10.0),
+        "country = SE, mean over neighbours": np.linspace(0, 0.9, 10),
+    }
+    return Facts(
+        graph, Columns(np.stack(list(made.values()), axis=1).astype(np.float32), tuple(made), ("",) * len(made))
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "node", "said"),
+    [
+        ("balance", 9, "balance is 1,000, 18 times the median (55)"),
+        ("balance", 8, "balance is 90, above 85% of nodes (median 55)"),
+        ("balance", 0, "balance is 10, below 95% of nodes (median 55)"),
+        ("country = SE", 0, "country is SE, as at 30% of nodes"),
+        ("country = SE", 5, "country is not SE, as at 70% of nodes"),
+        ("vip", 9, "vip, as at 10% of nodes"),
+        ("vip", 0, "not: vip, as at 90% of nodes"),
+        ("opened", 8, "opened is 2022-01-16, later than at 85% of nodes (median 2022-01-12 12:00)"),
+        ("opened", 1, "opened is 2022-01-09, earlier than at 85% of nodes (median 2022-01-12 12:00)"),
+        ("tie", 3, "tie is 7, above 50% of nodes (median 7)"),
+        ("fee, sum of incoming", 9, "sum of incoming fee is 400, above 95% of nodes (median 0)"),
+        ("fee, sum of incoming", 0, "sum of incoming fee is 0, below 70% of nodes (median 0)"),
+        ("balance, spread over neighbours", 9, "balance (spread over neighbours) is 90, 2.0 times the median (45)"),
+        ("balance, mean over incoming neighbours", 9, "balance (mean over incoming neighbours) is 190, above 95% of nodes (median 100)"),
+        ("opened, mean over neighbours", 9, "opened (mean over neighbours) is 2022-01-26, later than at 95% of nodes (median 2022-01-17)"),
+        ("opened, spread over neighbours", 9, "opened (spread over neighbours) is 18, 2.0 times the median (9)"),
+        ("paid in days, last of outgoing", 0, "last of outgoing paid is earlier than at 95% of nodes"),
+        ("country = SE, mean over neighbours", 9, "share of neighbours with country = SE is 90%, above 95% of nodes (median 45%)"),
+        ("balance, of neighbours", 0, "balance (mean over neighbours) is 510, 9 times the median (55)"),
+        ("nothing of ours", 0, "nothing of ours"),
+    ],
+)  # fmt: skip
+def test_every_form(facts, name, node, said):
+    assert facts.say(name, node) == said
+
+
+def test_the_fold_changes_its_digits_at_five():
+    assert [module._times(ratio) for ratio in (2.0, 4.96, 5.0, 5.4, 1_234.5)] == [
+        "2.0 times", "5.0 times", "5 times", "5 times", "1,234 times",
+    ]  # fmt: skip
+
+
+def test_what_is_unusual(facts):
+    assert facts.surprise("balance", 9) == pytest.approx(0.9) and facts.surprise("balance", 0) == pytest.approx(0.9)
+    assert facts.surprise("balance", 4) == pytest.approx(0.1) and facts.surprise("tie", 0) == 0
+    assert facts.surprise("nothing of ours", 0) == 0 and facts.own == list(NAMES)
+
+
+def test_what_standardising_leaves_is_zero(graph):
+    others = module._Others(np.array([-5.0, 0.0, 1e-7, 1e6]), False)
+    assert others.snap(0.9) == 0.0 and others.snap(1.1) == 1.1 and others.snap(-2.0) == -2.0
+
+
+def test_a_large_graph_is_compared_with_the_same_sample_each_time(graph, monkeypatch):
+    monkeypatch.setattr(module, "_SAMPLE", 4)
+    found = [Facts(graph)._sample.tolist() for _ in range(3)]
+    assert found[0] == found[1] == found[2] == sorted(set(found[0])) and len(found[0]) == 4
+    monkeypatch.setattr(module, "_SAMPLE", 10)
+    assert Facts(graph)._sample.tolist() == list(range(10))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("amount, mean gap of edges", "mean gap of amount over all edges"),
+        ("amount, first of outgoing", "first of outgoing amount"),
+        ("type = a, share of edges", "share of edges with type = a"),
+        ("type = a, share of incoming, mean over neighbours", "share of incoming with type = a (mean over neighbours)"),
+        ("x = a, mean over all", "x = a (mean over all)"),
+        ("x is missing, mean over outgoing neighbours", "share of outgoing neighbours where x is missing"),
+        ("degree, spread over neighbours", "degree (spread over neighbours)"),
+        ("plain", "plain"),
+    ],
+)
+def test_columns_in_words(name, said):
+    assert say_column(name) == said

@@ -30,6 +30,7 @@ from calirare.data.tables.shift import MODERATE
 from calirare.evaluation.monitoring.observed import Cases, Observed, Outcome, compare_outcome, observe
 from calirare.evaluation.monitoring.runs import Reference, Run
 from calirare.evaluation.monitoring.series import Series
+from calirare.evaluation.monitoring.stored import need
 from calirare.metrics.bootstrap import Estimate
 from calirare.uncertainty.intervals import CalibrationDraws
 
@@ -117,12 +118,13 @@ def watch(
     """
     now = clock.time() if now is None else now
     since = now - days * DAY
-    references = [Reference(**row.value) for row in series.read("reference", version)]
+    references = [Reference.from_json(row.value) for row in series.read("reference", version)]
     rows = [row for row in series.read("run", version) if row.time <= now]
     runs = tuple((row.time, row.subject, Run.from_json(row.value)) for row in rows)
     cases = Cases.of([row for row in series.read("decision", version) if row.time <= now])
     recent = [run for time, command, run in runs if time > since and command != OWN]
     reference = references[0] if references else None
+    need(reference is None or all(len(run.counts) == reference.num_bins for _, _, run in runs), "bins")
     window, whole = (_outcome(part, draws) for part in (cases.take(cases.time > since), cases))
     signals = [
         _of_runs("input columns", [run for run in recent if run.columns], _inputs),

@@ -23,7 +23,7 @@ def reference_for(series: Series, version: str, clf: RareCategoryClassifier, gra
     """The reference of a model: kept, or made from the graph of its fit and kept; without one, from its labels."""
     known = series.read("reference", version)
     if known:
-        return Reference(**known[0].value)
+        return Reference.from_json(known[0].value)
     made = Reference.of(clf.predict_left_out()[:, clf.rare_class_]) if graph is None else make_reference(clf, graph)
     series.add("reference", version, "fit", asdict(made))
     return made

@@ -15,17 +15,18 @@ either whether people picked, at equal score, the cases that looked bad to them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.stats import beta, norm
 
-from calirare.decisions.costs import Costs
+from calirare.decisions.costs import ACTIONS, Costs
 from calirare.decisions.forecast import forecast
 from calirare.evaluation.monitoring.runs import Reference, Run
 from calirare.evaluation.monitoring.series import Row
+from calirare.evaluation.monitoring.stored import fits, need
 from calirare.metrics.bootstrap import Estimate
 from calirare.uncertainty.intervals import CalibrationDraws
 
@@ -47,6 +48,7 @@ class Cases:
     @classmethod
     def of(cls, rows: Sequence[Row]) -> Cases:
         """From rows of the series, oldest first; of each node the last one counts, and one taken back does not."""
+        need(all(_is_case(row.value) for row in rows), "a decision")
         last = {row.subject: row for row in rows}
         decided = [row for row in last.values() if row.value["decision"] in ("rare", "normal")]
         return cls(
@@ -72,6 +74,12 @@ class Cases:
         error = float(self.prices[-1, 3]) if len(self) else 0.0
         miss, alarm, review, _ = self.prices.T
         return Costs(miss, alarm, review, error)
+
+
+def _is_case(value: Mapping[str, Any]) -> bool:
+    if not fits(value, {"decision": str, "probability": float, "action": str, "prices": (float,) * 4}):
+        return False
+    return 0 <= value["probability"] <= 1 and value["action"] in ACTIONS and min(value["prices"]) >= 0
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,26 @@ from calirare.decisions.forecast import forecast
 from calirare.errors import InputError, LabelError
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.score_profile import profile_logits, scores_without_labels
+from calirare.evaluation.monitoring.stored import fits, need
 from calirare.uncertainty.intervals import CalibrationDraws
 from calirare.uncertainty.posterior import finite_logit
 from calirare.uncertainty.prior_shift import estimate_share, mixture_gap, share_of_new_nodes
 
+_REFERENCE = {"profile": {"cuts": [float], "shares": [float]}, "alerted": float, "num_nodes": int}
+_RUN = {
+    "nodes": int,
+    "columns": {str: (float, float)},
+    "shifted": [(str, str, str)],
+    "score_shift": (float, float),
+    "counts": [int],
+    "said": [float],
+    "alerted": float,
+    "actions": {str: int},
+    "share": object,
+    "rare": (float, float, float),
+    "cost": (float, float, float),
+}
+_SHARE = {name: float for name in ("before", "now", "lower", "upper")}
 _FEW_DRAWS = 200
 """Of the calibration, for the interval of the share: enough for its two ends, and quick."""
 
@@ -45,6 +61,15 @@ class Reference:
     def of(cls, probability: np.ndarray) -> Reference:
         """From P(rare) of nodes like those that will be scored."""
         return cls(profile_logits(probability), alert_share(probability), int(probability.size))
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Reference:
+        """From a row of the series; what a later version added is not read."""
+        need(fits(value, _REFERENCE), "a reference")
+        cuts, shares = value["profile"]["cuts"], value["profile"]["shares"]
+        need(len(shares) == len(cuts) + 1 and cuts == sorted(cuts) and min(shares) >= 0, "bins")
+        need(0 <= value["alerted"] <= 1 and value["num_nodes"] > 0, "a reference")
+        return cls(value["profile"], value["alerted"], value["num_nodes"])
 
     def bins(self, probability: Any) -> np.ndarray:
         """Bin of each probability, from low to high."""
@@ -96,6 +121,8 @@ class Run:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Run:
         """From a row of the series; what a later version added is not read."""
+        need(fits(value, _RUN) and (value["share"] is None or fits(value["share"], _SHARE)), "a run")
+        need(0 <= value["alerted"] <= 1 and value["nodes"] > 0 and len(value["counts"]) == len(value["said"]), "a run")
         return cls(**{name: value[name] for name in cls.__dataclass_fields__})
 
 

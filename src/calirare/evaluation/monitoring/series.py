@@ -14,6 +14,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from calirare.evaluation.monitoring.stored import fits, need
+
 try:
     from sqlalchemy import BigInteger, Column, Float, Integer, MetaData, String, Table, Text, insert, inspect, select
     from sqlalchemy.exc import DatabaseError
@@ -88,13 +90,23 @@ class Series:
 
     def read(self, kind: str, model_version: str | None = None) -> list[Row]:
         """The rows of a kind, oldest first; of one model, or of all."""
-        self._create()
+        if not self._ready and not self.is_there:
+            return []
         query = select(ROWS).where(ROWS.c.network == self.network, ROWS.c.kind == kind)
         if model_version is not None:
             query = query.where(ROWS.c.model_version == model_version)
         with self.database.connected() as connection:
             rows = connection.execute(query.order_by(ROWS.c.time, ROWS.c.id)).all()
-        return [Row(row.id, row.kind, row.model_version, row.time, row.subject, json.loads(row.value)) for row in rows]
+        return [_checked(row) for row in rows]
+
+    @property
+    def is_there(self) -> bool:
+        """Whether anything was ever added; asking makes no file."""
+        file = getattr(self.database, "file", None)
+        if file is not None and not file.exists():
+            return False
+        with self.database.connected() as connection:
+            return bool(inspect(connection).has_table(NAME))
 
     def _create(self) -> None:
         if self._ready:
@@ -107,3 +119,13 @@ class Series:
                 if not inspect(connection).has_table(NAME):
                     raise
         self._ready = True
+
+
+def _checked(row: Any) -> Row:
+    try:
+        value = json.loads(row.value)
+    except (TypeError, ValueError, RecursionError):
+        value = None
+    whole = isinstance(value, dict) and fits(row.time, float) and row.time >= 0 and isinstance(row.subject, str)
+    need(whole, f"a row (number {row.id})")
+    return Row(row.id, row.kind, row.model_version, float(row.time), row.subject, value)

@@ -47,13 +47,15 @@ def serve(
     scores every node, and is a run in the series that `calirare monitor` reads.
     """
     from calirare.scoring.service.access import is_loopback
+    from calirare.scoring.service.apart import ReadApart
     from calirare.scoring.service.app import Service
     from calirare.scoring.service.loading import Models
     from calirare.scoring.service.logs import log_to_stderr
     from calirare.scoring.service.server import Server
 
     with console.working("Scoring every node"):
-        models = Models(model, tables.read_for, coverage, partial(_take_run, model, db, network) if monitor else None)
+        note = partial(_take_run, model, db, network) if monitor else None
+        models = Models(model, tables.read_for, coverage, note, ReadApart())
     server = Server(Service(models, access, rate), access, watch)
     log_to_stderr()
     facts = models.current.facts()

@@ -66,14 +66,16 @@ def fit(folder, penalty):
 
 
 def start(folder):
+    """The service, its address; what it logs goes into a file, for a pipe that nobody reads would stop it."""
     words = [sys.executable, "-m", "calirare.cli", "serve", *(str(folder / name) for name in ("model", "nodes.parquet", "edges.parquet"))]  # fmt: skip
-    process = subprocess.Popen(
-        [*words, "--port", "0", "--rate", "0", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(
+            [*words, "--port", "0", "--rate", "0", "--json"], stdout=subprocess.PIPE, stderr=log, text=True
+        )
     said = ""
     while "}" not in said:
         line = process.stdout.readline()
-        assert line, process.stderr.read()
+        assert line, (folder / "log").read_text()
         said += line
     return process, json.loads(said)["url"]
 
@@ -106,6 +108,10 @@ class Load:
 
 def rows(table):
     return [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+
+
+def files(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != "log"}
 
 
 def runs(folder):
@@ -144,22 +150,23 @@ def test_under_load_nothing_is_lost(folder, tables, request):
 
     assert runs(folder) == 2  # the start and the reload
     ask(url, "/reload", {})
-    held = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}  # kill -9
+    held = files(folder)  # kill -9
     load = Load(url, paths)
     time.sleep(1.0)
     process.kill()
     process.communicate()
     load.stop()
     assert load.answers and all(said == after[path] for path, said in load.answers)
-    assert held == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert held == files(folder)
     assert runs(folder) == 3  # what was acknowledged is there
     process, url = start(folder)
     request.addfinalizer(process.kill)
     assert after == {path: json.dumps(ask(url, path, body)) for path, body in paths}
 
     process.terminate()  # an orderly stop
-    _, log = process.communicate(timeout=60)
+    process.communicate(timeout=60)
     assert process.returncode == 0
+    log = (folder / "log").read_text()
     lines = [json.loads(line) for line in log.splitlines()]
     assert lines and all(one["event"] == "request" for one in lines)
     assert not any(one in log for one in (*tables[0][0]["id"][:5], tables[1][0]["id"][0]))

@@ -118,7 +118,8 @@ class Service:
         self.counts.note_model(loaded.version, loaded.live.graph.num_nodes, loaded.since)
 
     def close(self) -> None:
-        """Let running work end."""
+        """Let running work end; a reload is broken off."""
+        self.models.close()
         self._thread.shutdown()
         self._reading.shutdown()
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,6 @@ from calirare.persistence.folder import model_version
 from calirare.scoring.live.scores import LiveScores
 
 logger = logging.getLogger(__name__)
-_TURN_SECONDS = 2e-4
 _MOST_CELLS = 4_000_000
 Rows = list[dict[str, Any]]
 ReadTables = Callable[[RareCategoryClassifier], RareGraph]
@@ -51,10 +48,13 @@ class Loaded:
     def read(cls, model: Path, read_tables: ReadTables, coverage: float) -> Loaded:
         version = model_version(model)
         classifier = load(model)
-        graph = read_tables(classifier)
-        scored = np.zeros(graph.num_nodes, dtype=bool)
-        scored[graph.scored] = True
-        return cls(LiveScores(classifier, graph, coverage=coverage), version, time.time(), scored)
+        return cls.of(LiveScores(classifier, read_tables(classifier), coverage=coverage), version)
+
+    @classmethod
+    def of(cls, live: LiveScores, version: str) -> Loaded:
+        scored = np.zeros(live.graph.num_nodes, dtype=bool)
+        scored[live.graph.scored] = True
+        return cls(live, version, time.time(), scored)
 
     @property
     def unknown(self) -> np.ndarray:
@@ -122,6 +122,22 @@ class Loaded:
         }
 
 
+Note = Callable[[Loaded], None]
+
+
+class ReadHere:
+    """Loads a model in this process and tells of it. `calirare.scoring.service.apart` has one that does so in another."""
+
+    def __call__(self, model: Path, read_tables: ReadTables, coverage: float, note: Note | None) -> Loaded:
+        loaded = Loaded.read(model, read_tables, coverage)
+        if note is not None:
+            note(loaded)
+        return loaded
+
+    def close(self) -> None:
+        """Break off what is being read, where that can be done."""
+
+
 class Models:
     """The model in use. A reload reads the folder and the tables anew, and takes over when it is ready.
 
@@ -130,20 +146,20 @@ class Models:
         read_tables: Gives the network.
         coverage: Of intervals and sets.
         note: Told of each model that was loaded, before it answers.
+        reader: What reloads read with; the first model is read here, for there is nobody yet to wait.
     """
 
     def __init__(
-        self, model: Path, read_tables: ReadTables, coverage: float = 0.9, note: Callable[[Loaded], None] | None = None
+        self,
+        model: Path,
+        read_tables: ReadTables,
+        coverage: float = 0.9,
+        note: Note | None = None,
+        reader: ReadHere | None = None,
     ) -> None:
-        self.model, self.read_tables, self.coverage = model, read_tables, coverage
-        self._lock, self._note = threading.Lock(), note
-        self.current = self._read()
-
-    def _read(self) -> Loaded:
-        loaded = Loaded.read(self.model, self.read_tables, self.coverage)
-        if self._note is not None:
-            self._note(loaded)
-        return loaded
+        self._asked, self._lock = (model, read_tables, coverage, note), threading.Lock()
+        self._reader = reader or ReadHere()
+        self.model, self.current = model, ReadHere()(*self._asked)
 
     def reload(self) -> Loaded:
         """Read everything anew; requests go on with the old one meanwhile, and stay with it if this fails.
@@ -154,11 +170,14 @@ class Models:
         if not self._lock.acquire(blocking=False):
             raise InputError("a reload is going on already; ask again when it is done.")
         try:
-            with _short_turns():
-                self.current = self._read()
+            self.current = self._reader(*self._asked)
         finally:
             self._lock.release()
         return self.current
+
+    def close(self) -> None:
+        """Break off a reload."""
+        self._reader.close()
 
     @property
     def is_outdated(self) -> bool:
@@ -167,21 +186,6 @@ class Models:
             return model_version(self.model) != self.current.version
         except (InputError, OSError):  # it is being written
             return False
-
-
-@contextmanager
-def _short_turns() -> Iterator[None]:
-    """Threads of Python take turns of a fifth of a millisecond, else of five.
-
-    A load is thousands of array operations, and after each it waits for its turn while clients ask without pause. In short
-    turns neither side waits for long.
-    """
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(_TURN_SECONDS)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 def as_columns(rows: Rows) -> dict[str, list[Any]] | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -10,6 +12,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -170,6 +173,48 @@ def test_under_load_nothing_is_lost(folder, tables, request):
     lines = [json.loads(line) for line in log.splitlines()]
     assert lines and all(one["event"] == "request" for one in lines)
     assert not any(one in log for one in (*tables[0][0]["id"][:5], tables[1][0]["id"][0]))
+
+
+@pytest.mark.slow
+def test_a_stop_breaks_off_a_reload_and_a_killed_reload_changes_nothing(folder, request, monkeypatch, tmp_path):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))  # so that nothing of it is left over can be seen
+    process, url = start(folder)
+    request.addfinalizer(process.kill)
+    model = ask(url, "/version")
+    for last in (False, True):
+        process.send_signal(signal.SIGHUP)
+        while not (found := list(scratch.glob("calirare-*"))):
+            time.sleep(0.01)
+        if last:
+            break
+        os.kill(children(process.pid)["spawn_main"], signal.SIGKILL)
+        while found[0].exists():
+            time.sleep(0.01)
+        assert ask(url, "/version") == model
+        assert 'calirare_reloads_total{outcome="failed"} 1.0' in read(url, "/metrics")
+    began = time.monotonic()
+    process.terminate()
+    assert process.wait(60) == 0 and time.monotonic() - began < 5
+    process.stdout.close()
+    assert list(scratch.iterdir()) == [] and runs(folder) == 1
+
+
+def read(url, path):
+    with urllib.request.urlopen(url + path, timeout=60) as answer:
+        return answer.read().decode()
+
+
+def children(pid):
+    """Processes that this one started, by a word of their command line."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(path.read_text().rpartition(")")[2].split()[1]) == pid:
+                words = (path.parent / "cmdline").read_text()
+                found["spawn_main" if "spawn_main" in words else "other"] = int(path.parent.name)
+    return found
 
 
 def test_models_are_watched(tables, tmp_path):

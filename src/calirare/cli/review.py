@@ -16,6 +16,7 @@ from calirare.cli import console
 from calirare.cli.options import AsJson, Model, Network, listening, set_for_all
 
 if TYPE_CHECKING:
+    from calirare.review.serving import DeskServer
     from calirare.scoring.service.access import Access
 
 EXAMPLE = "Example: calirare review model --nodes nodes.csv --cost-miss amount --budget 50"
@@ -78,9 +79,21 @@ def review(
     if not is_loopback(access.host):
         sys.stderr.write("Note: the token and the pages travel unencrypted; put a proxy with TLS in front.\n")
     sys.stdout.flush()  # whoever started us and reads our output waits for this line
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager's stop is as orderly as Ctrl-C
+    raise typer.Exit(_run(server, open_browser))
+
+
+def _run(server: DeskServer, open_browser: bool) -> int:
+    """Until Ctrl-C, then 130; until a service manager's SIGTERM, which is a success, then 0."""
+    code = 130
+
+    def stop(number: int, frame: object) -> None:
+        nonlocal code
+        code = 0
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
     server.run(open_browser)
-    raise typer.Exit(130)
+    return code
 
 
 def _user() -> str:

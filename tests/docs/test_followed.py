@@ -118,7 +118,9 @@ class Reader:
         """Wait for the address; one that is there already is stopped, as a reader would."""
         while self.services:
             self.stop()
-        words = shlex.split(text) + (["--no-open"] if "review" in text and "--no-open" not in text else [])
+        words = shlex.split(text.replace("\\\n", " ")) + (
+            ["--no-open"] if "review" in text and "--no-open" not in text else []
+        )
         words += [] if "--port" in words else ["--port", free_port()]
         lines = f". {self.environment}\nexec {shlex.join(words)}"
         process = subprocess.Popen(

@@ -16,7 +16,7 @@ from calirare.cli import console
 from calirare.cli.options import AsJson, Model, Network, listening, set_for_all
 
 if TYPE_CHECKING:
-    from calirare.review.serving import DeskServer
+    from calirare.review.app import DeskServer
     from calirare.scoring.service.access import Access
 
 EXAMPLE = "Example: calirare review model --nodes nodes.csv --cost-miss amount --budget 50"

@@ -108,11 +108,15 @@ def nearest(word: str, choices: Iterable[object]) -> str:
 
     >>> nearest("is_frod", ["age", "is_fraud"])
     "did you mean 'is_fraud'?"
+    >>> nearest("amount", [])
+    'there are no others.'
     """
     names = [str(choice) for choice in choices]
     close = get_close_matches(word, names, n=3, cutoff=0.5)
     if close:
         return "did you mean " + " or ".join(repr(name) for name in close) + "?"
+    if not names:
+        return "there are no others."
     shown = ", ".join(repr(name) for name in names[:12])
     return f"choices: {shown}" + (", …" if len(names) > 12 else ".")
 

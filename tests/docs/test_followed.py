@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import textwrap
 import threading
 from pathlib import Path
 
@@ -22,7 +23,7 @@ import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = ["start.md", *(f"guides/{path.name}" for path in sorted((DOCS / "guides").glob("*.md")))]
-BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^( *)```(sh|python)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 SAVED = re.compile(r"# (\w+\.py)\n")
 MAY_ALARM = ("calirare monitor", "calirare refit", "calirare evaluate")
 SERVICES = ("calirare serve", "calirare review")
@@ -52,7 +53,8 @@ for line in sys.stdin:
 def steps(page: str) -> list[tuple[str, str]]:
     """(kind, text) of every command of the shell, which may go over several lines, and of every block of Python."""
     found: list[tuple[str, str]] = []
-    for kind, text in BLOCK.findall((DOCS / page).read_text(encoding="utf-8")):
+    for _, kind, block in BLOCK.findall((DOCS / page).read_text(encoding="utf-8")):
+        text = textwrap.dedent(block)
         lines = [text] if kind == "python" else re.split(r"(?<!\\)\n", text)
         found += [(kind, line) for line in lines if line.strip()]
     return found

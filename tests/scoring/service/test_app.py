@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import json
 
 import pytest
@@ -16,6 +18,8 @@ from calirare.scoring.service.access import Access
 from calirare.scoring.service.app import Service
 from calirare.scoring.service.loading import Models
 from calirare.scoring.table import read_for, score_table
+
+EDGE = [{"source": "A0000001", "target": "A0000002", "amount": 5, "time": "2024-02-01 00:00:00", "channel": "cash"}]
 
 
 def as_rows(table):
@@ -137,11 +141,14 @@ def test_examples_work_as_they_are_and_answers_keep_to_the_document(client, tabl
         ("/score", {"rows": []}, 422, "rows"),
         ("/score", b'{"ids": [NaN]}', 400, "finite numbers"),
         ("/score", b"[" * 100_000, 400, "JSON"),
-        ("/score", b"", 422, "body"),
+        ("/score", b"", 422, "send a JSON object; GET /docs"),
+        ("/score", [1], 422, "send a JSON object"),
+        ("/score", {"edges": EDGE}, 400, "nobody is asked about"),
         ("/explain", {"id": "nobody"}, 400, "there is no node"),
         ("/triage", {"cases": []}, 422, "cases"),
         ("/triage", {"cases": [{"id": "x", "cost_miss": -1}]}, 422, "cost_miss"),
         ("/nowhere", {}, 404, "no such route"),
+        ("/score/", {}, 404, "no such route"),
         ("/health", {}, 405, "GET /docs says how"),
     ],
 )
@@ -150,12 +157,29 @@ def test_mistakes_are_told_in_one_line(client, path, body, status, says):
     assert answer.status == status and says in answer.json()["error"] and "\n" not in answer.json()["error"]
 
 
+def test_paths_and_kinds_that_miss(client, tables):
+    missed = client.get("/nodes/nobody/explain")
+    assert missed.status == 404 and "POST /explain" in missed.json()["error"]
+    assert client.get("/nodes").status == 404  # no redirect, which a client would follow to another error
+    form = client.post(
+        "/score", {"ids": tables[0][0]["id"][:1]}, **{"content-type": "application/x-www-form-urlencoded"}
+    )
+    assert form.status == 415 and "'Content-Type: application/json'" in form.json()["error"]
+    assert client.post("/score", {"ids": tables[0][0]["id"][:1]}, **{"content-type": "application/JSON; charset=utf-8"}).status == 200  # fmt: skip
+    assert asyncio.run(client.ask("HEAD", "/health", b"", {})).status == 200  # as load balancers ask
+
+
 def test_a_token_is_wanted_where_there_is_one(models):
     service = Service(models, Access("0.0.0.0", token="correct horse battery"))  # pragma: allowlist secret
     client = Client(service.app)
     assert client.get("/version").status == 401 and client.get("/health").status == 200
     assert client.get("/version", authorization="Bearer wrong horse battery").status == 401
     assert client.get("/version", authorization="Bearer correct horse battery").status == 200
+    refused = client.get("/docs", authorization="Basic " + base64.b64encode(b"ada:wrong").decode())
+    assert refused.status == 401 and "Basic" in refused.headers["www-authenticate"]  # so that a browser asks
+    assert "Bearer …" in refused.body.decode()  # not \u2026
+    password = base64.b64encode(b"ada:correct horse battery").decode()
+    assert client.get("/docs", authorization=f"Basic {password}").status == 200
     service.close()
 
 

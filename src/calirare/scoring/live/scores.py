@@ -92,6 +92,8 @@ class LiveScores:
     def score_update(self, update: Update, also: list[int] | None = None) -> dict[str, np.ndarray]:
         """The same for rows that were read; `also` holds node indices."""
         asked = np.concatenate([update.nodes, np.array(also or [], dtype=np.int64)])
+        if not asked.size:
+            raise InputError("give new nodes, or the ids of known ones, beside the edges: nobody is asked about.")
         names = np.concatenate([update.ids.astype(object), self.graph.ids[asked[len(update.nodes) :]].astype(object)])
         nodes = np.unique(asked)
         found = self._probabilities(_Question(self, update, nodes))

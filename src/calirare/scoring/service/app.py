@@ -71,6 +71,7 @@ class Service:
             version=__version__,
             docs_url=None,
             redoc_url=None,
+            redirect_slashes=False,
         )
         _add_facts(self)
         _add_scores(self)
@@ -158,6 +159,8 @@ def _add_scores(service: Service) -> None:
     @api.get("/nodes/{id:path}/explain", responses=answers_with(Reasons))
     async def explain_known(id: Known, top: Top = 10) -> Response:
         """Why a known node has its probability: columns with signed shares of its logit."""
+        if service.models.current.live.names.find(id) is None:
+            raise HTTPException(404, "there is no such node; new ones go to POST /explain.")
         return JSONResponse(await service.work(lambda loaded: loaded.explain(id, [], [], top)))
 
     @api.get("/nodes/{id:path}", responses=answers_with(Score))
@@ -206,7 +209,7 @@ def _add_errors(api: FastAPI) -> None:
     async def wrong(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"] if part != "body")
-        said = f"{where or 'the body'}: {first['msg']}"
+        said = f"{where}: {first['msg']}" if where else "send a JSON object; GET /docs has one for each route."
         return JSONResponse({"error": " ".join(said.split())}, 422)  # a name that was sent may hold line ends
 
     @api.exception_handler(Exception)

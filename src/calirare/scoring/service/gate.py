@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
 import time
@@ -73,6 +74,8 @@ class Gate:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        if scope["method"] == "HEAD":  # as probes ask; the server leaves the body out
+            scope = {**scope, "method": "GET"}
         began, status = time.perf_counter(), 500
 
         async def answer(message: Message) -> None:
@@ -88,6 +91,7 @@ class Gate:
                 await _drop(receive)
             elif refusal is None and scope["method"] == "POST":
                 body, refusal = await _read(receive)
+                refusal = refusal or _refuse_kind(scope, body)
             if refusal is not None:
                 await _say(answer, refusal)
             elif (found := self._known(scope)) is not None:
@@ -117,9 +121,8 @@ class Gate:
         if wait:
             return Refusal(429, "Too many requests.", ((b"retry-after", str(int(wait) + 1).encode()),))
         if self.access.token is not None and scope["path"] not in OPEN:
-            kind, _, token = headers.get(b"authorization", "").partition(" ")
-            if kind.lower() != "bearer" or not is_token(self.access, token.strip()):
-                return Refusal(401, "Send the token: 'Authorization: Bearer …'.", ((b"www-authenticate", b"Bearer"),))
+            if not is_token(self.access, sent_token(headers.get(b"authorization", ""))):
+                return _NO_TOKEN
         if scope["method"] != "POST":
             return None
         if not is_own_origin(headers.get(b"origin"), headers.get(b"sec-fetch-site"), host):
@@ -138,7 +141,37 @@ class Gate:
             logger.log(level, "request", extra={"facts": facts})
 
 
+_NO_TOKEN = Refusal(
+    401,
+    "Send the token: 'Authorization: Bearer …'; in a browser any name, and the token as the password.",
+    ((b"www-authenticate", b'Bearer, Basic realm="calirare", charset="UTF-8"'),),
+)
 _TOO_LARGE = Refusal(413, f"A request may hold {LARGEST_BODY >> 20} MB; send fewer rows at a time.")
+
+
+def sent_token(header: str) -> str:
+    """The token of a header Authorization: what programs send, or the password that a browser asked for.
+
+    >>> sent_token("Bearer abc"), sent_token("Basic YWRhOmFiYw=="), sent_token("Basic %"), sent_token("")
+    ('abc', 'abc', '', '')
+    """
+    kind, _, said = header.partition(" ")
+    if kind.lower() == "bearer":
+        return said.strip()
+    if kind.lower() != "basic":
+        return ""
+    try:
+        return base64.b64decode(said.strip(), validate=True).decode().partition(":")[2]
+    except ValueError:
+        return ""
+
+
+def _refuse_kind(scope: MutableMapping[str, Any], body: bytes) -> Refusal | None:
+    """Other kinds are not read as JSON further on, and the message there would not say why."""
+    kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
+    if not body or kind.partition(b";")[0].strip().lower() == b"application/json":
+        return None
+    return Refusal(415, "The body is read as JSON; send 'Content-Type: application/json' with it.")
 
 
 async def _drop(receive: Receive, more: bool = True) -> None:
@@ -183,7 +216,9 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 
 async def _say(send: Send, refusal: Refusal) -> None:
-    await _send(send, refusal.status, json.dumps({"error": refusal.message}).encode(), refusal.headers)
+    await _send(
+        send, refusal.status, json.dumps({"error": refusal.message}, ensure_ascii=False).encode(), refusal.headers
+    )
 
 
 async def _send(send: Send, status: int, body: bytes, more: tuple[tuple[bytes, bytes], ...] = ()) -> None:

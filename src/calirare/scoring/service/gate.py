@@ -144,7 +144,8 @@ class Gate:
 _NO_TOKEN = Refusal(
     401,
     "Send the token: 'Authorization: Bearer …'; in a browser any name, and the token as the password.",
-    ((b"www-authenticate", b'Bearer, Basic realm="calirare", charset="UTF-8"'),),
+    # Two headers: Chromium does not ask where the first word of one is not Basic.
+    ((b"www-authenticate", b"Bearer"), (b"www-authenticate", b'Basic realm="calirare", charset="UTF-8"')),
 )
 _TOO_LARGE = Refusal(413, f"A request may hold {LARGEST_BODY >> 20} MB; send fewer rows at a time.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html import escape
 from typing import Any
 
@@ -34,7 +35,7 @@ def openapi_page(document: dict[str, Any]) -> str:
 
 def _section(verb: str, path: str, said: dict[str, Any], document: dict[str, Any]) -> str:
     text = f'<h2><span class="verb">{verb.upper()}</span><code>{escape(path)}</code></h2>'
-    text += f"<p>{escape(said.get('description') or said.get('summary', ''))}</p>"
+    text += f"<p>{_worded(said.get('description') or said.get('summary', ''))}</p>"
     rows = [
         (one["name"], one["in"], one.get("description", one.get("schema", {}).get("description", "")))
         for one in said.get("parameters", ())
@@ -52,6 +53,15 @@ def _section(verb: str, path: str, said: dict[str, Any], document: dict[str, Any
     for example in shape.get("examples", [])[:1]:
         text += f"<details><summary>Example for this model</summary><pre>{escape(_by_rows(example))}</pre></details>"
     return text
+
+
+def _worded(text: str) -> str:
+    """Markdown's code, the one kind of mark-up in our descriptions.
+
+    >>> _worded("as `a < b` says")
+    'as <code>a &lt; b</code> says'
+    """
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _by_rows(body: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import socket
 import threading
@@ -75,10 +76,10 @@ def test_a_request_has_some_seconds_to_arrive(server, monkeypatch, begun):
 def test_a_head_has_an_end(server):
     with socket.create_connection(address_of(server), timeout=10) as line:
         line.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n")
-        with pytest.raises(OSError):  # noqa: PT011 - reset or broken pipe, as the system has it
+        with contextlib.suppress(OSError):  # reset or broken pipe, unless the system has room for all of it
             for _ in range(2_000):
                 line.sendall(b"X: " + b"y" * 1_000 + b"\r\n")
-            assert not closed(line)
+        assert closed(line)
     assert ask(server, "/health")[0] == 200
 
 

@@ -90,6 +90,10 @@ def test_what_only_databases_know_becomes_numbers_text_and_times(postgres_url):
         rows = [{"k": uuid.UUID(int=i), "a": Decimal("1.50"), "t": datetime(2026, 1, 1), "c": "a:b"} for i in range(3)]
         connection.execute(text("INSERT INTO odd VALUES (:k, :a, :t, :c)"), rows)
     engine.dispose()
+    ids = [2**63 + 5, 2**63 + 7, 123456789012345678901234, 7]
+    query = " UNION ALL ".join(f"SELECT {one}::numeric(30, 0) AS id, {one % 9}::numeric(9, 0) AS n" for one in ids)
+    whole = to_frame(f"{postgres_url}#{query}", "nodes")
+    assert whole["id"].to_list() == [str(one) for one in ids] and whole["n"].to_list() == [one % 9 for one in ids]
     frame = to_frame(f"{postgres_url}#SELECT *, c = 'a:b' AS same FROM odd WHERE at::date > '2020-01-01'", "nodes")
     assert frame.dtypes[:2] == [pl.String, pl.Float64] and frame["at"].dtype == pl.Datetime
     assert frame["same"].to_list() == [True] * 3 and to_frame(f"{postgres_url}#public.odd", "nodes").height == 3
@@ -141,3 +145,27 @@ def test_names_and_passwords_of_addresses():
     tricky = f"postgresql://u:p@{SECRET}@h/d"
     assert SECRET not in hide_passwords(f"first {tricky}, then {tricky} again")
     assert hide_passwords("mail ada@example.org at 10:30") == "mail ada@example.org at 10:30"
+
+
+@pytest.mark.parametrize("base", ["sqlite", "duckdb"], indirect=True)
+def test_a_query_that_makes_more_rows_than_fit_is_stopped(base, monkeypatch):
+    """Ten thousand million rows, of which the first few thousand are too many."""
+    from calirare.data.tables import limits
+
+    write_table({"id": [1]}, f"{base}#one")
+    endless = {
+        "sqlite": "WITH RECURSIVE c(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM c) SELECT id FROM c LIMIT 10000000000",
+        "duckdb": "SELECT range AS id FROM range(10000000000)",
+    }[base.split(":")[0]]
+    monkeypatch.setattr(limits, "budget", lambda: 1_000_000)
+    with pytest.raises(DataError, match="would take about .* bytes to read, and 1,000,000 are free"):
+        to_frame(f"{base}#{'SELECT * FROM (' + endless + ')' if 'WITH' in endless else endless}", "nodes")
+    assert to_frame(f"{base}#one", "nodes")["id"].to_list() == [1]
+
+
+def test_names_of_tables_are_no_statements(tmp_path):
+    base = f"sqlite:///{tmp_path}/d.db"
+    write_table({"id": [1]}, f"{base}#nodes")
+    odd = 'x"; DROP TABLE nodes; --'
+    write_table({"id": [2]}, f"{base}#{odd}")
+    assert to_frame(f"{base}#{odd}", "nodes")["id"].to_list() == [2] and to_frame(f"{base}#nodes", "nodes").height == 1

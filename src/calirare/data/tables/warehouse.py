@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from sys import getsizeof
 from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.addresses import Address, hide_passwords
+from calirare.data.tables.limits import check_bytes, check_width
 from calirare.data.tables.polars_library import import_polars
 from calirare.errors import DataError, InputError, MissingDependencyError, optional
 
@@ -32,11 +34,12 @@ def read_address(text: str, what: str) -> pl.DataFrame:
         return _read_duckdb(address, what)
     pl = import_polars()
     with _speaking(address, what, "read") as engine, engine.connect() as connection:
-        found = connection.execute(_statement(address))
+        found = connection.execution_options(stream_results=True).execute(_statement(address))
         names = list(found.keys())
-        rows = found.fetchall()
-    if len(set(names)) < len(names):
-        raise InputError(f"{what}: the columns of {address} must have different names; got {names}.")
+        check_width(names, str(address))
+        if len(set(names)) < len(names):
+            raise InputError(f"{what}: the columns of {address} must have different names; got {names}.")
+        rows = _fetch(found, address)
     columns = zip(*rows, strict=True) if rows else ([] for _ in names)
     made = [pl.Series(name, _plain(list(values)), strict=False) for name, values in zip(names, columns, strict=True)]
     return pl.DataFrame(made)  # type: ignore[no-any-return]
@@ -75,9 +78,33 @@ def _read_duckdb(address: Address, what: str) -> pl.DataFrame:
     try:
         with duckdb.connect(address.duckdb_file, read_only=True) as connection:
             query = address.target if address.is_query else f"SELECT * FROM {_quoted(address.target)}"
-            return pl.DataFrame(connection.sql(query).to_arrow_table())  # type: ignore[no-any-return]
+            return pl.DataFrame(_gather(connection.sql(query), address))  # type: ignore[no-any-return]
     except duckdb.Error as error:
         raise _failed(address, what, "read", error) from error
+
+
+def _fetch(found: Any, address: Address) -> list[Any]:
+    """All rows, as long as they fit: a query can make any number of them."""
+    rows: list[Any] = []
+    size = 0
+    for part in found.partitions(_CHUNK):
+        size += sum(map(getsizeof, part)) + sum(getsizeof(value) for row in part for value in row)
+        check_bytes(2 * size, str(address))  # as rows, and as columns
+        rows += part
+    return rows
+
+
+def _gather(relation: Any, address: Address) -> Any:
+    """The same for DuckDB, which gives batches of columns."""
+    import pyarrow as pa
+
+    reader, batches, size = pa.RecordBatchReader.from_stream(relation), [], 0
+    check_width(reader.schema.names, str(address))
+    for batch in reader:
+        size += batch.nbytes
+        check_bytes(2 * size, str(address))
+        batches.append(batch)
+    return pa.Table.from_batches(batches, reader.schema)
 
 
 def _write_duckdb(frame: pl.DataFrame, address: Address) -> None:
@@ -175,15 +202,24 @@ def _check_columns(connection: Any, table: Any, address: Address) -> None:
 
 
 def _plain(values: list[Any]) -> list[Any]:
-    """Numbers of exact decimals as floats, and what a database knows and tables do not (ids, addresses) as text."""
+    """Exact decimals as whole numbers or floats, and what a database knows and tables do not (ids, addresses) as text."""
     from decimal import Decimal
     from uuid import UUID
 
-    if any(isinstance(value, Decimal) for value in values):
-        values = [float(value) if isinstance(value, Decimal) else value for value in values]
+    exact = [value for value in values if isinstance(value, Decimal)]
+    if exact:
+        into = _whole_or_float(exact)
+        values = [into(value) if isinstance(value, Decimal) else value for value in values]
     if any(isinstance(value, UUID) for value in values):
         values = [None if value is None else str(value) for value in values]
     return values
+
+
+def _whole_or_float(exact: list[Any]) -> Callable[[Any], Any]:
+    """What exact decimals become: numbers without a point may be ids, and keep every digit."""
+    if not all(value.is_finite() and value.as_tuple().exponent >= 0 for value in exact):
+        return float
+    return int if all(abs(value) < 2**63 for value in exact) else lambda value: str(int(value))
 
 
 def _failed(address: Address, what: str, verb: str, error: BaseException) -> DataError:

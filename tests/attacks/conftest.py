@@ -13,7 +13,7 @@ import calirare as cr
 
 @pytest.fixture(scope="session")
 def network():
-    return cr.make_transactions(num_nodes=300, rare_share=0.2, labelled_share=0.5, seed=0)
+    return cr.make_transactions(num_nodes=600, rare_share=0.2, labelled_share=0.5, seed=0)
 
 
 @pytest.fixture(scope="session")

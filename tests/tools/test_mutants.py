@@ -46,3 +46,53 @@ def test_results_are_read_from_every_file(mutants, tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"exit_code_by_key": codes}))
     assert mutants.results(tmp_path) == {"x": 1, "y": None, "z": 0}
+
+
+def test_packages_are_those_of_pyproject_innermost_first(mutants):
+    known = mutants.packages(mutants.ROOT)
+    assert {"metrics", "calibration", "detectors", "detectors.networks.influence", "decisions"} == set(known)
+    assert mutants.package_of("calirare.detectors.networks.influence.model.x_f__mutmut_1", known) == known[0]
+    assert mutants.package_of("calirare.detectors.networks.loop.x_f__mutmut_1", known) == "detectors"
+
+
+def test_a_mutant_meets_the_tests_of_its_package_first_and_all_where_there_are_none(mutants, tmp_path):
+    (tmp_path / "mutants").mkdir()
+    tests = [
+        "tests/metrics/test_a.py::t",
+        "tests/tools/docstring_examples.py::test_example[calirare.metrics.a-f]",
+        "tests/decisions/test_b.py::t",
+    ]
+    known = {"calirare.metrics.a.x_f": tests, "calirare.metrics.a.x_g": tests[2:]}
+    (tmp_path / mutants.STATS).write_text(json.dumps({"tests_by_mangled_function_name": known}))
+    mutants.own_tests(tmp_path, ["decisions", "metrics"])
+    found = json.loads((tmp_path / mutants.STATS).read_text())["tests_by_mangled_function_name"]
+    assert found == {"calirare.metrics.a.x_f": tests[:2], "calirare.metrics.a.x_g": tests[2:]}
+
+
+def test_every_test_is_tried_on_what_came_through(mutants, tmp_path, monkeypatch):
+    """An interrupted run left the narrow list; the wide one is put back first and last."""
+    (tmp_path / "mutants").mkdir()
+    every, now = tmp_path / mutants.EVERY, tmp_path / mutants.STATS
+    every.write_text("wide")
+    now.write_text("narrow")
+    monkeypatch.setattr(mutants, "share_fixtures", lambda root: now.write_text("wider"))
+    monkeypatch.setattr(mutants, "own_tests", lambda root, known: now.write_text("narrow"))
+    monkeypatch.setattr(mutants, "results", lambda root: {"a": 1, "b": 0, "c": 0})
+    seen = []
+    mutants.try_out(["a", "b"], tmp_path, [], lambda names: seen.append((names, now.read_text())))
+    assert seen == [(["a"], "wide"), (["a", "b"], "narrow"), (["b"], "wider")] and now.read_text() == "wider"
+
+
+def test_scores_are_told_by_package(mutants, capsys):
+    states = {
+        "calirare.metrics.a.x_f": "killed",
+        "calirare.metrics.a.x_g": "survived",
+        "calirare.decisions.b.x_h": "timeout",
+    }
+    mutants.tell(states, ["metrics", "decisions", "calibration"], 40)
+    assert capsys.readouterr().out.splitlines() == [
+        "survived: calirare.metrics.a.x_g",
+        "decisions: 1 of 1 noticed (100.0%): 1 timeout",
+        "metrics: 1 of 2 noticed (50.0%): 1 killed, 1 survived",
+        "all: 2 of 3 noticed (66.7%), sampled from 40: 1 killed, 1 survived, 1 timeout",
+    ]

@@ -58,3 +58,63 @@ def test_defaults_are_those_of_the_paper():
     y = (rng.random(300) < p[:, 1]).astype(int)
     for metric in (partial(metrics.true_class_ace, of_class=1), metrics.macro_true_class_ace):
         assert metric(y, p) == metric(y, p, num_bins=20) != metric(y, p, num_bins=21)
+
+
+WHOLE = {
+    "rare_class must be a whole number, 0 or more; got -1.": [
+        lambda: metrics.recall(Y, Y, rare_class=-1),
+        lambda: metrics.precision(Y, Y, rare_class=-1),
+        lambda: metrics.rare_f1(Y, Y, rare_class=-1),
+    ],
+    "predicted must hold one class per node, shape (3,); got (2,).": [
+        lambda: metrics.recall(Y, Y[:2]),
+        lambda: metrics.accuracy(Y, Y[:2]),
+        lambda: metrics.macro_f1(Y, Y[:2]),
+        lambda: metrics.summary(Y, P, 1, predicted=Y[:2]),
+    ],
+    "predicted must hold known classes, 0 or more; got -1. Drop nodes whose label is unknown first.": [
+        lambda: metrics.precision(Y, -Y),
+        lambda: metrics.summary(Y, P, 1, predicted=-Y),
+    ],
+    "y must hold known classes, 0 or more; got -1. Drop nodes whose label is unknown first.": [
+        lambda: metrics.recall(-Y, Y),
+        lambda: metrics.brier_score(-Y, P),
+    ],
+    "y must be an array whose rows are of equal length; got list.": [lambda: metrics.accuracy([[1], [2, 3]], Y)],
+    "y must be a one-dimensional array of integer classes; got int64 of shape (1, 3).": [
+        lambda: metrics.accuracy(Y[None], Y)
+    ],
+    "of must be 'all' or a class 0…1; got 'ALL'.": [lambda: metrics.reliability_bins(Y, P, of="ALL")],
+    "of must be one of the classes 0…1; got 2.": [lambda: metrics.reliability_bins(Y, P, of=2)],
+    "of_class must be one of the classes 0…1; got True.": [lambda: metrics.true_class_ace(Y, P, of_class=True)],
+    "of_class must be one of the classes 0…1; got -1.": [lambda: metrics.brier_score(Y, P, of_class=-1)],
+    "class_probability=True needs the class whose probability is meant; got of='all'.": [
+        lambda: metrics.reliability_bins(Y, P, class_probability=True)
+    ],
+    "strategy must be 'equal_width' or 'equal_count'; got 'even'.": [
+        lambda: metrics.reliability_bins(Y, P, strategy="even")
+    ],
+    "num_bins must be at most 1,000,000; got 1000001.": [
+        lambda: metrics.expected_calibration_error(Y, P, num_bins=1_000_001),
+        lambda: metrics.adaptive_calibration_error(Y, P, num_bins=1_000_001),
+    ],
+    "num_resamples must be a whole number, 0 or more; got -1.": [lambda: metrics.summary(Y, P, 1, num_resamples=-1)],
+    "seed must be a whole number, 0 or more; got -1.": [lambda: metrics.summary(Y, P, 1, num_resamples=1, seed=-1)],
+    "coverage must lie between 0 and 1; got 1.0.": [lambda: metrics.summary(Y, P, 1, coverage=1.0)],
+    "every array must be an array whose rows are of equal length; got list.": [
+        lambda: metrics.bootstrap_intervals({}, Y, [[1], [2, 3]])
+    ],
+    "Every array must have one row per node, 3; got shape (2,).": [lambda: metrics.bootstrap_intervals({}, Y, Y[:2])],
+    "rare_class must be one of the classes 0…1; got 'rare'.": [lambda: metrics.summary(Y, P, "rare")],
+    "budget must be a whole number, 0 or more; got 1.5.": [lambda: metrics.recall_at_budget(Y, SCORES, 1.5)],
+    "probabilities must have one row per node and a column for each of two or more classes; got shape (3, 1).": [
+        lambda: metrics.brier_score(Y, P[:, :1])
+    ],
+}
+
+
+@pytest.mark.parametrize(("call", "message"), [(call, message) for message, calls in WHOLE.items() for call in calls])
+def test_whole_messages(call, message):
+    with pytest.raises(InputError) as caught:
+        call()
+    assert str(caught.value) == message

@@ -68,3 +68,51 @@ def test_the_rare_class_and_the_decisions_are_checked():
 def test_a_budget_that_is_no_number_of_nodes_is_named():
     with pytest.raises(InputError, match=r"^budget must be a whole number, 0 or more; got -2\.$"):
         metrics.summary([0, 1], [[0.9, 0.1], [0.2, 0.8]], rare_class=1, budget=-2)
+
+
+def test_what_a_summary_says_of_itself():
+    found = metrics.summary(
+        [0, 0, 1, 1],
+        [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]],
+        1,
+        num_resamples=0,
+        only=["recall", "brier_score"],
+    )
+    assert (found.num_nodes, found.num_rare, found.coverage, list(found), len(found)) == (
+        4,
+        2,
+        0.95,
+        ["recall", "brier_score"],
+        2,
+    )
+    table = found.frame()
+    assert list(table) == ["metric", "title", "value", "lower", "upper", "better"]
+    assert table["metric"].tolist() == ["recall", "brier_score"] and table["value"].tolist() == pytest.approx(
+        [0.5, 0.125]
+    )
+    assert np.isnan(table["lower"]).all() and np.isnan(table["upper"]).all()
+    assert table["better"].tolist() == ["higher is better", "lower is better"]
+    assert repr(found).splitlines()[0] == "4 nodes, 2 of them rare" and repr(found).splitlines()[1].endswith(": 0.500")
+    told = found.to_json()
+    assert {**told, "metrics": None} == {"nodes": 4, "rare": 2, "coverage": 0.95, "metrics": None}
+    assert list(told["metrics"]["recall"]) == ["value", "lower", "upper"] and told["metrics"]["recall"]["value"] == 0.5
+    with pytest.raises(KeyError, match="no metric 'recal' here; .*recall"):
+        found["recal"]
+    with pytest.raises(InputError, match="there is no metric 'recal': .*recall"):
+        metrics.summary(Y, PROBABILITIES, 1, only=["recal"])
+
+
+def test_a_budget_adds_its_metric_and_a_resample_keeps_it():
+    found = metrics.summary(
+        Y, PROBABILITIES, 1, budget=5, num_resamples=20, seed=3, coverage=0.8, only=["recall_at_budget"]
+    )
+    alone = bootstrap_interval(
+        lambda y, p: metrics.recall_at_budget(y == 1, p[:, 1], 5),
+        Y,
+        PROBABILITIES,
+        num_resamples=20,
+        seed=3,
+        coverage=0.8,
+    )
+    assert found["recall_at_budget"] == alone and found.coverage == 0.8
+    assert "recall_at_budget" not in metrics.summary(Y, PROBABILITIES, 1, num_resamples=0)

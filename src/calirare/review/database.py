@@ -47,6 +47,8 @@ def database_url(where: str | Path) -> URL:
         raise InputError(f"the database must be SQLite or PostgreSQL; got {kind!r}.")
     if url.database == "":
         raise InputError("the database names no file; give sqlite:///FILE, with three slashes and a path.")
+    if url.query:
+        raise InputError("an SQLite database takes no options; give sqlite:///FILE, without a question mark.")
     return url
 
 

@@ -211,7 +211,9 @@ def test_a_desk_that_opens_waits_while_another_sets_the_file_up(codes, tries):
         assert len(asked) == tries
 
 
-@pytest.mark.parametrize("where", ["mysql://a/b", "nonsense://", "://", "postgresql+nothing://a/b:x", "sqlite:///a.db?mode=ro"])
+@pytest.mark.parametrize(
+    "where", ["mysql://a/b", "nonsense://", "://", "postgresql+nothing://a/b:x", "sqlite:///a.db?mode=ro"]
+)
 def test_other_addresses_are_refused(where):
     with pytest.raises((InputError, DataError)):
         DecisionStore.open(where)

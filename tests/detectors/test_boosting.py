@@ -14,7 +14,7 @@ from calirare.detectors import boosters
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.boosters import Growth, grow
 from calirare.detectors.boosting import Boosting
-from calirare.errors import InputError, LabelError, ModelFormatError, NotFittedError
+from calirare.errors import InputError, LabelError, NotFittedError
 
 lightgbm = pytest.importorskip("lightgbm")
 
@@ -129,24 +129,6 @@ def test_classes_with_hardly_a_label(counts: tuple[int, int, int]) -> None:
     detector = Boosting(rounds=20, jobs=1).fit(inputs, labels)
     assert np.isfinite(detector.left_out_logits()).all() and np.isfinite(detector.logits(inputs)).all()
     assert detector.logits(inputs).shape == (graph.num_nodes, 3)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("folds", np.full(80, 70)),
-        ("folds", np.full(80, -1)),
-        ("left_out", np.zeros((80, 3))),
-        ("all/left", np.zeros(5, dtype=np.int32)),
-        ("fold_1/num_features", 10**6),
-        ("rounds", 0),
-    ],
-)
-def test_refuses_a_damaged_state(name: str, value: object) -> None:
-    graph = dense_graph()
-    state = Boosting(rounds=10, jobs=1).fit(inputs_of(graph), labels_of(graph, 80)).state()
-    with pytest.raises(ModelFormatError, match="damaged"):
-        Boosting().restore(state | {name: value})
 
 
 def test_refuses_what_makes_no_sense() -> None:

@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.forest import Forest, bootstrap_counts
-from calirare.errors import InputError, LabelError, ModelFormatError, NotFittedError
+from calirare.errors import InputError, LabelError, NotFittedError
 
 
 def test_out_of_bag_votes_by_a_slow_loop() -> None:
@@ -65,24 +65,6 @@ def test_the_column_that_tells_contributes_most() -> None:
     forest = Forest(trees=40, jobs=1).fit(inputs, labels_of(graph, 80))
     strongest = np.abs(np.sum([forest.contributions(inputs, node, 1).shares for node in range(20)], axis=0)).argmax()
     assert inputs.columns.names[strongest].startswith("attribute")
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("prior", np.array([2.0, -1.0])),
-        ("groups", np.full(80, 80)),
-        ("out_of_bag", np.zeros((20, 3), dtype=np.uint8)),
-        ("left_out", np.full((80, 2), np.nan)),
-        ("left_out", np.zeros((80, 3))),
-        ("num_groups", "many"),
-    ],
-)
-def test_refuses_a_damaged_state(name: str, value: object) -> None:
-    graph = dense_graph()
-    state = Forest(trees=20, jobs=1).fit(inputs_of(graph), labels_of(graph, 80)).state()
-    with pytest.raises(ModelFormatError, match="damaged"):
-        Forest().restore(state | {name: value})
 
 
 def test_refuses_what_makes_no_sense() -> None:

@@ -7,6 +7,7 @@ left out, each with its reason; the names of machines that no reader has stand f
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 import os
 import re
@@ -17,6 +18,9 @@ import subprocess
 import sys
 import textwrap
 import threading
+import urllib.error
+import urllib.parse
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -65,7 +69,7 @@ class Reader:
 
     def __init__(self, folder: Path, stand_ins: dict[str, str]) -> None:
         self.work, self.stand_ins, self.codes = folder / "empty", stand_ins, {}
-        self.services, self.drains = [], []
+        self.services, self.drains, self.decisions = [], [], 0
         tools, self.environment = folder / "bin", folder / "environment"
         tools.mkdir()
         self.work.mkdir()
@@ -135,8 +139,28 @@ class Reader:
             line = process.stdout.readline()
             assert line, (text, said)
             said += line
+        url = re.search(r"http://\S+:\d+", said)[0].replace("0.0.0.0", "127.0.0.1")
+        if "review" in text:
+            self.decide(url)
+        else:
+            urllib.request.urlopen(f"{url}/health", timeout=60).close()
         self.drains.append(threading.Thread(target=drain, args=(process.stdout,)))
         self.drains[-1].start()
+
+    def decide(self, url: str) -> None:
+        """A dozen cases at the desk, as a person would before fitting with them; logged in where a token is wanted."""
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        if token := re.search(r'CALIRARE_TOKEN="(.+)"', self.environment.read_text()):
+            form = urllib.parse.urlencode({"reviewer": "ada", "token": token[1]}).encode()
+            browser.open(f"{url}/login", form, timeout=60).close()
+        with browser.open(f"{url}/export/queue.csv", timeout=60) as answer:
+            cases = [row["id"] for row in csv.DictReader(answer.read().decode().splitlines())][:12]
+        for place, case in enumerate(cases):
+            self.decisions += 1
+            said = {"node": case, "decision": "normal" if place % 3 else "rare", "seen": 0, "key": str(self.decisions)}
+            request = urllib.request.Request(f"{url}/api/decide", json.dumps(said).encode(), {"Content-Type": "application/json"})  # fmt: skip
+            with contextlib.suppress(urllib.error.HTTPError):  # 409: it was decided at an earlier desk of the page
+                browser.open(request, timeout=60).close()
 
     def stop(self) -> None:
         process = self.services.pop()

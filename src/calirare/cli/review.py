@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import logging
 import signal
@@ -57,7 +58,6 @@ def review(
 ) -> None:
     """Open the review desk on a model folder: queue, cases, decisions, refit. Stops with Ctrl-C."""
     from calirare.review.app import DeskServer, open_desk
-    from calirare.scoring.service.access import is_loopback
 
     access = replace(access, reviewer=reviewer or _user())
     access.check()
@@ -72,17 +72,10 @@ def review(
         desk.close()
         raise
     server = DeskServer(desk, access)
-    if as_json:
-        console.show_json({"url": server.url, "model": desk.snapshot.version, "decisions": desk.store.name})
-    else:
-        console.show(f"The review desk is open at {server.url} (decisions in {desk.store.name}). Ctrl-C closes it.")
-    if not is_loopback(access.host):
-        sys.stderr.write("Note: the token and the pages travel unencrypted; put a proxy with TLS in front.\n")
-    sys.stdout.flush()  # whoever started us and reads our output waits for this line
-    raise typer.Exit(_run(server, open_browser))
+    raise typer.Exit(_run(server, open_browser, as_json))
 
 
-def _run(server: DeskServer, open_browser: bool) -> int:
+def _run(server: DeskServer, open_browser: bool, as_json: bool) -> int:
     """Until Ctrl-C, then 130; until a service manager's SIGTERM, which is a success, then 0."""
     code = 130
 
@@ -91,9 +84,24 @@ def _run(server: DeskServer, open_browser: bool) -> int:
         code = 0
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGTERM, stop)
-    server.run(open_browser)
+    signal.signal(signal.SIGTERM, stop)  # whoever reads the address may stop it at once
+    with contextlib.suppress(KeyboardInterrupt):  # before it served, when nothing is under way
+        _announce(server, as_json)
+        server.run(open_browser)
     return code
+
+
+def _announce(server: DeskServer, as_json: bool) -> None:
+    from calirare.scoring.service.access import is_loopback
+
+    desk = server.desk
+    if as_json:
+        console.show_json({"url": server.url, "model": desk.snapshot.version, "decisions": desk.store.name})
+    else:
+        console.show(f"The review desk is open at {server.url} (decisions in {desk.store.name}). Ctrl-C closes it.")
+    if not is_loopback(server.access.host):
+        sys.stderr.write("Note: the token and the pages travel unencrypted; put a proxy with TLS in front.\n")
+    sys.stdout.flush()  # whoever started us and reads our output waits for this line
 
 
 def _user() -> str:

@@ -64,8 +64,8 @@ class Server:
     def run(self) -> None:
         """Serve until a stop; running requests end first."""
         if threading.current_thread() is threading.main_thread():
-            # uvicorn sends itself the signal again when all is done; an orderly stop is a success.
-            signal.signal(signal.SIGTERM, lambda number, frame: None)
+            # Before uvicorn listens to it, and again when all is done: it sends itself the signal, and a stop is a success.
+            signal.signal(signal.SIGTERM, lambda number, frame: self.stop())
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
                 runner.run(self._serve())

@@ -96,6 +96,16 @@ def test_planted_shifts_alarm(series, reference):
     assert states(series)["input columns"] == "watch"
 
 
+@pytest.mark.parametrize(
+    ("lower", "upper", "state"),
+    [(0.21, 0.30, "alarm"), (0.13, 0.30, "watch"), (0.11, 0.30, "quiet"), (0.01, 0.04, "alarm"), (0.01, 0.09, "quiet")],
+)
+def test_a_share_of_rare_nodes_that_has_moved_for_sure(series, reference, lower, upper, state):
+    share = {"before": 0.1, "now": (lower + upper) / 2, "lower": lower, "upper": upper}
+    add_run(series, reference, scores(1), NOW - DAY, share=share)
+    assert states(series)["scores"] == state
+
+
 def test_decisions_that_contradict_the_scores_alarm(series, reference):
     add_run(series, reference, scores(1), NOW - DAY)
     p = np.full(60, 0.5)

@@ -3,7 +3,8 @@
 Two things must come together for an alarm: more than chance, and enough to matter.
 
     input columns   a shift that `calirare.data.tables.shift` calls large; moderate: watch
-    scores          stability index above chance by more than 0.10 (alarm) or half of that (watch)
+    scores          stability index above chance by more than 0.10 (alarm) or half of that (watch); or the share of rare nodes
+                    that they suggest: its whole interval beyond twice or half that of the fit (alarm), or a quarter (watch)
     share alerted   the share of nodes above the threshold of an alert beside that of the fit: beyond chance, where nodes
                     that are joined count as half a node each, and by more than a quarter
     calibration     rare cases among those decided in the window, and among all since the model came into use, outside
@@ -19,7 +20,7 @@ each, so in two of a hundred quiet weeks at most. `benchmarks/stream.py` measure
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -43,7 +44,7 @@ CHANCE = 0.005
 """Of a false alarm by each test that is an interval."""
 FEWEST_CASES = 10
 _MATTERS, _WORTH_A_LOOK = 2.0, 1.25
-"""Factors by which the share alerted must differ. One quiet network and the next differ by half, more than chance allows nodes:
+"""Factors by which the share alerted, or that of rare nodes, must differ. One quiet network and the next differ by half, more than chance allows nodes:
 columns of far neighbours move for all of them together. `benchmarks/stream.py` measures it."""
 _JOINED = 2.0
 """Nodes that are joined are alike: so many of them count as one."""
@@ -169,12 +170,25 @@ def _inputs(run: Run) -> tuple[State, str]:
 def _scores(run: Run) -> tuple[State, str]:
     index, excess = run.score_shift
     state: State = "alarm" if excess > MODERATE else "watch" if excess > MODERATE / 2 else "quiet"
+    state = max(state, _share_moved(run.share), key=STATES.index)
     words = f"Stability index {index:.3f} beside the fit, {max(excess, 0.0):.3f} above chance."
     share = run.share
     if share is not None:
         span = f"{share['now']:.1%} ({share['lower']:.1%} to {share['upper']:.1%})"
         words += f" If nothing but the share of rare nodes had changed, it would be {span}; {share['before']:.1%} at the fit."
     return state, words
+
+
+def _share_moved(share: Mapping[str, float] | None) -> State:
+    """By the end of the interval that is nearest to the share of the fit.
+
+    >>> [_share_moved({"before": 0.1, "now": 0.3, "lower": lower, "upper": 0.4}) for lower in (0.2, 0.15, 0.1)]
+    ['alarm', 'watch', 'quiet']
+    """
+    if share is None:
+        return "quiet"
+    factor = max(share["lower"] / share["before"], share["before"] / max(share["upper"], 1e-12))
+    return "alarm" if factor >= _MATTERS else "watch" if factor >= _WORTH_A_LOOK else "quiet"
 
 
 def _alerted(run: Run, reference: Reference | None) -> tuple[State, str]:

@@ -9,8 +9,10 @@ import json
 import logging
 import multiprocessing
 import os
+import shutil
 import signal
 import tempfile
+import threading
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -48,6 +50,7 @@ def _make_ready(scratch: Path, model: Path, read_tables: ReadTables, coverage: f
         os.nice(_NICE)
     logging.getLogger("calirare").addHandler(logging.NullHandler())  # its words may quote a value
     logging.getLogger("calirare").propagate = False
+    threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True).start()
     try:
         loaded = ReadHere()(model, read_tables, coverage, note)
         hand_over(loaded.live, scratch)
@@ -55,6 +58,15 @@ def _make_ready(scratch: Path, model: Path, read_tables: ReadTables, coverage: f
     except CalirareError as error:
         said = {"message": str(error), "of_input": isinstance(error, InputError)}
         (scratch / "error").write_text(json.dumps(said), encoding="utf-8")
+
+
+def _end_with_parent(scratch: Path) -> None:
+    """Leave nothing behind where the server was killed."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        shutil.rmtree(scratch, ignore_errors=True)
+        os._exit(1)
 
 
 def _taken(scratch: Path, code: int | None) -> Loaded:

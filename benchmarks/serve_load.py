@@ -2,9 +2,10 @@
 
 A model (`auto`) is fitted on 5,000 accounts and serves a network of `--nodes`. The load comes from wrk (Debian's package
 `wrk`) over loopback, on the same machine: one node by id over and over, ids drawn at random; then questions with one new
-account and ten payments each, from `--clients` clients that ask again as soon as they are answered. Answers are held
-against a full scoring. Then the model is loaded anew under load, and no request may fail; at last the service is killed under
-load, started again, and must answer as before, with every reload that it acknowledged in the monitored series.
+account and ten payments each, from `--clients` clients that ask again as soon as they are answered. The model is loaded anew
+under load: no request may fail, and how long they took from the moment it was asked for stands beside the calm figures. Answers
+are held against a full scoring. At last the service is killed under load, started again, and must answer as before, with every
+reload that it acknowledged in the monitored series.
 
     python benchmarks/serve_load.py --nodes 100000 --seconds 10
 """

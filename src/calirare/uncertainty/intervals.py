@@ -14,8 +14,9 @@ are few, and where few of them score alike.
 
 Two more things are unsure. The population's share of rare nodes: it is drawn as the labels leave it open, by a Beta, or kept
 where the user gave it, and each map is shifted to it. And the left-out predictions themselves: a model without one of r rare
-labels knows less of the rare class than the model that is used, and scores otherwise. So each left-out prediction counts as
-r/(r + 2) of an independent one: three fifths with three rare labels, nearly all of it with a hundred. At the top, where a
+labels knows less of the rare class than the model that is used, and scores otherwise. It has seen m = r − 1 of them, so each
+left-out prediction counts as m/(m + 2) of an independent one: not at all with one rare label, half with three, nearly all of
+it with a hundred. At the top, where a
 few labels make the very scores that they are judged by, left-out answers scatter half as much again as coins would (0.058
 where 0.038 is expected, among the top 2% with a hundred rare labels): the last bend keeps a deviation of 0.2.
 `python benchmarks/interval_coverage.py` counts how often the interval holds the true share.
@@ -222,9 +223,9 @@ def evidence_of_a_label(num_rare: int) -> float:
     """What a left-out prediction counts, measured in independent ones, with so many rare labels in all.
 
     >>> [round(evidence_of_a_label(r), 2) for r in (1, 3, 10, 100)]
-    [0.33, 0.6, 0.83, 0.98]
+    [0.0, 0.5, 0.82, 0.98]
     """
-    return num_rare / (num_rare + 2)
+    return (num_rare - 1) / (num_rare + 1)
 
 
 def _check_labels(left_out_probability: Any, y_rare: Any, rare_share: float) -> tuple[np.ndarray, np.ndarray]:

@@ -72,9 +72,8 @@ class Linear(Detector):
         choices = DesignChoices(inputs, labels, groups, self.hops, seed)
         targets = _targets(labels)
         best = self._choose(choices, targets, groups)
-        self.num_classes_, self.penalty_, self.hops_ = labels.num_classes, best.penalty, best.design.hops
-        self.design_ = best.design
-        n, size = len(labels), best.design.labelled.shape[1]
+        design, n, size = best.design, len(labels), best.design.size
+        self.num_classes_, self.penalty_, self.hops_, self.design_ = labels.num_classes, best.penalty, design.hops, design
         kept = min(n, max(_FEWEST_KEPT, _MOST_KEPT // max(size, 1)))
         rows = np.random.default_rng(seed).permutation(n)[:kept]
         self.directions_ = np.zeros((len(targets), size, kept), dtype=np.float32)
@@ -84,14 +83,14 @@ class Linear(Detector):
         for k, (target, near) in enumerate(zip(targets, best.optima, strict=True)):
             left_out[:, k] = self.intercept_[k]
             if near is not None:
-                problem = Problem(best.design.labelled, target, np.full(n, 1.0 / n))
+                problem = Problem(design.coordinates, target, np.full(n, 1.0 / n))
                 found = fit_logistic(problem, best.penalty, near)
-                without = WithoutGroups(problem, found, best.penalty, groups, best.design.ties)
+                without = WithoutGroups(problem, found, best.penalty, groups, design.ties)
                 directions = without.directions()
-                self.theta_[k], self.intercept_[k] = found.theta, found.intercept
+                self.theta_[k], self.intercept_[k] = design.in_columns(found.theta), found.intercept
                 shifts[:, k] = -without.level_changes(directions)[groups]
                 left_out[:, k] = without.left_out(directions) + shifts[:, k]
-                self.directions_[k] = directions[:, groups[rows]]
+                self.directions_[k] = design.in_columns(directions[:, groups[rows]])
         self.left_out_, self.shifts_ = as_logits(left_out), shifts
         return self
 
@@ -223,7 +222,7 @@ def _fit(
         if not 0 < target.sum() < n:
             optima.append(None)
             continue
-        problem = Problem(design.labelled, target, np.full(n, 1.0 / n))
+        problem = Problem(design.coordinates, target, np.full(n, 1.0 / n))
         before = start.optima[k] if start else None
         found = fit_logistic(problem, penalty, before, tolerance=_NEAR, max_steps=max_steps, fresh=max_steps > 1)
         score += left_out_loss(_left_out(problem, found, penalty, groups, design), target)

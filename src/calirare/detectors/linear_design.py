@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -68,6 +69,24 @@ class Design:
     @property
     def size(self) -> int:
         return self.num_word_columns + len(self.dense)
+
+    @cached_property
+    def _basis(self) -> np.ndarray | None:
+        """`(R, n)` orthonormal, spanning the rows of `labelled` where these are fewer than its columns.
+
+        The optimum lies in their span, and so does every left-out one, but for those that ties bend.
+        """
+        few = self.ties is None and len(self.labelled) < self.size
+        return np.linalg.qr(self.labelled.T)[0] if few else None
+
+    @cached_property
+    def coordinates(self) -> np.ndarray:
+        """`(n, min(n, R))`: the labelled nodes' columns in that basis, so that a fit is as small as its labels are few."""
+        return self.labelled if self._basis is None else self.labelled @ self._basis
+
+    def in_columns(self, found: np.ndarray) -> np.ndarray:
+        """`(R, …)`: what was fitted to `coordinates`, for the columns."""
+        return found if self._basis is None else np.asarray(self._basis @ found)
 
     def _dense(self, values: np.ndarray) -> np.ndarray:
         return np.asarray((self.squash(values[:, self.dense]) - self.middle) * self.scale)

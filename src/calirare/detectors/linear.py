@@ -73,7 +73,8 @@ class Linear(Detector):
         targets = _targets(labels)
         best = self._choose(choices, targets, groups)
         design, n, size = best.design, len(labels), best.design.size
-        self.num_classes_, self.penalty_, self.hops_, self.design_ = labels.num_classes, best.penalty, design.hops, design
+        self.num_classes_, self.penalty_ = labels.num_classes, best.penalty
+        self.design_, self.hops_ = design, design.hops
         kept = min(n, max(_FEWEST_KEPT, _MOST_KEPT // max(size, 1)))
         rows = np.random.default_rng(seed).permutation(n)[:kept]
         self.directions_ = np.zeros((len(targets), size, kept), dtype=np.float32)

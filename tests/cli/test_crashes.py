@@ -80,6 +80,28 @@ def test_a_full_disk_leaves_the_old_model(tables, own_model):
     assert content_of(own_model) == before
 
 
+@pytest.mark.slow
+def test_a_full_disk_leaves_the_model_that_was_to_be_refitted(tables, own_model):
+    """Neither the new model nor the copy of the old one can be written."""
+    before = content_of(own_model)
+    said = one_line(run_limited(2_000, "refit", own_model, *tables, "--force"))
+    assert "File too large" in said
+    assert {name: content for name, content in content_of(own_model).items() if name.suffix != ".sqlite"} == before
+    whole_model(own_model, {model_version(own_model)})
+
+
+@pytest.mark.slow
+def test_a_full_disk_leaves_scores_and_says_that_the_series_lacks_them(tables, own_model, tmp_path):
+    """Room for the scores, none for the database of the series."""
+    done = run_limited(40_000, "score", own_model, *tables, "--out", tmp_path / "scores.parquet")
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+    assert (
+        "Note: this run is not in the series of `calirare monitor`" in done.stderr
+        or (own_model / "decisions.sqlite").exists()
+    )
+    assert (tmp_path / "scores.parquet").exists()
+
+
 @pytest.mark.parametrize("command", ["fit", "score", "triage", "report"])
 @pytest.mark.parametrize("place", ["below a file", "read-only"])
 def test_places_that_cannot_be_written(command, place, tables, model, tmp_path):

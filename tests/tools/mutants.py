@@ -102,9 +102,12 @@ def try_out(names: list[str], root: Path, known: list[str], run: Callable[[list[
     every, narrow = root / EVERY, root / STATS
     if every.exists():
         shutil.copy(every, narrow)  # an interrupted run left the narrow ones
-    run(names[:1])  # finds which tests call which function
-    share_fixtures(root)
-    shutil.copy(narrow, every)
+    if not every.exists() or any(
+        file.stat().st_mtime > every.stat().st_mtime for file in (root / "tests").rglob("*.py")
+    ):
+        run(names[:1])  # finds which tests call which function
+        share_fixtures(root)
+        shutil.copy(narrow, every)
     own_tests(root, known)
     run(names)
     shutil.copy(every, narrow)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -72,8 +73,11 @@ def test_a_mutant_meets_the_tests_of_its_package_first_and_all_where_there_are_n
 def test_every_test_is_tried_on_what_came_through(mutants, tmp_path, monkeypatch):
     """An interrupted run left the narrow list; the wide one is put back first and last."""
     (tmp_path / "mutants").mkdir()
+    (tmp_path / "tests").mkdir()
     every, now = tmp_path / mutants.EVERY, tmp_path / mutants.STATS
     every.write_text("wide")
+    os.utime(every, (0, 0))
+    (tmp_path / "tests" / "test_new.py").touch()
     now.write_text("narrow")
     monkeypatch.setattr(mutants, "share_fixtures", lambda root: now.write_text("wider"))
     monkeypatch.setattr(mutants, "own_tests", lambda root, known: now.write_text("narrow"))
@@ -81,6 +85,9 @@ def test_every_test_is_tried_on_what_came_through(mutants, tmp_path, monkeypatch
     seen = []
     mutants.try_out(["a", "b"], tmp_path, [], lambda names: seen.append((names, now.read_text())))
     assert seen == [(["a"], "wide"), (["a", "b"], "narrow"), (["b"], "wider")] and now.read_text() == "wider"
+    seen.clear()
+    mutants.try_out(["a", "b"], tmp_path, [], lambda names: seen.append((names, now.read_text())))
+    assert seen == [(["a", "b"], "narrow"), (["b"], "wider")]  # no test is newer than what is known
 
 
 def test_scores_are_told_by_package(mutants, capsys):

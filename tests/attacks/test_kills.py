@@ -15,7 +15,9 @@ from urllib.parse import urlsplit
 import pytest
 
 import calirare as cr
+from calirare.evaluation.monitoring.series import Series
 from calirare.persistence.folder import load_graph
+from calirare.review.database import Database, database_url
 from calirare.review.store import DecisionStore
 
 pytestmark = pytest.mark.slow
@@ -37,9 +39,9 @@ for who in range(4):
 """
 
 
-def killed_writer(database, turn, chance):
-    """The decisions that a writer acknowledged before it was killed."""
-    command = [sys.executable, "-c", WRITER, database, str(turn)]
+def killed_writer(database, turn, chance, code=WRITER):
+    """The numbers that a writer acknowledged before it was killed."""
+    command = [sys.executable, "-c", code, database, str(turn)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
         seen = [int(writer.stdout.readline())]
         timer = threading.Timer(chance.uniform(0.0, 1.5), writer.kill)
@@ -65,6 +67,34 @@ def test_eighteen_writers_of_decisions_killed(database, count):
     count(
         f"18 kills of writers ({database.split(':')[0]}): {len(acknowledged):,} decisions acknowledged, {len(lost)} lost"
     )
+
+
+SERIES = """
+import itertools, sys
+from calirare.evaluation.monitoring.series import Series
+from calirare.review.database import Database, database_url
+where, turn = sys.argv[1:]
+series = Series(Database(database_url(where)))
+for i in itertools.count():
+    series.add("run", "m", f"{turn}-{i}", {"counts": [i] * 20})
+    print(i, flush=True)
+"""
+
+
+def test_eight_feeders_of_the_series_killed(database, count):
+    """Two at a time, as scoring and serving feed what `calirare monitor` reads."""
+    chance, acknowledged = random.Random(3), []
+    for turn in range(4):
+        with ThreadPoolExecutor(2) as pool:
+            seeds = [random.Random(chance.random()) for _ in range(2)]
+            both = pool.map(lambda k: killed_writer(database, f"{turn}-{k}", seeds[k], SERIES), range(2))  # noqa: B023
+            acknowledged += [f"{turn}-{k}-{number}" for k, seen in enumerate(both) for number in seen]
+    opened = Database(database_url(database))
+    rows = Series(opened).read("run")
+    opened.close()
+    lost = set(acknowledged) - {row.subject for row in rows}
+    count(f"8 kills of feeders ({database.split(':')[0]}): {len(acknowledged):,} runs acknowledged, {len(lost)} lost")
+    assert not lost and len({row.subject for row in rows}) == len(rows) and len(acknowledged) >= 8
 
 
 class ServedDesk:

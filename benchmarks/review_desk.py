@@ -125,26 +125,21 @@ class Reviewer:
         return answer["response"]
 
     def queue(self, start: int, view: dict[str, Any] | None = None, sort: Any = ()) -> dict[str, Any]:
-        asked = {"startRow": start, "endRow": start + 100, "sortModel": list(sort), "filterModel": {}}
-        answer = self.callback(
-            "queue", ["queue-grid.getRowsResponse"], {"queue-grid.getRowsRequest": asked}, {"view.data": view or {}}
-        )
-        found = dict(answer["queue-grid"]["getRowsResponse"])
-        shown = [row["id"] for row in found["rowData"][:ON_SCREEN]]
+        asked = {"start": start, "stop": start + 100, "sort": list(sort), "filter": {}, "view": view or {}}
+        code, found = self.post("queue", "/api/rows", asked)
+        if code != 200:
+            raise SystemExit(f"queue: {code} {found}")
+        shown = [row["id"] for row in found["rows"][:ON_SCREEN]]
         if shown:
             self.post("reasons on screen", "/api/reasons", {"nodes": shown})
-        return found
+        return dict(found)
 
     def open_case(self, name: str) -> Any:
         outputs = ["case-head.data-painted", "case-columns.className", "case.data", "note.value"]
-        inputs = {
-            "url.pathname": "/case",
-            "url.search": "?id=" + urllib.parse.quote(name, safe=""),
-            "settings.data": None,
-        }
-        self.callback("case", outputs, inputs, {"view.data": {}, "grid-model.data": None, "case.data": None})
+        asked = {"asked-case.data": {"id": name}}
+        self.callback("case", outputs, asked, {"view.data": {}, "grid-model.data": None, "case.data": None})
         parts = ("probability", "picture", "neighbours", "attributes", "record", "edges", "why")
-        inputs = {"case.data": {"id": name}, "acted.data": None, "settings.data": None}
+        inputs = {"case.data": {"id": name}, "acted.data": None}
         return self.callback(
             "what is known of a case",
             [f"case-{part}.{'children' if part == 'picture' else 'data-painted'}" for part in parts],
@@ -158,7 +153,7 @@ class Reviewer:
 
     def seen(self, name: str) -> int:
         outputs = ["decision-now.data-painted", "history.data-painted", "team-now.data-painted", "seen.data"]
-        inputs = {"case.data": {"id": name}, "acted.data": None, "stamp.data": None}
+        inputs = {"case.data": {"id": name}, "acted.data": None, "asked-decision.data": None}
         answer = self.callback("decision of a case", outputs, inputs, {})
         return int(answer["seen"]["data"]["seen"])
 
@@ -168,7 +163,7 @@ def measure_pages(model: Path, browser: str | None) -> None:
         reviewer = Reviewer(url)
         first = reviewer.queue(0)
         hub = str(json.loads((model / "hub.json").read_text()))
-        print(f"\n{first['rowCount']:,} nodes in the queue; seconds, over HTTP")
+        print(f"\n{first['count']:,} nodes in the queue; seconds, over HTTP")
         questions = {
             "first page": lambda: reviewer.queue(0),
             "page in the middle": lambda: reviewer.queue(50_000),
@@ -176,8 +171,8 @@ def measure_pages(model: Path, browser: str | None) -> None:
             "sorted by name": lambda: reviewer.queue(0, sort=[{"colId": "id", "sort": "desc"}]),
             "searched": lambda: reviewer.queue(0, {"search": "77"}),
             "other costs": lambda: reviewer.queue(0, {"miss": 300}),
-            "a case": lambda: reviewer.open_case(first["rowData"][0]["id"]),
-            "its labels that pull": lambda: reviewer.pulls(first["rowData"][0]["id"]),
+            "a case": lambda: reviewer.open_case(first["rows"][0]["id"]),
+            "its labels that pull": lambda: reviewer.pulls(first["rows"][0]["id"]),
             "the hub": lambda: reviewer.open_case(hub),
         }
         for what, ask in questions.items():
@@ -274,7 +269,7 @@ def work(url: str, number: int, pool: list[str], until: float, think: float, kep
 def measure_load(model: Path, db: str, label: str, args: argparse.Namespace) -> bool:
     with running_desk(model, "--db", db, "--token", TOKEN) as url:
         first = Reviewer(url, "foreman")
-        pool = [row["id"] for start in range(0, 2000, 100) for row in first.queue(start)["rowData"]]
+        pool = [row["id"] for start in range(0, 2000, 100) for row in first.queue(start)["rows"]]
         kept: dict[str, Any] = {"reviewers": [], "codes": Counter(), "acknowledged": [], "doubled": []}
         until = time.monotonic() + args.seconds
         threads = [

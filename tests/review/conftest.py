@@ -153,6 +153,19 @@ def serve(model):
 
 
 @pytest.fixture
+def there():
+    """Waits until the case that the address names is on screen: head, cards and decision."""
+    from playwright.sync_api import expect
+
+    def wait(page, name=None):
+        if name is not None:
+            expect(page.locator("#case-id")).to_have_text(name)
+        expect(page.locator("#decision-card:not(.waiting)")).to_be_visible()
+
+    return wait
+
+
+@pytest.fixture
 def open_page(browser):
     """Pages that fail the test when the browser complains, a blocked script or a stranger's address included."""
     contexts, complaints = [], []

@@ -120,7 +120,8 @@ def test_the_case_tells_why_and_shows_the_record_as_the_table_has_it(server, fol
     record = page.locator("#record")
     for column in ("amount", "country", "opened", "branch", "owner"):
         line = record.locator("tr", has=page.get_by_role("rowheader", name=re.compile(f"^{column}")))
-        expect(line.locator("td")).to_have_text(cells[column] or "–")
+        words = f"{float(cells[column]):,.2f}" if column == "amount" and cells[column] else cells[column]
+        expect(line.locator("td")).to_have_text(words or "–")
     expect(record.locator("tr", has_text="owner")).to_contain_text("not read by the model")
     opened = page.locator(".attribute", has=page.locator(".name", has_text=re.compile("^opened$")))
     expect(opened.locator(".value")).to_have_text(cells["opened"])  # a date, not a number of days

@@ -305,11 +305,12 @@ def test_no_traceback_reaches_the_client(client, desk, monkeypatch, caplog):
 def test_a_broken_callback_tells_the_page_nothing_of_its_inside(client, desk, monkeypatch):
     monkeypatch.setattr(desk.station.queue, "judge", lambda *_: 1 / 0)
     body = {
-        "output": "..forecast.data-painted...count-alert.children...count-review.children...count-clear.children..",
-        "outputs": [{"id": "forecast", "property": "data-painted"}]
+        "output": "..forecast.data-painted...queue-grid.columnDefs...count-alert.children...count-review.children...count-clear.children..",
+        "outputs": [{"id": "forecast", "property": "data-painted"}, {"id": "queue-grid", "property": "columnDefs"}]
         + [{"id": f"count-{name}", "property": "children"} for name in ("alert", "review", "clear")],
-        "inputs": [{"id": "view", "property": "data", "value": {}}, {"id": "stamp", "property": "data", "value": None}],
-        "changedPropIds": ["view.data"],
+        "inputs": [{"id": name, "property": "data", "value": None} for name in ("settings", "stamp")],
+        "state": [{"id": "queue-grid", "property": "columnDefs", "value": []}],
+        "changedPropIds": ["settings.data"],
     }
     answer = client.post("/_dash-update-component", json=body)
     assert b"ZeroDivision" not in answer.data and b"Traceback" not in answer.data

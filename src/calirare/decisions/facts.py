@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from calirare.data.arrays import column_of
 from calirare.data.graph import RareGraph
-from calirare.data.tables.schema import is_moment
+from calirare.data.tables.schema import is_moment, truth_words
 from calirare.decisions.numbers import say_day, say_number, say_share
 from calirare.features.columns import Columns
 from calirare.features.propagation import row_normalised
@@ -76,6 +76,11 @@ class Facts:
             for column in (graph.schema or {}).get("columns", ())
             if column["type"] == "numeric"
         }
+        self._marks = {
+            column["name"]: truth_words(column)
+            for column in (graph.schema or {}).get("columns", ())
+            if column["type"] == "numeric"
+        }
         self._moments = {column["name"] for column in (graph.schema or {}).get("columns", ()) if is_moment(column)}
         count = graph.num_nodes
         some = np.arange(count) if count <= _SAMPLE else np.random.default_rng(0).choice(count, _SAMPLE, replace=False)
@@ -90,7 +95,7 @@ class Facts:
             return words
         value = float(self._values(name, np.array([node]))[0])
         if others.is_mark:
-            return _say_mark(words, value > 0.5, others)
+            return _say_mark(words, value > 0.5, others, self._marks.get(name))
         if _MOMENT.search(name):  # days since some moment mean nothing to anyone
             return f"{words.replace(' in days', '')} is {_when(others.below(value))}"
         if self._is_moment(name):
@@ -120,7 +125,8 @@ class Facts:
         if name not in self._others:
             known = name in self._own or name in self._made or name.removesuffix(_OF_NEIGHBOURS) in self._own
             values = np.sort(self._values(name, self._sample)) if known else np.zeros(0)
-            is_mark = bool(values.size) and name in self._own and bool(np.isin(values, (0.0, 1.0)).all())
+            exact = np.round(values, 6)  # standardising and back costs a few bits
+            is_mark = bool(values.size) and name in self._own and bool(np.isin(exact, (0.0, 1.0)).all())
             self._others[name] = _Others(values, is_mark) if known else None
         return self._others[name]
 
@@ -182,8 +188,10 @@ def say_column(name: str) -> str:
     return base + tail
 
 
-def _say_mark(words: str, has_it: bool, others: _Others) -> str:
+def _say_mark(words: str, has_it: bool, others: _Others, called: tuple[str, str] | None) -> str:
     share = float((others.values > 0.5).mean())
+    if called is not None:
+        return f"{words} is {called[has_it]}, as at {say_share(share if has_it else 1 - share)} of nodes"
     column, _, category = words.partition(" = ")
     if has_it:
         said = f"{column} is {category}" if category else words
@@ -209,5 +217,10 @@ def _when(below: float) -> str:
 
 
 def _rounded(value: float) -> float:
-    """Standardising and back costs a few bits of float32."""
-    return float(f"{value:.5g}")
+    """Standardising and back costs a few bits of float32.
+
+    >>> _rounded(142081.5043), _rounded(12.345678)
+    (142082.0, 12.346)
+    """
+    whole = len(f"{abs(value):.0f}") if abs(value) < 1e7 else 0
+    return float(f"{value:.{max(5, whole)}g}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import numpy as np
+
 
 def say_number(x: float) -> str:
     """A number as a person would write it.
@@ -16,6 +18,27 @@ def say_number(x: float) -> str:
     if abs(x) >= 1e9 or abs(x) < 1e-3:
         return f"{x:.3g}"
     return f"{x:,.2f}".rstrip("0").rstrip(".") if abs(x) >= 100 else f"{x:.3g}"
+
+
+def is_money(values: np.ndarray) -> bool:
+    """Whether numbers look like amounts: some have two decimals, none has more.
+
+    >>> is_money(np.array([12.5, 3, 1234.99, np.nan])), is_money(np.array([1.0, 2.5])), is_money(np.array([0.125, 2.25]))
+    (True, False, False)
+    """
+    known = values[np.isfinite(values)]
+    cents = np.round(known, 2)
+    is_exact = np.abs(known - cents) <= 1e-9 * np.maximum(np.abs(known), 1)
+    return bool(is_exact.all() and (cents != np.round(known, 1)).any())
+
+
+def say_money(x: float) -> str:
+    """An amount, so that one stands under another.
+
+    >>> say_money(142081.5), say_money(-3.0)
+    ('142,081.50', '-3.00')
+    """
+    return f"{x:,.2f}"
 
 
 def say_time(seconds: float) -> str:

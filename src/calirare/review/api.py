@@ -31,6 +31,7 @@ def add_routes(server: Flask, desk: Desk, access: Access) -> None:
     """Register every route that is not a Dash page."""
     _add_decisions(server, desk, access)
     _add_team(server, desk, access)
+    _add_rows(server, desk, access)
     _add_reasons(server, desk, access)
     _add_exports(server, desk, access)
     _add_login(server, access)
@@ -104,6 +105,19 @@ def _add_team(server: Flask, desk: Desk, access: Access) -> None:
     def settings() -> Any:
         change = desk.set(_json_object(), reviewer=current_reviewer(access) or "")
         return jsonify(ok=True, number=change.number, settings=prices.store(change))
+
+
+def _add_rows(server: Flask, desk: Desk, access: Access) -> None:
+    @server.post("/api/rows")
+    def rows() -> Any:
+        """Rows of the queue, and under which settings and decisions they are so."""
+        data = _json_object()
+        who, queue, change = current_reviewer(access) or "", desk.queue, desk.setting
+        view = desk.view(data.get("view"), data.get("sort"), data.get("filter"), reviewer=who)
+        asker = who if change.settings.blind else None
+        stamp, start, stop = desk.stamp, _number(data, "start"), _number(data, "stop")
+        found, count = queue.rows(view, start, stop, change.settings.columns, asker)
+        return jsonify(ok=True, rows=found, count=count, settings=change.number, stamp=stamp)
 
 
 def _add_reasons(server: Flask, desk: Desk, access: Access) -> None:

@@ -36,6 +36,7 @@ _INDEX = """<!DOCTYPE html>
     {%metas%}
     <title>{%title%}</title>
     {%css%}
+    <link rel="preload" as="script" href="/_dash-component-suites/dash_ag_grid/async-community.js">
   </head>
   <body>
     {%app_entry%}
@@ -86,7 +87,7 @@ def make_app(desk: Desk, access: Access) -> Dash:
     app.enable_dev_tools(debug=False)
     app.layout = lambda: shell.layout(desk, access)
     shell.add_callbacks(app, desk, access)
-    queue_page.add_callbacks(app, desk, access)
+    queue_page.add_callbacks(app, desk)
     case_page.add_callbacks(app, desk, access)
     quality_page.add_callbacks(app, desk)
     monitoring_page.add_callbacks(app, desk)
@@ -132,6 +133,7 @@ class DeskServer:
         self.desk, self.access = desk, access
         app = make_app(desk, access)
         self._socket = bind(access.host, access.port)
+        desk.warm_up()
         self._server = make_server(app.server, self._socket, LARGEST_REQUEST, access.trusted_proxy)
         self._thread: threading.Thread | None = None
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from calirare.data.arrays import UNKNOWN, as_dense, column_of
 from calirare.data.tables.feature_places import feature_places
-from calirare.data.tables.schema import is_moment
+from calirare.data.tables.schema import is_moment, truth_words
 from calirare.decisions.numbers import say_day, say_number
 from calirare.review.snapshot import Snapshot
 
@@ -96,11 +96,23 @@ def _numeric(column: Mapping[str, Any], value: float, others: np.ndarray, missin
         say = say_day if is_moment(column) else say_number
         return say(x * column["scale"] + column["mean"])
 
+    if (mark := _truth(column, value, others)) is not None and not missing:
+        return mark
     usual = units(float(np.median(others))) if others.size else "–"
     if missing or not others.size:
         return Attribute(column["name"], "missing" if missing else units(value), usual, None, None, 0.0)
     rank = float((others < value).mean() + (others == value).mean() / 2)
     return Attribute(column["name"], units(value), usual, rank, None, abs(2 * rank - 1))
+
+
+def _truth(column: Mapping[str, Any], value: float, others: np.ndarray) -> Attribute | None:
+    """An attribute that is 0 or 1 everywhere, in words; None for one that is not."""
+    own, theirs = (np.round(x * column["scale"] + column["mean"], 6) for x in (np.array([value]), others))
+    if not theirs.size or not np.isin(np.concatenate([own, theirs]), (0.0, 1.0)).all():
+        return None
+    names, mine = truth_words(column), bool(own[0] > 0.5)
+    share = float(((theirs > 0.5) == mine).mean())
+    return Attribute(column["name"], names[mine], names[bool(theirs.mean() > 0.5)], None, share, 1 - share)
 
 
 def _categorical(column: Mapping[str, Any], own: np.ndarray, others: np.ndarray, missing: bool) -> Attribute:

@@ -36,6 +36,8 @@ from calirare.review.team import Team
 from calirare.review.view import View
 
 logger = logging.getLogger(__name__)
+_ON_SCREEN = 20
+"""Rows of a queue that a window shows at once, about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +130,11 @@ class Desk:
         return self.station.queue
 
     @property
+    def stamp(self) -> dict[str, Any]:
+        """A mark that changes when decisions, assignments or the model do, so that pages know to read again."""
+        return {"decisions": self.book.stamp, "team": self.team.stamp, "model": self.snapshot.version}
+
+    @property
     def setting(self) -> Setting:
         """The settings in force, and who made them so."""
         return self._settings.current
@@ -152,6 +159,14 @@ class Desk:
             conditions=settings.conditions + view.conditions,
             mine=mine,
         )
+
+    def warm_up(self) -> None:
+        """Work out what the first page shows, so that whoever opens the desk first waits no longer than others."""
+        view, queue = self.view({}), self.queue
+        queue.open_counts(view)
+        first = queue.order(view)[:_ON_SCREEN]
+        if first.size:
+            queue.reasons(first, view)
 
     def is_hidden(self, node_id: str, reviewer: str) -> bool:
         """Whether blind mode keeps the score of a case from someone who has not decided it yet."""

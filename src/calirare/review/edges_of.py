@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 
 from calirare.data.arrays import UNKNOWN
 from calirare.data.edge_table import MISSING, EdgeColumn, EdgeTable
-from calirare.decisions.numbers import say_number, say_time
+from calirare.decisions.numbers import is_money, say_money, say_number, say_time
 from calirare.review.book import DecisionBook
 from calirare.review.snapshot import Snapshot
 
@@ -32,11 +33,13 @@ class EdgeRows:
 
     Args:
         names: Of the columns.
+        numbers: Whether each holds numbers.
         rows: At most `MOST`, the latest first, or the largest where there is no time.
         total: How many there are.
     """
 
     names: tuple[str, ...]
+    numbers: tuple[bool, ...]
     rows: tuple[EdgeRow, ...]
     total: int
 
@@ -59,18 +62,21 @@ def edges_of(snapshot: Snapshot, node: int, most: int = MOST) -> EdgeRows:
     order = _order(table, at)[:most]
     shown = table.take(at[order])
     names = [column.name for column in table.columns]
+    numbers = [column.kind == "number" for column in table.columns]
+    say = [_teller(column) for column in shown.columns]
     if table.type is not None:
         names.insert(0, "type")
+        numbers.insert(0, False)
     rows = []
     for k in range(len(shown)):
         outgoing = int(shown.source[k]) == node
         other = int(shown.target[k] if outgoing else shown.source[k])
-        cells = [_say(column, k) for column in shown.columns]
+        cells = [tell(k) for tell in say]
         if shown.type is not None:
             cells.insert(0, shown.type_names[int(shown.type[k])])
         way = ("to" if outgoing else "from") if shown.directed else "with"
         rows.append(EdgeRow(other, "itself" if other == node else way, tuple(cells)))
-    return EdgeRows(tuple(names), tuple(rows), at.size)
+    return EdgeRows(tuple(names), tuple(numbers), tuple(rows), at.size)
 
 
 def neighbours_of(snapshot: Snapshot, book: DecisionBook, node: int, most: int = MOST) -> tuple[list[Neighbour], int]:
@@ -142,10 +148,9 @@ def _order(table: EdgeTable, at: np.ndarray) -> np.ndarray:
     return np.arange(at.size)
 
 
-def _say(column: EdgeColumn, k: int) -> str:
-    value = column.values[k]
+def _teller(column: EdgeColumn) -> Callable[[int], str]:
+    """What says the cells of a column."""
     if column.kind == "category":
-        return "" if value == MISSING else column.categories[int(value)]
-    if np.isnan(value):
-        return ""
-    return say_time(float(value)) if column.kind == "time" else say_number(float(value))
+        return lambda k: "" if column.values[k] == MISSING else column.categories[int(column.values[k])]
+    say = say_time if column.kind == "time" else say_money if is_money(column.values) else say_number
+    return lambda k: "" if np.isnan(column.values[k]) else say(float(column.values[k]))

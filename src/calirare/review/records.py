@@ -16,8 +16,8 @@ import numpy as np
 
 from calirare.data.arrays import as_dense, column_of
 from calirare.data.tables.feature_places import feature_places
-from calirare.data.tables.schema import is_moment
-from calirare.decisions.numbers import say_day, say_number
+from calirare.data.tables.schema import is_moment, truth_words
+from calirare.decisions.numbers import is_money, say_day, say_money, say_number
 from calirare.errors import InputError, nearest
 from calirare.review.snapshot import Snapshot
 
@@ -58,11 +58,19 @@ class RecordColumn:
         return self._make()
 
     @cached_property
+    def _is_money(self) -> bool:
+        return self.is_number and is_money(self.values)
+
+    @cached_property
     def _texts(self) -> np.ndarray | None:
         return None if self._make_texts is None else self._make_texts()
 
     def say(self, node: int) -> str:
-        """The value as text, as it is written in the table but for digits beyond reason; "" where missing."""
+        """The value as text: amounts as such, the rest as written in the table but for digits beyond reason; "" where
+        missing.
+        """
+        if self._is_money and np.isfinite(self.values[node]):
+            return say_money(float(self.values[node]))
         if self._texts is not None:
             return "" if self._texts[node] is None else shorten(str(self._texts[node]))
         value = self.values[node]
@@ -145,8 +153,12 @@ def _from_features(snapshot: Snapshot, known: list[dict[str, Any]] | None) -> li
     for column, places, gap in feature_places(known):
         if column["type"] == "numeric":
             numbers = _numbers_back(x, column, places.start, gap)
-            is_number = not is_moment(column)
-            found.append(RecordColumn(column["name"], is_number, numbers if is_number else _days_back(numbers)))
+            if is_moment(column):
+                found.append(RecordColumn(column["name"], False, _days_back(numbers)))
+            elif truth_words(column) != ("0", "1"):
+                found.append(RecordColumn(column["name"], False, _truths_back(numbers, truth_words(column))))
+            else:
+                found.append(RecordColumn(column["name"], True, numbers))
         else:
             found.append(RecordColumn(column["name"], False, _words_back(x, column, places, gap)))
     return found
@@ -166,6 +178,11 @@ def _numbers_back(x: Any, column: Mapping[str, Any], place: int, gap: int | None
 def _days_back(make: Callable[[], np.ndarray]) -> Callable[[], np.ndarray]:
     """Moments in words, None where missing."""
     return lambda: np.array([None if np.isnan(day) else say_day(day) for day in make().tolist()], dtype=object)
+
+
+def _truths_back(make: Callable[[], np.ndarray], words: tuple[str, str]) -> Callable[[], np.ndarray]:
+    """Yes and no in words, None where missing."""
+    return lambda: np.array([None if np.isnan(one) else words[one > 0.5] for one in make().tolist()], dtype=object)
 
 
 def _words_back(x: Any, column: Mapping[str, Any], places: slice, gap: int | None) -> Callable[[], np.ndarray]:

@@ -107,6 +107,16 @@ def is_moment(column: Mapping[str, Any]) -> bool:
     return column.get("days") is True or (isinstance(style, Mapping) and "date" in style)
 
 
+def truth_words(column: Mapping[str, Any]) -> tuple[str, str]:
+    """What 0 and 1 of a numeric column of a schema are called in the table, if nothing else is in it.
+
+    >>> truth_words({"type": "numeric", "text": {"truth": True}}), truth_words({"type": "numeric"})
+    (('no', 'yes'), ('0', '1'))
+    """
+    style = column.get("text")
+    return ("no", "yes") if isinstance(style, Mapping) and style.get("truth") is True else ("0", "1")
+
+
 def _learn_categorical(column: pl.Series) -> dict[str, Any]:
     names = commonest(column)
     if not names:

@@ -10,6 +10,7 @@
     "/model": "model",
   };
   const NAV = ["queue", "reliability", "monitoring", "model"];
+  const ASKED = ["case", "decision", "reliability", "monitoring", "model"];
   const TRIES = 3;
 
   function noUpdate() {
@@ -154,6 +155,16 @@
       const pages = Object.values(PAGES).map((name) => (name === shown ? "page" : "page hidden"));
       const links = NAV.map((name) => "nav-link" + (name === shown || (name === "queue" && shown === "case") ? " here" : ""));
       return pages.concat(links);
+    },
+
+    // What a page shows is asked for when the page is open and the desk has said what holds for it. News of decisions
+    // alone do not turn a case over: they ask for its decision.
+    askPages: function (path, search, settings, stamp) {
+      const page = PAGES[path] || "queue";
+      const changed = window.dash_clientside.callback_context.triggered.map((one) => one.prop_id.split(".")[0]);
+      const part = page === "case" && changed.every((one) => one === "stamp") ? "decision" : page;
+      const asked = { id: new URLSearchParams(search).get("id") || "", turn: Date.now() };
+      return ASKED.map((name) => (settings && stamp && name === part ? asked : noUpdate()));
     },
 
     showMessage: function (message) {

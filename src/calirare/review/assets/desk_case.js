@@ -8,10 +8,13 @@
   let acts = 0;
   let lastSeen = null;
 
+  // Whether the head, the cards and what is known of the decision are all of the case that the address names.
   function isShown(seen) {
     const wanted = new URLSearchParams(window.location.search).get("id");
     const title = document.getElementById("case-id");
-    return Boolean(seen && window.location.pathname === "/case" && seen.id === wanted && title && title.textContent === wanted);
+    const body = document.getElementById("case-body");
+    const drawn = Boolean(title && title.textContent === wanted && body && body.dataset.case === wanted);
+    return Boolean(drawn && seen && window.location.pathname === "/case" && seen.id === wanted);
   }
 
   async function decide(choice, seen, note, stack, advance) {
@@ -65,10 +68,7 @@
     if (box) {
       box.classList.toggle("waiting", waits);
     }
-    // Cards of the case before are dimmed: nobody should read one case and decide another.
-    const body = document.getElementById("case-body");
-    const wanted = new URLSearchParams(window.location.search).get("id");
-    document.body.classList.toggle("turning", waits || Boolean(body && window.location.pathname === "/case" && body.dataset.case !== wanted));
+    document.body.classList.toggle("turning", waits); // cards of the case before are dimmed
   }
 
   window.addEventListener("_dashprivate_pushstate", showWaiting);
@@ -89,6 +89,7 @@
   }
 
   window.desk.settled = settled;
+  window.desk.caseOnScreen = () => (isShown(lastSeen) ? lastSeen.id : null);
   window.desk.numActs = () => acts;
 
   offer({

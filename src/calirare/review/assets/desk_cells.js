@@ -64,7 +64,12 @@
     );
   };
 
+  // Where there is no room for the decisions, a decided case shows its decision in place of the action.
   cells.Pill = function (props) {
+    const decided = isThere(props) && props.data.decision !== "open" && !props.api.getColumn("decision").isVisible();
+    if (decided) {
+      return element("span", { className: "pill pill-" + props.data.decision, title: "decided by " + props.data.reviewer }, "✓ " + props.data.decision);
+    }
     return isThere(props) ? element("span", { className: "pill pill-" + props.value }, props.value) : null;
   };
 

@@ -1,9 +1,11 @@
-// Keys. They are taken one after the other: one that comes while a page turns waits until the case is there.
+// Keys. They are taken one after the other: one that comes while a page turns waits until the case is there. One that
+// decides is for the case that was on screen when it was pressed: nobody decides what they have not seen.
 (function () {
   "use strict";
 
-  const { go, numActs, say, settled, toggleTick, wait } = window.desk;
+  const { caseOnScreen, go, numActs, say, settled, toggleTick, wait } = window.desk;
   const CASE_CLICKS = { r: "decide-rare", n: "decide-normal", u: "decide-unsure", j: "next-case", k: "previous-case", q: "to-queue", 2: "second" };
+  const DECIDES = ["r", "n", "u", "2"];
   const NO_TEXT = ["checkbox", "radio", "range", "button", "submit"];
   let lastKey = Promise.resolve();
 
@@ -23,22 +25,28 @@
     }
   }
 
-  async function press(key) {
-    const asked = window.location.href;
-    if (await settled()) {
-      const before = window.location.href;
-      const button = document.getElementById(CASE_CLICKS[key]);
-      const turn = numActs();
-      if (button) {
-        button.click();
-        // What follows waits until the address has changed, or the decision is on its way.
-        const isDone = () => (button.tagName === "A" ? window.location.href !== before : numActs() !== turn);
-        for (let tries = 0; key !== "2" && !isDone() && tries < 100; tries += 1) {
-          await wait(25);
-        }
+  async function press(key, on) {
+    if (!(await settled())) {
+      return;
+    }
+    if (DECIDES.includes(key) && on !== caseOnScreen()) {
+      say("Nothing was decided: this case came on screen after you pressed " + key + ".", "");
+    } else {
+      await click(key);
+    }
+  }
+
+  async function click(key) {
+    const before = window.location.href;
+    const button = document.getElementById(CASE_CLICKS[key]);
+    const turn = numActs();
+    if (button) {
+      button.click();
+      // What follows waits until the address has changed, or the decision is on its way.
+      const isDone = () => (button.tagName === "A" ? window.location.href !== before : numActs() !== turn);
+      for (let tries = 0; key !== "2" && !isDone() && tries < 100; tries += 1) {
+        await wait(25);
       }
-    } else if (window.location.href === asked && "rnu".includes(key)) {
-      say("The case is still being opened; nothing was decided.", "");
     }
   }
 
@@ -133,8 +141,12 @@
       lastKey = lastKey.then(() => (window.location.pathname === "/case" ? settled() : true)).then(() => document.getElementById("undo").click());
     } else if (onCase && CASE_CLICKS[event.key]) {
       event.preventDefault();
-      const key = event.key;
-      lastKey = lastKey.then(() => press(key));
+      const [key, on] = [event.key, caseOnScreen()];
+      if (DECIDES.includes(key) && on === null) {
+        say("The case is still being opened; nothing was decided.", "");
+      } else {
+        lastKey = lastKey.then(() => press(key, on));
+      }
     }
   });
 })();

@@ -18,12 +18,25 @@
       }
     }
     element.append(...inside.map(build));
+    if (element.hasAttribute("data-painted")) {
+      paint(element);
+    }
     return element;
   }
 
   function paint(box) {
     box.replaceChildren(...JSON.parse(box.getAttribute("data-painted") || "[]").map(build));
   }
+
+  // What the layout brings painted is there at once, and no attribute of it changes.
+  const arrival = new MutationObserver(() => {
+    const desk = document.getElementById("desk");
+    if (desk) {
+      arrival.disconnect();
+      desk.querySelectorAll("[data-painted]").forEach(paint);
+    }
+  });
+  arrival.observe(document.documentElement, { childList: true, subtree: true });
 
   new MutationObserver((changes) => new Set(changes.map((change) => change.target)).forEach(paint)).observe(
     document.documentElement,

@@ -7,13 +7,10 @@
   // Narrow windows show fewer columns; the case has them all. What a person chose to see stays, then the dearest first.
 
   const ALWAYS = 396; // tick, node, P(rare), action
-  const OWN = 110;
   const PHONE = 520;
-  const ROOM = [["saves", 92], ["decision", 132], ["reason", 180], ["lower", 150], ["assigned", 90]];
+  const ROOM = [["saves", 92], ["decision", 132], ["reason", 230], ["lower", 150], ["assigned", 90]];
 
   let fittedTo = "";
-  let filledFor = "";
-  let opened = false;
 
   function fitColumns() {
     const box = document.getElementById("queue-grid");
@@ -25,20 +22,23 @@
       return;
     }
     fittedTo = now;
-    let room = box.clientWidth - ALWAYS - OWN * own;
+    const taken = own ? chosen.reduce((sum, name) => sum + api.getColumn(name).getActualWidth(), 0) : 0;
+    let room = box.clientWidth - ALWAYS - taken;
     const shown = {};
     ROOM.forEach(([name, width]) => {
       shown[name] = room >= width;
       room -= shown[name] ? width : 0;
     });
-    Object.entries(shown).forEach(([name, visible]) => api.setColumnsVisible([name], visible));
-    api.setColumnsVisible(chosen, own > 0);
-    api.setColumnWidths([{ key: "probability", newWidth: box.clientWidth < PHONE ? 100 : 124 }]);
+    const state = ROOM.map(([name]) => ({ colId: name, hide: !shown[name] }));
+    chosen.forEach((name) => state.push({ colId: name, hide: own === 0 }));
+    state.push({ colId: "probability", width: box.clientWidth < PHONE ? 100 : 124 });
+    api.applyColumnState({ state: state }); // in one go: each change lays the grid out anew
     if (!shown.reason) {
       api.sizeColumnsToFit(); // the reason takes what is left; where it is not shown, nothing else would
     }
   }
 
+  window.desk.fitColumns = fitColumns;
   window.addEventListener("resize", () => window.setTimeout(fitColumns, 100));
   window.setInterval(fitColumns, 1500); // and once the grid is there, whenever that is
 
@@ -71,39 +71,6 @@
       const only = ["all", "alert", "review", "clear"].map((name) => chip("only-" + name, (view.action || "all") === name));
       const status = ["all", "open", "decided", "second"].map((name) => chip("status-" + name, (view.status || "all") === name));
       return [view].concat(only, status, [chip("mine", view.mine)]);
-    },
-
-    reloadGrid: function (view, settings, stamp) {
-      const changed = window.dash_clientside.callback_context.triggered.map((one) => one.prop_id.split(".")[0]);
-      const opening = !opened && stamp; // the first rows are asked for meanwhile, under the settings that came now
-      opened = opened || Boolean(stamp);
-      const sameView = JSON.stringify(view) === filledFor;
-      window.desk.setReasonsOf(JSON.stringify([settings && settings.number, stamp && stamp.model]));
-      window.dash_ag_grid.getApiAsync("queue-grid").then((api) => {
-        fitColumns();
-        if (opening ? sameView || !filledFor : changed.every((name) => name === "view" && sameView)) {
-          return;
-        }
-        if (changed.includes("view") || changed.includes("settings")) {
-          if (api.getDisplayedRowCount() > 0) {
-            api.ensureIndexVisible(0);
-          }
-          api.purgeInfiniteCache();
-        } else {
-          api.refreshInfiniteCache();
-        }
-      });
-      return noUpdate();
-    },
-
-    rememberGrid: function (asked, view) {
-      const model = asked ? { sort: asked.sortModel, filter: asked.filterModel } : stored("grid-model");
-      if (asked && window.dash_clientside.callback_context.triggered.some((one) => one.prop_id.startsWith("queue-grid"))) {
-        filledFor = JSON.stringify(view);
-      }
-      setHidden("filters-keep", !Object.keys(model.filter || {}).length);
-      const query = "?view=" + encodeURIComponent(JSON.stringify(Object.assign({}, view, model)));
-      return [model, "/export/queue.csv" + query, "/export/queue.parquet" + query];
     },
 
     openClicked: function (cell) {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import parse_qs
 
 from dash import ClientsideFunction, Dash, Input, Output, State, ctx, dcc, html, no_update
 
@@ -14,7 +13,7 @@ from calirare.review.edges_of import edges_of, neighbours_of
 from calirare.review.neighbourhood import neighbourhood
 from calirare.review.pages import case_sections as sections
 from calirare.review.pages import record_sections
-from calirare.review.pages.painted import PAINTED, paint
+from calirare.review.pages.painted import PAINTED, paint, painted
 from calirare.review.pages.picture import draw, legend
 from calirare.review.pages.widgets import card, key, tick
 from calirare.review.security import current_reviewer
@@ -70,13 +69,15 @@ def _team_card() -> Any:
             ],
             className="undo-row",
         ),
-        html.Button(["Ask for a second opinion ", key("2")], id="second", className="button quiet"),
+        html.Button(**painted(["Ask for a second opinion ", key("2")]), id="second", className="button quiet"),
     )
 
 
 def _decision_card() -> Any:
     buttons = [
-        html.Button([html.Span(words), key(letter)], id=f"decide-{name}", className=f"button decide decide-{name}")
+        html.Button(
+            **painted([html.Span(words), key(letter)]), id=f"decide-{name}", className=f"button decide decide-{name}"
+        )
         for name, letter, words in _CHOICES
     ]
     return card(
@@ -96,7 +97,7 @@ def _decision_card() -> Any:
         ),
         html.Div(
             [
-                html.Button(["Undo ", key("z")], id="undo", className="button quiet"),
+                html.Button(**painted(["Undo ", key("z")]), id="undo", className="button quiet"),
                 tick("then open the next case", id="advance-tick"),
             ],
             className="undo-row",
@@ -115,26 +116,28 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         Output("case-columns", "className"),
         Output("case", "data"),
         Output("note", "value"),
-        Input("url", "pathname"),
-        Input("url", "search"),
-        Input("settings", "data"),
+        Input("asked-case", "data"),
         State("view", "data"),
         State("grid-model", "data"),
         State("case", "data"),
+        prevent_initial_call=True,
     )(page.open)
     app.callback(
         *(Output(f"case-{name}", "children" if name == "picture" else PAINTED) for name in _CARDS),
         Input("case", "data"),
         Input("acted", "data"),
-        Input("settings", "data"),
+        prevent_initial_call=True,
     )(page.show)
-    app.callback(Output("case-pulls", PAINTED), Input("case", "data"), Input("acted", "data"))(page.show_pulls)
+    app.callback(
+        Output("case-pulls", PAINTED), Input("case", "data"), Input("acted", "data"), prevent_initial_call=True
+    )(page.show_pulls)
     app.callback(
         *(Output(name, PAINTED) for name in ("decision-now", "history", "team-now")),
         Output("seen", "data"),
         Input("case", "data"),
         Input("acted", "data"),
-        Input("stamp", "data"),
+        Input("asked-decision", "data"),
+        prevent_initial_call=True,
     )(page.show_decision)
 
 
@@ -144,11 +147,9 @@ class _CasePage:
     def __init__(self, desk: Desk, access: Access) -> None:
         self.desk, self.access = desk, access
 
-    def open(self, path: str, search: str, settings: Any, data: Any, model: Any, shown: Any) -> Any:
+    def open(self, asked: Any, data: Any, model: Any, shown: Any) -> Any:
         """The head, and which case it is."""
-        if path != "/case":
-            return [no_update] * 4
-        desk, node_id = self.desk, (parse_qs((search or "").lstrip("?")).get("id") or [""])[0]
+        desk, node_id = self.desk, str(asked.get("id") or "") if isinstance(asked, dict) else ""
         node = desk.snapshot.find(node_id)
         if node is None:
             return paint(sections.not_found(node_id)), "case-columns hidden", None, ""
@@ -160,11 +161,11 @@ class _CasePage:
         return (
             paint(sections.head(describe_case(queue, view, node), desk.links, hidden=desk.is_hidden(node_id, who))),
             "case-columns",
-            {"id": node_id, "model": queue.snapshot.version},
+            {"id": node_id, "model": queue.snapshot.version, "settings": desk.setting.number},
             no_update if same else "",
         )
 
-    def show(self, case: Any, acted: Any, settings: Any) -> Any:
+    def show(self, case: Any, acted: Any) -> Any:
         """What is known of the case, in the order of `_CARDS`."""
         desk, node = self.desk, self._node(case)
         if node is None:
@@ -193,7 +194,7 @@ class _CasePage:
             no_update if self._only_acted() else paint(sections.pulls(strongest_pulls(self.desk.station.queue, node)))
         )
 
-    def show_decision(self, case: Any, acted: Any, stamp: Any) -> Any:
+    def show_decision(self, case: Any, acted: Any, asked: Any) -> Any:
         """What was decided, by whom, and whose case it is."""
         if not isinstance(case, dict):
             return *[paint(None)] * 3, None
@@ -213,8 +214,11 @@ class _CasePage:
         return self.desk.snapshot.find(case["id"]) if isinstance(case, dict) else None
 
     def _only_acted(self) -> bool:
-        """Whether a decision asks, which changes nothing on these cards unless it lifts the blind."""
-        return ctx.triggered_id == "acted" and not self.desk.setting.settings.blind
+        """Whether a decision alone asks, which changes nothing on these cards unless it lifts the blind.
+
+        A decision and the next case may come in one request.
+        """
+        return set(ctx.triggered_prop_ids.values()) == {"acted"} and not self.desk.setting.settings.blind
 
     def _picture(self, node: int, hidden: bool) -> Any:
         snapshot = self.desk.snapshot

@@ -58,10 +58,11 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         Output("refit-number", "data"),
         Input("refit", "n_clicks"),
         Input("refit-poll", "n_intervals"),
-        Input("url", "pathname"),
+        Input("asked-model", "data"),
         State("refit-number", "data"),
+        prevent_initial_call=True,
     )
-    def run_refit(clicks: Any, polled: Any, path: str, seen: Any) -> Any:
+    def run_refit(clicks: Any, polled: Any, asked: Any, seen: Any) -> Any:
         if ctx.triggered_id == "refit" and clicks:
             desk.job.start(current_reviewer(access) or "")
         status = desk.job.status
@@ -75,13 +76,11 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         Output("outcome", "children"),
         Output("model-beware", "children"),
         Output("look-again", "children"),
-        Input("url", "pathname"),
-        Input("stamp", "data"),
+        Input("asked-model", "data"),
         Input("refit-number", "data"),
+        prevent_initial_call=True,
     )
-    def show_model(path: str, stamp: Any, number: Any) -> Any:
-        if path != "/model":
-            return [no_update] * 5
+    def show_model(asked: Any, number: Any) -> Any:
         return (
             _about(desk),
             _versions(desk),
@@ -103,11 +102,7 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         if desk.job.status.state == "running":
             return no_update, {"text": "A refit is running; wait until it is done.", "kind": "bad"}
         desk.go_back_to(str(ctx.triggered_id["version"]))
-        version = desk.snapshot.version
-        return {"decisions": desk.book.stamp, "team": desk.team.stamp, "model": version}, {
-            "text": f"Model {version} is in use again.",
-            "kind": "good",
-        }
+        return desk.stamp, {"text": f"Model {desk.snapshot.version} is in use again.", "kind": "good"}
 
 
 def _status(status: Status) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dash import Dash, Input, Output, dcc, html, no_update
+from dash import Dash, Input, Output, dcc, html
 
 from calirare.data.tables.shift import MODERATE
 from calirare.evaluation.monitoring.alarms import OWN, Watch
@@ -23,9 +23,9 @@ def layout() -> Any:
 
 
 def add_callbacks(app: Dash, desk: Desk) -> None:
-    @app.callback(Output("monitoring", "children"), Input("url", "pathname"), Input("stamp", "data"))
-    def show_monitoring(path: str, stamp: Any) -> Any:
-        return draw_monitoring(desk.watch(DAYS)) if path == "/monitoring" else no_update
+    @app.callback(Output("monitoring", "children"), Input("asked-monitoring", "data"), prevent_initial_call=True)
+    def show_monitoring(asked: Any) -> Any:
+        return draw_monitoring(desk.watch(DAYS))
 
 
 def draw_monitoring(found: Watch) -> list[Any]:

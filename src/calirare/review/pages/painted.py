@@ -25,6 +25,11 @@ def paint(drawn: Any) -> str:
     return json.dumps(list(_parts(drawn)), separators=(",", ":"), ensure_ascii=False)
 
 
+def painted(drawn: Any) -> dict[str, str]:
+    """The same for an element of the layout: `html.Div(**painted(...), id="keys")`."""
+    return {PAINTED: paint(drawn)}
+
+
 def _parts(drawn: Any) -> Iterator[Any]:
     if drawn is None:
         return

@@ -8,6 +8,7 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 
 from calirare.decisions.costs import PRICES
 from calirare.review.desk import Desk
+from calirare.review.pages.painted import painted
 from calirare.review.pages.widgets import aria, tick
 from calirare.review.settings import ORDERS, Change
 from calirare.review.view import say_conditions
@@ -33,7 +34,7 @@ def layout(desk: Desk) -> Any:
         [
             html.H2("What things cost"),
             *(_price(name, words) for name, words in WORDS.items()),
-            html.Datalist([html.Option(value=name) for name in names[:200]], id="price-columns"),
+            html.Datalist(id="price-columns", **painted([html.Option(value=name) for name in names[:200]])),
             html.Div(
                 [
                     html.Label("Most reviews", htmlFor="budget"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dash import Dash, Input, Output, dcc, html, no_update
+from dash import Dash, Input, Output, dcc, html
 
 from calirare.evaluation import Evaluation
 from calirare.metrics import METRICS
@@ -22,10 +22,8 @@ def layout() -> Any:
 
 
 def add_callbacks(app: Dash, desk: Desk) -> None:
-    @app.callback(Output("quality", "children"), Input("url", "pathname"), Input("stamp", "data"))
-    def show_quality(path: str, stamp: Any) -> Any:
-        if path != "/reliability":
-            return no_update
+    @app.callback(Output("quality", "children"), Input("asked-reliability", "data"), prevent_initial_call=True)
+    def show_quality(asked: Any) -> Any:
         snapshot = desk.snapshot
         return draw_quality(desk.station.quality, snapshot.version, snapshot.wording.rare)
 

@@ -45,7 +45,7 @@ def columns(desk: Desk) -> list[dict[str, Any]]:
             "colId": f"{RECORD}{name}",
             "headerName": name,
             "cellRenderer": "Plain",
-            "width": 110,
+            "width": min(max(110, 62 + 8 * len(name)), 190),  # its name, and the sign of the filter
             "minWidth": 96,
             "filter": "agNumberColumnFilter" if records[name].is_number else "agTextColumnFilter",
             **({"type": "rightAligned"} if records[name].is_number else {}),
@@ -79,8 +79,8 @@ def grid(desk: Desk) -> Any:
             dashGridOptions={
                 "cacheBlockSize": 100,
                 "maxBlocksInCache": 20,
-                "maxConcurrentDatasourceRequests": 1,
-                "infiniteInitialRowCount": 100,
+                "maxConcurrentDatasourceRequests": 4,  # one of them is the one that Dash asks and nobody answers
+                "infiniteInitialRowCount": 1,  # until the first rows come
                 "rowHeight": 56,
                 "headerHeight": 38,
                 "enableBrowserTooltips": True,

@@ -10,11 +10,9 @@ from calirare.decisions.costs import ACTIONS
 from calirare.review.desk import Desk
 from calirare.review.pages import prices
 from calirare.review.pages.forecast import draw_forecast
-from calirare.review.pages.painted import PAINTED, paint
+from calirare.review.pages.painted import PAINTED, paint, painted
 from calirare.review.pages.queue_grid import columns, grid
 from calirare.review.pages.widgets import aria, pill, tick
-from calirare.review.security import current_reviewer
-from calirare.scoring.service.access import Access
 
 _STATUSES = {"": "All", "open": "Open", "decided": "Decided", "second": "Second opinion"}
 _CHOICES = ("rare", "normal", "unsure")
@@ -53,7 +51,7 @@ def _controls(desk: Desk) -> Any:
     actions = (_chip([pill(name), html.Span(id=f"count-{name}")], f"only-{name}") for name in ACTIONS)
     statuses = [_chip(words, f"status-{status or 'all'}") for status, words in _STATUSES.items()]
     ticks = [tick(name, **{"data-column": name}) for name in names]
-    columns = _group(ticks, "Columns of the records to show", "menu many")
+    columns = html.Div(**painted(ticks), className="menu many", role="group", **aria("Columns of the records to show"))
     drops = [
         html.Details([html.Summary(words), menu], className="drop")
         for words, menu in (("Columns", columns), ("Export", _exports()))
@@ -86,18 +84,16 @@ def _search() -> Any:
 
 def _exports() -> Any:
     files = (("queue", "csv"), ("queue", "parquet"), ("decisions", "csv"), ("decisions", "parquet"))
-    return html.Div(
-        [
-            html.A(
-                f"{what.capitalize()} as {'CSV' if kind == 'csv' else 'Parquet'}",
-                id=f"export-{what}-{kind}",
-                href=f"/export/{what}.{kind}",
-                download=f"{what}.{kind}",
-            )
-            for what, kind in files
-        ],
-        className="menu",
-    )
+    links = [
+        html.A(
+            f"{what.capitalize()} as {'CSV' if kind == 'csv' else 'Parquet'}",
+            id=f"export-{what}-{kind}",
+            href=f"/export/{what}.{kind}",
+            download=f"{what}.{kind}",
+        )
+        for what, kind in files
+    ]
+    return html.Div(**painted(links), className="menu")
 
 
 def _filters() -> Any:
@@ -134,42 +130,27 @@ def _bulk() -> Any:
     )
 
 
-def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
+def add_callbacks(app: Dash, desk: Desk) -> None:
     prices.add_callbacks(app, desk)
     _add_scripts(app)
     _add_bulk_scripts(app)
 
     @app.callback(
-        Output("queue-grid", "getRowsResponse"),
-        Input("queue-grid", "getRowsRequest"),
-        State("view", "data"),
-    )
-    def fill_grid(asked: Any, data: Any) -> Any:
-        if not isinstance(asked, dict):
-            return {"rowData": [], "rowCount": 0}
-        who, settings = current_reviewer(access) or "", desk.setting.settings
-        view = desk.view(data, asked.get("sortModel"), asked.get("filterModel"), reviewer=who)
-        start, stop = int(asked.get("startRow") or 0), int(asked.get("endRow") or 0)
-        rows, count = desk.queue.rows(view, start, stop, settings.columns, who if settings.blind else None)
-        return {"rowData": rows, "rowCount": count}
-
-    @app.callback(Output("queue-grid", "columnDefs"), Input("settings", "data"), State("queue-grid", "columnDefs"))
-    def show_columns(settings: Any, shown: Any) -> Any:
-        wanted = columns(desk)
-        names = [one.get("field") for one in shown or ()]
-        return no_update if names == [one["field"] for one in wanted] else wanted
-
-    @app.callback(
         Output("forecast", PAINTED),
+        Output("queue-grid", "columnDefs"),
         *(Output(f"count-{name}", "children") for name in ACTIONS),
         Input("settings", "data"),
         Input("stamp", "data"),
+        State("queue-grid", "columnDefs"),
+        prevent_initial_call=True,
     )
-    def show_forecast(settings: Any, stamp: Any) -> Any:
-        view, queue = desk.view({}), desk.queue
+    def show_forecast(settings: Any, stamp: Any, shown: Any) -> Any:
+        """The forecast, the columns that the desk shows, and how many cases each action has."""
+        view, queue, wanted = desk.view({}), desk.queue, columns(desk)
         counts = queue.open_counts(view)
         drawn = draw_forecast(view, queue.judge(view.costs, view.budget))
-        return paint(drawn), *(f"{counts[name]:,}" for name in ACTIONS)
+        same = [one.get("field") for one in shown or ()] == [one["field"] for one in wanted]
+        return paint(drawn), no_update if same else wanted, *(f"{counts[name]:,}" for name in ACTIONS)
 
 
 def _add_scripts(app: Dash) -> None:
@@ -191,14 +172,6 @@ def _add_scripts(app: Dash) -> None:
         Input("settings", "data"),
         Input("stamp", "data"),
         prevent_initial_call=True,
-    )
-    app.clientside_callback(
-        ClientsideFunction("desk", "rememberGrid"),
-        Output("grid-model", "data"),
-        Output("export-queue-csv", "href"),
-        Output("export-queue-parquet", "href"),
-        Input("queue-grid", "getRowsRequest"),
-        Input("view", "data"),
     )
     app.clientside_callback(
         ClientsideFunction("desk", "setFilters"),
@@ -224,6 +197,7 @@ def _add_bulk_scripts(app: Dash) -> None:
         Output("bulk", "className"),
         Output("bulk-count", "children"),
         Input("queue-grid", "selectedRows"),
+        prevent_initial_call=True,
     )
     app.clientside_callback(
         ClientsideFunction("desk", "actOnTicked"),

@@ -63,13 +63,26 @@ def edges(found: EdgeRows, ids: np.ndarray) -> Any:
     """The edges with their own columns, the latest first."""
     if not found.rows:
         return None
-    rows = [(row.direction, case_link(ids[row.other]), *(cell or "–" for cell in row.cells)) for row in found.rows]
+    rows = [
+        (
+            row.direction,
+            case_link(ids[row.other]),
+            *(_cell(cell, number) for cell, number in zip(row.cells, found.numbers, strict=True)),
+        )
+        for row in found.rows
+    ]
+    heads = zip(found.names, found.numbers, strict=True)
+    names = [html.Th(name, scope="col", className="number" if is_number else None) for name, is_number in heads]
     some = f"{len(found.rows)} of {found.total:,} edges." if len(found.rows) < found.total else f"All {found.total:,}."
     return card(
         "Edges",
-        _scrolling(table(rows, ("Way", "Node", *found.names), class_name="figures rows edges", id="edges"), "Edges"),
+        _scrolling(table(rows, ("Way", "Node", *names), class_name="figures rows edges", id="edges"), "Edges"),
         html.P(some, className="hint"),
     )
+
+
+def _cell(words: str, is_number: bool) -> Any:
+    return number(words or "–") if is_number else words or "–"
 
 
 def _state(words: str) -> Any:

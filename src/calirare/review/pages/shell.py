@@ -8,6 +8,7 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_u
 
 from calirare.review.desk import Desk
 from calirare.review.pages import case_page, model_page, monitoring_page, prices, quality_page, queue_page
+from calirare.review.pages.painted import PAINTED, paint, painted
 from calirare.review.pages.widgets import aria, key, table
 from calirare.review.security import current_reviewer
 from calirare.scoring.service.access import Access
@@ -19,7 +20,10 @@ PAGES = {
     "monitoring": "Monitoring",
     "model": "Model",
 }
+ASKED = ("case", "decision", "reliability", "monitoring", "model")
+"""Parts that are filled when their page is open; a script asks for them, so that hidden pages cost nothing."""
 _POLL_MILLISECONDS = 5_000
+_MOST_NAMES = 500
 _KEYS = (
     ("r n u", "decide rare, normal, unsure"),
     ("2", "ask for a second opinion"),
@@ -46,11 +50,12 @@ def layout(desk: Desk, access: Access) -> Any:
             dcc.Store(id="seen"),
             dcc.Store(id="message"),
             dcc.Store(id="settings"),
+            *(dcc.Store(id=f"asked-{name}") for name in ASKED),
             dcc.Store(id="blind"),
             dcc.Store(id="columns"),
             dcc.Store(id="advance", storage_type="local"),
             dcc.Store(id="stops", data=list(prices.STOPS)),
-            html.Datalist([html.Option(value=name) for name in desk.team.names], id="people"),
+            html.Datalist(id="people", **painted(_options(desk))),
             dcc.Interval(id="poll", interval=_POLL_MILLISECONDS),
             _header(desk, access),
             html.Main(
@@ -69,6 +74,10 @@ def layout(desk: Desk, access: Access) -> Any:
     )
 
 
+def _options(desk: Desk) -> list[Any]:
+    return [html.Option(value=name) for name in desk.team.names[:_MOST_NAMES]]
+
+
 def _header(desk: Desk, access: Access) -> Any:
     who: list[Any] = [html.Span(current_reviewer(access) or "", className="who", title="Written beside your decisions")]
     if access.token is not None:
@@ -77,7 +86,9 @@ def _header(desk: Desk, access: Access) -> Any:
     return html.Header(
         [
             html.Div(
-                [html.Span(className="mark"), "calirare ", html.Span("review desk", className="brand-second")],
+                **painted(
+                    [html.Span(className="mark"), "calirare ", html.Span("review desk", className="brand-second")]
+                ),
                 className="brand",
             ),
             html.Nav(
@@ -101,7 +112,7 @@ def _shortcuts() -> Any:
     rows = [([key(letter) for letter in letters.split()], meaning) for letters, meaning in _KEYS]
     close = html.Button("×", id="keys-close", className="round", **aria("Close"))
     return html.Div(
-        [html.Div([html.H2("Keyboard"), close], className="keys-head"), table(rows, class_name="")],
+        **painted([html.Div([html.H2("Keyboard"), close], className="keys-head"), table(rows, class_name="")]),
         id="keys",
         className="keys hidden",
         role="dialog",
@@ -118,7 +129,18 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         Input("url", "pathname"),
     )
     app.clientside_callback(
-        ClientsideFunction("desk", "showMessage"), Output("message", "id"), Input("message", "data")
+        ClientsideFunction("desk", "askPages"),
+        *(Output(f"asked-{name}", "data") for name in ASKED),
+        Input("url", "pathname"),
+        Input("url", "search"),
+        Input("settings", "data"),
+        Input("stamp", "data"),
+    )
+    app.clientside_callback(
+        ClientsideFunction("desk", "showMessage"),
+        Output("message", "id"),
+        Input("message", "data"),
+        prevent_initial_call=True,
     )
     app.clientside_callback(
         ClientsideFunction("desk", "nameWindow"),
@@ -128,10 +150,10 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
     )
 
     @app.callback(
-        Output("progress", "children"),
+        Output("progress", PAINTED),
         Output("stamp", "data"),
         Output("settings", "data"),
-        Output("people", "children"),
+        Output("people", PAINTED),
         Input("acted", "data"),
         Input("poll", "n_intervals"),
         State("stamp", "data"),
@@ -143,12 +165,13 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         queue, change = desk.queue, desk.setting
         progress = queue.progress(desk.view({}))
         share = progress.done / progress.total if progress.total else 0.0
-        words = f"{progress.done:,} of {progress.total:,} to review decided"
+        words = f"{progress.done:,} of {progress.total:,} reviews done"
         children = [
             html.Div(html.Div(className="bar", style={"width": f"{100 * share:.1f}%"}), className="bar-track"),
             html.Span(words, title=f"{progress.decided:,} nodes decided in all", id="progress-words"),
         ]
-        mark = {"decisions": desk.book.stamp, "team": desk.team.stamp, "model": queue.snapshot.version}
+        mark = desk.stamp
         same = isinstance(settings, dict) and settings.get("number") == change.number
-        people = no_update if mark == stamp else [html.Option(value=name) for name in desk.team.names[:500]]
-        return children, no_update if mark == stamp else mark, no_update if same else prices.store(change), people
+        people = no_update if mark == stamp else paint(_options(desk))
+        shown = no_update if mark == stamp else mark
+        return paint(children), shown, no_update if same else prices.store(change), people

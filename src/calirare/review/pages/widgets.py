@@ -9,6 +9,7 @@ from urllib.parse import quote
 from dash import dcc, html
 
 from calirare.decisions.costs import Thresholds
+from calirare.review.pages.painted import painted
 
 
 def case_href(node_id: str) -> str:
@@ -52,7 +53,7 @@ def aria(label: str | None = None, **states: str) -> dict[str, Any]:
 def tick(words: str, **given: Any) -> Any:
     """A box to tick. Dash's own checklist calls its boxes options of a list, which screen readers do not understand."""
     return html.Button(
-        [html.Span(className="box"), words],
+        **painted([html.Span(className="box"), words]),
         className="tickbox",
         role="checkbox",
         type="button",
@@ -111,8 +112,14 @@ def table(
     """Rows under their heads; a cell that must look otherwise comes as a `html.Td` or `html.Th` of its own."""
     given: dict[str, Any] = {} if id is None else {"id": id}
     body = [html.Tr([cell if isinstance(cell, html.Td | html.Th) else html.Td(cell) for cell in row]) for row in rows]
-    heads = html.Thead(html.Tr([html.Th(one, scope="col") if one else html.Td("") for one in head]))
+    heads = html.Thead(html.Tr([_head(one) for one in head]))
     return html.Table([*([heads] if head else []), html.Tbody(body)], className=class_name, **given)
+
+
+def _head(one: Any) -> Any:
+    if isinstance(one, html.Th):
+        return one
+    return html.Th(one, scope="col") if one else html.Td("")
 
 
 def number(text: str) -> Any:

@@ -212,3 +212,19 @@ def test_reasons_of_the_rows_on_screen(client, desk):
     assert client.post("/api/reasons", json={"nodes": names}).json["reasons"] == {}
     desk.decide(names[0], "rare", note="", reviewer="ada", seen=0, action_key="a")
     assert list(client.post("/api/reasons", json={"nodes": names}).json["reasons"]) == names[:1]
+
+
+def test_rows_of_the_queue_and_what_they_stand_on(client, desk, node):
+    asked = {"start": 5, "stop": 9, "sort": [{"colId": "probability", "sort": "asc"}], "filter": {}, "view": {}}
+    found = client.post("/api/rows", json=asked).json
+    view = desk.view({}, asked["sort"])
+    wanted, count = desk.queue.rows(view, 5, 9)
+    assert (found["rows"], found["count"]) == (wanted, count)
+    assert (found["stamp"], found["settings"]) == (desk.stamp, desk.setting.number)
+    decide(client, node)
+    assert client.post("/api/rows", json=asked).json["stamp"] != found["stamp"]
+    desk.set({"blind": True}, reviewer="ada")
+    hidden = client.post("/api/rows", json={"start": 0, "stop": 400}).json["rows"]
+    assert {row["id"] for row in hidden if row["probability"] is not None} == {node}
+    for body in ({}, {"start": 0}, {"start": -1, "stop": 5}, {"start": 0, "stop": 5, "view": {"status": "odd"}}):
+        assert client.post("/api/rows", json=body).status_code == 400

@@ -8,7 +8,9 @@ import pytest
 
 import calirare as cr
 from calirare.data.edge_table import EdgeColumn, EdgeTable
+from calirare.decisions.facts import Facts
 from calirare.errors import InputError
+from calirare.review.attributes import compare
 from calirare.review.book import DecisionBook
 from calirare.review.edges_of import edges_of, neighbours_of
 from calirare.review.records import Records
@@ -34,7 +36,7 @@ def test_records_from_the_table_are_its_cells(read):
         said = {cell.name: cell.value for cell in records.record(node)}
         row = nodes.row(by_predicate=pl.col("account") == snapshot.ids[node], named=True)
         assert said["owner"] == row["owner"] and said["opened"] == row["opened"] and said["branch"] == row["branch"]
-        assert said["amount"] == ("" if row["amount"] is None else str(row["amount"]))
+        assert said["amount"] == ("" if row["amount"] is None else f"{row['amount']:,.2f}")
     assert records.columns["amount"].is_number and not records.columns["branch"].is_number
     assert next(cell for cell in records.record(0) if cell.name == "owner").unused
     assert np.isnan(records.columns["amount"].values[3]) and records.price("amount", "cost_miss")[3] == 0
@@ -50,6 +52,38 @@ def test_records_read_back_from_the_features_say_the_same(read):
     assert np.allclose(features.columns["amount"].values, table.columns["amount"].values, equal_nan=True)
     if "country" in features.columns:
         assert features.columns["country"].values.tolist() == table.columns["country"].values.tolist()
+
+
+def test_yes_and_no_stay_words_and_amounts_have_two_decimals(tmp_path):
+    """0.0000001 and 370.3 are not what the table says."""
+    n, rng = 40, np.random.default_rng(0)
+    nodes = pl.DataFrame(
+        {
+            "id": [f"a{k}" for k in range(n)],
+            "verified": ["no" if k % 3 else "yes" for k in range(n)],
+            "flag": [k % 4 == 0 and 1 or 0 for k in range(n)],
+            "fraud": ["yes" if k % 5 == 0 else "no" for k in range(n)],
+        }
+    )
+    edges = pl.DataFrame(
+        {
+            "source": [f"a{k}" for k in range(n)],
+            "target": [f"a{(k + 1) % n}" for k in range(n)],
+            "value": [1370.3 if k == 0 else round(float(v), 2) for k, v in enumerate(rng.lognormal(3, 1, n))],
+        }
+    )
+    graph = cr.read_tables(nodes, edges, label="fraud", rare="yes")
+    cr.RareCategoryClassifier(detector="linear").fit(graph).save(tmp_path / "model", graph=graph)
+    snapshot = Snapshot.load(tmp_path / "model")
+    said = {cell.name: cell.value for cell in Records.of(snapshot).record(1)}
+    assert (said["verified"], said["flag"]) == ("no", "0")
+    shown = {one.name: one for one in compare(snapshot, 1).attributes}
+    assert (shown["verified"].value, shown["verified"].usual, shown["flag"].value) == ("no", "no", "0")
+    normal = [k for k in range(n) if k % 5]
+    assert shown["verified"].share == pytest.approx(np.mean([k % 3 != 0 for k in normal]))
+    assert snapshot.why.facts(1) and Facts(snapshot.graph).say("verified", 1) == "verified is no, as at 65% of nodes"
+    assert Facts(snapshot.graph).say("flag", 4) == "flag is 1, as at 25% of nodes"
+    assert "1,370.30" in {cell for row in edges_of(snapshot, 0).rows for cell in row.cells}
 
 
 def test_a_foreign_table_is_refused(read, tmp_path):

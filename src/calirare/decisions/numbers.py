@@ -20,6 +20,17 @@ def say_number(x: float) -> str:
     return f"{x:,.2f}".rstrip("0").rstrip(".") if abs(x) >= 100 else f"{x:.3g}"
 
 
+def say_probability(p: float) -> str:
+    """Three decimals; four where three would say nothing, for at high prices small probabilities decide.
+
+    >>> say_probability(0.25), say_probability(0.00034), say_probability(0.9996), say_probability(2e-7)
+    ('0.250', '0.0003', '0.9996', '<0.0001')
+    """
+    if p < 1e-4 or p > 1 - 1e-4:
+        return "<0.0001" if p < 0.5 else ">0.9999"
+    return f"{p:.3f}" if 1e-3 <= p <= 1 - 1e-3 else f"{p:.4f}"
+
+
 def is_money(values: np.ndarray) -> bool:
     """Whether numbers look like amounts: some have two decimals, none has more.
 

@@ -168,6 +168,7 @@ def _numbers_back(x: Any, column: Mapping[str, Any], place: int, gap: int | None
     def make() -> np.ndarray:
         # Standardising and back costs a few bits; what was written with few digits is shown so.
         values = round_digits(column_of(x, place) * column["scale"] + column["mean"])
+        values[np.abs(values) <= 1e-6 * max(abs(column["mean"]), column["scale"])] = 0.0
         if gap is not None:
             values[column_of(x, gap) > 0] = np.nan
         return values

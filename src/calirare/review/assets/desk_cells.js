@@ -34,6 +34,14 @@
     return isThere(props) ? element("span", { title: String(props.value) }, String(props.value)) : null;
   };
 
+  // As calirare.decisions.numbers says them.
+  function sayProbability(p) {
+    if (p < 1e-4 || p > 1 - 1e-4) {
+      return p < 0.5 ? "<0.0001" : ">0.9999";
+    }
+    return p.toFixed(p >= 1e-3 && p <= 1 - 1e-3 ? 3 : 4);
+  }
+
   cells.Probability = function (props) {
     if (!isThere(props)) {
       return null;
@@ -42,7 +50,7 @@
       "div",
       { className: "probability-cell" },
       element("div", { className: "probability-track" }, element("div", { className: "probability-bar " + props.data.action, style: { width: percent(props.value) } })),
-      element("span", null, props.value.toFixed(3))
+      element("span", null, sayProbability(props.value))
     );
   };
 

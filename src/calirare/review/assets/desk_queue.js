@@ -8,7 +8,8 @@
 
   const ALWAYS = 396; // tick, node, P(rare), action
   const PHONE = 520;
-  const ROOM = [["saves", 92], ["decision", 132], ["reason", 230], ["lower", 150], ["assigned", 90]];
+  // What is shown while there is so much room; the last two leave some to the reason.
+  const ROOM = [["saves", 92], ["reason", 200], ["decision", 132], ["lower", 230], ["assigned", 230]];
 
   let fittedTo = "";
 

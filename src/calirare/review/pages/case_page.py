@@ -21,6 +21,11 @@ from calirare.review.store import LONGEST_NOTE, standing
 from calirare.scoring.service.access import Access
 
 _CARDS = ("probability", "picture", "neighbours", "attributes", "record", "edges", "why")
+_SECOND = (
+    html.Span("Ask for a second opinion", className="ask"),
+    html.Span("No second opinion is needed", className="unask"),
+    key("2"),
+)
 _CHOICES = (("rare", "r", "Rare"), ("normal", "n", "Normal"), ("unsure", "u", "Unsure"))
 
 
@@ -69,7 +74,7 @@ def _team_card() -> Any:
             ],
             className="undo-row",
         ),
-        html.Button(**painted(["Ask for a second opinion ", key("2")]), id="second", className="button quiet"),
+        html.Button(**painted(_SECOND), id="second", className="button quiet"),
     )
 
 

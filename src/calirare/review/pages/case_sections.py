@@ -7,7 +7,7 @@ from typing import Any
 
 from dash import dcc, html
 
-from calirare.decisions.numbers import say_share
+from calirare.decisions.numbers import say_probability, say_share
 from calirare.decisions.why import Fact
 from calirare.review.attributes import Attribute, Comparison
 from calirare.review.case import Case, Pull
@@ -91,7 +91,7 @@ def probability(case: Case) -> Any:
     lines: list[Any] = [
         html.Div(
             [
-                html.Span(f"{case.probability:.3f}", className="big", id="case-p"),
+                html.Span(say_probability(case.probability), className="big", id="case-p"),
                 html.Span(f"90% interval {case.lower:.2f} to {case.upper:.2f}", className="hint"),
             ],
             className="big-row",

@@ -8,6 +8,7 @@ import numpy as np
 from dash import html
 
 from calirare.decisions.costs import Costs
+from calirare.decisions.numbers import say_probability
 from calirare.metrics import Estimate
 from calirare.review.pages.widgets import card, pill, say_amount, table
 from calirare.review.queue import Judgement
@@ -47,20 +48,20 @@ def _rules(costs: Costs, cutoff: float) -> list[Any]:
     limits = costs.thresholds(cutoff)
     if limits.review_pays:
         return [
-            html.Li([pill("alert"), f" from P(rare) {limits.alert:.3f}"], id="rule-alert"),
-            html.Li([pill("review"), f" from P(rare) {limits.review:.3f}"], id="rule-review"),
+            html.Li([pill("alert"), f" from P(rare) {say_probability(limits.alert)}"], id="rule-alert"),
+            html.Li([pill("review"), f" from P(rare) {say_probability(limits.review)}"], id="rule-review"),
             html.Li([pill("clear"), " below"]),
             *([html.Li(_beyond(costs), id="rule-budget", className="hint")] if cutoff > 0 else ()),
         ]
     return [
-        html.Li([pill("alert"), f" from P(rare) {limits.alone:.3f}"], id="rule-alert"),
+        html.Li([pill("alert"), f" from P(rare) {say_probability(limits.alone)}"], id="rule-alert"),
         html.Li([pill("clear"), f" below; {'a review never pays' if not cutoff else 'no review'}"], id="rule-review"),
     ]
 
 
 def _beyond(costs: Costs) -> str:
     limits = costs.thresholds()
-    return f"The budget sets these; a review would pay from {limits.review:.3f} to {limits.alert:.3f}."
+    return f"The budget sets these; a review would pay from {say_probability(limits.review)} to {say_probability(limits.alert)}."
 
 
 def _range(estimate: Estimate) -> str:

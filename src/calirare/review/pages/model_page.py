@@ -8,6 +8,7 @@ import numpy as np
 from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, no_update
 
 from calirare.decisions.costs import ACTIONS
+from calirare.decisions.numbers import say_probability
 from calirare.evaluation.look_again import WORDS, DoubtfulLabel
 from calirare.metrics import METRICS
 from calirare.metrics.summary import say
@@ -181,7 +182,7 @@ def _outcome(desk: Desk, outcome: Outcome, view: View) -> Any:
         html.P("The earlier one can be used again above.", className="note-bad")
         if change.likelihood.is_worse
         else None,
-        html.Div([_moves(before[both], after[both]), _metrics(outcome)], className="two"),
+        html.Div([_moves(before[both], after[both]), _metrics(outcome)], className="two uneven"),
         html.H3("Nodes whose action changed, the largest change first") if moved.size else None,
         _changed(outcome, before, after, moved),
     )
@@ -195,7 +196,7 @@ def draw_look_again(found: list[DoubtfulLabel]) -> Any:
     return card(
         "Labels to look at again",
         html.P(WORDS, className="hint"),
-        table(rows, ("Node", "Label", "P(label) without it", "Likelier")),
+        table(rows, ("Node", "Label", "P(label) without it", "Likelier"), class_name="figures words"),
     )
 
 
@@ -230,7 +231,7 @@ def _changed(outcome: Outcome, before: np.ndarray, after: np.ndarray, moved: np.
         (
             case_link(outcome.after.ids[node]),
             [pill(ACTIONS[before[node]]), " → ", pill(ACTIONS[after[node]])],
-            number(f"{old[node]:.3f} → {new[node]:.3f}"),
+            number(f"{say_probability(old[node])} → {say_probability(new[node])}"),
         )
         for node in largest.tolist()
     ]

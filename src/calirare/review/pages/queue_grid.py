@@ -81,6 +81,10 @@ def grid(desk: Desk) -> Any:
                 "maxBlocksInCache": 20,
                 "maxConcurrentDatasourceRequests": 4,  # one of them is the one that Dash asks and nobody answers
                 "infiniteInitialRowCount": 1,  # until the first rows come
+                "localeText": {
+                    "noRowsToShow": "No case is left under these filters.",
+                    "noMatchingRows": "No case is left under these filters.",
+                },
                 "rowHeight": 56,
                 "headerHeight": 38,
                 "enableBrowserTooltips": True,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from dash import html
 
+from calirare.decisions.numbers import say_probability
 from calirare.review.edges_of import EdgeRows, Neighbour
 from calirare.review.pages.widgets import aria, card, case_link, number, pill, table
 from calirare.review.records import Records
@@ -43,7 +44,7 @@ def neighbours(found: list[Neighbour], total: int, hidden: bool = False) -> Any:
     rows = [
         (
             case_link(one.node_id),
-            number("" if hidden else f"{one.probability:.3f}"),
+            number("" if hidden else say_probability(one.probability)),
             _state(one.state),
             number(f"{one.num_edges:,}"),
         )

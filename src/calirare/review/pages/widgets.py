@@ -9,6 +9,7 @@ from urllib.parse import quote
 from dash import dcc, html
 
 from calirare.decisions.costs import Thresholds
+from calirare.decisions.numbers import say_probability
 from calirare.review.pages.painted import painted
 
 
@@ -95,7 +96,7 @@ def interval_track(probability: float, lower: float, upper: float, thresholds: T
         ],
         className="interval",
         role="img",
-        **aria(f"P(rare) {probability:.3f}, interval {lower:.2f} to {upper:.2f}"),
+        **aria(f"P(rare) {say_probability(probability)}, interval {lower:.2f} to {upper:.2f}"),
     )
 
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 
 import pytest
+from everybody import overflow, violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 sync_api = pytest.importorskip("playwright.sync_api")
-axe_api = pytest.importorskip("axe_playwright_python.sync_playwright")
+pytest.importorskip("axe_playwright_python.sync_playwright")
 expect = sync_api.expect
 
 TOKEN = "a token that is long enough"
 WIDTHS = ((390, 844), (1024, 768), (1440, 900), (2560, 1300))
-LEFT_OUT = (
-    ".ag-root-wrapper",  # AG Grid's own markup; what stands in its cells and around it is ours and is looked at
-    ".js-plotly-plot",  # Plotly's toolbar, likewise
-)
 
 
 def open_queue(page):
@@ -39,24 +35,6 @@ def ready(page):
     expect(page.locator("#decision-now p").first).to_be_visible()
     expect(page.locator("#decision-card:not(.waiting)")).to_be_visible()
     expect(page.locator(".pull").first).to_be_attached()
-
-
-def violations(page):
-    """What axe-core finds, shortly."""
-    options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
-    result = axe_api.Axe().run(page, context={"exclude": [[one] for one in LEFT_OUT]}, options=options)
-    return [
-        (rule["id"], [(node["target"], node.get("failureSummary", "")[:200]) for node in rule["nodes"][:3]])
-        for rule in result.response["violations"]
-    ]
-
-
-def overflow(page):
-    """Pixels by which the page is wider than its window, once figures have taken their width."""
-    wider = "document.documentElement.scrollWidth - window.innerWidth"
-    with contextlib.suppress(sync_api.TimeoutError):
-        page.wait_for_function(f"{wider} <= 0", timeout=5_000)
-    return page.evaluate(wider)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -178,10 +156,17 @@ def test_columns_ticks_and_undo(serve, open_page):
     page.click("#bulk-normal")
     expect(page.locator("#queue-grid .pill-normal")).to_have_count(3)
     expect(page.locator("#count-review")).not_to_have_text(before)
-    assert len(server.desk.store.since()) == 3
+    names = [row.node_id for row in server.desk.store.since()]
+    assert len(names) == 3
     page.keyboard.press("z")
     expect(page.locator("#queue-grid .pill-normal")).to_have_count(0)
     expect(page.locator("#count-review")).to_have_text(before)
+    for place in range(3):
+        boxes.nth(place).check()
+    page.get_by_role("combobox", name="Give to").fill("bob")
+    page.get_by_role("button", name="Give", exact=True).click()
+    expect(page.locator("#toasts")).to_contain_text("Given to bob: 3 cases.")
+    assert {server.desk.team.assigned_to(name) for name in names} == {"bob"}
 
 
 def test_blind_mode_and_the_team(serve, open_page):

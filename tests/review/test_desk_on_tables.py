@@ -7,11 +7,13 @@ import shutil
 
 import polars as pl
 import pytest
+from everybody import overflow, violations
 
 from calirare.cli.main import app
 from calirare.review.case import strongest_pulls
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytest.importorskip("axe_playwright_python.sync_playwright")
 sync_api = pytest.importorskip("playwright.sync_api")
 expect = sync_api.expect
 
@@ -159,6 +161,10 @@ def test_a_decided_case_shows_its_decision_everywhere_after_a_refit(server, open
     desk.job.start("ada")
     page.click("#nav-model")
     expect(page.locator(".versions li", has_text="in use")).not_to_contain_text(old, timeout=120_000)
+    expect(page.locator("#outcome-said")).to_contain_text("1 decision;")
+    for width in (390, 1024, 1600):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert not violations(page) and overflow(page) <= 0
     page.click("#nav-queue")
     page.click("#status-decided")
     expect(row.locator("a.node-link")).to_have_text(name)

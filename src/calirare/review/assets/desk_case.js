@@ -46,7 +46,7 @@
       const many = await send("/api/undo-many", { decisions: last.ids, key: randomKey() });
       const late = many.data.refused ? " " + many.data.refused + " stay, as others decided after them." : "";
       const gone = many.status !== 0 && many.status < 500;
-      return [report(many, "", "Taken back: " + (many.data.decisions || []).length + " decisions." + late), gone ? stack.slice(0, -1) : noUpdate(), noUpdate()];
+      return [report(many, "", "Taken back: " + ((many.data.decisions || []).length === 1 ? "1 decision." : (many.data.decisions || []).length + " decisions.") + late), gone ? stack.slice(0, -1) : noUpdate(), noUpdate()];
     }
     const result = await send("/api/undo", { decision: last.id, key: randomKey() });
     const acted = report(result, last.node, "Taken back: the decision on " + last.node + ".");

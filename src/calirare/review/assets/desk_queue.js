@@ -56,6 +56,10 @@
     fold();
   });
 
+  function cases(count) {
+    return count === 1 ? "1 case" : count + " cases";
+  }
+
   offer({
     // Which rows of the queue this window wants to see.
     readControls: function (search) {
@@ -84,7 +88,7 @@
 
     showTicked: function (rows) {
       const count = (rows || []).length;
-      return [count ? "bulk" : "bulk hidden", count === 1 ? "1 case ticked" : count + " cases ticked"];
+      return [count ? "bulk" : "bulk hidden", cases(count) + " ticked"];
     },
 
     actOnTicked: async function (rare, normal, unsure, give, none, rows, to, stack) {
@@ -97,13 +101,13 @@
       let result = null;
       if (trigger === "give") {
         result = await send("/api/assign", { nodes: ticked.map((row) => row.id), to: to || "" });
-        report(result, "", (to ? "Given to " + to : "Given to nobody") + ": " + ticked.length + " cases.");
+        report(result, "", (to ? "Given to " + to : "Given to nobody") + ": " + cases(ticked.length) + ".");
       } else if (trigger !== "none") {
         const body = { nodes: ticked.map((row) => ({ node: row.id, seen: row.seen })), decision: trigger, key: randomKey() };
         result = await send("/api/decide-many", body);
         const done = (result.data.decisions || []).length;
         const late = (result.data.refused || []).length;
-        report(result, "", done + " cases decided: " + trigger + ". Press z to undo." + (late ? " " + late + " were decided by others meanwhile." : ""));
+        report(result, "", cases(done) + " decided: " + trigger + ". Press z to undo." + (late ? " Others decided " + cases(late) + " meanwhile." : ""));
       }
       if (result && !result.data.ok) {
         return [noUpdate(), noUpdate()];

@@ -175,7 +175,7 @@ def _outcome(desk: Desk, outcome: Outcome, view: View) -> Any:
     return card(
         "What the last refit changed",
         html.P(
-            f"{change.num_decisions:,} decisions; {change.labels_before:,} labels before, {change.labels_after:,} now. "
+            f"{change.num_decisions:,} decision{'' if change.num_decisions == 1 else 's'}; {change.labels_before:,} labels before, {change.labels_after:,} now. "
             f"{moved.size:,} of {int(both.sum()):,} nodes have another action. The new model is {change.likelihood.say()}.",
             id="outcome-said",
         ),

@@ -99,7 +99,9 @@ class Facts:
         if _MOMENT.search(name):  # days since some moment mean nothing to anyone
             return f"{words.replace(' in days', '')} is {_when(others.below(value))}"
         if self._is_moment(name):
-            return f"{words} is {say_day(value)}, {_when(others.below(value))} (median {say_day(others.median)})"
+            # Of days, a median between two of them is one of them.
+            median = round(others.median) if abs(value - round(value)) < 1e-3 else others.median
+            return f"{words} is {say_day(value)}, {_when(others.below(value))} (median {say_day(median)})"
         rank, value, median = _rank(others.below(value)), others.snap(value), others.snap(others.median)
         if _SHARE_OVER.match(name.replace(_OF_NEIGHBOURS, ", mean over neighbours")):
             return f"{words} is {value:.0%}, {rank} (median {median:.0%})"

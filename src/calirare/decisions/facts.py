@@ -103,6 +103,8 @@ class Facts:
             median = round(others.median) if abs(value - round(value)) < 1e-3 else others.median
             return f"{words} is {say_day(value)}, {_when(others.below(value))} (median {say_day(median)})"
         rank, value, median = _rank(others.below(value)), others.snap(value), others.snap(others.median)
+        if (near := self._share_of_marks(name)) is not None:
+            return f"{near} is {value:.0%}, {rank} (median {median:.0%})"
         if _SHARE_OVER.match(name.replace(_OF_NEIGHBOURS, ", mean over neighbours")):
             return f"{words} is {value:.0%}, {rank} (median {median:.0%})"
         said = say_number(_rounded(value))
@@ -110,6 +112,16 @@ class Facts:
         if times >= _TIMES:
             return f"{words} is {said}, {_times(times)} the median ({say_number(_rounded(median))})"
         return f"{words} is {said}, {rank} (median {say_number(_rounded(median))})"
+
+    def _share_of_marks(self, name: str) -> str | None:
+        """`share of neighbours with verified = yes` for a mean of what is 0 or 1; None for another column."""
+        over = _OVER.match(name.replace(_OF_NEIGHBOURS, ", mean over neighbours"))
+        if over is None or over[2] != "mean" or over[1] not in self._marks:
+            return None
+        own = self._others_of(over[1])
+        if own is None or not own.is_mark:
+            return None
+        return f"share of {over[3].removeprefix('over ')} with {over[1]} = {self._marks[over[1]][1]}"
 
     def surprise(self, name: str, node: int) -> float:
         """0 for what is usual to 1 for what no other node has."""

@@ -25,7 +25,7 @@ def paint(drawn: Any) -> str:
     return json.dumps(list(_parts(drawn)), separators=(",", ":"), ensure_ascii=False)
 
 
-def painted(drawn: Any) -> dict[str, str]:
+def painted(drawn: Any) -> dict[str, Any]:
     """The same for an element of the layout: `html.Div(**painted(...), id="keys")`."""
     return {PAINTED: paint(drawn)}
 

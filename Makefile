@@ -29,7 +29,7 @@ coverage: $(READY)  ## the default and the browser tests; fails where they miss 
 covered: $(READY)  ## what `make test browser COVER=1` missed
 	@$(BIN)/coverage report --skip-covered --show-missing --fail-under=95
 
-slow: $(READY)  ## crashes, thousands of malformed inputs, a Ray cluster: a quarter of an hour
+slow: $(READY)  ## crashes, thousands of malformed inputs, a Ray cluster, every guide followed: half an hour
 	@$(PYTEST) -m slow
 
 attacks: $(READY)  ## kills, races, slow clients, memory under a cap; prints its counts; part of `make slow`

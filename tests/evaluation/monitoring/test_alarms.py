@@ -10,10 +10,12 @@ import pytest
 from private_postgres import NoPostgresError, private_postgres
 
 from calirare.decisions.costs import Costs
-from calirare.evaluation.monitoring.alarms import DAY, watch
+from calirare.evaluation.monitoring.alarms import DAY, _calibration, watch
 from calirare.evaluation.monitoring.feeding import take_decision
+from calirare.evaluation.monitoring.observed import Outcome
 from calirare.evaluation.monitoring.runs import Reference, measure_run
 from calirare.evaluation.monitoring.series import Series
+from calirare.metrics.bootstrap import Estimate
 from calirare.review.database import Database, database_url
 from calirare.uncertainty.intervals import CalibrationDraws
 
@@ -113,6 +115,15 @@ def test_decisions_that_contradict_the_scores_alarm(series, reference):
     found = states(series)
     assert found["calibration, this window"] == found["calibration, since the model came"] == found["cost"] == "alarm"
     assert states(series, NOW + 30 * DAY)["calibration, this window"] == "unknown"
+
+
+@pytest.mark.parametrize(("rare", "state"), [(200, "quiet"), (260, "watch"), (310, "alarm"), (90, "alarm")])
+def test_many_decisions_that_differ_a_little_are_worth_a_look(rare, state):
+    """Of 400 cases at one half, 28 either way are chance; what is beyond that matters from half as many again on."""
+    spread = 2.81 * np.sqrt(400 / 4)
+    rows = Estimate(200.0, 200 - spread, 200 + spread)
+    found = Outcome(cases=400, rare=rows, observed_rare=rare, cost=rows, observed_cost=200.0)
+    assert _calibration("calibration", found).state == state
 
 
 def test_networks_share_a_database_without_meeting(series, reference):

@@ -8,8 +8,8 @@ Two things must come together for an alarm: more than chance, and enough to matt
     share alerted   the share of nodes above the threshold of an alert beside that of the fit: beyond chance, where nodes
                     that are joined count as half a node each, and by more than a quarter
     calibration     rare cases among those decided in the window, and among all since the model came into use, outside
-                    the interval of the forecast for exactly these cases
-    cost            the same for their cost
+                    the interval of the forecast for exactly these cases, and by half of it or more (less: watch)
+    cost            their cost outside its interval
 
 Of the scoring runs the newest counts. An earlier one in the window that alarmed is still to be watched.
 
@@ -46,6 +46,8 @@ FEWEST_CASES = 10
 _MATTERS, _WORTH_A_LOOK = 2.0, 1.25
 """Factors by which the share alerted, or that of rare nodes, must differ. One quiet network and the next differ by half, more than chance allows nodes:
 columns of far neighbours move for all of them together. `benchmarks/stream.py` measures it."""
+_WRONG = 1.5
+"""Factor by which the rare cases must differ from those foreseen."""
 _JOINED = 2.0
 """Nodes that are joined are alike: so many of them count as one."""
 
@@ -210,8 +212,14 @@ def _alerted(run: Run, reference: Reference | None) -> tuple[State, str]:
 def _calibration(name: str, found: Outcome | None) -> Signal:
     if found is None:
         return Signal(name, "unknown", f"Fewer than {FEWEST_CASES} decisions “rare” or “normal”.")
-    state: State = "quiet" if found.rare_agrees else "alarm"
+    state: State = "quiet" if found.rare_agrees else "alarm" if _is_far(found) else "watch"
     return Signal(name, state, _against(found.cases, "rare ones", found.rare, found.observed_rare))
+
+
+def _is_far(found: Outcome) -> bool:
+    """Many decisions tell a tenth from chance; half a case on both sides, so that none foreseen is no division by zero."""
+    factor = (found.observed_rare + 0.5) / (found.rare.value + 0.5)
+    return max(factor, 1 / factor) >= _WRONG
 
 
 def _cost(found: Outcome | None) -> Signal:

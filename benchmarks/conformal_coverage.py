@@ -1,6 +1,6 @@
 """Class-wise coverage of the 90% conformal sets from left-out scores, averaged over random splits.
 
-The benchmark graphs with the paper's protocol, 20 labels of each original class and 500 more, drawn anew for every
+The benchmark graphs with the paper's protocol, 20 labels of each original class and 500 more, drawn again for every
 split (the public split is one split only); generated transactions with 640 random labels, and the weight decay that
 `calirare fit` uses for tables.
 

@@ -1,4 +1,4 @@
-"""Scoring new nodes from their surroundings, beside scoring everything anew.
+"""Scoring new nodes from their surroundings, beside scoring everything again.
 
 A model (`auto`) is fitted on a payment network of 5,000 accounts: four attributes, five edge columns, busy accounts among
 them. Then a network of each size is loaded, and new accounts come with ten payments each to known ones. The median over
@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("--nodes", default="10000,100000", help="accounts of the networks")
     parser.add_argument("--new", default="1,1000", help="new accounts of a question")
     parser.add_argument("--repeats", type=int, default=5, help="questions of each kind")
-    parser.add_argument("--compare", type=int, default=100_000, help="largest network that is also scored anew")
+    parser.add_argument("--compare", type=int, default=100_000, help="largest network that is also scored again")
     parser.add_argument("--model", help="folder that keeps the fitted model")
     arguments = parser.parse_args()
     classifier = fit(arguments.model)

@@ -20,7 +20,8 @@ from by_degree import loss
 from interval_coverage import draws_of, said, truth
 from scipy.special import expit, logit
 
-from calirare.uncertainty.prior_shift import share_of_new_nodes, shift_prior
+from calirare.calibration.base import at_shares
+from calirare.uncertainty.prior_shift import share_of_new_nodes
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2)
 NUM_NEW = 2_000
@@ -31,6 +32,11 @@ def draw(rare: np.ndarray, share: float, seed: int) -> np.ndarray:
     rng, num_rare = np.random.default_rng([seed, 5]), round(share * NUM_NEW)
     kept = [rng.choice(np.flatnonzero(rare == flag), size) for flag, size in ((True, num_rare), (False, NUM_NEW - num_rare))]  # fmt: skip
     return np.concatenate(kept)
+
+
+def moved(p: np.ndarray, old: float, new: float) -> np.ndarray:
+    """P(rare) at another share of rare nodes."""
+    return at_shares(np.column_stack([1 - p, p]), np.array([(1 - new) / (1 - old), new / old]))[:, 1]
 
 
 def judge(arrays: dict[str, np.ndarray], key: str, share: float, changed: bool) -> list[float]:
@@ -45,7 +51,7 @@ def judge(arrays: dict[str, np.ndarray], key: str, share: float, changed: bool) 
     if changed:
         p = expit(logit(old_share) + 0.5 * (logit(p) - logit(old_share)))
     found = share_of_new_nodes(p, old_share, own, is_rare[nodes], draws_of(arrays, key, own, is_rare[nodes]))
-    at = [p, shift_prior(p, old_share, share), shift_prior(p, old_share, min(max(found.value, 1e-4), 1 - 1e-4))]
+    at = [p, moved(p, old_share, share), moved(p, old_share, min(max(found.value, 1e-4), 1 - 1e-4))]
     inside = found.lower <= share <= found.upper
     return [p.mean(), *(loss(y, one).mean() for one in at), found.value, found.upper - found.lower, inside, found.explained]  # fmt: skip
 

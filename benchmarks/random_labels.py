@@ -1,6 +1,6 @@
 """Labels that mean nothing: how well are they told apart by what is said of each without it? 0.5 is honest.
 
-2,000 nodes with normal columns and random edges, three of ten labels rare, drawn anew for every seed. For each number of
+2,000 nodes with normal columns and random edges, three of ten labels rare, drawn again for every seed. For each number of
 columns and labels and each detector: the mean over seeds of the left-out ROC-AUC, and its standard error. Few labels
 scatter more, so they are drawn more often (`--draws` labels in all). `auto` is judged by its calibrated left-out
 probabilities, the others by their left-out logits. With `--out`, cells that the file holds already are not run again.

@@ -39,7 +39,7 @@ def write_case(num_nodes: int, folder: Path) -> None:
 
 
 def read_case(num_nodes: int, folder: Path) -> cr.RareGraph:
-    """The graph from its tables, or made anew where there are none (`--in-memory`)."""
+    """The graph from its tables, or made again where there are none (`--in-memory`)."""
     if not (folder / "nodes.parquet").exists():
         return make_graph(num_nodes)
     return cr.read_tables(folder / "nodes.parquet", folder / "edges.parquet", label="is_fraud", rare="yes")

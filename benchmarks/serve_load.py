@@ -2,7 +2,7 @@
 
 A model (`auto`) is fitted on 5,000 accounts and serves a network of `--nodes`. The load comes from wrk (Debian's package
 `wrk`) over loopback, on the same machine: one node by id over and over, ids drawn at random; then questions with one new
-account and ten payments each, from `--clients` clients that ask again as soon as they are answered. The model is loaded anew
+account and ten payments each, from `--clients` clients that ask again as soon as they are answered. The model is loaded again
 under load: no request may fail, and how long they took from the moment it was asked for stands beside the calm figures. Answers
 are held against a full scoring. At last the service is killed under load, started again, and must answer as before, with every
 reload that it acknowledged in the monitored series.
@@ -155,7 +155,7 @@ def runs(model: Path) -> int:
 
 
 def reload_under_load(what: str, process: subprocess.Popen[str], url: str, script: Path, clients: int) -> None:
-    """Load the model anew while clients ask: what failed, and how they fared from the moment it was asked for."""
+    """Load the model again while clients ask: what failed, and how they fared from the moment it was asked for."""
     before = cpu_seconds(process)
     with driven(url, script, clients, 600) as wrk:
         began = time.perf_counter()

@@ -52,8 +52,10 @@ class Shares(Calibrator):
 """,
     "detectors/constant.py": """
 from calirare.detectors.base import Detector
+from calirare.detectors.registry import register
 
 
+@register
 class Constant(Detector):
     name = "constant"
 
@@ -120,7 +122,7 @@ from calirare.testing import check_calibrator, members
 
 found = {member.__name__: member for member in (*members(calibration, Calibrator), *members(detectors, Detector))}
 check_calibrator(found["Shares"]())
-assert "Constant" in found
+assert type(detectors.make_detector("constant")) is found["Constant"]
 assert methods()["shares"].calibrator is found["Shares"] and "shares" in {one.method for one in calibration_entries()}
 y, p = np.array([0, 0, 1]), np.array([[0.9, 0.1], [0.2, 0.8], [0.1, 0.9]])
 assert metrics.summary(y, p, 1, num_resamples=0)["specificity"].value == metrics.specificity(y, p.argmax(1)) == 0.5

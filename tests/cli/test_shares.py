@@ -7,13 +7,13 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from slow_calibrators import shift_prior
 from typer.testing import CliRunner
 
 import calirare as cr
 from calirare.cli.main import app
 from calirare.cli.shares import move_to_share, show_share
 from calirare.scoring.table import read_for
-from calirare.uncertainty.prior_shift import shift_prior
 
 run = CliRunner().invoke
 

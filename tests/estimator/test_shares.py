@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from slow_calibrators import shift_prior
 
 import calirare as cr
 from calirare.errors import InputError, LabelError
 from calirare.evaluation import evaluate
 from calirare.scoring.table import score_table
-from calirare.uncertainty.prior_shift import shift_prior
 
 pytestmark = pytest.mark.usefixtures("few_sentences", "few_resamples")
 

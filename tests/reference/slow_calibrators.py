@@ -60,3 +60,9 @@ def gats_temperature(logits, adjacency, train_nodes, projection, slope, offset, 
             total += softplus(slope * lead + seen)
         result.append(offset + total / heads)
     return np.array(result)
+
+
+def shift_prior(p, old_share, new_share):
+    """P(rare) where rare nodes have another share, by Bayes' rule with the two likelihoods that p stands for."""
+    rare, other = p / old_share * new_share, (1 - p) / (1 - old_share) * (1 - new_share)
+    return rare / (rare + other)

@@ -8,11 +8,7 @@ from crepes import ConformalClassifier
 from slow_calibrators import sample_classes
 
 from calirare.errors import InputError
-from calirare.uncertainty.conformal import (
-    conformal_p_values,
-    conformal_sets,
-    conformal_thresholds,
-)
+from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds
 
 
 def _case(num_labelled=60, num_nodes=40, num_classes=3, seed=0, decimals=None):
@@ -44,14 +40,13 @@ def _crepes(labelled, y, others):
         yield judge, 1 - others[:, c], np.full(len(others), c)
 
 
-@pytest.mark.parametrize("decimals", [None, 1])
-@pytest.mark.parametrize("seed", range(3))
-def test_p_values_equal_those_of_crepes(seed, decimals):
-    labelled, y, others = _case(seed=seed, decimals=decimals)
-    columns = [
-        judge.predict_p(scores, bins=bins, smoothing=False) for judge, scores, bins in _crepes(labelled, y, others)
+def _p_values(labelled, y, others):
+    """(1 + labelled nodes of the class that are at least as strange) / (1 + labelled nodes of the class)."""
+    found = [
+        (1 + (1 - labelled[y == c, c] >= 1 - others[:, [c]]).sum(axis=1)) / (1 + (y == c).sum())
+        for c in range(labelled.shape[1])
     ]
-    np.testing.assert_array_equal(conformal_p_values(labelled, y, others), np.column_stack(columns))
+    return np.column_stack(found)
 
 
 @pytest.mark.parametrize("decimals", [None, 1])
@@ -73,7 +68,7 @@ def test_sets_equal_those_of_crepes(seed, coverage, decimals):
 def test_a_set_holds_the_classes_with_a_p_value_above_what_may_be_missed(coverage):
     labelled, y, others = _case(num_labelled=99, num_classes=2, seed=7)
     sets = conformal_sets(others, conformal_thresholds(labelled, y, coverage))
-    usual = conformal_p_values(labelled, y, others) > 1 - coverage + 1e-9
+    usual = _p_values(labelled, y, others) > 1 - coverage + 1e-9
     np.testing.assert_array_equal(sets, usual | _likeliest(others))
 
 
@@ -106,7 +101,7 @@ def test_each_class_is_covered_as_promised(coverage):
         rare = 1 / (1 + np.exp(-generator.normal(np.where(labels == 1, 1.0, -2.0), 1.5)))
         p = np.column_stack([1 - rare, rare])
         sets = conformal_sets(p[169:], conformal_thresholds(p[:169], labels[:169], coverage))
-        usual = conformal_p_values(p[:169], labels[:169], p[169:]) > 1 - coverage + 1e-9
+        usual = _p_values(p[:169], labels[:169], p[169:]) > 1 - coverage + 1e-9
         assert (sets >= usual).all()
         inside = usual[np.arange(400), labels[169:]]
         hit += np.bincount(labels[169:], weights=inside)
@@ -127,7 +122,5 @@ def test_bad_arguments_are_refused():
             conformal_thresholds(labelled, y, coverage)
     with pytest.raises(InputError, match="one number per class, 3 in all"):
         conformal_sets(others, [0.5, 0.5])
-    with pytest.raises(InputError, match="must have 3 columns"):
-        conformal_p_values(labelled, y, [[0.5, 0.5]])
     with pytest.raises(InputError, match="must lie in"):
         conformal_sets([[3.0, -2.0]], [0.5, 0.5])

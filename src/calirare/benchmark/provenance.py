@@ -76,7 +76,7 @@ def _drop_docstrings(node: ast.AST) -> None:
 
 
 def reset_peak_memory() -> None:
-    """Start measuring this process's peak memory anew, where the system can (Linux)."""
+    """Start measuring this process's peak memory from zero, where the system can (Linux)."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

@@ -35,11 +35,9 @@ class RowStore:
             rows.update({key_of(row): row for row in read_rows(path)})
         return list(rows.values())
 
-    def merge(self, rows: list[Row], name: str = "runs.parquet") -> Path:
+    def merge(self, rows: list[Row]) -> None:
         """Write rows as one Parquet file, for other programs."""
-        path = self.folder / name
-        self._write(rows, path)
-        return path
+        self._write(rows, self.folder / "runs.parquet")
 
     def _write(self, rows: list[Row], path: Path) -> None:
         arrow, parquet = _pyarrow()

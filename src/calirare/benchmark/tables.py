@@ -101,7 +101,7 @@ def statistics_table(sources: Sequence[DatasetSource]) -> Table:
     ]
     if any(source.where == "facebook" for source in sources):
         notes.append(
-            "Facebook: the 128 reduced features that the paper used can no longer be had; these are the words they "
+            "Facebook: the 128 reduced features that the paper used are no longer available; these are the words they "
             "were made from, so numbers on this graph are not comparable one to one."
         )
     header = ("graph", "nodes", "edges", "features", "rare class", "labelled")

@@ -79,8 +79,7 @@ class Calibrator(BaseEstimator):
 
     def predict_proba(self, logits: np.ndarray, *, graph: GraphInputs | None = None) -> np.ndarray:
         """Calibrated probabilities, float64, rows summing to one."""
-        if not hasattr(self, "num_classes_"):
-            raise NotFittedError(f"{type(self).__name__} is not fitted; call fit first.")
+        self._check_fitted()
         logits = check_logits(logits)
         if logits.shape[1] != self.num_classes_:
             raise InputError(f"logits must have {self.num_classes_} columns as at fit; got {logits.shape[1]}.")
@@ -89,6 +88,10 @@ class Calibrator(BaseEstimator):
         else:
             found = self._predict(logits)
         return self.drawn(self._check_output(found, logits.shape))
+
+    def _check_fitted(self) -> None:
+        if "num_classes_" not in vars(self):
+            raise NotFittedError(f"{type(self).__name__} is not fitted; call fit first.")
 
     def draw_to(self, shares: np.ndarray, keep: float) -> Self:
         """From now on say shares + keep · (P - shares): for a detector that has shown no skill."""

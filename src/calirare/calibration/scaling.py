@@ -15,6 +15,7 @@ from calirare.calibration.base import Calibrator
 from calirare.data.inputs import GraphInputs
 from calirare.errors import NumericalError
 
+_MOST_STEPS = 200
 _RIDGE = 1e-6
 """Keeps the answer finite where the labels are separable; on standardised logits it moves nothing else."""
 _ROUNDING = 1e-12
@@ -165,9 +166,7 @@ def soft_targets(y: np.ndarray, weights: np.ndarray, num_classes: int) -> np.nda
     return np.asarray((1 - taken) * np.eye(num_classes)[y] + taken * shares)
 
 
-def fit_conditional_logit(
-    features: np.ndarray, target: np.ndarray, weights: np.ndarray, ridge: float, max_steps: int = 200
-) -> np.ndarray:
+def fit_conditional_logit(features: np.ndarray, target: np.ndarray, weights: np.ndarray, ridge: float) -> np.ndarray:
     """argmin_θ of -Σ_i w_i t_i · log softmax(φ_i θ) + (ridge/2)‖θ‖², by damped Newton steps.
 
     Args:
@@ -191,7 +190,7 @@ def fit_conditional_logit(
 
     theta = np.zeros(features.shape[2])
     value, p = judge(theta)
-    for _ in range(max_steps):
+    for _ in range(_MOST_STEPS):
         weighted = weights[:, None] * p
         gradient = (weighted - wanted).reshape(-1) @ flat + ridge * theta
         mean = (p[:, None, :] @ features)[:, 0]

@@ -21,7 +21,7 @@ from torch import Tensor
 from calirare.calibration.base import Calibrator, share_weights
 from calirare.calibration.scaling import SoftPlattScaling, soft_targets
 from calirare.data.inputs import GraphInputs
-from calirare.errors import InputError, NotFittedError
+from calirare.errors import InputError
 
 _SHRINKAGE = 1.0
 _RIDGE = 1e-6
@@ -96,8 +96,7 @@ class StackScaling(Calibrator):
 
     def scores(self, logits: np.ndarray) -> np.ndarray:
         """`(N, C)`: what softmax is taken of."""
-        if not hasattr(self, "weights_"):
-            raise NotFittedError("StackScaling is not fitted; call fit first.")
+        self._check_fitted()
         table = _check(logits)
         if table.shape[1:] != (len(self.weights_), self.num_classes_):
             raise InputError(

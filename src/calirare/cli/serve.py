@@ -43,7 +43,7 @@ def serve(
     """Answer over HTTP: scores of known and new nodes, reasons, triage, metrics. Stops with Ctrl-C or SIGTERM.
 
     The page /docs lists every route. The service keeps nothing of what it is asked: it reads the model and the tables, and
-    writes logs to stderr, one JSON object a line, without ids and values. SIGHUP or POST /reload reads both anew. Each load
+    writes logs to stderr, one JSON object a line, without ids and values. SIGHUP or POST /reload reads both again. Each load
     scores every node, and is a run in the series that `calirare monitor` reads.
     """
     from calirare.scoring.service.access import is_loopback

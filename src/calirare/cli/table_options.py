@@ -100,7 +100,7 @@ class Tables:
         return self.read(schema=check_reads_tables(classifier))
 
     def read_like(self, schema: dict[str, Any]) -> RareGraph:
-        """The graph of the tables, learned anew, with each column in the part it had at fit unless said otherwise."""
+        """The graph of the tables, learned again, with each column in the part it had at fit unless said otherwise."""
         from calirare.data.tables.reading import read_tables
         from calirare.data.tables.relearn import arguments_of
 

@@ -77,7 +77,7 @@ def triage(
     console.show(out)
 
 
-def show_queue(queue: Triage, rows: int = 6) -> None:
+def show_queue(queue: Triage) -> None:
     """Print the forecast and the head of the queue."""
     import numpy as np
 
@@ -92,7 +92,7 @@ def show_queue(queue: Triage, rows: int = 6) -> None:
         [(one.action, one.num_nodes, say(one.rare, 1), say(one.cost, 1)) for one in queue.groups.values()],
         right=(1,),
     )
-    of_each = [np.flatnonzero(queue.action == name)[: rows // 2] for name in ("alert", "review")]
+    of_each = [np.flatnonzero(queue.action == name)[:3] for name in ("alert", "review")]
     first = queue.take(np.concatenate(of_each))
     numbers = (
         [f"{value:{shape}}" for value in column]

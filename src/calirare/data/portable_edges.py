@@ -33,7 +33,7 @@ def edges_to_arrays(table: EdgeTable) -> dict[str, np.ndarray]:
 
 
 def edges_from_arrays(arrays: dict[str, np.ndarray]) -> EdgeTable:
-    """The edge table stored under these names; what is amiss raises one of the errors that `read_graph` turns into its own."""
+    """The edge table stored under these names; what is wrong raises one of the errors that `read_graph` turns into its own."""
     said: Any = json.loads(arrays["edges_columns"].astype(np.uint8).tobytes().decode())
     numbers, codes = iter(arrays["edges_numbers"]), iter(arrays["edges_codes"])
     columns = []

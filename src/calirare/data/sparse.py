@@ -106,7 +106,7 @@ class _Multiply(torch.autograd.Function):
         return flat.reshape(-1, *batch.shape[1:]), batch.dim() - 1
 
 
-# `apply` binds the arguments anew at every product; with the signature at hand that is a tenth of a small graph's epoch less.
+# `apply` binds the arguments again at every product; with the signature at hand that is a tenth of a small graph's epoch less.
 _Multiply.forward.__signature__ = inspect.signature(_Multiply.forward)  # type: ignore[attr-defined]
 
 

@@ -251,7 +251,7 @@ def decide(probability: Any, costs: Costs, budget: int | None = None) -> Decisio
     Args:
         probability: `(n,)` natural P(rare).
         costs: The prices; those per node in the order of `probability`.
-        budget: Most reviews that can be had; None: as many as pay. The most valuable come first, equal ones in order.
+        budget: Most reviews that are possible; None: as many as pay. The most valuable come first, equal ones in order.
 
     >>> decide([0.01, 0.05, 0.3, 0.9], Costs(50, 5, 1)).action.tolist()
     ['clear', 'review', 'review', 'alert']

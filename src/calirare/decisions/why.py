@@ -147,6 +147,6 @@ def _families(names: tuple[str, ...], groups: tuple[str, ...]) -> list[np.ndarra
 
 
 def _by_surprise(facts: Facts, node: int) -> list[Fact]:
-    """Where shares are not to be had, the attributes that are most unlike those of others; no side is claimed for them."""
+    """Where there are no shares, the attributes that are most unlike those of others; no side is claimed for them."""
     ranked = sorted(((facts.surprise(name, node), name) for name in facts.own[:200]), reverse=True)[:3]
     return [Fact(facts.say(name, node), 0.0) for surprise, name in ranked if surprise >= _UNUSUAL]

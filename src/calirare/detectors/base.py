@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import GraphInputs
+from calirare.detectors.words import WordHops
 from calirare.errors import LabelError, NotFittedError
 from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.recipe import ColumnRecipe
@@ -94,6 +95,12 @@ class DetectorInputs:
             return self.recipe.apply(self.graph)
         self.recipe, columns = ColumnRecipe.learn_and_apply(self.graph, self.seed)
         return columns
+
+    @cached_property
+    def word_hops(self) -> WordHops:
+        """The words of each node and of those around it, for detectors that read words as they are."""
+        assert self.columns.words is not None
+        return WordHops(self.graph, self.columns.words)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from calirare.detectors.folds import spread_over_folds
 from calirare.detectors.level import other_nodes, restore_shifts
 from calirare.detectors.logistic import left_out_loss
 from calirare.detectors.of_trees import OfTrees
+from calirare.detectors.registry import register
 from calirare.detectors.stored import inside, need, numbers, under, whole
 from calirare.detectors.threads import threads_of
 from calirare.detectors.trees import Trees
@@ -30,8 +31,9 @@ _MARGIN = 2.0
 """In nats over all labels."""
 
 
+@register
 class Boosting(OfTrees):
-    """Small trees, each on a part of the labels and of the columns, each mending what those before it got wrong.
+    """Small trees, each on a part of the labels and of the columns, each correcting what those before it got wrong.
 
     Labels count alike, whatever `LabelledNodes.weights` say: with cost-sensitive weights the left-out likelihood after a
     Platt map was the same or worse.

@@ -13,6 +13,7 @@ from calirare.data.checks import check_count
 from calirare.detectors.base import Contributions, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.level import restore_shifts
 from calirare.detectors.of_trees import OfTrees
+from calirare.detectors.registry import register
 from calirare.detectors.stored import need, numbers
 from calirare.detectors.threads import threads_of
 from calirare.detectors.trees import Trees, from_sklearn
@@ -25,6 +26,7 @@ _LARGEST_TABLE = 2**26
 _ROWS_AT_ONCE = 256
 
 
+@register
 class Forest(OfTrees):
     """Trees on bootstrap samples of the labels.
 

@@ -24,14 +24,14 @@ import numpy as np
 from calirare.detectors.stored import need, numbers
 
 
-def other_nodes(num_nodes: int, labelled: np.ndarray, seed: int, most: int = 512) -> np.ndarray:
-    """Nodes without labels, drawn at random, to judge the level of a refitted model by.
+def other_nodes(num_nodes: int, labelled: np.ndarray, seed: int) -> np.ndarray:
+    """Up to 512 nodes without labels, drawn at random, to judge the level of a refitted model by.
 
     >>> other_nodes(5, np.array([0, 3]), seed=0).tolist()
     [1, 2, 4]
     """
     nodes = np.setdiff1d(np.arange(num_nodes), labelled)
-    return np.sort(np.random.default_rng(seed).permutation(nodes)[:most])
+    return np.sort(np.random.default_rng(seed).permutation(nodes)[:512])
 
 
 def restore_shifts(state: dict[str, Any], shape: tuple[int, int]) -> np.ndarray:

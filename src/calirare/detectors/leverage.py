@@ -17,7 +17,7 @@ from calirare.detectors.logistic import LEAST_LEFT_OVER, Optimum, Problem
 def own_left_out(
     problem: Problem, optimum: Optimum, penalty: float, ties: tuple[np.ndarray, np.ndarray] | None = None
 ) -> np.ndarray:
-    """`(n,)` left-out logits at a common level, by one Newton step, in single precision where it is dear.
+    """`(n,)` left-out logits at a common level, by one Newton step, in single precision where it is costly.
 
     Columns must be centred over the labels: their sum without label i is then -φ_i, and the level moves by
     -1/(n - 1) of what the own logit does.

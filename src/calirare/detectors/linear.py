@@ -15,6 +15,7 @@ from calirare.detectors.level import restore_shifts
 from calirare.detectors.leverage import own_left_out
 from calirare.detectors.linear_design import Design, DesignChoices
 from calirare.detectors.logistic import Optimum, Problem, WithoutGroups, fit_logistic, left_out_loss
+from calirare.detectors.registry import register
 from calirare.detectors.stored import need, numbers
 from calirare.errors import InputError
 
@@ -42,6 +43,7 @@ class _Fit:
     score: float
 
 
+@register
 class Linear(Detector):
     """Logistic regression on a node's columns; more than two classes: each against the rest.
 
@@ -73,8 +75,7 @@ class Linear(Detector):
         targets = _targets(labels)
         best = self._choose(choices, targets, groups)
         design, n, size = best.design, len(labels), best.design.size
-        self.num_classes_, self.penalty_ = labels.num_classes, best.penalty
-        self.design_, self.hops_ = design, design.hops
+        self.num_classes_, self.penalty_, self.design_ = labels.num_classes, best.penalty, design
         kept = min(n, max(_FEWEST_KEPT, _MOST_KEPT // max(size, 1)))
         rows = np.random.default_rng(seed).permutation(n)[:kept]
         self.directions_ = np.zeros((len(targets), size, kept), dtype=np.float32)
@@ -199,7 +200,7 @@ class Linear(Detector):
         self.design_, self.theta_, self.intercept_, self.left_out_ = design, theta, intercept, left_out
         self.rows_, self.directions_, self.num_classes_ = rows, directions, num_classes
         self.shifts_ = restore_shifts(state, (len(left_out), len(theta)))
-        self.penalty_, self.hops_ = float(penalty or 0.0), design.hops
+        self.penalty_ = float(penalty or 0.0)
         return self
 
 

@@ -13,7 +13,7 @@ from calirare.data.graph import RareGraph
 from calirare.detectors.base import DetectorInputs, LabelledNodes, State
 from calirare.detectors.squash import Squash
 from calirare.detectors.stored import inside, need, numbers, under, whole
-from calirare.detectors.words import LikenessToLandmarks, WordColumns, WordHops, choose_landmarks
+from calirare.detectors.words import LikenessToLandmarks, WordColumns, choose_landmarks
 from calirare.errors import InputError
 from calirare.features.columns import ColumnGroup, Columns
 
@@ -117,7 +117,7 @@ class Design:
                 found[block] = values @ theta[first:]
         if self.words is not None:
             coefficients, offset = self.words.coefficients(theta[:first])
-            found += _hops_of(inputs).everywhere(coefficients) - offset
+            found += inputs.word_hops.everywhere(coefficients) - offset
         return found
 
     def scores_at(self, inputs: DetectorInputs, node: int, theta: np.ndarray) -> np.ndarray:
@@ -128,7 +128,7 @@ class Design:
         if self.words is not None:
             coefficients, offset = self.words.coefficients(theta[:first])
             for hops, matrix in enumerate(coefficients):
-                row = _hops_of(inputs).rows(np.array([node]), hops)
+                row = inputs.word_hops.rows(np.array([node]), hops)
                 found = found + row.data @ matrix[row.indices]
             found = found - offset
         return np.asarray(found)
@@ -146,7 +146,7 @@ class Design:
             coefficients, offset = self.words.coefficients(theta[:first])
             base = base - offset
             for hops, matrix in enumerate(coefficients):
-                row = _hops_of(inputs).rows(np.array([node]), hops)
+                row = inputs.word_hops.rows(np.array([node]), hops)
                 named, found = _strongest(row.indices, row.data[:, None] * matrix[row.indices], hops, inputs.graph)
                 names += named
                 groups += ["neighbours" if hops else "own"] * len(named)
@@ -183,15 +183,6 @@ def scales_by_family(families: Sequence[str]) -> np.ndarray:
     """
     found, family, size = np.unique(np.asarray(families, dtype=np.str_), return_inverse=True, return_counts=True)
     return np.asarray(1.0 / np.sqrt(len(found) * size[family]))
-
-
-def _hops_of(inputs: DetectorInputs) -> WordHops:
-    """Made once for a graph."""
-    if "_word_hops" not in vars(inputs):
-        words = inputs.columns.words
-        assert words is not None
-        vars(inputs)["_word_hops"] = WordHops(inputs.graph, words)
-    return vars(inputs)["_word_hops"]  # type: ignore[no-any-return]
 
 
 def _strongest(words: np.ndarray, shares: np.ndarray, hops: int, graph: RareGraph) -> tuple[list[str], np.ndarray]:
@@ -234,11 +225,11 @@ class DesignChoices:
         self._likeness: LikenessToLandmarks | None = None
         if columns.words is not None:
             landmarks = choose_landmarks(labels.y, groups, seed)
-            self._likeness = LikenessToLandmarks(_hops_of(inputs), labels.nodes, landmarks)
+            self._likeness = LikenessToLandmarks(inputs.word_hops, labels.nodes, landmarks)
         self.first = self._design(min(2, MOST_HOPS) if self._fixed is None else self._fixed, self._likeness is None)
 
     def others(self) -> Iterator[Design]:
-        """Other numbers of hops; each is made when it is asked for, and far hops are the dear ones."""
+        """Other numbers of hops; each is made when it is asked for, and far hops are the costly ones."""
         if self._fixed is not None:
             return
         if self._likeness is None:

@@ -22,7 +22,7 @@ _INTERCEPT_PENALTY = 1e-9
 _MOST_REFINED = 256
 _REFINEMENTS = 2
 _SLOW = 0.3
-"""Of the decrease that the step before promised: beyond it the curvature is taken anew."""
+"""Of the decrease that the step before promised: beyond it the curvature is taken again."""
 _SAME = 1e-4
 """Decrease of the loss within which the curvature is taken as the same."""
 _SINGLE = 1e-5
@@ -85,8 +85,8 @@ def fit_logistic(
 ) -> Optimum:
     """The optimum; `tolerance` bounds the decrease that the last Newton step still promised.
 
-    The curvature is the dear part of a step, so a step uses the last one known, in single precision where the penalty
-    allows, and takes it anew only where that made little way; with `fresh` also at the end, where it has changed.
+    The curvature is the costly part of a step, so a step uses the last one known, in single precision where the penalty
+    allows, and takes it again only where that made little way; with `fresh` also at the end, where it has changed.
 
     >>> problem = Problem(np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 0.0]), np.full(3, 1 / 3))
     >>> found = fit_logistic(problem, penalty=1.0)
@@ -168,7 +168,7 @@ def left_out_loss(logits: np.ndarray, target: np.ndarray) -> float:
 class WithoutGroups:
     """θ₋g for every group g of labels that are left out together; the intercept is held.
 
-    The intercept says how many labels are rare, and whatever calibrates the logits sets it anew. Were it refitted
+    The intercept says how many labels are rare, and whatever calibrates the logits sets it again. Were it refitted
     without a label, it would shift that label's own logit towards the other class, by 1/3 with three rare labels, and
     a detector that found nothing would look as if it found the opposite.
 
@@ -245,7 +245,7 @@ class WithoutGroups:
     def directions(self, refine: bool = True) -> np.ndarray:
         """`(R, G)`: θ₋g - θ.
 
-        The first step is Newton's. Where it moves a logit of its own labels far, the gradient is taken anew at its
+        The first step is Newton's. Where it moves a logit of its own labels far, the gradient is taken again at its
         end and further steps follow with the same curvature.
         """
         every = np.arange(self.num_groups)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from sklearn.base import clone
 from torch import nn
@@ -11,9 +11,10 @@ from calirare.detectors.base import Detector
 from calirare.errors import InputError, nearest
 
 _REGISTRY: dict[str, type[Detector]] = {}
+Kind = TypeVar("Kind", bound=type[Detector])
 
 
-def register(detector: type[Detector]) -> type[Detector]:
+def register(detector: Kind) -> Kind:
     """Add a detector under its name; a class decorator."""
     _REGISTRY[detector.name] = detector
     return detector

@@ -15,7 +15,7 @@ from calirare.detectors.boosting import Boosting
 from calirare.detectors.forest import Forest
 from calirare.detectors.linear import Linear
 from calirare.detectors.networks.members import GCN
-from calirare.detectors.registry import make_detector
+from calirare.detectors.registry import make_detector, register
 from calirare.detectors.stored import inside, need, texts, under
 from calirare.errors import CalirareError, LabelError
 from calirare.features.columns import ColumnGroup
@@ -28,6 +28,7 @@ def default_members() -> list[Detector]:
     return [Linear(), GCN(weight_decay="left_out"), Forest(), Boosting()]
 
 
+@register
 class Stack(Detector):
     """All members fitted on the same labels. Its logits have one more axis than those of a member: `(N, K, C)`.
 

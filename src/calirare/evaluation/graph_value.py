@@ -87,11 +87,11 @@ def graph_value(graph: RareGraph, seed: int = 0) -> GraphValue | None:
     )
 
 
-def audit_with_graph(graph: RareGraph, seed: int = 0) -> Audit:
+def audit_with_graph(graph: RareGraph) -> Audit:
     """The audit of a graph, and whether its edges help."""
     found = audit_graph(graph)
     leaks = [finding.column for finding in found.leaks]
-    value = graph_value(_without_columns(graph, leaks) if leaks else graph, seed)
+    value = graph_value(_without_columns(graph, leaks) if leaks else graph)
     if value is None:
         return found
     said = value.finding()

@@ -195,11 +195,11 @@ def _mark_thresholds(layout: Figure, limits: Thresholds | None) -> None:
     ]
 
 
-def _note(text: str, x: float, above: int, xref: str = "x") -> Figure:
+def _note(text: str, x: float, above: int) -> Figure:
     """Words above the plot, so many pixels from its edge."""
     return {
         "x": x,
-        "xref": xref,
+        "xref": "x",
         "y": 1,
         "yref": "paper",
         "yshift": above,

@@ -46,7 +46,7 @@ class Contents:
         labels: What was read for what, by name.
         look_again: Labels that the model would have called otherwise, the most surprising first.
         evaluation: The judgement of the model.
-        individual_error: EICE over all nodes, or None where it cannot be had.
+        individual_error: EICE over all nodes, or None where there is none.
         cost_curve: The numbers of the figure of costs.
         queue: The decisions, or None where the probabilities are not natural; `queue_note` then says so.
         detectors: The members of a stack, what each weighs and how it does alone; empty for a single detector.

@@ -16,6 +16,7 @@ from calirare.decisions.numbers import say_day, say_number
 from calirare.review.snapshot import Snapshot
 
 _FEWEST_NORMAL = 20
+_MOST_SHOWN = 12
 _MOST_COMPARED = 20_000
 """Normal nodes that a value is compared with; more of them change no digit that is shown."""
 
@@ -50,7 +51,7 @@ class Comparison:
     left_out: int
 
 
-def compare(snapshot: Snapshot, node: int, *, most: int = 12) -> Comparison:
+def compare(snapshot: Snapshot, node: int) -> Comparison:
     """The node's attributes against those of normal nodes."""
     graph = snapshot.graph
     reference, against = _reference(snapshot)
@@ -61,7 +62,7 @@ def compare(snapshot: Snapshot, node: int, *, most: int = 12) -> Comparison:
     else:
         found = _by_feature(graph.attribute_names, own, others)
     found.sort(key=lambda one: -one.surprise)
-    return Comparison(found[:most], against, max(len(found) - most, 0))
+    return Comparison(found[:_MOST_SHOWN], against, max(len(found) - _MOST_SHOWN, 0))
 
 
 def _reference(snapshot: Snapshot) -> tuple[np.ndarray, str]:

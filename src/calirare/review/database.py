@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -104,17 +105,16 @@ class Database:
         if self.file is None or self._opened is None:
             return
         log = self.file.with_name(f"{self.file.name}-wal")  # where a row is until the file itself takes it in
-        if _identity(self.file) != self._opened or (writing and self._writes_ahead() and not log.exists()):
+        if _identity(self.file) != self._opened or (writing and self._writes_ahead and not log.exists()):
             raise DataError(
                 f"{self.file} was moved, removed or replaced while the desk was open; nothing more is stored there. "
                 "Put it back, or start the desk again."
             )
 
+    @cached_property
     def _writes_ahead(self) -> bool:
-        if not hasattr(self, "_wal"):
-            with self.engine.connect() as connection:
-                self._wal = connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
-        return self._wal
+        with self.engine.connect() as connection:
+            return connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
 
 
 def _identity(file: Path) -> tuple[int, int] | None:

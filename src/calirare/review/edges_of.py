@@ -79,12 +79,12 @@ def edges_of(snapshot: Snapshot, node: int, most: int = MOST) -> EdgeRows:
     return EdgeRows(tuple(names), tuple(numbers), tuple(rows), at.size)
 
 
-def neighbours_of(snapshot: Snapshot, book: DecisionBook, node: int, most: int = MOST) -> tuple[list[Neighbour], int]:
+def neighbours_of(snapshot: Snapshot, book: DecisionBook, node: int) -> tuple[list[Neighbour], int]:
     """(the most probable neighbours, how many there are)."""
     adjacency = snapshot.adjacency
     near = np.asarray(adjacency.indices[adjacency.indptr[node] : adjacency.indptr[node + 1]], dtype=np.int64)
     near = near[near != node]
-    best = near[np.argsort(-snapshot.scores.probability[near], kind="stable")[:most]]
+    best = near[np.argsort(-snapshot.scores.probability[near], kind="stable")[:MOST]]
     table = _table(snapshot)
     at = _places(table, node, snapshot.graph.num_nodes)
     other = np.where(table.source[at] == node, table.target[at], table.source[at])

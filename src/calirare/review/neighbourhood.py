@@ -25,7 +25,6 @@ class Neighbourhood:
         step: `(k,)` 0, 1 or 2.
         edges: `(2, E)` positions in `nodes`, each edge once.
         position: `(k, 2)` in [0, 1]², the node itself in the middle.
-        num_neighbours: How many there are, drawn or not.
         said: What is drawn and what is not, in words.
     """
 
@@ -33,7 +32,6 @@ class Neighbourhood:
     step: np.ndarray
     edges: np.ndarray
     position: np.ndarray
-    num_neighbours: int
     said: str
 
 
@@ -46,8 +44,7 @@ def neighbourhood(snapshot: Snapshot, node: int) -> Neighbourhood:
     nodes = np.concatenate([[node], near, far])
     step = np.repeat([0, 1, 2], [1, near.size, far.size])
     edges = _edges_among(snapshot, nodes)
-    count = _degree(snapshot, node)
-    return Neighbourhood(nodes, step, edges, _place(nodes.size, edges), count, said)
+    return Neighbourhood(nodes, step, edges, _place(nodes.size, edges), said)
 
 
 def _choose_near(snapshot: Snapshot, node: int) -> tuple[np.ndarray, str]:
@@ -88,10 +85,6 @@ def _choose_far(snapshot: Snapshot, node: int, near: np.ndarray) -> tuple[np.nda
 def _neighbours(snapshot: Snapshot, node: int) -> np.ndarray:
     adjacency = snapshot.adjacency
     return np.asarray(adjacency.indices[adjacency.indptr[node] : adjacency.indptr[node + 1]], dtype=np.int64)
-
-
-def _degree(snapshot: Snapshot, node: int) -> int:
-    return int(snapshot.adjacency.indptr[node + 1] - snapshot.adjacency.indptr[node])
 
 
 def _edges_among(snapshot: Snapshot, nodes: np.ndarray) -> np.ndarray:

@@ -45,12 +45,12 @@ def check_network(log: EventLog, graph: RareGraph) -> None:
         )
 
 
-def join_network(log: EventLog, graph: RareGraph, reviewer: str = "calirare") -> None:
+def join_network(log: EventLog, graph: RareGraph) -> None:
     """`check_network`, then remember this network's edges."""
     check_network(log, graph)
     found, known = json.dumps(fingerprint(graph)), log.last(_KIND).get(_SUBJECT)
     if known is None or known.value != found:
-        log.add(_KIND, _SUBJECT, found, reviewer=reviewer)
+        log.add(_KIND, _SUBJECT, found, reviewer="calirare")
 
 
 def _hashes(graph: RareGraph) -> np.ndarray:

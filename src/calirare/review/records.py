@@ -90,14 +90,14 @@ def shorten(text: str) -> str:
     return text
 
 
-def round_digits(values: np.ndarray, digits: int = 9) -> np.ndarray:
-    """The values with so many significant digits.
+def round_digits(values: np.ndarray) -> np.ndarray:
+    """The values with nine significant digits.
 
     >>> round_digits(np.array([0.1 + 1e-13, -1234.50000001, 0.0, 2e300, np.nan])).tolist()
     [0.1, -1234.5, 0.0, 2e+300, nan]
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # of zeros, and of the side that is not taken
-        places = digits - 1 - np.floor(np.log10(np.abs(values)))
+        places = 8 - np.floor(np.log10(np.abs(values)))
         places = np.where(np.isfinite(places), places, 0.0)
         scale = 10.0 ** np.abs(np.clip(places, -300, 300))  # exact up to 22: the last step rounds once
         return np.asarray(np.where(places >= 0, np.round(values * scale) / scale, np.round(values / scale) * scale))

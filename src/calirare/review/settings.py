@@ -113,7 +113,7 @@ class SettingsBook:
         return self._change
 
     def change(self, data: dict[str, Any], records: Records, *, reviewer: str) -> Change:
-        """Set some anew; what cannot be is refused and nothing changes. Equal settings make no new row."""
+        """Change some; what cannot be is refused and nothing changes. Equal settings make no new row."""
         wanted = self.current.settings.changed(data)
         wanted.costs(records)
         unknown = [name for name in wanted.columns if name not in records.columns]

@@ -193,10 +193,11 @@ def _score(scorer: PartScorer, run: Run, step: Progress) -> dict[str, np.ndarray
     return _highest(found)
 
 
-def _highest(tops: list[dict[str, np.ndarray]], rows: int = 10) -> dict[str, np.ndarray]:
+def _highest(tops: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """The ten most probable nodes of all parts."""
     tops = sorted(tops, key=lambda top: top["node"][:1].tolist())  # parts finish in any order
     columns = {name: np.concatenate([top[name] for top in tops]) for name in tops[0]}
-    order = np.lexsort((columns["node"], -columns["probability"]))[:rows]
+    order = np.lexsort((columns["node"], -columns["probability"]))[:10]
     return {name: values[order] for name, values in columns.items() if name != "node"}
 
 

@@ -16,7 +16,7 @@ from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile
 from calirare.detectors.base import DetectorInputs
 from calirare.detectors.linear import Linear
-from calirare.detectors.words import over_neighbours
+from calirare.detectors.words import WordHops, over_neighbours
 from calirare.features.words import unit_rows
 
 
@@ -54,7 +54,7 @@ class PartWords:
     def hand_to(self, inputs: DetectorInputs, number: int) -> None:
         """Let the model read what was found for a part instead of the graph, which is not there."""
         start, stop = self.parts.cuts[number : number + 2]
-        vars(inputs)["_word_hops"] = _Found(self._file(self.num_passes - 1).read(start, stop))
+        inputs.word_hops = _Found(self._file(self.num_passes - 1).read(start, stop))
 
     @cached_property
     def _coefficients(self) -> list[np.ndarray]:
@@ -68,8 +68,8 @@ class PartWords:
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
-    """Stands for `WordHops` where its sum is known."""
+class _Found(WordHops):
+    """`WordHops` whose sum is known."""
 
     values: np.ndarray
 

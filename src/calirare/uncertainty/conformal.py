@@ -89,30 +89,6 @@ def conformal_sets(probabilities: Any, thresholds: Any) -> np.ndarray:
     return np.asarray((1.0 - table <= limits) | likeliest)
 
 
-def conformal_p_values(left_out_probabilities: Any, y: Any, probabilities: Any) -> np.ndarray:
-    """`(N, C)`: how usual each node would be as a member of each class, 1/(n_c + 1) … 1.
-
-    (1 + number of labelled nodes of class c with nonconformity at least the node's) / (n_c + 1). A set of coverage q
-    holds the classes with a p-value above 1 - q, and the likeliest class.
-
-    >>> p = np.array([0.9, 0.8, 0.7, 0.6, 0.1, 0.2])
-    >>> conformal_p_values(np.column_stack([p, 1 - p]), [0, 0, 0, 0, 1, 1], [[0.75, 0.25]]).round(3)
-    array([[0.6  , 0.333]])
-    """
-    classes, labelled = check_probabilities(y, left_out_probabilities)
-    table = _check_table(probabilities)
-    if table.shape[1] != labelled.shape[1]:
-        raise InputError(
-            f"probabilities must have {labelled.shape[1]} columns as the left-out ones; got {table.shape[1]}."
-        )
-    result = np.empty(table.shape)
-    for c in range(table.shape[1]):
-        scores = np.sort(1.0 - labelled[classes == c, c])
-        stranger = len(scores) - np.searchsorted(scores, 1.0 - table[:, c], side="left")
-        result[:, c] = (1 + stranger) / (len(scores) + 1)
-    return result
-
-
 def _check_table(probabilities: Any) -> np.ndarray:
     rows = np.asarray(probabilities)
     return check_probabilities(np.zeros(rows.shape[:1], dtype=np.int64), rows)[1]

@@ -34,18 +34,6 @@ _GAP = 1.63
 """Kolmogorov and Smirnov: chance passes this many standard units in one case of a hundred."""
 
 
-def shift_prior(probability: Any, old_share: float, new_share: float) -> np.ndarray:
-    """P(rare) `(n,)` at another share of rare nodes.
-
-    >>> shift_prior([0.05, 0.5], old_share=0.05, new_share=0.2).round(3)
-    array([0.2 , 0.826])
-    """
-    p = _check(probability, old_share, "old_share")
-    _check(p, new_share, "new_share")
-    rare, other = p * (new_share / old_share), (1 - p) * ((1 - new_share) / (1 - old_share))
-    return np.asarray(rare / (rare + other))
-
-
 @dataclass(frozen=True)
 class Share:
     """A share of rare nodes read off scores.

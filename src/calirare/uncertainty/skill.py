@@ -6,7 +6,7 @@ it, nothing was shown to have been learned. The measure is the ROC-AUC A of the 
 others. Were the scores independent of each other, luck would scatter it by (r + m + 1)/(12 r m), the variance of Mann and
 Whitney. They are not: if two rare labels are alike by chance, each lifts the other's score, so that every chance likeness
 counts twice, and so does the variance. Random labels on 50 columns, 5 folds, 20 rare labels: deviation of A 0.105, where
-independent scores would have 0.067. Hence
+independent scores would have 0.067. So
 
     z = (A − 1/2) / sqrt((r + m + 1) / (6 r m)) ,      luck = P(normal > z) .
 """

@@ -17,7 +17,7 @@ Smooth = Callable[[Problem, np.ndarray], np.ndarray]
 """From nonconformities `(N, 2)` to nonconformities `(N, 2)`, without labels."""
 
 
-def class_thresholds(scores: np.ndarray, y: np.ndarray, coverage: float = COVERAGE) -> np.ndarray:
+def class_thresholds(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
     """`(2,)`: the conformal quantile of each class's own scores; infinite where its labels are too few.
 
     >>> class_thresholds(np.column_stack([np.arange(10.0), np.zeros(10)]), np.zeros(10, dtype=int)).tolist()
@@ -26,7 +26,7 @@ def class_thresholds(scores: np.ndarray, y: np.ndarray, coverage: float = COVERA
     limits = np.full(2, np.inf)
     for c in (0, 1):
         own = np.sort(scores[y == c, c])
-        rank = conformal_rank(len(own), coverage)
+        rank = conformal_rank(len(own), COVERAGE)
         if rank <= len(own):
             limits[c] = own[rank - 1]
     return limits

@@ -78,9 +78,9 @@ def _label(ax: Axes, names: Sequence[str], x: dict[str, float], y: dict[str, flo
         )  # fmt: skip
 
 
-def critical_difference_picture(ranks: Ranks, title: str, most: int = 20) -> Figure:
-    """Names on a line of ranks; a bar joins those that the test cannot tell apart."""
-    shown = dict(list(ranks.ranks.items())[:most])
+def critical_difference_picture(ranks: Ranks, title: str) -> Figure:
+    """The first 20 names on a line of ranks; a bar joins those that the test cannot tell apart."""
+    shown = dict(list(ranks.ranks.items())[:20])
     names, values = list(shown), np.array(list(shown.values()))
     with styled():
         figure = new_figure(7.2, 1.2 + 0.19 * len(names))

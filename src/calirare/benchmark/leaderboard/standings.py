@@ -98,7 +98,7 @@ class Ranks:
         measure: By which column.
         ranks: Mean rank of each competitor, best first.
         num_graphs: Over how many graphs; sizes of one graph count as one.
-        p_value: Of Friedman's test that all are alike; NaN where it cannot be had.
+        p_value: Of Friedman's test that all are alike; NaN where it cannot be computed.
         critical: Nemenyi's critical difference at 5%: ranks that differ by less cannot be told apart.
     """
 
@@ -145,15 +145,15 @@ def critical_difference(num_competitors: int, num_graphs: int) -> float:
 
 
 @cache
-def _range_quantile(count: int, level: float = 0.95) -> float:
-    """Of the range of `count` standard normals, P(range ≤ q) = k ∫ φ(z) (Φ(z) - Φ(z - q))^(k-1) dz.
+def _range_quantile(count: int) -> float:
+    """0.95-quantile of the range of `count` standard normals, P(range ≤ q) = k ∫ φ(z) (Φ(z) - Φ(z - q))^(k-1) dz.
 
     SciPy's `studentized_range.ppf` gives the same in seconds, not microseconds.
     """
     z = np.linspace(-9, 9, 4001)
 
     def excess(q: float) -> float:
-        return float(count * np.trapezoid(norm.pdf(z) * (norm.cdf(z) - norm.cdf(z - q)) ** (count - 1), z) - level)
+        return float(count * np.trapezoid(norm.pdf(z) * (norm.cdf(z) - norm.cdf(z - q)) ** (count - 1), z) - 0.95)
 
     return float(brentq(excess, 1e-6, 20))
 

@@ -61,12 +61,7 @@ def benchmark_path(name: str, cache_dir: str | Path | None = None) -> Path:
 
 
 def fetch_benchmark(
-    name: str,
-    *,
-    cache_dir: str | Path | None = None,
-    mirror: str | None = None,
-    force: bool = False,
-    progress: bool = False,
+    name: str, *, cache_dir: str | Path | None = None, mirror: str | None = None, force: bool = False
 ) -> Path:
     """Download, check, convert and store a graph; where it is kept.
 
@@ -76,13 +71,12 @@ def fetch_benchmark(
         mirror: Address that serves the upstream files as `<mirror>/<name>/<file>`; default: the variable
             CALIRARE_MIRROR, else the authors' own addresses.
         force: Convert again even if the graph is there.
-        progress: Show progress bars.
     """
     benchmark = find_benchmark(name)
     path = benchmark_path(benchmark.name, cache_dir)
     if path.exists() and not force:
         return path
-    raw = download_upstream(benchmark, data_folder(cache_dir), mirror=mirror, progress=progress)
+    raw = download_upstream(benchmark, data_folder(cache_dir), mirror=mirror)
     arrays = convert(benchmark.reader, benchmark.name, raw)
     wrong = [check for check in _statistics(benchmark, arrays) if not check.passed]
     if wrong:

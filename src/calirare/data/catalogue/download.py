@@ -31,7 +31,7 @@ def data_folder(cache_dir: str | Path | None = None) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "calirare"
 
 
-def download_upstream(benchmark: Benchmark, folder: Path, *, mirror: str | None = None, progress: bool = False) -> Path:
+def download_upstream(benchmark: Benchmark, folder: Path, *, mirror: str | None = None) -> Path:
     """The folder with the upstream files, each of them complete and, where a sha256 is pinned, equal to it.
 
     Files that are already there and right are not downloaded again.
@@ -41,7 +41,6 @@ def download_upstream(benchmark: Benchmark, folder: Path, *, mirror: str | None 
         folder: They go to `folder/raw/<name>`.
         mirror: Address that serves them as `<mirror>/<name>/<file>`; default: the variable CALIRARE_MIRROR, else the
             authors' own addresses.
-        progress: Show a progress bar.
     """
     pooch = optional("pooch", "data")
     mirror = mirror or os.environ.get("CALIRARE_MIRROR")
@@ -57,7 +56,7 @@ def download_upstream(benchmark: Benchmark, folder: Path, *, mirror: str | None 
     level = pooch_logger.level
     pooch_logger.setLevel(logging.WARNING)
     try:
-        _fetch_all(fetcher, benchmark, urls, folder, pooch.HTTPDownloader(timeout=60, progressbar=progress))
+        _fetch_all(fetcher, benchmark, urls, folder, pooch.HTTPDownloader(timeout=60))
     finally:
         pooch_logger.setLevel(level)
     return here
@@ -72,7 +71,7 @@ def _fetch_all(fetcher: Any, benchmark: Benchmark, urls: dict[str, str], folder:
             fetcher.fetch(file.name, downloader=downloader)
         except (OSError, ValueError) as error:
             raise DataError(
-                f"{file.name} could not be had from {urls[file.name]}: {_short(error)} "
+                f"{file.name} could not be fetched from {urls[file.name]}: {_short(error)} "
                 f"Without network, put {benchmark.name}.npz into {folder} (or set CALIRARE_DATA to where it is)."
             ) from error
 

@@ -102,7 +102,7 @@ def understand(text: pl.Series) -> Understood:
 def read_styled(text: pl.Series, style: Mapping[str, Any]) -> tuple[pl.Series, pl.Series]:
     """The values (float64, truth values or times), and the texts that are neither one nor a sign of a missing value.
 
-    Where the style reads nothing at all (another export, another form of the same dates) the text is understood anew.
+    Where the style reads nothing at all (another export, another form of the same dates) the text is understood again.
     """
     known = known_text(text)
     values = _read(known, style)

@@ -11,12 +11,14 @@ from calirare.detectors.networks.defaults import EPOCHS, LR, SETTLE, WEIGHT_DECA
 from calirare.detectors.networks.influence.jacobian import register_closed_form
 from calirare.detectors.networks.module import ModuleNetwork
 from calirare.detectors.networks.network import Network, WeightDecay
+from calirare.detectors.registry import register
 
 register_closed_form(gcn.GCN, gcn_jacobian.GCNJacobian)
 register_closed_form(sage.GraphSAGE, local_jacobian.SAGEJacobian)
 register_closed_form(gin.GIN, local_jacobian.GINJacobian)
 
 
+@register
 class GCN(Network):
     """The graph convolutional network of Kipf and Welling. Source: key `kipf2017`."""
 
@@ -26,6 +28,7 @@ class GCN(Network):
         return gcn.GCN(num_features, num_classes, hidden=self.units, dropout=self.dropout)
 
 
+@register
 class GAT(Network):
     """The graph attention network of Veličković et al. Source: key `velickovic2018`."""
 
@@ -35,6 +38,7 @@ class GAT(Network):
         return gat.GAT(num_features, num_classes, hidden=self.units, dropout=self.dropout)
 
 
+@register
 class GIN(Network):
     """The graph isomorphism network of Xu et al. Source: key `xu2019`."""
 
@@ -44,6 +48,7 @@ class GIN(Network):
         return gin.GIN(num_features, num_classes, hidden=self.units, dropout=self.dropout)
 
 
+@register
 class SAGE(Network):
     """GraphSAGE with mean aggregation, of Hamilton et al. Source: key `hamilton2017`."""
 
@@ -53,6 +58,7 @@ class SAGE(Network):
         return sage.GraphSAGE(num_features, num_classes, hidden=self.units, dropout=self.dropout)
 
 
+@register
 class Module(Network):
     """A user's torch module, `forward(x, edge_index)` or `forward(x, edge_index, edge_weight)`, that returns logits.
 

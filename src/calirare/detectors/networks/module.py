@@ -1,4 +1,4 @@
-"""A user's own torch module: called with the graph as our networks are, and with weights drawn anew."""
+"""A user's own torch module: called with the graph as our networks are, and with new weights."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ModuleNetwork(nn.Module):
 
 
 def forget(model: nn.Module) -> None:
-    """Draw the weights of a trained network anew, layer by layer, where torch's and PyG's layers know how."""
+    """Draw new weights for a trained network, layer by layer, where torch's and PyG's layers know how."""
     for layer in model.modules():
         reset = getattr(layer, "reset_parameters", None)
         if callable(reset):

@@ -12,6 +12,7 @@ import time as clock
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from calirare.evaluation.monitoring.stored import fits, need
@@ -44,6 +45,9 @@ ROWS = Table(
 
 class Connects(Protocol):
     """A database; `calirare.review.database.Database` is one."""
+
+    file: Path | None
+    """None where it is no file of its own."""
 
     def connected(self, *, writing: bool = False) -> AbstractContextManager[Any]: ...
 
@@ -102,8 +106,7 @@ class Series:
     @property
     def is_there(self) -> bool:
         """Whether anything was ever added; asking makes no file."""
-        file = getattr(self.database, "file", None)
-        if file is not None and not file.exists():
+        if self.database.file is not None and not self.database.file.exists():
             return False
         with self.database.connected() as connection:
             return bool(inspect(connection).has_table(NAME))

@@ -33,7 +33,7 @@
     const state = ROOM.map(([name]) => ({ colId: name, hide: !shown[name] }));
     chosen.forEach((name) => state.push({ colId: name, hide: own === 0 }));
     state.push({ colId: "probability", width: box.clientWidth < PHONE ? 100 : 124 });
-    api.applyColumnState({ state: state }); // in one go: each change lays the grid out anew
+    api.applyColumnState({ state: state }); // in one go: each change lays the grid out again
     if (!shown.reason) {
       api.sizeColumnsToFit(); // the reason takes what is left; where it is not shown, nothing else would
     }

@@ -42,8 +42,8 @@ def _chip(words: Any, name: str) -> Any:
     return html.Button(words, id=name, className="chip", **aria(pressed="false"))
 
 
-def _group(children: list[Any], said: str, style: str = "chips") -> Any:
-    return html.Div(children, className=style, role="group", **aria(said))
+def _group(children: list[Any], said: str) -> Any:
+    return html.Div(children, className="chips", role="group", **aria(said))
 
 
 def _controls(desk: Desk) -> Any:

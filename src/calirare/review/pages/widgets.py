@@ -22,8 +22,8 @@ def case_href(node_id: str) -> str:
     return f"/case?id={quote(node_id, safe='', errors='replace')}"
 
 
-def case_link(node_id: str, class_name: str = "node-link") -> Any:
-    return dcc.Link(node_id, href=case_href(node_id), className=class_name, title=node_id)
+def case_link(node_id: str) -> Any:
+    return dcc.Link(node_id, href=case_href(node_id), className="node-link", title=node_id)
 
 
 def pill(kind: str, text: str | None = None) -> Any:

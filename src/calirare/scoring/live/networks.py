@@ -15,7 +15,7 @@ from calirare.data.around import InputsAround
 from calirare.data.parts.partitions import Part
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.layerwise import layers_of, run_layer
-from calirare.detectors.words import over_neighbours
+from calirare.detectors.words import WordHops, over_neighbours
 from calirare.errors import NumericalError
 from calirare.features.words import unit_rows
 from calirare.scoring.live.base import GrownBase, places_in
@@ -108,8 +108,8 @@ def tensors_around(around: Surroundings, node: int, device: Any) -> tuple[Inputs
     return InputsAround(part.adjacency[order][:, turned], part.degree[turned], x), rows
 
 
-class LocalWords:
-    """X, AX, A²X, … of some nodes, as `WordHops` gives them for the whole graph.
+class LocalWords(WordHops):
+    """X, AX, A²X, … of some nodes.
 
     Args:
         around: The grown graph.

@@ -5,7 +5,7 @@ then a question costs what its neighbourhood costs. Columns that speak of the wh
 components by joining those that new edges join, core numbers by looking at the part of a level that may rise
 (`calirare.scoring.live.cores`), clustering by the triangles that new edges close, two-hop reach by the degrees that grew.
 
-Nodes and edges come, attributes change; nothing goes. Where edges or nodes were removed, load the tables anew. Answers
+Nodes and edges come, attributes change; nothing goes. Where edges or nodes were removed, load the tables again. Answers
 speak of the nodes that were asked about; what their edges mean for the nodes at the other end is told when these are
 asked about (`also`).
 """
@@ -137,8 +137,8 @@ class _Question(DetectorInputs):
         self.nodes, self.around = nodes, Surroundings(self.grown)
         self.names = live.graph.feature_names
         graph = some_nodes(self.grown.attributes(nodes), self.names)
-        super().__init__(graph, getattr(live.standing, "recipe", None), live.device)
-        self._word_hops = LocalWords(self.around, nodes)
+        super().__init__(graph, live.classifier.state_.recipe, live.device)
+        self.word_hops = LocalWords(self.around, nodes)
 
     @cached_property
     def columns(self) -> Columns:

@@ -103,7 +103,7 @@ class Service:
             self._waiting -= 1
 
     async def reload(self) -> Loaded:
-        """Load the model anew beside the old one."""
+        """Load the model again beside the old one."""
         try:
             loaded = await asyncio.get_running_loop().run_in_executor(self._reading, self.models.reload)
         except CalirareError as error:
@@ -149,7 +149,7 @@ def _add_facts(service: Service) -> None:
 
     @api.post("/reload", responses=answers_with(Facts))
     async def reload() -> Response:
-        """Read the model folder and the tables anew; requests go on meanwhile."""
+        """Read the model folder and the tables again; requests go on meanwhile."""
         return JSONResponse({"calirare": __version__, **(await service.reload()).facts()})
 
 

@@ -139,7 +139,7 @@ class ReadHere:
 
 
 class Models:
-    """The model in use. A reload reads the folder and the tables anew, and takes over when it is ready.
+    """The model in use. A reload reads the folder and the tables again, and takes over when it is ready.
 
     Args:
         model: Its folder.
@@ -162,7 +162,7 @@ class Models:
         self.model, self.current = model, ReadHere()(*self._asked)
 
     def reload(self) -> Loaded:
-        """Read everything anew; requests go on with the old one meanwhile, and stay with it if this fails.
+        """Read everything again; requests go on with the old one meanwhile, and stay with it if this fails.
 
         Raises:
             InputError: A reload is going on already.

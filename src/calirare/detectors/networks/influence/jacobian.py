@@ -80,7 +80,7 @@ def make_jacobian(model: nn.Module, inputs: GraphInputs) -> Jacobian:
 class AutogradJacobian:
     """The Jacobian of any module: one backward pass per row, and one per direction.
 
-    Rows are dear, so those asked for last are kept, in the model's own precision, where they are few enough; the Gram
+    Rows are costly, so those asked for last are kept, in the model's own precision, where they are few enough; the Gram
     matrix and `pull` are then products of them.
     """
 
@@ -199,7 +199,7 @@ class AutogradJacobian:
 
     def push(self, directions: Tensor) -> Tensor:
         # Jᵀu is linear in u, so its derivative in u along d is J d: one backward pass through the recorded backward
-        # pass. Forward mode would run the model anew for each direction, which took two to five times as long.
+        # pass. Forward mode would run the model again for each direction, which took two to five times as long.
         leaves = {name: value.clone().requires_grad_() for name, value in self.parameters.items()}
         sizes = [value.numel() for value in leaves.values()]
         pushed = []

@@ -31,7 +31,7 @@ class CaliRare:
     """L = (1 - t) L_CE + t L_EICE over the training nodes, with a real gradient in both terms.
 
     The gradient flows through p_v, p_v(θ₋ᵢ), r_i and the quantiles. What the removal of a label does to the logits
-    is held constant and computed anew every `refresh` epochs, from epoch `warm_up` on, by `changes_of`.
+    is held constant and computed again every `refresh` epochs, from epoch `warm_up` on, by `changes_of`.
 
     Note:
         The paper's published code turned the second term into a number without a gradient; see `docs/reproduction.md`.

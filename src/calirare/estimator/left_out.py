@@ -148,15 +148,10 @@ class LeftOutAnswers(Answers):
         slope = 1.0 if isinstance(self.detector_, Stack) else self._slope(logits, row, inputs)
         return make_explanation(row, probability, next(self._shares(inputs, np.array([row]))), slope)
 
-    def column_shares(self, graph: RareGraph, node: int, *, networks: bool = True) -> Contributions:
+    def column_shares(self, graph: RareGraph, node: int) -> Contributions:
         """How the columns made a node's logit: the quick half of `explain`.
 
         Of a stack the shares are those of the calibrated logit; of a single detector those of its own.
-
-        Args:
-            graph: The graph.
-            node: Index of the node.
-            networks: False leaves networks out: theirs take a pass over the whole graph.
 
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
@@ -164,12 +159,18 @@ class LeftOutAnswers(Answers):
         >>> len(clf.column_shares(graph, 7).shares) == len(clf.explain(graph, 7).share)
         True
         """
-        return next(self.column_shares_of(graph, np.array([node]), networks=networks))
+        return next(self.column_shares_of(graph, np.array([node])))
 
     def column_shares_of(
         self, graph: RareGraph, nodes: np.ndarray, *, networks: bool = True
     ) -> Iterator[Contributions]:
-        """`column_shares` of each of some nodes, in less time than one by one."""
+        """`column_shares` of each of some nodes, in less time than one by one.
+
+        Args:
+            graph: The graph.
+            nodes: Their indices.
+            networks: False leaves networks out: theirs take a pass over the whole graph.
+        """
         return self._shares(self._inputs(graph), nodes, networks=networks)
 
     def _shares(self, inputs: DetectorInputs, nodes: np.ndarray, *, networks: bool = True) -> Iterator[Contributions]:

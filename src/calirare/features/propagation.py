@@ -207,29 +207,7 @@ def said_of(
     """
     centred = values - middle  # float64; squares of what is far from zero would cancel
     mean = matrix @ centred
-    yield from statistics(matrix, centred, mean, mean if mean_there is None else mean_there, middle, names, aggregates)
-
-
-def statistics(
-    matrix: sp.csr_array,
-    centred: np.ndarray,
-    mean: np.ndarray,
-    mean_there: np.ndarray,
-    middle: np.ndarray,
-    names: list[str],
-    aggregates: list[Aggregate],
-) -> Iterator[Propagated]:
-    """What is wanted of some columns.
-
-    Args:
-        matrix: `(n, m)` row-normalised: the neighbours, among m nodes, of the n nodes that are asked about.
-        centred: `(m, b)` the columns there, less `middle`.
-        mean: `(n, b)` their mean, `matrix @ centred`.
-        mean_there: `(m, b)` the same of the m nodes, over neighbours of theirs.
-        middle: `(b,)`.
-        names: Of the columns.
-        aggregates: What is wanted.
-    """
+    mean_there = mean if mean_there is None else mean_there
     alone = np.diff(matrix.indptr) == 0
     for aggregate in aggregates:
         result = np.empty(mean.shape, dtype=np.float32)

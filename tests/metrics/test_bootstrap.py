@@ -6,6 +6,7 @@ import pytest
 from calirare.errors import InputError
 from calirare.metrics import (
     Estimate,
+    bootstrap,
     bootstrap_interval,
     bootstrap_intervals,
     classwise_ace,
@@ -125,3 +126,28 @@ def test_rows_must_match():
         bootstrap_interval(_share, [0, 1], [[0.1], [0.2, 0.3]])
     with pytest.raises(InputError, match="one row per node, 2; got shape"):
         bootstrap_interval(_share, [0, 1], [0.1, 0.2, 0.3])
+
+
+@pytest.mark.parametrize(
+    ("value", "drawn", "bounds", "lower", "upper"),
+    [
+        (0.95, [0.8, 1.0, 0.9], None, 0.9, 1.0),  # none above 1: cut off there
+        (0.95, [0.8, 1.1, 0.9], None, 0.8, 1.1),  # one is: not
+        (0.05, [0.0, 0.2, 0.1], None, 0.0, 0.1),
+        (0.05, [-0.1, 0.2, 0.1], None, -0.1, 0.2),
+        (1.5, [1.0, 2.5, 2.0], (0.0, math.inf), 0.5, 2.0),
+        (0.5, [math.nan, 0.4, 0.6], None, 0.4, 0.6),  # a resample without a rare node says nothing
+        (0.5, [0.9, 0.9, 0.9], None, 0.1, 0.5),  # the value itself is always inside
+        (0.5, [0.1, 0.1, 0.1], None, 0.5, 0.9),
+    ],
+)
+def test_the_basic_interval_and_where_it_ends(value, drawn, bounds, lower, upper):
+    found = bootstrap._estimate(value, np.array(drawn), 1.0 - 1e-12, bounds)
+    assert (found.value, found.lower, found.upper) == pytest.approx((value, lower, upper))
+
+
+def test_without_a_value_or_a_resample_there_is_no_interval():
+    for value, drawn in ((math.nan, [0.5]), (0.5, [math.nan]), (0.5, [])):
+        found = bootstrap._estimate(value, np.array(drawn, dtype=float), 0.9, None)
+        assert math.isnan(found.lower) and math.isnan(found.upper)
+        assert found.value == value or math.isnan(value)

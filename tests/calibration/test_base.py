@@ -69,6 +69,7 @@ def test_what_is_done_to_one_class(fitted):
     assert fitted.drawn_of_class(0) == (0.5, 0.4, 1.0) and fitted.base_.dtype == np.float64
     fitted.shift_to([0.5, 0.25, 0.25], [0.2, 0.4, 0.4])
     assert fitted.drawn_of_class(0) == pytest.approx((0.5, 0.4, 0.4 / 1.6))
+    assert PlattScaling().draw_to([1, 0], 0.5).base_.dtype == np.float64
     assert PlattScaling().shift_to([1, 3], [3, 1]).ratio_.tolist() == pytest.approx([3, 1 / 3])
 
 

@@ -15,6 +15,7 @@ from sklearn.metrics import roc_auc_score
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.linear import Linear
 from calirare.detectors.logistic import Problem, WithoutGroups, fit_logistic
+from calirare.detectors.words import choose_landmarks
 from calirare.errors import InputError, LabelError, NotFittedError
 
 
@@ -202,3 +203,14 @@ def test_refuses_what_makes_no_sense() -> None:
         Linear().fit(inputs, labels.take(np.flatnonzero(labels.y == 0)))
     with pytest.raises(NotFittedError):
         Linear().logits(inputs)
+
+
+def test_landmarks_are_of_every_class_and_one_per_group() -> None:
+    y = np.repeat([0, 1, 2], [40, 6, 2])
+    groups = np.arange(48)
+    groups[:10] = 0
+    for seed in range(5):
+        found = choose_landmarks(y, groups, seed, most=9)
+        assert len(set(groups[found])) == 9 and (np.diff(found) > 0).all()
+        assert np.bincount(y[found]).tolist() in ([4, 3, 2], [3, 4, 2])
+    assert choose_landmarks(y, groups, 0, most=100).size == 39

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
+import torch
 from column_cases import dense_graph, inputs_of, labels_of
 
 from calirare.detectors import GCN
-from calirare.detectors.networks import judging
+from calirare.detectors.base import LabelledNodes
+from calirare.detectors.networks import judging, network
 from calirare.detectors.networks.network import _WIDTHS
 from calirare.errors import InputError
 
@@ -29,6 +34,74 @@ def test_the_width_is_the_one_whose_left_out_labels_are_likeliest() -> None:
     assert chosen.model_.input.weight.shape[0] == wanted  # type: ignore[union-attr]
     again = GCN(hidden="left_out", epochs=10, weight_decay=0.02).restore(chosen.state())
     np.testing.assert_array_equal(again.logits(inputs), chosen.logits(inputs))
+
+
+class Told:
+    """An engine of which nothing but the left-out logits and the leverage is asked."""
+
+    def __init__(self, logits: np.ndarray, leverage: float = 0.1) -> None:
+        self.logits = logits
+        self.curvature = SimpleNamespace(leverage=torch.full((len(logits), 1, 1), leverage))
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(judging, "step_logits", lambda engine: engine.logits)
+    return Told
+
+
+def labels_with(y: np.ndarray, weights: np.ndarray) -> LabelledNodes:
+    return LabelledNodes(np.arange(len(y)), y, weights, int(y.max()) + 1, np.arange(len(y)))
+
+
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_the_loss_is_that_of_the_best_temperature_by_a_loop(told: Any, num_classes: int) -> None:
+    rng = np.random.default_rng(num_classes)
+    y = np.arange(30) % num_classes
+    logits = rng.normal(size=(30, num_classes)) + np.eye(num_classes)[y]
+    weights = rng.random(30)
+    found = []
+    for sharpness in np.geomspace(0.1, 3.0, 18):
+        surprise = 0.0
+        for node in range(30):
+            odds = [np.exp(sharpness * one) for one in logits[node]]
+            surprise -= weights[node] * np.log(odds[y[node]] / sum(odds))
+        found.append(surprise)
+    assert judging.left_out_loss(told(logits), labels_with(y, weights)) == pytest.approx(min(found), rel=1e-12)
+
+
+def test_what_cannot_be_believed_is_said(told: Any) -> None:
+    y = np.arange(40) % 2
+    labels = labels_with(y, np.full(40, 1 / 40))
+    skilled, noise = told(np.eye(2)[y] + 0.0), told(np.tile([0.5, 0.5], (40, 1)))
+    assert judging.doubt(skilled, labels, rests=True, slope=1.5) is None
+    assert judging.doubt(skilled, labels, rests=False, slope=None) is None
+    assert judging.doubt(skilled, labels, rests=True, slope=1.51) == "training did not come to rest"
+    assert judging.doubt(skilled, labels, rests=True, slope=None) == "training did not come to rest"
+    assert judging.doubt(noise, labels, rests=True, slope=0.1) == "left-out predictions cannot be told from noise"
+    learns = told(np.eye(2)[y], leverage=0.31)
+    assert (
+        judging.doubt(learns, labels, rests=True, slope=0.1) == "the network could learn its labels whatever they are"
+    )
+    assert not judging.learns_anything(told(np.eye(2)[y], leverage=0.29))
+    turned = told(1 - np.eye(2)[y])
+    assert judging.no_skill(turned, labels) == "left-out predictions cannot be told from noise"
+
+
+def test_another_decay_is_taken_where_it_is_likelier_and_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = dense_graph(num_nodes=60)
+    inputs, labels = inputs_of(graph), labels_of(graph, 30)
+    detector = GCN(hidden=2, epochs=3, weight_decay=0.05).fit(inputs, labels)
+    detector._fitted = inputs.tensors, labels, detector._fitted[2], 0
+    known = detector._present(judged=True)
+    for loss, slope, moves in ((known.loss - 1e-9, 1.5, True), (known.loss, 0.1, False), (known.loss - 1, 1.6, False)):
+        monkeypatch.setattr(network, "come_to_rest", lambda task, slope=slope: SimpleNamespace(slope=slope))
+        monkeypatch.setattr(judging, "left_out_loss", lambda engine, labels, loss=loss: loss)
+        found = detector._moved(known, 0.2)
+        assert (found is not known) == moves
+        if moves:
+            assert (found.decay, found.history.slope, found.loss) == (0.2, slope, loss)
+            assert found.model is not known.model and known.history.slope != slope
 
 
 def test_another_word_is_refused() -> None:

@@ -119,3 +119,17 @@ def test_the_closed_form_is_used_for_exactly_its_own_model():
     assert isinstance(make_jacobian(model, inputs), GCNJacobian)
     assert isinstance(make_jacobian(random_weights(GAT(7, 2)), inputs), AutogradJacobian)
     assert isinstance(make_jacobian(random_weights(Changed(7, 2)), inputs), AutogradJacobian)
+
+
+@pytest.mark.parametrize("size", [1, 700])
+def test_directions_are_pushed_through_blocks_of_nodes(monkeypatch, size):
+    """Of dense features, node by node and a few at a time."""
+    model, inputs = _case(3, sparse=False)
+    monkeypatch.setattr("calirare.detectors.networks.gcn_jacobian._PUSH_BYTES", size)
+    whole, found = _whole(model, inputs), GCNJacobian(model, inputs)
+    directions = torch.randn(3, whole.shape[2], generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    expected = torch.einsum("ndp,bp->ndb", whole, directions)
+    torch.testing.assert_close(found.push(directions), expected, atol=1e-10, rtol=0)
+    coefficients = torch.randn(len(NODES), 2, 3, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    expected = torch.einsum("ndp,ndb->bp", whole[NODES], coefficients)
+    torch.testing.assert_close(found.pull(NODES, coefficients), expected, atol=1e-10, rtol=0)

@@ -99,13 +99,13 @@ class Facts:
         if _MOMENT.search(name):  # days since some moment mean nothing to anyone
             return f"{words.replace(' in days', '')} is {_when(others.below(value))}"
         if self._is_moment(name):
-            # Of days, a median between two of them is one of them.
-            median = round(others.median) if abs(value - round(value)) < 1e-3 else others.median
+            # Of days, a median between two of them is the earlier one.
+            median = float(np.floor(others.median + 1e-3)) if abs(value - round(value)) < 1e-3 else others.median
             return f"{words} is {say_day(value)}, {_when(others.below(value))} (median {say_day(median)})"
         rank, value, median = _rank(others.below(value)), others.snap(value), others.snap(others.median)
         if (near := self._share_of_marks(name)) is not None:
             return f"{near} is {value:.0%}, {rank} (median {median:.0%})"
-        if _SHARE_OVER.match(name.replace(_OF_NEIGHBOURS, ", mean over neighbours")):
+        if _SHARE_OF_EDGES.match(name) or _SHARE_OVER.match(name.replace(_OF_NEIGHBOURS, ", mean over neighbours")):
             return f"{words} is {value:.0%}, {rank} (median {median:.0%})"
         said = say_number(_rounded(value))
         times = value / median if median > 0 else 0.0

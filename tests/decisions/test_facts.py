@@ -37,6 +37,7 @@ def facts(graph):
         "opened, spread over neighbours": np.arange(10.0),
         "paid in days, last of outgoing": np.arange(10.0),
         "country = SE, mean over neighbours": np.linspace(0, 0.9, 10),
+        "channel = cash, share of outgoing": np.linspace(0, 0.9, 10),
     }
     return Facts(
         graph, Columns(np.stack(list(made.values()), axis=1).astype(np.float32), tuple(made), ("",) * len(made))
@@ -64,6 +65,7 @@ def facts(graph):
         ("opened, spread over neighbours", 9, "opened (spread over neighbours) is 18, 2.0 times the median (9)"),
         ("paid in days, last of outgoing", 0, "last of outgoing paid is earlier than at 95% of nodes"),
         ("country = SE, mean over neighbours", 9, "share of neighbours with country = SE is 90%, above 95% of nodes (median 45%)"),
+        ("channel = cash, share of outgoing", 0, "share of outgoing with channel = cash is 0%, below 95% of nodes (median 45%)"),
         ("balance, of neighbours", 0, "balance (mean over neighbours) is 510, 9 times the median (55)"),
         ("nothing of ours", 0, "nothing of ours"),
     ],

@@ -165,11 +165,11 @@ class Linear(Detector):
 
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
         self._check_fitted()
-        parts = self.design_.parts(inputs, node, self.theta_.T)
-        total = parts.shares.sum(axis=0) + parts.base + self.intercept_
+        found = self.design_.shares(inputs, node, self.theta_.T)
+        total = found.shares.sum(axis=0) + found.base + self.intercept_
         turn, constant = rare_against_rest(total, rare_class)
-        base = float((parts.base + self.intercept_) @ turn + constant)
-        return Contributions(base, parts.names, parts.groups, parts.shares @ turn)
+        base = float((found.base + self.intercept_) @ turn + constant)
+        return Contributions(base, found.names, found.groups, found.shares @ turn)
 
     def state(self) -> State:
         self._check_fitted()

@@ -27,7 +27,7 @@ _WHERE = ("", ", mean over neighbours", ", mean over neighbours two steps away",
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class ColumnShares:
     """A node's score, taken apart: `base` `(K,)` and `shares` `(D, K)` add up to it."""
 
     base: np.ndarray
@@ -133,7 +133,7 @@ class Design:
             found = found - offset
         return np.asarray(found)
 
-    def parts(self, inputs: DetectorInputs, node: int, theta: np.ndarray) -> Parts:
+    def shares(self, inputs: DetectorInputs, node: int, theta: np.ndarray) -> ColumnShares:
         """What each column adds to a node's scores."""
         columns = inputs.columns
         self._check(columns)
@@ -151,7 +151,7 @@ class Design:
                 names += named
                 groups += ["neighbours" if hops else "own"] * len(named)
                 shares.append(found)
-        return Parts(base, tuple(names), tuple(groups), np.concatenate(shares))
+        return ColumnShares(base, tuple(names), tuple(groups), np.concatenate(shares))
 
     def state(self) -> State:
         found: State = {"num_columns": self.num_columns, "dense": self.dense, "hops": self.hops}

@@ -15,7 +15,7 @@ from calirare.review.pages import case_sections as sections
 from calirare.review.pages import record_sections
 from calirare.review.pages.painted import PAINTED, paint, painted
 from calirare.review.pages.picture import draw, legend
-from calirare.review.pages.widgets import card, key, tick
+from calirare.review.pages.widgets import card, give_to, key, tick
 from calirare.review.security import current_reviewer
 from calirare.review.store import LONGEST_NOTE, standing
 from calirare.scoring.service.access import Access
@@ -63,12 +63,7 @@ def _team_card() -> Any:
         html.Div(id="team-now"),
         html.Div(
             [
-                html.Label(
-                    [
-                        html.Span("Give to", className="unseen"),
-                        dcc.Input(id="give-to", placeholder="Give to …", list="people"),
-                    ]
-                ),
+                give_to("give-to"),
                 html.Button("Give", id="give", className="button quiet"),
                 html.Button("Take it", id="take", className="button quiet"),
             ],

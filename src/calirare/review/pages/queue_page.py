@@ -12,7 +12,7 @@ from calirare.review.pages import prices
 from calirare.review.pages.forecast import draw_forecast
 from calirare.review.pages.painted import PAINTED, paint, painted
 from calirare.review.pages.queue_grid import columns, grid
-from calirare.review.pages.widgets import aria, pill, tick
+from calirare.review.pages.widgets import aria, give_to, pill, tick
 
 _STATUSES = {"": "All", "open": "Open", "decided": "Decided", "second": "Second opinion"}
 _CHOICES = ("rare", "normal", "unsure")
@@ -114,12 +114,7 @@ def _bulk() -> Any:
         [
             html.Span(id="bulk-count", role="status"),
             *(html.Button(f"All {name}", id=f"bulk-{name}", className="button small") for name in _CHOICES),
-            html.Label(
-                [
-                    html.Span("Give to", className="unseen"),
-                    dcc.Input(id="bulk-to", placeholder="Give to …", list="people"),
-                ]
-            ),
+            give_to("bulk-to"),
             html.Button("Give", id="bulk-give", className="button small"),
             html.Button("Untick", id="bulk-none", className="button small quiet"),
         ],

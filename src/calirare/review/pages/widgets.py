@@ -31,6 +31,12 @@ def pill(kind: str, text: str | None = None) -> Any:
     return html.Span(text or kind, className=f"pill pill-{kind}")
 
 
+def give_to(id: str) -> Any:
+    """Where the name of who gets a case is typed."""
+    field = dcc.Input(id=id, placeholder="Give to …", list="people")
+    return html.Label([html.Span("Give to", className="unseen"), field])
+
+
 def key(letter: str) -> Any:
     """A key of the keyboard."""
     return html.Kbd(letter)

@@ -1,9 +1,10 @@
-"""The whole path on growing transaction networks: read, fit, calibrate, intervals, triage, write.
+"""The whole path on growing transaction networks with five columns of edges: read, fit, calibrate, intervals, triage, write.
 
-Beside it, in the same run: plain PyG training of the same GCN for the same epochs. Each size runs in a process of its
-own, so that the memory printed is that size's. The last lines give the slope of time and memory in edges, on log axes.
+Each detector beside the first, and beside plain PyG training of the same GCN for the same epochs. Each runs in a process of
+its own, so that the memory printed is its own. The last lines give the slopes of time and memory in edges, on log axes.
 
     python benchmarks/scale.py --nodes 10000,100000,1000000
+    python benchmarks/scale.py --nodes 10000,100000 --detectors gcn,auto,linear
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from ratios import Ratio, keep
 
 import calirare as cr
 
-STEPS = ("read", "fit and calibrate", "intervals and triage", "write", "plain PyG training")
+STEPS = ("read", "fit and calibrate", "intervals and triage", "write")
+MOST = {"auto": 5.0, "plain PyG training": 2.0}
 
 
 def make_graph(num_nodes: int) -> cr.RareGraph:
@@ -33,9 +35,21 @@ def make_graph(num_nodes: int) -> cr.RareGraph:
 
 
 def write_case(num_nodes: int, folder: Path) -> None:
+    import polars as pl
+
     from calirare.data.tables.files import write_tables
 
-    write_tables(make_graph(num_nodes), folder)
+    _, edges = write_tables(make_graph(num_nodes), folder)
+    ends, rng = pl.read_parquet(edges).select("source", "target"), np.random.default_rng(0)
+    value, fee, rate = np.exp(rng.standard_normal((3, len(ends))))
+    minute = rng.integers(0, 525_600, len(ends))
+    ends.with_columns(
+        pl.Series("value", value),
+        pl.Series("fee", fee),
+        pl.Series("rate", np.where(rate > 10, np.nan, rate)).fill_nan(None),
+        pl.datetime(2024, 1, 1) + pl.duration(minutes=pl.Series("time", minute)),
+        pl.Series("channel", np.array(list("abcdef"))[rng.integers(0, 6, len(ends))]),
+    ).write_parquet(edges)
 
 
 def read_case(num_nodes: int, folder: Path) -> cr.RareGraph:
@@ -45,14 +59,14 @@ def read_case(num_nodes: int, folder: Path) -> cr.RareGraph:
     return cr.read_tables(folder / "nodes.parquet", folder / "edges.parquet", label="is_fraud", rare="yes")
 
 
-def run_ours(num_nodes: int, folder: Path, epochs: int, device: str) -> dict[str, float]:
+def run_ours(what: str, num_nodes: int, folder: Path, device: str) -> dict[str, float]:
     seconds: dict[str, float] = {}
     warm_up(device)
     began = time.perf_counter()
     graph = read_case(num_nodes, folder)
     seconds["read"] = time.perf_counter() - began if (folder / "nodes.parquet").exists() else 0.0
     began = time.perf_counter()
-    clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=epochs), device=device).fit(graph)
+    clf = cr.RareCategoryClassifier(what, device=device).fit(graph)
     seconds["fit and calibrate"] = time.perf_counter() - began
     began = time.perf_counter()
     table = cr.triage(clf, graph, cost_miss=50, cost_alarm=5, cost_review=1, budget=1_000)
@@ -63,82 +77,83 @@ def run_ours(num_nodes: int, folder: Path, epochs: int, device: str) -> dict[str
 
         write_table(table.frame(), folder / "queue.parquet")
     seconds["write"] = time.perf_counter() - began
-    return seconds | {"edges": graph.num_edges}
+    return seconds | {"edges": graph.num_edges, "total": sum(seconds.values())}
 
 
 def warm_up(device: str) -> None:
     """The first call on a GPU starts its driver and loads its libraries, whatever the size of the work."""
     if device != "cpu":
         small = cr.make_transactions(num_nodes=500, seed=1)
-        clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=2, weight_decay=5e-3), device=device).fit(
-            small
-        )
+        clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=2), device=device).fit(small)
         cr.triage(clf, small)
 
 
-def run_plain(num_nodes: int, folder: Path, epochs: int, device: str) -> dict[str, float]:
+def run_plain(num_nodes: int, folder: Path, device: str) -> dict[str, float]:
     from speed import plain_training, synchronised
 
     warm_up(device)
     graph = read_case(num_nodes, folder)
-    train = plain_training(graph, graph.known, epochs, device)
-    return {"plain PyG training": synchronised(train, device)}
+    train = plain_training(graph, graph.known, cr.detectors.GCN().epochs, device)
+    return {"edges": graph.num_edges, "total": synchronised(train, device)}
+
+
+def run_case(kind: str, num_nodes: int, folder: Path, device: str) -> None:
+    """In a process of its own: prints what it found, as JSON."""
+    if kind == "write":
+        write_case(num_nodes, folder)
+        return
+    plain = kind == "plain PyG training"
+    found = run_plain(num_nodes, folder, device) if plain else run_ours(kind, num_nodes, folder, device)
+    peak, cpu = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, time.process_time()
+    print(json.dumps(found | {"memory GB": peak, "CPU s": cpu}))
+
+
+def in_a_process(kind: str, num_nodes: int, folder: str, device: str) -> dict[str, float]:
+    command = [sys.executable, __file__, "--device", device, "--case", kind, str(num_nodes), folder]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return json.loads(printed.splitlines()[-1]) if printed else {}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", default="10000,100000,1000000")
-    parser.add_argument("--epochs", type=int, default=50)
+    parser.add_argument("--detectors", default="gcn,auto")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--in-memory", action="store_true", help="no tables: make the graph where it is used")
     parser.add_argument("--case", nargs=3, metavar=("KIND", "NODES", "FOLDER"), help=argparse.SUPPRESS)
     parser.add_argument("--ratios", help="file to append the ratios to")
     arguments = parser.parse_args()
     if arguments.case:
-        kind, num_nodes, folder = arguments.case[0], int(arguments.case[1]), Path(arguments.case[2])
-        if kind == "write":
-            write_case(num_nodes, folder)
-            return
-        result = (run_ours if kind == "ours" else run_plain)(num_nodes, folder, arguments.epochs, arguments.device)
-        result["memory GB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        print(json.dumps(result))
+        kind, num_nodes, folder = arguments.case
+        run_case(kind, int(num_nodes), Path(folder), arguments.device)
         return
-    rows = []
-    print(
-        f"{'nodes':>9s} {'edges':>9s} "
-        + " ".join(f"{step + ' s':>22s}" for step in STEPS)
-        + "  ours/PyG  ours GB  PyG GB"
-    )
+    kinds = [*arguments.detectors.split(","), "plain PyG training"]
+    print(f"{'nodes':>9s} {'edges':>10s} {'':18s} " + " ".join(f"{step + ' s':>22s}" for step in STEPS) + f" {'total s':>9s} {'CPU s':>8s} {'GB':>6s} {'of ' + kinds[0]:>8s}")  # fmt: skip
+    rows: dict[str, list[tuple[float, float, float]]] = {kind: [] for kind in kinds}
     for num_nodes in (int(part) for part in arguments.nodes.split(",")):
         with tempfile.TemporaryDirectory() as folder:
-            ours: dict[str, float] = {}
-            plain: dict[str, float] = {}
-            for kind, target in (("write", None), ("ours", ours), ("plain", plain)):
-                if kind == "write" and arguments.in_memory:
-                    continue
-                command = [sys.executable, __file__, "--epochs", str(arguments.epochs), "--device", arguments.device]
-                output = subprocess.run(
-                    [*command, "--case", kind, str(num_nodes), folder], check=True, capture_output=True, text=True
-                ).stdout
-                if target is not None:
-                    target.update(json.loads(output.splitlines()[-1]))
-        ours["plain PyG training"] = plain["plain PyG training"]
-        total = sum(ours[step] for step in STEPS[:-1])
-        rows.append((ours["edges"], total, ours["memory GB"]))
-        print(
-            f"{num_nodes:9d} {int(ours['edges']):9d} "
-            + " ".join(f"{ours[step]:22.1f}" for step in STEPS)
-            + f"  {total / ours['plain PyG training']:8.2f}  {ours['memory GB']:7.2f}  {plain['memory GB']:6.2f}",
-            flush=True,
-        )
+            if not arguments.in_memory:
+                in_a_process("write", num_nodes, folder, arguments.device)
+            found = {kind: in_a_process(kind, num_nodes, folder, arguments.device) for kind in kinds}
+        first = found[kinds[0]]["total"]
+        for kind, one in found.items():
+            rows[kind].append((one["edges"], one["total"], one["memory GB"]))
+            steps = " ".join(f"{one[step]:22.1f}" if step in one else f"{'':22s}" for step in STEPS)
+            print(f"{num_nodes:9d} {int(one['edges']):10d} {kind:18s} {steps} {one['total']:9.1f} {one['CPU s']:8.1f} {one['memory GB']:6.2f} {one['total'] / first:8.2f}", flush=True)  # fmt: skip
         if num_nodes >= 100_000:  # below, most is the start of Python
-            case, beside = f"{num_nodes:,} nodes", plain["plain PyG training"]
-            keep([Ratio("read … write / training of plain PyG", case, total, beside, 2.0)], arguments.ratios)
-    if len(rows) > 1:
-        edges, seconds, memory = np.log(np.array(rows)).T
-        print(
-            f"slope in edges (log axes): time {np.polyfit(edges, seconds, 1)[0]:.2f}, memory {np.polyfit(edges, memory, 1)[0]:.2f}"
-        )
+            keep(_ratios(f"{num_nodes:,} nodes", found, kinds[0]), arguments.ratios)
+    for kind, points in rows.items():
+        if len(points) > 1:
+            edges, seconds, memory = np.log(np.array(points)).T
+            print(f"{kind}: slope in edges (log axes): time {np.polyfit(edges, seconds, 1)[0]:.2f}, memory {np.polyfit(edges, memory, 1)[0]:.2f}")  # fmt: skip
+
+
+def _ratios(case: str, found: dict[str, dict[str, float]], first: str) -> list[Ratio]:
+    total = found[first]["total"]
+    ratios = [Ratio(f"{first}, read … write / training of plain PyG", case, total, found["plain PyG training"]["total"], MOST["plain PyG training"])]  # fmt: skip
+    if "auto" in found and first != "auto":
+        ratios.append(Ratio(f"auto / {first}, read … write", case, found["auto"]["total"], total, MOST["auto"]))
+    return ratios
 
 
 if __name__ == "__main__":

@@ -22,6 +22,10 @@ import numpy as np
 from ratios import Ratio, keep
 
 import calirare as cr
+from calirare.detectors.base import Detector
+from calirare.detectors.networks.network import Network
+from calirare.detectors.registry import make_detector
+from calirare.detectors.stack import Stack, default_members
 
 STEPS = ("read", "fit and calibrate", "intervals and triage", "write")
 MOST = {"auto": 5.0, "plain PyG training": 2.0}
@@ -59,14 +63,21 @@ def read_case(num_nodes: int, folder: Path) -> cr.RareGraph:
     return cr.read_tables(folder / "nodes.parquet", folder / "edges.parquet", label="is_fraud", rare="yes")
 
 
-def run_ours(what: str, num_nodes: int, folder: Path, device: str) -> dict[str, float]:
+def make(what: str, epochs: int) -> Detector:
+    """A detector whose networks train for so many epochs."""
+    if what != "auto":
+        return cr.detectors.GCN(epochs=epochs) if what == "gcn" else make_detector(what)
+    return Stack([one.set_params(epochs=epochs) if isinstance(one, Network) else one for one in default_members()])
+
+
+def run_ours(what: str, num_nodes: int, folder: Path, epochs: int, device: str) -> dict[str, float]:
     seconds: dict[str, float] = {}
     warm_up(device)
     began = time.perf_counter()
     graph = read_case(num_nodes, folder)
     seconds["read"] = time.perf_counter() - began if (folder / "nodes.parquet").exists() else 0.0
     began = time.perf_counter()
-    clf = cr.RareCategoryClassifier(what, device=device).fit(graph)
+    clf = cr.RareCategoryClassifier(make(what, epochs), device=device).fit(graph)
     seconds["fit and calibrate"] = time.perf_counter() - began
     began = time.perf_counter()
     table = cr.triage(clf, graph, cost_miss=50, cost_alarm=5, cost_review=1, budget=1_000)
@@ -88,28 +99,28 @@ def warm_up(device: str) -> None:
         cr.triage(clf, small)
 
 
-def run_plain(num_nodes: int, folder: Path, device: str) -> dict[str, float]:
+def run_plain(num_nodes: int, folder: Path, epochs: int, device: str) -> dict[str, float]:
     from speed import plain_training, synchronised
 
     warm_up(device)
     graph = read_case(num_nodes, folder)
-    train = plain_training(graph, graph.known, cr.detectors.GCN().epochs, device)
+    train = plain_training(graph, graph.known, epochs, device)
     return {"edges": graph.num_edges, "total": synchronised(train, device)}
 
 
-def run_case(kind: str, num_nodes: int, folder: Path, device: str) -> None:
+def run_case(kind: str, num_nodes: int, folder: Path, epochs: int, device: str) -> None:
     """In a process of its own: prints what it found, as JSON."""
     if kind == "write":
         write_case(num_nodes, folder)
         return
     plain = kind == "plain PyG training"
-    found = run_plain(num_nodes, folder, device) if plain else run_ours(kind, num_nodes, folder, device)
+    found = run_plain(num_nodes, folder, epochs, device) if plain else run_ours(kind, num_nodes, folder, epochs, device)
     peak, cpu = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, time.process_time()
     print(json.dumps(found | {"memory GB": peak, "CPU s": cpu}))
 
 
-def in_a_process(kind: str, num_nodes: int, folder: str, device: str) -> dict[str, float]:
-    command = [sys.executable, __file__, "--device", device, "--case", kind, str(num_nodes), folder]
+def in_a_process(kind: str, num_nodes: int, folder: str, options: list[str]) -> dict[str, float]:
+    command = [sys.executable, __file__, *options, "--case", kind, str(num_nodes), folder]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return json.loads(printed.splitlines()[-1]) if printed else {}
 
@@ -118,6 +129,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", default="10000,100000,1000000")
     parser.add_argument("--detectors", default="gcn,auto")
+    parser.add_argument("--epochs", type=int, default=50, help="of every network")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--in-memory", action="store_true", help="no tables: make the graph where it is used")
     parser.add_argument("--case", nargs=3, metavar=("KIND", "NODES", "FOLDER"), help=argparse.SUPPRESS)
@@ -125,16 +137,17 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.case:
         kind, num_nodes, folder = arguments.case
-        run_case(kind, int(num_nodes), Path(folder), arguments.device)
+        run_case(kind, int(num_nodes), Path(folder), arguments.epochs, arguments.device)
         return
+    options = ["--epochs", str(arguments.epochs), "--device", arguments.device]
     kinds = [*arguments.detectors.split(","), "plain PyG training"]
     print(f"{'nodes':>9s} {'edges':>10s} {'':18s} " + " ".join(f"{step + ' s':>22s}" for step in STEPS) + f" {'total s':>9s} {'CPU s':>8s} {'GB':>6s} {'of ' + kinds[0]:>8s}")  # fmt: skip
     rows: dict[str, list[tuple[float, float, float]]] = {kind: [] for kind in kinds}
     for num_nodes in (int(part) for part in arguments.nodes.split(",")):
         with tempfile.TemporaryDirectory() as folder:
             if not arguments.in_memory:
-                in_a_process("write", num_nodes, folder, arguments.device)
-            found = {kind: in_a_process(kind, num_nodes, folder, arguments.device) for kind in kinds}
+                in_a_process("write", num_nodes, folder, options)
+            found = {kind: in_a_process(kind, num_nodes, folder, options) for kind in kinds}
         first = found[kinds[0]]["total"]
         for kind, one in found.items():
             rows[kind].append((one["edges"], one["total"], one["memory GB"]))

@@ -21,7 +21,9 @@ PARTS = (
     ("leave_one_out_exactness.py",),
     ("leave_one_out_cost.py", "--repeats", "2", "--ratios"),
     ("speed.py", "--repeats", "2", "--ratios"),
-    ("scale.py", "--nodes", "10000,100000", "--epochs", "50", "--ratios"),
+    ("detector_cost.py", "--networks", "gcn", "--ratios"),
+    ("scale.py", "--nodes", "10000,100000", "--ratios"),
+    ("startup.py",),
     ("calibration_targets.py", str(FOLDER.parent / "docs" / "assets" / "runs.parquet")),
 )
 

@@ -1,4 +1,4 @@
-"""Keys: none is lost, none decides a case that is not on screen, and they work wherever the cursor is but in a text."""
+"""Keys: none is lost, each waits for the case that it is for, and they work wherever the cursor is but in a text."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_case_decided_and_the_next_without_a_pause(server, page, order, there)
     there(page, order[2])
 
 
-def test_no_key_decides_a_case_whose_cards_are_not_on_screen(server, page, order, there):
+def test_a_key_waits_for_the_cards_and_a_click_on_old_ones_decides_nothing(server, page, order, there):
     held, let_go = [], []
 
     def hold_the_cards(route):
@@ -61,26 +61,24 @@ def test_no_key_decides_a_case_whose_cards_are_not_on_screen(server, page, order
     expect(page.locator("#case-id")).to_have_text(order[1])  # its head, while the cards are those of the case before
     expect(page.locator("body.turning")).to_be_attached()
     expect(page.locator("#decision-now")).to_contain_text("Not decided yet")
-    page.keyboard.press("n")
-    expect(page.locator("#toasts")).to_contain_text("still being opened; nothing was decided")
     page.click("#decide-rare")
     expect(page.locator("#toasts")).to_contain_text("still being opened; nothing was decided")
+    page.keyboard.press("n")
+    assert decided(server) == []  # not before its cards are on screen
     let_go.append(True)
     for route in held:
         route.continue_()
     there(page, order[1])
-    assert decided(server) == []  # neither key nor click comes true later
-    page.keyboard.press("n")
     expect(page.locator("#decision-now .pill-normal")).to_be_visible()
     assert decided(server) == [(order[1], "normal")]
 
 
-def test_a_key_pressed_on_one_case_never_decides_the_next(server, page, order, there):
-    page.keyboard.press("j")
-    page.keyboard.press("n")  # in a breath: nobody can have read the second case
-    expect(page.locator("#toasts")).to_contain_text("nothing was decided", ignore_case=True)
-    there(page, order[1])
-    assert decided(server) == []
+def test_keys_typed_in_a_breath_are_for_one_case_after_the_other(server, page, order, there):
+    for key in "rjnju":
+        page.keyboard.press(key)
+    there(page, order[2])
+    expect(page.locator("#decision-now .pill-unsure")).to_be_visible()
+    assert decided(server) == list(zip(order, ("rare", "normal", "unsure"), strict=False))
 
 
 def test_keys_go_on_after_the_box_for_the_next_case_was_ticked(server, page, order, there):

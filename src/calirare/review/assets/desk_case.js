@@ -89,7 +89,6 @@
   }
 
   window.desk.settled = settled;
-  window.desk.caseOnScreen = () => (isShown(lastSeen) ? lastSeen.id : null);
   window.desk.numActs = () => acts;
 
   offer({

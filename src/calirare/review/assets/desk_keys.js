@@ -1,13 +1,15 @@
-// Keys. They are taken one after the other: one that comes while a page turns waits until the case is there. One that
-// decides is for the case that was on screen when it was pressed: nobody decides what they have not seen.
+// Keys. They are taken one after the other, and none is lost: one that comes while a page turns waits until the case is
+// there, cards and all, and is for that case. A deciding key that bounces counts once.
 (function () {
   "use strict";
 
-  const { caseOnScreen, go, numActs, say, settled, toggleTick, wait } = window.desk;
+  const { go, numActs, say, settled, toggleTick, wait } = window.desk;
   const CASE_CLICKS = { r: "decide-rare", n: "decide-normal", u: "decide-unsure", j: "next-case", k: "previous-case", q: "to-queue", 2: "second" };
   const DECIDES = ["r", "n", "u", "2"];
+  const BOUNCE_MILLISECONDS = 300;
   const NO_TEXT = ["checkbox", "radio", "range", "button", "submit"];
   let lastKey = Promise.resolve();
+  let lastPress = { key: null, at: 0 };
 
   function isTyping(element) {
     if (!element || NO_TEXT.includes(element.type)) {
@@ -25,14 +27,12 @@
     }
   }
 
-  async function press(key, on) {
-    if (!(await settled())) {
-      return;
-    }
-    if (DECIDES.includes(key) && on !== caseOnScreen()) {
-      say("Nothing was decided: this case came on screen after you pressed " + key + ".", "");
-    } else {
+  async function press(key) {
+    const asked = window.location.href;
+    if (await settled()) {
       await click(key);
+    } else if (window.location.href === asked && DECIDES.includes(key)) {
+      say("The case is still being opened; nothing was decided.", "");
     }
   }
 
@@ -141,11 +141,11 @@
       lastKey = lastKey.then(() => (window.location.pathname === "/case" ? settled() : true)).then(() => document.getElementById("undo").click());
     } else if (onCase && CASE_CLICKS[event.key]) {
       event.preventDefault();
-      const [key, on] = [event.key, caseOnScreen()];
-      if (DECIDES.includes(key) && on === null) {
-        say("The case is still being opened; nothing was decided.", "");
-      } else {
-        lastKey = lastKey.then(() => press(key, on));
+      const { key, timeStamp } = event;
+      const bounced = key === lastPress.key && timeStamp - lastPress.at < BOUNCE_MILLISECONDS;
+      lastPress = { key, at: timeStamp };
+      if (!(bounced && DECIDES.includes(key))) {
+        lastKey = lastKey.then(() => press(key));
       }
     }
   });

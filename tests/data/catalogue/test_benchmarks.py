@@ -141,7 +141,7 @@ def test_an_altered_upstream_file_is_refused_before_it_is_read(tmp_path, downloa
     threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
     try:
         address = f"http://127.0.0.1:{server.server_address[1]}"
-        with pytest.raises(DataError, match="ind.cora.allx could not be had .* hash"):
+        with pytest.raises(DataError, match="ind.cora.allx could not be fetched .* hash"):
             fetch_benchmark("cora", cache_dir=tmp_path / "cache", mirror=address)
     finally:
         server.shutdown()

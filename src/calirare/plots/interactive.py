@@ -134,7 +134,7 @@ def score_figure(table: Frame, rare: str, other: str, limits: Thresholds | None 
                 "marker": {"color": colour, "opacity": 0.85},
             }
         )
-    layout = _layout(height=360, top=84) | {"barmode": "group", "bargap": 0.12, "bargroupgap": 0}
+    layout = _layout(height=374, top=98) | {"barmode": "group", "bargap": 0.12, "bargroupgap": 0}
     layout["xaxis"] = _AXIS | {"range": [0, 1], "title": _title("P(rare)")}
     layout["yaxis"] = _AXIS | {
         "type": "log",
@@ -163,7 +163,7 @@ def cost_figure(table: Frame, limits: Thresholds | None = None) -> Figure:
     ]
     for trace in data[2:]:
         trace["hovertemplate"] = "alert from %{x:.3f} on: %{y:.3f} per node<extra></extra>"
-    layout = _layout(height=360, top=84) | {"hovermode": "x"}
+    layout = _layout(height=374, top=98) | {"hovermode": "x"}
     layout["xaxis"] = _AXIS | {"range": [0, 1], "title": _title("alert when P(rare) is at least")}
     layout["yaxis"] = _AXIS | {"rangemode": "tozero", "title": _title("cost per node")}
     _mark_thresholds(layout, limits)
@@ -189,9 +189,9 @@ def _mark_thresholds(layout: Figure, limits: Thresholds | None) -> None:
         }
         for _, at in marks
     ]
-    # On two levels, for the lower thresholds often lie side by side.
+    # Each on a level of its own: thresholds may lie side by side, and on a telephone they do.
     layout["annotations"] = [
-        _note(f"{words} from {at:.2g}", at, 16 if level % 2 else 2) for level, (words, at) in enumerate(marks)
+        _note(f"{words} from {at:.2g}", at, 2 + 14 * level) for level, (words, at) in enumerate(reversed(marks))
     ]
 
 
@@ -204,7 +204,7 @@ def _note(text: str, x: float, above: int) -> Figure:
         "yref": "paper",
         "yshift": above,
         "yanchor": "bottom",
-        "xanchor": "left",
+        "xanchor": "left" if x < 0.5 else "right",
         "showarrow": False,
         "text": text,
         "font": {"size": 12, "color": GUIDE},

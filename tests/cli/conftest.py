@@ -50,3 +50,14 @@ def model(tables, tmp_path_factory):
     answer = CliRunner().invoke(app, [*words, "--detector", "gcn", "--epochs", "30", "--weight-decay", "0.005"])
     assert answer.exit_code == 0, answer.output
     return folder
+
+
+@pytest.fixture(params=["missing", "folder", "file"])
+def no_model(request, tmp_path):
+    """A path that holds no model."""
+    path = tmp_path / request.param
+    if request.param == "folder":
+        path.mkdir()
+    if request.param == "file":
+        path.write_text("x")
+    return path

@@ -82,16 +82,10 @@ def test_wild_options(examples, command, model, tables, tmp_path, monkeypatch):
     run_property(examples, wild, picked=picked, as_json=st.sampled_from([[], ["--json"]]))
 
 
-@pytest.mark.parametrize("where", ["missing", "folder", "file"])
 @pytest.mark.parametrize("command", ["evaluate", "monitor", "refit", "serve"])
-def test_models_that_are_none(command, where, tables, tmp_path):
-    path = tmp_path / where
-    if where == "folder":
-        path.mkdir()
-    if where == "file":
-        path.write_text("x")
+def test_models_that_are_none(command, no_model, tables, tmp_path):
     before = content_of(tmp_path)
-    answer_or_one_line([command, str(path), *([] if command == "monitor" else tables)])
+    answer_or_one_line([command, str(no_model), *([] if command == "monitor" else tables)])
     assert content_of(tmp_path) == before
 
 

@@ -11,10 +11,10 @@ good as random labels are at the end. Rows are kept in a file, so that a stopped
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 import numpy as np
+from cells import run_cells
 from sklearn.metrics import average_precision_score
 
 import calirare as cr
@@ -32,8 +32,9 @@ def choose(way: str, clf: cr.RareCategoryClassifier, graph: cr.RareGraph, open_n
     return open_nodes[np.argsort(-worth, kind="stable")[:STEP]]
 
 
-def run(graph: cr.RareGraph, way: str, seed: int, detector: str) -> list[float]:
+def run(name: str, way: str, seed: int, detector: str) -> list[float]:
     """Average precision after each round."""
+    graph = cr.load_benchmark(name)
     rng = np.random.default_rng(seed)
     order = rng.permutation(graph.known)
     test, pool = np.split(order, [order.size // 3])
@@ -69,18 +70,11 @@ def main() -> None:
     parser.add_argument("--graphs", nargs="+", default=["cora", "citeseer", "dblp"])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--detector", default="linear")
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--rows", type=Path, default=Path("active_learning.jsonl"))
     args = parser.parse_args()
-    lines = args.rows.read_text().splitlines() if args.rows.exists() else []
-    done = {tuple(key): curve for key, curve in map(json.loads, lines)}
-    graphs = {name: cr.load_benchmark(name) for name in args.graphs}
-    for seed in range(args.seeds):
-        for name, graph in graphs.items():
-            for way in WAYS:
-                if (name, way, seed) not in done:
-                    done[name, way, seed] = run(graph, way, seed, args.detector)
-                    with args.rows.open("a") as stream:
-                        stream.write(json.dumps([[name, way, seed], done[name, way, seed]]) + "\n")
+    cells = [(name, way, seed) for seed in range(args.seeds) for name in args.graphs for way in WAYS]
+    done = run_cells(run, cells, jobs=args.jobs, out=args.rows, detector=args.detector)
     counts = [FIRST + STEP * k for k in range(ROUNDS + 1)]
     print(f"{'graph':10} {'chosen by':12}" + "".join(f"{count:>8}" for count in counts) + "   labels needed")
     for name in args.graphs:

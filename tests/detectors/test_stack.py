@@ -92,10 +92,10 @@ def test_together_they_say_what_each_says_alone(case, fitted):
             for k, member in enumerate(alone):
                 ((_, own),) = member.logits_without(inputs, np.array([row]))
                 np.testing.assert_allclose(block[:, place, k], own[:, 0], atol=1e-9)
-    at = fitted.logits_without_at(inputs, rows, 7)
+    at = fitted.logits_without_at(inputs, rows, np.array([7, 2]))
     for place, row in enumerate(rows):
         ((_, own),) = fitted.logits_without(inputs, np.array([row]))
-        np.testing.assert_allclose(at[place], own[7, 0], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(at[:, place], own[[7, 2], 0], rtol=1e-5, atol=1e-6)
 
 
 def test_contributions_are_the_members_weighted(case, fitted):

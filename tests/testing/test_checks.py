@@ -178,10 +178,10 @@ class Vague(Nearest):
 
 
 class Hasty(Nearest):
-    """A short way to one node that forgets its column."""
+    """A short way to a few nodes that forgets their columns."""
 
-    def logits_without_at(self, inputs, rows, node):
-        return np.tile(self.base_, (len(rows), 1))
+    def logits_without_at(self, inputs, rows, nodes):
+        return np.tile(self.base_, (len(nodes), len(rows), 1))
 
 
 def test_a_small_valid_detector_passes():

@@ -23,7 +23,7 @@ from calirare.estimator.evidence import as_node_indices, labels_read, read_nodes
 from calirare.estimator.fitted import Fitted
 from calirare.uncertainty.conformal import name_sets
 from calirare.uncertainty.intervals import CalibrationDraws
-from calirare.uncertainty.pulls import Pulls, strongest_pulls
+from calirare.uncertainty.pulls import Pulls
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,7 +43,6 @@ class Triage:
         probability: `(n,)` natural P(rare).
         lower, upper: `(n,)` interval of P(rare).
         member: `(n, C)` bool: the classes in its conformal set.
-        pulls: The labelled nodes that pull its P(rare) most.
         decisions: Action, expected cost, and what a review saves.
         costs: The prices.
         budget: Most reviews, or None.
@@ -54,6 +53,7 @@ class Triage:
         rare_share: That the probabilities are at, where it is another than at the fit; else None.
         why: Makes the reasons.
         cutoff: What a review saves at least, with this budget; `costs.thresholds(cutoff)` are the thresholds in force.
+        num_pulls: How many labelled nodes `pulls` names for each.
     """
 
     node: np.ndarray
@@ -62,7 +62,6 @@ class Triage:
     lower: np.ndarray
     upper: np.ndarray
     member: np.ndarray
-    pulls: Pulls
     decisions: Decisions
     costs: Costs
     budget: int | None
@@ -73,6 +72,7 @@ class Triage:
     why: Reasons = field(repr=False)
     rare_share: float | None = None
     cutoff: float = 0.0
+    num_pulls: int = 3
 
     @property
     def action(self) -> np.ndarray:
@@ -89,6 +89,11 @@ class Triage:
     def reason(self) -> np.ndarray:
         """`(n,)` what speaks for and against each node, in the words and units of the tables; see `Reasons.write`."""
         return self.why.write(self.node, self.action.tolist(), self.decisions.waiting)
+
+    @cached_property
+    def pulls(self) -> Pulls:
+        """The labelled nodes that pull each P(rare) most, found when first asked for; see `Reasons.pulls`."""
+        return self.why.pulls(self.node, self.action.tolist(), self.decisions.waiting, self.num_pulls)
 
     def __len__(self) -> int:
         return len(self.node)
@@ -139,7 +144,6 @@ class Triage:
         return replace(
             self,
             **{name: getattr(self, name)[rows] for name in ("node", "id", "probability", "lower", "upper", "member")},
-            pulls=self.pulls.take(rows),
             costs=self.costs.take(rows),
             decisions=self.decisions.take(rows),
         )
@@ -219,7 +223,6 @@ def triage(
             lower=interval.lower[chosen],
             upper=interval.upper[chosen],
             member=clf.predict_set(graph, coverage=coverage)[chosen],
-            pulls=_pulls(clf, graph, probability, chosen, num_pulls),
             decisions=decide(np.empty(0), Costs()),
             costs=costs.take(chosen),
             budget=budget,
@@ -229,19 +232,9 @@ def triage(
             draws=draws,
             rare_share=float(clf.shares_[clf.rare_class_]) if clf.is_moved else None,
             why=Reasons(clf, graph, labels_read(graph, read), wording),
+            num_pulls=num_pulls,
         )
     )
-
-
-def _pulls(
-    clf: RareCategoryClassifier, graph: RareGraph, probability: np.ndarray, chosen: np.ndarray, count: int
-) -> Pulls:
-    """The labels that pull each P(rare) most; where none are asked for, no left-out model is."""
-    if not count:
-        none = np.empty((chosen.size, 0), dtype=np.int64)
-        return Pulls(none, none, none.astype(np.float64))
-    rows, table = clf.left_out_table(graph)
-    return strongest_pulls(table[chosen], probability[chosen], clf.labelled_nodes_[rows], clf.labelled_y_[rows], count)
 
 
 def _judged(table: Triage) -> Triage:

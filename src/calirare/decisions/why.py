@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -20,9 +20,10 @@ from calirare.decisions.facts import Facts
 from calirare.decisions.wording import Wording
 from calirare.detectors.base import Contributions
 from calirare.estimator.classifier import RareCategoryClassifier
+from calirare.uncertainty.pulls import Pulls
 
 FULL = 200
-"""So many nodes at once are explained by their columns, whatever is done with them."""
+"""So many nodes at once are explained by their columns and the labels that pull, whatever is done with them."""
 MOST_FULL = 1_000
 """Of more nodes the first so many that are not cleared; the others by their neighbours' labels alone."""
 _LARGEST_FOR_NETWORKS = 20_000
@@ -50,7 +51,6 @@ class Reasons:
 
     def __init__(self, clf: RareCategoryClassifier, graph: RareGraph, label: np.ndarray, wording: Wording) -> None:
         self._clf, self._graph, self._label, self.wording = clf, graph, label, wording
-        self._adjacency = graph.adjacency()
         self._facts: Facts | None = None
         self._first = threading.Lock()
         self._kept: dict[int, list[Fact]] = {}
@@ -75,31 +75,53 @@ class Reasons:
 
     def neighbours(self, node: int) -> str:
         """`3 of 5 neighbours are known fraud`, or what the labelled ones are; "" where none is labelled."""
-        near = self._adjacency.indices[self._adjacency.indptr[node] : self._adjacency.indptr[node + 1]]
-        near = near[near != node]
-        known = self._label[near]
-        rare = int((known == self.wording.rare_class).sum())
-        labelled = int((known != UNKNOWN).sum())
+        return self._of_neighbours(*(int(counts[node]) for counts in self._around))
+
+    @cached_property
+    def _around(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`(N,)` each: how many neighbours a node has, how many of them are labelled, and how many of these are rare."""
+        one, other = self._graph.edge_index
+        known, rare = (self._label != UNKNOWN)[other], (self._label == self.wording.rare_class)[other]
+        every, labelled, found = (
+            np.bincount(ends, minlength=self._graph.num_nodes) for ends in (one, one[known], one[rare])
+        )
+        return every, labelled, found
+
+    def _of_neighbours(self, every: int, labelled: int, rare: int) -> str:
         name, has = self.wording.rare, " = " in self.wording.rare  # "is_fraud = yes" is had, "fraud" is what one is
         if rare:
             verb = ("has" if has else "is known") if rare == 1 else ("have" if has else "are known")
-            return f"{rare} of {near.size:,} neighbour{'s' * (near.size > 1)} {verb} {name}"
+            return f"{rare} of {every:,} neighbour{'s' * (every > 1)} {verb} {name}"
         if labelled > 1:
             return f"none of its {labelled:,} labelled neighbours {'has' if has else 'is'} {name}"
         return ""
 
     def write(self, nodes: np.ndarray, action: Sequence[str], waiting: np.ndarray) -> np.ndarray:
         """`(n,)` a sentence or two for each node; see `FULL` and `MOST_FULL` for which are told by their columns."""
-        full = np.ones(len(nodes), dtype=bool)
-        if len(nodes) > FULL:
-            full = (np.asarray(action) != "clear") | waiting
-            full &= np.cumsum(full) <= MOST_FULL
-        self._find(np.asarray(nodes)[full].tolist())
-        rows = zip(np.asarray(nodes).tolist(), action, waiting.tolist(), full.tolist(), strict=True)
-        return np.array([self._sentence(*row) for row in rows], dtype=object)
+        nodes, full = np.asarray(nodes), _in_full(action, waiting)
+        self._find(nodes[full].tolist())
+        brief = lru_cache(maxsize=65_536)(lambda action, waiting, *around: self._sentence([], action, waiting, *around))
+        around = [counts[nodes].tolist() for counts in self._around]
+        said = np.empty(len(nodes), dtype=object)
+        for k, (node, whole, *row) in enumerate(
+            zip(nodes.tolist(), full.tolist(), action, waiting.tolist(), *around, strict=True)
+        ):
+            said[k] = self._sentence(self._kept[node], *row) if whole else brief(*row)
+        return said
 
-    def _sentence(self, node: int, action: str, waiting: bool, full: bool) -> str:
-        facts, near = self.facts(node) if full else [], self.neighbours(node)
+    def pulls(self, nodes: np.ndarray, action: Sequence[str], waiting: np.ndarray, count: int) -> Pulls:
+        """The `count` labels that pull each node most, told of the nodes that `write` tells by their columns."""
+        full = _in_full(action, waiting) & (count > 0)
+        asked = np.asarray(nodes)[full]
+        if not asked.size:
+            none = np.empty((0, 0), dtype=np.int64)
+            return Pulls(none, none, none.astype(np.float64)).among(full)
+        return self._clf.strongest_pulls(self._graph, asked, count).among(full)
+
+    def _sentence(
+        self, facts: list[Fact], action: str, waiting: bool, every: int, labelled: int, rare_ones: int
+    ) -> str:
+        near = self._of_neighbours(every, labelled, rare_ones)
         towards = [fact.words for fact in facts if fact.share > 0]
         against = [fact.words for fact in facts if fact.share < 0]
         unusual = _clause("Unusual", [fact.words for fact in facts if fact.share == 0], 2)
@@ -112,6 +134,14 @@ class Reasons:
             return f"{first}{second}{unusual}".strip() or f"Little speaks for {rare}."
         first, second = _clause("", towards, 3), _clause("Against it", against, 1)
         return f"{first}{second}{unusual}{budget}".strip() or f"No single column speaks for {rare}."
+
+
+def _in_full(action: Sequence[str], waiting: np.ndarray) -> np.ndarray:
+    """`(n,)` bool: the nodes of which all is told that is known; see `FULL` and `MOST_FULL`."""
+    if len(waiting) <= FULL:
+        return np.ones(len(waiting), dtype=bool)
+    full = (np.asarray(action) != "clear") | waiting
+    return np.asarray(full & (np.cumsum(full) <= MOST_FULL))
 
 
 def _clause(head: str, parts: list[str], most: int) -> str:

@@ -139,13 +139,13 @@ def explain_set(wording: Wording, probability: float, member: np.ndarray, thresh
 
 
 def write_pulls(wording: Wording, found: Pulls) -> np.ndarray:
-    """The labelled nodes that pull each probability, in words: `A0000012 (fraud) +0.120; …`."""
+    """The labelled nodes that pull each probability, in words: `A0000012 (fraud) +0.120; …`; "" where none are told."""
     names = np.array(wording.class_names, dtype=object)
-    said = np.array([""] * len(found.node), dtype=object)
-    for row, (nodes, labels, pulls) in enumerate(zip(found.node, names[found.label], found.pull, strict=True)):
+    said = np.full(len(found.node), "", dtype=object)
+    for row in np.flatnonzero(found.told):
         said[row] = "; ".join(
             f"{wording.ids[node] if wording.ids is not None else f'training node {node}'} ({label}) {pull:+.3f}"
-            for node, label, pull in zip(nodes, labels, pulls, strict=True)
+            for node, label, pull in zip(found.node[row], names[found.label[row]], found.pull[row], strict=True)
         )
     return said
 

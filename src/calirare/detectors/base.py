@@ -126,11 +126,11 @@ class Contributions:
         return float(self.base + self.shares.sum())
 
 
-def gather(blocks: Iterator[tuple[np.ndarray, np.ndarray]], rows: np.ndarray, place: int) -> np.ndarray:
-    """`(len(rows), …, C)`: what blocks `(some of rows, (N, b, …, C))` say of one place, in the order of the rows."""
-    told, found = zip(*((part, logits[place]) for part, logits in blocks), strict=True)
+def gather(blocks: Iterator[tuple[np.ndarray, np.ndarray]], rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """`(len(places), len(rows), …, C)`: what blocks `(some of rows, (N, b, …, C))` say of some places, row by row."""
+    told, found = zip(*((part, logits[places]) for part, logits in blocks), strict=True)
     order = {int(row): at for at, row in enumerate(np.concatenate(told))}
-    return np.asarray(np.concatenate(found)[[order[int(row)] for row in rows]])
+    return np.asarray(np.concatenate(found, axis=1)[:, [order[int(row)] for row in rows]])
 
 
 class Detector(BaseEstimator, ABC):
@@ -163,9 +163,9 @@ class Detector(BaseEstimator, ABC):
     def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Blocks `(some of rows, (N, b, C))`: every node's logits by the detector that missed each of these labels."""
 
-    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, node: int) -> np.ndarray:
-        """`(len(rows), …, C)`: one node's logits by the detector that missed each of these labels."""
-        return gather(self.logits_without(inputs, rows), rows, node)
+    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+        """`(len(nodes), len(rows), …, C)`: the logits of a few nodes by the detector that missed each of these labels."""
+        return gather(self.logits_without(inputs, rows), rows, nodes)
 
     @property
     def left_out_rows(self) -> np.ndarray:

@@ -146,12 +146,12 @@ class Linear(Detector):
             changes = np.stack([self.design_.scores(inputs, one, dense) for one in kept], axis=-1)
             yield some, as_logits(base[:, None] + changes + self.shifts_[some])
 
-    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, node: int) -> np.ndarray:
+    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         self._check_fitted()
         kept = self.directions_[:, :, self._places(np.asarray(rows))].astype(np.float64)
-        base = self.design_.scores_at(inputs, node, self.theta_.T) + self.intercept_
-        changes = np.stack([self.design_.scores_at(inputs, node, one) for one in kept], axis=-1)
-        return as_logits(base + changes + self.shifts_[rows])
+        base = self.design_.scores_at(inputs, nodes, self.theta_.T) + self.intercept_
+        changes = np.stack([self.design_.scores_at(inputs, nodes, one) for one in kept], axis=-1)
+        return as_logits(base[:, None] + changes + self.shifts_[rows])
 
     def _places(self, rows: np.ndarray) -> np.ndarray:
         """Where the left-out models of these labels are kept."""

@@ -120,16 +120,15 @@ class Design:
             found += inputs.word_hops.everywhere(coefficients) - offset
         return found
 
-    def scores_at(self, inputs: DetectorInputs, node: int, theta: np.ndarray) -> np.ndarray:
-        """`(K,)`: the row of `scores` of one node."""
+    def scores_at(self, inputs: DetectorInputs, nodes: np.ndarray, theta: np.ndarray) -> np.ndarray:
+        """`(n, K)`: the rows of `scores` of a few nodes."""
         self._check(inputs.columns)
         first = self.num_word_columns
-        found = self._dense(inputs.columns.values[[node]])[0] @ theta[first:]
+        found = self._dense(inputs.columns.values[nodes]) @ theta[first:]
         if self.words is not None:
             coefficients, offset = self.words.coefficients(theta[:first])
             for hops, matrix in enumerate(coefficients):
-                row = inputs.word_hops.rows(np.array([node]), hops)
-                found = found + row.data @ matrix[row.indices]
+                found = found + inputs.word_hops.rows(nodes, hops) @ matrix
             found = found - offset
         return np.asarray(found)
 

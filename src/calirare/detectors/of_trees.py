@@ -28,9 +28,9 @@ class OfTrees(Detector):
         self._check_fitted()
         return self._without(self._values(inputs), np.asarray(rows))
 
-    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, node: int) -> np.ndarray:
+    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         self._check_fitted()
-        return gather(self._without(self._values(inputs)[[node]], np.asarray(rows)), rows, 0)
+        return gather(self._without(self._values(inputs)[nodes], np.asarray(rows)), rows, np.arange(len(nodes)))
 
     @abstractmethod
     def _without(self, values: np.ndarray, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -109,9 +109,9 @@ class Stack(Detector):
                 answers.append(np.concatenate([logits for _, logits in found], axis=1)[:, np.argsort(told)])
             yield asked[order], np.stack(answers, axis=2)
 
-    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, node: int) -> np.ndarray:
-        """`(len(rows), K, C)`; each member has its own short way to a single node."""
-        return np.stack([member.logits_without_at(inputs, rows, node) for member in self.members_], axis=1)
+    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+        """`(len(nodes), len(rows), K, C)`; each member has its own short way to a few nodes."""
+        return np.stack([member.logits_without_at(inputs, rows, nodes) for member in self.members_], axis=2)
 
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
         """Of the members added up as they are; `weighted_contributions` weighs them as the calibration does."""

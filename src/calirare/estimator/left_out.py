@@ -25,7 +25,11 @@ from calirare.uncertainty.jackknife import (
     left_out_table,
     residuals_of,
 )
+from calirare.uncertainty.pulls import Pulls, strongest_pulls
 from calirare.uncertainty.skill import Skill, no_skill
+
+_BLOCK_NUMBERS = 2**18
+"""Nodes times left-out models that are asked at once."""
 
 
 class LeftOutAnswers(Answers):
@@ -138,9 +142,36 @@ class LeftOutAnswers(Answers):
         """
         inputs, whole, detector = self._inputs(graph), self._logits(graph), self.detector_
         rows = detector.left_out_rows
-        without = self._without(whole, detector.logits_without_at(inputs, rows, node), node, inputs)
+        without = self._without(whole, detector.logits_without_at(inputs, rows, np.array([node]))[0], node, inputs)
         probability = self._without(whole, whole[[node]], node, inputs)
         return self.labelled_nodes_[rows], self.labelled_y_[rows], probability - without
+
+    def strongest_pulls(self, graph: RareGraph, nodes: np.ndarray, count: int = 3) -> Pulls:
+        """The `count` labels that pull each of some nodes most; of many nodes in less time than one by one.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+        >>> found, why = clf.strongest_pulls(graph, np.array([9, 7])), clf.explain(graph, 7)
+        >>> bool((found.node[1] == why.labelled_node[:3]).all()), bool(np.allclose(found.pull[1], why.pull[:3]))
+        (True, True)
+        """
+        inputs, detector = self._inputs(graph), self.detector_
+        probability = self.predict_proba(graph)[nodes, self.rare_class_]
+        if self.calibrator_ is not None and self.calibrator_.needs_graph:  # what is said of one hangs on all others
+            rows, table = self.left_out_table(graph)
+            parts = [table[nodes]]
+        else:
+            rows = detector.left_out_rows
+            block = max(1, _BLOCK_NUMBERS // max(1, len(rows)))
+            parts = [np.empty((0, len(rows)))]
+            for start in range(0, len(nodes), block):
+                logits = detector.logits_without_at(inputs, rows, nodes[start : start + block])
+                found = self._to_probabilities(logits.reshape(-1, *logits.shape[2:]), inputs)[:, self.rare_class_]
+                parts.append(found.reshape(logits.shape[:2]))
+        return strongest_pulls(
+            np.concatenate(parts), probability, self.labelled_nodes_[rows], self.labelled_y_[rows], count
+        )
 
     def explain_columns(self, inputs: DetectorInputs, logits: np.ndarray, row: int) -> Explanation:
         """The columns' half of `explain`, for one row of inputs whose logits the detector has given."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,18 +14,26 @@ class Pulls:
     """For each of n nodes its k strongest labelled nodes, strongest first.
 
     Args:
-        node: `(n, k)` labelled nodes.
-        label: `(n, k)` their classes.
-        pull: `(n, k)` P(rare) with the label minus P(rare) without it: positive pulls towards rare.
+        node: `(n, k)` labelled nodes; -1 where nothing is told of a node.
+        label: `(n, k)` their classes; likewise.
+        pull: `(n, k)` P(rare) with the label minus P(rare) without it: positive pulls towards rare; 0 where nothing is told.
     """
 
     node: np.ndarray
     label: np.ndarray
     pull: np.ndarray
 
-    def take(self, rows: Any) -> Pulls:
-        """Some of the nodes."""
-        return Pulls(self.node[rows], self.label[rows], self.pull[rows])
+    @property
+    def told(self) -> np.ndarray:
+        """`(n,)` bool: the nodes of which something is told."""
+        return np.asarray((self.node >= 0).any(axis=1))
+
+    def among(self, told: np.ndarray) -> Pulls:
+        """The same among more nodes, told of those of a mask alone, in their order."""
+        found = Pulls(*(np.full((len(told), self.node.shape[1]), empty) for empty in (-1, -1, 0.0)))
+        for whole, part in zip(vars(found).values(), vars(self).values(), strict=True):
+            whole[told] = part
+        return found
 
 
 def strongest_pulls(

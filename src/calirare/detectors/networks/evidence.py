@@ -16,10 +16,10 @@ import torch
 from torch import nn
 
 from calirare.data.inputs import GraphInputs
-from calirare.detectors.base import LabelledNodes
+from calirare.detectors.base import LabelledNodes, gather
 from calirare.detectors.folds import folds
 from calirare.detectors.level import restore_shifts
-from calirare.detectors.networks.influence.jacobian import contrast_basis, make_jacobian
+from calirare.detectors.networks.influence.jacobian import AutogradJacobian, contrast_basis, make_jacobian
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.stored import inside, need, numbers, under
@@ -110,14 +110,22 @@ class StepEvidence:
                 )
             yield self.rows[chosen], shifted.cpu().numpy() + self.shifts[self.rows[chosen]].astype(np.float32)
 
-    def logits_without_at(self, model: nn.Module, inputs: GraphInputs, rows: np.ndarray, node: int) -> np.ndarray:
-        """`(len(rows), C)`: the node's logits alone, from its own row of the Jacobian."""
+    def logits_without_at(
+        self, model: nn.Module, inputs: GraphInputs, rows: np.ndarray, nodes: np.ndarray
+    ) -> np.ndarray:
+        """`(len(nodes), len(rows), C)`: the logits of a few nodes, from their own rows of the Jacobian."""
+        jacobian = make_jacobian(model, inputs)
+        if type(jacobian) is AutogradJacobian and len(nodes) > len(rows):  # a pass for each row is then dearer
+            return gather(self.logits_without(model, inputs, rows), rows, nodes)
         place = {int(row): at for at, row in enumerate(self.rows)}
         asked = np.array([place[int(row)] for row in rows], dtype=np.int64)
-        jacobian, logits = make_jacobian(model, inputs), predict_logits(model, inputs)[node].double()
-        row = torch.cat(list(jacobian.rows(np.array([node]))))[0].double()
-        changes = torch.from_numpy(self.directions[asked]).to(row) @ row.T @ contrast_basis(len(logits)).to(row).T
-        return np.asarray((logits + changes).cpu().numpy() + self.shifts[rows])
+        logits = predict_logits(model, inputs)[torch.from_numpy(nodes)].double()
+        directions, basis = (
+            torch.from_numpy(self.directions[asked]).to(logits),
+            contrast_basis(logits.shape[1]).to(logits),
+        )
+        changes = [basis @ (block.to(logits) @ directions.T) for block in jacobian.rows(nodes)]
+        return np.asarray((logits[:, None] + torch.cat(changes).mT).cpu().numpy() + self.shifts[rows])
 
     def state(self) -> dict[str, np.ndarray]:
         return {"logits": self.logits, "rows": self.rows, "directions": self.directions, "shifts": self.shifts}

@@ -241,11 +241,11 @@ class Network(Detector):
     def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         return self.evidence_.logits_without(self.model_, inputs.tensors, rows)
 
-    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, node: int) -> np.ndarray:
+    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         evidence = self.evidence_
         if isinstance(evidence, StepEvidence):
-            return evidence.logits_without_at(self.model_, inputs.tensors, rows, node)
-        return super().logits_without_at(inputs, rows, node)
+            return evidence.logits_without_at(self.model_, inputs.tensors, rows, nodes)
+        return super().logits_without_at(inputs, rows, nodes)
 
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
         return next(self.contributions_of(inputs, np.array([node]), rare_class))

@@ -31,6 +31,7 @@ NETWORKS = {
 @pytest.mark.parametrize("at_once", [1, 2**30])
 def test_structure_agrees_with_networkx(name, at_once, monkeypatch):
     monkeypatch.setattr(structure, "_PATHS_AT_ONCE", at_once)
+    monkeypatch.setattr(structure, "_ENDS_AT_ONCE", at_once)
     network = NETWORKS[name]
     network.remove_edges_from(nx.selfloop_edges(network))
     columns = structure_columns(as_graph(network))
@@ -55,6 +56,15 @@ def test_too_many_paths_leave_clustering_out_with_a_word(monkeypatch, caplog):
     monkeypatch.setattr(structure, "MOST_PATHS", 10)
     columns = structure_columns(as_graph(NETWORKS["dense"]))
     assert np.isnan(columns["clustering"]).all() and "clustering is left out" in caplog.text
+
+
+def test_values_of_the_adjacency_are_not_read():
+    """Scoring in parts holds a single number in their place."""
+    graph = as_graph(NETWORKS["hubs"])
+    adjacency = structure.neighbours(graph)
+    adjacency.data = np.broadcast_to(np.float64("nan"), adjacency.data.shape)
+    for name, column in structure.structure_of(adjacency).items():
+        np.testing.assert_array_equal(column, structure_columns(graph)[name])
 
 
 def test_no_nodes():

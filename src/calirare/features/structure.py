@@ -1,8 +1,13 @@
-"""Each node's place in the graph: degree, clustering, core, component, reach."""
+"""Each node's place in the graph: degree, clustering, core, component, reach.
+
+Only who is joined to whom is read of an adjacency, never its values, and a few million ends at a time: with 100 million
+edges every array of all ends counts.
+"""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +20,7 @@ from calirare.data.sparse import in_threads
 MOST_PATHS = 2_000_000_000
 """Paths of two edges that are looked at for triangles; a graph with more goes without the clustering coefficient."""
 _PATHS_AT_ONCE = 10_000_000
+_ENDS_AT_ONCE = 4_000_000
 _log = logging.getLogger(__name__)
 
 
@@ -38,7 +44,7 @@ def structure_of(adjacency: sp.csr_array) -> dict[str, np.ndarray]:
         "clustering": clustering(adjacency),
         "core number": core_numbers(adjacency).astype(np.float64),
         "size of component": component_sizes(adjacency).astype(np.float64),
-        "two-hop reach (neighbours' degrees added)": adjacency @ degree,
+        "two-hop reach (neighbours' degrees added)": _over_ends(adjacency, degree),
     }
 
 
@@ -57,7 +63,8 @@ def component_sizes(adjacency: sp.csr_array) -> np.ndarray:
     """Number of nodes that each node is connected to, itself included."""
     if not adjacency.shape[0]:
         return np.zeros(0, dtype=np.int64)
-    _, component = connected_components(adjacency, directed=False)
+    # In a symmetric graph strong components are the components, and are found without its transpose.
+    _, component = connected_components(adjacency, directed=True, connection="strong")
     sizes: np.ndarray = np.bincount(component)[component]
     return sizes
 
@@ -83,42 +90,59 @@ def closed_share(counts: np.ndarray, degree: np.ndarray) -> np.ndarray:
 def triangles(adjacency: sp.csr_array) -> np.ndarray | None:
     """In how many triangles each node stands; None where that takes too many paths. See `clustering`."""
     degree = np.diff(adjacency.indptr)
-    rank = np.empty(degree.size, dtype=np.int64)
-    rank[np.argsort(degree, kind="stable")] = np.arange(degree.size)
-    upwards = sp.triu(adjacency[np.argsort(rank)][:, np.argsort(rank)], format="csr")
-    upwards.sort_indices()
-    upwards.data = upwards.data.astype(np.float32)  # counts of paths between two nodes stay far below 2²⁴
-    downwards = upwards.T.tocsr()
-    out, into = np.diff(upwards.indptr).astype(np.float64), np.diff(downwards.indptr)
-    paths = float(out @ out + out @ into)
+    order = np.argsort(degree, kind="stable")
+    rank = np.empty(degree.size, dtype=np.int32 if degree.size < 2**31 else np.int64)
+    rank[order] = np.arange(degree.size)
+    out = np.zeros(degree.size, dtype=np.int64)
+    for nodes, ends in _ends_of(adjacency, order):
+        out[nodes] = _sums((rank[ends] > np.repeat(rank[nodes], degree[nodes])).astype(np.int64), degree[nodes])
+    paths = float(out.astype(np.float64) @ degree)
     if paths > MOST_PATHS:
         _log.warning("clustering is left out: %.1e paths of two edges are more than %.0e.", paths, MOST_PATHS)
         return None
+    upwards = _upwards(adjacency, order, rank, out)
+    downwards = upwards.T.tocsr()
+    downwards.data = upwards.data  # ones, too
     middle, highest = _closed_paths(downwards, upwards)
     lowest, _ = _closed_paths(upwards, upwards)
     found: np.ndarray = (middle + highest + lowest)[rank]
     return found
 
 
+def _upwards(adjacency: sp.csr_array, order: np.ndarray, rank: np.ndarray, out: np.ndarray) -> sp.csr_array:
+    """The edges from smaller to larger rank, nodes in the order of their ranks."""
+    starts = np.concatenate([[0], np.cumsum(out[order])])
+    index = np.int32 if starts[-1] < 2**31 - 1 else np.int64
+    indices, done = np.empty(int(starts[-1]), dtype=index), 0
+    for nodes, ends in _ends_of(adjacency, order):
+        to = rank[ends]
+        to = to[to > np.repeat(rank[nodes], np.diff(adjacency.indptr)[nodes])]
+        indices[done : done + to.size] = to
+        done += to.size
+    data = np.ones(indices.size, dtype=np.float32)  # counts of paths between two nodes stay far below 2²⁴
+    found = sp.csr_array((data, indices, starts.astype(index)), shape=adjacency.shape)
+    found.sort_indices()
+    return found
+
+
 def _closed_paths(first: sp.csr_array, upwards: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
     """Row and column sums of (first @ upwards) ∘ upwards, in blocks of rows that fit in memory."""
     size = upwards.shape[0]
-    work = np.concatenate([[0], np.cumsum(first @ np.diff(upwards.indptr).astype(np.float64))])
+    work = np.concatenate([[0], np.cumsum(_over_ends(first, np.diff(upwards.indptr).astype(np.float64)))])
     cuts = [0]
     while cuts[-1] < size:
         enough = np.searchsorted(work, work[cuts[-1]] + _PATHS_AT_ONCE, side="right")
         cuts.append(max(cuts[-1] + 1, int(enough) - 1))
 
-    def closed(block: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    def closed(block: tuple[int, int]) -> sp.csr_array:
         rows = slice(*block)
-        paths = (first[rows] @ upwards).multiply(upwards[rows]).tocsr()
-        return paths.sum(axis=1, dtype=np.float64), paths.sum(axis=0, dtype=np.float64)
+        return sp.csr_array((first[rows] @ upwards).multiply(upwards[rows]))
 
-    rows, columns = [], np.zeros(size)
-    for row_sums, column_sums in in_threads(closed, pairwise(cuts)):
-        rows.append(row_sums)
-        columns += column_sums
-    return np.concatenate([np.zeros(0), *rows]), columns
+    rows, columns = [np.zeros(0)], np.zeros(size)
+    for paths in in_threads(closed, pairwise(cuts)):
+        rows.append(paths.sum(axis=1, dtype=np.float64))
+        np.add.at(columns, paths.indices, paths.data)
+    return np.concatenate(rows), columns
 
 
 def core_numbers(adjacency: sp.csr_array) -> np.ndarray:
@@ -142,20 +166,38 @@ def peel(adjacency: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
             core[wave], waves[wave] = level, number
             number += 1
             left[wave] = -1
-            touched, times = np.unique(_ends(adjacency, wave), return_counts=True)
-            here = left[touched] >= 0
-            touched = touched[here]
-            left[touched] -= times[here]
-            wave = touched[left[touched] <= level]
+            reached = [wave[:0]]
+            for _, ends in _ends_of(adjacency, wave):
+                touched, times = np.unique(ends, return_counts=True)
+                here = left[touched] >= 0
+                touched = touched[here]
+                left[touched] -= times[here]
+                reached.append(touched[left[touched] <= level])
+            wave = np.unique(np.concatenate(reached))
         alive = alive[left[alive] >= 0]
     return core, waves
 
 
-def _ends(adjacency: sp.csr_array, nodes: np.ndarray) -> np.ndarray:
-    """The neighbours of some nodes, one list after the other."""
-    starts = adjacency.indptr[nodes].astype(np.int64)
-    lengths = adjacency.indptr[nodes + 1] - starts
-    before = np.cumsum(lengths) - lengths
-    positions = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
-    ends: np.ndarray = adjacency.indices[positions]
-    return ends
+def _ends_of(adjacency: sp.csr_array, nodes: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """A few of the nodes at a time, and their neighbours, one list after the other."""
+    lengths = adjacency.indptr[nodes + 1] - adjacency.indptr[nodes]
+    cuts = np.flatnonzero(np.diff(np.cumsum(lengths, dtype=np.int64) // _ENDS_AT_ONCE)) + 1
+    for few, sizes in zip(np.split(nodes, cuts), np.split(lengths, cuts), strict=True):
+        before = np.cumsum(sizes) - sizes
+        positions = np.arange(int(sizes.sum())) + np.repeat(adjacency.indptr[few] - before, sizes)
+        yield few, adjacency.indices[positions]
+
+
+def _over_ends(adjacency: sp.csr_array, values: np.ndarray) -> np.ndarray:
+    """`(N,)` the sum of `values` over each node's neighbours: the product with an adjacency of ones."""
+    found = np.zeros(adjacency.shape[0])
+    for nodes, ends in _ends_of(adjacency, np.arange(found.size)):
+        found[nodes] = _sums(values[ends], np.diff(adjacency.indptr)[nodes])
+    return found
+
+
+def _sums(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Sums of lists that stand one after the other, empty ones too; of whole numbers, so that the way does not matter."""
+    ends = np.cumsum(lengths)
+    total = np.concatenate([[0], np.cumsum(values)])
+    return np.asarray(total[ends] - total[ends - lengths])

@@ -202,18 +202,15 @@ def _named(part: Part) -> np.ndarray:
 
 
 def _whole(parts: Partitions) -> sp.csr_array:
-    """The adjacency of ones of all parts."""
-    ends, starts = [], [np.zeros(1, dtype=np.int64)]
-    small = np.int32 if parts.num_nodes < 2**31 else np.int64
+    """The adjacency of all parts; its ones are a single number, since `structure_of` reads none of them."""
+    starts = np.zeros(parts.num_nodes + 1, dtype=np.int64)
+    for number in range(len(parts)):
+        first, last = parts.cuts[number : number + 2]
+        starts[first + 1 : last + 1] = starts[first] + parts.ends(number)[1:]
+    index = np.int32 if max(starts[-1], parts.num_nodes) < 2**31 - 1 else np.int64
+    indices = np.empty(int(starts[-1]), dtype=index)
     for number in range(len(parts)):
         part = parts.part(number)
-        size = part.adjacency.indptr.astype(np.int64)
-        rows = sp.csr_array((np.ones(len(part.adjacency.indices), dtype=np.int8), _named(part), size),
-                            shape=(part.num_nodes, parts.num_nodes))  # fmt: skip
-        rows.sort_indices()
-        ends.append(rows.indices.astype(small))
-        starts.append(starts[-1][-1] + size[1:])
-    indices, indptr = np.concatenate(ends), np.concatenate(starts)
-    shape = (parts.num_nodes, parts.num_nodes)
-    index = np.int32 if indices.size < 2**31 - 1 else np.int64
-    return sp.csr_array((np.ones(indices.size), indices.astype(index), indptr.astype(index)), shape=shape)
+        indices[starts[part.start] : starts[part.stop]] = _named(part)
+    ones = np.broadcast_to(np.float64(1.0), indices.shape)
+    return sp.csr_array((ones, indices, starts.astype(index)), shape=(parts.num_nodes, parts.num_nodes))

@@ -97,6 +97,11 @@ class Partitions:
         degree = np.concatenate([self.degree.read(start, stop), self.degree.take(halo)])[:, 0]
         return Part(start, stop, halo, sp.csr_array((weights, columns, ends), shape=shape), degree, self.weighted)
 
+    def ends(self, number: int) -> np.ndarray:
+        """`(own + 1,)` where the edges of a part's nodes end, and 0."""
+        with np.load(self.file(number), allow_pickle=False) as arrays:
+            return np.asarray(arrays["ends"])
+
     def rows(self, number: int) -> EdgeTable:
         """Rows of the edge table that touch the part, in their order, with the places of the whole graph."""
         assert self.records is not None

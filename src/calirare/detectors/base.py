@@ -86,6 +86,11 @@ class DetectorInputs:
         return self.graph.num_nodes
 
     @cached_property
+    def alone(self) -> np.ndarray:
+        """`(N,)` which nodes have no edges."""
+        return np.asarray(np.bincount(self.graph.edge_index[0], minlength=self.num_nodes) == 0)
+
+    @cached_property
     def tensors(self) -> GraphInputs:
         return GraphInputs(self.graph, self.device)
 

@@ -15,8 +15,10 @@ from calirare.detectors.boosting import Boosting
 from calirare.detectors.forest import Forest
 from calirare.detectors.linear import Linear
 from calirare.detectors.networks.members import GCN
+from calirare.detectors.networks.network import Network
 from calirare.detectors.registry import make_detector, register
-from calirare.detectors.stored import inside, need, texts, under
+from calirare.detectors.silence import Silence
+from calirare.detectors.stored import inside, need, numbers, texts, under
 from calirare.errors import CalirareError, LabelError
 from calirare.features.columns import ColumnGroup
 
@@ -32,7 +34,8 @@ def default_members() -> list[Detector]:
 class Stack(Detector):
     """All members fitted on the same labels. Its logits have one more axis than those of a member: `(N, K, C)`.
 
-    A member that fails, or whose own evidence says that it cannot help, is left out with a log line.
+    A member that fails, or whose own evidence says that it cannot help, is left out with a log line. Networks are silent on
+    nodes without edges, unless the labels there speak for them (`Silence`).
 
     Args:
         members: Detectors, or their names; default: linear, gcn, forest and boosting.
@@ -69,6 +72,9 @@ class Stack(Detector):
         if not self.members_:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in self.left_out_reasons_.items())
             raise LabelError(f"no detector could be fitted. {reasons}")
+        self.alone_ = inputs.alone[labels.nodes]
+        networks = np.array([isinstance(member, Network) for member in self.members_])
+        self.silence_ = Silence.learn(self._as_fitted(), labels, self.alone_, networks)
         return self
 
     @property
@@ -83,10 +89,14 @@ class Stack(Detector):
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
         """`(N, K, C)`."""
         self._check_fitted()
-        return np.stack([member.logits(inputs) for member in self.members_], axis=1)
+        return self.silence_(np.stack([member.logits(inputs) for member in self.members_], axis=1), inputs.alone)
 
     def left_out_logits(self) -> np.ndarray:
         """`(n, K, C)`."""
+        return self.silence_(self._as_fitted(), self.alone_)
+
+    def _as_fitted(self) -> np.ndarray:
+        """`(n, K, C)`: left-out logits, every member heard everywhere."""
         return np.stack([member.left_out_logits() for member in self.members_], axis=1)
 
     @property
@@ -107,11 +117,12 @@ class Stack(Detector):
                 found = list(member.logits_without(inputs, asked))
                 told = np.concatenate([part for part, _ in found])
                 answers.append(np.concatenate([logits for _, logits in found], axis=1)[:, np.argsort(told)])
-            yield asked[order], np.stack(answers, axis=2)
+            yield asked[order], self.silence_(np.stack(answers, axis=2), inputs.alone)
 
     def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         """`(len(nodes), len(rows), K, C)`; each member has its own short way to a few nodes."""
-        return np.stack([member.logits_without_at(inputs, rows, nodes) for member in self.members_], axis=2)
+        found = np.stack([member.logits_without_at(inputs, rows, nodes) for member in self.members_], axis=2)
+        return self.silence_(found, inputs.alone[nodes])
 
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
         """Of the members added up as they are; `weighted_contributions` weighs them as the calibration does."""
@@ -121,16 +132,16 @@ class Stack(Detector):
         self, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int, weights: np.ndarray
     ) -> Iterator[Contributions]:
         """Σ_k weight_k · member k's contributions to each node, columns of one name put together."""
-        heard = [(weight, member) for weight, member in zip(weights.tolist(), self.members_, strict=True) if weight]
-        told = [member.contributions_of(inputs, nodes, rare_class) for _, member in heard]
-        for _ in nodes:
+        heard = np.flatnonzero(weights).tolist()
+        told = [self.members_[k].contributions_of(inputs, nodes, rare_class) for k in heard]
+        for alone in inputs.alone[nodes]:
             parts = [next(of_member) for of_member in told]
             names, groups, places = _together(tuple(one.names for one in parts), tuple(one.groups for one in parts))
-            shares = [weight * one.shares for (weight, _), one in zip(heard, parts, strict=True)]
+            here = (self.silence_.weights(weights) if alone else weights)[heard]
+            shares = [weight * one.shares for weight, one in zip(here, parts, strict=True)]
             total = np.bincount(places, weights=np.concatenate(shares), minlength=len(names)) if shares else np.zeros(0)
-            yield Contributions(
-                sum(weight * one.base for (weight, _), one in zip(heard, parts, strict=True)), names, groups, total
-            )
+            base = sum(weight * one.base for weight, one in zip(here.tolist(), parts, strict=True))
+            yield Contributions(base, names, groups, total)
 
     def to(self, device: torch.device) -> Self:
         for member in self.members_:
@@ -142,7 +153,8 @@ class Stack(Detector):
             "members": [member.name for member in self.members_],
             "places": list(self.places_),
             "reasons": dict(self.left_out_reasons_),
-        }
+            "alone": self.alone_.astype(np.int64),
+        } | under("silence", self.silence_.state())
         for number, member in enumerate(self.members_):
             state |= under(str(number), member.state())
         return state
@@ -159,6 +171,9 @@ class Stack(Detector):
             need(known, f"the stack has no {name!r} at that place")
             self.members_.append(wanted[place].restore(inside(str(number), state)))
             self.places_.append(place)
+        num_labels, size, num_classes = self._as_fitted().shape
+        self.alone_ = numbers(state, "alone", 1, size=num_labels, kind="i") == 1
+        self.silence_ = Silence.restore(inside("silence", state), size, num_classes)
         return self
 
 

@@ -22,6 +22,7 @@ from calirare.detectors.base import Detector, DetectorInputs
 from calirare.detectors.linear import Linear
 from calirare.detectors.networks.layerwise import Layers, layers_of, run_layer
 from calirare.detectors.networks.network import Network
+from calirare.detectors.silence import Silence
 from calirare.detectors.stack import Stack
 from calirare.errors import NumericalError
 from calirare.features.recipe import ColumnRecipe
@@ -44,7 +45,7 @@ class PartScorer:
 
     Args:
         members: The detectors, a network as its layers.
-        stacked: Whether they are a stack's.
+        silence: Of a stack, who is heard on nodes without edges; None: there is a single detector.
         verdicts: From logits to scores.
         device: Of the networks.
         recipe: Of the columns; None where no member reads any.
@@ -53,7 +54,7 @@ class PartScorer:
     """
 
     members: tuple[Layers | Detector, ...]
-    stacked: bool
+    silence: Silence | None
     verdicts: Verdicts
     device: str
     recipe: ColumnRecipe | None = None
@@ -64,12 +65,11 @@ class PartScorer:
     def of(cls, classifier: RareCategoryClassifier, *, coverage: float, intervals: bool) -> PartScorer:
         """Of a fitted classifier."""
         device, detector = choose_device(classifier.device), classifier.detector_
-        stacked = isinstance(detector, Stack)
-        found = detector.members_ if isinstance(detector, Stack) else [detector]
+        found, silence = (detector.members_, detector.silence_) if isinstance(detector, Stack) else ([detector], None)
         members = tuple(layers_of(one.model_).to(device) if isinstance(one, Network) else one for one in found)
         recipe = None if all(isinstance(member, Layers) for member in members) else classifier.state_.recipe
         verdicts = Verdicts.of(classifier, coverage=coverage, intervals=intervals)
-        return cls(members, stacked, verdicts, str(device), recipe)
+        return cls(members, silence, verdicts, str(device), recipe)
 
     def on(self, parts: Partitions, ending: str) -> PartScorer:
         """The same on a graph, writing files of that ending; makes the files that the parts share."""
@@ -155,7 +155,9 @@ class PartScorer:
             if k in self._words:
                 self._words[k].hand_to(inputs, number)
             found.append(member.logits(inputs))
-        return np.stack(found, axis=1) if self.stacked else found[0]
+        if self.silence is None:
+            return found[0]
+        return self.silence(np.stack(found, axis=1), self.parts.degree.read(start, stop)[:, 0] == 0)
 
     @property
     def _columns(self) -> PartColumns | None:

@@ -141,6 +141,10 @@ class _Question(DetectorInputs):
         self.word_hops = LocalWords(self.around, nodes)
 
     @cached_property
+    def alone(self) -> np.ndarray:
+        return np.asarray(self.around.degree(self.nodes) == 0)
+
+    @cached_property
     def columns(self) -> Columns:
         return columns_of(self.grown, self.nodes)
 
@@ -161,7 +165,8 @@ class _Question(DetectorInputs):
     def logits(self, detector: Detector) -> np.ndarray:
         """`(n, C)`, of a stack `(n, K, C)`."""
         if isinstance(detector, Stack):
-            return np.stack([self.logits(member) for member in detector.members_], axis=1)
+            found = np.stack([self.logits(member) for member in detector.members_], axis=1)
+            return detector.silence_(found, self.alone)
         if isinstance(detector, Network):
             return network_logits(detector.model_, self.around, self.nodes, self.device)
         return detector.logits(self)

@@ -29,7 +29,9 @@ def test_all_ways_of_scoring_agree_on_nodes_without_edges(tmp_path, weight):
     score_in_parts(classifier, *tables, tmp_path / "s.parquet", partitions=3)
     np.testing.assert_allclose(pl.read_parquet(tmp_path / "s.parquet")["probability"].to_numpy(), want, atol=1e-6)
     live = LiveScores(classifier, read_for(classifier, *tables))
-    np.testing.assert_allclose(live.score(nodes.filter(pl.col("id").is_in(lonely)))["probability"], want[::15], atol=1e-6)
+    np.testing.assert_allclose(
+        live.score(nodes.filter(pl.col("id").is_in(lonely)))["probability"], want[::15], atol=1e-6
+    )
     mine, theirs = live.explain(lonely[3]), classifier.explain(graph, lonely[3])
     shares = dict(zip(theirs.column, theirs.share, strict=True))
     np.testing.assert_allclose(mine.share, [shares[column] for column in mine.column], atol=1e-4)

@@ -58,6 +58,11 @@ def test_a_new_fit_forgets(graphs):
 def test_what_is_large_is_not_kept(graphs, monkeypatch):
     monkeypatch.setattr(asked, "MOST_KEPT", 100)
     clf = fitted(graphs[0])
+    clf.predict_proba(graphs[0])
+    clf.predict_proba(graphs[0])
+    assert clf.detector_.times == 1, "two numbers of each node are little beside the graph"
+    monkeypatch.setattr(asked, "KEPT_PER_NODE", 15)
+    clf = fitted(graphs[0])
     assert np.array_equal(clf.predict_proba(graphs[0]), clf.predict_proba(graphs[0])) and clf.detector_.times == 2
 
 

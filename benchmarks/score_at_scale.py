@@ -1,18 +1,21 @@
 """`calirare score` in parts on growing transaction networks: seconds, memory, and disk on the way.
 
-A model is fitted once on a network of 20,000 accounts. The networks to score are written as Parquet shards of 100,000
+A model is fitted once on a network of 20,000 accounts (`auto`: 4,000). The networks to score are written as Parquet shards of 100,000
 accounts each, one at a time: copies of one network, each with noise of its own, and with every tenth payment sent to an
-account anywhere. Each network is scored by the command itself, in a process of its own. Up to `--compare` accounts it is also
-scored at once, and the largest difference of any number is printed.
+account anywhere. Each network is scored by the command itself, in a process of its own, with intervals for all accounts and
+reasons for the thousand that are likeliest rare. Up to `--compare` accounts it is also scored at once, and the largest
+difference of any number is printed.
 
     python benchmarks/score_at_scale.py --nodes 100000,1000000 --folder DIR
-    python benchmarks/score_at_scale.py --nodes 10000000 --no-intervals
+    python benchmarks/score_at_scale.py --nodes 100000,1000000 --detector auto
+    python benchmarks/score_at_scale.py --nodes 200000 --detector auto --ray --jobs 2
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -27,7 +30,11 @@ import polars as pl
 import calirare as cr
 
 SHARD = 100_000
-COLUMNS = tuple("nodes,edges,parts,seconds,CPU s,memory GB,disk GB,tables GB,at once s,at once GB,differ by".split(","))
+COLUMNS = tuple(
+    "nodes,edges,parts,seconds,CPU s,memory GB,disk GB,tables GB,at once s,at once GB,differ by,on Ray s,Ray differs by".split(
+        ","
+    )
+)
 
 
 def fit_model(folder: Path, detector: str) -> Path:
@@ -121,6 +128,20 @@ def run_command(words: list[str]) -> None:
     print(json.dumps({"CPU s": sum(one.ru_utime + one.ru_stime for one in used), "memory GB": memory}))
 
 
+def on_ray(words: list[str]) -> None:
+    """The command on a Ray cluster of two machines with a core each, all of them here."""
+    from ray.cluster_utils import Cluster
+
+    from calirare.cli.main import app
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    cluster.add_node(num_cpus=1)
+    began = time.perf_counter()
+    app([*words, "--backend", "ray", "--address", cluster.address, "--jobs", "2"], standalone_mode=False)
+    print(json.dumps({"on Ray s": time.perf_counter() - began}))
+    cluster.shutdown()
+
+
 def at_once(model: Path, folder: Path, intervals: bool, out: Path) -> None:
     """Read all shards and score in memory: what the parts are held against."""
     from calirare.data.tables.export import write_table
@@ -146,18 +167,21 @@ def compare(first: Path, second: Path) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", default="100000,1000000")
-    parser.add_argument(
-        "--detector", default="gcn", help="gcn, which parts hold; or auto, whose columns are made at once"
-    )
+    parser.add_argument("--detector", default="gcn", help="gcn or auto")
     parser.add_argument("--no-intervals", action="store_true")
     parser.add_argument("--compare", type=int, default=1_000_000, help="up to so many nodes, score at once too")
     parser.add_argument("--jobs", default="1")
+    parser.add_argument("--ray", action="store_true", help="score again on a Ray cluster of two workers, and compare")
     parser.add_argument("--folder", help="for tables and parts, and tables stay; default: a temporary one")
     parser.add_argument("--score", help=argparse.SUPPRESS)
+    parser.add_argument("--on-ray", help=argparse.SUPPRESS)
     parser.add_argument("--at-once", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.score:
         run_command(json.loads(arguments.score))
+        return
+    if arguments.on_ray:
+        on_ray(json.loads(arguments.on_ray))
         return
     if arguments.at_once:
         model, folder, out = map(Path, arguments.at_once)
@@ -175,6 +199,7 @@ def print_case(model: Path, num_nodes: int, folder: Path, arguments: argparse.Na
     write_shards(num_nodes, folder)
     facts: dict[str, float | str] = {"tables GB": (size_of(folder / "nodes") + size_of(folder / "edges")) / 1e9}
     options = ["--jobs", arguments.jobs, *(["--no-intervals"] if arguments.no_intervals else [])]
+    options += ["--queue", str(folder / "queue.parquet")]
     facts |= score(model, folder, folder / "parts.parquet", options)
     if num_nodes <= arguments.compare:
         command = [sys.executable, __file__, *(["--no-intervals"] if arguments.no_intervals else []), "--at-once"]
@@ -182,8 +207,24 @@ def print_case(model: Path, num_nodes: int, folder: Path, arguments: argparse.Na
         printed = subprocess.run([*command, *places], check=True, stdout=subprocess.PIPE, text=True).stdout
         facts |= json.loads(printed)
         facts["differ by"] = compare(folder / "parts.parquet", folder / "whole.parquet")
+    if arguments.ray:
+        facts |= _score_on_ray(model, folder, options)
     cells = [facts.get(name, "-") for name in COLUMNS]
     print(" ".join(f"{cell:10.2f}" if isinstance(cell, float) else f"{cell:>10}" for cell in cells), flush=True)
+
+
+def _score_on_ray(model: Path, folder: Path, options: list[str]) -> dict[str, float | str]:
+    out, (work, queue) = folder / "ray.parquet", (folder / name for name in ("work", "ray-queue.parquet"))
+    words = ["score", str(model), str(folder / "nodes"), str(folder / "edges"), "--out", str(out), "--work", str(work)]
+    words += ["--queue", str(queue), *(["--no-intervals"] if "--no-intervals" in options else []), "--json"]
+    command = [sys.executable, __file__, "--on-ray", json.dumps(words)]
+    settings = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0", "RAY_raylet_start_wait_time_s": "120"}
+    printed = subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, **settings}
+    ).stdout
+    found: dict[str, float | str] = json.loads(printed.splitlines()[-1])
+    tables = [compare(folder / "parts.parquet", out), compare(folder / "queue.parquet", queue)]
+    return found | {"Ray differs by": " and ".join(dict.fromkeys(tables))}
 
 
 if __name__ == "__main__":

@@ -11,9 +11,12 @@ import pytest
 from ray_cluster import run_program
 
 import calirare as cr
+from calirare.data.arrays import UNKNOWN
 from calirare.data.parts.partitioning import partition_tables
 from calirare.data.tables.files import write_tables
 from calirare.data.tables.shift import Shifts, compare_with_fit
+from calirare.decisions.why import Reasons
+from calirare.decisions.wording import wording_of
 from calirare.detectors import detectors
 from calirare.errors import InputError
 from calirare.features.recipe import ColumnRecipe
@@ -292,3 +295,22 @@ def test_two_processes_and_a_ray_cluster_of_two_workers_give_the_same_scores(fit
         assert json.loads(printed[printed.index("{") :])["parts"] == 4
         check(pl.read_parquet(out), score_table(classifier, read_for(classifier, *tables)))
         assert out.read_bytes() == (tmp_path / "one.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("detector", ["linear", "gcn"])
+def test_the_queue_is_told_as_at_once(detector, tables, tmp_path, monkeypatch):
+    """The likeliest nodes of all parts, in the words of the whole graph; few of the others are asked, the same ones."""
+    monkeypatch.setattr("calirare.decisions.facts._SAMPLE", 50)
+    monkeypatch.setattr("calirare.decisions.why._LARGEST_FOR_NETWORKS", 10)
+    graph = cr.read_tables(*tables, label="is_fraud", rare="yes")
+    clf = cr.RareCategoryClassifier(detector=detector, device="cpu").fit(graph)
+    done = score_in_parts(
+        clf, *tables, tmp_path / "scores.parquet", partitions=4, queue=tmp_path / "queue.parquet", queue_size=12
+    )
+    queue, scores = (pl.read_parquet(tmp_path / name) for name in ("queue.parquet", "scores.parquet"))
+    first = scores.sort("probability", descending=True, maintain_order=True).head(12)
+    assert queue.drop("reason").equals(first) and len(done.top["id"]) == 10
+    whole = Reasons(clf, graph, np.full(graph.num_nodes, UNKNOWN), wording_of(clf, 0.9))
+    nodes = np.array([graph.index_of(name) for name in queue["id"]])
+    assert queue["reason"].to_list() == whole.write(nodes, ["review"] * 12, np.zeros(12, dtype=bool)).tolist()
+    assert len(set(queue["reason"])) > 3

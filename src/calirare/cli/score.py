@@ -32,6 +32,11 @@ def score(
         int | None,
         typer.Option(help="Work in so many parts, for tables larger than memory, best Parquet; 0: chosen by size."),
     ] = None,
+    queue: Annotated[
+        Path | None,
+        typer.Option(help="In parts: also write the likeliest nodes to this table, with the reason of each."),
+    ] = None,
+    queue_size: Annotated[int, typer.Option(help="How many nodes --queue holds.", min=1)] = 1_000,
     work: Annotated[Path | None, typer.Option(help="Folder for the parts; default: beside the output.")] = None,
     backend: Backend = "loky",
     jobs: Annotated[int, typer.Option(help="Parts at a time; -1: one for each core.")] = 1,
@@ -55,10 +60,12 @@ def score(
 
     check_output(out, as_json)
     tables.check_apart(out)
+    if queue is not None:
+        tables.check_apart(queue)
     with console.working("Reading the model"):
         classifier = load(model)
     settings: dict[str, Any] = {"coverage": coverage, "intervals": intervals}
-    asked = partitions is not None or (work, backend, jobs, address) != (None, "loky", 1, None)
+    asked = partitions is not None or (queue, work, backend, jobs, address) != (None, None, "loky", 1, None)
     if not asked and not wants_parts(tables.nodes, tables.edges):
         facts, top = _score_at_once(classifier, tables, out, settings, strict, rare_share)
     else:
@@ -66,6 +73,8 @@ def score(
             raise InputError("in parts, the scores go to a file; name one with --out.")
         settings |= {
             "partitions": partitions or None,
+            "queue": queue,
+            "queue_size": queue_size,
             "work": work,
             "backend": backend,
             "jobs": jobs,
@@ -88,6 +97,8 @@ def score(
     show_shifts(facts.get("shift"))
     show_share(facts["rare_share"])
     console.show(out)
+    if queue is not None:
+        console.show(queue)
 
 
 def _score_at_once(

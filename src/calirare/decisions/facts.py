@@ -58,6 +58,7 @@ class Facts:
     Args:
         graph: The graph, with its schema where it came from tables.
         columns: What the detectors read beside the attributes; None: attributes alone.
+        others: The nodes that a value is compared with; default: all, of many some.
 
     >>> graph = RareGraph(
     ...     x=np.array([[1.0], [2.0], [28.0]]), edge_index=np.array([[0, 1], [1, 2]]), y=np.array([0, 1, 0]),
@@ -67,7 +68,7 @@ class Facts:
     ('balance is 28, 14 times the median (2)', 'balance (mean over neighbours) is 2, below 67% of nodes (median 2)')
     """
 
-    def __init__(self, graph: RareGraph, columns: Columns | None = None) -> None:
+    def __init__(self, graph: RareGraph, columns: Columns | None = None, others: np.ndarray | None = None) -> None:
         self.graph, self._columns = graph, columns
         self._own = {name: k for k, name in enumerate(graph.attribute_names)}
         self._made = {} if columns is None else {name: k for k, name in enumerate(columns.names)}
@@ -82,9 +83,7 @@ class Facts:
             if column["type"] == "numeric"
         }
         self._moments = {column["name"] for column in (graph.schema or {}).get("columns", ()) if is_moment(column)}
-        count = graph.num_nodes
-        some = np.arange(count) if count <= _SAMPLE else np.random.default_rng(0).choice(count, _SAMPLE, replace=False)
-        self._sample = np.sort(some)
+        self._sample = some_others(graph.num_nodes) if others is None else others
         self._others: dict[str, _Others | None] = {}
         self._around: dict[str, np.ndarray] = {}
 
@@ -177,6 +176,13 @@ class Facts:
         base = name.removesuffix(_OF_NEIGHBOURS) if over is None else over[1]
         scale, mean = self._units.get(base, (1.0, 0.0))
         return scale, 0.0 if over is not None and over[2] == "spread" else mean
+
+
+def some_others(num_nodes: int) -> np.ndarray:
+    """The nodes that values are compared with, ascending."""
+    if num_nodes <= _SAMPLE:
+        return np.arange(num_nodes)
+    return np.sort(np.random.default_rng(0).choice(num_nodes, _SAMPLE, replace=False))
 
 
 def say_column(name: str) -> str:

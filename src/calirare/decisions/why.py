@@ -8,7 +8,7 @@ table: its value in the table's units beside the median.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -67,11 +67,17 @@ class Reasons:
             return
         with self._first:  # fifty who ask at once wait for one
             if self._facts is None:
-                self._facts = Facts(self._graph, self._clf.columns(self._graph))
-        small = self._graph.num_nodes <= _LARGEST_FOR_NETWORKS
-        every = self._clf.column_shares_of(self._graph, np.array(fresh), networks=small)
-        for node, found in zip(fresh, every, strict=True):
+                self._facts = self._make_facts()
+        for node, found in zip(fresh, self._shares(np.array(fresh)), strict=True):
             self._kept[node] = _by_share(self._facts, found, node) or _by_surprise(self._facts, node)
+
+    def _make_facts(self) -> Facts:
+        return Facts(self._graph, self._clf.columns(self._graph))
+
+    def _shares(self, nodes: np.ndarray) -> Iterable[Contributions]:
+        """How the columns made the logit of each node."""
+        small = self._graph.num_nodes <= _LARGEST_FOR_NETWORKS
+        return self._clf.column_shares_of(self._graph, nodes, networks=small)
 
     def neighbours(self, node: int) -> str:
         """`3 of 5 neighbours are known fraud`, or what the labelled ones are; "" where none is labelled."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import repeat
 from typing import Any
@@ -12,7 +12,7 @@ from scipy.special import softmax
 from torch import Tensor
 
 from calirare.data.graph import RareGraph
-from calirare.detectors.base import Contributions, DetectorInputs
+from calirare.detectors.base import Contributions, Detector, DetectorInputs
 from calirare.detectors.networks.network import Network
 from calirare.detectors.stack import Stack
 from calirare.estimator.answers import Answers, as_they_come
@@ -177,7 +177,7 @@ class LeftOutAnswers(Answers):
         """The columns' half of `explain`, for one row of inputs whose logits the detector has given."""
         probability = float(self._to_probabilities(logits, inputs)[row, self.rare_class_])
         slope = 1.0 if isinstance(self.detector_, Stack) else self._slope(logits, row, inputs)
-        return make_explanation(row, probability, next(self._shares(inputs, np.array([row]))), slope)
+        return make_explanation(row, probability, next(self.shares_of(inputs, np.array([row]))), slope)
 
     def column_shares(self, graph: RareGraph, node: int) -> Contributions:
         """How the columns made a node's logit: the quick half of `explain`.
@@ -202,16 +202,18 @@ class LeftOutAnswers(Answers):
             nodes: Their indices.
             networks: False leaves networks out: theirs take a pass over the whole graph.
         """
-        return self._shares(self._inputs(graph), nodes, networks=networks)
+        return self.shares_of(self._inputs(graph), nodes, lambda one: networks or not isinstance(one, Network))
 
-    def _shares(self, inputs: DetectorInputs, nodes: np.ndarray, *, networks: bool = True) -> Iterator[Contributions]:
+    def shares_of(
+        self, inputs: DetectorInputs, nodes: np.ndarray, heard: Callable[[Detector], bool] = lambda one: True
+    ) -> Iterator[Contributions]:
+        """`column_shares` of some rows of inputs, by the detectors that are `heard`."""
         detector, rare = self.detector_, self.rare_class_
         if isinstance(detector, Stack):
             weights = np.asarray(self.calibrator_.slopes(rare), dtype=np.float64)
-            if not networks:
-                weights = np.where([isinstance(one, Network) for one in detector.members_], 0.0, weights)
+            weights = np.where([heard(one) for one in detector.members_], weights, 0.0)
             return detector.weighted_contributions(inputs, nodes, rare, weights)
-        if isinstance(detector, Network) and not networks:
+        if not heard(detector):
             return repeat(Contributions(0.0, (), (), np.zeros(0)), len(nodes))
         return detector.contributions_of(inputs, nodes, rare)
 

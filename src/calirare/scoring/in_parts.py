@@ -12,17 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calirare.data.checks import check_count
 from calirare.data.locking import working_folder
 from calirare.data.parts.partitioning import Run, partition_tables
 from calirare.data.parts.shards import open_shards
 from calirare.data.tables.addresses import is_address
-from calirare.data.tables.export import check_export_path
+from calirare.data.tables.export import check_export_path, write_table
 from calirare.data.tables.gathering import named_tables
 from calirare.data.tables.schema import feature_names
 from calirare.data.tables.shard_files import is_parquet, is_sharded
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 MANY_EDGES = 20_000_000
 """Rows of an edge table above which `calirare score` works in parts unasked."""
+_TOP_ROWS = 10
 _PART_BYTES = 2**29
 """What the largest array of a part may take; a process holds a few such."""
 _NUMBERS_PER_NEIGHBOUR = 32
@@ -54,7 +56,7 @@ class Scored:
         num_nodes: Rows written.
         num_parts: Into how many parts the graph was cut.
         read: What was merged and imputed on reading, as in `graph.schema["read"]`.
-        top: The rows with the highest probability, as columns, highest first.
+        top: The ten rows with the highest probability, as columns, highest first.
         shift: What has shifted since the fit, the scores included.
         unknown: P(rare) of the nodes whose label is not known.
     """
@@ -76,6 +78,8 @@ def score_in_parts(
     coverage: float = 0.9,
     intervals: bool = True,
     partitions: int | None = None,
+    queue: Path | None = None,
+    queue_size: int = 1_000,
     options: Mapping[str, Any] | None = None,
     work: str | Path | None = None,
     backend: str = "loky",
@@ -95,6 +99,9 @@ def score_in_parts(
         coverage: Of the interval and of the set.
         intervals: Without them `lower` and `upper` are left out.
         partitions: Number of parts; default: as many as keep each within about half a gigabyte.
+        queue: A second table, of the likeliest nodes, highest first, with the reason of each; see
+            `calirare.scoring.part_queue` for which detectors are heard in it. Default: none.
+        queue_size: How many nodes it holds.
         options: Further arguments of `read_tables`, where the tables differ from those of the fit.
         work: Folder for the files on the way; default: beside `out`. On a cluster every machine must see it.
         backend: `"loky"` or `"ray"`, see `calirare.scoring.backends`.
@@ -123,6 +130,9 @@ def score_in_parts(
         raise InputError(f"partitions must be a whole number of at least 1; got {partitions}.")
     check_classifier(classifier)
     scorer = PartScorer.of(classifier, coverage=coverage, intervals=intervals)
+    if queue is not None:
+        check_export_path(queue)
+        scorer = replace(scorer, head=max(_TOP_ROWS, check_count(queue_size, "queue_size")), reasons=True)
     schema: Any = classifier.schema_
     reading = 0.6 if scorer.recipe is None else 0.3
     with mapping(backend, jobs, address) as run, _working_folder(work, out) as folder:
@@ -143,11 +153,16 @@ def score_in_parts(
             shifts = compare_profiles(parts.profile, schema, parts.read["imputed"], parts.num_nodes)
         accept(shifts)
         ready = scorer.on(parts, out.suffix.lower())
-        top = _score(ready, run, lambda share, what: step(reading + (1 - reading) * share, what))
+        head = _score(ready, run, lambda share, what: step(reading + (1 - reading) * share, what))
         scores, unknown = ready.probabilities()
         shifts = shifts.and_scores(scores, classifier.state_.scores)
         accept(shifts)
+        if queue is not None:
+            first = {name: values[:queue_size] for name, values in head.items()}
+            nodes = first.pop("node")
+            write_table(first | {"reason": ready.queue.reasons(classifier, nodes)}, queue)
         join_shards(ready, out)
+    top = {name: values[:_TOP_ROWS] for name, values in head.items() if name != "node"}
     return Scored(int(scores.size), len(parts), parts.read, top, shifts, unknown)
 
 
@@ -190,15 +205,15 @@ def _score(scorer: PartScorer, run: Run, step: Progress) -> dict[str, np.ndarray
             found.append(result)
             done += 1
             step(done / total, what)
-    return _highest(found)
+    return _highest(found, scorer.head)
 
 
-def _highest(tops: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """The ten most probable nodes of all parts."""
+def _highest(tops: list[dict[str, np.ndarray]], count: int) -> dict[str, np.ndarray]:
+    """The most probable nodes of all parts."""
     tops = sorted(tops, key=lambda top: top["node"][:1].tolist())  # parts finish in any order
     columns = {name: np.concatenate([top[name] for top in tops]) for name in tops[0]}
-    order = np.lexsort((columns["node"], -columns["probability"]))[:10]
-    return {name: values[order] for name, values in columns.items() if name != "node"}
+    order = np.lexsort((columns["node"], -columns["probability"]))[:count]
+    return {name: values[order] for name, values in columns.items()}
 
 
 def _edges_per_part(schema: dict[str, Any], scorer: PartScorer) -> int:

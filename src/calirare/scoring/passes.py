@@ -28,13 +28,12 @@ from calirare.errors import NumericalError
 from calirare.features.recipe import ColumnRecipe
 from calirare.scoring.live.base import some_nodes
 from calirare.scoring.part_columns import PartColumns
+from calirare.scoring.part_queue import PartQueue
 from calirare.scoring.part_words import PartWords
 from calirare.scoring.verdicts import Verdicts
 
 if TYPE_CHECKING:
     from calirare.estimator.classifier import RareCategoryClassifier
-
-_TOP_ROWS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +50,8 @@ class PartScorer:
         recipe: Of the columns; None where no member reads any.
         parts: The graph.
         ending: Of the output.
+        head: How many of the likeliest nodes are handed back.
+        reasons: Whether what tells why of these is kept.
     """
 
     members: tuple[Layers | Detector, ...]
@@ -60,6 +61,8 @@ class PartScorer:
     recipe: ColumnRecipe | None = None
     parts: Partitions = None  # type: ignore[assignment]
     ending: str = ".parquet"
+    head: int = 10
+    reasons: bool = False
 
     @classmethod
     def of(cls, classifier: RareCategoryClassifier, *, coverage: float, intervals: bool) -> PartScorer:
@@ -120,13 +123,17 @@ class PartScorer:
     def write_scores(self, number: int) -> dict[str, np.ndarray]:
         """The part's rows as a shard of the output; gives those with the highest probability, and their nodes."""
         start, stop = self.parts.cuts[number : number + 2]
-        columns = self.verdicts.table(self.parts.ids(number), self.verdicts.probabilities(self._all_logits(number)))
+        inputs = self._inputs(number)
+        logits = self._all_logits(inputs, number)
+        columns = self.verdicts.table(self.parts.ids(number), self.verdicts.probabilities(logits))
         self._probability.write(start, columns["probability"][:, None])
         wanted = np.flatnonzero(self.parts.marked(WANTED, start, stop))
         columns = {name: values[wanted] for name, values in columns.items()}
         if wanted.size:
             write_table(columns, self.shard(number))
-        best = np.argsort(-columns["probability"], kind="stable")[:_TOP_ROWS]
+        best = np.argsort(-columns["probability"], kind="stable")[: self.head]
+        if self.reasons:
+            self.queue.keep(number, start + wanted[best], None if self.recipe is None else inputs.columns)
         return {"node": start + wanted[best], **{name: values[best] for name, values in columns.items()}}
 
     def shard(self, number: int) -> Path:
@@ -141,12 +148,22 @@ class PartScorer:
 
     # Inside
 
-    def _all_logits(self, number: int) -> np.ndarray:
-        """`(n, C)`, of a stack `(n, K, C)`."""
+    @property
+    def queue(self) -> PartQueue:
+        """The columns of a few nodes, for `reasons`."""
+        return PartQueue(self.parts)
+
+    def _inputs(self, number: int) -> DetectorInputs:
+        """A part as detectors read it, with the columns that the neighbours have made."""
         start, stop = self.parts.cuts[number : number + 2]
         inputs = DetectorInputs(some_nodes(np.empty((stop - start, 0), dtype=np.float32), None), self.recipe)
         if self._columns is not None:
             vars(inputs)["columns"] = self._columns.columns(number)
+        return inputs
+
+    def _all_logits(self, inputs: DetectorInputs, number: int) -> np.ndarray:
+        """`(n, C)`, of a stack `(n, K, C)`."""
+        start, stop = self.parts.cuts[number : number + 2]
         found = []
         for k, member in enumerate(self.members):
             if isinstance(member, Layers):

@@ -1,0 +1,108 @@
+"""Why the nodes at the head of a graph in parts score as they do, in the words of `calirare.decisions.why`.
+
+While a part's scores are written its columns are at hand: those of its likeliest nodes are kept, and those of the nodes that
+values are compared with. Once all parts are scored, the likeliest of all are told by them. Networks, and words, would ask for
+neighbours that a part does not hold; they are not heard, as networks are not on any large graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calirare.data.arrays import UNKNOWN
+from calirare.data.graph import RareGraph
+from calirare.data.parts.partitions import Partitions
+from calirare.decisions.facts import Facts, some_others
+from calirare.decisions.why import Reasons
+from calirare.decisions.wording import wording_of
+from calirare.detectors.base import Contributions, Detector, DetectorInputs
+from calirare.detectors.linear import Linear
+from calirare.detectors.networks.network import Network
+from calirare.features.columns import Columns
+
+if TYPE_CHECKING:
+    from calirare.estimator.classifier import RareCategoryClassifier
+
+
+@dataclass(frozen=True, eq=False)
+class PartQueue:
+    """The columns of a few nodes of every part, on disk until all parts are scored.
+
+    Args:
+        parts: The graph.
+    """
+
+    parts: Partitions
+
+    @cached_property
+    def others(self) -> np.ndarray:
+        """The nodes that values are compared with: those of the whole graph."""
+        return some_others(self.parts.num_nodes)
+
+    def keep(self, number: int, likeliest: np.ndarray, columns: Columns | None) -> None:
+        """Of a part, its likeliest nodes and those that others are compared with."""
+        start, stop = self.parts.cuts[number : number + 2]
+        first, last = np.searchsorted(self.others, (start, stop))
+        nodes = np.union1d(likeliest, self.others[first:last])
+        rows = np.empty((nodes.size, 0), dtype=np.float32) if columns is None else columns.values[nodes - start]
+        np.savez(self._file(number), nodes=nodes, rows=rows)
+
+    def reasons(self, classifier: RareCategoryClassifier, asked: np.ndarray) -> np.ndarray:
+        """`(n,)` a sentence or two on each of some nodes, all of which were kept."""
+        nodes, rows = self._read(np.union1d(asked, self.others))
+        names = classifier.state_.feature_names
+        graph = RareGraph(
+            x=self.parts.features.take(nodes),
+            edge_index=np.empty((2, 0), dtype=np.int64),
+            y=np.full(nodes.size, UNKNOWN),
+            feature_names=None if names is None else tuple(names),
+            schema=classifier.schema_,
+        )
+        recipe, columns = classifier.state_.recipe, None
+        if recipe is not None and rows.shape[1]:
+            columns = Columns(rows, recipe.names, recipe.groups, None, recipe.num_spelled)
+        told = _Told(classifier, graph, columns, np.searchsorted(nodes, self.others))
+        review = ["review"] * asked.size
+        return told.write(np.searchsorted(nodes, asked), review, np.zeros(asked.size, dtype=bool))
+
+    def _read(self, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        nodes, rows = [], []
+        for number in range(len(self.parts)):
+            with np.load(self._file(number), allow_pickle=False) as kept:
+                mine = np.isin(kept["nodes"], wanted)
+                nodes.append(kept["nodes"][mine])
+                rows.append(kept["rows"][mine])
+        return np.concatenate(nodes), np.concatenate(rows)
+
+    def _file(self, number: int) -> Path:
+        return self.parts.folder / f"told-{number:05d}.npz"
+
+
+class _Told(Reasons):
+    """Reasons about nodes of which only the columns are at hand."""
+
+    def __init__(
+        self, classifier: RareCategoryClassifier, graph: RareGraph, columns: Columns | None, others: np.ndarray
+    ) -> None:
+        super().__init__(classifier, graph, graph.y, wording_of(classifier, 0.9))
+        self._columns, self._others = columns, others
+
+    def _make_facts(self) -> Facts:
+        return Facts(self._graph, self._columns, self._others)
+
+    def _shares(self, nodes: np.ndarray) -> Iterable[Contributions]:
+        inputs = DetectorInputs(self._graph, self._clf.state_.recipe)
+        if self._columns is not None:
+            vars(inputs)["columns"] = self._columns
+        return self._clf.shares_of(inputs, nodes, _reads_columns_alone)
+
+
+def _reads_columns_alone(detector: Detector) -> bool:
+    reads_words = isinstance(detector, Linear) and detector.design_.words is not None
+    return not (reads_words or isinstance(detector, Network))

@@ -18,6 +18,7 @@ import calirare
 from calirare.cli import pipes, voice
 from calirare.cli.main import app
 from calirare.errors import InputError
+from calirare.review.store import DecisionStore
 
 runner = CliRunner()
 
@@ -88,15 +89,35 @@ def test_no_folder_is_made_silently(model, tables, tmp_path):
 def test_decisions_are_not_replaced_silently(tables, tmp_path):
     model = tmp_path / "model"
     model.mkdir()
-    with sqlite3.connect(model / "decisions.sqlite") as connection:
-        connection.execute("CREATE TABLE calirare_decisions (node_id TEXT)")
-        words = ["fit", *tables, "--label", "no such column", "--rare", "yes", "--out", str(model)]
-        assert "no such column" in runner.invoke(app, words).stderr  # an empty table is no decision
-        connection.execute("INSERT INTO calirare_decisions VALUES ('A1'), ('A1'), ('A2')")
-        connection.commit()
+    words = ["fit", *tables, "--label", "no such column", "--rare", "yes", "--out", str(model)]
+    store = DecisionStore.open(model / "decisions.sqlite")
+    clicks = map(str, range(9))
+
+    def decide(node, seen=0):
+        return store.record(node, "rare", reviewer="ada", model_version="m", seen=seen, action_key=next(clicks)).id
+
+    def undo(row):
+        store.undo(row, reviewer="ada", model_version="m", action_key=next(clicks))
+
+    first = decide("A1")
+    undo(first)
+    assert "no such column" in runner.invoke(app, words).stderr  # what was taken back is no decision
+    decide("A3")
+    second = decide("A2", seen=decide("A2"))
     answer = runner.invoke(app, words)
     assert answer.exit_code == 2 and "decisions on 2 nodes" in answer.stderr and "--replace" in answer.stderr
+    undo(second)  # brings back the one before
+    assert "decisions on 2 nodes" in runner.invoke(app, words).stderr
+    store.close()
     assert "no such column" in runner.invoke(app, [*words, "--replace"]).stderr
+
+
+def test_a_database_of_another_program_is_no_decision(tables, tmp_path):
+    with sqlite3.connect(tmp_path / "decisions.sqlite") as connection:
+        connection.execute("CREATE TABLE calirare_decisions (node_id TEXT)")
+    connection.close()
+    words = ["fit", *tables, "--label", "no such column", "--rare", "yes", "--out", str(tmp_path)]
+    assert "no such column" in runner.invoke(app, words).stderr
 
 
 def test_quiet_says_nothing_and_verbose_says_every_step(model, tables, tmp_path):

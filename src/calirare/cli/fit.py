@@ -146,6 +146,11 @@ def _fit_with_decisions(
     return fitted, labelled, int(used.nodes.size)
 
 
+_DECIDED = """SELECT COUNT(*) FROM calirare_decisions WHERE decision != 'open'
+    AND id IN (SELECT MAX(id) FROM calirare_decisions GROUP BY node_key)"""
+"""Nodes with a decision that stands; of one whose decision was taken back, the last row says open."""
+
+
 def _keep_decisions(out: Path) -> None:
     """Refuse a folder in which reviewers' decisions lie: a model that ignores them would take their place unnoticed."""
     file = out / "decisions.sqlite"
@@ -153,7 +158,7 @@ def _keep_decisions(out: Path) -> None:
         return
     try:
         with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True)) as connection:
-            count = int(connection.execute("SELECT COUNT(DISTINCT node_id) FROM calirare_decisions").fetchone()[0])
+            count = int(connection.execute(_DECIDED).fetchone()[0])
     except sqlite3.Error:
         return  # no decisions of ours
     if count:

@@ -17,6 +17,7 @@ from calirare.cli.watching import take_into_series
 if TYPE_CHECKING:
     from calirare.scoring.service.access import Access
     from calirare.scoring.service.loading import Loaded
+    from calirare.scoring.service.server import Server
 
 EXAMPLE = "Example: calirare serve model nodes.parquet edges.parquet --port 8060"
 
@@ -46,29 +47,37 @@ def serve(
     writes logs to stderr, one JSON object a line, without ids and values. SIGHUP or POST /reload reads both again. Each load
     scores every node, and is a run in the series that `calirare monitor` reads.
     """
-    from calirare.scoring.service.access import is_loopback
-    from calirare.scoring.service.apart import ReadApart
-    from calirare.scoring.service.app import Service
-    from calirare.scoring.service.loading import Models
-    from calirare.scoring.service.logs import log_to_stderr
-    from calirare.scoring.service.server import Server
+    from calirare.scoring.service.hang_ups import HangUps
 
-    with console.working("Scoring every node"):
-        note = partial(_take_run, model, db, network) if monitor else None
-        models = Models(model, tables.read_for, coverage, note, ReadApart())
-    server = Server(Service(models, access, rate), access, watch)
-    log_to_stderr()
-    facts = models.current.facts()
+    with HangUps() as hang_ups:  # before anything that takes time
+        from calirare.scoring.service.apart import ReadApart
+        from calirare.scoring.service.app import Service
+        from calirare.scoring.service.loading import Models
+        from calirare.scoring.service.logs import log_to_stderr
+        from calirare.scoring.service.server import Server
+
+        with console.working("Scoring every node"):
+            note = partial(_take_run, model, db, network) if monitor else None
+            models = Models(model, tables.read_for, coverage, note, ReadApart())
+        server = Server(Service(models, access, rate), access, watch, hang_ups)
+        log_to_stderr()
+        _say_where(server, as_json)
+        server.run()
+
+
+def _say_where(server: Server, as_json: bool) -> None:
+    from calirare.scoring.service.access import is_loopback
+
+    facts = server.service.models.current.facts()
     if as_json:
         console.show_json({"url": server.url, **facts})
     else:
         console.show(
             f"Serving {facts['nodes']:,} nodes at {server.url} (routes at {server.url}/docs). Ctrl-C stops it."
         )
-    if not is_loopback(access.host):
+    if not is_loopback(server.access.host):
         sys.stderr.write("Note: the token and the answers travel unencrypted; put a proxy with TLS in front.\n")
     sys.stdout.flush()  # whoever started us and reads our output waits for this line
-    server.run()
 
 
 def _take_run(model: Path, db: str | None, network: str, loaded: Loaded) -> None:

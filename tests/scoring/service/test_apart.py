@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import logging
 import multiprocessing
 import os
 import signal
@@ -12,10 +15,12 @@ import pytest
 from asgi import Client
 
 from calirare.errors import DataError, InputError
+from calirare.scoring.service import apart
 from calirare.scoring.service.access import Access
-from calirare.scoring.service.apart import ReadApart, _taken
+from calirare.scoring.service.apart import ReadApart
 from calirare.scoring.service.app import Service
 from calirare.scoring.service.loading import Models
+from calirare.scoring.service.logs import JsonLines
 from calirare.scoring.table import read_for
 
 
@@ -42,9 +47,11 @@ def here(monkeypatch):
         def terminate(self):
             done.append("terminate")
 
-    monkeypatch.setattr(multiprocessing, "get_context", lambda kind: SimpleNamespace(Process=Process))
+    made = SimpleNamespace(Process=Process, Pipe=multiprocessing.Pipe)
+    monkeypatch.setattr(multiprocessing, "get_context", lambda kind: made)
     monkeypatch.setattr(os, "nice", lambda more: done.append(f"nice {more}"))
     monkeypatch.setattr(signal, "signal", lambda *words: None)
+    monkeypatch.setattr(apart, "log_to_stderr", lambda: None)
     return done
 
 
@@ -72,6 +79,50 @@ def test_what_goes_wrong_there_is_said_here(here, model, kind):
         ReadApart()(model, read, 0.9, None)
 
 
-def test_a_process_that_was_killed(tmp_path):
+def test_a_process_that_was_killed(here, model, monkeypatch):
+    monkeypatch.setattr(apart, "_make_ready", lambda says, *asked: None)
     with pytest.raises(DataError, match="ended with -9; is there memory for two models"):
-        _taken(tmp_path, -9)
+        ReadApart()(model, print, 0.9, None)
+    assert here == ["join"]
+
+
+def full(*words):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("place", ["hand_over", "take_over", "tempfile.TemporaryDirectory"])
+def test_a_full_disk_is_named(here, model, tables, monkeypatch, place):
+    monkeypatch.setattr(f"calirare.scoring.service.apart.{place}", lambda *words, **more: full())
+    with pytest.raises(DataError, match=r"No space left on device; is there room for temporary files \(TMPDIR\)\?$"):
+        ReadApart()(model, lambda classifier: read_for(classifier, *tables[0]), 0.9, None)
+
+
+def test_what_nobody_foresaw_is_logged_without_its_words(here, model, caplog, monkeypatch):
+    monkeypatch.setattr(logging.getLogger("calirare"), "propagate", True)
+
+    def read(classifier):
+        raise RuntimeError("the secret value 4711")
+
+    with pytest.raises(DataError, match=r"^the model was not made ready: RuntimeError; the log says where\.$"):
+        ReadApart()(model, read, 0.9, None)
+    (record,) = caplog.records
+    line = JsonLines().format(record)
+    assert "4711" not in line and any("test_apart.py" in place for place in json.loads(line)["where"])
+
+
+def test_a_stop_while_the_process_starts_ends_it(here, model, tables):
+    reader = ReadApart()
+    reader.close()
+    reader(model, lambda classifier: read_for(classifier, *tables[0]), 0.9, None)
+    assert here == ["nice 10", "terminate", "join"]
+
+
+def test_what_loads_never_hears_of_a_terminal_that_went(here, model, monkeypatch):
+    masks = []
+    monkeypatch.setattr(
+        apart, "_make_ready", lambda *asked: masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, set()))
+    )
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, set())
+    with pytest.raises(DataError):
+        ReadApart()(model, print, 0.9, None)
+    assert signal.SIGHUP in masks[0] and signal.pthread_sigmask(signal.SIG_BLOCK, set()) == before

@@ -64,6 +64,8 @@ class Service:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="calirare-scoring")  # networks are not for two at once
         self._reading = ThreadPoolExecutor(1, thread_name_prefix="calirare-reload")
         self._waiting = 0
+        self._one_reload = asyncio.Lock()
+        self._next_reload: asyncio.Task[Loaded] | None = None
         self._note_model(models.current)
         self.api = FastAPI(
             title="calirare",
@@ -103,13 +105,22 @@ class Service:
             self._waiting -= 1
 
     async def reload(self) -> Loaded:
-        """Load the model again beside the old one."""
-        try:
-            loaded = await asyncio.get_running_loop().run_in_executor(self._reading, self.models.reload)
-        except CalirareError as error:
-            self.counts.reloads.labels("failed").inc()
-            logger.error("reload failed", extra={"facts": {"why": type(error).__name__}})
-            raise
+        """Load the model again beside the old one; all who ask while one is being loaded share the next."""
+        if self._next_reload is None or self._next_reload.done():
+            self._next_reload = asyncio.get_running_loop().create_task(self._reload())
+            self._next_reload.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return await asyncio.shield(self._next_reload)
+
+    async def _reload(self) -> Loaded:
+        async with self._one_reload:
+            self._next_reload = None
+            try:
+                loaded = await asyncio.get_running_loop().run_in_executor(self._reading, self.models.reload)
+            except Exception as error:
+                self.counts.reloads.labels("failed").inc()
+                where = {} if isinstance(error, CalirareError) else {"where": error}
+                logger.error("reload failed", extra={"facts": {"why": type(error).__name__}} | where)
+                raise
         self.counts.reloads.labels("done").inc()
         self._note_model(loaded)
         logger.info("reloaded", extra={"facts": {"model": loaded.version}})

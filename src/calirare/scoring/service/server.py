@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import signal
 import threading
 from typing import Any
 
-from calirare.errors import CalirareError, MissingDependencyError
+from calirare.errors import MissingDependencyError
 from calirare.scoring.service.access import Access, bind
+from calirare.scoring.service.hang_ups import HangUps
 
 try:
     import uvicorn
@@ -22,7 +22,6 @@ except ModuleNotFoundError as error:
 
 STOP_SECONDS = 30
 """Time for running requests to end after a stop was asked for."""
-logger = logging.getLogger(__name__)
 
 
 class Server:
@@ -32,10 +31,12 @@ class Server:
         service: What to serve.
         access: Where and to whom.
         watch: Seconds between looks at the model folder; a changed model is loaded. 0: only when asked.
+        hang_ups: What notices SIGHUP already; None: it is noticed while the server runs.
     """
 
-    def __init__(self, service: Service, access: Access, watch: float = 0.0) -> None:
+    def __init__(self, service: Service, access: Access, watch: float = 0.0, hang_ups: HangUps | None = None) -> None:
         self.service, self.access, self.watch = service, access, watch
+        self._hang_ups = hang_ups or HangUps()
         self._socket = bind(access.host, access.port)
         self._socket.listen(1_024)  # whoever reads the address may connect at once
         proxy = access.trusted_proxy
@@ -66,6 +67,7 @@ class Server:
         if threading.current_thread() is threading.main_thread():
             # Before uvicorn listens to it, and again when all is done: it sends itself the signal, and a stop is a success.
             signal.signal(signal.SIGTERM, lambda number, frame: self.stop())
+            self._hang_ups.catch()
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
                 runner.run(self._serve())
@@ -81,24 +83,27 @@ class Server:
             tasks.add(task)
             task.add_done_callback(tasks.discard)
 
-        with contextlib.suppress(NotImplementedError, AttributeError, RuntimeError, ValueError):  # no signals here
-            loop.add_signal_handler(signal.SIGHUP, reload)
+        # No handler of the loop's own: it would be gone before the last request is.
+        self._hang_ups.tell(lambda: loop.call_soon_threadsafe(reload))
         tasks.add(loop.create_task(self._drop_slow()))
         if self.watch:
-            tasks.add(loop.create_task(self._watch(reload)))
-        await self._server.serve(sockets=[self._socket])
+            tasks.add(loop.create_task(self._watch()))
+        try:
+            await self._server.serve(sockets=[self._socket])
+        finally:
+            self._hang_ups.tell(None)
         for task in tasks:
             task.cancel()
 
     async def _reload(self) -> None:
-        with contextlib.suppress(CalirareError):  # it is logged, and the old model stays
+        with contextlib.suppress(Exception):  # it is logged, and the old model stays
             await self.service.reload()
 
-    async def _watch(self, reload: Any) -> None:
+    async def _watch(self) -> None:
         while True:
             await asyncio.sleep(self.watch)
             if await asyncio.to_thread(lambda: self.service.models.is_outdated):
-                reload()
+                await self._reload()  # one at a time: each is a run in the series
 
     async def _drop_slow(self) -> None:
         while True:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from calirare.cli import streams
 from calirare.data import locking
 from calirare.data.locking import working_folder
 
@@ -128,3 +129,18 @@ def test_a_file_of_that_name_stays(tmp_path):
     with working_folder(tmp_path, "p-"):
         time.sleep(0)
     assert Path(mine).read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "left"), [(["serve", "model"], True), (["-q", "serve"], True), (["fit", "serve"], False), ([], False)]
+)
+def test_sighup_is_left_to_a_service_from_the_start(monkeypatch, words, left):
+    monkeypatch.setattr(sys, "argv", ["calirare", *words])
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGHUP, signal.SIGTERM)}
+    try:
+        streams.prepare()
+        assert (signal.getsignal(signal.SIGHUP) is signal.SIG_IGN) == left
+        assert callable(signal.getsignal(signal.SIGTERM))
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

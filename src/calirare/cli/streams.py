@@ -26,7 +26,12 @@ def prepare() -> None:
     for name, code in (("SIGTERM", 143), ("SIGHUP", 129)):
         found = getattr(signal, name, None)
         if found is not None and signal.getsignal(found) == signal.SIG_DFL:  # `nohup` ignores one of them
-            signal.signal(found, _exit_with(code))
+            signal.signal(found, signal.SIG_IGN if _is_left_alone(name) else _exit_with(code))
+
+
+def _is_left_alone(name: str) -> bool:
+    """SIGHUP means something else to a service, which listens to it as soon as its command is read."""
+    return name == "SIGHUP" and next((word for word in sys.argv[1:] if not word.startswith("-")), "") == "serve"
 
 
 def _exit_with(code: int) -> Any:

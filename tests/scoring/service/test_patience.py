@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import socket
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from drippers import Drippers, address_of, ask
@@ -83,6 +85,20 @@ def test_a_head_has_an_end(server):
     assert ask(server, "/health")[0] == 200
 
 
+def test_an_answer_that_is_not_taken_is_not_kept(server, models, monkeypatch):
+    monkeypatch.setattr(patience, "ANSWER_SECONDS", 0.3)
+    body = json.dumps({"ids": models.current.live.graph.ids[:100].tolist() * 100}).encode()
+    head = f"POST /score HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    server._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)  # else the system takes it all
+    with socket.socket() as line:
+        line.connect(address_of(server))
+        line.sendall(head.encode() + body)
+        held = server._server.server_state.connections
+        for states in ("begun", "ended"):  # it asks, reads nothing, and is let go
+            assert any(bool(held) == (states == "begun") or time.sleep(0.02) for _ in range(1_000))
+    assert ask(server, "/health")[0] == 200
+
+
 def test_a_connection_that_is_used_stays_open(server, monkeypatch):
     """Idle between two requests is not slow."""
     monkeypatch.setattr(patience, "REQUEST_SECONDS", 0.1)
@@ -105,6 +121,7 @@ def test_who_makes_room(monkeypatch):
     class Line(patience.PatientProtocol):
         def __init__(self, address, began, phase):
             self.client, self.began, self._phase, self._dropped = (address, 1), began, phase, False
+            self.transport = SimpleNamespace(get_write_buffer_size=lambda: 0)
 
         def drop(self):
             self._dropped = True

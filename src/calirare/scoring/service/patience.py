@@ -64,8 +64,9 @@ class PatientProtocol(HttpToolsProtocol):
 
     def is_too_slow(self, now: float) -> bool:
         """Whether its request, or its taking of an answer, lasts too long; for idle ones uvicorn has a limit."""
-        allowed = ANSWER_SECONDS if self._phase == _ANSWER else REQUEST_SECONDS
-        return self._phase != _IDLE and now - self.began > allowed
+        if self._phase == _IDLE:  # answered, but uvicorn does not close what has not taken all of it
+            return self.transport.get_write_buffer_size() > 0 and now - self.began > ANSWER_SECONDS
+        return now - self.began > (ANSWER_SECONDS if self._phase == _ANSWER else REQUEST_SECONDS)
 
     def drop(self) -> None:
         """Close it at once."""

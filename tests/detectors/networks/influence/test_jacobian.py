@@ -133,3 +133,15 @@ def test_directions_are_pushed_through_blocks_of_nodes(monkeypatch, size):
     coefficients = torch.randn(len(NODES), 2, 3, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     expected = torch.einsum("ndp,ndb->bp", whole[NODES], coefficients)
     torch.testing.assert_close(found.pull(NODES, coefficients), expected, atol=1e-10, rtol=0)
+
+
+def test_rows_are_made_once_and_kept(monkeypatch):
+    model, inputs = _case(2)
+    found, made = AutogradJacobian(model, inputs), []
+    fresh = AutogradJacobian._fresh_rows
+    monkeypatch.setattr(AutogradJacobian, "_fresh_rows", lambda self, nodes: made.append(nodes) or fresh(self, nodes))
+    first = torch.cat(list(found.rows(NODES)))
+    gram = found.gram(NODES)
+    torch.testing.assert_close(torch.cat(list(found.rows(NODES[::-1].copy()))), first.flip(0), atol=0, rtol=0)
+    torch.testing.assert_close(found.gram(NODES), gram, atol=0, rtol=0)
+    assert len(made) == 1

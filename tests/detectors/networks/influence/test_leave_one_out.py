@@ -2,6 +2,7 @@
 
 import logging
 
+import joblib
 import numpy as np
 import pytest
 import torch
@@ -13,6 +14,7 @@ from calirare.detectors.networks.gat import GAT
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.gin import GIN
 from calirare.detectors.networks.influence.curvature import LEAST_LEFT_OVER, _bounded
+from calirare.detectors.networks.influence.iterative import IterativeCurvature
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut, choose_solver
 from calirare.detectors.networks.module import ModuleNetwork
 from calirare.detectors.networks.objectives.calirare import left_out_changes
@@ -125,6 +127,18 @@ def test_blocks_do_not_change_the_answer(monkeypatch, name):
         blocks = list(LeaveOneOut(*case, 1e-2, solver=solver).changes())
         assert len(blocks) == len(NODES)
         torch.testing.assert_close(torch.cat([b for _, b in blocks], dim=1), expected, atol=1e-8, rtol=0)
+
+
+def test_workers_share_the_labels_and_change_nothing():
+    case = _case("gcn", 3)
+    curvature = LeaveOneOut(*case, 1e-2, solver="iterative").curvature
+    given = curvature.jacobian, curvature.nodes, curvature.terms, curvature.damping
+    one = IterativeCurvature(*given, block=2)
+    with joblib.parallel_config("threading", n_jobs=4):
+        many = IterativeCurvature(*given, block=2)
+        found = many.directions(np.arange(len(NODES)), "newton")
+    torch.testing.assert_close(many.left_over, one.left_over, atol=1e-12, rtol=0)
+    torch.testing.assert_close(found, one.directions(np.arange(len(NODES)), "newton"), atol=1e-12, rtol=0)
 
 
 def test_a_block_stays_within_its_memory(monkeypatch):

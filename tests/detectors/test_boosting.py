@@ -141,3 +141,14 @@ def test_refuses_what_makes_no_sense() -> None:
         Boosting().fit(inputs, labels.take(np.flatnonzero(labels.y == 0)))
     with pytest.raises(NotFittedError):
         Boosting().logits(inputs)
+
+
+def test_no_library_reads_a_stored_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stranger's text model can crash LightGBM; stored trees are arrays of ours, which it never sees."""
+    graph = dense_graph(num_nodes=80)
+    inputs, labels = inputs_of(graph), labels_of(graph, 40)
+    made = Boosting(rounds=3, jobs=1).fit(inputs, labels)
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    read = Boosting(rounds=3, jobs=1).restore(made.state())
+    np.testing.assert_array_equal(read.logits(inputs), made.logits(inputs))
+    assert all(isinstance(value, np.ndarray | int | float) for value in made.state().values())

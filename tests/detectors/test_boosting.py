@@ -37,14 +37,15 @@ def test_says_what_lightgbm_says(num_classes: int, monkeypatch: pytest.MonkeyPat
         np.testing.assert_allclose(trees.total(some), wanted, atol=1e-12)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("num_classes", [2, 3])
-def test_without_lightgbm_scikit_learn_grows_them(num_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("num_classes", "rounds"), [(2, 3), pytest.param(3, 15, marks=pytest.mark.slow)])
+def test_without_lightgbm_scikit_learn_grows_them(
+    num_classes: int, rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows, y = some_rows(num_classes)
     monkeypatch.setitem(sys.modules, "lightgbm", None)
-    trees = grow(Growth(15, 8, 0.1, num_classes, 5, 0), rows, y)
+    trees = grow(Growth(rounds, 8, 0.1, num_classes, 5, 0), rows, y)
     peer = HistGradientBoostingClassifier(
-        max_iter=15,
+        max_iter=rounds,
         max_leaf_nodes=8,
         learning_rate=0.1,
         min_samples_leaf=5,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from scipy.special import expit, logsumexp
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from calirare.detectors import linear
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.linear import Linear
-from calirare.detectors.logistic import Problem, WithoutGroups, fit_logistic
+from calirare.detectors.logistic import _INTERCEPT_PENALTY, Problem, WithoutGroups, _factor, fit_logistic
 from calirare.detectors.words import choose_landmarks
 from calirare.errors import InputError, LabelError, NotFittedError
 
@@ -214,3 +216,25 @@ def test_landmarks_are_of_every_class_and_one_per_group() -> None:
         assert len(set(groups[found])) == 9 and (np.diff(found) > 0).all()
         assert np.bincount(y[found]).tolist() in ([4, 3, 2], [3, 4, 2])
     assert choose_landmarks(y, groups, 0, most=100).size == 39
+
+
+@pytest.mark.parametrize(("likeliest", "found"), [(-3.0, -3.0), (-1.5, -1.5), (-2.0, -2.0), (-9.0, -4.5), (3.0, -1.0)])
+def test_the_penalty_is_sought_half_a_decade_at_a_time(
+    likeliest: float, found: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a hundredth to where left-out labels are likeliest, and no further than the limits."""
+
+    def fit(design: Any, penalty: float, *given: Any) -> linear._Fit:
+        return linear._Fit(design, penalty, [], abs(float(np.log10(penalty)) - likeliest))
+
+    monkeypatch.setattr(linear, "_fit", fit)
+    nothing: Any = SimpleNamespace(labelled=np.arange(1_000))
+    chosen = linear._refine(fit(nothing, 1e-2), np.zeros((1, 1)), np.zeros(1))
+    assert np.log10(chosen.penalty) == pytest.approx(found)
+
+
+def test_columns_that_say_nothing_leave_a_system_that_can_be_solved() -> None:
+    """As where every probability is 0 or 1: the penalties alone, and next to none for the intercept."""
+    factor, lower = _factor(np.zeros((3, 3)), 2.0)
+    assert lower
+    np.testing.assert_allclose(np.tril(factor) @ np.tril(factor).T, np.diag([2.0, 2.0, _INTERCEPT_PENALTY]), atol=1e-15)

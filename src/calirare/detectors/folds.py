@@ -26,7 +26,7 @@ def spread_over_folds(labels: LabelledNodes, seed: int, num_folds: int = NUM_FOL
     rarest = np.lexsort((np.bincount(labels.y)[labels.y], group))
     of_group = labels.y[rarest[np.unique(group[rarest], return_index=True)[1]]]
     fewest = int(np.bincount(of_group)[np.unique(of_group)].min())
-    count = min(num_folds, max(2, fewest), len(of_group))
+    count = min(num_folds, max(2, fewest))
     order = np.random.default_rng(seed).permutation(len(of_group))
     order = order[np.argsort(of_group[order], kind="stable")]
     fold = np.empty(len(of_group), dtype=np.int64)

@@ -2,6 +2,7 @@
 
 import copy
 import logging
+import re
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.rest import come_to_rest
 from calirare.detectors.networks.training import task_of
 from calirare.detectors.networks.weights import node_weights
+from calirare.errors import NumericalError
 
 
 def labels_of(graph, nodes, y=None, groups=None):
@@ -144,3 +146,21 @@ def test_both_kinds_of_evidence_are_stored(fitted, in_folds):
         ):
             np.testing.assert_array_equal(some, others)
             np.testing.assert_array_equal(block, theirs)
+
+
+def test_models_that_left_all_bounds_are_refused_in_one_line(fitted):
+    network, inputs, _ = fitted
+    known = network.evidence_
+    broken = StepEvidence(known.logits, known.rows, np.full_like(known.directions, np.inf), known.shifts)
+    words = "the left-out models give NaN or infinite logits; raise weight_decay, or scale the features and the edge weights."
+    with pytest.raises(NumericalError, match=f"^{re.escape(words)}"):
+        list(broken.logits_without(network.model_, inputs.tensors, np.arange(2)))
+
+
+@pytest.mark.parametrize("decays", [(0.1, 2e-2), (2e-2, 0.1)])
+def test_another_decay_is_taken_where_left_out_labels_are_likelier(fitted, decays, monkeypatch):
+    """From one that lets it learn little, and not to it."""
+    _, inputs, labels = fitted
+    monkeypatch.setattr("calirare.detectors.networks.network._DECAYS", decays)
+    network = GCN(epochs=20, hidden=2, dropout=0.0, weight_decay="left_out").fit(inputs, labels)
+    assert network.weight_decay_ == 2e-2

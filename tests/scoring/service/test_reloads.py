@@ -10,7 +10,10 @@ import threading
 
 import pytest
 
+import calirare as cr
 from calirare.errors import DataError
+from calirare.persistence.folder import model_version
+from calirare.scoring.service import loading
 from calirare.scoring.service.access import Access
 from calirare.scoring.service.app import Service
 from calirare.scoring.service.hang_ups import HangUps
@@ -48,6 +51,26 @@ def service(models, held, monkeypatch):
     found = Service(models, Access())
     yield found
     found.close()
+
+
+def test_a_model_that_is_saved_while_one_is_read_has_its_own_version(tables, tmp_path, monkeypatch):
+    graph = cr.read_tables(*tables[0], label="is_fraud", rare="yes")
+    penalties = [0.1, 0.01, 0.001]
+
+    def save():
+        cr.RareCategoryClassifier(cr.detectors.Linear(penalties.pop(), hops=0), device="cpu").fit(graph).save(tmp_path)
+
+    def load_slowly(folder):
+        found = cr.load(folder)
+        if penalties:
+            save()
+        return found
+
+    save()
+    monkeypatch.setattr(loading, "load", load_slowly)
+    loaded = loading.Loaded.read(tmp_path, lambda classifier: graph, 0.9)
+    assert loaded.live.classifier.detector_.penalty == 0.1 and not penalties
+    assert loaded.version == model_version(tmp_path)
 
 
 async def until(holds):

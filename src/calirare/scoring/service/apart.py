@@ -99,6 +99,7 @@ def _make_ready(
         os.nice(_NICE)
     log_to_stderr()
     threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True).start()
+    said: dict[str, Any]
     try:
         loaded = ReadHere()(model, read_tables, coverage, note)
         hand_over(loaded.live, scratch)

@@ -118,8 +118,8 @@ class Service:
                 loaded = await asyncio.get_running_loop().run_in_executor(self._reading, self.models.reload)
             except Exception as error:
                 self.counts.reloads.labels("failed").inc()
-                where = {} if isinstance(error, CalirareError) else {"where": error}
-                logger.error("reload failed", extra={"facts": {"why": type(error).__name__}} | where)
+                where = None if isinstance(error, CalirareError) else error  # ours says enough by its name
+                logger.error("reload failed", extra={"facts": {"why": type(error).__name__}, "where": where})
                 raise
         self.counts.reloads.labels("done").inc()
         self._note_model(loaded)

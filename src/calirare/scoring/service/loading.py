@@ -46,8 +46,9 @@ class Loaded:
 
     @classmethod
     def read(cls, model: Path, read_tables: ReadTables, coverage: float) -> Loaded:
-        version = model_version(model)
-        classifier = load(model)
+        version = ""
+        while (held := model_version(model)) != version:  # one that is saved meanwhile is read again
+            version, classifier = held, load(model)
         return cls.of(LiveScores(classifier, read_tables(classifier), coverage=coverage), version)
 
     @classmethod

@@ -161,8 +161,8 @@ def _by_share(facts: Facts, found: Contributions, node: int) -> list[Fact]:
     """Columns of one source told once, by the one that speaks loudest in the direction of them all."""
     if not len(found.shares):
         return []
-    members = _families(found.names, found.groups)
-    totals = [float(found.shares[places].sum()) for places in members]
+    members, family = _families(found.names, found.groups)
+    totals = np.bincount(family, weights=found.shares).tolist()
     largest = max(map(abs, totals))
     told: list[Fact] = []
     for total, places in sorted(zip(totals, members, strict=True), key=lambda item: -abs(item[0])):
@@ -174,12 +174,16 @@ def _by_share(facts: Facts, found: Contributions, node: int) -> list[Fact]:
 
 
 @lru_cache(maxsize=16)
-def _families(names: tuple[str, ...], groups: tuple[str, ...]) -> list[np.ndarray]:
-    """Where the columns of each source stand; the same for most nodes."""
+def _families(names: tuple[str, ...], groups: tuple[str, ...]) -> tuple[list[np.ndarray], np.ndarray]:
+    """Where the columns of each source stand, and the source of each; the same for most nodes."""
     families: dict[tuple[str, str], list[int]] = {}
     for place, (name, group) in enumerate(zip(names, groups, strict=True)):
         families.setdefault((name.split(", ")[0], group), []).append(place)
-    return [np.array(places) for places in families.values()]
+    members = [np.array(places) for places in families.values()]
+    family = np.empty(len(names), dtype=np.int64)
+    for number, places in enumerate(members):
+        family[places] = number
+    return members, family
 
 
 def _by_surprise(facts: Facts, node: int) -> list[Fact]:

@@ -164,12 +164,15 @@ class Linear(Detector):
         return np.asarray(place[rows])
 
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
+        return next(self.contributions_of(inputs, np.array([node]), rare_class))
+
+    def contributions_of(self, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int) -> Iterator[Contributions]:
         self._check_fitted()
-        found = self.design_.shares(inputs, node, self.theta_.T)
-        total = found.shares.sum(axis=0) + found.base + self.intercept_
-        turn, constant = rare_against_rest(total, rare_class)
-        base = float((found.base + self.intercept_) @ turn + constant)
-        return Contributions(base, found.names, found.groups, found.shares @ turn)
+        for found in self.design_.shares(inputs, nodes, self.theta_.T):
+            total = found.shares.sum(axis=0) + found.base + self.intercept_
+            turn, constant = rare_against_rest(total, rare_class)
+            base = float((found.base + self.intercept_) @ turn + constant)
+            yield Contributions(base, found.names, found.groups, found.shares @ turn)
 
     def state(self) -> State:
         self._check_fitted()

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from calirare.data.graph import RareGraph
 from calirare.detectors.base import DetectorInputs, LabelledNodes, State
@@ -34,6 +35,13 @@ class ColumnShares:
     names: tuple[str, ...]
     groups: tuple[ColumnGroup, ...]
     shares: np.ndarray
+
+    def and_words(self, names: list[str], shares: np.ndarray, hops: int) -> ColumnShares:
+        """With those of words so many hops away."""
+        groups: tuple[ColumnGroup, ...] = ("neighbours" if hops else "own",) * len(names)
+        return ColumnShares(
+            self.base, self.names + tuple(names), self.groups + groups, np.concatenate([self.shares, shares])
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,25 +140,25 @@ class Design:
             found = found - offset
         return np.asarray(found)
 
-    def shares(self, inputs: DetectorInputs, node: int, theta: np.ndarray) -> ColumnShares:
-        """What each column adds to a node's scores."""
+    def shares(self, inputs: DetectorInputs, nodes: np.ndarray, theta: np.ndarray) -> Iterator[ColumnShares]:
+        """What each column adds to the scores of each of some nodes."""
         columns = inputs.columns
         self._check(columns)
         first = self.num_word_columns
-        values = self._dense(columns.values[[node]])[0]
-        names = [columns.names[k] for k in self.dense]
-        groups = [columns.groups[k] for k in self.dense]
-        shares, base = [values[:, None] * theta[first:]], np.zeros(theta.shape[1])
+        names = tuple(columns.names[k] for k in self.dense)
+        groups = tuple(columns.groups[k] for k in self.dense)
+        base, words = np.zeros(theta.shape[1]), list[tuple[sp.csr_array, np.ndarray]]()
         if self.words is not None:
             coefficients, offset = self.words.coefficients(theta[:first])
             base = base - offset
-            for hops, matrix in enumerate(coefficients):
-                row = inputs.word_hops.rows(np.array([node]), hops)
-                named, found = _strongest(row.indices, row.data[:, None] * matrix[row.indices], hops, inputs.graph)
-                names += named
-                groups += ["neighbours" if hops else "own"] * len(named)
-                shares.append(found)
-        return ColumnShares(base, tuple(names), tuple(groups), np.concatenate(shares))
+            words = [(inputs.word_hops.rows(nodes, hops), matrix) for hops, matrix in enumerate(coefficients)]
+        for place, values in enumerate(self._dense(columns.values[nodes])):
+            found = ColumnShares(base, names, groups, values[:, None] * theta[first:])
+            for hops, (rows, matrix) in enumerate(words):
+                ends = slice(rows.indptr[place], rows.indptr[place + 1])
+                word, count = rows.indices[ends], rows.data[ends]
+                found = found.and_words(*_strongest(word, count[:, None] * matrix[word], hops, inputs.graph), hops)
+            yield found
 
     def state(self) -> State:
         found: State = {"num_columns": self.num_columns, "dense": self.dense, "hops": self.hops}

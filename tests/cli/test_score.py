@@ -75,6 +75,7 @@ def test_mistakes_get_one_line_and_no_output(model, tables, tmp_path):
         (["score", str(model), *tables, "--out", str(out), "--partitions", "2", "--source", "form"], "source must be"),
         (["score", str(model), str(model), tables[1], "--out", str(out)], "has no shards"),
         (["score", str(model), *tables, "--out", str(out), "--partitions", "-1"], "partitions"),
+        (["score", str(model), *tables, "--out", str(out), "--queue", str(out)], "two files"),
     ]:
         answer = run(app, words)
         assert answer.exit_code == 2, answer.output
@@ -89,8 +90,11 @@ def test_parts_and_shards_give_the_same_table(model, tables, tmp_path):
         nodes[place * 150 : (place + 1) * 150].write_parquet(tmp_path / "nodes" / f"{place}.parquet")
     edges.write_parquet(tmp_path / "edges.parquet")
     words = ["score", str(model), str(tmp_path / "nodes"), str(tmp_path / "edges.parquet"), "--no-intervals"]
-    answer = run(app, [*words, "--out", str(tmp_path / "parts.csv")])
+    queue = ["--queue", str(tmp_path / "queue.csv"), "--queue-size", "20"]
+    answer = run(app, [*words, "--out", str(tmp_path / "parts.csv"), *queue])
     assert answer.exit_code == 0, answer.output
+    told = pl.read_csv(tmp_path / "queue.csv")
+    assert told.height == 20 and told["reason"].str.ends_with(".").all() and "queue.csv" in answer.stdout
     assert "Highest of 300 nodes" in answer.stdout and "interval" not in answer.stdout
     answer = run(app, [*words, "--partitions", "3", "--out", str(tmp_path / "three.csv"), "--json"])
     assert json.loads(answer.stdout)["parts"] == 3

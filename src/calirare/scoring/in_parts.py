@@ -132,6 +132,8 @@ def score_in_parts(
     scorer = PartScorer.of(classifier, coverage=coverage, intervals=intervals)
     if queue is not None:
         check_export_path(queue)
+        if Path(queue).absolute() == out.absolute():
+            raise InputError(f"the queue and the scores must go to two files; got {queue} for both.")
         scorer = replace(scorer, head=max(_TOP_ROWS, check_count(queue_size, "queue_size")), reasons=True)
     schema: Any = classifier.schema_
     reading = 0.6 if scorer.recipe is None else 0.3

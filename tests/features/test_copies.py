@@ -50,10 +50,29 @@ def test_groups_agree_with_comparing_every_pair():
     nodes = generator.permutation(40)[:30]
     groups = find_copies(graph, nodes)
     matrix = graph.adjacency().toarray()
+    around = [{tuple(row) for row in x[matrix[node] > 0]} for node in range(40)]  # no attributes stand nine times
     for i, a in enumerate(nodes):
         for j, b in enumerate(nodes):
-            alike = np.array_equal(x[a], x[b]) and np.array_equal(matrix[a], matrix[b])
+            alike = np.array_equal(x[a], x[b]) and around[a] == around[b]
             assert (groups[i] == groups[j]) == alike
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_copies_of_nodes_that_are_joined_are_found(sparse):
+    graph = apart_graph(sparse=sparse)
+    copied = np.unique(graph.edge_index[:, :4])
+    grown = with_copies(graph, copied)
+    assert (grown.adjacency()[[copied[0]]] != grown.adjacency()[[60]]).nnz  # a twin is joined to the other end alone
+    pairs = {group for group in partition(find_copies(grown, np.arange(grown.num_nodes))) if len(group) > 1}
+    assert pairs == {frozenset({int(node), 60 + k}) for k, node in enumerate(copied)}
+
+
+def test_neighbours_with_common_attributes_are_not_taken_for_one():
+    """Two accounts with the same attributes, each joined to a stranger of a common kind."""
+    x = np.concatenate([[[0.5, 0.5]] * 2, np.ones((20, 2)), np.random.default_rng(0).normal(size=(20, 2))])
+    graph = RareGraph(x=x, edge_index=np.array([[0, 1], [2, 3]]), y=np.zeros(42, int))
+    nodes = np.r_[0, 1, 22:42]
+    assert find_copies(graph, nodes).tolist() == list(range(22))
 
 
 def test_few_discrete_attributes_make_no_copies():

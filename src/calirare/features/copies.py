@@ -5,7 +5,6 @@ A detector that is asked about a node without its label, but with the label of i
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -20,14 +19,17 @@ LARGEST_SHARE = 0.05
 LEAST_DISTINCT = 0.25
 """Where fewer rows than this share of the labels differ, attributes are few and being alike says nothing."""
 
+MOST_TIMES = 8
+"""Attributes that more nodes share say nothing about who is a copy among a node's neighbours."""
+
 
 def find_copies(graph: RareGraph, nodes: np.ndarray) -> np.ndarray:
     """`(n,)` group numbers of `nodes`: equal for copies, 0, 1, … in order of appearance.
 
-    Copies have equal attributes, equal neighbours (none at all is equal too) and, where the graph has an edge table,
-    edges that say the same. Two rules keep nodes apart that are alike without being copies: a group may hold a
-    twentieth of the labels at most (always three), and at least a quarter of the labels must differ; else a graph with
-    few or discrete attributes would become one group.
+    Copies have equal attributes, equal neighbours (none at all is equal too; neighbours that are copies of each other
+    count as one) and, where the graph has an edge table, edges that say the same. Two rules keep nodes apart that are
+    alike without being copies: a group may hold a twentieth of the labels at most (always three), and at least a quarter
+    of the labels must differ; else a graph with few or discrete attributes would become one group.
 
     >>> x = np.array([[0.3, 1.0], [0.7, 2.0], [0.3, 1.0], [0.3, 1.0]])
     >>> graph = RareGraph(x=x, edge_index=np.array([[0, 2, 3], [1, 1, 0]]), y=np.array([0, 1, 0, 0]))
@@ -50,42 +52,73 @@ def find_copies(graph: RareGraph, nodes: np.ndarray) -> np.ndarray:
 
 
 def _traces(graph: RareGraph, nodes: np.ndarray) -> np.ndarray:
-    """A hash of all that the tables say of each node, as 16 bytes; equal only if that is equal."""
+    """A hash of all that the tables say of each node; equal, up to one chance in 2⁶⁴, only if that is equal."""
+    rows = np.full(graph.num_nodes, -1)
+    rows[nodes] = np.arange(nodes.size)
+    said = _attribute_traces(graph)
+    alike = _stands_for(said)
+    around = neighbours(graph)[nodes]
+    who = np.repeat(np.arange(nodes.size), np.diff(around.indptr))
+    traces = _mix(said[nodes]) ^ _sum_once(who, _mix(alike[around.indices]), nodes.size)
+    if graph.edges is not None:
+        table = graph.edges.take((rows[graph.edges.source] >= 0) | (rows[graph.edges.target] >= 0))
+        who, seen = _edges_seen(table, rows, alike)
+        traces ^= _mix(_sum_once(who, seen, nodes.size))
+    return traces if graph.node_type is None else traces ^ _mix(graph.node_type[nodes].astype(np.uint64) + np.uint64(1))
+
+
+def _attribute_traces(graph: RareGraph) -> np.ndarray:
+    """`(N,)` hash of each node's attributes."""
     x: Any = graph.x
-    around = neighbours(graph)
-    said = None if graph.edges is None else _edge_traces(graph.edges, nodes, graph.num_nodes)
-    traces = np.empty(nodes.size, dtype="V16")
-    for row, node in enumerate(nodes):
-        trace = blake2b(digest_size=16)
-        if sp.issparse(x):
-            mine = slice(x.indptr[node], x.indptr[node + 1])
-            trace.update(x.indices[mine].astype(np.int64).tobytes() + x.data[mine].tobytes())
-        else:
-            trace.update((x[node] + 0.0).tobytes())  # -0.0 is 0.0
-        trace.update(b"|" + around.indices[around.indptr[node] : around.indptr[node + 1]].tobytes())
-        trace.update(b"" if said is None else said[row].tobytes())
-        trace.update(b"" if graph.node_type is None else graph.node_type[node].tobytes())
-        traces[row] = trace.digest()
-    return traces
+    if sp.issparse(x):
+        entries = _mix(_mix(x.indices.astype(np.uint64)) ^ _bits(x.data))
+        totals = np.concatenate([[np.uint64(0)], np.cumsum(entries, dtype=np.uint64)])
+        return np.asarray(totals[x.indptr[1:]] - totals[x.indptr[:-1]])
+    found = np.zeros(graph.num_nodes, dtype=np.uint64)
+    for place, column in enumerate(x.T):
+        found += _mix(_mix(np.array([place], dtype=np.uint64)) ^ _bits(column))
+    return found
 
 
-def _edge_traces(table: EdgeTable, nodes: np.ndarray, num_nodes: int) -> np.ndarray:
-    """`(n,)` sums, in whatever order, of a hash of every edge as seen from the node."""
-    wanted = np.zeros(num_nodes, dtype=bool)
-    wanted[nodes] = True
-    table = table.take(wanted[table.source] | wanted[table.target])
+def _stands_for(said: np.ndarray) -> np.ndarray:
+    """`(N,)` the first node with the same attributes, where these stand a few times; else the node itself.
+
+    A neighbour that is a copy is no other neighbour; attributes that many nodes have make nobody a copy.
+    """
+    _, first, group, sizes = np.unique(said, return_index=True, return_inverse=True, return_counts=True)
+    own = np.arange(said.size)
+    return np.where(sizes[group] <= MOST_TIMES, first[group], own).astype(np.uint64)
+
+
+def _edges_seen(table: EdgeTable, rows: np.ndarray, alike: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(row, hash of what an edge says as seen from it) of every end of an edge that has a row."""
     content = np.zeros(len(table), dtype=np.uint64)
     if table.type is not None:
         content = _mix(content ^ table.type.view(np.uint64))
     for column in table.columns:
-        values = column.values + 0.0 if column.kind != "category" else column.values.astype(np.int64)
-        content = _mix(content ^ np.ascontiguousarray(values).view(np.uint64))
-    sums = np.zeros(num_nodes, dtype=np.uint64)
-    np.add.at(sums, table.source, _mix(content ^ _mix(table.target.view(np.uint64))))
+        content = _mix(
+            content ^ (_bits(column.values) if column.kind != "category" else column.values.astype(np.uint64))
+        )
     side = np.uint64(1 if table.directed else 0)
-    np.add.at(sums, table.target, _mix(content ^ _mix(table.source.view(np.uint64)) ^ side))
-    mine: np.ndarray = sums[nodes]
-    return mine
+    who = np.concatenate([rows[table.source], rows[table.target]])
+    seen = np.concatenate([_mix(content ^ _mix(alike[table.target])), _mix(content ^ _mix(alike[table.source]) ^ side)])
+    return who[who >= 0], seen[who >= 0]
+
+
+def _sum_once(who: np.ndarray, said: np.ndarray, size: int) -> np.ndarray:
+    """`(size,)` sums over each one's hashes, in whatever order, equal ones counted once."""
+    order = np.lexsort((said, who))
+    who, said = who[order], said[order]
+    fresh = np.ones(who.size, dtype=bool)
+    fresh[1:] = (who[1:] != who[:-1]) | (said[1:] != said[:-1])
+    sums = np.zeros(size, dtype=np.uint64)
+    np.add.at(sums, who[fresh], said[fresh])
+    return sums
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    """Of numbers, as they are; -0.0 is 0.0."""
+    return np.ascontiguousarray(values + 0.0, dtype=np.float64).view(np.uint64)
 
 
 def _mix(bits: np.ndarray) -> np.ndarray:

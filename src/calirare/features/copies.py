@@ -59,12 +59,14 @@ def _traces(graph: RareGraph, nodes: np.ndarray) -> np.ndarray:
     alike = _stands_for(said)
     around = neighbours(graph)[nodes]
     who = np.repeat(np.arange(nodes.size), np.diff(around.indptr))
-    traces = _mix(said[nodes]) ^ _sum_once(who, _mix(alike[around.indices]), nodes.size)
+    traces: np.ndarray = _mix(said[nodes]) ^ _sum_once(who, _mix(alike[around.indices]), nodes.size)
     if graph.edges is not None:
         table = graph.edges.take((rows[graph.edges.source] >= 0) | (rows[graph.edges.target] >= 0))
         who, seen = _edges_seen(table, rows, alike)
         traces ^= _mix(_sum_once(who, seen, nodes.size))
-    return traces if graph.node_type is None else traces ^ _mix(graph.node_type[nodes].astype(np.uint64) + np.uint64(1))
+    if graph.node_type is not None:
+        traces ^= _mix(graph.node_type[nodes].astype(np.uint64) + np.uint64(1))
+    return traces
 
 
 def _attribute_traces(graph: RareGraph) -> np.ndarray:

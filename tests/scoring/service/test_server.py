@@ -207,6 +207,23 @@ def test_a_stop_breaks_off_a_reload_and_a_killed_one_leaves_nothing(folder, requ
     assert runs(folder) == 2  # two starts, no reload
 
 
+@pytest.mark.slow
+def test_hang_ups_from_the_first_moment_to_the_last_end_nothing(folder, request):
+    process, url = start(folder)
+    request.addfinalizer(process.kill)
+    for _ in range(20):  # right after its address is known
+        process.send_signal(signal.SIGHUP)
+    until(lambda: 'calirare_reloads_total{outcome="done"}' in read(url, "/metrics"))
+    process.terminate()
+    while process.poll() is None:  # and until it is gone
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.005)
+    process.communicate()
+    assert process.returncode == 0
+    assert all(line.startswith("{") for line in (folder / "log").read_text().splitlines())
+    assert runs(folder) <= 3  # the start, the reload, and one that was shared by the rest
+
+
 def until(found, seconds=60):
     """What `found` gives as soon as it is something."""
     deadline = time.monotonic() + seconds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -158,22 +157,13 @@ class Models:
         note: Note | None = None,
         reader: ReadHere | None = None,
     ) -> None:
-        self._asked, self._lock = (model, read_tables, coverage, note), threading.Lock()
+        self._asked = model, read_tables, coverage, note
         self._reader = reader or ReadHere()
         self.model, self.current = model, ReadHere()(*self._asked)
 
     def reload(self) -> Loaded:
-        """Read everything again; requests go on with the old one meanwhile, and stay with it if this fails.
-
-        Raises:
-            InputError: A reload is going on already.
-        """
-        if not self._lock.acquire(blocking=False):
-            raise InputError("a reload is going on already; ask again when it is done.")
-        try:
-            self.current = self._reader(*self._asked)
-        finally:
-            self._lock.release()
+        """Read everything again, one at a time; requests go on with the old one, and stay with it if this fails."""
+        self.current = self._reader(*self._asked)
         return self.current
 
     def close(self) -> None:

@@ -94,12 +94,20 @@ def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(why, "MOST_FULL", 5)
 
 
+@pytest.fixture
+def two_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Networks that are refitted to leave labels out are refitted twice, not five times."""
+    from calirare.detectors.networks import network
+
+    monkeypatch.setattr(network, "fold_numbers", partial(network.fold_numbers, num_folds=2))
+
+
 @contextmanager
 def training_briefly() -> Iterator[None]:
-    """Ten epochs, two steps to rest, and few trees beside them in the default: tests/detectors looks at where detectors
-    end, elsewhere it only takes time."""
+    """Ten epochs, two steps to rest, two folds where that is no rest, and few trees beside them in the default:
+    tests/detectors looks at where detectors end, elsewhere it only takes time."""
     from calirare.detectors import GCN, Boosting, Forest, Linear, stack
-    from calirare.detectors.networks import rest, training
+    from calirare.detectors.networks import network, rest, training
 
     train = training.train
 
@@ -112,6 +120,7 @@ def training_briefly() -> Iterator[None]:
         few = [Linear(), GCN(weight_decay=5e-3), Forest(trees=20), Boosting(rounds=20)]
         patch.setattr(stack, "default_members", lambda: few)
         patch.setattr(training, "come_to_rest", partial(rest.come_to_rest, most_steps=1))
+        patch.setattr(network, "fold_numbers", partial(network.fold_numbers, num_folds=2))
         yield
 
 

@@ -17,6 +17,8 @@ from calirare.detectors.networks.influence.curvature import LEAST_LEFT_OVER, Pri
 from calirare.errors import NumericalError
 from calirare.metrics import negative_log_likelihood
 
+pytestmark = pytest.mark.usefixtures("two_folds")
+
 
 def check(clf, graph):
     """Everything that a fitted model says about a graph is a number that can be used."""

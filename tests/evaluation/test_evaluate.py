@@ -118,7 +118,8 @@ def verdict_on(p, y, share=None, before=None):
     after, y = np.column_stack([1 - p, p]), np.asarray(y).astype(np.int64)
     plain = after if before is None else np.column_stack([1 - before, before])
     evidence = Evidence("unread", np.arange(y.size), y, plain, after, after.argmax(axis=1), 1)
-    tables = [summary(y, table, 1, num_resamples=draws) for table, draws in ((plain, 0), (after, 40))]
+    read = ("average_precision", "negative_log_likelihood")
+    tables = [summary(y, table, 1, num_resamples=draws, only=read) for table, draws in ((plain, 0), (after, 40))]
     skill = no_skill(p, y == 1, left_out=False)
     return judge(evidence, *tables, float(y.mean()) if share is None else share, skill)
 

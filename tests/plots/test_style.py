@@ -11,17 +11,13 @@ def _figure():
     return plots.scores.plot([0, 0, 1], [0.1, 0.2, 0.9])
 
 
-def test_save_writes_each_format_into_a_new_folder(tmp_path):
-    paths = plots.save(_figure(), tmp_path / "new" / "scores.v1")
+def test_save_writes_each_format_into_a_new_folder_and_equal_figures_give_equal_bytes(tmp_path):
+    paths, again = (plots.save(_figure(), tmp_path / folder / "scores.v1") for folder in ("new", "newer"))
     assert [path.name for path in paths] == ["scores.v1.png", "scores.v1.pdf", "scores.v1.svg"]
     starts = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}
     for path in paths:
         assert path.read_bytes().startswith(starts[path.suffix[1:]])
-
-
-def test_equal_figures_give_equal_bytes(tmp_path):
-    one, other = plots.save(_figure(), tmp_path / "a"), plots.save(_figure(), tmp_path / "b")
-    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]
+    assert [path.read_bytes() for path in paths] == [path.read_bytes() for path in again]
 
 
 @pytest.mark.parametrize("formats", ["png", [], ["docx"]])

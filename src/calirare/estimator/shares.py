@@ -77,7 +77,7 @@ class OtherShares(Sureness):
             coverage: Of the interval.
 
         >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=2_000, labelled_share=0.3, seed=0)
+        >>> graph = cr.make_transactions(num_nodes=1_000, labelled_share=0.3, seed=0)
         >>> found = cr.RareCategoryClassifier(detector="linear").fit(graph).estimate_rare_share(graph)
         >>> bool(found.lower < 0.05 < found.upper), found.explained
         (True, True)

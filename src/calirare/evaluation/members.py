@@ -40,7 +40,7 @@ def judge_members(clf: RareCategoryClassifier) -> list[Member]:
 
     >>> import calirare as cr
     >>> graph = cr.make_transactions(num_nodes=400, labelled_share=0.5, rare_share=0.2, seed=0)
-    >>> clf = cr.RareCategoryClassifier(cr.detectors.Stack(["linear", "forest"])).fit(graph)
+    >>> clf = cr.RareCategoryClassifier(cr.detectors.Stack(["linear", cr.detectors.Forest(trees=50)])).fit(graph)
     >>> found = judge_members(clf)
     >>> {one.name: one.weight for one in found} == clf.weights_, all(one.loss < 0.69 for one in found)
     (True, True)

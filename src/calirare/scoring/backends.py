@@ -49,7 +49,7 @@ def spread(backend: str = "loky", jobs: int = -1, address: str | None = None) ->
     >>> import calirare as cr
     >>> graph = cr.make_transactions(num_nodes=300, seed=0)
     >>> with spread("loky", jobs=1):
-    ...     clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=5, weight_decay=5e-3), method="cross_fit").fit(graph)
+    ...     clf = cr.RareCategoryClassifier(detector="linear", method="cross_fit").fit(graph)
     >>> clf.predict(graph).shape
     (300,)
     """

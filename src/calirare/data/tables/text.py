@@ -72,11 +72,9 @@ def understand(text: pl.Series) -> Understood:
     >>> understand(pl.Series(["31.12.2024 18:05", "01.02.2024"])).style, understand(pl.Series(["007", "12"])).kind
     ({'date': '%d.%m.%Y'}, 'words')
     """
-    pl = import_polars()
-    known = known_text(text).drop_nulls()
-    if known.len() and not known.head(100).cast(pl.Float64, strict=False).null_count():
-        if not known.cast(pl.Float64, strict=False).null_count():  # the usual case, without a further look
-            return Understood("words", {}) if known.str.contains(_CODE).any() else Understood("number", {})
+    known = text if _all_plain(text) else known_text(text).drop_nulls()
+    if known is text or _all_plain(known):  # the usual cases, without a further look
+        return Understood("words", {}) if known.str.contains(_CODE).any() else Understood("number", {})
     lower = known.head(1000).str.to_lowercase()
     if lower.is_in([*_TRUE, *_FALSE]).all() and lower.is_in(_TRUE).any() and lower.is_in(_FALSE).any():
         if known.str.to_lowercase().is_in([*_TRUE, *_FALSE]).all():
@@ -104,11 +102,27 @@ def read_styled(text: pl.Series, style: Mapping[str, Any]) -> tuple[pl.Series, p
 
     Where the style reads nothing at all (another export, another form of the same dates) the text is understood again.
     """
+    if style.get("decimal", ".") == "." and not style.keys() & {"date", "truth", "clock"}:
+        numbers = _plain_numbers(text)
+        if numbers is not None:
+            return numbers, text.clear()
     known = known_text(text)
     values = _read(known, style)
     if values.null_count() == values.len() and known.null_count() < known.len():
         values = _read(known, understand(text).style)
     return values.alias(text.name), known.filter(values.is_null() & known.is_not_null())
+
+
+def _all_plain(text: pl.Series) -> bool:
+    """Whether there are texts, and all of them plain numbers; a look at the first ones is often enough."""
+    return text.null_count() < text.len() and all(_plain_numbers(some) is not None for some in (text.head(100), text))
+
+
+def _plain_numbers(text: pl.Series) -> pl.Series | None:
+    """Float64, or None where a text is no plain number: one with spaces around it, say, or NaN, which means missing."""
+    numbers = text.cast(import_polars().Float64, strict=False)
+    plain = numbers.null_count() == text.null_count() and not numbers.is_nan().any()
+    return numbers if plain else None
 
 
 def _read(known: pl.Series, style: Mapping[str, Any]) -> pl.Series:

@@ -89,7 +89,7 @@ def test_copies_are_left_out_together_by_folds(fitted, in_folds):
     np.testing.assert_allclose(told - told.mean(1, keepdims=True), network.left_out_logits(), atol=1e-5)
 
 
-def test_where_every_label_can_be_learned_folds_are_refitted(fitted, caplog):
+def test_where_every_label_can_be_learned_folds_are_refitted(fitted, caplog, two_folds):
     inputs = fitted[1]
     with caplog.at_level(logging.INFO):
         evidence = (
@@ -103,14 +103,14 @@ def test_where_every_label_can_be_learned_folds_are_refitted(fitted, caplog):
     ("weight_decay", "size"),
     [(1e-1, 120), pytest.param(1e-1, 200, marks=pytest.mark.slow), pytest.param(5e-4, 200, marks=pytest.mark.slow)],
 )
-def test_random_labels_are_not_found(weight_decay, size):
+def test_random_labels_are_not_found(weight_decay, size, two_folds):
     """Labels that mean nothing on fifty dense columns: whatever the network learned, left out it knows nothing."""
     rng = np.random.default_rng(0)
     y = (np.arange(size) % 4 == 0).astype(int)
     graph = cr.RareGraph(
         x=rng.normal(size=(size, 50)), edge_index=rng.integers(0, size, (2, size // 2)), y=rng.permutation(y)
     )
-    network = GCN(epochs=20, hidden=4, weight_decay=weight_decay)
+    network = GCN(epochs=10, hidden=4, weight_decay=weight_decay)
     network.fit(DetectorInputs(graph), labels_of(graph, np.arange(size)))
     assert network.skip() is not None or weight_decay < 1e-2
     assert isinstance(network.evidence_, FoldEvidence)

@@ -104,10 +104,11 @@ def two_folds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def training_briefly() -> Iterator[None]:
-    """Ten epochs, two steps to rest, two folds where that is no rest, and few trees beside them in the default:
-    tests/detectors looks at where detectors end, elsewhere it only takes time."""
+    """Ten epochs, two steps to rest, two folds where that is no rest, few trees beside them in the default, and intervals
+    from a hundred maps: tests/detectors and tests/uncertainty look at where these end, elsewhere they only take time."""
     from calirare.detectors import GCN, Boosting, Forest, Linear, stack
     from calirare.detectors.networks import network, rest, training
+    from calirare.estimator import sureness
 
     train = training.train
 
@@ -121,6 +122,7 @@ def training_briefly() -> Iterator[None]:
         patch.setattr(stack, "default_members", lambda: few)
         patch.setattr(training, "come_to_rest", partial(rest.come_to_rest, most_steps=1))
         patch.setattr(network, "fold_numbers", partial(network.fold_numbers, num_folds=2))
+        patch.setattr(sureness, "calibration_draws", partial(sureness.calibration_draws, num_draws=100))
         yield
 
 

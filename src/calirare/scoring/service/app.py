@@ -78,15 +78,16 @@ class Service:
         _add_facts(self)
         _add_scores(self)
         _add_errors(self.api)
-        self._document = self.api.openapi()
+        self._make_document = self.api.openapi
         self.api.openapi = self.document  # type: ignore[method-assign]
         self.app = Gate(self.api, access, rate, self.counts, self.known)
 
     def document(self) -> dict[str, Any]:
         """The OpenAPI document, with bodies that the model in use understands as they are."""
+        document = self._make_document()  # made when first asked for, then kept
         for name, body in example_bodies(self.models.current.live.graph.schema or {}).items():
-            self._document["components"]["schemas"][name]["examples"] = [body]
-        return self._document
+            document["components"]["schemas"][name]["examples"] = [body]
+        return document
 
     def known(self, node: str) -> bytes | None:
         """The score of a known node as JSON; None where there is none."""

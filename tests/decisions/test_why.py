@@ -121,7 +121,7 @@ def test_of_many_nodes_the_cleared_are_told_by_their_neighbours_alone(reasons, g
     assert not any("balance" in one for one in said)
 
 
-def test_a_network_on_a_large_graph_is_told_by_what_is_unusual(graph, monkeypatch):
+def test_a_network_on_a_large_graph_is_told_by_what_is_unusual(graph, monkeypatch, quick_networks):
     clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=5, hidden=4)).fit(graph)
     reasons = Reasons(clf, graph, labels_read(graph, None), wording_of(clf, 0.9))
     assert any(fact.share for fact in reasons.facts(0)) and clf.columns(graph) is None

@@ -10,8 +10,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import gc
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -124,6 +124,12 @@ def training_briefly() -> Iterator[None]:
         patch.setattr(network, "fold_numbers", partial(network.fold_numbers, num_folds=2))
         patch.setattr(sureness, "calibration_draws", partial(sureness.calibration_draws, num_draws=100))
         yield
+
+
+@pytest.fixture(scope="session")
+def briefly() -> Callable[[], AbstractContextManager[None]]:
+    """`training_briefly`, for the models that many files share."""
+    return training_briefly
 
 
 @pytest.fixture

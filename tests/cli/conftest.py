@@ -43,11 +43,13 @@ def tables(network, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def model(tables, tmp_path_factory):
+def model(tables, tmp_path_factory, briefly):
     """The folder of a small model fitted on them."""
     folder = tmp_path_factory.mktemp("fitted") / "model"
     words = ["fit", *tables, "--label", "is_fraud", "--rare", "yes", "--out", str(folder)]
-    answer = CliRunner().invoke(app, [*words, "--detector", "gcn", "--epochs", "30", "--weight-decay", "0.005"])
+    with briefly(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fit, "_CHEAP", 0)
+        answer = CliRunner().invoke(app, [*words, "--detector", "gcn", "--epochs", "30", "--weight-decay", "0.005"])
     assert answer.exit_code == 0, answer.output
     return folder
 

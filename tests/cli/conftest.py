@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import cache
 
 import pytest
@@ -43,12 +44,24 @@ def tables(network, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def model(tables, tmp_path_factory, briefly):
+def cheaply(briefly):
+    """The same for the models that tests share."""
+
+    @contextmanager
+    def quick():
+        with briefly(), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(fit, "_CHEAP", 0)
+            yield
+
+    return quick
+
+
+@pytest.fixture(scope="session")
+def model(tables, tmp_path_factory, cheaply):
     """The folder of a small model fitted on them."""
     folder = tmp_path_factory.mktemp("fitted") / "model"
     words = ["fit", *tables, "--label", "is_fraud", "--rare", "yes", "--out", str(folder)]
-    with briefly(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fit, "_CHEAP", 0)
+    with cheaply():
         answer = CliRunner().invoke(app, [*words, "--detector", "gcn", "--epochs", "30", "--weight-decay", "0.005"])
     assert answer.exit_code == 0, answer.output
     return folder

@@ -31,10 +31,11 @@ def usual_voice():
 
 
 @pytest.fixture(scope="module")
-def scores(model, tables, tmp_path_factory):
+def scores(model, tables, tmp_path_factory, cheaply):
     """The scores as a file, by which pipes are judged."""
     out = tmp_path_factory.mktemp("scores") / "scores.csv"
-    answer = runner.invoke(app, ["score", str(model), *tables, "--out", str(out)])
+    with cheaply():
+        answer = runner.invoke(app, ["score", str(model), *tables, "--out", str(out)])
     assert answer.exit_code == 0, answer.output
     return out
 

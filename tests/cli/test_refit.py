@@ -25,11 +25,11 @@ run = CliRunner().invoke
 
 
 @pytest.fixture(scope="module")
-def fitted(tables, tmp_path_factory) -> Path:
+def fitted(tables, tmp_path_factory, cheaply) -> Path:
     folder = tmp_path_factory.mktemp("refit") / "model"
-    answer = run(
-        app, ["fit", *tables, "--label", "is_fraud", "--rare", "yes", "--out", str(folder), "--detector", "linear"]
-    )
+    words = ["fit", *tables, "--label", "is_fraud", "--rare", "yes", "--out", str(folder), "--detector", "linear"]
+    with cheaply():
+        answer = run(app, words)
     assert answer.exit_code == 0, answer.output
     return folder
 

@@ -22,7 +22,7 @@ run = CliRunner().invoke
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory):
+def tables(tmp_path_factory, cheaply):
     """A small network as two files, and a model fitted on them."""
     folder = tmp_path_factory.mktemp("tables")
     graph = cr.make_transactions(num_nodes=200, rare_share=0.2, labelled_share=0.4, seed=0)
@@ -33,7 +33,8 @@ def tables(tmp_path_factory):
     edges = graph.ids[graph.edge_index]
     pl.DataFrame({"source": edges[0].tolist(), "target": edges[1].tolist()}).write_csv(folder / "edges.csv")
     words = fit_words(folder, folder / "model")
-    answer = run(app, words)
+    with cheaply():
+        answer = run(app, words)
     assert answer.exit_code == 0, answer.output
     return folder
 

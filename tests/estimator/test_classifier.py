@@ -130,7 +130,9 @@ def test_left_out_probabilities_are_cross_fitted(linear):
 
 def test_jackknife_intervals_equal_a_loop_over_left_out_models(graph, split, network):
     plain = cr.RareCategoryClassifier(method="uncalibrated", **QUICK)
-    clf = plain.calibrate(TrainedDetector(network.detector_, DetectorInputs(graph), network.state_.labels), graph, split)
+    clf = plain.calibrate(
+        TrainedDetector(network.detector_, DetectorInputs(graph), network.state_.labels), graph, split
+    )
     y, engine = clf.labelled_y_, engine_of(clf, graph)
     changes = torch.cat([block for _, block in engine.changes()], dim=1).double()
     table = softmax((engine.logits[:, None] + changes - engine.level_changes).numpy(), axis=2)[:, :, 1]

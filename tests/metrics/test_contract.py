@@ -138,4 +138,6 @@ def test_smooth_ece_wants_probabilities_where_rankings_take_any_score():
 
 def test_bad_decisions():
     for name in TAKE_DECISIONS:
-        assert "predicted must be a one-dimensional array of integer classes" in _refusal(name, [0, 1], [0.2, 0.8]), name
+        assert "predicted must be a one-dimensional array of integer classes" in _refusal(name, [0, 1], [0.2, 0.8]), (
+            name
+        )

@@ -41,3 +41,10 @@ def test_one_class_or_other_lengths_are_refused():
 def test_below_the_lowest_score_there_is_nothing_but_zero():
     """The rare label scores lowest: everything must be called rare to catch it, and the next lower cut is 0."""
     assert macro_f1_threshold([0.2, 0.8], [True, False]) == pytest.approx(0.1)
+
+
+def test_labels_as_ones_and_zeros_count_as_yes_and_no():
+    rng = np.random.default_rng(3)
+    p = rng.random(40)
+    rare = rng.random(40) < p
+    assert macro_f1_threshold(p, rare.astype(np.int64)) == macro_f1_threshold(p, rare)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -197,3 +198,11 @@ def test_a_family_is_told_once_by_its_loudest_in_the_direction_of_all(graph):
     told = module._by_share(Facts(graph), many, 0)
     assert [fact.words for fact in told] == [f"c{k}" for k in range(11, 3, -1)]
     assert module._by_share(Facts(graph), Contributions(0.0, (), (), np.zeros(0)), 0) == []
+
+
+def test_the_three_most_unusual_attributes_are_told_and_usual_ones_are_not():
+    unusual = {"a": 0.99, "b": 1.0, "c": 0.97, "d": 0.98, "e": 0.1}
+    facts = SimpleNamespace(own=list(unusual), surprise=lambda name, node: unusual[name], say=lambda name, node: name)
+    assert [fact.words for fact in module._by_surprise(facts, 0)] == ["b", "a", "d"]
+    facts.own = ["e", "b"]
+    assert [fact.words for fact in module._by_surprise(facts, 0)] == ["b"]

@@ -237,10 +237,10 @@ def _when(below: float) -> str:
 
 
 def _rounded(value: float) -> float:
-    """Standardising and back costs a few bits of float32.
+    """Standardising and back costs a few bits of float32, which has no more than seven digits.
 
-    >>> _rounded(142081.5043), _rounded(12.345678)
-    (142082.0, 12.346)
+    >>> _rounded(142081.5043), _rounded(12.345678), _rounded(123456789.0)
+    (142082.0, 12.346, 123460000.0)
     """
     whole = len(f"{abs(value):.0f}") if abs(value) < 1e7 else 0
     return float(f"{value:.{max(5, whole)}g}")

@@ -12,10 +12,12 @@ def say_number(x: float) -> str:
 
     >>> say_number(1234567.0), say_number(0.12345), say_number(3.0), say_number(1e-7), say_number(1234.5)
     ('1,234,567', '0.123', '3', '1e-07', '1,234.5')
+    >>> say_number(1e15), say_number(999999999999999.0), say_number(float("-inf"))
+    ('1e+15', '999,999,999,999,999', '-inf')
     """
-    if x == 0 or (abs(x) >= 1 and abs(x - round(x)) < 1e-6 * abs(x) and abs(x) < 1e15):
+    if x == 0 or (1 <= abs(x) < 1e15 and abs(x - round(x)) < 1e-6 * abs(x)):
         return f"{round(x):,}"
-    if abs(x) >= 1e9 or abs(x) < 1e-3:
+    if abs(x) >= 1e15 or abs(x) < 1e-3:
         return f"{x:.3g}"
     return f"{x:,.2f}".rstrip("0").rstrip(".") if abs(x) >= 100 else f"{x:.3g}"
 

@@ -19,11 +19,13 @@ from calirare.decisions.why import Reasons
 from calirare.decisions.wording import wording_of
 from calirare.detectors import detectors
 from calirare.errors import InputError
+from calirare.estimator import sureness
 from calirare.features.recipe import ColumnRecipe
 from calirare.scoring import in_parts as partitioned
 from calirare.scoring.in_parts import score_in_parts, wants_parts
 from calirare.scoring.part_columns import PartColumns
 from calirare.scoring.table import read_for, score_table
+from calirare.uncertainty.intervals import calibration_draws
 
 pytestmark = pytest.mark.usefixtures("quick_networks_here")
 
@@ -285,7 +287,8 @@ def test_parts_are_chosen_unasked_for_shards_and_for_many_edges(tables, tmp_path
 
 
 @pytest.mark.slow
-def test_two_processes_and_a_ray_cluster_of_two_workers_give_the_same_scores(fit, tables, tmp_path):
+def test_two_processes_and_a_ray_cluster_of_two_workers_give_the_same_scores(fit, tables, tmp_path, monkeypatch):
+    monkeypatch.setattr(sureness, "calibration_draws", calibration_draws)  # as many draws as other processes take
     classifier = fit()
     classifier.save(tmp_path / "model")
     words = ["score", str(tmp_path / "model"), *map(str, tables), "--partitions", "4", "--json"]

@@ -6,6 +6,7 @@ import re
 import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -44,29 +45,37 @@ def tables() -> list[tuple[Path, int]]:
     ]
 
 
-@pytest.mark.parametrize(("page", "place", "name"), pictures(), ids=lambda value: Path(str(value)).name)
-def test_a_picture_exists_and_has_its_command_beside_it(page, place, name):
-    assert (page.parent / name).is_file()
-    words = paragraphs(page)
-    if page.name in WHOLE:
-        assert WHOLE[page.name] in "\n".join(words[:4])
-        return
+def beside_a_picture(words: list[str], place: int) -> list[str]:
     after = place + 1
     while after < len(words) - 1 and PICTURE.match(words[after]):  # pictures in a row share the words below them
         after += 1
-    near = words[max(place - 2, 0) : place] + words[place : after + 1]
-    assert any(COMMAND.search(part) for part in near)
+    return words[max(place - 2, 0) : place] + words[place : after + 1]
 
 
-@pytest.mark.parametrize(("page", "place"), tables(), ids=lambda value: Path(str(value)).name)
-def test_a_table_of_measurements_has_its_command_in_the_section(page, place):
-    words = paragraphs(page)
-    if page.name in WHOLE:
-        assert WHOLE[page.name] in "\n".join(words[:4])
-        return
+def in_the_section(words: list[str], place: int) -> list[str]:
     start = max((i for i in range(place) if words[i].startswith("#")), default=0)
     end = next((i for i in range(place + 1, len(words)) if words[i].startswith("#")), len(words))
-    assert any(COMMAND.search(part) for part in words[start:end])
+    return words[start:end]
+
+
+def names_its_command(page: Path, place: int, near: Callable[[list[str], int], list[str]]) -> bool:
+    words = paragraphs(page)
+    if page.name in WHOLE:
+        return WHOLE[page.name] in "\n".join(words[:4])
+    return any(COMMAND.search(part) for part in near(words, place))
+
+
+def test_every_picture_exists_and_has_its_command_beside_it():
+    assert [f"{page.name}: {name}" for page, _, name in pictures() if not (page.parent / name).is_file()] == []
+    found = [(page.name, name) for page, at, name in pictures() if not names_its_command(page, at, beside_a_picture)]
+    assert found == []
+
+
+def test_every_table_of_measurements_has_its_command_in_the_section():
+    found = [
+        (page.name, paragraphs(page)[at]) for page, at in tables() if not names_its_command(page, at, in_the_section)
+    ]
+    assert found == []
 
 
 def test_the_checks_see_pictures_and_tables():

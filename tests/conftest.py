@@ -95,6 +95,14 @@ def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals from a hundred maps: tests/uncertainty looks at them, elsewhere they only take time."""
+    from calirare.estimator import sureness
+
+    monkeypatch.setattr(sureness, "calibration_draws", partial(sureness.calibration_draws, num_draws=100))
+
+
+@pytest.fixture
 def two_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Networks that are refitted to leave labels out are refitted twice, not five times."""
     from calirare.detectors.networks import network

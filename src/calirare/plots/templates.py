@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from calirare.errors import optional
@@ -10,8 +11,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
+@cache
 def templates_of(package: str, extra: str) -> Environment:
-    """The templates in the folder `templates/` of a package; `extra` of ours installs jinja."""
+    """The templates in the folder `templates/` of a package; `extra` of ours installs jinja. Each is compiled once."""
     jinja = optional("jinja2", extra)
     made: Environment = jinja.Environment(
         loader=jinja.PackageLoader(package),

@@ -100,10 +100,16 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
             class_costs: The class weights it was trained with; None: none.
             arguments: Other arguments of the estimator.
 
-        >>> import calirare as cr
+        >>> import calirare as cr, torch
         >>> from torch_geometric.nn import GCNConv
         >>> graph = cr.make_transactions(num_nodes=100, rare_share=0.3, seed=0)
-        >>> module = GCNConv(graph.num_features, 2)  # train it as you are used to
+        >>> module = GCNConv(graph.num_features, 2)  # trained as you are used to
+        >>> x, edges, y = torch.tensor(graph.x), torch.tensor(graph.edge_index), torch.tensor(graph.y)
+        >>> steps = torch.optim.Adam(module.parameters(), lr=0.1, weight_decay=5e-3)
+        >>> for _ in range(30):
+        ...     steps.zero_grad()
+        ...     torch.nn.functional.cross_entropy(module(x, edges), y).backward()
+        ...     _ = steps.step()
         >>> clf = cr.RareCategoryClassifier.from_trained(module, graph, weight_decay=5e-3)
         >>> clf.predict_proba(graph).shape
         (100, 2)

@@ -28,7 +28,7 @@ from calirare.uncertainty.jackknife import (
 from calirare.uncertainty.pulls import Pulls, strongest_pulls
 from calirare.uncertainty.skill import Skill, no_skill
 
-_BLOCK_NUMBERS = 2**18
+_BLOCK_NUMBERS = 2**21
 """Nodes times left-out models that are asked at once."""
 
 

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 import calirare as cr
 from calirare.detectors import GCN
-from calirare.detectors.base import DetectorInputs, LabelledNodes
+from calirare.detectors.base import DetectorInputs, LabelledNodes, gather
 from calirare.detectors.networks.evidence import FoldEvidence, StepEvidence
 from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.rest import come_to_rest
@@ -87,6 +87,9 @@ def test_copies_are_left_out_together_by_folds(fitted, in_folds):
     for some, block in network.logits_without(inputs, rows):
         told[some] = block[labels.nodes[some], np.arange(len(some))]
     np.testing.assert_allclose(told - told.mean(1, keepdims=True), network.left_out_logits(), atol=1e-5)
+    asked, nodes = np.array([70, 3, 41, 2]), np.array([149, 3])
+    whole = gather(network.logits_without(inputs, asked), asked, nodes)
+    np.testing.assert_allclose(network.logits_without_at(inputs, asked, nodes), whole, atol=1e-5)
 
 
 def test_where_every_label_can_be_learned_folds_are_refitted(fitted, caplog, two_folds):

@@ -179,6 +179,17 @@ class FoldEvidence:
                 logits = predict_logits(refitted.to(inputs.device), inputs).cpu().numpy()
                 yield left, logits[:, None] + self.shifts[left].astype(logits.dtype)
 
+    def logits_without_at(
+        self, model: nn.Module, inputs: GraphInputs, rows: np.ndarray, nodes: np.ndarray
+    ) -> np.ndarray:
+        """`(len(nodes), len(rows), C)`: the logits of a few nodes; a fold has thousands of labels and one network."""
+        fold = self.fold[rows]
+        found = np.empty((len(nodes), len(rows), self.logits.shape[1]))
+        for number in np.unique(fold).tolist():
+            logits = predict_logits(self.models[number].to(inputs.device), inputs).cpu().numpy()[nodes]
+            found[:, fold == number] = logits[:, None]
+        return np.asarray(found + self.shifts[rows])
+
     def state(self) -> dict[str, np.ndarray]:
         stacked = {
             name: np.stack([dict(model.state_dict())[name].cpu().numpy() for model in self.models])

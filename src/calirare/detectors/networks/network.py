@@ -242,10 +242,7 @@ class Network(Detector):
         return self.evidence_.logits_without(self.model_, inputs.tensors, rows)
 
     def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-        evidence = self.evidence_
-        if isinstance(evidence, StepEvidence):
-            return evidence.logits_without_at(self.model_, inputs.tensors, rows, nodes)
-        return super().logits_without_at(inputs, rows, nodes)
+        return self.evidence_.logits_without_at(self.model_, inputs.tensors, rows, nodes)
 
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
         return next(self.contributions_of(inputs, np.array([node]), rare_class))

@@ -28,7 +28,6 @@ def _case(num_classes, *, sparse=True, weighted=False, make=GCN):
     return random_weights(make(7, num_classes, hidden=5)), exact_inputs(graph)
 
 
-@cache
 def _whole(model, inputs):
     """∂z̃/∂θ of every node, `(N, parts, P)`."""
     full, logits = jacobian(model, inputs)

@@ -215,10 +215,8 @@ def test_the_corpus_of_odd_tables(path, tmp_path):
         "--out",
         str(tmp_path / "model"),
     ]
-    if path.name.startswith("bad"):
-        assert not result_or_one_line([*words, *QUICK], tmp_path)
-    else:
-        result_or_one_line([*words, *QUICK], tmp_path)
+    quick = ["--detector", "linear"] if path.stem == "good_no_feature" else QUICK  # a network needs attributes
+    assert result_or_one_line([*words, *quick], tmp_path) == path.name.startswith("good")
 
 
 @pytest.mark.parametrize("command", ["score", "triage", "report", "review"])

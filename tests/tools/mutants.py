@@ -68,7 +68,7 @@ def package_of(name: str, known: list[str]) -> str:
 
 
 def share_fixtures(root: Path) -> None:
-    """Let every test of a file with shared fixtures try what they call.
+    """Let every test of a file with shared fixtures, or with helpers that remember, try what they call.
 
     Such a fixture runs inside the first test that wants it, and mutmut would try its mutants on that test alone.
     """
@@ -76,7 +76,8 @@ def share_fixtures(root: Path) -> None:
     stats = json.loads(path.read_text(encoding="utf-8"))
     tests = stats["duration_by_test"]
     files = {name.split("::")[0] for name in tests}
-    sharing = {file for file in files if 'scope="module"' in (root / file).read_text(encoding="utf-8")}
+    texts = {file: (root / file).read_text(encoding="utf-8") for file in files}
+    sharing = {file for file, text in texts.items() if 'scope="module"' in text or "@cache" in text}
     for function, known in stats["tests_by_mangled_function_name"].items():
         touched = sharing & {name.split("::")[0] for name in known}
         stats["tests_by_mangled_function_name"][function] = sorted(

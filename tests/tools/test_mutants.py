@@ -56,6 +56,19 @@ def test_packages_are_those_of_pyproject_innermost_first(mutants):
     assert mutants.package_of("calirare.detectors.networks.loop.x_f__mutmut_1", known) == "detectors"
 
 
+@pytest.mark.parametrize("shares", ['@pytest.fixture(scope="module")', "@cache", ""])
+def test_all_tests_of_a_file_that_shares_try_what_one_of_them_calls(mutants, tmp_path, shares):
+    (tmp_path / "mutants").mkdir()
+    (tmp_path / "test_a.py").write_text(f"{shares}\ndef made(): ...\n")
+    (tmp_path / "test_b.py").write_text("")
+    names = ["test_a.py::one", "test_a.py::two", "test_b.py::three"]
+    stats = {"duration_by_test": dict.fromkeys(names, 1.0), "tests_by_mangled_function_name": {"f": names[:1]}}
+    (tmp_path / mutants.STATS).write_text(json.dumps(stats))
+    mutants.share_fixtures(tmp_path)
+    found = json.loads((tmp_path / mutants.STATS).read_text())["tests_by_mangled_function_name"]
+    assert found == {"f": names[:2] if shares else names[:1]}
+
+
 def test_a_mutant_meets_the_tests_of_its_package_first_and_all_where_there_are_none(mutants, tmp_path):
     (tmp_path / "mutants").mkdir()
     tests = [

@@ -12,15 +12,15 @@ pytestmark = pytest.mark.usefixtures("few_sentences", "few_resamples", "quick_ne
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SMALL = {
-    "01_quick_start": ["--nodes", "400", "--detector", "linear"],
-    "02_your_tables": ["--nodes", "500", "--detector", "linear"],
+    "01_quick_start": ["--nodes", "300", "--detector", "linear"],
+    "02_your_tables": ["--nodes", "300", "--detector", "linear"],
     "03_compare_calibrators": ["--nodes", "400", "--epochs", "4", "--methods", "uncalibrated", "platt", "jackknife"],
     "04_calibrate_your_model": ["--nodes", "400", "--epochs", "10"],
-    "05_triage_with_costs": ["--nodes", "400", "--detector", "linear"],
+    "05_triage_with_costs": ["--nodes", "300", "--detector", "linear"],
     "06_review_loop": ["--nodes", "400", "--rounds", "2", "--reviews", "10"],
     "07_new_method": ["--epochs", "5", "--seeds", "1"],
     "08_the_paper": ["--epochs", "3", "--seeds", "1", "--methods", "uncalibrated,jackknife"],
-    "09_as_of": ["--nodes", "500", "--detector", "linear"],
+    "09_as_of": ["--nodes", "300", "--detector", "linear"],
 }
 NEEDS_GRAPHS = {"08_the_paper"}
 SLOW = {"04_calibrate_your_model", "06_review_loop", "08_the_paper"}

@@ -134,14 +134,24 @@ def main() -> None:
             for file in sorted(arguments.folder.glob(f"{what}-*.npz"), key=lambda path: int(path.stem.split("-")[1])):
                 arrays = dict(np.load(file))
                 keys = sorted({tuple(name.split("/")[:3]) for name in arrays})
-                table = [
-                    judge(graph, int(count), int(seed), arrays, method, arguments.coverage)
-                    for graph, count, seed in keys
-                    if int(seed) < arguments.seeds
-                ]
-                inside, width = np.mean(table, axis=0).T
-                cells = " ".join(f"{100 * hit:5.0f} /{size:5.3f}" for hit, size in zip(inside, width, strict=True))
-                print(f"{what + ', ' + method:24s} {file.stem.split('-')[1]:>4s} {cells}", flush=True)
+                kept = [(graph, int(count), int(seed)) for graph, count, seed in keys if int(seed) < arguments.seeds]
+                table = np.array([judge(*case, arrays, method, arguments.coverage) for case in kept])
+                several = np.array([num_rare(*case, arrays) > 1 for case in kept])
+                expected = file.stem.split("-")[1]
+                show(f"{what}, {method}", expected, table)
+                if method == "posterior" and not several.all():
+                    show(f"  {several.sum()} of {several.size}: two or more", expected, table[several])
+
+
+def num_rare(graph: str, count: int, seed: int, arrays: dict[str, np.ndarray]) -> int:
+    _, is_rare, _ = truth(graph, 0 if graph in REAL else seed)
+    return int(is_rare[arrays[f"{graph}/{count}/{seed}/nodes"]].sum())
+
+
+def show(name: str, expected: str, table: np.ndarray) -> None:
+    inside, width = table.mean(axis=0).T
+    cells = " ".join(f"{100 * hit:5.0f} /{size:5.3f}" for hit, size in zip(inside, width, strict=True))
+    print(f"{name:24s} {expected:>4s} {cells}", flush=True)
 
 
 if __name__ == "__main__":

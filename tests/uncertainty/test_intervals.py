@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.special import expit, logit
+from scipy.stats import beta
 from venn_abers import VennAbers
 
 from calirare.errors import InputError, LabelError
+from calirare.uncertainty import intervals
 from calirare.uncertainty.intervals import CalibrationDraws, Drawn, calibration_draws, evidence_of_a_label
 from calirare.uncertainty.posterior import at_share, bent_line, draw_posterior, finite_logit
 
@@ -119,6 +121,31 @@ def test_a_known_share_moves_the_interval():
 
 def test_a_label_counts_less_where_rare_ones_are_few():
     assert evidence_of_a_label(1) < evidence_of_a_label(10) < 1
+
+
+@pytest.mark.parametrize("rare", [10, 100])
+def test_no_labels_are_surer_of_the_top_than_jeffreys_is_of_all_of_them(rare):
+    """Rare labels far above all others: a straight line would be certain of the next one. Were all r counted at the same
+    score, the lower end would be the 5% quantile of Beta(r + 1/2, 1/2); at the top there are fewer."""
+    score = np.concatenate([np.linspace(3, 7, rare), np.linspace(-9, -3, 9 * rare)])
+    found = draws_of(expit(score), np.arange(10 * rare) < rare, num_draws=400)
+    # Of a tenth that is rare, three quarters score below the middle of the top 5%.
+    interval = found.interval([expit(6.0)])
+    assert interval.lower[0] < beta.ppf(0.05, rare + 0.5, 0.5)
+    assert interval.upper[0] > 0.999  # nothing speaks against certainty, either
+
+
+def test_others_among_the_highest_scores_are_not_taken_for_lower_ones(monkeypatch):
+    """Eight thousand labels, counted together where they score alike, against every label by itself."""
+    rng = np.random.default_rng(0)
+    score = rng.normal(-3.4, 1.8, size=8_000)
+    y = rng.random(score.size) < np.minimum(expit(score), 0.8)
+    at = [0.01, 0.5, 0.7, 0.9, 0.95]
+    together = draws_of(expit(score), y, num_draws=100).interval(at)
+    monkeypatch.setattr(intervals, "_MOST_BINS", 100_000)
+    alone = draws_of(expit(score), y, num_draws=100).interval(at)
+    np.testing.assert_allclose(together.lower, alone.lower, atol=0.004)
+    np.testing.assert_allclose(together.upper, alone.upper, atol=0.004)
 
 
 def test_one_rare_label_gives_a_wide_finite_interval():

@@ -12,13 +12,18 @@ peak, weighted by the exact density and resampled; no chain, nothing to converge
 labels leave open. The interval of a node holds the middle 90% of what the draws say at its score: it is wide where labels
 are few, and where few of them score alike.
 
+A line in logits is sure too soon. Where the few labels of the highest scores are all rare, it says 0.997 to 1 after ten rare
+labels, and no ten labels can know that. So half a label of either class is added in the middle of what lies above the last
+bend, as Jeffreys does before he counts: with k labels there, all of them rare, the share stays open down to about
+1 − 2/(k + 1). It fades as labels come.
+
 Two more things are unsure. The population's share of rare nodes: it is drawn as the labels leave it open, by a Beta, or kept
 where the user gave it, and each map is shifted to it. And the left-out predictions themselves: a model without one of r rare
 labels knows less of the rare class than the model that is used, and scores otherwise. It has seen m = r − 1 of them, so each
 left-out prediction counts as m/(m + 2) of an independent one: not at all with one rare label, half with three, nearly all of
-it with a hundred. At the top, where a
-few labels make the very scores that they are judged by, left-out answers scatter half as much again as coins would (0.058
-where 0.038 is expected, among the top 2% with a hundred rare labels): the last bend keeps a deviation of 0.2.
+it with a hundred. At the top, where a few labels make the very scores that they are judged by, left-out answers scatter half
+as much again as coins would (0.058 where 0.038 is expected, among the top 2% with a hundred rare labels): the last bend keeps
+a deviation of 0.2.
 `python benchmarks/interval_coverage.py` counts how often the interval holds the true share.
 
 The forecast of `calirare.decisions.forecast` uses the same draws.
@@ -38,10 +43,14 @@ from calirare.uncertainty.jackknife import Intervals
 from calirare.uncertainty.posterior import at_share, bent_line, draw_posterior, draw_shares, finite_logit
 
 _BENDS_BELOW = (0.5, 0.8, 0.95)
+_TOP_MIDDLE = 0.975
+"""So much of the population lies below the middle of what is above the last bend."""
+_HALF_A_LABEL = 0.5
 _TOP_SLACK = 0.2
 """Deviation of the last bend that no number of labels takes away; see the top of this module."""
-_MOST_BINS = 128
-"""Labels of one class with nearly the same score are counted together; more bins change no digit that is shown."""
+_MOST_BINS = 256
+"""Labels of one class with nearly the same score are counted together; more bins change no digit that is shown. They are
+equally wide, not equally full: the few others among the highest scores must not be taken for lower ones."""
 _GRID = 513
 """Points from the smallest probability to the largest; between them the quantiles move less than by the draw."""
 _ALIKE = 1e-9
@@ -209,8 +218,11 @@ def calibration_draws(
     spread = float(np.sqrt(weight @ (score - centre) ** 2))
     scale = spread if spread > _ALIKE else 1.0
     knots = _weighted_quantiles(score, weight, _BENDS_BELOW)
-    features = bent_line((score - centre) / scale, (knots - centre) / scale)
-    drawn = draw_posterior(features, target, count * evidence_of_a_label(int(rare.sum())), num_draws, rng)
+    top = _weighted_quantiles(score, weight, (_TOP_MIDDLE,))
+    lines = bent_line((np.concatenate([score, top, top]) - centre) / scale, (knots - centre) / scale)
+    features, counted = lines[: score.size], count * evidence_of_a_label(int(rare.sum()))
+    answers, halves = np.append(target, [1.0, 0.0]), np.append(counted, [_HALF_A_LABEL, _HALF_A_LABEL])
+    drawn = draw_posterior(lines, answers, halves, num_draws, rng)
     drawn[:, -1] += _TOP_SLACK * rng.standard_normal(num_draws)
     drawn = at_share(drawn, features, weight, draw_shares(rare_share, num_share_labels, num_draws, rng))
     # From standardised scores back to logits: a + b (u - m)/s + Σ c max((u - m)/s - t, 0).
@@ -241,14 +253,11 @@ def _check_labels(left_out_probability: Any, y_rare: Any, rare_share: float) -> 
 
 
 def _counted(score: np.ndarray, rare: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(mean score, class, count) of consecutive runs of the sorted scores of each class."""
-    means, targets, counts = [], [], []
-    for flag in (True, False):
-        runs = np.array_split(np.sort(score[rare == flag]), min(int((rare == flag).sum()), _MOST_BINS))
-        means += [run.mean() for run in runs]
-        counts += [float(run.size) for run in runs]
-        targets += [float(flag)] * len(runs)
-    return np.array(means), np.array(targets), np.array(counts)
+    """(mean score, class, count) of the labels of each class that share one of equally wide bins of the score."""
+    width = float(np.ptp(score)) / _MOST_BINS
+    place = ((score - score.min()) / width).astype(np.int64).clip(0, _MOST_BINS - 1) if width > _ALIKE else 0 * rare
+    where, group, count = np.unique(2 * place + rare, return_inverse=True, return_counts=True)
+    return np.bincount(group, weights=score) / count, (where % 2).astype(np.float64), count.astype(np.float64)
 
 
 def _weighted_quantiles(values: np.ndarray, weight: np.ndarray, levels: tuple[float, ...]) -> np.ndarray:

@@ -3,7 +3,8 @@
 Nodes that no label was read of are put into six bins by the rank of their P(rare), ties at random: the lower half, the next
 30%, 10%, 5%, 3% and the top 2%. In generated networks the true share of a bin is the mean of the true probabilities; in real graphs it is
 a count, so the interval is widened by the coins (a bin of n nodes is n coins). Compared are the posterior of the map,
-which `predict_interval` uses, a Bayesian bootstrap of the same map, and Venn-Abers by the package `venn-abers`.
+which `predict_interval` uses, a Bayesian bootstrap of the same map, and Venn-Abers by the package `venn-abers`. In the end:
+how far left-out scores lie from those of nodes without a label, by the number of rare labels.
 
     python benchmarks/evidence.py transactions --seeds 50 --jobs 2 --out evidence/
     python benchmarks/evidence.py real --seeds 6 --jobs 2 --out evidence/
@@ -129,23 +130,42 @@ def main() -> None:
     arguments = parser.parse_args()
     print(f"{'':28s} bin by rank: the true share inside, per cent / mean width")
     print(f"{'graphs, method':21s} {'rare':>6s} {'0-50':>12s} {'50-80':>12s} {'80-90':>12s} {'90-95':>12s} {'95-98':>12s} {'98-100':>12s}")  # fmt: skip
-    for what in ("transactions", "real"):
+    distances: dict[str, list[tuple[int, float]]] = {"transactions": [], "real": []}
+    for what in distances:
         for method in arguments.methods.split(",") if what == "transactions" else ["posterior"]:
             for file in sorted(arguments.folder.glob(f"{what}-*.npz"), key=lambda path: int(path.stem.split("-")[1])):
                 arrays = dict(np.load(file))
                 keys = sorted({tuple(name.split("/")[:3]) for name in arrays})
                 kept = [(graph, int(count), int(seed)) for graph, count, seed in keys if int(seed) < arguments.seeds]
                 table = np.array([judge(*case, arrays, method, arguments.coverage) for case in kept])
-                several = np.array([num_rare(*case, arrays) > 1 for case in kept])
+                found = [apart(*case, arrays) for case in kept]
+                several = np.array([num_rare > 1 for num_rare, _ in found])
                 expected = file.stem.split("-")[1]
                 show(f"{what}, {method}", expected, table)
-                if method == "posterior" and not several.all():
-                    show(f"  {several.sum()} of {several.size}: two or more", expected, table[several])
+                if method == "posterior":
+                    distances[what] += found
+                    if not several.all():
+                        show(f"  {several.sum()} of {several.size}: two or more", expected, table[several])
+    for what, found in distances.items():
+        show_distances(what, np.array(found))
 
 
-def num_rare(graph: str, count: int, seed: int, arrays: dict[str, np.ndarray]) -> int:
-    _, is_rare, _ = truth(graph, 0 if graph in REAL else seed)
-    return int(is_rare[arrays[f"{graph}/{count}/{seed}/nodes"]].sum())
+def apart(graph: str, count: int, seed: int, arrays: dict[str, np.ndarray]) -> tuple[int, float]:
+    """(rare labels, how far the median left-out score lies from that of the other nodes, in deviations of the former)."""
+    key = f"{graph}/{count}/{seed}"
+    known, is_rare, _ = truth(graph, 0 if graph in REAL else seed)
+    nodes, undo = arrays[f"{key}/nodes"], Drawn(*arrays[f"{key}/undo"].tolist())
+    own, others = (undo.scores(p) for p in said(arrays, key, np.setdiff1d(known, nodes)))
+    return int(is_rare[nodes].sum()), float((np.median(own) - np.median(others)) / max(own.std(), 1e-9))
+
+
+def show_distances(what: str, found: np.ndarray) -> None:
+    print(f"{what}: left-out scores lie apart by so many deviations, root mean square")
+    for low, high in ((1, 1), (2, 3), (4, 6), (7, 15), (16, 60), (61, 1000)):
+        inside = (found[:, 0] >= low) & (found[:, 0] <= high)
+        if inside.any():
+            size = np.sqrt(np.mean(found[inside, 1] ** 2))
+            print(f"  {low} to {high} rare labels: {size:.2f} ({inside.sum()} fits)", flush=True)
 
 
 def show(name: str, expected: str, table: np.ndarray) -> None:

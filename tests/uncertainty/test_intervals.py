@@ -45,12 +45,15 @@ def test_the_posterior_is_that_of_numerical_integration():
     np.testing.assert_allclose(np.cov(drawn.T), (centred.T * weight) @ centred, atol=0.15)
 
 
-def test_each_draw_has_the_share_it_is_given():
+@pytest.mark.parametrize("apart", [0.0, 1.0])
+def test_each_draw_has_the_share_it_is_given(apart):
+    """Over the scores as they are, and where each draw sees them elsewhere."""
     rng = np.random.default_rng(1)
-    features, weight = bent_line(rng.normal(size=50), (0.0, 1.0)), rng.dirichlet(np.ones(50))
-    share = rng.uniform(0.01, 0.6, size=30)
-    shifted = at_share(rng.normal(size=(30, 4)) * 3, features, weight, share)
-    np.testing.assert_allclose(expit(shifted @ features.T) @ weight, share, rtol=1e-4)
+    z, weight, knots = rng.normal(size=50), rng.dirichlet(np.ones(50)), (0.0, 1.0)
+    share, seen = rng.uniform(0.01, 0.6, size=30), z + apart * rng.normal(size=(30, 1))
+    shifted = at_share(rng.normal(size=(30, 4)) * 3, seen, knots, weight, share)
+    found = [expit(bent_line(scores, knots) @ draw) @ weight for scores, draw in zip(seen, shifted, strict=True)]
+    np.testing.assert_allclose(found, share, rtol=1e-4)
 
 
 def test_with_many_labels_it_holds_the_answer_of_venn_abers():
@@ -117,6 +120,17 @@ def test_a_known_share_moves_the_interval():
     p, y, others, _ = world(np.random.default_rng(4), 1_000, 100)
     one, three = (draws_of(p, y, rare_share=share, num_share_labels=None).mean(others).mean() for share in (0.03, 0.09))
     assert three / one == pytest.approx(3, rel=0.25)
+
+
+def test_few_rare_labels_leave_open_where_the_population_scores():
+    """The share is known here; over scores that lie where left-out ones do, each map would have it exactly."""
+    scatter = []
+    for rare in (2, 20, 200):
+        score = np.random.default_rng(0).normal(-3.4, 1.8, size=20 * rare)
+        y = np.argsort(np.argsort(-score)) < rare
+        found = draws_of(expit(score), y, num_share_labels=None, num_draws=300)
+        scatter.append(logit(found.probabilities(score).mean(axis=1)).std())
+    assert scatter[0] > 0.4 > 0.2 > scatter[1] > 0.02 > scatter[2]
 
 
 def test_a_label_counts_less_where_rare_ones_are_few():

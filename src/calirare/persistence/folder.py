@@ -20,7 +20,7 @@ from calirare.data.graph import RareGraph
 from calirare.errors import CalirareError, DataError, InputError, ModelFormatError
 from calirare.persistence.writing import HEADER, header_checksum, name_by_content, reading, staged
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 _LARGEST_JSON = 64 * 2**20
 _ARRAY = {"array": True}
 """Stands in the JSON where an array belongs."""
@@ -206,7 +206,7 @@ def _read_header(folder: Path) -> dict[str, Any]:
         raise ModelFormatError(f"{file} does not describe a calirare model.")
     if header.get("format_version") != FORMAT_VERSION:
         raise ModelFormatError(
-            f"{file} has format version {header.get('format_version')!r}; this calirare reads {FORMAT_VERSION}. Save the model again with this version."
+            f"{file} has format version {header.get('format_version')!r}; this calirare reads {FORMAT_VERSION}. Fit the model again."
         )
     if header.get("checksum") != header_checksum(header):
         raise ModelFormatError(f"{file} was damaged or edited: its checksum differs. Save the model again.")

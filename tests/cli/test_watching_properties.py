@@ -168,3 +168,9 @@ def test_a_decision_that_somebody_wrote_into(watched, tmp_path):
         insert_row(own, "decision", changed)
         answer = run(app, ["monitor", str(own)])
         assert answer.exit_code == 2 and "holds a decision that calirare did not write" in answer.stderr, changed
+
+
+@pytest.mark.parametrize("command", ["monitor", "refit"])
+def test_a_name_of_bytes_that_are_no_text_is_refused(command, model):
+    answer = run(app, [command, str(model), "--network", "\udc80"])
+    assert answer.exit_code == 2 and "bytes that are no text" in answer.stderr

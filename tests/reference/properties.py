@@ -16,10 +16,13 @@ anything = st.one_of(
     st.lists(st.lists(st.integers(-3, 9), max_size=3), max_size=4), st.dictionaries(st.text(max_size=1), st.integers()),
 )  # fmt: skip
 
+_FEW = 60
+
 
 def run_property(examples, property, **strategies):
-    """Check a property on so many examples; `slow` runs try thousands."""
-    wanted = settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    """Check a property on so many examples; `slow` runs try thousands, others each time. A few are the same every time."""
+    few = examples <= _FEW
+    wanted = settings(max_examples=examples, deadline=None, derandomize=few, suppress_health_check=list(HealthCheck))
     wanted(given(**strategies)(property))()
 
 

@@ -31,6 +31,15 @@ def new_file(text: str) -> Path:
     return within(Path(text))
 
 
+def readable(text: str) -> str:
+    """A name that a database can hold; a shell passes on bytes that are no text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise typer.BadParameter("it holds bytes that are no text; give it in UTF-8.") from None
+    return text
+
+
 def table_address(text: str) -> Path | str:
     """A file, or the address of a table in a database, which is no path."""
     from calirare.data.tables.addresses import is_address
@@ -74,7 +83,10 @@ Monitor = Annotated[
 Jobs = Annotated[int, typer.Option(help="Processes at a time; -1: all cores.")]
 Label = Annotated[str | None, typer.Option(help="Label column; empty cells mean unknown. Needed, but for --labels.")]
 Model = Annotated[Path, typer.Argument(help="Folder that `calirare fit` wrote.", show_default=False)]
-Network = Annotated[str, typer.Option(help="Name of the network, where a database holds the decisions of several.")]
+Network = Annotated[
+    str,
+    typer.Option(callback=readable, help="Name of the network, where a database holds the decisions of several."),
+]
 Rare = Annotated[str, typer.Option(help="The label looked for; all others together are the other class.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
 SourceColumn = Annotated[str | None, typer.Option("--source", help="Column of one end of the edges; default: guessed.")]

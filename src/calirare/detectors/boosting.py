@@ -15,7 +15,7 @@ from calirare.detectors.boosters import Growth, grow
 from calirare.detectors.contrast import as_logits, rare_against_rest
 from calirare.detectors.folds import spread_over_folds
 from calirare.detectors.level import other_nodes, restore_shifts
-from calirare.detectors.logistic import left_out_loss
+from calirare.detectors.logistic import CLEARLY, left_out_loss
 from calirare.detectors.of_trees import OfTrees
 from calirare.detectors.registry import register
 from calirare.detectors.stored import inside, need, numbers, under, whole
@@ -27,8 +27,6 @@ _log = logging.getLogger(__name__)
 _MOST_ROUNDS = 300
 _STEP = 10
 _LEAF = 5
-_MARGIN = 2.0
-"""In nats over all labels."""
 
 
 @register
@@ -113,7 +111,7 @@ class Boosting(OfTrees):
                 others = np.logaddexp.reduce(np.delete(scores, label, axis=1), axis=1)
                 loss += left_out_loss(scores[:, label] - others, (labels.y == label).astype(np.float64))
             losses.append(loss)
-        good = np.flatnonzero(np.array(losses) <= min(losses) + _MARGIN / len(labels))
+        good = np.flatnonzero(np.array(losses) <= min(losses) + CLEARLY / len(labels))
         return int(tried[good[0]])
 
     def logits(self, inputs: DetectorInputs) -> np.ndarray:

@@ -14,7 +14,7 @@ from calirare.detectors.contrast import as_logits, rare_against_rest
 from calirare.detectors.level import restore_shifts
 from calirare.detectors.leverage import own_left_out
 from calirare.detectors.linear_design import Design, DesignChoices
-from calirare.detectors.logistic import Optimum, Problem, WithoutGroups, fit_logistic, left_out_loss
+from calirare.detectors.logistic import CLEARLY, Optimum, Problem, WithoutGroups, fit_logistic, left_out_loss
 from calirare.detectors.registry import register
 from calirare.detectors.stored import need, numbers
 from calirare.errors import InputError
@@ -22,8 +22,6 @@ from calirare.errors import InputError
 _FIRST_PENALTY = 1e-2
 _STRONGEST, _WEAKEST = 0.1, 10**-4.5
 _HALF_A_DECADE = 10**0.5
-_MARGIN = 2.0
-"""In nats over all labels."""
 _NEAR = 1e-5
 """What a Newton step still promises where a fit is good enough to be judged, in nats per label."""
 _FAR_BEHIND = 1.1
@@ -257,7 +255,7 @@ def _better(known: _Fit, new: _Fit) -> _Fit:
     Labels that mean nothing are told apart a little by some design or penalty; without the margin the choice picks it
     and the left-out evidence flatters.
     """
-    return new if new.score < known.score - _MARGIN / len(known.design.labelled) else known
+    return new if new.score < known.score - CLEARLY / len(known.design.labelled) else known
 
 
 def _refine(best: _Fit, targets: np.ndarray, groups: np.ndarray) -> _Fit:

@@ -153,6 +153,10 @@ def _along(
     return None
 
 
+CLEARLY = 2.0
+"""In nats over all labels: by how much a left-out loss must be smaller to be better by more than chance."""
+
+
 def left_out_loss(logits: np.ndarray, target: np.ndarray) -> float:
     """Mean negative log-likelihood of the labels under logits that were scaled, never turned over, and shifted."""
     n = len(target)

@@ -14,11 +14,8 @@ from scipy.optimize import nnls
 from scipy.special import logsumexp
 
 from calirare.detectors.base import LabelledNodes, State
-from calirare.detectors.logistic import left_out_loss
+from calirare.detectors.logistic import CLEARLY, left_out_loss
 from calirare.detectors.stored import need, numbers
-
-_MARGIN = 2.0
-"""In nats over all labels: more than chance would give."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +53,7 @@ class Silence:
             found.mixture[k], found.shift[k] = _expected(left_out[~alone], k, ~networks)
             if alone.any():
                 gain = _loss(found(left_out, alone), k, labels) - _loss(left_out, k, labels)
-                if n * gain > _MARGIN:
+                if n * gain > CLEARLY:
                     found.mixture[k], found.shift[k] = np.eye(size)[k], 0.0
         return found
 

@@ -16,6 +16,7 @@ from torch import nn
 from calirare.data.checks import check_count, is_number
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.folds import fold_numbers
+from calirare.detectors.logistic import CLEARLY
 from calirare.detectors.networks import judging
 from calirare.detectors.networks.contributions import network_contributions
 from calirare.detectors.networks.defaults import DROPOUT, EPOCHS, HIDDEN, LR, SETTLE, WEIGHT_DECAY
@@ -36,8 +37,6 @@ _DECAYS = (WEIGHT_DECAY, 10 * WEIGHT_DECAY)
 """What `weight_decay="left_out"` chooses from: the first suits thousands of words, the second a few dense columns."""
 _WIDTHS = (HIDDEN, 4, 64)
 """What `hidden="left_out"` chooses from, the known one first."""
-_MARGIN = 2.0
-"""In nats over all labels, by which another width must be better than the known one."""
 _MOST_HIDDEN = 100_000
 """Beyond any use, and below what asks for all the memory of a machine before it is refused."""
 
@@ -128,7 +127,7 @@ class Network(Detector):
         best = self._candidate(int(widths[0]), seed, progress, judged=len(widths) > 1)
         for width in widths[1:]:
             other = self._candidate(int(width), seed, progress, judged=True)
-            if other.loss < best.loss - _MARGIN / len(labels):
+            if other.loss < best.loss - CLEARLY / len(labels):
                 best = other
         self._take(best)
         return self

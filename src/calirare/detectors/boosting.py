@@ -15,7 +15,7 @@ from calirare.detectors.boosters import Growth, grow
 from calirare.detectors.contrast import as_logits, rare_against_rest
 from calirare.detectors.folds import spread_over_folds
 from calirare.detectors.level import other_nodes, restore_shifts
-from calirare.detectors.logistic import CLEARLY, left_out_loss
+from calirare.detectors.logistic import CLEARLY, loss_by_class
 from calirare.detectors.of_trees import OfTrees
 from calirare.detectors.registry import register
 from calirare.detectors.stored import inside, need, numbers, under, whole
@@ -104,13 +104,7 @@ class Boosting(OfTrees):
         The best of many numbers is a little too good for labels that mean nothing, and its evidence would flatter.
         """
         tried = np.arange(_STEP, len(staged), _STEP)
-        losses = []
-        for rounds in tried:
-            scores, loss = as_logits(staged[rounds]), 0.0
-            for label in np.unique(labels.y)[1:] if labels.num_classes == 2 else np.unique(labels.y):
-                others = np.logaddexp.reduce(np.delete(scores, label, axis=1), axis=1)
-                loss += left_out_loss(scores[:, label] - others, (labels.y == label).astype(np.float64))
-            losses.append(loss)
+        losses = [loss_by_class(as_logits(staged[rounds]), labels.y) for rounds in tried]
         good = np.flatnonzero(np.array(losses) <= min(losses) + CLEARLY / len(labels))
         return int(tried[good[0]])
 

@@ -169,6 +169,15 @@ def left_out_loss(logits: np.ndarray, target: np.ndarray) -> float:
     return -share * float(np.log(share)) - (1 - share) * float(np.log(1 - share))
 
 
+def loss_by_class(logits: np.ndarray, y: np.ndarray) -> float:
+    """`left_out_loss` of each class against the others, added up, of `(n, C)` logits; of two classes, that of the second."""
+    total = 0.0
+    for c in np.unique(y)[1 if logits.shape[1] == 2 else 0 :]:
+        others = np.logaddexp.reduce(np.delete(logits, c, axis=1), axis=1)
+        total += left_out_loss(logits[:, c] - others, (y == c).astype(np.float64))
+    return total
+
+
 class WithoutGroups:
     """θ₋g for every group g of labels that are left out together; the intercept is held.
 

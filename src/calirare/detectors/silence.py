@@ -11,10 +11,9 @@ from typing import Self
 
 import numpy as np
 from scipy.optimize import nnls
-from scipy.special import logsumexp
 
 from calirare.detectors.base import LabelledNodes, State
-from calirare.detectors.logistic import CLEARLY, left_out_loss
+from calirare.detectors.logistic import CLEARLY, loss_by_class
 from calirare.detectors.stored import need, numbers
 
 
@@ -52,7 +51,7 @@ class Silence:
         for k in np.flatnonzero(networks).tolist():
             found.mixture[k], found.shift[k] = _expected(left_out[~alone], k, ~networks)
             if alone.any():
-                gain = _loss(found(left_out, alone), k, labels) - _loss(left_out, k, labels)
+                gain = loss_by_class(found(left_out, alone)[:, k], labels.y) - loss_by_class(left_out[:, k], labels.y)
                 if n * gain > CLEARLY:
                     found.mixture[k], found.shift[k] = np.eye(size)[k], 0.0
         return found
@@ -92,13 +91,3 @@ def _expected(left_out: np.ndarray, k: int, others: np.ndarray) -> tuple[np.ndar
     slopes = np.zeros(len(others))
     slopes[others] = nnls(columns, (centred - middle)[:, k].ravel())[0]
     return slopes, middle[k] - slopes @ middle
-
-
-def _loss(left_out: np.ndarray, k: int, labels: LabelledNodes) -> float:
-    """Of the left-out labels by member k alone, each class against the others."""
-    total = 0.0
-    for c in np.unique(labels.y)[-1 if labels.num_classes == 2 else 0 :].tolist():
-        others = np.delete(left_out[:, k], c, axis=1)
-        margin = left_out[:, k, c] - logsumexp(others, axis=1)
-        total += left_out_loss(margin, (labels.y == c).astype(np.float64))
-    return total

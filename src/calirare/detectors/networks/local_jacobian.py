@@ -5,7 +5,8 @@ graph, and a node's logit reads U at its neighbours only, so that
 
     ∂z̃_i/∂W[k, :] = Σ_v Γ_ivk Y_v ,        Γ_ivk = ∂z̃_i/∂U_vk ,    v a neighbour of i, or i itself:
 
-a sparse product per hidden unit k gives the rows of many nodes at once.
+a sparse product per hidden unit k gives the rows of many nodes at once. J Jᵀ is a sum over the parameters, so it needs
+the rows of one hidden unit at a time and never those of all.
 """
 
 from __future__ import annotations
@@ -23,13 +24,16 @@ from calirare.data.arrays import as_dense
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.gin import GIN
-from calirare.detectors.networks.influence.jacobian import AutogradJacobian
+from calirare.detectors.networks.influence.jacobian import MOST_KEPT, AutogradJacobian
 from calirare.detectors.networks.influence.model import evaluating
 from calirare.detectors.networks.sage import GraphSAGE
 
 _MOST_EDGES = 2**18
 """Of the nodes whose rows are made at once."""
-Pieces = dict[str, np.ndarray]
+_MOST_EDGES_IN_ALL = 2**22
+"""Of the nodes whose Gram matrix is made unit by unit."""
+Piece = tuple[str, tuple[int | slice, ...], np.ndarray]
+"""A parameter, a part of it, and the rows `(b, parts, …)` over that part."""
 
 
 class LocalJacobian(AutogradJacobian):
@@ -39,6 +43,7 @@ class LocalJacobian(AutogradJacobian):
         super().__init__(model, inputs)
         self.arrays = {name: value.double().cpu().numpy() for name, value in self.parameters.items()}
         self.contrasts = self.basis.double().cpu().numpy()
+        self.precision = np.float64 if self.basis.dtype == torch.float64 else np.float32
         with evaluating(model), torch.no_grad():
             self._remember(model)
 
@@ -52,17 +57,39 @@ class LocalJacobian(AutogradJacobian):
         """Over which a node reads its neighbours."""
 
     @abstractmethod
-    def _pieces(self, nodes: np.ndarray) -> Pieces:
-        """By parameter, `(b, parts, …)`: the rows of these nodes."""
+    def _pieces(self, nodes: np.ndarray) -> Iterator[Piece]:
+        """The rows of these nodes, one part of one parameter after the other."""
 
     def _fresh_rows(self, nodes: np.ndarray) -> Iterator[Tensor]:
-        edges = np.cumsum(np.diff(self._propagation.csr.indptr)[nodes]) // _MOST_EDGES
+        edges = np.cumsum(self._edges(nodes)) // _MOST_EDGES
         for few in np.split(nodes, np.flatnonzero(np.diff(edges)) + 1):
             for start in range(0, len(few), self._block):
                 some = few[start : start + self._block]
-                pieces = self._pieces(some)
-                flat = [pieces[name].reshape(len(some), self.parts, -1) for name in self.parameters]
+                shape = (len(some), self.parts)
+                found = {name: np.empty((*shape, *value.shape)) for name, value in self.arrays.items()}
+                for name, where, piece in self._pieces(some):
+                    found[name][(slice(None), slice(None), *where)] = piece
+                flat = [found[name].reshape(*shape, -1) for name in self.parameters]
                 yield torch.from_numpy(np.concatenate(flat, axis=2)).to(self.basis)
+
+    def gram(self, nodes: np.ndarray) -> Tensor:
+        size = len(nodes) * self.parts
+        widest = max(value.shape[-1] for value in self.arrays.values())
+        if size * widest > MOST_KEPT or self._edges(nodes).sum() > _MOST_EDGES_IN_ALL:
+            return super().gram(nodes)
+        result = np.zeros((size, size))
+        for _, _, piece in self._pieces(nodes):
+            flat = piece.reshape(size, -1)
+            result += flat @ flat.T  # of an array with itself BLAS makes one half only
+        return torch.from_numpy(result).to(self.basis.device)
+
+    def pull(self, nodes: np.ndarray, coefficients: Tensor) -> Tensor:
+        self._keep(nodes)
+        return super().pull(nodes, coefficients)
+
+    def _edges(self, nodes: np.ndarray) -> np.ndarray:
+        count: np.ndarray = np.diff(self._propagation.csr.indptr)[nodes]
+        return count
 
     def _around(self, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
         """Rows of the propagation over the neighbours alone, and the neighbours."""
@@ -74,17 +101,16 @@ class LocalJacobian(AutogradJacobian):
     def _own_columns(self, nodes: np.ndarray) -> Any:
         x = self.inputs.x
         if isinstance(x, SparseMatrix):
-            return x.csr[nodes].astype(np.float64)
-        return _numbers(x, nodes)
+            return x.csr[nodes].astype(self.precision)
+        return numbers(x, nodes).astype(self.precision)
 
     def _propagated_columns(self, nodes: np.ndarray) -> Any:
-        rows = self._propagation.take_rows(nodes).astype(np.float64)
-        x = self.inputs.x
-        if isinstance(x, SparseMatrix):
-            return rows @ x.csr.astype(np.float64)
-        around, compact = np.unique(rows.indices, return_inverse=True)
-        local = sp.csr_array((rows.data, compact, rows.indptr), shape=(len(nodes), len(around)))
-        return local @ _numbers(x, around)
+        local, around = self._around(nodes)
+        return local.astype(self.precision) @ self._own_columns(around)
+
+    def _times(self, values: np.ndarray, pattern: sp.csr_array, columns: Any) -> np.ndarray:
+        """M @ columns, dense, for `values` at the places of `pattern`, in the model's own precision."""
+        return as_dense(filled(values.astype(self.precision), pattern) @ columns)
 
 
 class SAGEJacobian(LocalJacobian):
@@ -99,33 +125,29 @@ class SAGEJacobian(LocalJacobian):
     def _propagation(self) -> SparseMatrix:
         return self.inputs.neighbour_mean
 
-    def _pieces(self, nodes: np.ndarray) -> Pieces:
+    def _pieces(self, nodes: np.ndarray) -> Iterator[Piece]:
         local, around = self._around(nodes)
-        own, near = _numbers(self.hidden, nodes), _numbers(self.hidden, around)
+        own, near = numbers(self.hidden, nodes), numbers(self.hidden, around)
         alone = self.contrasts.T @ self.arrays["output_self.weight"]
         together = self.contrasts.T @ self.arrays["output_neighbours.weight"]
-        pieces = self._output(own, local @ near)
+        yield from self._output(own, local @ near)
+        yield "input_self.bias", (), alone * (own > 0)[:, None] + together * (local @ (near > 0))[:, None]
+        alone, together = (weight.astype(self.precision)[..., None] for weight in (alone, together))
         for name, columns in (
             ("input_self.weight", self._own_columns),
             ("input_neighbours.weight", self._propagated_columns),
         ):
             at_node, at_others = as_dense(columns(nodes)), columns(around)
-            found = np.empty((len(nodes), self.parts, own.shape[1], at_node.shape[1]))
             for k in range(own.shape[1]):
                 mine = (own[:, k] > 0)[:, None] * at_node
-                theirs = as_dense((local * (near[:, k] > 0)).tocsr() @ at_others)
-                found[:, :, k] = alone[:, k, None] * mine[:, None] + together[:, k, None] * theirs[:, None]
-            pieces[name] = found
-        pieces["input_self.bias"] = alone * (own > 0)[:, None] + together * (local @ (near > 0))[:, None]
-        return pieces
+                theirs = self._times(local.data * (near[local.indices, k] > 0), local, at_others)
+                yield name, (k,), alone[:, k] * mine[:, None] + together[:, k] * theirs[:, None]
 
-    def _output(self, own: np.ndarray, near: np.ndarray) -> Pieces:
+    def _output(self, own: np.ndarray, near: np.ndarray) -> Iterator[Piece]:
         turn = self.contrasts.T[None, :, :, None]
-        return {
-            "output_self.weight": turn * own[:, None, None],
-            "output_neighbours.weight": turn * near[:, None, None],
-            "output_self.bias": np.broadcast_to(self.contrasts.T, (len(own), *self.contrasts.T.shape)),
-        }
+        yield "output_self.weight", (), turn * own[:, None, None]
+        yield "output_neighbours.weight", (), turn * near[:, None, None]
+        yield "output_self.bias", (), np.broadcast_to(self.contrasts.T, (len(own), *self.contrasts.T.shape))
 
 
 class GINJacobian(LocalJacobian):
@@ -145,42 +167,44 @@ class GINJacobian(LocalJacobian):
     def _propagation(self) -> SparseMatrix:
         return self.inputs.neighbour_sum
 
-    def _pieces(self, nodes: np.ndarray) -> Pieces:
+    def _pieces(self, nodes: np.ndarray) -> Iterator[Piece]:
         local, around = self._around(nodes)
-        inner, hidden = _numbers(self.inner, around), _numbers(self.hidden, around)
-        summed, last, weight = _numbers(self.summed, nodes), _numbers(self.last, nodes), self.arrays
+        inner, hidden = numbers(self.inner, around), numbers(self.hidden, around)
+        summed, last, weight = numbers(self.summed, nodes), numbers(self.last, nodes), self.arrays
         turn = self.contrasts.T
         outer = (turn @ weight["second.2.weight"]) * (last > 0)[:, None]
         slope = outer @ weight["second.0.weight"]
         active = (hidden > 0).astype(np.float64)
-        mixed = np.stack([as_dense((local * active[:, k]).tocsr() @ inner) for k in range(active.shape[1])], axis=1)
-        pieces = {
-            "second.2.weight": turn[None, :, :, None] * last[:, None, None],
-            "second.2.bias": np.broadcast_to(turn, (len(nodes), *turn.shape)),
-            "second.0.weight": outer[..., None] * summed[:, None, None],
-            "second.0.bias": outer,
-            "first.weight": slope[..., None] * mixed[:, None],
-            "first.bias": slope * (local @ active)[:, None],
-        }
-        return pieces | self._first_layer(local, slope, active, inner, self._propagated_columns(around))
+        mixed = [filled(local.data * active[local.indices, k], local) @ inner for k in range(active.shape[1])]
+        yield "second.2.weight", (), turn[None, :, :, None] * last[:, None, None]
+        yield "second.2.bias", (), np.broadcast_to(turn, (len(nodes), *turn.shape))
+        yield "second.0.weight", (), outer[..., None] * summed[:, None, None]
+        yield "second.0.bias", (), outer
+        yield "first.weight", (), slope[..., None] * np.stack(mixed, axis=1)[:, None]
+        yield "first.bias", (), slope * (local @ active)[:, None]
+        yield from self._first_layer(local, slope, active, inner, self._propagated_columns(around))
 
     def _first_layer(
         self, local: sp.csr_array, slope: np.ndarray, active: np.ndarray, inner: np.ndarray, columns: Any
-    ) -> Pieces:
-        n, units, first = len(slope), inner.shape[1], self.arrays["first.weight"]
-        node, gates = np.repeat(np.arange(n), np.diff(local.indptr)), active[local.indices]
-        weights = np.empty((n, self.parts, units, columns.shape[1]))
-        bias = np.empty((n, self.parts, units))
-        for c in range(self.parts):
-            pulls = ((slope[node, c] * gates) @ first) * (inner[local.indices] > 0) * local.data[:, None]
-            for k in range(units):
-                spread = sp.csr_array((pulls[:, k], local.indices, local.indptr), shape=local.shape)
-                weights[:, c, k] = as_dense(spread @ columns)
-                bias[:, c, k] = spread.sum(axis=1)
-        return {"input.weight": weights, "input_bias": bias}
+    ) -> Iterator[Piece]:
+        node, gates = np.repeat(np.arange(len(slope)), np.diff(local.indptr)), active[local.indices]
+        scale = (inner[local.indices] > 0) * local.data[:, None]
+        pulls = np.stack(
+            [((slope[node, c] * gates) @ self.arrays["first.weight"]) * scale for c in range(self.parts)], axis=1
+        )
+        yield "input_bias", (), np.add.reduceat(pulls, local.indptr[:-1])
+        for k in range(inner.shape[1]):
+            rows = [self._times(pulls[:, c, k], local, columns) for c in range(self.parts)]
+            yield "input.weight", (k,), np.stack(rows, axis=1)
 
 
-def _numbers(tensor: Tensor, nodes: np.ndarray) -> np.ndarray:
+def filled(values: np.ndarray, pattern: sp.csr_array) -> sp.csr_array:
+    """The sparse array with `values` at the places of `pattern`."""
+    return sp.csr_array((values, pattern.indices, pattern.indptr), shape=pattern.shape)
+
+
+def numbers(tensor: Tensor, nodes: np.ndarray) -> np.ndarray:
+    """These rows of a tensor, in float64."""
     index = torch.from_numpy(nodes).to(tensor.device)
     array: np.ndarray = tensor[index].double().cpu().numpy()
     return array

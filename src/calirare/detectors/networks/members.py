@@ -6,7 +6,7 @@ import copy
 
 from torch import nn
 
-from calirare.detectors.networks import gat, gcn, gcn_jacobian, gin, local_jacobian, sage
+from calirare.detectors.networks import gat, gat_jacobian, gcn, gcn_jacobian, gin, local_jacobian, sage
 from calirare.detectors.networks.defaults import EPOCHS, LR, SETTLE, WEIGHT_DECAY
 from calirare.detectors.networks.influence.jacobian import register_closed_form
 from calirare.detectors.networks.module import ModuleNetwork
@@ -16,6 +16,7 @@ from calirare.detectors.registry import register
 register_closed_form(gcn.GCN, gcn_jacobian.GCNJacobian)
 register_closed_form(sage.GraphSAGE, local_jacobian.SAGEJacobian)
 register_closed_form(gin.GIN, local_jacobian.GINJacobian)
+register_closed_form(gat.GAT, gat_jacobian.GATJacobian)
 
 
 @register

@@ -1,6 +1,7 @@
 """The closed forms of Jacobians and the autograd one, both against torch's whole Jacobian."""
 
-from functools import cache
+from functools import cache, partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ import torch
 from graph_cases import exact_inputs, random_weights, small_graph
 from leave_one_out import jacobian
 
+from calirare.data.graph import RareGraph
 from calirare.detectors.networks.gat import GAT
+from calirare.detectors.networks.gat_jacobian import GATJacobian
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.gcn_jacobian import GCNJacobian
 from calirare.detectors.networks.gin import GIN
@@ -19,28 +22,35 @@ from calirare.detectors.networks.sage import GraphSAGE
 NODES = np.array([4, 29, 0, 13, 21, 8])
 
 
-MODELS = {SAGEJacobian: GraphSAGE, GINJacobian: GIN}
+MODELS = {SAGEJacobian: GraphSAGE, GINJacobian: GIN, GATJacobian: partial(GAT, heads=2)}
 
 
 @cache
 def _case(num_classes, *, sparse=True, weighted=False, make=GCN):
     graph = small_graph(num_classes, sparse=sparse, weighted=weighted)
-    return random_weights(make(7, num_classes, hidden=5)), exact_inputs(graph)
+    return random_weights(make(7, num_classes, hidden=3)), exact_inputs(graph)
 
 
+@cache
 def _whole(model, inputs):
     """∂z̃/∂θ of every node, `(N, parts, P)`."""
     full, logits = jacobian(model, inputs)
     return torch.einsum("ncp,cd->ndp", full, contrast_basis(logits.shape[1]))
 
 
-@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("sparse", [True, False])
 @pytest.mark.parametrize("num_classes", [2, 4])
 @pytest.mark.parametrize("keeps", [True, False])
-@pytest.mark.parametrize("kind", [GCNJacobian, AutogradJacobian, SAGEJacobian, GINJacobian])
+@pytest.mark.parametrize(
+    ("kind", "weighted"),
+    [
+        *product([GCNJacobian, AutogradJacobian, SAGEJacobian, GINJacobian], [False, True]),
+        (GATJacobian, True),  # which reads no weights, so these must not matter
+    ],
+)
 def test_rows_gram_pull_and_push(kind, keeps, num_classes, sparse, weighted, monkeypatch):
-    monkeypatch.setattr("calirare.detectors.networks.influence.jacobian._MOST_KEPT", 2**26 if keeps else 0)
+    for module in ("influence.jacobian", "local_jacobian"):
+        monkeypatch.setattr(f"calirare.detectors.networks.{module}.MOST_KEPT", 2**26 if keeps else 0)
     monkeypatch.setattr("calirare.detectors.networks.local_jacobian._MOST_EDGES", 10)
     model, inputs = _case(num_classes, sparse=sparse, weighted=weighted, make=MODELS.get(kind, GCN))
     whole, found = _whole(model, inputs), kind(model, inputs)
@@ -92,13 +102,35 @@ def test_pairs_in_blocks_of_a_few_neighbours(monkeypatch, sparse):
 def test_blocks_of_one_node(monkeypatch, kind):
     model, inputs = _case(3)
     monkeypatch.setattr(f"{kind.__module__}._BLOCK_BYTES", 1)
-    monkeypatch.setattr("calirare.detectors.networks.influence.jacobian._MOST_KEPT", 0)
+    monkeypatch.setattr("calirare.detectors.networks.influence.jacobian.MOST_KEPT", 0)
     some = _whole(model, inputs)[NODES]
     blocks = list(kind(model, inputs).rows(NODES))
     assert len(blocks) == len(NODES)
     torch.testing.assert_close(torch.cat(blocks), some, atol=1e-10, rtol=0)
     flat = some.reshape(-1, some.shape[2])
     torch.testing.assert_close(kind(model, inputs).gram(NODES), flat @ flat.T, atol=1e-10, rtol=0)
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("by_paths", [True, False])
+def test_both_orders_of_the_two_steps_of_attention(monkeypatch, by_paths, sparse):
+    monkeypatch.setattr(GATJacobian, "_paths_are_cheaper", lambda *_: by_paths)
+    monkeypatch.setattr("calirare.detectors.networks.gat_jacobian._MOST_PATHS", 20)
+    model, inputs = _case(3, sparse=sparse, make=MODELS[GATJacobian])
+    found = torch.cat(list(GATJacobian(model, inputs).rows(NODES)))
+    torch.testing.assert_close(found, _whole(model, inputs)[NODES], atol=1e-10, rtol=0)
+
+
+@pytest.mark.parametrize("star", [True, False])
+def test_paths_are_walked_where_they_are_few(monkeypatch, star):
+    """Of a star with few columns every leaf reaches all others in two steps; of a chain with many, almost none."""
+    ends = np.arange(40)
+    edges = np.stack([np.zeros_like(ends) if star else ends, ends + 1])
+    graph = RareGraph(x=np.ones((41, 2 if star else 200)), edge_index=edges, y=np.arange(41) % 2)
+    chosen, seen = GATJacobian._paths_are_cheaper, []
+    monkeypatch.setattr(GATJacobian, "_paths_are_cheaper", lambda *given: seen.append(chosen(*given)) or seen[-1])
+    GATJacobian(random_weights(GAT(graph.num_features, 2, hidden=3)), exact_inputs(graph)).gram(np.arange(20))
+    assert set(seen) == {not star}
 
 
 def test_a_node_given_twice_counts_twice():
@@ -117,8 +149,8 @@ def test_the_closed_form_is_used_for_exactly_its_own_model():
         """A subclass may compute anything."""
 
     assert isinstance(make_jacobian(model, inputs), GCNJacobian)
-    assert isinstance(make_jacobian(random_weights(GAT(7, 2)), inputs), AutogradJacobian)
-    assert isinstance(make_jacobian(random_weights(Changed(7, 2)), inputs), AutogradJacobian)
+    assert isinstance(make_jacobian(random_weights(GAT(7, 2)), inputs), GATJacobian)
+    assert type(make_jacobian(random_weights(Changed(7, 2)), inputs)) is AutogradJacobian
 
 
 @pytest.mark.parametrize("size", [1, 700])

@@ -19,7 +19,7 @@ from calirare.detectors.networks.influence.model import evaluating
 
 _BLOCK_BYTES = 64 * 2**20
 """Size of the largest dense block of Jacobian rows kept at a time."""
-_MOST_KEPT = 2**26
+MOST_KEPT = 2**26
 """Numbers of a Jacobian that is kept as a whole: 256 MB in single precision."""
 
 
@@ -120,7 +120,7 @@ class AutogradJacobian:
         """The rows of `nodes`, `(n, parts, P)`, if they are few enough."""
         if self._kept is not None and np.array_equal(self._kept[0], nodes):
             return self._kept[1]
-        if len(nodes) * self.parts * self.num_parameters > _MOST_KEPT:
+        if len(nodes) * self.parts * self.num_parameters > MOST_KEPT:
             return None
         self._kept = None
         self._kept = nodes.copy(), torch.cat([block.to(self.basis) for block in self._fresh_rows(nodes)])

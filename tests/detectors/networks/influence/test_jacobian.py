@@ -10,6 +10,7 @@ from graph_cases import exact_inputs, random_weights, small_graph
 from leave_one_out import jacobian
 
 from calirare.data.graph import RareGraph
+from calirare.data.inputs import GraphInputs
 from calirare.detectors.networks.gat import GAT
 from calirare.detectors.networks.gat_jacobian import GATJacobian
 from calirare.detectors.networks.gcn import GCN
@@ -177,3 +178,13 @@ def test_rows_are_made_once_and_kept(monkeypatch):
     torch.testing.assert_close(torch.cat(list(found.rows(NODES[::-1].copy()))), first.flip(0), atol=0, rtol=0)
     torch.testing.assert_close(found.gram(NODES), gram, atol=0, rtol=0)
     assert len(made) == 1
+
+
+def test_long_sums_in_single_precision_keep_their_digits():
+    wide = np.random.default_rng(0).random((31, 40_000))
+    graph = RareGraph(x=wide, edge_index=np.stack([np.arange(30), np.arange(1, 31)]), y=np.arange(31) % 2)
+    model, nodes = random_weights(GCN(40_000, 2, hidden=2), scale=0.01).float(), np.arange(30)
+    found = AutogradJacobian(model, GraphInputs(graph))
+    rows = torch.cat(list(found.rows(nodes))).double().reshape(30, -1)
+    expected = rows @ rows.T
+    assert (found.gram(nodes) - expected).abs().max() < 1e-6 * expected.max()

@@ -13,6 +13,7 @@ from column_cases import dense_graph, inputs_of, labels_of
 from calirare.detectors import GCN
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.networks import judging, network
+from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.network import _WIDTHS
 from calirare.errors import InputError
 
@@ -74,15 +75,20 @@ def test_what_cannot_be_believed_is_said(told: Any) -> None:
     y = np.arange(40) % 2
     labels = labels_with(y, np.full(40, 1 / 40))
     skilled, noise = told(np.eye(2)[y] + 0.0), told(np.tile([0.5, 0.5], (40, 1)))
-    assert judging.doubt(skilled, labels, rests=True, slope=1.5) is None
-    assert judging.doubt(skilled, labels, rests=False, slope=None) is None
-    assert judging.doubt(skilled, labels, rests=True, slope=1.51) == "training did not come to rest"
-    assert judging.doubt(skilled, labels, rests=True, slope=None) == "training did not come to rest"
-    assert judging.doubt(noise, labels, rests=True, slope=0.1) == "left-out predictions cannot be told from noise"
     learns = told(np.eye(2)[y], leverage=0.31)
-    assert (
-        judging.doubt(learns, labels, rests=True, slope=0.1) == "the network could learn its labels whatever they are"
-    )
+
+    def dear() -> LeaveOneOut:
+        raise AssertionError("an engine is not made to be thrown away")
+
+    assert judging.doubt(lambda: skilled, labels, rests=True, slope=1.5) is None
+    assert judging.doubt(lambda: skilled, labels, rests=False, slope=None) is None
+    assert judging.doubt(dear, labels, rests=True, slope=1.51) == "training did not come to rest"
+    assert judging.doubt(dear, labels, rests=True, slope=None) == "training did not come to rest"
+    for engine, why in (
+        (noise, "left-out predictions cannot be told from noise"),
+        (learns, "the network could learn its labels whatever they are"),
+    ):
+        assert judging.doubt(lambda engine=engine: engine, labels, rests=True, slope=0.1) == why  # type: ignore[misc]
     assert not judging.learns_anything(told(np.eye(2)[y], leverage=0.29))
     turned = told(1 - np.eye(2)[y])
     assert judging.no_skill(turned, labels) == "left-out predictions cannot be told from noise"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import mannwhitneyu
@@ -46,17 +48,18 @@ def no_skill(engine: LeaveOneOut, labels: LabelledNodes) -> str | None:
     return "left-out predictions cannot be told from noise"
 
 
-def doubt(engine: LeaveOneOut, labels: LabelledNodes, rests: bool, slope: float | None) -> str | None:
+def doubt(make: Callable[[], LeaveOneOut], labels: LabelledNodes, rests: bool, slope: float | None) -> str | None:
     """Why one step cannot speak for a refit, or None.
 
     Args:
-        engine: At the trained network.
+        make: Gives the engine at the trained network; not called where the slope says enough.
         labels: What it was trained on.
         rests: Whether training was to end at rest.
         slope: Where it ended; see `calirare.detectors.networks.rest`.
     """
     if rests and (slope is None or slope > STEEPEST):
         return "training did not come to rest"
+    engine = make()
     if learns_anything(engine):
         return "the network could learn its labels whatever they are"
     return no_skill(engine, labels)

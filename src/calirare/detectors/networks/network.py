@@ -206,10 +206,9 @@ class Network(Detector):
         fold = None
         doubt = "labelled nodes are copies of each other" if len(np.unique(labels.groups)) < len(labels) else None
         if doubt is None:
-            engine = self._engine()
-            doubt = judging.doubt(engine, labels, training.rests, self.history_.slope)
+            doubt = judging.doubt(self._engine, labels, training.rests, self.history_.slope)
             if doubt is None:
-                return StepEvidence.from_engine(engine, seed)
+                return StepEvidence.from_engine(self._engine(), seed)
         if training.refinement is None:
             fold = fold_numbers(labels, seed)
         if fold is None:

@@ -101,6 +101,7 @@ class LikenessToLandmarks:
         self.words, self.nodes, self.landmarks = words, nodes, landmarks
         self.rows: list[sp.csr_array] = []
         self.likeness: list[np.ndarray] = []
+        self._columns: dict[int, tuple[WordColumns, np.ndarray]] = {}
 
     def _measure(self, hops: int) -> None:
         """One more hop: `(S, F)` sparse, the landmarks' words, and `(n, S)`."""
@@ -113,7 +114,12 @@ class LikenessToLandmarks:
         self.likeness.append(table * scale)
 
     def columns(self, hops: int) -> tuple[WordColumns, np.ndarray]:
-        """The columns with this many hops, and those of the labelled nodes, `(n, R)`."""
+        """The columns with this many hops, and those of the labelled nodes, `(n, R)`; made once."""
+        if hops not in self._columns:
+            self._columns[hops] = self._turned(hops)
+        return self._columns[hops]
+
+    def _turned(self, hops: int) -> tuple[WordColumns, np.ndarray]:
         while len(self.rows) <= hops:
             self._measure(len(self.rows))
         share = 1.0 / (hops + 1)

@@ -43,7 +43,7 @@ def learn_directions(x: np.ndarray | sp.csr_array, adjacency: sp.csr_array, seed
 
     v = np.random.default_rng(seed).standard_normal((x.shape[1], min(count + _SPARE, *x.shape)))
     for _ in range(_ROUNDS):
-        v = np.linalg.qr(backwards(np.linalg.qr(forwards(v))[0]))[0]
+        v = np.linalg.qr(backwards(forwards(v)))[0]
     _, values, turn = np.linalg.svd(np.linalg.qr(forwards(v))[1])
     basis = (v @ turn.T)[:, :count][:, values[:count] > 1e-6 * max(float(values[0]), 1e-30)]
     largest = np.take_along_axis(basis, np.abs(basis).argmax(axis=0)[None], axis=0)

@@ -103,6 +103,16 @@ def optional(module: str, extra: str | None, library: str | None = None) -> Any:
         raise MissingDependencyError(library or module.partition(".")[0], extra) from None
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of what another library says went wrong, without its full stop; else the error's name.
+
+    >>> first_line(ValueError("no such page.\\nHint: …")), first_line(KeyboardInterrupt())
+    ('no such page', 'KeyboardInterrupt')
+    """
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
+
+
 def nearest(word: str, choices: Iterable[object]) -> str:
     """Say which of the choices look like `word`, for the end of an error message.
 

@@ -59,3 +59,10 @@ def test_frames_of_both_libraries_read_as_the_same_graph():
         np.testing.assert_allclose(
             again.x[:, 0], (graph.x[:, 0] - graph.x[:, 0].mean()) / graph.x[:, 0].std(), atol=1e-5
         )
+
+
+def test_a_graph_without_attributes_is_a_network_of_names():
+    graph = cr.RareGraph(x=np.zeros((3, 0)), edge_index=np.array([[0, 1], [1, 2]]), y=np.array([0, 1, -1]))
+    network = graph.to_networkx()
+    assert dict(network.nodes(data=True)) == {0: {"label": "normal"}, 1: {"label": "rare"}, 2: {}}
+    assert network.number_of_edges() == 2

@@ -15,7 +15,7 @@ from edge_cases import odd_table, typed_graph
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from calirare.data import archive
+from calirare.data import memory
 from calirare.data.archive import read_arrays, write_arrays
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
@@ -191,10 +191,10 @@ def test_a_header_that_lies_costs_no_memory(tmp_path, monkeypatch):
         tracemalloc.stop()
         assert peak < size / 4, shape
     write_zip(path, {"x.npy": member(bytes(size), shape=(size // 4,))})
-    monkeypatch.setattr(archive, "available_memory", lambda: size)
+    monkeypatch.setattr(memory, "available_memory", lambda: size)
     with pytest.raises(DataError, match=r"would take 16,777,\d+ bytes when unpacked, and 13,421,772 are free"):
         read_arrays(path)
-    monkeypatch.setattr(archive, "available_memory", lambda: 2 * size)
+    monkeypatch.setattr(memory, "available_memory", lambda: 2 * size)
     tracemalloc.start()
     assert read_arrays(path)["x"].shape == (size // 4,)
     assert tracemalloc.get_traced_memory()[1] < 1.5 * size  # the array and a chunk, not a second copy

@@ -11,7 +11,7 @@ import typer
 from calirare.cli.expand import expand
 from calirare.cli.options import IdColumn, SourceColumn, TargetColumn, WeightColumn, table_address
 from calirare.cli.pipes import received
-from calirare.data.tables.addresses import Address, hide_passwords
+from calirare.data.tables.addresses import hide_passwords, table_name
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
@@ -136,24 +136,18 @@ def choose_tables(
 
 
 def _files(first: Path | str | None, more: list[str] | None) -> dict[str, Path | str]:
-    found = {} if first is None else {_stem(first): received(first)}
+    found = {} if first is None else {table_name(first) or "query": received(first)}
     for text in more or ():
         name, equals, file = text.partition("=")
         named = bool(equals) and "://" not in name  # an address may hold an equals sign
         path = table_address(file if named else text)
-        name = name if named else _stem(path)
+        name = name if named else table_name(path) or "query"
         if name in found:
             raise InputError(
                 f"tables must have different names; {name!r} is given twice. Name one: NAME={hide_passwords(str(path))}."
             )
         found[name] = received(path)
     return found
-
-
-def _stem(path: Path | str) -> str:
-    if isinstance(path, str):
-        return Address.parse(path, "tables").name or "query"
-    return path.name.removesuffix(".gz").rsplit(".", 1)[0]
 
 
 def _one_or_all(files: dict[str, Path | str]) -> Any:

@@ -22,14 +22,13 @@ from typing import IO
 
 import numpy as np
 
-from calirare.data.memory import available_memory
+from calirare.data.memory import usable_memory
 from calirare.errors import DataError
 
 MAX_BYTES = 8 * 2**30
 """Most bytes that the arrays of one file may take, unless the caller allows more."""
 
 MAX_MEMBERS = 256
-_USABLE = 0.8
 _CHUNK = 1 << 20
 # Only these: a few kilobytes of bzip2 or lzma can claim gigabytes, where deflate stops at about 1000 to 1.
 _COMPRESSION = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -74,7 +73,7 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo], max_bytes: int) -
             f"{path} would take {total:,} bytes when unpacked; at most {max_bytes:,} are read. "
             "Pass a larger max_bytes if you trust the file."
         )
-    free = int(_USABLE * available_memory())
+    free = usable_memory()
     if total > free:
         raise DataError(f"{path} would take {total:,} bytes when unpacked, and {free:,} are free for it.")
 

@@ -12,7 +12,8 @@ from calirare.errors import InputError
 UNKNOWN = -1
 """The label of a node whose class nobody has told us."""
 
-_LARGEST = float(np.finfo(np.float32).max)
+LARGEST = float(np.finfo(np.float32).max)
+"""The most that a feature or a column can hold."""
 
 
 def as_array(value: Any, name: str) -> np.ndarray:
@@ -133,7 +134,7 @@ def _finite(array: np.ndarray, name: str) -> np.ndarray:
     bad = int((~np.isfinite(numbers)).sum())
     if bad:
         raise InputError(
-            f"{name} must be finite; {bad} values are NaN or infinite, or beyond {_LARGEST:.1e}. "
+            f"{name} must be finite; {bad} values are NaN or infinite, or beyond {LARGEST:.1e}. "
             "Impute, scale or drop them, or use read_tables, which imputes and scales."
         )
     return numbers

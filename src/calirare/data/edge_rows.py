@@ -6,10 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from calirare.data.edge_table import EdgeTable
-
-_STEPS = 1e8
-"""Times up to this are steps of a simulation and no seconds since 1970."""
+from calirare.data.edge_table import EARLIEST_CLOCK, EdgeColumn, EdgeTable
 
 
 class Joined(Protocol):
@@ -37,6 +34,13 @@ def edge_columns(graph: Joined) -> dict[str, Any]:
     return columns
 
 
+def pairs_of(graph: Joined) -> EdgeTable:
+    """Who is joined to whom as a table, each pair once, with `weight` where there are weights."""
+    once = graph.edge_index[0] < graph.edge_index[1]
+    columns = () if graph.edge_weight is None else (EdgeColumn("weight", "number", graph.edge_weight[once]),)
+    return EdgeTable(graph.edge_index[0, once], graph.edge_index[1, once], columns, directed=False)
+
+
 def _rows_of(edges: EdgeTable, ids: np.ndarray) -> dict[str, Any]:
     columns: dict[str, Any] = {"source": ids[edges.source], "target": ids[edges.target]}
     if edges.type is not None:
@@ -46,7 +50,7 @@ def _rows_of(edges: EdgeTable, ids: np.ndarray) -> dict[str, Any]:
         if column.kind == "category":
             words = np.array([*column.categories, None], dtype=object)  # the last, -1, is missing
             columns[name] = words[column.values]
-        elif column.kind == "time" and np.nanmax(column.values, initial=0.0) > _STEPS:
+        elif column.kind == "time" and np.nanmax(column.values, initial=0.0) > EARLIEST_CLOCK:
             columns[name] = np.where(np.isnan(column.values), np.nan, column.values * 1e6).astype("datetime64[us]")
         else:
             columns[name] = column.values

@@ -11,6 +11,8 @@ from calirare.data.arrays import as_array, as_indices
 from calirare.errors import InputError
 
 ColumnKind = Literal["number", "time", "category"]
+EARLIEST_CLOCK = 1e8
+"""Times before March 1973, in seconds, are taken for steps (1, 2, 3, … of a simulation), not for a clock."""
 MISSING = -1
 """The code of a category that is missing."""
 

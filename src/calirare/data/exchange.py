@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -49,10 +48,9 @@ def to_pyg(graph: Any) -> Data:
             data[name] = torch.tensor(getattr(graph, name))
     if graph.node_ids is not None:
         data.node_ids = np.array(graph.node_ids)
-    for role in ("train", "val", "test") if graph.public_split is not None else ():
-        mask = torch.zeros(graph.num_nodes, dtype=torch.bool)
-        mask[torch.tensor(getattr(graph.public_split, role))] = True
-        data[f"{role}_mask"] = mask
+    if graph.public_split is not None:
+        for name, mask in graph.public_split.masks(graph.num_nodes).items():
+            data[name] = torch.tensor(mask)
     return data
 
 
@@ -65,12 +63,10 @@ def to_networkx(graph: Described) -> networkx.Graph:
 
     names = graph.ids.tolist()
     network = nx.Graph() if graph.edges is None else nx.MultiDiGraph()
-    for node, row in zip(names, _rows(_features(graph)), strict=True):
-        network.add_node(node, **row)
-    for node, y in zip(names, graph.y.tolist(), strict=True):
-        if y != UNKNOWN:
-            network.nodes[node]["label"] = graph.class_names[y]
-    for row in _rows(edge_columns(graph)):
+    features = NamedColumns(_features(graph)).rows() if graph.num_features else ({} for _ in names)
+    for node, row, y in zip(names, features, graph.y.tolist(), strict=True):
+        network.add_node(node, **(row if y == UNKNOWN else row | {"label": graph.class_names[y]}))
+    for row in NamedColumns(edge_columns(graph)).rows():
         source, target = row.pop("source"), row.pop("target")
         network.add_edge(source, target, **row)
     return network
@@ -97,8 +93,3 @@ def _tables(graph: Described) -> tuple[NamedColumns, NamedColumns]:
 def _features(graph: Described) -> dict[str, Any]:
     names = graph.feature_names or tuple(f"feature_{k}" for k in range(graph.num_features))
     return dict(zip(names, as_dense(graph.x).T, strict=True))
-
-
-def _rows(columns: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
-    values = [column.tolist() if hasattr(column, "tolist") else list(column) for column in columns.values()]
-    return (dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)) if values else iter(())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.against_rest import names_of_two, rare_or_not
 from calirare.data.archive import MAX_BYTES
 from calirare.data.arrays import UNKNOWN, column_of
 from calirare.data.as_of import edges_before, first_seen, weights_of
@@ -183,13 +184,11 @@ class RareGraph:
         >>> binary.y.tolist(), binary.class_names, binary.original_y.tolist()
         ([0, 0, 1], ('not c', 'c'), [0, 1, 2])
         """
-        rare = self.class_names[self.rare_class]
-        rest = [name for name in self.class_names if name != rare]
         return replace(
             self,
-            y=np.where(self.y == UNKNOWN, UNKNOWN, (self.y == self.rare_class).astype(np.int64)),
+            y=rare_or_not(self.y, self.rare_class),
             rare_class=1,
-            class_names=(rest[0] if len(rest) == 1 else f"not {rare}", rare),
+            class_names=names_of_two(self.class_names, self.class_names[self.rare_class]),
             original_y=self.y if self.original_y is None else self.original_y,
         )
 

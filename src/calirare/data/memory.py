@@ -7,6 +7,7 @@ from pathlib import Path
 
 _UNKNOWN = 32 * 2**30
 """Where the system says nothing."""
+_USABLE = 0.8
 
 
 def available_memory() -> int:
@@ -14,6 +15,11 @@ def available_memory() -> int:
     found = [_from_meminfo(), _from_cgroup(), _from_rlimit()]
     known = [number for number in found if number is not None]
     return min(known) if known else _UNKNOWN
+
+
+def usable_memory() -> int:
+    """Bytes that one file or table may take of it: most."""
+    return int(_USABLE * available_memory())
 
 
 def _from_meminfo() -> int | None:

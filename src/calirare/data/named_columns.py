@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,15 @@ class NamedColumns(dict[str, np.ndarray]):
     def to_pandas(self) -> Any:
         """As a pandas frame."""
         return self._frame(optional("pandas", None))
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One row after the other, as plain values by name.
+
+        >>> list(NamedColumns(id=np.array([1, 2]), p=np.array([0.5, 0.25])).rows())
+        [{'id': 1, 'p': 0.5}, {'id': 2, 'p': 0.25}]
+        """
+        for values in zip(*(column.tolist() for column in self.values()), strict=True):
+            yield dict(zip(self, values, strict=True))
 
     def _frame(self, library: Any) -> Any:
         """Text as a list, which each library types by itself; numbers stay arrays."""

@@ -48,10 +48,7 @@ def write_graph(graph: Any, path: Path) -> None:
     if graph.edges is not None:
         arrays |= edges_to_arrays(graph.edges)
     if graph.public_split is not None:
-        for role in ("train", "val", "test"):
-            mask = np.zeros(graph.num_nodes, dtype=bool)
-            mask[getattr(graph.public_split, role)] = True
-            arrays[f"{role}_mask"] = mask
+        arrays |= graph.public_split.masks(graph.num_nodes)
     write_arrays(path, arrays)
 
 

@@ -110,6 +110,11 @@ class _Multiply(torch.autograd.Function):
 _Multiply.forward.__signature__ = inspect.signature(_Multiply.forward)  # type: ignore[attr-defined]
 
 
+def small_index(size: int) -> type[np.signedinteger]:
+    """The integers that places up to `size` need; half the memory is half the time."""
+    return np.int32 if size < 2**31 - 1 else np.int64
+
+
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="calirare-sparse")

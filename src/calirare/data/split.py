@@ -53,6 +53,15 @@ class Split:
         return f"Split({self.train.size:,} train, {self.val.size:,} val, {self.test.size:,} test)"
 
     @property
+    def roles(self) -> dict[str, np.ndarray]:
+        """The nodes by role: `train`, `val`, `test`."""
+        return {"train": self.train, "val": self.val, "test": self.test}
+
+    def masks(self, num_nodes: int) -> dict[str, np.ndarray]:
+        """The same as masks `(N,)`, under the names that PyG gives them: `train_mask`, `val_mask`, `test_mask`."""
+        return {f"{role}_mask": np.isin(np.arange(num_nodes), nodes) for role, nodes in self.roles.items()}
+
+    @property
     def labelled(self) -> np.ndarray:
         """Train and validation nodes together, sorted: every label a method may read."""
         return np.sort(np.concatenate([self.train, self.val]))

@@ -72,10 +72,7 @@ def split_labels(
     classes = _classes(graph)
     if not (train_fraction is None and val_fraction is None and test_fraction is None):
         return _by_fractions(graph, classes, rng, _check_fractions(train_fraction, val_fraction, test_fraction))
-    if graph.public_split is None:
-        public = Split(train=np.empty(0, dtype=np.int64))
-    else:
-        public = graph.public_split
+    public = graph.public_split or Split(train=np.empty(0, dtype=np.int64))
     return _by_counts(graph, classes, rng, public, labels_per_class, num_val, num_test)
 
 
@@ -188,13 +185,10 @@ def _check_fractions(train: float | None, val: float | None, test: float | None)
     if train is None:
         raise InputError("train_fraction must be given together with val_fraction and test_fraction; got None.")
     for name, value in (("train_fraction", train), ("val_fraction", val), ("test_fraction", test)):
-        if value is not None and not is_number(value):
+        if value is not None and not (is_number(value) and 0.0 <= value <= 1.0):
             raise InputError(f"{name} must lie between 0 and 1; got {value!r}.")
     val = 0.0 if val is None else val
     test = max(0.0, 1.0 - train - val) if test is None else test
-    for name, value in (("train_fraction", train), ("val_fraction", val), ("test_fraction", test)):
-        if not 0.0 <= value <= 1.0:
-            raise InputError(f"{name} must lie between 0 and 1; got {value!r}.")
     if train + val + test > 1.0 + 1e-9:
         raise InputError(f"The fractions must add up to at most 1; got {train:g} + {val:g} + {test:g}.")
     return train, val, test

@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from calirare.data.archive import write_atomically
+from calirare.data.archive import file_sha256, write_atomically
 from calirare.data.graph import RareGraph
 from calirare.errors import CalirareError, DataError, InputError, ModelFormatError
-from calirare.persistence.writing import HEADER, header_checksum, name_by_content, reading, staged
+from calirare.persistence.writing import HEADER, LARGEST_JSON, header_checksum, name_by_content, reading, staged
 
 FORMAT_VERSION = 4
-_LARGEST_JSON = 64 * 2**20
 _ARRAY = {"array": True}
 """Stands in the JSON where an array belongs."""
 
@@ -177,25 +176,20 @@ def replace_file(path: Path, content: bytes) -> None:
 def _save_graph(graph: RareGraph, folder: Path) -> dict[str, str]:
     temporary = folder / "graph.npz"
     graph.save(temporary)
-    digest = _sha256(temporary)
+    digest = file_sha256(temporary)
     final = name_by_content("graph", digest, "npz")
     os.replace(temporary, folder / final)
     return {"file": final, "sha256": digest}
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _read_header(folder: Path) -> dict[str, Any]:
-    file = folder / "model.json"
+    file = folder / HEADER
     if not file.is_file():
         raise ModelFormatError(
             f"{folder} is not a calirare model: it has no model.json. Give the folder that `save` or `calirare fit --out` wrote."
         )
-    if file.stat().st_size > _LARGEST_JSON:
-        raise ModelFormatError(f"{file} is larger than {_LARGEST_JSON >> 20} MiB and is not read.")
+    if file.stat().st_size > LARGEST_JSON:
+        raise ModelFormatError(f"{file} is larger than {LARGEST_JSON >> 20} MiB and is not read.")
     try:
         header = json.loads(file.read_bytes())
     except (ValueError, RecursionError) as error:
@@ -217,11 +211,11 @@ def _checked_file(folder: Path, entry: Any) -> Path:
     """The file an entry names, inside the folder and with the sha256 it was written with."""
     name, digest = (entry.get("file"), entry.get("sha256")) if isinstance(entry, dict) else (None, None)
     if not isinstance(name, str) or Path(name).name != name or not isinstance(digest, str):
-        raise ModelFormatError(f"{folder / 'model.json'} names a file outside its folder, or none.")
+        raise ModelFormatError(f"{folder / HEADER} names a file outside its folder, or none.")
     file = folder / name
     if not file.is_file() or file.is_symlink():
         raise ModelFormatError(f"{folder} lacks {name}; the model is incomplete. Save it again.")
-    if _sha256(file) != digest:
+    if file_sha256(file) != digest:
         raise ModelFormatError(
             f"{file} was truncated or edited: its sha256 differs from the one in model.json. Save the model again."
         )

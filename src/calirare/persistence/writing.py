@@ -25,7 +25,7 @@ from calirare.data.locking import locked
 
 HEADER = "model.json"
 _STAGING = ".saving-"
-_LARGEST_JSON = 64 * 2**20
+LARGEST_JSON = 64 * 2**20
 _DAY = 86_400
 
 
@@ -119,7 +119,7 @@ def _remove_abandoned(folder: Path, own: Path) -> set[str]:
 def _files_named_by(file: Path) -> set[str]:
     """Our own files that a `model.json` names; none if it is not ours."""
     try:
-        if file.stat().st_size > _LARGEST_JSON:
+        if file.stat().st_size > LARGEST_JSON:
             return set()
         header = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError):

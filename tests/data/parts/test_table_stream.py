@@ -191,7 +191,7 @@ def test_files_of_any_kind(frames, tmp_path):
     ("options", "says"),
     [
         ({"weight": "wieght"}, "weight must be a column of the edges"),
-        ({"time": "whem"}, "time must name a column"),
+        ({"time": "whem"}, "time must be a column"),
         ({"label": "bda"}, "label must be a column of the nodes"),
         ({"node_type": "what"}, "node_type must be a column"),
         ({"edge_type": "knid"}, "edge_type must be a column"),

@@ -172,7 +172,7 @@ def test_time_of_nodes_and_edges():
     np.testing.assert_array_equal(graph.node_time, [1704067200.0, 1704196800.0, np.nan])
     assert graph.feature_names == ("x",) and graph.schema["nodes"]["time"] == "opened"
     np.testing.assert_array_equal(read(nodes=nodes, schema=graph.schema).node_time, graph.node_time)
-    with pytest.raises(ColumnError, match="time must name a column .* did you mean 'opened'"):
+    with pytest.raises(ColumnError, match="time must be a column .* did you mean 'opened'"):
         read(nodes=nodes, time="opend")
 
 

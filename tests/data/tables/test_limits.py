@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from bombs import KINDS, bomb
 
-from calirare.data.tables import limits
+from calirare.data import memory
 from calirare.data.tables.arrow_claims import claimed_bytes
 from calirare.data.tables.reading import read_tables
 from calirare.errors import CalirareError, DataError, InputError, LabelError
@@ -28,7 +28,7 @@ def read(nodes=NODES, edges=EDGES, **options):
 @pytest.mark.parametrize("kind", KINDS)
 def test_files_that_claim_more_than_is_free_are_refused(tmp_path, monkeypatch, kind):
     path = bomb(tmp_path, kind, 100_000)
-    monkeypatch.setattr(limits, "available_memory", lambda: 1_000_000)
+    monkeypatch.setattr(memory, "available_memory", lambda: 1_000_000)
     with pytest.raises(DataError, match=r"would take about [\d,]+ bytes to read, and 800,000 are free"):
         read(path)
 
@@ -36,11 +36,11 @@ def test_files_that_claim_more_than_is_free_are_refused(tmp_path, monkeypatch, k
 def test_what_is_free_obeys_the_limits_of_the_process():
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30));"
-        "from calirare.data.tables.limits import available_memory; print(available_memory())"
+        "from calirare.data.memory import available_memory; print(available_memory())"
     )
     found = int(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
     assert 0 < found < 3 << 30
-    assert limits.available_memory() > 0
+    assert memory.available_memory() > 0
 
 
 def test_too_many_columns_are_refused_quickly(tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.against_rest import rare_or_not
 from calirare.data.archive import content_sha256, file_sha256, read_arrays, write_arrays
 from calirare.data.arrays import UNKNOWN
 from calirare.data.catalogue.convert import convert
@@ -163,12 +164,8 @@ def _read(benchmark: Benchmark, path: Path) -> dict[str, np.ndarray]:
         features = {"x_indptr", "x_indices", "x_data", "x_shape"} if benchmark.words else {"x"}
         missing = {"edge_index", "y", *features} - arrays.keys()
     except DataError as error:
-        way_out = (
-            f"Run: calirare datasets fetch {benchmark.name} --force"
-            if path.exists()
-            else (f"Run: calirare datasets fetch {benchmark.name}")
-        )
-        raise DataError(f"{error} {way_out}") from error
+        again = " --force" if path.exists() else ""
+        raise DataError(f"{error} Run: calirare datasets fetch {benchmark.name}{again}") from error
     if missing:
         raise DataError(
             f"{path} lacks {sorted(missing)}; it is no benchmark graph. "
@@ -182,14 +179,13 @@ def _to_graph(benchmark: Benchmark, arrays: dict[str, np.ndarray], protocol: str
     original_y = arrays["y"].copy()
     if "unlabelled_mask" in arrays:
         original_y[arrays["unlabelled_mask"]] = benchmark.rare_class if protocol == "paper" else UNKNOWN
-    y = np.where(original_y == UNKNOWN, UNKNOWN, (original_y == benchmark.rare_class).astype(np.int64))
     public = None
     if "train_mask" in arrays:
         public = Split(train=arrays["train_mask"], val=arrays["val_mask"], test=arrays["test_mask"])
     return RareGraph(
         x=x,
         edge_index=arrays["edge_index"],
-        y=y,
+        y=rare_or_not(original_y, benchmark.rare_class),
         rare_class=1,
         original_y=original_y,
         public_split=public,

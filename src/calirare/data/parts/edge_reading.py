@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from calirare.data.edge_table import EdgeTable
-from calirare.data.parts.edge_records import EdgeRecords
+from calirare.data.parts.edge_records import EdgeRecords, place_type
 from calirare.data.parts.node_places import NodePlaces
 from calirare.data.parts.node_reading import Counts, Step, add_counts, rows_named
 from calirare.data.parts.table_stream import TableStream
@@ -29,7 +29,7 @@ class Pairs:
 
     @property
     def dtype(self) -> np.dtype:
-        index = "<u4" if self.num_nodes < 2**32 else "<u8"
+        index = place_type(self.num_nodes)
         fields = [("own", index), ("other", index)]
         return np.dtype(fields + [("weight", "<f8")] if self.weighted else fields)
 

@@ -11,6 +11,12 @@ import numpy as np
 
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 
+
+def place_type(num_nodes: int) -> str:
+    """How the place of a node is written: no wider than so many nodes need."""
+    return "<u4" if num_nodes < 2**32 else "<u8"
+
+
 OTHER_TYPES = "(types that the fit did not know)"
 
 
@@ -40,7 +46,7 @@ class EdgeRecords:
 
     @property
     def dtype(self) -> np.dtype:
-        index = "<u4" if self.num_nodes < 2**32 else "<u8"
+        index = place_type(self.num_nodes)
         values = [(f"{k}", "<i4" if kind == "category" else "<f8") for k, (_, kind, _) in enumerate(self.columns)]
         return np.dtype([("source", index), ("target", index), ("type", "<i2"), *values])
 

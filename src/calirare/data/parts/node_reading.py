@@ -19,7 +19,7 @@ from calirare.data.scored import scored_nodes
 from calirare.data.tables.gathering import NodeRows, codes_as_at_fit
 from calirare.data.tables.ids import plain_ids
 from calirare.data.tables.labels import apply_labels
-from calirare.data.tables.polars_library import import_polars
+from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.preprocess import apply_columns
 from calirare.data.tables.profile import TablesTally
 from calirare.data.tables.schema import feature_names

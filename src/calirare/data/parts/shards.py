@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.frames import to_frame
+from calirare.data.tables.libraries import import_arrow
 from calirare.data.tables.shard_files import find_shards, is_parquet
-from calirare.errors import DataError, optional
+from calirare.errors import DataError, first_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,7 +48,7 @@ class Shards:
         if self.held is not None:
             yield from ((at, self.held[at : at + size].select(columns)) for at in range(0, self.num_rows, size))
             return
-        pa, _ = _arrow()
+        pa, _ = import_arrow()
         held: list[Any] = []
         first, rows = 0, 0
         for piece in self._pieces(list(columns), size):
@@ -62,7 +63,7 @@ class Shards:
             yield first, to_frame(pa.Table.from_batches(held), self.what)
 
     def _pieces(self, columns: list[str], size: int) -> Iterator[Any]:
-        pa, parquet = _arrow()
+        pa, parquet = import_arrow()
         for path in self.paths:
             try:
                 with parquet.ParquetFile(path, buffer_size=_READ_BUFFER) as file:
@@ -82,7 +83,7 @@ def open_shards(path: Any, what: str) -> Shards:
     if not is_parquet(path):
         frame = to_frame(path, what)
         return Shards(what, (), frame.height, frame.clear(), frame)
-    pa, parquet = _arrow()
+    pa, parquet = import_arrow()
     paths = find_shards(path, what)
     rows, schema = 0, None
     for file in paths:
@@ -99,9 +100,5 @@ def open_shards(path: Any, what: str) -> Shards:
 
 
 def _damaged(path: Path, what: str, error: BaseException) -> DataError:
-    first = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-    return DataError(f"{what}: {path} cannot be read as its name says; it is truncated or altered ({first}).")
-
-
-def _arrow() -> tuple[Any, Any]:
-    return optional("pyarrow", "tables"), optional("pyarrow.parquet", "tables")
+    said = first_line(error)
+    return DataError(f"{what}: {path} cannot be read as its name says; it is truncated or altered ({said}).")

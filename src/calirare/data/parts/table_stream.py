@@ -18,8 +18,8 @@ from calirare.data.tables.apart import keep_apart, with_kinds
 from calirare.data.tables.asked import Asked
 from calirare.data.tables.frames import to_frame
 from calirare.data.tables.gathering import EdgeRows, NodeRows, gather_edges, gather_nodes, named_tables, with_labels
+from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.naming import find_id, find_label
-from calirare.data.tables.polars_library import import_polars
 from calirare.data.tables.reading import check_names
 from calirare.data.tables.schema import check_schema
 

@@ -9,8 +9,10 @@ A `#` inside a password is written %23.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from calirare.errors import InputError
@@ -87,3 +89,16 @@ class Address:
         if not file:
             raise InputError("a DuckDB address names a file: duckdb:///FILE.duckdb#TABLE.")
         return file
+
+
+def table_name(table: Any) -> str:
+    """What to call a table: the stem of its file, or its name in a database; "" for a query, or a frame.
+
+    >>> table_name("data/nodes.csv.gz"), table_name("sqlite:///cases.db#main.nodes"), table_name({"id": [1]})
+    ('nodes', 'nodes', '')
+    """
+    if not isinstance(table, (str, os.PathLike)):
+        return ""
+    if is_address(table):
+        return Address.parse(str(table), "tables").name
+    return Path(table).name.removesuffix(".gz").rsplit(".", 1)[0]

@@ -22,8 +22,8 @@ import numpy as np
 
 from calirare.data.tables.gathering import EdgeRows, NodeRows, nodes_of_edges
 from calirare.data.tables.ids import plain_ids, same_type, why_lost
+from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.naming import plain_name
-from calirare.data.tables.polars_library import import_polars
 from calirare.errors import InputError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calirare.data.tables.polars_library import import_polars
+from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.text import SPREADSHEET_ERRORS, STRANGE_SHARE, read_styled
 from calirare.errors import InputError
 

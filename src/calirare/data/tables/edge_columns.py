@@ -18,9 +18,10 @@ import numpy as np
 
 from calirare.data.edge_table import MISSING, EdgeColumn
 from calirare.data.tables.columns import MAX_RARE_NAMES, commonest, count_rare, to_categories, to_numbers, to_seconds
-from calirare.data.tables.kinds import LEFT_OUT, Kind, kind_of
-from calirare.data.tables.polars_library import import_polars
-from calirare.errors import ColumnError, InputError, nearest
+from calirare.data.tables.frames import check_fitted_columns
+from calirare.data.tables.kinds import EMPTY, KIND_OF_TYPE, LEFT_OUT, Kind, kind_of
+from calirare.data.tables.libraries import import_polars
+from calirare.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_EDGE_CATEGORIES = 200
-KINDS = ("number", "time", "category", "ignore")
-_KIND_OF_TYPE = {"numeric": "number", "categorical": "category", "time": "time", "ignore": "ignore"}
 
 
 def learn_edge_columns(
@@ -51,8 +50,8 @@ def learn_edge_columns(
 def _learn(column: pl.Series, wanted: str | None) -> dict[str, Any]:
     name = column.name
     found = kind_of(column, MAX_EDGE_CATEGORIES)
-    if wanted is not None and found.reason != "every value is missing":
-        kind = _KIND_OF_TYPE[wanted]
+    if wanted is not None and found.reason != EMPTY:
+        kind = KIND_OF_TYPE[wanted]
         if kind == "ignore":
             found = Kind("ignore", LEFT_OUT)
         elif found.name != kind:
@@ -63,7 +62,7 @@ def _learn(column: pl.Series, wanted: str | None) -> dict[str, Any]:
     if found.name == "category":
         names = commonest(column)
         if not names:
-            return {"name": name, "kind": "ignore", "reason": "every value is missing"}
+            return {"name": name, "kind": "ignore", "reason": EMPTY}
         rare = names[MAX_EDGE_CATEGORIES : MAX_EDGE_CATEGORIES + MAX_RARE_NAMES]
         return {**learned, "categories": sorted(names[:MAX_EDGE_CATEGORIES]), "rare": rare}
     if found.style:
@@ -82,12 +81,7 @@ def apply_edge_columns(
         ColumnError: A column that the model was fitted on is missing.
     """
     wanted = [column for column in columns if column["kind"] != "ignore"]
-    missing = [column["name"] for column in wanted if column["name"] not in frame.columns]
-    if missing:
-        raise ColumnError(
-            f"the edges table must have the columns that the model was fitted on; {len(missing)} are missing: "
-            f"{missing[:5]}: {nearest(missing[0], frame.columns)}"
-        )
+    check_fitted_columns(frame, [column["name"] for column in wanted], "edges")
     counts: dict[str, dict[str, int]] = {"rare": {}, "unseen": {}}
     return tuple(_apply(frame[column["name"]], column, counts) for column in wanted), counts
 
@@ -111,7 +105,7 @@ def check_edge_columns(columns: Any) -> bool:
     """Whether the columns of a schema are what `learn_edge_columns` gives."""
     good = isinstance(columns, list)
     for column in columns:
-        good &= isinstance(column["name"], str) and column["kind"] in KINDS
+        good &= isinstance(column["name"], str) and column["kind"] in KIND_OF_TYPE.values()
         if column["kind"] == "category":
             names = column["categories"]
             good &= isinstance(names, list) and all(isinstance(name, str) for name in names)
@@ -121,8 +115,8 @@ def check_edge_columns(columns: Any) -> bool:
     return bool(good) and len({column["name"] for column in columns}) == len(columns)
 
 
-def check_types(types: Mapping[str, str], kinds: Sequence[str]) -> None:
-    """Refuse kinds that nobody knows."""
+def check_types(types: Mapping[str, str]) -> None:
+    """Refuse types that nobody knows."""
     for name, kind in types.items():
-        if kind not in kinds:
-            raise InputError(f"types[{name!r}] must be one of {list(kinds)}; got {kind!r}.")
+        if kind not in KIND_OF_TYPE:
+            raise InputError(f"types[{name!r}] must be one of {list(KIND_OF_TYPE)}; got {kind!r}.")

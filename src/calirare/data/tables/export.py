@@ -12,7 +12,7 @@ import numpy as np
 
 from calirare.data.archive import write_atomically
 from calirare.data.tables.addresses import is_address
-from calirare.data.tables.polars_library import import_polars
+from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.warehouse import check_writable, write_address
 from calirare.errors import InputError
 

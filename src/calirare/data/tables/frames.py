@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.addresses import is_address
 from calirare.data.tables.arrow_claims import claimed_bytes
+from calirare.data.tables.libraries import import_arrow, import_polars
 from calirare.data.tables.limits import (
     check_bytes,
     check_dictionaries,
@@ -21,10 +22,9 @@ from calirare.data.tables.limits import (
     check_width,
     unpack,
 )
-from calirare.data.tables.polars_library import import_polars
-from calirare.data.tables.shard_files import find_shards
+from calirare.data.tables.shard_files import PARQUET, find_shards
 from calirare.data.tables.warehouse import read_address
-from calirare.errors import CalirareError, ColumnError, DataError, InputError, nearest, optional
+from calirare.errors import CalirareError, ColumnError, DataError, InputError, first_line, nearest, optional
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,10 +34,9 @@ logger = logging.getLogger(__name__)
 _NUMBER_OR_DATE = re.compile(r"[+-]?\d[\d.,]*([eE][+-]?\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T][\d:.]+Z?)?")
 _MOST_REMARKS, _LONGEST_LINE = 100, 1 << 20
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
-_PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
 _LINES = (".jsonl", ".ndjson")
-_ALL = (*_CSV, *_PARQUET, *_ARROW, *_LINES)
+_ALL = (*_CSV, *PARQUET, *_ARROW, *_LINES)
 
 
 def to_frame(table: Any, what: str) -> pl.DataFrame:
@@ -103,7 +102,7 @@ def _read_file(path: Path, what: str) -> pl.DataFrame:
         if name.endswith(_LINES):
             check_text_file(path)
             return pl.read_ndjson(path, infer_schema_length=None)  # type: ignore[no-any-return]
-        return _read_csv(path) if name.endswith(_CSV) else _read_arrow(path, is_parquet=name.endswith(_PARQUET))
+        return _read_csv(path) if name.endswith(_CSV) else _read_arrow(path, is_parquet=name.endswith(PARQUET))
     except CalirareError:
         raise
     except (
@@ -116,7 +115,7 @@ def _read_file(path: Path, what: str) -> pl.DataFrame:
     ) as error:
         raise DataError(
             f"{what}: {path} cannot be read as its name says; it is truncated, altered, or not in UTF-8 "
-            f"({_first(error)})."
+            f"({first_line(error)})."
         ) from error
 
 
@@ -190,7 +189,7 @@ def _is_data(cells: list[str]) -> bool:
 def _read_arrow(path: Path, is_parquet: bool) -> pl.DataFrame:
     """Read by Arrow's own library: given a damaged file it raises, where polars 2.1 can end the process."""
     pl = import_polars()
-    pa, feather, parquet = (optional(name, "tables") for name in ("pyarrow", "pyarrow.feather", "pyarrow.parquet"))
+    (pa, parquet), feather = import_arrow(), optional("pyarrow.feather", "tables")
     try:
         if is_parquet:
             with parquet.ParquetFile(path) as file:
@@ -206,7 +205,7 @@ def _read_arrow(path: Path, is_parquet: bool) -> pl.DataFrame:
         table.validate(full=True)
         return pl.from_arrow(pa.table(table))  # type: ignore[no-any-return]
     except (pa.ArrowException, MemoryError) as error:  # of many built-in kinds
-        raise OSError(_first(error)) from error
+        raise OSError(first_line(error)) from error
 
 
 def _is_text(kind: Any) -> bool:
@@ -229,7 +228,7 @@ def _convert(table: Any, what: str) -> pl.DataFrame:
         if hasattr(table, "__arrow_c_stream__"):
             return pl.DataFrame(table)  # type: ignore[no-any-return]
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError) as error:
-        raise InputError(f"{what} cannot be turned into a table: {_first(error)}.") from error
+        raise InputError(f"{what} cannot be turned into a table: {first_line(error)}.") from error
     raise InputError(
         f"{what} must be a path, or a polars, pandas or Arrow frame, or a dict of columns; got {type(table).__name__}."
     )
@@ -262,11 +261,6 @@ def _is_missing(value: Any) -> bool:
     )
 
 
-def _first(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".") if lines else type(error).__name__
-
-
 def pick_column(frame: pl.DataFrame, wanted: str, argument: str, what: str) -> str:
     """`wanted` if the table has it, else an error that names the nearest columns."""
     check_column(frame.columns, wanted, argument, what)
@@ -278,4 +272,15 @@ def check_column(columns: Sequence[str], wanted: str, argument: str, what: str) 
     if wanted not in columns:
         raise ColumnError(
             f"{argument} must be a column of the {what} table; got {wanted!r}: {nearest(wanted, columns)}"
+        )
+
+
+def check_fitted_columns(frame: pl.DataFrame, needed: Sequence[str], what: str) -> None:
+    """Refuse a table that lacks columns which a model was fitted on, and name the nearest of the others."""
+    missing = [name for name in needed if name not in frame.columns]
+    if missing:
+        hint = nearest(missing[0], [name for name in frame.columns if name not in needed])
+        raise ColumnError(
+            f"the {what} table must have the columns that the model was fitted on; {len(missing)} are missing: "
+            f"{missing[:5]}: {hint}"
         )

@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calirare.data.tables.addresses import Address, is_address
+from calirare.data.tables.addresses import table_name
 from calirare.data.tables.columns import to_categories
 from calirare.data.tables.frames import pick_column, to_frame
 from calirare.data.tables.ids import plain_ids, why_lost
 from calirare.data.tables.kinds import MAX_CATEGORY_LENGTH
+from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.naming import find_ends, find_id
-from calirare.data.tables.polars_library import import_polars
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def named_tables(tables: Any, what: str) -> list[tuple[str, Any]]:
     if isinstance(tables, Mapping) and tables and all(_is_table(table) for table in tables.values()):
         return [(str(name), table) for name, table in tables.items()]
     if isinstance(tables, (list, tuple)) and tables and all(_is_table(table) for table in tables):
-        names = [_stem(table) or f"{what} {place}" for place, table in enumerate(tables, start=1)]
+        names = [table_name(table) or f"{what} {place}" for place, table in enumerate(tables, start=1)]
         if len(set(names)) < len(names):
             names = [f"{name} {place}" for place, name in enumerate(names, start=1)]
         return list(zip(names, tables, strict=True))
@@ -74,15 +73,6 @@ def _is_table(table: Any) -> bool:
     if isinstance(table, (str, os.PathLike, Mapping)):
         return True
     return hasattr(table, "columns") or hasattr(table, "collect_schema")  # frames of polars, pandas, Arrow
-
-
-def _stem(table: Any) -> str:
-    if not isinstance(table, (str, os.PathLike)):
-        return ""
-    if is_address(table):
-        return Address.parse(str(table), "tables").name
-    name = Path(table).name
-    return name.removesuffix(".gz").rsplit(".", 1)[0]
 
 
 def gather_nodes(nodes: Any, id: str | None, node_type: str | None, at_fit: Sequence[str] = ()) -> NodeRows:

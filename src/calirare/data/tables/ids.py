@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calirare.data.tables.polars_library import import_polars
+from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.text import WHOLE_WITH_POINT
 from calirare.errors import InputError
 

@@ -8,12 +8,15 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.columns import is_number_like
-from calirare.data.tables.polars_library import import_polars
+from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.text import understand
 
 if TYPE_CHECKING:
     import polars as pl
 
+KIND_OF_TYPE = {"numeric": "number", "categorical": "category", "time": "time", "ignore": "ignore"}
+"""What users may call a column (`types`), and what we call it."""
+EMPTY = "every value is missing"
 LEFT_OUT = "left out by types"
 """Why a column is not used that the user did not want."""
 MAX_CATEGORIES = 100
@@ -65,7 +68,7 @@ def kind_of(column: pl.Series, most_categories: int = MAX_CATEGORIES) -> Kind:
     """
     pl = import_polars()
     if column.null_count() == column.len():
-        return Kind("ignore", "every value is missing")
+        return Kind("ignore", EMPTY)
     if column.dtype == pl.String:
         return _kind_of_text(column, most_categories)
     if not is_number_like(column.dtype):
@@ -92,7 +95,7 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
     words = column.str.strip_chars().drop_nulls()
     words = words.filter(words != "")
     if not words.len():
-        return Kind("ignore", "every value is missing")
+        return Kind("ignore", EMPTY)
     distinct = words.n_unique()
     if distinct > most_categories and 2 * distinct > words.len():
         return Kind("ignore", f"{distinct} different words: an identifier or free text")

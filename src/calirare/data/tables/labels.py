@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calirare.data.against_rest import names_of_two, rare_or_not
 from calirare.data.arrays import UNKNOWN
 from calirare.data.tables.columns import to_categories
-from calirare.data.tables.polars_library import import_polars
-from calirare.data.tables.text import WHOLE_WITH_POINT
+from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.text import MISSING_WORDS, WHOLE_WITH_POINT
 from calirare.errors import InputError, LabelError
 
 if TYPE_CHECKING:
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-_NO_VALUE = ("", "na", "nan", "null", "none", "n/a", "n.a.", "<na>", "nat", "#n/a")
-_NOT_LABELLED = ("unknown", "unlabelled", "unlabeled", "undefined", "undetermined", "?", "-")
-MISSING_LABELS = _NO_VALUE + _NOT_LABELLED
+MISSING_LABELS = (*MISSING_WORDS, "n.a.", "unknown", "unlabelled", "unlabeled", "undefined", "undetermined")
 """What counts as an unknown label, in upper or lower case, whatever the type of the column."""
 
 MAX_LABELS = 1_000
@@ -137,20 +136,15 @@ def no_labels(num_nodes: int, label: Mapping[str, Any] | None) -> Labels:
     unknown = np.full(num_nodes, UNKNOWN, dtype=np.int64)
     if label is None:
         return Labels(unknown, unknown, ("normal", "rare"), "rare", ["normal", "rare"])
-    return Labels(unknown, unknown, _class_names(label["rare"], label["values"]), label["rare"], label["values"])
+    return Labels(unknown, unknown, names_of_two(label["values"], label["rare"]), label["rare"], label["values"])
 
 
 def _labels(text: pl.Series, rare: str, values: list[str], words: dict[str, int]) -> Labels:
     pl = import_polars()
     place = text.replace_strict(values, list(range(len(values))), default=None, return_dtype=pl.Int64)
     original_y = np.array(place.fill_null(UNKNOWN).to_numpy(), dtype=np.int64)
-    y = np.where(original_y == UNKNOWN, UNKNOWN, (original_y == values.index(rare)).astype(np.int64))
-    return Labels(y, original_y, _class_names(rare, values), rare, values, words)
-
-
-def _class_names(rare: str, values: list[str]) -> tuple[str, str]:
-    rest = [value for value in values if value != rare]
-    return (rest[0] if len(rest) == 1 else f"not {rare}", rare)
+    y = rare_or_not(original_y, values.index(rare))
+    return Labels(y, original_y, names_of_two(values, rare), rare, values, words)
 
 
 def _match(rare: Any, values: list[str]) -> str | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from calirare.data.archive import MAX_BYTES
-from calirare.data.memory import available_memory
+from calirare.data.memory import usable_memory
 from calirare.errors import DataError, InputError
 
 MAX_COLUMNS = 5_000
@@ -20,14 +20,13 @@ MAX_COLUMN_NAME = 500
 BYTES_PER_CELL = 40
 """What a cell of text takes at the peak of reading, beside its letters, which are there twice."""
 _CHUNK = 1 << 24
-_USABLE = 0.8
 _SMALL = 1 << 24
 """Files that cannot take more than a few hundred megabytes, whatever they hold, are not counted first."""
 
 
 def budget() -> int:
     """Bytes that a table may take: most of the memory that is free, and at most four times `MAX_BYTES`."""
-    return min(4 * MAX_BYTES, int(_USABLE * available_memory()))
+    return min(4 * MAX_BYTES, usable_memory())
 
 
 def check_bytes(needed: int, what: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from calirare.data.tables.frames import pick_column
 from calirare.data.tables.ids import plain_ids
 from calirare.data.tables.kinds import kind_of
-from calirare.data.tables.polars_library import import_polars
+from calirare.data.tables.libraries import import_polars
 from calirare.errors import ColumnError, InputError
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.tables.columns import count_rare, count_strange, to_categories, to_numbers
-from calirare.data.tables.polars_library import import_polars
-from calirare.errors import ColumnError, InputError, nearest
+from calirare.data.tables.frames import check_fitted_columns
+from calirare.data.tables.libraries import import_polars
+from calirare.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,7 +29,7 @@ def apply_columns(
     that the schema does not know. An indicator column says where a value was missing.
     """
     columns = [column for column in schema["columns"] if column["type"] != "ignore"]
-    _check_columns(frame, [column["name"] for column in columns])
+    check_fitted_columns(frame, [column["name"] for column in columns], "nodes")
     counts: dict[str, dict[str, int]] = {"imputed": {}, "unseen": {}, "rare": {}, "unreadable": {}}
     blocks: list[Any] = []
     for column in columns:
@@ -51,16 +52,6 @@ def warn_of_unseen(counts: Mapping[str, Mapping[str, int]]) -> None:
     for name, number in counts["unseen"].items():
         logger.warning(
             "column %r: %d values of categories never seen at fit; they count as none of them.", name, number
-        )
-
-
-def _check_columns(frame: pl.DataFrame, needed: list[str]) -> None:
-    missing = [name for name in needed if name not in frame.columns]
-    if missing:
-        hint = nearest(missing[0], [name for name in frame.columns if name not in needed])
-        raise ColumnError(
-            f"the nodes table must have the columns that the model was fitted on; {len(missing)} are missing: "
-            f"{missing[:5]}: {hint}"
         )
 
 

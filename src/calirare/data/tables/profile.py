@@ -107,7 +107,10 @@ class Counted:
         return Counted(self.counts + other.counts, self.names, self.filled + other.filled)
 
     def profile(self) -> dict[str, Any]:
-        return of_categories(self.counts, self.names, self.filled)
+        """What is none of the names counts as other."""
+        other = max(self.filled - float(self.counts.sum()), 0.0)
+        shares = np.append(self.counts, other) / max(self.filled, 1)
+        return {"kind": "category", "count": self.filled, "names": list(self.names), "shares": shares.tolist()}
 
 
 class NumberTally:
@@ -193,14 +196,6 @@ def of_numbers(values: np.ndarray, like: Mapping[str, Any] | None = None) -> dic
 def _known(values: np.ndarray) -> np.ndarray:
     known: np.ndarray = values[~np.isnan(values)]
     return known
-
-
-def of_categories(counts: np.ndarray, names: Sequence[str], filled: int | None = None) -> dict[str, Any]:
-    """The profile of categories; what is none of the names counts as other."""
-    total = int(counts.sum()) if filled is None else filled
-    other = max(total - float(counts.sum()), 0.0)
-    shares = np.append(counts, other) / max(total, 1)
-    return {"kind": "category", "count": total, "names": list(names), "shares": shares.tolist()}
 
 
 def check_profile(seen: Any) -> bool:

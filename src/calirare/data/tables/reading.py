@@ -27,17 +27,15 @@ from calirare.data.tables.gathering import (
 from calirare.data.tables.ids import check_ids, id_array
 from calirare.data.tables.kinds import kind_of
 from calirare.data.tables.labels import Labels, apply_labels, learn_labels, no_labels
+from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.naming import find_label
-from calirare.data.tables.polars_library import import_polars
 from calirare.data.tables.preprocess import apply_columns, warn_of_unseen
 from calirare.data.tables.profile import profile_tables
 from calirare.data.tables.schema import FORMAT, SPARSE_WIDTH, check_schema, feature_names, learn_columns
-from calirare.errors import ColumnError, InputError, nearest
+from calirare.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
-
-TYPES = ("numeric", "categorical", "time", "ignore")
 
 
 def read_tables(
@@ -111,7 +109,7 @@ def read_tables(
         **{"rare": rare, "types": types, "directed": directed, "edge_type": edge_type, "node_type": node_type},
         **{"drop_unknown_edges": drop_unknown_edges, "bipartite": bipartite},
     )
-    check_types(asked.types, TYPES)
+    check_types(asked.types)
     try:
         return _read(nodes, edges, labels, asked, schema)
     except InputError as error:
@@ -182,17 +180,11 @@ def check_names(asked: Asked, nodes: Sequence[str], edges: Sequence[str]) -> Non
     """Names that may belong to either table must be in one."""
     both = [*nodes, *edges]
     for name in asked.types:
-        if name not in both:
-            raise _no_column("types", "nodes or edges", name, both)
-    time = asked.names["time"]
-    if time is not None and time not in both:
-        raise _no_column("time", "nodes or edges", time, both)
+        check_column(both, name, f"types[{name!r}]", "nodes or edges")
+    if asked.names["time"] is not None:
+        check_column(both, asked.names["time"], "time", "nodes or edges")
     if asked.names["weight"] is not None:
         check_column(edges, asked.names["weight"], "weight", "edges")
-
-
-def _no_column(argument: str, what: str, name: str, columns: list[str]) -> ColumnError:
-    return ColumnError(f"{argument} must name a column of the {what} table; got {name!r}: {nearest(name, columns)}")
 
 
 def _learn(

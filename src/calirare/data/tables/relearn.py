@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from calirare.data.tables.kinds import LEFT_OUT
+from calirare.data.tables.kinds import KIND_OF_TYPE, LEFT_OUT
+
+_TYPE_OF_KIND = {kind: type for type, kind in KIND_OF_TYPE.items()}
 
 
 def arguments_of(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,7 +43,7 @@ def _kinds(columns: Iterable[Mapping[str, Any]], key: str) -> dict[str, str]:
     """What each column is, where that was learned or said; a column that the user left out stays out."""
     found = {}
     for column in columns:
-        kind = {"number": "numeric", "category": "categorical"}.get(column[key], column[key])
+        kind = _TYPE_OF_KIND.get(column[key], column[key])
         if kind != "ignore" or column.get("reason") == LEFT_OUT:
             found[column["name"]] = kind
     return found

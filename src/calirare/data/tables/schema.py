@@ -33,7 +33,7 @@ import numpy as np
 
 from calirare.data.tables.columns import MAX_RARE_NAMES, commonest, to_categories, to_numbers
 from calirare.data.tables.edge_columns import check_edge_columns
-from calirare.data.tables.kinds import LEFT_OUT, MAX_CATEGORIES, Kind, kind_of
+from calirare.data.tables.kinds import EMPTY, LEFT_OUT, MAX_CATEGORIES, Kind, kind_of
 from calirare.data.tables.profile import check_profile
 from calirare.errors import InputError
 
@@ -62,7 +62,7 @@ def _learn(column: pl.Series, wanted: str | None) -> dict[str, Any]:
     if wanted == "ignore":
         return _ignore(column, LEFT_OUT)
     found = kind_of(column)
-    if found.reason == "every value is missing" or (found.name == "ignore" and wanted is None):
+    if found.reason == EMPTY or (found.name == "ignore" and wanted is None):
         return _ignore(column, found.reason)
     if wanted == "categorical" or (wanted is None and found.name == "category"):
         learned = _learn_categorical(column)
@@ -79,7 +79,7 @@ def _learn_numeric(column: pl.Series, kind: Kind) -> dict[str, Any]:
     values = to_numbers(column, kind.style)
     known = values[~np.isnan(values)]
     if not known.size:
-        return _ignore(column, "every value is missing")
+        return _ignore(column, EMPTY)
     # Divided by the largest first, so that the squares of huge values do not overflow.
     largest = float(np.abs(known).max()) or 1.0
     mean, scale = float((known / largest).mean()) * largest, float((known / largest).std()) * largest
@@ -120,7 +120,7 @@ def truth_words(column: Mapping[str, Any]) -> tuple[str, str]:
 def _learn_categorical(column: pl.Series) -> dict[str, Any]:
     names = commonest(column)
     if not names:
-        return _ignore(column, "every value is missing")
+        return _ignore(column, EMPTY)
     return {
         "name": column.name,
         "type": "categorical",

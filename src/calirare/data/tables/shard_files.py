@@ -10,7 +10,7 @@ from typing import Any
 from calirare.data.tables.addresses import is_address
 from calirare.errors import DataError, InputError
 
-_ENDINGS = (".parquet", ".pq")
+PARQUET = (".parquet", ".pq")
 
 
 def is_sharded(path: Any) -> bool:
@@ -26,7 +26,7 @@ def is_parquet(table: Any) -> bool:
     """
     if not isinstance(table, (str, os.PathLike)) or is_address(table):
         return False
-    return is_sharded(table) or Path(table).name.lower().endswith(_ENDINGS)
+    return is_sharded(table) or Path(table).name.lower().endswith(PARQUET)
 
 
 def find_shards(path: Any, what: str) -> tuple[Path, ...]:
@@ -38,16 +38,16 @@ def find_shards(path: Any, what: str) -> tuple[Path, ...]:
     """
     given = Path(path)
     if given.is_dir():
-        found = sorted(file for ending in _ENDINGS for file in given.rglob(f"*{ending}"))
+        found = sorted(file for ending in PARQUET for file in given.rglob(f"*{ending}"))
     elif given.exists():
         found = [given]
     else:
         found = sorted(Path(name) for name in glob.glob(str(path), recursive=True))
     if not found:
         raise DataError(f"{what}: {path} does not exist." if not is_sharded(path) else f"{what}: {path} has no shards.")
-    strange = [file for file in found if not file.name.lower().endswith(_ENDINGS)]
+    strange = [file for file in found if not file.name.lower().endswith(PARQUET)]
     if strange:
         raise InputError(
-            f"{what}: a folder or a pattern must hold Parquet ({' or '.join(_ENDINGS)}); got {strange[0].name}."
+            f"{what}: a folder or a pattern must hold Parquet ({' or '.join(PARQUET)}); got {strange[0].name}."
         )
     return tuple(found)

@@ -145,7 +145,7 @@ def compare_scores(probability: np.ndarray, seen: Mapping[str, Any]) -> Shift | 
     nearest = None
     for then in seen.values():
         now = of_numbers(probability, then)
-        psi, excess = stability_index(np.array(then["shares"]), np.array(now["shares"]), then["count"], now["count"])
+        psi, excess = _index(then, now)
         if nearest is None or excess < nearest[1]:
             nearest = psi, excess, then, now
     if nearest is None or nearest[1] <= MODERATE:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calirare.data.tables.polars_library import import_polars
+from calirare.data.tables.libraries import import_polars
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,9 +8,9 @@ from sys import getsizeof
 from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.addresses import Address, hide_passwords
+from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.limits import check_bytes, check_width
-from calirare.data.tables.polars_library import import_polars
-from calirare.errors import DataError, InputError, MissingDependencyError, optional
+from calirare.errors import DataError, InputError, MissingDependencyError, first_line, optional
 
 if TYPE_CHECKING:
     import polars as pl
@@ -223,6 +223,4 @@ def _whole_or_float(exact: list[Any]) -> Callable[[Any], Any]:
 
 
 def _failed(address: Address, what: str, verb: str, error: BaseException) -> DataError:
-    lines = str(error).strip().splitlines()
-    reason = hide_passwords(lines[0].rstrip(".") if lines else type(error).__name__)
-    return DataError(f"{what}: {address} cannot be {verb}: {reason}.")
+    return DataError(f"{what}: {address} cannot be {verb}: {hide_passwords(first_line(error))}.")

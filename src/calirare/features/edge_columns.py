@@ -22,13 +22,13 @@ from typing import TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.sparse import in_threads
 from calirare.features.edge_groups import Clock, EdgeGroups, Latest, Moments
 from calirare.features.edge_plan import EdgePlan, PlannedColumn
 
 DAY = 86_400.0
-_LARGEST = float(np.finfo(np.float32).max)
 Named = tuple[str, np.ndarray]
 Side = TypeVar("Side")
 
@@ -63,7 +63,7 @@ def _of_edges(table: EdgeTable, plan: EdgePlan, num_nodes: int, suffix: str, bri
     for name, column in _all(table, plan, num_nodes):
         if brief and not is_main(name):
             continue
-        yield name + suffix, np.clip(column, -_LARGEST, _LARGEST).astype(np.float32)
+        yield name + suffix, np.clip(column, -LARGEST, LARGEST).astype(np.float32)
 
 
 def _all(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[Named]:

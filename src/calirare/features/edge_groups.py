@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.sparse import small_index
+
 LARGEST_EDGE_VALUE = 1e150
 """Values of edges are cut here, so that sums of squares over any table stay finite."""
 
@@ -176,11 +178,6 @@ class Latest:
     @property
     def mean(self) -> np.ndarray:
         return _where(self.count > 0, lambda: self.total / self.count)
-
-
-def small_index(size: int) -> type[np.signedinteger]:
-    """The integers that places up to `size` need; half the memory is half the time."""
-    return np.int32 if size < 2**31 - 1 else np.int64
 
 
 def _where(holds: np.ndarray, values: Callable[[], Any]) -> np.ndarray:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calirare.data.edge_table import MISSING, ColumnKind, EdgeColumn, EdgeTable
+from calirare.data.edge_rows import pairs_of
+from calirare.data.edge_table import EARLIEST_CLOCK, MISSING, ColumnKind, EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
 
 MOST_CATEGORIES = 20
@@ -15,8 +16,6 @@ FEWEST_OF_A_SIGN = 0.05
 """Share of the values that each sign must have before a number is signed: a grade or a balance, no sum with a few refunds."""
 MOST_TYPES = 8
 """Edge types that are summed up apart, beside all types together; the most frequent ones."""
-EARLIEST_CLOCK = 1e8
-"""Times before March 1973, in seconds, are taken for steps (1, 2, 3, … of a simulation), not for a clock."""
 MOST_OF_TYPES = 200
 """Columns of single types, about; where there would be more, only numbers, sums and means are taken by type."""
 
@@ -95,12 +94,7 @@ def edge_table(graph: RareGraph) -> EdgeTable | None:
     >>> edge_table(graph).columns[0].values.tolist()
     [2.0]
     """
-    if graph.edges is not None or graph.edge_weight is None:
-        return graph.edges
-    once = graph.edge_index[0] < graph.edge_index[1]
-    source, target = graph.edge_index[:, once]
-    weight = EdgeColumn("weight", "number", graph.edge_weight[once])
-    return EdgeTable(source, target, (weight,), directed=False)
+    return graph.edges if graph.edges is not None or graph.edge_weight is None else pairs_of(graph)
 
 
 def _plan_column(column: EdgeColumn) -> PlannedColumn:

@@ -7,7 +7,7 @@ for each edge type too where there are few.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,10 +16,9 @@ import scipy.sparse as sp
 
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
-from calirare.data.sparse import in_threads
+from calirare.data.sparse import in_threads, small_index
 from calirare.features.columns import ColumnGroup
 from calirare.features.edge_columns import is_main
-from calirare.features.edge_groups import small_index
 from calirare.features.structure import neighbours
 
 MOST_COLUMNS = 400
@@ -29,6 +28,8 @@ MOST_TYPES_APART = 4
 RELATIONS = ("neighbours", "incoming neighbours", "outgoing neighbours")
 _BLOCK = 16
 _ROWS_AT_ONCE = 4_096
+Relation = tuple[str, str]
+"""Over which neighbours: which way, and by which type of edge ("" for all)."""
 Statistic = Literal["mean", "spread", "two steps"]
 Whose = Literal["own", "main", "detail"]
 """The node's attributes; structure and the numbers, sums and means of its edges; all else that its edges say."""
@@ -51,6 +52,10 @@ class Aggregate:
     type: str
     statistic: Statistic
     whose: Whose
+
+    @property
+    def over(self) -> Relation:
+        return self.relation, self.type
 
     def name(self, column: str) -> str:
         """
@@ -154,11 +159,9 @@ def propagate(
         middle: `(D,)` the population's means; they stand for a neighbour who has no neighbours of its own.
         aggregates: What is wanted.
     """
-    for relation, type in dict.fromkeys((aggregate.relation, aggregate.type) for aggregate in aggregates):
-        matrix = row_normalised(relation_matrix(graph, relation, type))
-        jobs = column_blocks(
-            whose, [aggregate for aggregate in aggregates if (aggregate.relation, aggregate.type) == (relation, type)]
-        )
+    for relation in relations_of(aggregates):
+        matrix = row_normalised(relation_matrix(graph, *relation))
+        jobs = column_blocks(whose, [aggregate for aggregate in aggregates if aggregate.over == relation])
 
         def work(job: tuple[list[int], list[Aggregate]], matrix: sp.csr_array = matrix) -> list[Propagated]:
             at, mine = job
@@ -166,6 +169,11 @@ def propagate(
 
         for found in in_threads(work, jobs):
             yield from found
+
+
+def relations_of(aggregates: Iterable[Aggregate]) -> list[Relation]:
+    """The relations that are wanted, each once."""
+    return list(dict.fromkeys(aggregate.over for aggregate in aggregates))
 
 
 def column_blocks(

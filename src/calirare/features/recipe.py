@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.edge_columns import edge_columns
@@ -21,10 +22,11 @@ from calirare.features.propagation import Aggregate, Propagated, Whose, plan_agg
 from calirare.features.stored import read_state
 from calirare.features.structure import structure_columns
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 _AT_ONCE = 4_096
 Base = tuple[str, ColumnGroup, np.ndarray]
-Family = tuple[ColumnGroup, Callable[[], Iterable[tuple[str, np.ndarray]]]]
+Make = Callable[[], Iterable[tuple[str, np.ndarray]]]
+"""Gives columns by name, when they are wanted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +156,7 @@ class ColumnRecipe:
     def _say(self, missing: set[str]) -> None:
         if missing:
             shown = sorted(missing)
-            _log.warning(
+            logger.warning(
                 "%d columns cannot be made from these tables, such as %r; they are set to their means at fit.",
                 len(shown), shown[0],
             )  # fmt: skip
@@ -187,19 +189,31 @@ class ColumnRecipe:
 
 
 def _base_columns(graph: RareGraph, own: OwnPlan, edges: EdgePlan | None) -> Iterator[Base]:
-    table = edge_table(graph)
-    families: list[Family] = [
+    table, summed = edge_table(graph), None
+    if edges is not None and table is not None:
+        summed = partial(_summed, table, edges, graph.num_nodes)
+    return base_columns(own, graph, lambda: structure_columns(graph).items(), summed)
+
+
+def _summed(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterable[tuple[str, np.ndarray]]:
+    return edge_columns(table, plan, num_nodes).items()
+
+
+def base_columns(own: OwnPlan, graph: RareGraph, structure: Make, edges: Make | None = None) -> Iterator[Base]:
+    """Everything but the neighbours' columns, each name once; a derived column gives way to an attribute's name.
+
+    Args:
+        own: What is known of the attributes.
+        graph: Of which attributes and kinds are read.
+        structure: Each node's place in the graph.
+        edges: What its edges say; None where there is no table of them.
+    """
+    families: list[tuple[ColumnGroup, Make]] = [
         ("own", lambda: own.plain(graph)),
         ("own", lambda: own.derived(graph)),
-        ("structure", lambda: structure_columns(graph).items()),
+        ("structure", structure),
+        ("edges", edges or (lambda: ())),
     ]
-    if edges is not None and table is not None:
-        families.append(("edges", lambda: edge_columns(table, edges, graph.num_nodes).items()))
-    return base_columns(families)
-
-
-def base_columns(families: Iterable[Family]) -> Iterator[Base]:
-    """Everything but the neighbours' columns, each name once; a derived column gives way to an attribute's name."""
     taken: set[str] = set()
     for group, family in families:
         for name, column in family():

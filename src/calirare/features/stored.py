@@ -7,15 +7,13 @@ from typing import Any, TypeGuard, get_args
 
 import numpy as np
 
+from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import ColumnKind
 from calirare.errors import ModelFormatError
 from calirare.features.columns import ColumnGroup
 from calirare.features.edge_plan import EdgePlan, PlannedColumn
 from calirare.features.own import OwnPlan
 from calirare.features.propagation import RELATIONS, Aggregate, Statistic, Whose
-
-LARGEST = float(np.finfo(np.float32).max)
-"""The most that a column can hold, and so its mean."""
 
 
 def read_state(state: Any) -> dict[str, Any]:

@@ -15,13 +15,22 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from calirare.data.graph import RareGraph
-from calirare.data.sparse import in_threads
+from calirare.data.sparse import in_threads, small_index
 
+STRUCTURE = DEGREE, LOG_DEGREE, CLUSTERING, CORE, SIZE, REACH = (
+    "degree",
+    "log degree",
+    "clustering",
+    "core number",
+    "size of component",
+    "two-hop reach (neighbours' degrees added)",
+)
+"""The columns, in their order."""
 MOST_PATHS = 2_000_000_000
 """Paths of two edges that are looked at for triangles; a graph with more goes without the clustering coefficient."""
 _PATHS_AT_ONCE = 10_000_000
 _ENDS_AT_ONCE = 4_000_000
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 def structure_columns(graph: RareGraph) -> dict[str, np.ndarray]:
@@ -39,12 +48,12 @@ def structure_of(adjacency: sp.csr_array) -> dict[str, np.ndarray]:
     """The same from the symmetric adjacency of ones."""
     degree = np.diff(adjacency.indptr).astype(np.float64)
     return {
-        "degree": degree,
-        "log degree": np.log1p(degree),
-        "clustering": clustering(adjacency),
-        "core number": core_numbers(adjacency).astype(np.float64),
-        "size of component": component_sizes(adjacency).astype(np.float64),
-        "two-hop reach (neighbours' degrees added)": _over_ends(adjacency, degree),
+        DEGREE: degree,
+        LOG_DEGREE: np.log1p(degree),
+        CLUSTERING: clustering(adjacency),
+        CORE: core_numbers(adjacency).astype(np.float64),
+        SIZE: component_sizes(adjacency).astype(np.float64),
+        REACH: _over_ends(adjacency, degree),
     }
 
 
@@ -53,8 +62,7 @@ def neighbours(graph: RareGraph) -> sp.csr_array:
     source, target = graph.edge_index
     starts = np.zeros(graph.num_nodes + 1, dtype=np.int64)
     np.cumsum(np.bincount(source, minlength=graph.num_nodes), out=starts[1:])
-    small = source.size < 2**31 - 1
-    index = np.int32 if small else np.int64
+    index = small_index(source.size)
     parts = (np.ones(source.size), target.astype(index), starts.astype(index))
     return sp.csr_array(parts, shape=(graph.num_nodes, graph.num_nodes))
 
@@ -91,14 +99,14 @@ def triangles(adjacency: sp.csr_array) -> np.ndarray | None:
     """In how many triangles each node stands; None where that takes too many paths. See `clustering`."""
     degree = np.diff(adjacency.indptr)
     order = np.argsort(degree, kind="stable")
-    rank = np.empty(degree.size, dtype=np.int32 if degree.size < 2**31 else np.int64)
+    rank = np.empty(degree.size, dtype=small_index(degree.size))
     rank[order] = np.arange(degree.size)
     out = np.zeros(degree.size, dtype=np.int64)
     for nodes, ends in _ends_of(adjacency, order):
         out[nodes] = _sums((rank[ends] > np.repeat(rank[nodes], degree[nodes])).astype(np.int64), degree[nodes])
     paths = float(out.astype(np.float64) @ degree)
     if paths > MOST_PATHS:
-        _log.warning("clustering is left out: %.1e paths of two edges are more than %.0e.", paths, MOST_PATHS)
+        logger.warning("clustering is left out: %.1e paths of two edges are more than %.0e.", paths, MOST_PATHS)
         return None
     upwards = _upwards(adjacency, order, rank, out)
     downwards = upwards.T.tocsr()
@@ -112,7 +120,7 @@ def triangles(adjacency: sp.csr_array) -> np.ndarray | None:
 def _upwards(adjacency: sp.csr_array, order: np.ndarray, rank: np.ndarray, out: np.ndarray) -> sp.csr_array:
     """The edges from smaller to larger rank, nodes in the order of their ranks."""
     starts = np.concatenate([[0], np.cumsum(out[order])])
-    index = np.int32 if starts[-1] < 2**31 - 1 else np.int64
+    index = small_index(int(starts[-1]))
     indices, done = np.empty(int(starts[-1]), dtype=index), 0
     for nodes, ends in _ends_of(adjacency, order):
         to = rank[ends]

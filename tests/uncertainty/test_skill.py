@@ -81,7 +81,7 @@ def test_the_odds_are_the_most_that_evidence_can_speak_for_skill():
 
 
 def test_nonsense_is_refused():
-    with pytest.raises(LabelError, match="one of them is missing"):
+    with pytest.raises(LabelError, match="of another are needed"):
         no_skill([0.1, 0.2], [0, 0])
-    with pytest.raises(InputError, match="same nodes"):
+    with pytest.raises(InputError, match="one value per label"):
         no_skill([0.1, 0.2], [0])

@@ -259,6 +259,6 @@ def of_family(family: Family) -> list[Metric]:
     return [metric for metric in METRICS.values() if metric.family == family]
 
 
-def headlines() -> list[Metric]:
-    """The few to show where there is room for few."""
-    return [metric for metric in METRICS.values() if metric.headline]
+def headlines() -> list[str]:
+    """The names of the few to show where there is room for few."""
+    return [name for name, metric in METRICS.items() if metric.headline]

@@ -20,7 +20,7 @@ from calirare.plots.tables import Frame
 Figure = dict[str, Any]
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 BEFORE, AFTER = "#8A8F98", BLUE
-_AXIS = {
+AXIS = {
     "gridcolor": FAINT,
     "linecolor": GUIDE,
     "zeroline": False,
@@ -41,23 +41,23 @@ def reliability_figure(table: Frame, rare: str, calibrates: bool) -> Figure:
         calibrates: Whether before and after differ.
     """
     models = (("before", BEFORE, "diamond"), ("after", AFTER, "circle"))[0 if calibrates else 1 :]
-    layout = _layout(height=500, top=50)
-    layout["xaxis"] = _AXIS | {"range": [-0.02, 1.02], "anchor": "y2", "title": _title(f"predicted P({escape(rare)})")}
-    layout["yaxis"] = _AXIS | {
+    layout = layout_of(height=500, top=50)
+    layout["xaxis"] = AXIS | {"range": [-0.02, 1.02], "anchor": "y2", "title": title_of(f"predicted P({escape(rare)})")}
+    layout["yaxis"] = AXIS | {
         "domain": [0.28, 1.0],
         "range": [-0.03, 1.03],
         "anchor": "x",
-        "title": _title("share that came true"),
+        "title": title_of("share that came true"),
     }
-    layout["yaxis2"] = _AXIS | {
+    layout["yaxis2"] = AXIS | {
         "domain": [0.0, 0.19],
         "type": "log",
         "anchor": "x",
-        "title": _title("nodes"),
+        "title": title_of("nodes"),
         "dtick": 1,
         "exponentformat": "none",
     }
-    data = [_line([0, 1], [0, 1], "perfect", GUIDE, "x", "y", dash="dot", width=1) | {"hoverinfo": "skip", "showlegend": False}]  # fmt: skip
+    data = [line_of([0, 1], [0, 1], "perfect", GUIDE, "x", "y", dash="dot", width=1) | {"hoverinfo": "skip", "showlegend": False}]  # fmt: skip
     for model, colour, symbol in models:
         picked = (table["model"] == model) & (table["group"] == "rare") & (table["count"] > 0)
         part = {name: column[picked] for name, column in table.items()}
@@ -72,19 +72,20 @@ def _reliability_traces(part: Frame, model: str, colour: str, symbol: str) -> li
         "mode": "lines+markers",
         "name": named,
         "legendgroup": model,
-        "x": _round(part["confidence"]),
-        "y": _round(part["accuracy"]),
+        "x": rounded(part["confidence"]),
+        "y": rounded(part["accuracy"]),
         "error_y": {
             "type": "data",
             "symmetric": False,
-            "array": _round(part["upper"] - part["accuracy"]),
-            "arrayminus": _round(part["accuracy"] - part["lower"]),
+            "array": rounded(part["upper"] - part["accuracy"]),
+            "arrayminus": rounded(part["accuracy"] - part["lower"]),
             "color": colour,
             "thickness": 1.2,
             "width": 3,
         },
         "customdata": [
-            list(row) for row in zip(_round(part["lower"]), _round(part["upper"]), part["count"].tolist(), strict=True)
+            list(row)
+            for row in zip(rounded(part["lower"]), rounded(part["upper"]), part["count"].tolist(), strict=True)
         ],
         "hovertemplate": "predicted %{x:.3f}<br>came true %{y:.3f} (95% interval %{customdata[0]:.3f} to %{customdata[1]:.3f})<br>%{customdata[2]:,} nodes<extra>"
         + named
@@ -99,7 +100,7 @@ def _reliability_traces(part: Frame, model: str, colour: str, symbol: str) -> li
         "legendgroup": model,
         "showlegend": False,
         "name": named,
-        "x": _round((part["left"] + part["right"]) / 2),
+        "x": rounded((part["left"] + part["right"]) / 2),
         "y": part["count"].tolist(),
         "marker": {"color": colour, "opacity": 0.75},
         "hovertemplate": "%{y:,} nodes<extra>" + named + "</extra>",
@@ -121,26 +122,26 @@ def score_figure(table: Frame, rare: str, other: str, limits: Thresholds | None 
     for kind, colour, name in (("normal", NORMAL, other), ("rare", RARE, rare)):
         part = {key: column[table["kind"] == kind] for key, column in table.items()}
         share = np.nan_to_num(part["share"])
-        bounds = zip(_round(part["left"]), _round(part["right"]), part["count"].tolist(), strict=True)
+        bounds = zip(rounded(part["left"]), rounded(part["right"]), part["count"].tolist(), strict=True)
         data.append(
             {
                 "type": "bar",
                 "name": f"{escape(name)} ({int(part['count'].sum()):,} nodes)",
-                "x": _round((part["left"] + part["right"]) / 2),
-                "y": _round(share),
+                "x": rounded((part["left"] + part["right"]) / 2),
+                "y": rounded(share),
                 "customdata": [list(row) for row in bounds],
                 "hovertemplate": "P from %{customdata[0]:.3f} to %{customdata[1]:.3f}"
                 "<br>%{customdata[2]:,} nodes, %{y:.1%} of the class<extra></extra>",
                 "marker": {"color": colour, "opacity": 0.85},
             }
         )
-    layout = _layout(height=374, top=98) | {"barmode": "group", "bargap": 0.12, "bargroupgap": 0}
-    layout["xaxis"] = _AXIS | {"range": [0, 1], "title": _title("P(rare)")}
-    layout["yaxis"] = _AXIS | {
+    layout = layout_of(height=374, top=98) | {"barmode": "group", "bargap": 0.12, "bargroupgap": 0}
+    layout["xaxis"] = AXIS | {"range": [0, 1], "title": title_of("P(rare)")}
+    layout["yaxis"] = AXIS | {
         "type": "log",
         "tickformat": ".1~%",
         "dtick": 1,
-        "title": _title("share of the class (log scale)"),
+        "title": title_of("share of the class (log scale)"),
     }
     _mark_thresholds(layout, limits)
     return {"data": data, "layout": layout}
@@ -153,19 +154,19 @@ def cost_figure(table: Frame, limits: Thresholds | None = None) -> Figure:
         table: From `calirare.plots.cost_curve.frame`.
         limits: Thresholds to mark.
     """
-    x = _round(table["threshold"])
+    x = rounded(table["threshold"])
     band = {"type": "scatter", "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "x": x}
     data = [
-        band | {"y": _round(table["upper"])},
-        band | {"y": _round(table["lower"]), "fill": "tonexty", "fillcolor": "rgba(0,114,178,0.14)"},
-        _line(x, _round(table["observed"]), "observed, with 95% interval", BLUE, "x", "y"),
-        _line(x, _round(table["expected"]), "predicted by the probabilities", ORANGE, "x", "y", dash="dash"),
+        band | {"y": rounded(table["upper"])},
+        band | {"y": rounded(table["lower"]), "fill": "tonexty", "fillcolor": "rgba(0,114,178,0.14)"},
+        line_of(x, rounded(table["observed"]), "observed, with 95% interval", BLUE, "x", "y"),
+        line_of(x, rounded(table["expected"]), "predicted by the probabilities", ORANGE, "x", "y", dash="dash"),
     ]
     for trace in data[2:]:
         trace["hovertemplate"] = "alert from %{x:.3f} on: %{y:.3f} per node<extra></extra>"
-    layout = _layout(height=374, top=98) | {"hovermode": "x"}
-    layout["xaxis"] = _AXIS | {"range": [0, 1], "title": _title("alert when P(rare) is at least")}
-    layout["yaxis"] = _AXIS | {"rangemode": "tozero", "title": _title("cost per node")}
+    layout = layout_of(height=374, top=98) | {"hovermode": "x"}
+    layout["xaxis"] = AXIS | {"range": [0, 1], "title": title_of("alert when P(rare) is at least")}
+    layout["yaxis"] = AXIS | {"rangemode": "tozero", "title": title_of("cost per node")}
     _mark_thresholds(layout, limits)
     return {"data": data, "layout": layout}
 
@@ -211,7 +212,7 @@ def _note(text: str, x: float, above: int) -> Figure:
     }
 
 
-def _layout(*, height: int, top: int = 40) -> Figure:
+def layout_of(*, height: int, top: int = 40) -> Figure:
     """`top`: pixels above the plot, for the legend and what else stands there."""
     return {
         "height": height,
@@ -226,11 +227,11 @@ def _layout(*, height: int, top: int = 40) -> Figure:
     }
 
 
-def _title(text: str) -> Figure:
+def title_of(text: str) -> Figure:
     return {"text": text, "font": {"size": 13}, "standoff": 10}
 
 
-def _line(
+def line_of(
     x: Sequence[float] | Sequence[str],
     y: Sequence[float],
     name: str,
@@ -252,5 +253,5 @@ def _line(
     }
 
 
-def _round(values: np.ndarray) -> list[float]:
+def rounded(values: np.ndarray) -> list[float]:
     return [round(float(value), 5) for value in values]

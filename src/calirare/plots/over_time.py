@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from calirare.plots.interactive import _AXIS, Figure, _layout, _line, _round, _title
+from calirare.plots.interactive import AXIS, Figure, layout_of, line_of, rounded, title_of
 from calirare.plots.style import BLUE, GUIDE, ORANGE
 
 
@@ -22,20 +22,20 @@ def runs_figure(time: Sequence[float], score_index: Sequence[float], alerted: Se
     """
     x = [datetime.fromtimestamp(one, UTC).isoformat(timespec="seconds") for one in time]
     data = [
-        _line(x, _round(np.maximum(score_index, 0.0)), "score shift above chance", BLUE, "x", "y"),
-        _line(x, _round(np.asarray(alerted)), "share alerted", ORANGE, "x", "y2"),
+        line_of(x, rounded(np.maximum(score_index, 0.0)), "score shift above chance", BLUE, "x", "y"),
+        line_of(x, rounded(np.asarray(alerted)), "share alerted", ORANGE, "x", "y2"),
     ]
     for trace, words in zip(data, ("%{y:.3f}", "%{y:.2%}"), strict=True):
         trace |= {"mode": "lines+markers", "hovertemplate": f"%{{x|%Y-%m-%d %H:%M}}: {words}<extra></extra>"}
-    layout = _layout(height=400, top=60)
-    layout["xaxis"] = _AXIS | {"type": "date", "anchor": "y2", "title": _title("time of the run (UTC)")}
+    layout = layout_of(height=400, top=60)
+    layout["xaxis"] = AXIS | {"type": "date", "anchor": "y2", "title": title_of("time of the run (UTC)")}
     top = max(alarm * 1.3, 1.1 * float(np.max(score_index, initial=0.0)))
-    layout["yaxis"] = _AXIS | {"domain": [0.56, 1.0], "range": [0, top], "title": _title("score shift")}
-    layout["yaxis2"] = _AXIS | {
+    layout["yaxis"] = AXIS | {"domain": [0.56, 1.0], "range": [0, top], "title": title_of("score shift")}
+    layout["yaxis2"] = AXIS | {
         "domain": [0.0, 0.44],
         "rangemode": "tozero",
         "tickformat": ".1~%",
-        "title": _title("alerted"),
+        "title": title_of("alerted"),
     }
     layout["shapes"] = [
         {
@@ -64,13 +64,13 @@ def decisions_figure(
         "type": "scatter",
         "mode": "markers",
         "name": "decided cases of like score",
-        "x": _round(np.asarray(said)),
-        "y": _round(came),
+        "x": rounded(np.asarray(said)),
+        "y": rounded(came),
         "error_y": {
             "type": "data",
             "symmetric": False,
-            "array": _round(np.asarray(upper) - came),
-            "arrayminus": _round(came - np.asarray(lower)),
+            "array": rounded(np.asarray(upper) - came),
+            "arrayminus": rounded(came - np.asarray(lower)),
             "color": BLUE,
             "thickness": 1.2,
             "width": 3,
@@ -79,12 +79,12 @@ def decisions_figure(
         "hovertemplate": "said %{x:.1%}, came true %{y:.1%}<br>%{customdata:,} decisions<extra></extra>",
         "marker": {"color": BLUE, "size": 9},
     }
-    perfect = _line([0, 1], [0, 1], "perfect", GUIDE, "x", "y", dash="dot", width=1)
-    layout = _layout(height=380, top=40) | {"showlegend": False}
-    layout["xaxis"] = _AXIS | {
+    perfect = line_of([0, 1], [0, 1], "perfect", GUIDE, "x", "y", dash="dot", width=1)
+    layout = layout_of(height=380, top=40) | {"showlegend": False}
+    layout["xaxis"] = AXIS | {
         "range": [-0.02, 1.02],
         "tickformat": ".0%",
-        "title": _title("P(rare) before the decision"),
+        "title": title_of("P(rare) before the decision"),
     }
-    layout["yaxis"] = _AXIS | {"range": [-0.03, 1.03], "tickformat": ".0%", "title": _title("share decided rare")}
+    layout["yaxis"] = AXIS | {"range": [-0.03, 1.03], "tickformat": ".0%", "title": title_of("share decided rare")}
     return {"data": [perfect | {"hoverinfo": "skip"}, points], "layout": layout}

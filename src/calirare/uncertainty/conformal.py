@@ -49,18 +49,28 @@ def conformal_thresholds(left_out_probabilities: Any, y: Any, coverage: float = 
     """
     classes, probabilities = check_probabilities(y, left_out_probabilities)
     check_coverage(coverage)
-    thresholds = np.full(probabilities.shape[1], np.inf)
-    for c in range(len(thresholds)):
-        scores = np.sort(1.0 - probabilities[classes == c, c])
-        rank = conformal_rank(len(scores), coverage)
-        if rank <= len(scores):
-            thresholds[c] = scores[rank - 1]
-        else:
-            logger.warning(
-                "class %d has %d labels, too few for sets of coverage %g (needs %d); it is put into every set.",
-                c, len(scores), coverage, math.ceil(coverage / (1 - coverage) - _ROUNDING),
-            )  # fmt: skip
+    thresholds = class_thresholds(1.0 - probabilities, classes, coverage)
+    for c in np.flatnonzero(np.isinf(thresholds)):
+        logger.warning(
+            "class %d has %d labels, too few for sets of coverage %g (needs %d); it is put into every set.",
+            c, (classes == c).sum(), coverage, math.ceil(coverage / (1 - coverage) - _ROUNDING),
+        )  # fmt: skip
     return thresholds
+
+
+def class_thresholds(scores: np.ndarray, y: np.ndarray, coverage: float) -> np.ndarray:
+    """`(C,)`: the conformal quantile of each class's own nonconformities `(n, C)`; infinite where its labels are too few.
+
+    >>> class_thresholds(np.column_stack([np.arange(10.0), np.zeros(10)]), np.zeros(10, dtype=int), 0.9).tolist()
+    [9.0, inf]
+    """
+    limits = np.full(scores.shape[1], np.inf)
+    for c in range(len(limits)):
+        own = np.sort(scores[y == c, c])
+        rank = conformal_rank(len(own), coverage)
+        if rank <= len(own):
+            limits[c] = own[rank - 1]
+    return limits
 
 
 def conformal_sets(probabilities: Any, thresholds: Any) -> np.ndarray:

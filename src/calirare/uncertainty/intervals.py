@@ -40,8 +40,8 @@ import numpy as np
 from scipy.special import expit
 
 from calirare.data.checks import check_coverage, check_share
-from calirare.errors import InputError, LabelError
 from calirare.uncertainty.jackknife import Intervals
+from calirare.uncertainty.left_out import check_left_out
 from calirare.uncertainty.posterior import at_share, bent_line, draw_posterior, draw_shares, finite_logit
 
 _BENDS_BELOW = (0.5, 0.8, 0.95)
@@ -211,7 +211,8 @@ def calibration_draws(
     >>> bool(abs(drawn.mean() - 0.5) < 0.03), bool(drawn.std() < 0.03)
     (True, True)
     """
-    p, rare = _check_labels(left_out_probability, y_rare, rare_share)
+    p, rare = check_left_out(left_out_probability, y_rare)
+    check_share(rare_share, "rare_share")
     rng = np.random.default_rng(seed)
     undo = undo or Drawn()
     score, target, count = _counted(undo.scores(p), rare)
@@ -242,18 +243,6 @@ def evidence_of_a_label(num_rare: int) -> float:
     [0.0, 0.5, 0.82, 0.98]
     """
     return (num_rare - 1) / (num_rare + 1)
-
-
-def _check_labels(left_out_probability: Any, y_rare: Any, rare_share: float) -> tuple[np.ndarray, np.ndarray]:
-    p, rare = np.asarray(left_out_probability, dtype=np.float64), np.asarray(y_rare, dtype=bool)
-    if p.shape != rare.shape or p.ndim != 1:
-        raise InputError(
-            f"left_out_probability and y_rare must have one value per label; got {p.shape} and {rare.shape}."
-        )
-    if not rare.any() or rare.all():
-        raise LabelError("intervals and forecasts need labelled nodes of the rare class and of another.")
-    check_share(rare_share, "rare_share")
-    return p, rare
 
 
 def _counted(score: np.ndarray, rare: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

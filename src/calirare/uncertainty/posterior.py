@@ -36,6 +36,16 @@ def finite_logit(probability: Any) -> np.ndarray:
     return np.asarray(logit(np.clip(p, _SMALLEST_PROBABILITY, 1 - _SMALLEST_PROBABILITY)))
 
 
+def equal_runs(ascending: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """(mean, size) of at most so many runs of ascending values, as many in each.
+
+    >>> [part.tolist() for part in equal_runs(np.array([1.0, 2.0, 6.0]), 2)]
+    [[1.5, 6.0], [2, 1]]
+    """
+    parts = np.array_split(ascending, min(ascending.size, most))
+    return np.array([part.mean() for part in parts]), np.array([part.size for part in parts])
+
+
 def draw_posterior(
     features: np.ndarray, target: np.ndarray, count: np.ndarray, num_draws: int, rng: np.random.Generator
 ) -> np.ndarray:

@@ -22,8 +22,10 @@ from typing import Any
 import numpy as np
 
 from calirare.data.checks import check_share
-from calirare.errors import InputError, LabelError
+from calirare.errors import InputError
 from calirare.uncertainty.intervals import CalibrationDraws
+from calirare.uncertainty.left_out import check_left_out
+from calirare.uncertainty.posterior import equal_runs
 
 logger = logging.getLogger(__name__)
 _MOST_BINS = 512
@@ -87,10 +89,10 @@ def estimate_share(probability: Any, old_share: float) -> float:
     >>> bool(abs(estimate_share(odds / (1 + odds), old_share=0.05) - 0.2) < 0.01)
     True
     """
-    p = np.sort(_check(probability, old_share, "old_share"))
+    p = np.sort(_check(probability, old_share))
     if not p.size:
         raise InputError("probability must hold at least one node.")
-    mean, size = _bins(p)
+    mean, size = equal_runs(p, _MOST_BINS)
     return float(_likeliest(mean[None], size[None], np.array([old_share]))[0])
 
 
@@ -115,13 +117,13 @@ def share_of_new_nodes(
         coverage: Of the interval.
         seed: Of the sample that the new nodes are.
     """
-    p = np.sort(_check(probability, old_share, "old_share"))
+    p = np.sort(_check(probability, old_share))
     value = estimate_share(p, old_share)
-    own, rare = _labels(left_out_probability, y_rare)
+    own, rare = check_left_out(left_out_probability, y_rare)
     weight = np.where(rare, old_share / rare.sum(), (1 - old_share) / (~rare).sum())
     draws = replace(draws, parameters=draws.parameters[:_MOST_DRAWS])
     old_shares = draws.probabilities(draws.scores(own)) @ weight  # each map has its own
-    mean, size = _bins(p)
+    mean, size = equal_runs(p, _MOST_BINS)
     sizes = np.random.default_rng(seed).multinomial(p.size, size / p.size, size=len(draws))
     found = _likeliest(draws.probabilities(draws.scores(mean)), sizes, old_shares)
     lower, upper = np.quantile(found, [(1 - coverage) / 2, (1 + coverage) / 2])
@@ -143,7 +145,7 @@ def mixture_gap(probability: Any, left_out_probability: Any, y_rare: Any, share:
     >>> round(gap, 6), gap < allowed
     (0.0, True)
     """
-    new, old, rare = np.sort(np.asarray(probability, dtype=np.float64)), *_labels(left_out_probability, y_rare)
+    new, old, rare = np.sort(np.asarray(probability, dtype=np.float64)), *check_left_out(left_out_probability, y_rare)
     points = np.unique(np.concatenate([new, old]))
 
     def below(values: np.ndarray) -> np.ndarray:
@@ -152,12 +154,6 @@ def mixture_gap(probability: Any, left_out_probability: Any, y_rare: Any, share:
     mixture = share * below(old[rare]) + (1 - share) * below(old[~rare])
     allowed = _GAP * np.sqrt(share**2 / rare.sum() + (1 - share) ** 2 / (~rare).sum() + 1 / new.size)
     return float(np.abs(below(new) - mixture).max()), float(allowed)
-
-
-def _bins(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(mean, size) of runs of sorted probabilities."""
-    parts = np.array_split(p, min(p.size, _MOST_BINS))
-    return np.array([part.mean() for part in parts]), np.array([part.size for part in parts])
 
 
 def _likeliest(p: np.ndarray, count: np.ndarray, old_share: np.ndarray) -> np.ndarray:
@@ -175,18 +171,9 @@ def _likeliest(p: np.ndarray, count: np.ndarray, old_share: np.ndarray) -> np.nd
     return np.asarray((low + high) / 2)
 
 
-def _labels(left_out_probability: Any, y_rare: Any) -> tuple[np.ndarray, np.ndarray]:
-    old, rare = np.asarray(left_out_probability, dtype=np.float64), np.asarray(y_rare, dtype=bool)
-    if old.shape != rare.shape or not rare.any() or rare.all():
-        raise LabelError(
-            "labelled nodes of the rare class and of another are needed, each with a left-out probability."
-        )
-    return old, rare
-
-
-def _check(probability: Any, share: float, name: str) -> np.ndarray:
+def _check(probability: Any, old_share: float) -> np.ndarray:
     p = np.asarray(probability, dtype=np.float64)
     if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
         raise InputError("probability must hold one number in [0, 1] per node.")
-    check_share(share, name)
+    check_share(old_share, "old_share")
     return p

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import rankdata
 
-from calirare.errors import InputError, LabelError
+from calirare.uncertainty.left_out import check_left_out
 
 LEVEL = 0.01
 """Evidence that luck alone would give more often than this shows nothing."""
@@ -139,13 +139,7 @@ def no_skill(left_out_probability: Any, y_rare: Any, *, left_out: bool = True) -
     >>> no_skill([0.9, 0.1, 0.2, 0.3], [1, 0, 0, 0]).sentence("fraud")
     'Nothing is shown yet: one label of fraud cannot tell this model from the base rate. Take every probability as the base rate, 0.25; label more.'
     """
-    score, rare = np.asarray(left_out_probability, dtype=np.float64), np.asarray(y_rare, dtype=bool)
-    if score.shape != rare.shape or score.ndim != 1:
-        raise InputError(f"scores and labels must speak of the same nodes; got {score.shape} and {rare.shape}.")
-    if not rare.any() or rare.all():
-        raise LabelError(
-            "skill can be judged on labelled nodes of the rare class and of another; one of them is missing."
-        )
+    score, rare = check_left_out(left_out_probability, y_rare)
     num_rare, num_others = int(rare.sum()), int((~rare).sum())
     wins = rankdata(score)[rare].sum() - num_rare * (num_rare + 1) / 2
     auc = float(wins / (num_rare * num_others))

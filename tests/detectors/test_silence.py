@@ -112,6 +112,9 @@ def test_reasons_of_a_lonely_node_are_those_of_who_is_heard(stripped):
     heard = 0.7 + 0.4 * stack.silence_.mixture[1, 0]
     np.testing.assert_allclose(lonely.shares[: len(alone.shares)], heard * alone.shares)
     assert not lonely.shares[len(alone.shares) :].any()
+    for given, share in ((weights, heard), (np.array([0.0, 0.4]), 0.4 * stack.silence_.mixture[1, 0])):
+        (told,) = stack.weighted_contributions(inputs, np.array([10]), 1, given, told=np.array([True, False]))
+        np.testing.assert_allclose(told.shares, share * alone.shares)
     parts = [member.contributions(inputs, 11, 1) for member in stack.members_]
     assert joined.logit == pytest.approx(weights @ [part.logit for part in parts], abs=1e-4)
 

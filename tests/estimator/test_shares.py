@@ -30,7 +30,7 @@ def test_everything_moves_by_bayes_rule_and_the_model_itself_stays(case):
     np.testing.assert_allclose(moved.predict_left_out()[:, 1], expected, rtol=1e-9)
     rows, table = clf.left_out_table(graph)
     np.testing.assert_allclose(moved.left_out_table(graph)[1], shift_prior(table.ravel(), old, 0.3).reshape(table.shape), rtol=1e-5)  # fmt: skip
-    assert moved.is_moved and not clf.is_moved
+    assert moved.moved_share == moved.shares_[1] and clf.moved_share is None
     np.testing.assert_array_equal(clf.predict_proba(graph)[:, 1], before)
     np.testing.assert_allclose(moved.fitted_shares_, clf.shares_)
     # Back again is where it began, whatever lay between.

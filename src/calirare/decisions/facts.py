@@ -72,17 +72,10 @@ class Facts:
         self.graph, self._columns = graph, columns
         self._own = {name: k for k, name in enumerate(graph.attribute_names)}
         self._made = {} if columns is None else {name: k for k, name in enumerate(columns.names)}
-        self._units = {
-            column["name"]: (float(column["scale"]), float(column["mean"]))
-            for column in (graph.schema or {}).get("columns", ())
-            if column["type"] == "numeric"
-        }
-        self._marks = {
-            column["name"]: truth_words(column)
-            for column in (graph.schema or {}).get("columns", ())
-            if column["type"] == "numeric"
-        }
-        self._moments = {column["name"] for column in (graph.schema or {}).get("columns", ()) if is_moment(column)}
+        numeric = [one for one in (graph.schema or {}).get("columns", ()) if one["type"] == "numeric"]
+        self._units = {column["name"]: (float(column["scale"]), float(column["mean"])) for column in numeric}
+        self._marks = {column["name"]: truth_words(column) for column in numeric}
+        self._moments = {column["name"] for column in numeric if is_moment(column)}
         self._sample = some_others(graph.num_nodes) if others is None else others
         self._others: dict[str, _Others | None] = {}
         self._around: dict[str, np.ndarray] = {}
@@ -166,16 +159,24 @@ class Facts:
         return row_normalised(neighbours(self.graph))
 
     def _is_moment(self, name: str) -> bool:
-        over = _OVER.match(name)
-        base = name.removesuffix(_OF_NEIGHBOURS) if over is None else over[1]
-        return base in self._moments and (over is None or over[2] == "mean")
+        base, statistic = _source(name)
+        return base in self._moments and statistic != "spread"
 
     def _unit(self, name: str) -> tuple[float, float]:
         """What gives the table's units back; a spread has no middle."""
-        over = _OVER.match(name)
-        base = name.removesuffix(_OF_NEIGHBOURS) if over is None else over[1]
+        base, statistic = _source(name)
         scale, mean = self._units.get(base, (1.0, 0.0))
-        return scale, 0.0 if over is not None and over[2] == "spread" else mean
+        return scale, 0.0 if statistic == "spread" else mean
+
+
+def _source(name: str) -> tuple[str, str]:
+    """The attribute that a column is made of, and its statistic over the neighbours; "" for the node's own.
+
+    >>> _source("age, spread over neighbours"), _source("age, of neighbours"), _source("age")
+    (('age', 'spread'), ('age', ''), ('age', ''))
+    """
+    over = _OVER.match(name)
+    return (name.removesuffix(_OF_NEIGHBOURS), "") if over is None else (over[1], over[2])
 
 
 def some_others(num_nodes: int) -> np.ndarray:

@@ -24,6 +24,7 @@ from calirare.decisions.costs import ACTIONS, Costs, check_actions
 from calirare.errors import InputError
 from calirare.metrics.bootstrap import Estimate
 from calirare.uncertainty.intervals import CalibrationDraws
+from calirare.uncertainty.posterior import equal_runs
 
 _MOST_BINS = 256
 """Nodes of nearly the same probability are drawn together; a finer grid changes no digit that is shown."""
@@ -149,8 +150,8 @@ def _draw_many(
 
 def _bins(z: np.ndarray, draws: CalibrationDraws) -> tuple[np.ndarray, np.ndarray]:
     """(size `(bins,)`, P(rare) by each draw `(draws, bins)`) of consecutive runs of the sorted logits."""
-    parts = np.array_split(np.sort(z), min(z.size, _MOST_BINS))
-    return np.array([part.size for part in parts]), draws.probabilities(np.array([part.mean() for part in parts]))
+    mean, size = equal_runs(np.sort(z), _MOST_BINS)
+    return size, draws.probabilities(mean)
 
 
 def _estimate(value: float, drawn: np.ndarray, coverage: float) -> Estimate:

@@ -8,6 +8,7 @@ import numpy as np
 
 from calirare.data.arrays import as_doubles
 from calirare.errors import InputError
+from calirare.uncertainty.left_out import check_left_out
 
 _RESAMPLES = 100
 
@@ -47,12 +48,10 @@ def macro_f1_threshold(left_out: Any, y_rare: Any, weights: Any = None, *, seed:
     >>> bool(0.3 < macro_f1_threshold(p, rng.random(4000) < p) < 0.5)
     True
     """
-    p, rare = as_doubles(left_out, "left_out"), np.asarray(y_rare, dtype=bool)
+    p, rare = check_left_out(as_doubles(left_out, "left_out"), y_rare)
     share = np.ones(p.size) if weights is None else as_doubles(weights, "weights")
-    if p.ndim != 1 or rare.shape != p.shape or share.shape != p.shape:
-        raise InputError(f"left_out, y_rare and weights must hold one value per label; got {p.shape}, {rare.shape}.")
-    if not rare.any() or rare.all():
-        raise InputError("the labels must hold rare and other nodes; a threshold cannot be chosen from one class.")
+    if share.shape != p.shape:
+        raise InputError(f"weights must have one value per label, {p.size} in all; got shape {share.shape}.")
     rng, cuts = np.random.default_rng(seed), []
     for _ in range(_RESAMPLES):
         counts = np.zeros(p.size)

@@ -100,9 +100,7 @@ class Triage:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The rows, one dict each."""
-        table = self.frame()
-        for values in zip(*(column.tolist() for column in table.values()), strict=True):
-            yield dict(zip(table, values, strict=True))
+        return self.frame().rows()
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{self.groups[name].num_nodes:,} {name}" for name in ACTIONS)
@@ -205,9 +203,7 @@ def triage(
     require_natural(clf)
     read = read_nodes(clf, graph)
     if nodes is None:
-        chosen = np.setdiff1d(
-            graph.scored, [] if read is None else read
-        )  # kinds that carry no labels are not looked at
+        chosen = np.setdiff1d(graph.scored, [] if read is None else read)  # of kinds that carry labels
     else:
         chosen = np.unique(as_node_indices(nodes, graph.num_nodes))
     probability = clf.predict_proba(graph)[:, clf.rare_class_]
@@ -230,7 +226,7 @@ def triage(
             groups={},
             wording=wording,
             draws=draws,
-            rare_share=float(clf.shares_[clf.rare_class_]) if clf.is_moved else None,
+            rare_share=clf.moved_share,
             why=Reasons(clf, graph, labels_read(graph, read), wording),
             num_pulls=num_pulls,
         )

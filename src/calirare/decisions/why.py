@@ -27,6 +27,7 @@ FULL = 200
 MOST_FULL = 1_000
 """Of more nodes the first so many that are not cleared; the others by their neighbours' labels alone."""
 _LARGEST_FOR_NETWORKS = 20_000
+"""Nodes of a graph on which networks are told too; on Facebook's 22,470 theirs take a hundred times as long as the rest."""
 _FAINT = 0.1
 _UNUSUAL = 0.95
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from calirare.detectors.trees import LEAF, Trees
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 _ROWS, _COLUMNS = 0.7, 0.3
 _L2 = 1.0
 _BINS = 63
@@ -48,7 +48,7 @@ def grow(growth: Growth, rows: np.ndarray, y: np.ndarray) -> Trees:
     try:
         import lightgbm
     except (ImportError, OSError):  # OSError: the OpenMP library that it needs is not there
-        _log.info("LightGBM is not installed; scikit-learn's boosting is slower. Run: pip install 'calirare[trees]'")
+        logger.info("LightGBM is not installed; scikit-learn's boosting is slower. Run: pip install 'calirare[trees]'")
         parts = _by_sklearn(growth, rows, codes, len(classes))
     else:
         parts = _by_lightgbm(lightgbm, growth, rows, codes, len(classes))

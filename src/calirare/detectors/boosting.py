@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from typing import ClassVar, Literal, Self
 
@@ -23,7 +22,6 @@ from calirare.detectors.threads import threads_of
 from calirare.detectors.trees import Trees
 from calirare.errors import InputError
 
-_log = logging.getLogger(__name__)
 _MOST_ROUNDS = 300
 _STEP = 10
 _LEAF = 5

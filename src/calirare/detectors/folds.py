@@ -23,8 +23,7 @@ def spread_over_folds(labels: LabelledNodes, seed: int, num_folds: int = NUM_FOL
     ([0, 1, 2], [0, 1, 2])
     """
     group = np.unique(labels.groups, return_inverse=True)[1]
-    rarest = np.lexsort((np.bincount(labels.y)[labels.y], group))
-    of_group = labels.y[rarest[np.unique(group[rarest], return_index=True)[1]]]
+    of_group = rarest_of_groups(labels.y, group)
     fewest = int(np.bincount(of_group)[np.unique(of_group)].min())
     count = min(num_folds, max(2, fewest))
     order = np.random.default_rng(seed).permutation(len(of_group))
@@ -32,6 +31,16 @@ def spread_over_folds(labels: LabelledNodes, seed: int, num_folds: int = NUM_FOL
     fold = np.empty(len(of_group), dtype=np.int64)
     fold[order] = np.arange(len(of_group)) % count
     return np.asarray(fold[group])
+
+
+def rarest_of_groups(y: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """`(G,)` the rarest class among the labels `(n,)` of each group 0…G-1: what the group counts as.
+
+    >>> rarest_of_groups(np.array([0, 0, 1, 0]), np.array([0, 1, 1, 2])).tolist()
+    [0, 1, 0]
+    """
+    rarest = np.lexsort((np.bincount(y)[y], group))
+    return np.asarray(y[rarest[np.unique(group[rarest], return_index=True)[1]]])
 
 
 def fold_numbers(labels: LabelledNodes, seed: int, num_folds: int = NUM_FOLDS) -> np.ndarray | None:

@@ -11,6 +11,7 @@ from sklearn.tree import ExtraTreeClassifier
 
 from calirare.data.checks import check_count
 from calirare.detectors.base import Contributions, DetectorInputs, LabelledNodes, Progress, State
+from calirare.detectors.folds import rarest_of_groups
 from calirare.detectors.level import restore_shifts
 from calirare.detectors.of_trees import OfTrees
 from calirare.detectors.registry import register
@@ -194,10 +195,7 @@ def bootstrap_counts(y: np.ndarray, groups: np.ndarray, trees: int, seed: int) -
     (array([5]), array([2]), True)
     """
     rng = np.random.default_rng(seed)
-    sizes = np.bincount(y)
-    rarest = np.lexsort((sizes[y], groups))
-    first = np.unique(groups[rarest], return_index=True)[1]
-    label = y[rarest[first]]
+    label = rarest_of_groups(y, groups)
     counts = np.zeros((trees, len(label)), dtype=np.int32)
     for one in np.unique(label):
         mine = np.flatnonzero(label == one)

@@ -23,6 +23,8 @@ from calirare.errors import CalirareError, LabelError
 from calirare.features.columns import ColumnGroup
 
 logger = logging.getLogger(__name__)
+_BLOCK_NUMBERS = 8_000_000
+"""Numbers of a block of left-out logits, per class."""
 
 
 def default_members() -> list[Detector]:
@@ -50,7 +52,7 @@ class Stack(Detector):
     def fit(
         self, inputs: DetectorInputs, labels: LabelledNodes, *, seed: int = 0, progress: Progress | None = None
     ) -> Self:
-        wanted = [make_detector(member) for member in (default_members() if self.members is None else self.members)]
+        wanted = self._unfitted()
         self.members_: list[Detector] = []
         self.places_: list[int] = []
         self.left_out_reasons_: dict[str, str] = {}
@@ -76,6 +78,9 @@ class Stack(Detector):
         networks = np.array([isinstance(member, Network) for member in self.members_])
         self.silence_ = Silence.learn(self._as_fitted(), labels, self.alone_, networks)
         return self
+
+    def _unfitted(self) -> list[Detector]:
+        return [make_detector(member) for member in (default_members() if self.members is None else self.members)]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -129,15 +134,31 @@ class Stack(Detector):
         return next(self.weighted_contributions(inputs, np.array([node]), rare_class, np.ones(len(self.members_))))
 
     def weighted_contributions(
-        self, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int, weights: np.ndarray
+        self,
+        inputs: DetectorInputs,
+        nodes: np.ndarray,
+        rare_class: int,
+        weights: np.ndarray,
+        told: np.ndarray | None = None,
     ) -> Iterator[Contributions]:
-        """Σ_k weight_k · member k's contributions to each node, columns of one name put together."""
-        heard = np.flatnonzero(weights).tolist()
-        told = [self.members_[k].contributions_of(inputs, nodes, rare_class) for k in heard]
-        for alone in inputs.alone[nodes]:
-            parts = [next(of_member) for of_member in told]
+        """Σ_k weight_k · member k's contributions to each node, columns of one name put together.
+
+        Args:
+            inputs: The graph.
+            nodes: Their indices.
+            rare_class: The class looked for.
+            weights: `(K,)` of the members. Where a node has no edges, what a silent one would weigh goes to those that
+                are heard in its place.
+            told: `(K,)` bool: whose columns are told; default: everybody's.
+        """
+        lonely, instead = inputs.alone[nodes], self.silence_.weights(weights)
+        speaks = (weights != 0) & ~lonely.all() | (instead != 0) & lonely.any()
+        heard = np.flatnonzero(speaks if told is None else speaks & told).tolist()
+        of_members = [self.members_[k].contributions_of(inputs, nodes, rare_class) for k in heard]
+        for alone in lonely:
+            parts = [next(of_member) for of_member in of_members]
             names, groups, places = _together(tuple(one.names for one in parts), tuple(one.groups for one in parts))
-            here = (self.silence_.weights(weights) if alone else weights)[heard]
+            here = (instead if alone else weights)[heard]
             shares = [weight * one.shares for weight, one in zip(here, parts, strict=True)]
             total = np.bincount(places, weights=np.concatenate(shares), minlength=len(names)) if shares else np.zeros(0)
             base = sum(weight * one.base for weight, one in zip(here.tolist(), parts, strict=True))
@@ -161,7 +182,7 @@ class Stack(Detector):
 
     def restore(self, state: State) -> Self:
         names, places, reasons = texts(state, "members"), state.get("places"), state.get("reasons")
-        wanted = [make_detector(member) for member in (default_members() if self.members is None else self.members)]
+        wanted = self._unfitted()
         need(isinstance(reasons, dict), "'reasons' must be a mapping")
         need(isinstance(places, list) and len(set(places)) == len(places) == len(names) > 0, "'places' must differ")
         self.members_, self.places_ = [], []
@@ -189,10 +210,6 @@ def _together(
             places.append(place.setdefault(name, len(place)))
             group_of[name] = group
     return tuple(place), tuple(group_of.values()), np.array(places, dtype=np.int64)
-
-
-_BLOCK_NUMBERS = 8_000_000
-"""Numbers of a block of left-out logits, per class."""
 
 
 def _share_of(progress: Progress, name: str, number: int, total: int) -> Progress:

@@ -15,7 +15,7 @@ import numpy as np
 
 from calirare.detectors.stored import need, numbers, whole
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 LEAF = -1
 _BLOCK = 65_536
 _FEW = 4
@@ -82,7 +82,7 @@ class Trees:
 
             return [self._walker(Tree, NODE_DTYPE, tree) for tree in range(len(self))]
         except (ImportError, AttributeError, TypeError, ValueError) as error:
-            _log.info("scikit-learn's compiled trees cannot be used (%s); walking slowly.", error)
+            logger.info("scikit-learn's compiled trees cannot be used (%s); walking slowly.", error)
             return None
 
     def _walker(self, make: Any, dtype: Any, tree: int) -> Any:

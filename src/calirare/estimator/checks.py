@@ -16,6 +16,7 @@ from calirare.data.tables.profile import check_profile
 from calirare.detectors.base import Detector, LabelledNodes
 from calirare.detectors.stack import Stack
 from calirare.errors import ModelFormatError
+from calirare.estimator.methods import PRIORS
 
 _LEARNED = re.compile(r"[a-z]\w*_")
 """Names of what `fit` learned; a file may set these and nothing else of an object."""
@@ -44,7 +45,7 @@ def check_header(header: dict[str, Any]) -> None:
     need(shares.shape == (len(names),) and bool(np.isfinite(shares).all()), "shares must hold a number for each class")
     arguments = header["arguments"]
     need(isinstance(arguments, dict) and isinstance(arguments["device"], str), "arguments must be those of a model")
-    need(arguments["prior"] in ("natural", "balanced"), "prior must be 'natural' or 'balanced'")
+    need(arguments["prior"] in PRIORS, f"prior must be one of {list(PRIORS)}")
 
 
 def check_labels(labels: LabelledNodes, left_out: np.ndarray) -> None:

@@ -111,9 +111,9 @@ def gather_evidence(
     allowed = graph.known if among is None else np.intersect1d(graph.known, among)
     if nodes is not None:
         allowed = np.intersect1d(allowed, as_node_indices(nodes, graph.num_nodes))
-        unread = np.setdiff1d(allowed, [] if read is None else read)
-        return _collect(clf, graph, unread, np.isin(trained, allowed))
     unread = np.setdiff1d(allowed, [] if read is None else read)
+    if nodes is not None:
+        return _collect(clf, graph, unread, np.isin(trained, allowed))
     if read is not None and clf.split_ is not None and clf.split_.test.size:
         unread = np.intersect1d(unread, clf.split_.test)
     enough = unread.size >= FEWEST_UNREAD or read is None

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from calirare.calibration.stack import StackScaling
+from calirare.data.checks import check_count
 from calirare.data.split import Split
 from calirare.detectors.base import Detector
 from calirare.detectors.networks.loop import History
 from calirare.detectors.networks.network import Network
 from calirare.detectors.stack import Stack
-from calirare.errors import InputError, NotFittedError
+from calirare.errors import NotFittedError
 from calirare.estimator.state import FittedState
 
 
@@ -78,6 +79,11 @@ class Fitted:
         return self.state_.detector
 
     @property
+    def members_(self) -> list[Detector]:
+        """The detectors of a stack; of a single one, itself."""
+        return self.detector_.members_ if isinstance(self.detector_, Stack) else [self.detector_]
+
+    @property
     def calibrator_(self) -> Any:
         """Fitted, or None."""
         return self.state_.calibrator
@@ -99,11 +105,7 @@ class Fitted:
     @property
     def history_(self) -> History:
         """Loss by epoch of the network that was trained; empty where there was none."""
-        detector = self.detector_
-        members = detector.members_ if isinstance(detector, Stack) else [detector]
-        return next((member.history_ for member in members if isinstance(member, Network)), History())
+        return next((member.history_ for member in self.members_ if isinstance(member, Network)), History())
 
     def _seed(self) -> int:
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or not 0 <= self.seed < 2**63:
-            raise InputError(f"seed must be a whole number from 0 to 2⁶³ - 1; got {self.seed!r}.")
-        return int(self.seed)
+        return check_count(self.seed, "seed", least=0, most=2**63 - 1)

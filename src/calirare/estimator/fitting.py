@@ -26,7 +26,7 @@ from calirare.errors import InputError
 from calirare.estimator.asked import AskedGraph
 from calirare.estimator.fitted import Fitted
 from calirare.estimator.labels import ReadLabels
-from calirare.estimator.methods import Method, get_method
+from calirare.estimator.methods import PRIORS, Method, get_method
 from calirare.estimator.state import FittedState, make_calibrator
 from calirare.features.copies import find_copies
 from calirare.uncertainty.skill import no_skill
@@ -107,8 +107,8 @@ class Fitting(Fitted):
         return TrainedDetector(detector, inputs, labels)
 
     def _check_prior(self) -> None:
-        if self.prior not in ("natural", "balanced"):
-            raise InputError(f"prior must be 'natural' or 'balanced'; got {self.prior!r}.")
+        if self.prior not in PRIORS:
+            raise InputError(f"prior must be one of {list(PRIORS)}; got {self.prior!r}.")
 
     def calibrate(self, trained: TrainedDetector, graph: RareGraph, split: Split | None = None) -> Self:
         """The second half of `fit`: calibrate a fitted detector on the labels the method declares.

@@ -200,27 +200,27 @@ class LeftOutAnswers(Answers):
         Args:
             graph: The graph.
             nodes: Their indices.
-            networks: False leaves networks out: theirs take a pass over the whole graph.
+            networks: False leaves networks out, whose shares take a gradient through the surroundings of each node. The
+                shares are then those of the other detectors, and add up to their part of the logit alone.
         """
         return self.shares_of(self._inputs(graph), nodes, lambda one: networks or not isinstance(one, Network))
 
     def shares_of(
-        self, inputs: DetectorInputs, nodes: np.ndarray, heard: Callable[[Detector], bool] = lambda one: True
+        self, inputs: DetectorInputs, nodes: np.ndarray, told: Callable[[Detector], bool] = lambda one: True
     ) -> Iterator[Contributions]:
-        """`column_shares` of some rows of inputs, by the detectors that are `heard`."""
+        """`column_shares` of some rows of inputs, by the detectors that are `told`; the base is theirs alone."""
         detector, rare = self.detector_, self.rare_class_
         if isinstance(detector, Stack):
             weights = np.asarray(self.calibrator_.slopes(rare), dtype=np.float64)
-            weights = np.where([heard(one) for one in detector.members_], weights, 0.0)
-            return detector.weighted_contributions(inputs, nodes, rare, weights)
-        if not heard(detector):
+            chosen = np.array([told(one) for one in detector.members_])
+            return detector.weighted_contributions(inputs, nodes, rare, weights, chosen)
+        if not told(detector):
             return repeat(Contributions(0.0, (), (), np.zeros(0)), len(nodes))
         return detector.contributions_of(inputs, nodes, rare)
 
     def columns(self, graph: RareGraph) -> Columns | None:
         """The columns that the detectors read beside the attributes; None where all are networks."""
-        members = self.detector_.members_ if isinstance(self.detector_, Stack) else [self.detector_]
-        return None if all(isinstance(one, Network) for one in members) else self._inputs(graph).columns
+        return None if all(isinstance(one, Network) for one in self.members_) else self._inputs(graph).columns
 
     def left_out_table(self, graph: RareGraph, of_class: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """(rows of `labelled_nodes_`, `(N, m)` P(class) of every node by the model without each of these labels).

@@ -33,6 +33,7 @@ from calirare.detectors.networks.objectives import (
 from calirare.detectors.networks.training import Refinement
 from calirare.errors import InputError, nearest
 
+PRIORS = ("natural", "balanced")
 TrainsOn = Literal["train", "train+val"]
 Evidence = Literal["none", "val", "left_out", "cross_fit"]
 

@@ -61,9 +61,10 @@ class OtherShares(Sureness):
         return self.shares_ if ratio is None else np.asarray(self.shares_ / ratio)
 
     @property
-    def is_moved(self) -> bool:
-        """Whether the model speaks of another share of rare nodes than at its fit."""
-        return self.calibrator_ is not None and self.calibrator_.ratio_ is not None
+    def moved_share(self) -> float | None:
+        """The share of rare nodes that the model speaks of, where `with_rare_share` moved it there; else None."""
+        moved = self.calibrator_ is not None and self.calibrator_.ratio_ is not None
+        return float(self.shares_[self.rare_class_]) if moved else None
 
     def estimate_rare_share(self, graph: RareGraph, nodes: Any = None, *, coverage: float = 0.9) -> Share:
         """The share of rare nodes in a graph, read off its scores, with an interval; no label of it is needed.

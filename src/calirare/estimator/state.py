@@ -84,8 +84,7 @@ def to_record(state: FittedState, arguments: dict[str, Any]) -> Record:
         {"nodes": labels.nodes, "y": labels.y, "weights": labels.weights, "groups": labels.groups,
          "left_out": state.left_out},
     )  # fmt: skip
-    split = None if state.split is None else {role: getattr(state.split, role) for role in ("train", "val", "test")}
-    record.put("split", split)
+    record.put("split", None if state.split is None else state.split.roles)
     return record
 
 

@@ -268,7 +268,7 @@ def test_what_parts_cannot_do_is_said_before_reading(fit, network, tables, tmp_p
     plain = fit(method="uncalibrated")
     for classifier, options, says in [
         (fit(method="cagcn"), {}, "looking at the whole graph"),
-        (plain, {"partitions": 0}, "at least 1"),
+        (plain, {"partitions": 0}, "1 or more"),
         (plain, {"coverage": 2.0}, "coverage"),
         (plain, {"backend": "dask"}, "backend"),
     ]:

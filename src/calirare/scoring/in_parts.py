@@ -29,11 +29,11 @@ from calirare.data.tables.schema import feature_names
 from calirare.data.tables.shard_files import is_parquet, is_sharded
 from calirare.data.tables.shift import Shifts, compare_profiles
 from calirare.detectors.base import Progress
-from calirare.detectors.networks.layerwise import Layers, layers_of
-from calirare.detectors.networks.network import Network
+from calirare.detectors.networks.layerwise import Layers
 from calirare.errors import InputError
 from calirare.scoring.backends import mapping
 from calirare.scoring.passes import PartScorer, join_shards
+from calirare.scoring.table import check_reads_tables
 
 if TYPE_CHECKING:
     from calirare.estimator.classifier import RareCategoryClassifier
@@ -126,16 +126,20 @@ def score_in_parts(
         raise InputError("in parts, scores are written to a file; give --out FILE.parquet.")
     out = Path(out)
     step = progress or (lambda share, what: None)
-    if partitions is not None and partitions < 1:
-        raise InputError(f"partitions must be a whole number of at least 1; got {partitions}.")
-    check_classifier(classifier)
+    if partitions is not None:
+        check_count(partitions, "partitions")
+    schema: Any = check_reads_tables(classifier)
+    if classifier.calibrator_ is not None and classifier.calibrator_.needs_graph:
+        raise InputError(
+            f"method {classifier.method!r} calibrates by looking at the whole graph, which partitions do not hold; "
+            "fit with method='jackknife', or leave out --partitions."
+        )
     scorer = PartScorer.of(classifier, coverage=coverage, intervals=intervals)
     if queue is not None:
         check_export_path(queue)
         if Path(queue).absolute() == out.absolute():
             raise InputError(f"the queue and the scores must go to two files; got {queue} for both.")
         scorer = replace(scorer, head=max(_TOP_ROWS, check_count(queue_size, "queue_size")), reasons=True)
-    schema: Any = classifier.schema_
     reading = 0.6 if scorer.recipe is None else 0.3
     with mapping(backend, jobs, address) as run, _working_folder(work, out) as folder:
         parts = partition_tables(
@@ -179,21 +183,6 @@ def wants_parts(nodes: Any, edges: Any) -> bool:
         return True
     files = [table for table in parquet["edges"] if Path(table).is_file()]
     return sum(open_shards(file, "edges").num_rows for file in files) > MANY_EDGES
-
-
-def check_classifier(classifier: RareCategoryClassifier) -> None:
-    """Refuse a model that cannot score tables in parts, and say why."""
-    if classifier.schema_ is None:
-        raise InputError(
-            "this model was not fitted on tables, so it cannot read any; score a graph with predict_proba."
-        )
-    if classifier.calibrator_ is not None and classifier.calibrator_.needs_graph:
-        raise InputError(
-            f"method {classifier.method!r} calibrates by looking at the whole graph, which partitions do not hold; "
-            "fit with method='jackknife', or leave out --partitions."
-        )
-    if isinstance(classifier.detector_, Network):
-        layers_of(classifier.detector_.model_)
 
 
 def _score(scorer: PartScorer, run: Run, step: Progress) -> dict[str, np.ndarray]:

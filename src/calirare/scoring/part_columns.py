@@ -17,14 +17,22 @@ import scipy.sparse as sp
 from calirare.data.edge_table import EdgeTable
 from calirare.data.parts.partitions import Part, Partitions
 from calirare.data.parts.row_files import RowFile
+from calirare.data.sparse import small_index
 from calirare.features.columns import Columns
 from calirare.features.edge_columns import edge_columns
-from calirare.features.propagation import Aggregate, column_blocks, relation_ends, row_normalised, said_of
-from calirare.features.recipe import ColumnRecipe, Family, base_columns
-from calirare.features.structure import structure_of
+from calirare.features.propagation import (
+    Aggregate,
+    Relation,
+    column_blocks,
+    relation_ends,
+    relations_of,
+    row_normalised,
+    said_of,
+)
+from calirare.features.recipe import ColumnRecipe, base_columns
+from calirare.features.structure import STRUCTURE, structure_of
 from calirare.scoring.live.base import some_nodes
 
-Relation = tuple[str, str]
 Block = tuple[list[int], list[Aggregate]]
 """Places of a few columns among those that are propagated, and what is wanted of them."""
 
@@ -51,9 +59,8 @@ class PartColumns:
     def write_structure(self, _: int = 0) -> None:
         """Of every node; in one process, whatever the part."""
         found = np.stack(list(structure_of(_whole(self.parts)).values()), axis=1)
-        file = self._structure(found.shape[1])
-        file.clear()
-        file.write(0, found)
+        self._structure.clear()
+        self._structure.write(0, found)
 
     def write_base(self, number: int) -> None:
         """A part's own columns."""
@@ -61,20 +68,17 @@ class PartColumns:
         start, stop = here.part.start, here.part.stop
         own_names, kinds = self.recipe.own.feature_names, self.parts.kinds_of(number)
         some = some_nodes(self.parts.features.read(start, stop), own_names, **kinds)
-        own, plan = self.recipe.own, self.recipe.edges
-        names = list(structure_of(sp.csr_array((1, 1))))
-        structure = self._structure(len(names)).read(start, stop)
-        families: list[Family] = [
-            ("own", lambda: own.plain(some)),
-            ("own", lambda: own.derived(some)),
-            ("structure", lambda: zip(names, structure.T, strict=True)),
-        ]
-        if plan is not None:
-            found = edge_columns(here.table, plan, here.near.size)
-            families.append(("edges", lambda: ((name, column[here.own]) for name, column in found.items())))
+        structure, plan = self._structure.read(start, stop), self.recipe.edges
+        found = {} if plan is None else edge_columns(here.table, plan, here.near.size)
+        columns = base_columns(
+            self.recipe.own,
+            some,
+            lambda: zip(STRUCTURE, structure.T, strict=True),
+            lambda: ((name, column[here.own]) for name, column in found.items()),
+        )
         values = np.empty((stop - start, self._base.width), dtype=np.float32)
         values[:] = self.recipe.means[: values.shape[1]]
-        self.recipe.fill(base_columns(families), values)
+        self.recipe.fill(columns, values)
         self._base.write(start, values)
         for file, (at, _) in zip(self._blocks, self._jobs, strict=True):
             file.write(start, values[:, [self._first + k for k in at]])
@@ -120,11 +124,11 @@ class PartColumns:
 
     @cached_property
     def _relations(self) -> list[Relation]:
-        return list(dict.fromkeys((one.relation, one.type) for one in self.recipe.aggregates))
+        return relations_of(self.recipe.aggregates)
 
     def _wanted(self, relation: Relation) -> Iterator[tuple[int, list[int], list[Aggregate]]]:
         for k, (at, aggregates) in enumerate(self._jobs):
-            mine = [one for one in aggregates if (one.relation, one.type) == relation]
+            mine = [one for one in aggregates if one.over == relation]
             if mine:
                 yield k, at, mine
 
@@ -132,8 +136,9 @@ class PartColumns:
         middle = self.recipe.means[[self._first + one for one in self._jobs[k][0]]]
         return np.asarray(self._blocks[k].take(nodes) - middle)
 
-    def _structure(self, width: int) -> RowFile:
-        return RowFile(self.parts.folder / "structure", self.parts.num_nodes, width, "<f8")
+    @property
+    def _structure(self) -> RowFile:
+        return RowFile(self.parts.folder / "structure", self.parts.num_nodes, len(STRUCTURE), "<f8")
 
     @property
     def _base(self) -> RowFile:
@@ -207,7 +212,7 @@ def _whole(parts: Partitions) -> sp.csr_array:
     for number in range(len(parts)):
         first, last = parts.cuts[number : number + 2]
         starts[first + 1 : last + 1] = starts[first] + parts.ends(number)[1:]
-    index = np.int32 if max(starts[-1], parts.num_nodes) < 2**31 - 1 else np.int64
+    index = small_index(max(int(starts[-1]), parts.num_nodes))
     indices = np.empty(int(starts[-1]), dtype=index)
     for number in range(len(parts)):
         part = parts.part(number)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph
 from calirare.data.parts.partitions import Partitions
 from calirare.decisions.facts import Facts, some_others
@@ -25,6 +24,7 @@ from calirare.detectors.base import Contributions, Detector, DetectorInputs
 from calirare.detectors.linear import Linear
 from calirare.detectors.networks.network import Network
 from calirare.features.columns import Columns
+from calirare.scoring.live.base import some_nodes
 
 if TYPE_CHECKING:
     from calirare.estimator.classifier import RareCategoryClassifier
@@ -57,17 +57,12 @@ class PartQueue:
         """`(n,)` a sentence or two on each of some nodes, all of which were kept."""
         nodes, rows = self._read(np.union1d(asked, self.others))
         names = classifier.state_.feature_names
-        graph = RareGraph(
-            x=self.parts.features.take(nodes),
-            edge_index=np.empty((2, 0), dtype=np.int64),
-            y=np.full(nodes.size, UNKNOWN),
-            feature_names=None if names is None else tuple(names),
-            schema=classifier.schema_,
-        )
+        graph = some_nodes(self.parts.features.take(nodes), names, schema=classifier.schema_)
         recipe, columns = classifier.state_.recipe, None
         if recipe is not None and rows.shape[1]:
             columns = Columns(rows, recipe.names, recipe.groups, None, recipe.num_spelled)
-        told = _Told(classifier, graph, columns, np.searchsorted(nodes, self.others))
+        alone = self.parts.degree.take(nodes)[:, 0] == 0
+        told = _Told(classifier, graph, columns, np.searchsorted(nodes, self.others), alone)
         review = ["review"] * asked.size
         return told.write(np.searchsorted(nodes, asked), review, np.zeros(asked.size, dtype=bool))
 
@@ -88,16 +83,22 @@ class _Told(Reasons):
     """Reasons about nodes of which only the columns are at hand."""
 
     def __init__(
-        self, classifier: RareCategoryClassifier, graph: RareGraph, columns: Columns | None, others: np.ndarray
+        self,
+        classifier: RareCategoryClassifier,
+        graph: RareGraph,
+        columns: Columns | None,
+        others: np.ndarray,
+        alone: np.ndarray,
     ) -> None:
         super().__init__(classifier, graph, graph.y, wording_of(classifier, 0.9))
-        self._columns, self._others = columns, others
+        self._columns, self._others, self._alone = columns, others, alone
 
     def _make_facts(self) -> Facts:
         return Facts(self._graph, self._columns, self._others)
 
     def _shares(self, nodes: np.ndarray) -> Iterable[Contributions]:
         inputs = DetectorInputs(self._graph, self._clf.state_.recipe)
+        vars(inputs)["alone"] = self._alone  # in the whole graph: this one has no edges
         if self._columns is not None:
             vars(inputs)["columns"] = self._columns
         return self._clf.shares_of(inputs, nodes, _reads_columns_alone)

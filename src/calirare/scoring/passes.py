@@ -24,9 +24,9 @@ from calirare.detectors.networks.layerwise import Layers, layers_of, run_layer
 from calirare.detectors.networks.network import Network
 from calirare.detectors.silence import Silence
 from calirare.detectors.stack import Stack
-from calirare.errors import NumericalError
 from calirare.features.recipe import ColumnRecipe
 from calirare.scoring.live.base import some_nodes
+from calirare.scoring.live.networks import last_logits
 from calirare.scoring.part_columns import PartColumns
 from calirare.scoring.part_queue import PartQueue
 from calirare.scoring.part_words import PartWords
@@ -115,9 +115,7 @@ class PartScorer:
         """The logits."""
         part = self.parts.part(number)
         for k, layers in self._networks.items():
-            logits = run_layer(layers, 1, part, part.take(self._passed(k)), self.device)
-            if not np.isfinite(logits).all():
-                raise NumericalError("the model gives NaN or infinite logits; scale the features and the edge weights.")
+            logits = last_logits(layers, part, part.take(self._passed(k)), self.device)
             self._logits(k).write(part.start, logits)
 
     def write_scores(self, number: int) -> dict[str, np.ndarray]:

@@ -45,7 +45,7 @@ class Verdicts:
             thresholds=conformal_thresholds(classifier.predict_left_out(), classifier.labelled_y_, coverage),
             bounds=classifier.calibration_draws().bounds(coverage) if intervals else None,
             coverage=coverage,
-            rare_share=float(classifier.shares_[classifier.rare_class_]) if classifier.is_moved else None,
+            rare_share=classifier.moved_share,
         )
 
     def probabilities(self, logits: np.ndarray) -> np.ndarray:

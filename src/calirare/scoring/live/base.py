@@ -9,18 +9,27 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.arrays import UNKNOWN
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_groups import EdgeGroups
-from calirare.features.propagation import relation_ends, relation_matrix
-from calirare.features.recipe import ColumnRecipe, Family, base_columns
-from calirare.features.structure import closed_share, neighbours
+from calirare.features.propagation import Relation, relation_ends, relation_matrix, relations_of
+from calirare.features.recipe import ColumnRecipe, base_columns
+from calirare.features.structure import (
+    CLUSTERING,
+    CORE,
+    DEGREE,
+    LOG_DEGREE,
+    REACH,
+    SIZE,
+    STRUCTURE,
+    closed_share,
+    neighbours,
+)
 from calirare.scoring.live.links import Links, distinct, numbered
-from calirare.scoring.live.structure import REACH, GrownStructure, Structure
+from calirare.scoring.live.structure import GrownStructure, Structure
 from calirare.scoring.live.update import Update
-
-_SIZE = "size of component"
 
 
 class Standing:
@@ -36,12 +45,12 @@ class Standing:
         self.graph = graph
         self.structure = Structure(neighbours(graph))
         self._rows: tuple[Links, Links] | None = None
-        self.relations: dict[tuple[str, str], Links] = {}
+        self.relations: dict[Relation, Links] = {}
         if recipe is None:
             return
         self.recipe, self.base = recipe, recipe.base(graph) if base is None else base
         self.structure.prepare()
-        for relation in dict.fromkeys((one.relation, one.type) for one in recipe.aggregates):
+        for relation in relations_of(recipe.aggregates):
             self.relations[relation] = self._links(*relation)
         if graph.edges is not None:
             self._rows = _by_end(graph.edges.source, graph.num_nodes), _by_end(graph.edges.target, graph.num_nodes)
@@ -71,17 +80,12 @@ class Standing:
     def structure_places(self) -> dict[str, int]:
         """Where the structure columns stand among the others, under the names that they got."""
         one = some_nodes(self.graph.x[:1], self.graph.feature_names, **_kinds(self.graph, slice(1)))
-        own, names = self.recipe.own, ("degree", "log degree", "clustering", "core number", _SIZE, REACH)
-        families: list[Family] = [
-            ("own", lambda: own.plain(one)),
-            ("own", lambda: own.derived(one)),
-            ("structure", lambda: [(name, np.zeros(1)) for name in names]),
-        ]
-        called = [name for name, group, _ in base_columns(families) if group == "structure"]
+        columns = base_columns(self.recipe.own, one, lambda: [(name, np.zeros(1)) for name in STRUCTURE])
+        called = [name for name, group, _ in columns if group == "structure"]
         places, count = self.recipe.places, self.recipe.propagated[1]
         return {
             name: places[mine]
-            for name, mine in zip(names, called, strict=True)
+            for name, mine in zip(STRUCTURE, called, strict=True)
             if places.get(mine, count) < count and self.recipe.groups[places[mine]] == "structure"
         }
 
@@ -137,16 +141,16 @@ class GrownBase:
         old = np.minimum(nodes, before.links.size - 1)
         counts = before.triangles
         columns = {
-            "degree": degree,
-            "log degree": np.log1p(degree),
-            "clustering": np.full(len(nodes), np.nan) if counts is None else closed_share(counts[old], degree),
-            "core number": before.order.core[old].astype(np.float64),
+            DEGREE: degree,
+            LOG_DEGREE: np.log1p(degree),
+            CLUSTERING: np.full(len(nodes), np.nan) if counts is None else closed_share(counts[old], degree),
+            CORE: before.order.core[old].astype(np.float64),
             REACH: before.reach[old].copy(),
         }
         for name, (changed, values) in self._changed.items():
             at, mine = places_in(changed, nodes)
             columns[name][mine] = values[at]
-        return columns | {_SIZE: grown.component_sizes(nodes)}
+        return columns | {SIZE: grown.component_sizes(nodes)}
 
     @cached_property
     def _changed(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -163,15 +167,9 @@ class GrownBase:
         if not nodes.size:
             return nodes, values
         some = some_nodes(self.attributes(nodes), graph.feature_names, **self._kinds(nodes))
-        families: list[Family] = [
-            ("own", lambda: recipe.own.plain(some)),
-            ("own", lambda: recipe.own.derived(some)),
-            ("structure", lambda: self._structure_columns(nodes).items()),
-        ]
-        plan = recipe.edges
-        if plan is not None and table is not None:
-            families.append(("edges", lambda: self._edge_columns(nodes, table).items()))
-        recipe.fill(base_columns(families), values)
+        said = {} if recipe.edges is None or table is None else self._edge_columns(nodes, table)
+        columns = base_columns(recipe.own, some, lambda: self._structure_columns(nodes).items(), said.items)
+        recipe.fill(columns, values)
         return nodes, values
 
     def _kinds(self, nodes: np.ndarray) -> dict[str, Any]:
@@ -235,7 +233,7 @@ def _kinds(graph: RareGraph, nodes: Any) -> dict[str, Any]:
     return {"node_type": graph.node_type[nodes], "node_type_names": graph.node_type_names}
 
 
-def some_nodes(x: Any, names: tuple[str, ...] | None, **kinds: Any) -> RareGraph:
-    """Nodes without edges, for what is said of each alone."""
+def some_nodes(x: Any, names: tuple[str, ...] | None, **more: Any) -> RareGraph:
+    """Nodes without edges, for what is said of each alone; `more` arguments of `RareGraph`."""
     none = np.empty((2, 0), dtype=np.int64)
-    return RareGraph(x=x, edge_index=none, y=np.full(x.shape[0], -1), feature_names=names, **kinds)
+    return RareGraph(x=x, edge_index=none, y=np.full(x.shape[0], UNKNOWN), feature_names=names, **more)

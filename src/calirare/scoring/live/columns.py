@@ -8,13 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.features.columns import Columns
-from calirare.features.propagation import Aggregate, column_blocks, row_shares, said_of
+from calirare.features.propagation import Aggregate, Relation, column_blocks, row_shares, said_of
 from calirare.scoring.live.base import GrownBase, places_in
 from calirare.scoring.live.links import Links, distinct
 
 _AT_ONCE = 4_096
 """Neighbours whose own neighbours are gathered at a time."""
-Relation = tuple[str, str]
 
 
 def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:
@@ -34,7 +33,7 @@ def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:
     names = recipe.names[first:count]
     for relation in relations:
         matrix = _matrix(*lists[relation], near)
-        wanted = [aggregate for aggregate in recipe.aggregates if (aggregate.relation, aggregate.type) == relation]
+        wanted = [aggregate for aggregate in recipe.aggregates if aggregate.over == relation]
         for at, aggregates in column_blocks(whose, wanted):
             there = further[relation][:, at] if relation in further else np.zeros((near.size, len(at)))
             called = [names[k] for k in at]
@@ -61,10 +60,7 @@ def _means_of(
 
 
 def _goes_on(aggregates: Iterable[Aggregate], relation: Relation) -> bool:
-    return any(
-        aggregate.statistic == "two steps" and (aggregate.relation, aggregate.type) == relation
-        for aggregate in aggregates
-    )
+    return any(aggregate.statistic == "two steps" and aggregate.over == relation for aggregate in aggregates)
 
 
 def _matrix(starts: np.ndarray, ends: np.ndarray, among: np.ndarray) -> sp.csr_array:

@@ -14,7 +14,7 @@ from torch import nn
 from calirare.data.around import InputsAround
 from calirare.data.parts.partitions import Part
 from calirare.data.sparse import SparseMatrix
-from calirare.detectors.networks.layerwise import layers_of, run_layer
+from calirare.detectors.networks.layerwise import Layers, layers_of, run_layer
 from calirare.detectors.words import WordHops, over_neighbours
 from calirare.errors import NumericalError
 from calirare.features.words import unit_rows
@@ -91,7 +91,12 @@ def network_logits(model: nn.Module, around: Surroundings, nodes: np.ndarray, de
     first = around.part(near)
     passed = run_layer(layers, 0, first, around.attributes(first, near), device)
     rows = passed[places_in(near, np.concatenate([nodes, last.halo]))[0]]
-    logits = run_layer(layers, 1, last, rows, device).astype(np.float64)
+    return last_logits(layers, last, rows, device).astype(np.float64)
+
+
+def last_logits(layers: Layers, part: Part, rows: np.ndarray, device: Any) -> np.ndarray:
+    """What the second layer says of a part's own nodes; refused where it is no number."""
+    logits = run_layer(layers, 1, part, rows, device)
     if not np.isfinite(logits).all():
         raise NumericalError("the model gives NaN or infinite logits; scale the features and the edge weights.")
     return logits

@@ -184,7 +184,6 @@ def _check(classifier: RareCategoryClassifier, graph: RareGraph) -> None:
         )
     if graph.edge_weight is not None and graph.edges is None:
         raise InputError("the graph's weights must be a column of its edges; read it from tables.")
-    detector = classifier.detector_
-    for member in detector.members_ if isinstance(detector, Stack) else [detector]:
+    for member in classifier.members_:
         if isinstance(member, Network):
             layers_of(member.model_)

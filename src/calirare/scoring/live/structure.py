@@ -9,11 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from calirare.features.structure import closed_share, triangles
+from calirare.features.structure import CLUSTERING, CORE, DEGREE, LOG_DEGREE, REACH, closed_share, triangles
 from calirare.scoring.live.cores import PeelingOrder
 from calirare.scoring.live.links import Links, numbered
 
-REACH = "two-hop reach (neighbours' degrees added)"
 Changed = tuple[np.ndarray, np.ndarray]
 """Nodes, ascending, and their new values."""
 
@@ -87,10 +86,10 @@ class GrownStructure:
         """By name: the nodes whose value changed. Sizes of components change for many, see `component_sizes`."""
         degree = self.degree.astype(np.float64)
         return {
-            "degree": (self.joined, degree),
-            "log degree": (self.joined, np.log1p(degree)),
-            "clustering": self._clustering(),
-            "core number": self._cores(),
+            DEGREE: (self.joined, degree),
+            LOG_DEGREE: (self.joined, np.log1p(degree)),
+            CLUSTERING: self._clustering(),
+            CORE: self._cores(),
             REACH: self._reach(),
         }
 

@@ -24,7 +24,7 @@ from calirare.data.tables.gathering import (
     nodes_of_edges,
 )
 from calirare.data.tables.ids import check_ids, id_array, plain_ids
-from calirare.data.tables.polars_library import import_polars
+from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.preprocess import apply_columns
 from calirare.errors import ColumnError, InputError
 

@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 from calirare.errors import InputError
 
 SHORTEST_TOKEN = 16
+LONGEST_NAME = 100
+"""Of a reviewer, in characters."""
 _FEWEST_DIFFERENT = 8
 
 
@@ -55,8 +57,16 @@ class Access:
             raise InputError(f"token must have at least {_FEWEST_DIFFERENT} different characters; make a random one.")
         if self.trusted_proxy is not None:
             _check_address(self.trusted_proxy)
-        if not self.reviewer.strip() or len(self.reviewer) > 100:
-            raise InputError("reviewer must be a name of 1 to 100 characters.")
+        if not self.reviewer.strip() or len(self.reviewer) > LONGEST_NAME:
+            raise InputError(f"reviewer must be a name of 1 to {LONGEST_NAME} characters.")
+
+    def url(self, port: int) -> str:
+        """The address to open, at the port that was bound.
+
+        >>> Access("::1").url(8050)
+        'http://[::1]:8050'
+        """
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{port}"
 
     def is_known_host(self, host: str) -> bool:
         """Whether a request's Host names this server. A page of a stranger that points its own name here is refused."""

@@ -31,10 +31,11 @@ try:
 except ModuleNotFoundError as error:
     raise MissingDependencyError(str(error.name), "serve") from None
 
-from calirare.decisions.costs import Costs
+from calirare.data.named_columns import NamedColumns
+from calirare.decisions.costs import PRICES, Costs
 from calirare.scoring.service.access import Access
 from calirare.scoring.service.examples import example_bodies
-from calirare.scoring.service.loading import Loaded, Models, as_rows
+from calirare.scoring.service.loading import Loaded, Models
 from calirare.scoring.service.page import openapi_page
 
 logger = logging.getLogger(__name__)
@@ -186,7 +187,7 @@ def _add_scores(service: Service) -> None:
         """Scores of new and changed nodes, equal to a full scoring with these rows; nothing is kept of them."""
         table = await service.work(lambda loaded: loaded.score(body.nodes, body.edges, body.ids))
         service.counts.scored.inc(len(table["id"]))
-        return JSONResponse({"scores": as_rows(table)})
+        return JSONResponse({"scores": list(NamedColumns(table).rows())})
 
     @api.post("/explain", responses=answers_with(Reasons))
     async def explain(body: ToExplain) -> Response:
@@ -201,10 +202,10 @@ def _add_scores(service: Service) -> None:
         import numpy as np
 
         ids = [case.id for case in body.cases]
-        prices = {name: np.array(body.prices(f"cost_{name}")) for name in ("miss", "alarm", "review")}
+        prices = {name: np.array(body.prices(f"cost_{name}")) for name in PRICES}
         costs = Costs(**prices, review_error=body.review_error)
         table = await service.work(lambda loaded: loaded.decide(body.nodes, body.edges, ids, costs, body.budget))
-        return JSONResponse({"decisions": as_rows(table)})
+        return JSONResponse({"decisions": list(NamedColumns(table).rows())})
 
 
 def _add_errors(api: FastAPI) -> None:

@@ -197,14 +197,5 @@ def as_columns(rows: Rows) -> dict[str, list[Any]] | None:
     return table
 
 
-def as_rows(table: dict[str, np.ndarray]) -> Rows:
-    """Columns as rows of plain values.
-
-    >>> as_rows({"id": np.array([1, 2]), "p": np.array([0.5, 0.25])})
-    [{'id': 1, 'p': 0.5}, {'id': 2, 'p': 0.25}]
-    """
-    return [dict(zip(table, values, strict=True)) for values in zip(*(c.tolist() for c in table.values()), strict=True)]
-
-
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value

@@ -59,8 +59,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        host = f"[{self.access.host}]" if ":" in self.access.host else self.access.host
-        return f"http://{host}:{self._socket.getsockname()[1]}"
+        return self.access.url(self._socket.getsockname()[1])
 
     def run(self) -> None:
         """Serve until a stop; running requests end first."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -55,6 +58,28 @@ def test_two_reviewers_who_saw_the_same_do_not_overwrite_each_other(store):
     with pytest.raises(ConflictError, match="bob decided “normal”"):
         record(store, decision="unsure", reviewer="ada", seen=first.id)
     assert store.history("A1") == [first, second]
+
+
+_FULL = """
+import resource, signal, sys
+from calirare.review.store import DecisionStore
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+for largest in (0, 2_048, 4_096, 12_288):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
+    try:
+        DecisionStore.open(sys.argv[1])
+    except OSError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits")
+def test_a_full_disk_leaves_no_empty_file(tmp_path):
+    command = [sys.executable, "-c", _FULL, str(tmp_path / "decisions.sqlite")]
+    settings = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+    said = subprocess.run(command, capture_output=True, text=True, check=True, env=settings).stdout
+    assert said.count("cannot be read or written: ") == 4 and "rollback" not in said
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_same_click_twice_is_one_decision(store):

@@ -17,9 +17,9 @@ from calirare.review.exports import FORMATS, export_decisions, export_queue
 from calirare.review.pages import prices
 from calirare.review.pages.login import login_page
 from calirare.review.security import LoginLimit, current_reviewer, log_in, log_out
-from calirare.review.store import LONGEST_NAME, ConflictError
+from calirare.review.store import ConflictError
 from calirare.review.view import View
-from calirare.scoring.service.access import Access, is_token
+from calirare.scoring.service.access import LONGEST_NAME, Access, is_token
 
 logger = logging.getLogger(__name__)
 _MOST_AT_ONCE = 1_000
@@ -68,7 +68,7 @@ def _add_decisions(server: Flask, desk: Desk, access: Access) -> None:
     def decide_many() -> Any:
         data = _json_object()
         stored, refused = desk.decide_many(
-            [(_text(one, "node"), _number(one, "seen")) for one in _objects(data, "nodes")],
+            [(_text(one, "node"), _number(one, "seen")) for one in _objects(data)],
             _text(data, "decision"),
             note=_text(data, "note", ""),
             reviewer=current_reviewer(access) or "",
@@ -158,8 +158,7 @@ def _add_login(server: Flask, access: Access) -> None:
     def login() -> Any:
         address = request.remote_addr or ""
         name = " ".join(request.form.get("reviewer", "").split())[:LONGEST_NAME]
-        token = request.form.get("token", "")
-        if not is_token(access, token):
+        if not is_token(access, request.form.get("token", "")):
             wait = limit.fail(address, name)
             if wait <= 0:
                 return login_page("That is not the token.", 401, name)
@@ -169,7 +168,7 @@ def _add_login(server: Flask, access: Access) -> None:
             return page
         if not name:
             return login_page("Give your name: it is written beside your decisions.", 400)
-        log_in(access, token, name)
+        log_in(name)
         limit.succeed(address, name)
         return redirect("/", 303)
 
@@ -231,10 +230,10 @@ def _list(data: dict[str, Any], name: str) -> list[Any]:
     return value
 
 
-def _objects(data: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    found = _list(data, name)
+def _objects(data: dict[str, Any]) -> list[dict[str, Any]]:
+    found = _list(data, "nodes")
     if not all(isinstance(one, dict) for one in found):
-        raise InputError(f"{name} must be a list of objects.")
+        raise InputError("nodes must be a list of objects.")
     return found
 
 

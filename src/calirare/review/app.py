@@ -140,8 +140,7 @@ class DeskServer:
     @property
     def url(self) -> str:
         """The address to open."""
-        host = f"[{self.access.host}]" if ":" in self.access.host else self.access.host
-        return f"http://{host}:{self._socket.getsockname()[1]}"
+        return self.access.url(self._socket.getsockname()[1])
 
     def run(self, open_browser: bool = False) -> None:
         """Serve until interrupted."""

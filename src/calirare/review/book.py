@@ -80,11 +80,6 @@ class DecisionBook:
         last = self.of(node_id)
         return None if last is None else standing(last, self._rows)
 
-    @property
-    def rows(self) -> dict[int, Decision]:
-        """Every row by id."""
-        return self._rows
-
     def has_decided(self, reviewer: str, node_id: str) -> bool:
         """Whether someone has ever decided a node, taken back or not."""
         return reviewer in self._deciders.get(stored_text(node_id), ())

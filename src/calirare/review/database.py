@@ -15,10 +15,13 @@ from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from calirare.errors import DataError, InputError, MissingDependencyError
+from calirare.errors import DataError, InputError, MissingDependencyError, first_line
+from calirare.persistence.writing import HEADER
 
 FILE = "decisions.sqlite"
 """The SQLite file beside a model."""
+_PAGE = 4_096
+"""Bytes of an SQLite file that holds no table."""
 _LONGEST_WAIT = 30.0
 """Seconds that a statement waits for another desk's lock on an SQLite file."""
 
@@ -32,7 +35,7 @@ def database_url(where: str | Path) -> URL:
     text = str(where)
     if "://" not in text:
         path = Path(where)
-        if path.is_dir() and not (path / "model.json").is_file():
+        if path.is_dir() and not (path / HEADER).is_file():
             raise InputError(f"{path} is neither a model folder nor a database; give a model folder, a file or a URL.")
         return URL.create("sqlite", database=str(path / FILE if path.is_dir() else path))
     try:
@@ -68,6 +71,7 @@ class Database:
         is_file = url.get_backend_name() == "sqlite" and url.database not in (None, ":memory:")
         self.file = Path(str(url.database)).absolute() if is_file else None
         self._opened: tuple[int, int] | None = None
+        self._is_new = self.file is not None and not self.file.exists()
 
     @property
     def name(self) -> str:
@@ -77,7 +81,7 @@ class Database:
     def settle(self) -> None:
         """Remember which file was opened; call once its tables are there."""
         if self.file is not None:
-            self._opened = _identity(self.file)
+            self._opened = _identity(self.file) or (0, 0)  # none: it is gone already
 
     @contextmanager
     def connected(self, *, writing: bool = False) -> Iterator[Any]:
@@ -93,13 +97,23 @@ class Database:
                 yield connection
                 self._check_file(writing)
         except SQLAlchemyError as error:
-            reason = str(getattr(error, "orig", None) or error).strip().splitlines()
-            raise DataError(
-                f"the decisions in {self.name} cannot be read or written: {reason[0] if reason else error}."
-            ) from error
+            if self._is_new and _is_full(getattr(error, "orig", None)):
+                self._remove_beginnings()
+            reason = first_line(getattr(error, "orig", None) or error)
+            raise DataError(f"the decisions in {self.name} cannot be read or written: {reason}.") from error
 
     def close(self) -> None:
         self.engine.dispose()
+
+    def _remove_beginnings(self) -> None:
+        """Remove what SQLite began on a full disk: a file of our own, of one page at most, without a table."""
+        self.engine.dispose()
+        assert self.file is not None
+        own = [self.file.with_name(f"{self.file.name}{ending}") for ending in ("", "-wal", "-shm", "-journal")]
+        sizes = [file.stat().st_size if file.exists() else 0 for file in own]
+        if sizes[0] <= _PAGE and not sizes[1]:
+            for file in own:
+                file.unlink(missing_ok=True)
 
     def _check_file(self, writing: bool) -> None:
         if self.file is None or self._opened is None:
@@ -123,6 +137,11 @@ def _identity(file: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def _is_full(error: Any) -> bool:
+    """Whether a disk without room would say this."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 
 def make_engine(url: URL) -> Engine:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from calirare.decisions.costs import PRICES, Costs
+from calirare.decisions.costs import Costs
 from calirare.detectors.base import Progress
 from calirare.errors import InputError
 from calirare.evaluation import DoubtfulLabel, Evaluation, first_lines, look_again
@@ -147,8 +147,6 @@ class Desk:
         """What a page asks for, under the desk's prices, budget, order and filters."""
         asked = dict(data) if isinstance(data, dict) else {}
         mine = reviewer if asked.pop("mine", None) else ""
-        for name in (*PRICES, "review_error", "budget"):
-            asked.pop(name, None)
         settings = self.setting.settings
         view = View.parse(asked, sort_model, filter_model)
         return replace(

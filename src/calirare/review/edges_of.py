@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import UNKNOWN
+from calirare.data.edge_rows import pairs_of
 from calirare.data.edge_table import MISSING, EdgeColumn, EdgeTable
 from calirare.decisions.numbers import is_money, say_money, say_number, say_time
 from calirare.review.book import DecisionBook
@@ -55,11 +56,11 @@ class Neighbour:
     num_edges: int
 
 
-def edges_of(snapshot: Snapshot, node: int, most: int = MOST) -> EdgeRows:
+def edges_of(snapshot: Snapshot, node: int) -> EdgeRows:
     """The edges of a node, each as it came; where only pairs are known, one row per neighbour."""
     table = _table(snapshot)
     at = _places(table, node, snapshot.graph.num_nodes)
-    order = _order(table, at)[:most]
+    order = _order(table, at)[:MOST]
     shown = table.take(at[order])
     names = [column.name for column in table.columns]
     numbers = [column.kind == "number" for column in table.columns]
@@ -81,9 +82,7 @@ def edges_of(snapshot: Snapshot, node: int, most: int = MOST) -> EdgeRows:
 
 def neighbours_of(snapshot: Snapshot, book: DecisionBook, node: int) -> tuple[list[Neighbour], int]:
     """(the most probable neighbours, how many there are)."""
-    adjacency = snapshot.adjacency
-    near = np.asarray(adjacency.indices[adjacency.indptr[node] : adjacency.indptr[node + 1]], dtype=np.int64)
-    near = near[near != node]
+    near = snapshot.neighbours(node)
     best = near[np.argsort(-snapshot.scores.probability[near], kind="stable")[:MOST]]
     table = _table(snapshot)
     at = _places(table, node, snapshot.graph.num_nodes)
@@ -111,19 +110,9 @@ def said_of(snapshot: Snapshot, book: DecisionBook, node: int) -> str:
     return "" if label == UNKNOWN else f"labelled {snapshot.graph.class_names[label]}"
 
 
-def _table(snapshot: Snapshot) -> EdgeTable:
-    graph = snapshot.graph
-    if graph.edges is not None:
-        return graph.edges
-    return _pairs(snapshot)
-
-
 @lru_cache(maxsize=2)
-def _pairs(snapshot: Snapshot) -> EdgeTable:
-    graph = snapshot.graph
-    once = graph.edge_index[0] < graph.edge_index[1]
-    columns = () if graph.edge_weight is None else (EdgeColumn("weight", "number", graph.edge_weight[once]),)
-    return EdgeTable(graph.edge_index[0, once], graph.edge_index[1, once], columns, directed=False)
+def _table(snapshot: Snapshot) -> EdgeTable:
+    return pairs_of(snapshot.graph) if snapshot.graph.edges is None else snapshot.graph.edges
 
 
 def _places(table: EdgeTable, node: int, num_nodes: int) -> np.ndarray:

@@ -9,8 +9,9 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from calirare.review.database import Database
-from calirare.review.store import LONGEST_NAME, check_text, stored_text
+from calirare.review.store import check_text, stored_text
 from calirare.review.tables import EVENTS
+from calirare.scoring.service.access import LONGEST_NAME
 
 LONGEST_VALUE = 20_000
 

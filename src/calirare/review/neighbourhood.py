@@ -49,7 +49,7 @@ def neighbourhood(snapshot: Snapshot, node: int) -> Neighbourhood:
 
 def _choose_near(snapshot: Snapshot, node: int) -> tuple[np.ndarray, str]:
     """Some neighbours: those with a label, the most probable ones, and the rest at random."""
-    every = _neighbours(snapshot, node)
+    every = snapshot.neighbours(node)
     if every.size <= MOST_NEIGHBOURS:
         return every, ("No neighbours.", "Its only neighbour.")[
             every.size
@@ -75,16 +75,11 @@ def _choose_far(snapshot: Snapshot, node: int, near: np.ndarray) -> tuple[np.nda
 
     A neighbour that is a hub brings thousands; of each neighbour's row only a bounded part is looked at.
     """
-    rows = [_neighbours(snapshot, one)[:2_000] for one in near]
+    rows = [snapshot.neighbours(one)[:2_000] for one in near]
     reached = np.setdiff1d(np.concatenate([*rows, near[:0]]), np.append(near, node))
     room = max(MOST_DRAWN - 1 - near.size, 0)
     best = np.argsort(-snapshot.scores.probability[reached], kind="stable")[:room]
     return reached[best], reached.size
-
-
-def _neighbours(snapshot: Snapshot, node: int) -> np.ndarray:
-    adjacency = snapshot.adjacency
-    return np.asarray(adjacency.indices[adjacency.indptr[node] : adjacency.indptr[node + 1]], dtype=np.int64)
 
 
 def _edges_among(snapshot: Snapshot, nodes: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ def measure(snapshot: Snapshot) -> Evaluation:
         snapshot.graph,
         among=np.flatnonzero(snapshot.base.y != UNKNOWN),
         num_resamples=NUM_RESAMPLES,
-        only=[metric.name for metric in headlines()],
+        only=headlines(),
     )
 
 
@@ -39,5 +39,5 @@ def judge(y_rare: np.ndarray, probability: np.ndarray) -> Summary:
         np.column_stack([1 - probability, probability]),
         rare_class=1,
         num_resamples=NUM_RESAMPLES,
-        only=[metric.name for metric in headlines()],
+        only=headlines(),
     )

@@ -26,8 +26,8 @@ from calirare.metrics import Summary
 from calirare.review.events import EventLog
 from calirare.review.network import check_network
 from calirare.review.quality import judge
-from calirare.review.snapshot import Snapshot
-from calirare.review.store import Decision, DecisionStore, stored_text
+from calirare.review.snapshot import Snapshot, index_of
+from calirare.review.store import Decision, DecisionStore
 from calirare.review.versions import Base
 
 
@@ -86,11 +86,6 @@ def as_labels(decisions: Iterable[Decision], index: dict[str, int]) -> Decided:
             found[node] = decision.decision == "rare"
     nodes = np.array(sorted(found), dtype=np.int64)
     return Decided(nodes, np.array([found[node] for node in nodes.tolist()], dtype=bool), unsure, unknown)
-
-
-def index_of(graph: RareGraph) -> dict[str, int]:
-    """Node by its name as the database stores it."""
-    return {stored_text(str(name)): node for node, name in enumerate(graph.ids.tolist())}
 
 
 def fit_with_decisions(

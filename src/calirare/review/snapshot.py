@@ -26,7 +26,7 @@ from calirare.estimator.evidence import labels_read, read_nodes
 from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import get_method
 from calirare.persistence.folder import load_graph, model_version
-from calirare.persistence.writing import reading
+from calirare.persistence.writing import HEADER, reading
 from calirare.review.store import stored_text
 from calirare.review.versions import Base, load_base
 from calirare.uncertainty.intervals import CalibrationDraws, Drawn
@@ -45,7 +45,7 @@ class Scores:
 
     Args:
         probability: `(N,)` P(rare).
-        lower, upper: `(N,)` its jackknife interval.
+        lower, upper: `(N,)` its interval; see `RareCategoryClassifier.predict_interval`.
         member: `(N, C)` bool: the classes in its conformal set.
         draws: What the labels leave open of the calibration; see `calirare.decisions.forecast`.
     """
@@ -132,8 +132,8 @@ class Snapshot:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Node by name."""
-        return {stored_text(name): node for node, name in enumerate(self.ids)}
+        """Node by its stored name."""
+        return index_of(self.graph)
 
     def find(self, node_id: str) -> int | None:
         """The node of this name, or None."""
@@ -142,6 +142,11 @@ class Snapshot:
     @cached_property
     def adjacency(self) -> sp.csr_array:
         return self.graph.adjacency()
+
+    def neighbours(self, node: int) -> np.ndarray:
+        """The neighbours of a node."""
+        adjacency = self.adjacency
+        return np.asarray(adjacency.indices[adjacency.indptr[node] : adjacency.indptr[node + 1]], dtype=np.int64)
 
     @cached_property
     def label(self) -> np.ndarray:
@@ -194,6 +199,11 @@ class Snapshot:
         return dict(zip(self.clf.labelled_nodes_.tolist(), left_out.tolist(), strict=True))
 
 
+def index_of(graph: RareGraph) -> dict[str, int]:
+    """Node by its name as the database stores it."""
+    return {stored_text(str(name)): node for node, name in enumerate(graph.ids.tolist())}
+
+
 def load_scores(model: Path, clf: RareCategoryClassifier, graph: RareGraph) -> Scores:
     """The scores from the file beside the model if they are of exactly this model and graph, else new ones."""
     file = _scores_file(model)
@@ -230,6 +240,6 @@ def _checksum(file: Path, arrays: dict[str, np.ndarray]) -> bytes:
 
 def _scores_file(model: Path) -> Path:
     """The name tells one pair of model and graph from another."""
-    header = json.loads((model / "model.json").read_bytes())
+    header = json.loads((model / HEADER).read_bytes())
     parts = [str(header[part]["sha256"])[:12] for part in ("arrays", "graph")]
     return model / f"scores-{'-'.join(parts)}.npz"

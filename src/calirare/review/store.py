@@ -24,12 +24,12 @@ except ModuleNotFoundError:
 from calirare.errors import CalirareError, DataError, InputError
 from calirare.review.database import Database, database_url
 from calirare.review.tables import DECISIONS, create_tables, knows_networks, table_exists
+from calirare.scoring.service.access import LONGEST_NAME
 
 CHOICES = ("rare", "normal", "unsure")
 OPEN = "open"
 """What a node is whose only decision was taken back."""
 LONGEST_NOTE = 4_000
-LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
@@ -132,13 +132,17 @@ class DecisionStore:
         if url.get_backend_name() == "sqlite" and url.database and not create and not Path(url.database).is_file():
             raise DataError(f"{url.database} does not exist: no decision has been made yet.")
         store = cls(Database(url), check_text(network, "network", LONGEST_NAME))
-        with store.database.connected() as connection:
-            if create:
-                create_tables(connection)
-            elif not table_exists(connection):
-                raise DataError(f"{store.name} holds no decisions: it has no table of them.")
-            elif not knows_networks(connection):
-                raise DataError(f"{store.name} is of an earlier version; open it once with `calirare review`.")
+        try:
+            with store.database.connected() as connection:
+                if create:
+                    create_tables(connection)
+                elif not table_exists(connection):
+                    raise DataError(f"{store.name} holds no decisions: it has no table of them.")
+                elif not knows_networks(connection):
+                    raise DataError(f"{store.name} is of an earlier version; open it once with `calirare review`.")
+        except BaseException:
+            store.close()
+            raise
         store.database.settle()
         return store
 

@@ -5,6 +5,7 @@ Several networks may share a database: every row names its network, "" where nob
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,6 +24,7 @@ from sqlalchemy import (
     UniqueConstraint,
     inspect,
 )
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.schema import CreateTable
 
 NAME = "calirare_decisions"
@@ -40,9 +42,9 @@ class UtcTime(TypeDecorator[datetime]):
         return value if value is None else value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        if value is None or value.tzinfo is not None:
-            return value if value is None else value.astimezone(UTC)
-        return value.replace(tzinfo=UTC)
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
 Number = BigInteger().with_variant(Integer, "sqlite")
@@ -145,7 +147,8 @@ def create_tables(connection: Connection) -> None:
                 execute(statement)
         execute("COMMIT")
     except BaseException:
-        execute("ROLLBACK")
+        with suppress(SQLAlchemyError):  # a full disk has ended the transaction already
+            execute("ROLLBACK")
         raise
 
 

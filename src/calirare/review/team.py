@@ -9,7 +9,8 @@ import numpy as np
 
 from calirare.review.book import DecisionBook
 from calirare.review.events import Event, EventLog
-from calirare.review.store import LONGEST_NAME, check_text, standing, stored_text
+from calirare.review.store import check_text, stored_text
+from calirare.scoring.service.access import LONGEST_NAME
 
 _FRESH = 0.25
 ASSIGNED, SECOND = "assigned", "second"
@@ -67,8 +68,7 @@ class Team:
         event = self._second.get(stored_text(node_id))
         if event is None or not event.value:
             return None
-        last = self.book.of(node_id)
-        answer = None if last is None else standing(last, self.book.rows)
+        answer = self.book.standing(node_id)
         answered = answer is not None and answer.reviewer != event.reviewer and answer.time >= event.time
         return None if answered else event
 

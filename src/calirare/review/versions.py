@@ -28,13 +28,12 @@ from calirare.data.split import Split
 from calirare.errors import DataError, InputError
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.persistence.folder import fingerprint_of, model_version, replace_file
-from calirare.persistence.writing import reading, staged
+from calirare.persistence.writing import HEADER, reading, staged
 from calirare.report import card
 
 FOLDER = "versions"
 _BASE = "base.npz"
 _DAY = 86_400
-_ROLES = ("train", "val", "test")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +64,13 @@ def load_base(model: Path, clf: RareCategoryClassifier, graph: RareGraph) -> Bas
     y = arrays.get("y")
     if y is None or y.shape != graph.y.shape or not np.issubdtype(y.dtype, np.integer):
         raise DataError(f"{file} does not belong to this model; remove the folder {file.parent} to go on without it.")
-    roles = {name: arrays[name] for name in _ROLES if name in arrays}
+    roles = {name: arrays[name] for name in Split.__dataclass_fields__ if name in arrays}
     return Base(y.astype(np.int64), Split(**roles) if roles else None)
 
 
 def install(clf: RareCategoryClassifier, graph: RareGraph, base: Base, model: Path) -> str:
     """Make a model fitted with decisions the current one, keep the one before it, and give the new version."""
-    if (model / "model.json").is_file():
+    if (model / HEADER).is_file():
         archive_current(model)
     (model / FOLDER).mkdir(parents=True, exist_ok=True)
     remove_leftovers(model)
@@ -92,7 +91,7 @@ def archive_current(model: Path) -> str:
     """Keep a whole copy of the current model under its version; files are linked where the disk allows it."""
     version = model_version(model)
     target = model / FOLDER / version
-    if (target / "model.json").is_file():
+    if (target / HEADER).is_file():
         return version
     (model / FOLDER).mkdir(exist_ok=True)
     staging = Path(tempfile.mkdtemp(dir=model / FOLDER, prefix=".new-"))
@@ -108,9 +107,9 @@ def archive_current(model: Path) -> str:
 def make_current(model: Path, version: str) -> None:
     """Put a kept model in place; the one that was current stays in `versions`."""
     chosen = model / FOLDER / version
-    if Path(version).name != version or not (chosen / "model.json").is_file():
+    if Path(version).name != version or not (chosen / HEADER).is_file():
         raise InputError(f"version must be one of {[one.version for one in list_versions(model)]}; got {version!r}.")
-    if (model / "model.json").is_file():
+    if (model / HEADER).is_file():
         archive_current(model)
     with staged(model) as staging:
         _link_model(chosen, staging)
@@ -128,7 +127,7 @@ def list_versions(model: Path) -> list[Version]:
     current = model_version(model)
     found = []
     for folder in (model / FOLDER).glob("[!.]*"):
-        file = folder / "model.json"
+        file = folder / HEADER
         if file.is_file():
             made = datetime.fromtimestamp(file.stat().st_mtime, UTC)
             found.append(Version(folder.name, made, folder.name == current, fingerprint_of(folder).data))
@@ -146,18 +145,15 @@ def version_before(model: Path) -> str:
 
 
 def _base_arrays(base: Base) -> dict[str, np.ndarray]:
-    arrays = {"y": base.y}
-    if base.split is not None:
-        arrays |= {name: getattr(base.split, name) for name in _ROLES}
-    return arrays
+    return {"y": base.y} | ({} if base.split is None else base.split.roles)
 
 
 def _files_of(folder: Path) -> set[str]:
     """The files that `model.json` names."""
-    header = json.loads((folder / "model.json").read_bytes())
+    header = json.loads((folder / HEADER).read_bytes())
     names = {str(header[part]["file"]) for part in ("arrays", "graph") if part in header}
     if any(Path(name).name != name for name in names):
-        raise DataError(f"{folder / 'model.json'} names a file outside its folder.")
+        raise DataError(f"{folder / HEADER} names a file outside its folder.")
     return names
 
 
@@ -167,7 +163,7 @@ def _link_model(source: Path, target: Path) -> None:
     if (source / card.FILE).is_file():
         shutil.copy2(source / card.FILE, target / card.FILE)
     # Its time says when the model was made, so it is kept.
-    shutil.copy2(source / "model.json", target / "model.json")
+    shutil.copy2(source / HEADER, target / HEADER)
 
 
 def _link(source: Path, target: Path) -> None:
@@ -182,5 +178,5 @@ def _rename_folder(source: Path, target: Path) -> None:
     try:
         source.rename(target)
     except OSError:
-        if not (target / "model.json").is_file():  # else the very same model was kept before
+        if not (target / HEADER).is_file():  # else the very same model was kept before
             raise

@@ -108,19 +108,14 @@ class View:
 
     @classmethod
     def parse(cls, data: Any, sort_model: Any = None, filter_model: Any = None) -> Self:
-        """From what the page sends, which may be anything.
+        """From what the page sends, which may be anything; prices, budget and order are the desk's own.
 
-        >>> View.parse({"miss": 100, "action": "review"}, [{"colId": "probability", "sort": "desc"}]).sort
+        >>> View.parse({"action": "review"}, [{"colId": "probability", "sort": "desc"}]).sort
         (('probability', True),)
         """
         data = data if isinstance(data, dict) else {}
-        costs = Costs(**{name: _number(data.get(name), getattr(Costs, name)) for name in Costs.__dataclass_fields__})
-        budget = data.get("budget")
-        budget = None if budget in (None, "") else int(min(max(_number(budget, 0), 0), 10**9))
         action, status = data.get("action"), data.get("status")
         return cls(
-            costs=costs,
-            budget=budget,
             action=action if action in ACTIONS else None,
             status=status if status in (*STATES, "decided", "second") else None,
             search=str(data.get("search") or "").strip()[:_LONGEST_SEARCH],

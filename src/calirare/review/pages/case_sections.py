@@ -14,6 +14,7 @@ from calirare.review.case import Case, Pull
 from calirare.review.events import Event
 from calirare.review.links import make_link, name_link
 from calirare.review.pages.widgets import aria, card, case_href, case_link, interval_track, key, percent, pill
+from calirare.review.snapshot import COVERAGE
 from calirare.review.store import Decision
 
 _MOST_HISTORY = 20
@@ -92,7 +93,7 @@ def probability(case: Case) -> Any:
         html.Div(
             [
                 html.Span(say_probability(case.probability), className="big", id="case-p"),
-                html.Span(f"90% interval {case.lower:.2f} to {case.upper:.2f}", className="hint"),
+                html.Span(f"{COVERAGE:.0%} interval {case.lower:.2f} to {case.upper:.2f}", className="hint"),
             ],
             className="big-row",
         ),
@@ -101,7 +102,9 @@ def probability(case: Case) -> Any:
     if case.costs:
         lines.append(html.P(case.costs, className="reason"))
     if case.set != "none":  # the interval above says as much of a node unlike all labelled ones
-        lines.append(html.P(["Not ruled out at 90% coverage: ", html.Strong(case.set), "."], className="hint"))
+        lines.append(
+            html.P([f"Not ruled out at {COVERAGE:.0%} coverage: ", html.Strong(case.set), "."], className="hint")
+        )
     if case.label is not None:
         said = f"Its label, {case.label}, has trained the model."
         if case.without_label is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from flask import Response, render_template_string
 
+from calirare.scoring.service.access import LONGEST_NAME
+
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -17,7 +19,7 @@ _PAGE = """<!DOCTYPE html>
     <h1 class="brand"><span class="mark"></span>calirare <span class="brand-second">review desk</span></h1>
     <form method="post" action="/login">
       <label for="reviewer">Your name</label>
-      <input id="reviewer" name="reviewer" maxlength="100" required autocomplete="username" value="{{ name }}" autofocus>
+      <input id="reviewer" name="reviewer" maxlength="{{ longest }}" required autocomplete="username" value="{{ name }}" autofocus>
       <label for="token">Token</label>
       <input id="token" name="token" type="password" required autocomplete="current-password">
       {% if message %}<p class="login-message" role="alert">{{ message }}</p>{% endif %}
@@ -32,4 +34,8 @@ _PAGE = """<!DOCTYPE html>
 
 def login_page(message: str = "", code: int = 200, name: str = "") -> Response:
     """The form, with a message if something was wrong."""
-    return Response(render_template_string(_PAGE, message=message, name=name), status=code, mimetype="text/html")
+    return Response(
+        render_template_string(_PAGE, message=message, name=name, longest=LONGEST_NAME),
+        status=code,
+        mimetype="text/html",
+    )

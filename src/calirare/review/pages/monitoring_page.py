@@ -10,10 +10,9 @@ from calirare.data.tables.shift import MODERATE
 from calirare.evaluation.monitoring.alarms import OWN, Watch
 from calirare.plots.over_time import decisions_figure, runs_figure
 from calirare.review.desk import Desk
-from calirare.review.pages.widgets import card, number, pill, table
+from calirare.review.pages.widgets import card, number, pill, plot, table
 
 DAYS = 7.0
-_OPTIONS: Any = {"displayModeBar": False, "responsive": True}
 _PILLS = {"quiet": "clear", "watch": "review", "alarm": "alert", "unknown": "open"}
 _MOST_COLUMNS = 15
 
@@ -59,7 +58,7 @@ def _runs(found: Watch) -> Any:
     index, alerted = [run.score_shift[1] for run in runs], [run.alerted for run in runs]
     return card(
         f"Scoring runs ({len(runs):,})",
-        dcc.Graph(figure=runs_figure(times, index, alerted, MODERATE), config=_OPTIONS, id="runs-graph"),
+        plot(runs_figure(times, index, alerted, MODERATE), id="runs-graph"),
         html.P(
             "Above: how far the scores lie from those of the fit, beyond chance; alarm at the dotted line. Below: share of "
             "nodes above the threshold of an alert at the default prices.",
@@ -102,7 +101,7 @@ def _decisions(found: Watch) -> Any:
     )
     return card(
         "Decisions against what was said",
-        dcc.Graph(figure=figure, config=_OPTIONS, id="decisions-graph"),
+        plot(figure, id="decisions-graph"),
         html.P(found.observed.say(), id="observed-said"),
         html.P(
             "Each dot: decided cases of like score, with a 90% interval. The number of rare nodes is corrected for which "

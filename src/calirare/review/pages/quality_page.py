@@ -11,9 +11,8 @@ from calirare.metrics import METRICS
 from calirare.metrics.summary import say
 from calirare.plots.interactive import reliability_figure, score_figure
 from calirare.review.desk import Desk
-from calirare.review.pages.widgets import card, pill
+from calirare.review.pages.widgets import card, pill, plot
 
-_OPTIONS: Any = {"displayModeBar": False, "responsive": True}
 _PILLS = {"good": "clear", "caution": "review", "no skill": "alert"}
 
 
@@ -38,11 +37,7 @@ def draw_quality(found: Evaluation, version: str, rare: str) -> Any:
         html.Div([_metric(name, found) for name in found.after], className="metrics"),
         card(
             "Reliability",
-            dcc.Graph(
-                figure=reliability_figure(found.reliability, rare, found.evidence.calibrates),
-                config=_OPTIONS,
-                id="reliability-graph",
-            ),
+            plot(reliability_figure(found.reliability, rare, found.evidence.calibrates), id="reliability-graph"),
             html.P(
                 "Each dot is a tenth of the scale: how often its nodes were rare against what the model said. Lines are "
                 "95% intervals. On the dotted line the probabilities are right. Below: how many nodes each dot stands "
@@ -52,7 +47,7 @@ def draw_quality(found: Evaluation, version: str, rare: str) -> Any:
         ),
         card(
             "Where the probabilities lie",
-            dcc.Graph(figure=score_figure(found.scores, *names), config=_OPTIONS),
+            plot(score_figure(found.scores, *names)),
             html.P("Share of each class by calibrated P(rare).", className="hint"),
         ),
     ]

@@ -13,9 +13,9 @@ from calirare.review.pages.forecast import draw_forecast
 from calirare.review.pages.painted import PAINTED, paint, painted
 from calirare.review.pages.queue_grid import columns, grid
 from calirare.review.pages.widgets import aria, give_to, pill, tick
+from calirare.review.store import CHOICES
 
 _STATUSES = {"": "All", "open": "Open", "decided": "Decided", "second": "Second opinion"}
-_CHOICES = ("rare", "normal", "unsure")
 _MOST_OFFERED = 300
 
 
@@ -113,7 +113,7 @@ def _bulk() -> Any:
     return html.Div(
         [
             html.Span(id="bulk-count", role="status"),
-            *(html.Button(f"All {name}", id=f"bulk-{name}", className="button small") for name in _CHOICES),
+            *(html.Button(f"All {name}", id=f"bulk-{name}", className="button small") for name in CHOICES),
             give_to("bulk-to"),
             html.Button("Give", id="bulk-give", className="button small"),
             html.Button("Untick", id="bulk-none", className="button small quiet"),
@@ -198,7 +198,7 @@ def _add_bulk_scripts(app: Dash) -> None:
         ClientsideFunction("desk", "actOnTicked"),
         Output("acted", "data", allow_duplicate=True),
         Output("undo-stack", "data", allow_duplicate=True),
-        *(Input(f"bulk-{name}", "n_clicks") for name in (*_CHOICES, "give", "none")),
+        *(Input(f"bulk-{name}", "n_clicks") for name in (*CHOICES, "give", "none")),
         State("queue-grid", "selectedRows"),
         State("bulk-to", "value"),
         State("undo-stack", "data"),

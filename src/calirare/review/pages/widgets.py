@@ -47,6 +47,11 @@ def card(title: Any, *children: Any, id: str | None = None, class_name: str = ""
     return html.Section([html.H2(title), *children], className=f"card {class_name}".strip(), **given)
 
 
+def plot(figure: dict[str, Any], **given: Any) -> Any:
+    """A figure as wide as its place."""
+    return dcc.Graph(figure=figure, config={"displayModeBar": False, "responsive": True}, **given)
+
+
 def aria(label: str | None = None, **states: str) -> dict[str, Any]:
     """What a screen reader says of an element, and its states.
 

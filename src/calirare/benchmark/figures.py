@@ -21,11 +21,11 @@ from calirare.data.catalogue.benchmarks import list_benchmarks
 from calirare.data.synthetic import make_transactions
 from calirare.detectors.base import Progress
 from calirare.errors import DataError, InputError
+from calirare.plots.tables import Frame
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Frame = dict[str, np.ndarray]
 FORMATS = ("png", "pdf", "svg")
 COVERAGES = (0.7, 0.75, 0.8, 0.85, 0.9)
 TRADE_OFFS = (0.1, 0.2, 0.3, 0.4)

@@ -16,9 +16,8 @@ from calirare.benchmark.sources import DatasetSource, MethodSource
 from calirare.detectors import detectors
 from calirare.detectors.networks.defaults import DROPOUT, EPOCHS, HIDDEN, LR, SETTLE, WEIGHT_DECAY
 from calirare.errors import InputError, nearest
-from calirare.estimator.methods import Method, get_method, methods, temporarily
+from calirare.estimator.methods import PRIORS, Method, get_method, methods, temporarily
 
-PRIORS = ("natural", "balanced")
 DECISIONS = ("likeliest", "macro_f1")
 _ENTRY = re.compile(r"(?P<method>[\w.-]+)(?::(?P<prior>\w+))?(?:@(?P<detector>\w+))?(?:\+(?P<decision>\w+))?")
 

@@ -6,12 +6,12 @@ Nothing is ever changed in place, so a run that is killed at any moment leaves e
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from calirare.benchmark.grid import RowKey, Task
 from calirare.benchmark.work import Row
 from calirare.data.archive import write_atomically
-from calirare.errors import DataError, optional
+from calirare.data.tables.libraries import import_arrow
+from calirare.errors import DataError
 
 
 class RowStore:
@@ -40,14 +40,14 @@ class RowStore:
         self._write(rows, self.folder / "runs.parquet")
 
     def _write(self, rows: list[Row], path: Path) -> None:
-        arrow, parquet = _pyarrow()
+        arrow, parquet = import_arrow()
         with write_atomically(path) as stream:
             parquet.write_table(arrow.Table.from_pylist(rows), stream)
 
 
 def read_rows(path: Path) -> list[Row]:
     """The rows of one Parquet file."""
-    arrow, parquet = _pyarrow()
+    arrow, parquet = import_arrow()
     try:
         rows: list[Row] = parquet.read_table(path).to_pylist()
     except (arrow.ArrowException, OSError, ValueError) as error:
@@ -58,7 +58,3 @@ def read_rows(path: Path) -> list[Row]:
 def key_of(row: Row) -> RowKey:
     """What tells one row from another."""
     return (row["dataset"], row["labels_per_class"], row["seed"], row["entry"], row["fingerprint"])
-
-
-def _pyarrow() -> tuple[Any, Any]:
-    return optional("pyarrow", "tables"), optional("pyarrow.parquet", "tables")

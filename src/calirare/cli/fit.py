@@ -226,7 +226,7 @@ def _judge(classifier: RareCategoryClassifier, graph: RareGraph) -> Evaluation |
         return None
     with console.working("Judging"):
         try:
-            return evaluate(classifier, graph, num_resamples=100, only=[metric.name for metric in headlines()])
+            return evaluate(classifier, graph, num_resamples=100, only=headlines())
         except CalirareError:
             return None
 

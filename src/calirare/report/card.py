@@ -44,9 +44,7 @@ def model_card(clf: RareCategoryClassifier, graph: RareGraph, fingerprint: Finge
     """
     wording = wording_of(clf, 0.9)
     try:
-        found: Evaluation | None = evaluate(
-            clf, graph, num_resamples=_RESAMPLES, only=[metric.name for metric in headlines()]
-        )
+        found: Evaluation | None = evaluate(clf, graph, num_resamples=_RESAMPLES, only=headlines())
     except LabelError:  # no label can judge it
         found = None
     labels = {} if found is None else describe_labels(clf, graph, found)

@@ -12,6 +12,7 @@ import numpy as np
 
 from calirare.data.archive import write_atomically
 from calirare.data.graph import RareGraph
+from calirare.data.named_columns import NamedColumns
 from calirare.decisions.costs import Costs
 from calirare.errors import InputError, optional
 from calirare.estimator.classifier import RareCategoryClassifier
@@ -127,8 +128,7 @@ def _bin_rows(contents: Contents) -> list[dict[str, Any]]:
     picked = (table["group"] == "rare") & (table["count"] > 0)
     if not contents.calibrates:
         picked &= table["model"] == "after"
-    columns = {name: column[picked].tolist() for name, column in table.items()}
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return list(NamedColumns({name: column[picked] for name, column in table.items()}).rows())
 
 
 def _count(estimate: Estimate) -> str:

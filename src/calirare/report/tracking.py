@@ -8,7 +8,7 @@ import numpy as np
 
 from calirare.data.graph import RareGraph
 from calirare.data.tables.addresses import hide_passwords
-from calirare.errors import DataError, optional
+from calirare.errors import DataError, first_line, optional
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.evaluation import evaluate
 from calirare.metrics.registry import headlines
@@ -34,7 +34,7 @@ def log_to_mlflow(
         address: Of the tracking server; default: what MLFLOW_TRACKING_URI says.
     """
     mlflow = optional("mlflow", "mlflow", "mlflow-skinny")
-    found = evaluate(clf, graph, num_resamples=50, only=[metric.name for metric in headlines()])
+    found = evaluate(clf, graph, num_resamples=50, only=headlines())
     metrics: dict[str, float] = {}
     for name, one in found.after.items():
         ends = {name: one.value, f"{name}_lower": one.lower, f"{name}_upper": one.upper}
@@ -63,7 +63,7 @@ def log_to_mlflow(
             "MLFLOW_TRACKING_URI to a tracking server (http://…), or install the whole of it: pip install mlflow."
         ) from error
     except (mlflow.exceptions.MlflowException, OSError) as error:
-        raise DataError(f"MLflow did not take the model: {str(error).strip().splitlines()[0]}") from error
+        raise DataError(f"MLflow did not take the model: {first_line(error)}.") from error
 
 
 def _files(folder: Path) -> list[Path]:

@@ -11,10 +11,11 @@ from torch import Tensor, nn
 
 from calirare.benchmark.competitors.base import Answer, Competitor, Problem
 from calirare.benchmark.competitors.calibrators import held_out_gcn
-from calirare.benchmark.competitors.set_scores import COVERAGE, class_thresholds
+from calirare.benchmark.competitors.set_scores import COVERAGE
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.loop import seeded
 from calirare.detectors.networks.optimizers import minimise
+from calirare.uncertainty.conformal import class_thresholds
 
 SHARPNESS = 0.1
 
@@ -61,7 +62,7 @@ def answer(problem: Problem, epochs: int = 100) -> Answer:
         minimise(loss, model.parameters(), steps=epochs, lr=0.01, weight_decay=5e-4)
         with torch.no_grad():
             scores = 1 - softmax(model(logits).double().numpy(), axis=1)
-    limits = class_thresholds(scores[calibrate], problem.graph.y[calibrate])
+    limits = class_thresholds(scores[calibrate], problem.graph.y[calibrate], COVERAGE)
     return Answer(None, np.asarray(scores <= limits))
 
 

@@ -10,26 +10,11 @@ from scipy.special import softmax
 
 from calirare.benchmark.competitors.base import Answer, Competitor, Problem
 from calirare.benchmark.competitors.calibrators import held_out_gcn
-from calirare.uncertainty.conformal import conformal_rank
+from calirare.uncertainty.conformal import class_thresholds
 
 COVERAGE = 0.9
 Smooth = Callable[[Problem, np.ndarray], np.ndarray]
 """From nonconformities `(N, 2)` to nonconformities `(N, 2)`, without labels."""
-
-
-def class_thresholds(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """`(2,)`: the conformal quantile of each class's own scores; infinite where its labels are too few.
-
-    >>> class_thresholds(np.column_stack([np.arange(10.0), np.zeros(10)]), np.zeros(10, dtype=int)).tolist()
-    [9.0, inf]
-    """
-    limits = np.full(2, np.inf)
-    for c in (0, 1):
-        own = np.sort(scores[y == c, c])
-        rank = conformal_rank(len(own), COVERAGE)
-        if rank <= len(own):
-            limits[c] = own[rank - 1]
-    return limits
 
 
 def held_out_scores(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
@@ -52,7 +37,7 @@ def sets_competitor(name: str, smooth: Smooth, source: str) -> Competitor:
     def answer(problem: Problem) -> Answer:
         scores, calibration = held_out_scores(problem)
         scores = smooth(problem, scores)
-        limits = class_thresholds(scores[calibration], problem.graph.y[calibration])
+        limits = class_thresholds(scores[calibration], problem.graph.y[calibration], COVERAGE)
         return Answer(None, np.asarray(scores <= limits))
 
     return Competitor(

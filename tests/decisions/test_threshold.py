@@ -32,7 +32,7 @@ def test_nearly_as_good_as_the_best_cut_of_the_population_also_where_labels_are_
 
 
 def test_one_class_or_other_lengths_are_refused():
-    with pytest.raises(InputError, match="one class"):
+    with pytest.raises(InputError, match="all 2 are not rare"):
         macro_f1_threshold([0.1, 0.2], [False, False])
     with pytest.raises(InputError, match="one value per label"):
         macro_f1_threshold([0.1, 0.2], [False])

@@ -110,9 +110,13 @@ def said_of(snapshot: Snapshot, book: DecisionBook, node: int) -> str:
     return "" if label == UNKNOWN else f"labelled {snapshot.graph.class_names[label]}"
 
 
-@lru_cache(maxsize=2)
 def _table(snapshot: Snapshot) -> EdgeTable:
-    return pairs_of(snapshot.graph) if snapshot.graph.edges is None else snapshot.graph.edges
+    return _pairs(snapshot) if snapshot.graph.edges is None else snapshot.graph.edges
+
+
+@lru_cache(maxsize=2)
+def _pairs(snapshot: Snapshot) -> EdgeTable:
+    return pairs_of(snapshot.graph)
 
 
 def _places(table: EdgeTable, node: int, num_nodes: int) -> np.ndarray:

@@ -12,9 +12,9 @@ from calirare.errors import InputError, LabelError
 def check_left_out(probability: Any, y_rare: Any) -> tuple[np.ndarray, np.ndarray]:
     """Left-out P(rare) as float64 and whether each label is rare as bool, `(n,)` each.
 
-    >>> check_left_out([0.2, 0.7], [1, 1])
-    Traceback (most recent call last):
-    calirare.errors.LabelError: labels of the rare class and of another are needed; all 2 are rare.
+    >>> p, rare = check_left_out([0.2, 0.7], [0, 1])
+    >>> rare.tolist()
+    [False, True]
     """
     p, rare = np.asarray(probability, dtype=np.float64), np.asarray(y_rare, dtype=bool)
     if p.shape != rare.shape or p.ndim != 1:

@@ -50,7 +50,7 @@ def test_what_is_logged(saved, monkeypatch):
         raise RuntimeError("no such server\nTraceback")
 
     fake.set_experiment = refuse
-    with pytest.raises(DataError, match="no such server$"):
+    with pytest.raises(DataError, match=r"no such server\.$"):
         log_to_mlflow(clf, graph, folder, experiment="fraud")
 
     def lack(name):

@@ -29,9 +29,9 @@ from calirare.detectors.networks.influence.model import evaluating
 from calirare.detectors.networks.sage import GraphSAGE
 
 _MOST_EDGES = 2**18
-"""Of the nodes whose rows are made at once."""
-_MOST_EDGES_IN_ALL = 2**22
-"""Of the nodes whose Gram matrix is made unit by unit."""
+"""Of the nodes whose rows are made at once, times the contrasts."""
+_MOST_EDGES_IN_ALL = 2**20
+"""Of the nodes whose Gram matrix is made unit by unit, likewise."""
 Piece = tuple[str, tuple[int | slice, ...], np.ndarray]
 """A parameter, a part of it, and the rows `(b, parts, …)` over that part."""
 
@@ -88,7 +88,8 @@ class LocalJacobian(AutogradJacobian):
         return super().pull(nodes, coefficients)
 
     def _edges(self, nodes: np.ndarray) -> np.ndarray:
-        count: np.ndarray = np.diff(self._propagation.csr.indptr)[nodes]
+        """How many each node has, times the contrasts: of every one a hidden layer's numbers are held."""
+        count: np.ndarray = np.diff(self._propagation.csr.indptr)[nodes].astype(np.int64) * self.parts
         return count
 
     def _around(self, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
@@ -47,6 +48,18 @@ def test_every_cell_of_a_small_table_is_where_it_belongs():
     labels = {"known": 3, "missing": 1, "missing_words": {}}
     filled = {"imputed": {"age": 1, "country": 1}, "unseen": {}, "rare": {}, "unreadable": {}}
     assert graph.schema["read"] == {"edges": counts, "labels": labels, **filled}
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+@pytest.mark.parametrize("rows", [0, 7])
+def test_text_of_many_row_groups_is_read_in_full(tmp_path, rows, dictionary):
+    words = pa.array(["a", None, "b", "a", "", "b", "a"][:rows], pa.string())
+    table = pa.table({"word": words, "long": words.cast(pa.large_string()), "kind": words.dictionary_encode(),
+                      "size": pa.array([1.5, None, 2, 3, 4, 5, 6][:rows], pa.float64())})  # fmt: skip
+    pq.write_table(table, tmp_path / "rows.parquet", row_group_size=3, use_dictionary=dictionary)
+    found = to_frame(tmp_path / "rows.parquet", "nodes")
+    assert found.schema == {"word": pl.String, "long": pl.String, "kind": pl.String, "size": pl.Float64}
+    assert found.to_dict(as_series=False) == table.to_pydict()
 
 
 def test_weights_of_both_directions_add_up():

@@ -12,19 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.addresses import is_address
-from calirare.data.tables.arrow_claims import claimed_bytes
+from calirare.data.tables.arrow_files import read_feather, read_parquet
 from calirare.data.tables.libraries import import_arrow, import_polars
-from calirare.data.tables.limits import (
-    check_bytes,
-    check_dictionaries,
-    check_parquet,
-    check_text_file,
-    check_width,
-    unpack,
-)
+from calirare.data.tables.limits import check_text_file, check_width, unpack
 from calirare.data.tables.shard_files import PARQUET, find_shards
 from calirare.data.tables.warehouse import read_address
-from calirare.errors import CalirareError, ColumnError, DataError, InputError, first_line, nearest, optional
+from calirare.errors import CalirareError, ColumnError, DataError, InputError, first_line, nearest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -189,29 +182,13 @@ def _is_data(cells: list[str]) -> bool:
 def _read_arrow(path: Path, is_parquet: bool) -> pl.DataFrame:
     """Read by Arrow's own library: given a damaged file it raises, where polars 2.1 can end the process."""
     pl = import_polars()
-    (pa, parquet), feather = import_arrow(), optional("pyarrow.feather", "tables")
+    pa, _ = import_arrow()
     try:
-        if is_parquet:
-            with parquet.ParquetFile(path) as file:
-                check_parquet(path, file.metadata)
-                text = [field.name for field in file.schema_arrow if _is_text(field.type)]
-            with parquet.ParquetFile(path, read_dictionary=text) as file:
-                table = file.read()
-            check_dictionaries(path, table)
-        else:
-            check_bytes(2 * claimed_bytes(path), str(path))
-            table = feather.read_table(path, memory_map=False)
-            check_dictionaries(path, table)
+        table = read_parquet(path) if is_parquet else read_feather(path)
         table.validate(full=True)
-        return pl.from_arrow(pa.table(table))  # type: ignore[no-any-return]
+        return pl.from_arrow(pa.table(table), rechunk=False)  # type: ignore[no-any-return]
     except (pa.ArrowException, MemoryError) as error:  # of many built-in kinds
         raise OSError(first_line(error)) from error
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _convert(table: Any, what: str) -> pl.DataFrame:

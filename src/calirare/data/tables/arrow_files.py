@@ -1,0 +1,56 @@
+"""Parquet and Arrow files as Arrow tables, never larger in memory than there is room for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from calirare.data.tables.arrow_claims import claimed_bytes
+from calirare.data.tables.libraries import import_arrow
+from calirare.data.tables.limits import check_bytes, check_parquet, unpacked_bytes
+from calirare.errors import optional
+
+
+def read_feather(path: Path) -> Any:
+    """A file in Arrow's own format."""
+    feather = optional("pyarrow.feather", "tables")
+    check_bytes(2 * claimed_bytes(path), str(path))
+    table = feather.read_table(path, memory_map=False)
+    check_bytes(2 * unpacked_bytes(table), str(path))
+    return table
+
+
+def read_parquet(path: Path) -> Any:
+    """Row group by row group: of text each value is read once, counted as often as it stands there, then repeated.
+
+    Ids are text that seldom repeats. A dictionary of a whole file's, or of polars' for it, takes several times as long as
+    those of its groups.
+    """
+    pa, parquet = import_arrow()
+    with parquet.ParquetFile(path) as file:
+        check_parquet(path, file.metadata)
+        text = [field.name for field in file.schema_arrow if _is_text(field.type)]
+    with parquet.ParquetFile(path, read_dictionary=text) as file:
+        groups, needed = [_repeat(file.schema_arrow.empty_table(), text)], 0
+        for k in range(file.num_row_groups):
+            group = file.read_row_group(k)
+            needed += unpacked_bytes(group)
+            check_bytes(2 * needed, str(path))
+            groups.append(_repeat(group, text))
+    return pa.concat_tables(groups)
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _repeat(table: Any, text: list[str]) -> Any:
+    """The columns of text in full."""
+    import pyarrow as pa
+
+    for place, name in enumerate(table.column_names):
+        if name in text:
+            table = table.set_column(place, name, table.column(place).cast(pa.large_string()))
+    return table

@@ -46,7 +46,7 @@ def _add_decisions(server: Flask, desk: Desk, access: Access) -> None:
             _text(data, "node"),
             _text(data, "decision"),
             note=_text(data, "note", ""),
-            reviewer=current_reviewer(access) or "",
+            reviewer=current_reviewer(access),
             seen=_number(data, "seen"),
             action_key=_text(data, "key"),
             shown=None if data.get("model") is None else _text(data, "model"),
@@ -58,7 +58,7 @@ def _add_decisions(server: Flask, desk: Desk, access: Access) -> None:
         data = _json_object()
         row = desk.undo(
             _number(data, "decision"),
-            reviewer=current_reviewer(access) or "",
+            reviewer=current_reviewer(access),
             action_key=_text(data, "key"),
         )
         stands = desk.book.standing(row.node_id)
@@ -71,7 +71,7 @@ def _add_decisions(server: Flask, desk: Desk, access: Access) -> None:
             [(_text(one, "node"), _number(one, "seen")) for one in _objects(data)],
             _text(data, "decision"),
             note=_text(data, "note", ""),
-            reviewer=current_reviewer(access) or "",
+            reviewer=current_reviewer(access),
             action_key=_text(data, "key")[:48],
         )
         return jsonify(ok=True, decisions=[row.as_dict() for row in stored], refused=refused)
@@ -80,7 +80,7 @@ def _add_decisions(server: Flask, desk: Desk, access: Access) -> None:
     def undo_many() -> Any:
         data = _json_object()
         numbers = [_number({"decision": one}, "decision") for one in _list(data, "decisions")]
-        who, key = current_reviewer(access) or "", _text(data, "key")[:48]
+        who, key = current_reviewer(access), _text(data, "key")[:48]
         stored, refused = desk.undo_many(numbers, reviewer=who, action_key=key)
         return jsonify(ok=True, decisions=[row.as_dict() for row in stored], refused=refused)
 
@@ -91,19 +91,19 @@ def _add_team(server: Flask, desk: Desk, access: Access) -> None:
         data = _json_object()
         nodes, to = [_known(desk, one) for one in _list(data, "nodes")], _text(data, "to")
         for node in nodes:
-            desk.team.assign(node, to, reviewer=current_reviewer(access) or "")
+            desk.team.assign(node, to, reviewer=current_reviewer(access))
         return jsonify(ok=True, count=len(nodes))
 
     @server.post("/api/second")
     def second() -> Any:
         data = _json_object()
         node = _known(desk, _text(data, "node"))
-        desk.team.ask(node, data.get("wanted") is True, reviewer=current_reviewer(access) or "")
+        desk.team.ask(node, data.get("wanted") is True, reviewer=current_reviewer(access))
         return jsonify(ok=True)
 
     @server.post("/api/settings")
     def settings() -> Any:
-        change = desk.set(_json_object(), reviewer=current_reviewer(access) or "")
+        change = desk.set(_json_object(), reviewer=current_reviewer(access))
         return jsonify(ok=True, number=change.number, settings=prices.store(change))
 
 
@@ -112,7 +112,7 @@ def _add_rows(server: Flask, desk: Desk, access: Access) -> None:
     def rows() -> Any:
         """Rows of the queue, and under which settings and decisions they are so."""
         data = _json_object()
-        who, queue, change = current_reviewer(access) or "", desk.queue, desk.setting
+        who, queue, change = current_reviewer(access), desk.queue, desk.setting
         view = desk.view(data.get("view"), data.get("sort"), data.get("filter"), reviewer=who)
         asker = who if change.settings.blind else None
         stamp, start, stop = desk.stamp, _number(data, "start"), _number(data, "stop")
@@ -125,7 +125,7 @@ def _add_reasons(server: Flask, desk: Desk, access: Access) -> None:
     def reasons() -> Any:
         """Of the rows on screen; of cases that blind mode hides, none."""
         asked, queue = _list(_json_object(), "nodes")[:_MOST_REASONS], desk.queue
-        names = [name for name in asked if not desk.is_hidden(_known(desk, name), current_reviewer(access) or "")]
+        names = [name for name in asked if not desk.is_hidden(_known(desk, name), current_reviewer(access))]
         nodes = np.array([desk.snapshot.find(name) for name in names], dtype=np.int64)
         listed = np.isin(nodes, queue.snapshot.listed)
         found = queue.reasons(nodes[listed], desk.view({}))
@@ -152,7 +152,7 @@ def _add_login(server: Flask, access: Access) -> None:
 
     @server.get("/login")
     def login_form() -> Any:
-        return redirect("/") if current_reviewer(access) is not None else login_page()
+        return redirect("/") if current_reviewer(access) else login_page()
 
     @server.post("/login")
     def login() -> Any:
@@ -209,7 +209,7 @@ def _asked_view(desk: Desk, access: Access) -> View:
         asked = None
     if not isinstance(asked, dict):
         raise InputError("view must be a JSON object.")
-    return desk.view(asked, asked.get("sort"), asked.get("filter"), reviewer=current_reviewer(access) or "")
+    return desk.view(asked, asked.get("sort"), asked.get("filter"), reviewer=current_reviewer(access))
 
 
 def _answer(code: int, message: str) -> Any:

@@ -160,7 +160,7 @@ def check_request(access: Access) -> Any:
         return _refuse(421, "This desk does not answer to that host name. Start it with --allow-host to add one.")
     if request.method not in _SAFE_METHODS and not _is_own_origin():
         return _refuse(403, "The request comes from another site.")
-    if access.token is not None and request.path not in _OPEN_PATHS and current_reviewer(access) is None:
+    if access.token is not None and request.path not in _OPEN_PATHS and not current_reviewer(access):
         if request.method == "GET" and request.accept_mimetypes.accept_html and not request.path.startswith("/_"):
             return redirect("/login")
         return _refuse(401, "Log in first.")
@@ -173,12 +173,12 @@ def _is_own_origin() -> bool:
     return is_own_origin(request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site"), request.host)
 
 
-def current_reviewer(access: Access) -> str | None:
-    """Who is asking; None for someone who must log in first."""
+def current_reviewer(access: Access) -> str:
+    """Who is asking; "" for someone who must log in first."""
     if access.token is None:
         return access.reviewer
     name = session.get("reviewer")
-    return name if isinstance(name, str) and _sessions().holds(session.get("session")) else None
+    return name if isinstance(name, str) and _sessions().holds(session.get("session")) else ""
 
 
 def log_in(name: str) -> None:

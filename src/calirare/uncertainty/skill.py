@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
-from scipy.stats import rankdata
 
+from calirare.metrics.detection import roc_auc
 from calirare.uncertainty.left_out import check_left_out
 
 LEVEL = 0.01
@@ -141,8 +141,7 @@ def no_skill(left_out_probability: Any, y_rare: Any, *, left_out: bool = True) -
     """
     score, rare = check_left_out(left_out_probability, y_rare)
     num_rare, num_others = int(rare.sum()), int((~rare).sum())
-    wins = rankdata(score)[rare].sum() - num_rare * (num_rare + 1) / 2
-    auc = float(wins / (num_rare * num_others))
+    auc = roc_auc(rare, score)
     deviation = np.sqrt((num_rare + num_others + 1) / ((6 if left_out else 12) * num_rare * num_others))
     luck = float(ndtr(-(auc - 0.5) / deviation)) if num_rare >= _FEWEST_RARE else 1.0
     return Skill(auc, luck, num_rare, num_others)

@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import Engine, create_engine, event, text
 
 import calirare as cr
 from calirare.data.tables.addresses import Address, hide_passwords, is_address
@@ -169,3 +169,17 @@ def test_names_of_tables_are_no_statements(tmp_path):
     odd = 'x"; DROP TABLE nodes; --'
     write_table({"id": [2]}, f"{base}#{odd}")
     assert to_frame(f"{base}#{odd}", "nodes")["id"].to_list() == [2] and to_frame(f"{base}#nodes", "nodes").height == 1
+
+
+def test_a_full_database_says_so(tmp_path):
+    """SQLite has ended the transaction by then: there is none to roll back, which is not what went wrong."""
+
+    def leave_no_space(connection, _):
+        connection.execute("PRAGMA max_page_count = 3")
+
+    event.listen(Engine, "connect", leave_no_space)
+    try:
+        with pytest.raises(DataError, match="database or disk is full"):
+            write_table({"id": range(20_000)}, f"sqlite:///{tmp_path}/full.sqlite#nodes")
+    finally:
+        event.remove(Engine, "connect", leave_no_space)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from sys import getsizeof
 from typing import TYPE_CHECKING, Any
 
@@ -161,7 +161,8 @@ def _transaction(engine: Any) -> Iterator[Any]:
             yield connection
             connection.exec_driver_sql("COMMIT")
         except BaseException:
-            connection.exec_driver_sql("ROLLBACK")
+            with suppress(Exception):  # a full disk has ended the transaction already
+                connection.exec_driver_sql("ROLLBACK")
             raise
 
 

@@ -153,7 +153,7 @@ class _CasePage:
         node = desk.snapshot.find(node_id)
         if node is None:
             return paint(sections.not_found(node_id)), "case-columns hidden", None, ""
-        who = current_reviewer(self.access) or ""
+        who = current_reviewer(self.access)
         model = model if isinstance(model, dict) else {}
         view = desk.view(data, model.get("sort"), model.get("filter"), reviewer=who)
         queue = desk.queue
@@ -173,7 +173,7 @@ class _CasePage:
         queue, snapshot = desk.queue, desk.snapshot
         if self._only_acted():
             return [no_update] * len(_CARDS)
-        hidden = desk.is_hidden(case["id"], current_reviewer(self.access) or "")
+        hidden = desk.is_hidden(case["id"], current_reviewer(self.access))
         score = sections.hidden_score() if hidden else sections.probability(describe_case(queue, desk.view({}), node))
         return (
             paint(html.Div(score, id="case-body", **{"data-case": case["id"]})),  # whose the cards are
@@ -188,7 +188,7 @@ class _CasePage:
     def show_pulls(self, case: Any, acted: Any) -> Any:
         """The labels that pull it, which take longest."""
         node = self._node(case)
-        if node is None or self.desk.is_hidden(case["id"], current_reviewer(self.access) or ""):
+        if node is None or self.desk.is_hidden(case["id"], current_reviewer(self.access)):
             return paint(None)
         return (
             no_update if self._only_acted() else paint(sections.pulls(strongest_pulls(self.desk.station.queue, node)))
@@ -206,7 +206,7 @@ class _CasePage:
         seen = {"id": name, "model": case.get("model"), "seen": 0 if last is None else last.id}
         desk.team.refresh()
         team = paint(sections.team(desk.team.assigned_to(name), desk.team.wish(name), who))
-        if desk.is_hidden(name, who or "") and conflict is None:
+        if desk.is_hidden(name, who) and conflict is None:
             return paint(sections.now(None, None)), paint(None), team, seen
         return paint(sections.now(stands, conflict)), paint(sections.history(rows, who)), team, seen
 

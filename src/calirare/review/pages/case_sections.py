@@ -72,7 +72,7 @@ def hidden_score() -> Any:
     )
 
 
-def team(assigned: str, wish: Event | None, reviewer: str | None) -> Any:
+def team(assigned: str, wish: Event | None, reviewer: str) -> Any:
     """Whose case it is, and whether someone wants a second opinion."""
     whose = "Nobody's case yet." if not assigned else "Your case." if assigned == reviewer else f"{assigned}'s case."
     lines = [html.P(whose, id="assigned-said", className="hint")]
@@ -244,7 +244,7 @@ def now(stands: Decision | None, conflict: Any) -> Any:
     return children
 
 
-def history(rows: list[Decision], reviewer: str | None) -> Any:
+def history(rows: list[Decision], reviewer: str) -> Any:
     shown = list(reversed(rows))[:_MOST_HISTORY]
     return html.Ol(
         [

@@ -65,7 +65,7 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
     )
     def run_refit(clicks: Any, polled: Any, asked: Any, seen: Any) -> Any:
         if ctx.triggered_id == "refit" and clicks:
-            desk.job.start(current_reviewer(access) or "")
+            desk.job.start(current_reviewer(access))
         status = desk.job.status
         running = status.state == "running"
         finished = seen if running else status.number

@@ -79,7 +79,7 @@ def _options(desk: Desk) -> list[Any]:
 
 
 def _header(desk: Desk, access: Access) -> Any:
-    who: list[Any] = [html.Span(current_reviewer(access) or "", className="who", title="Written beside your decisions")]
+    who: list[Any] = [html.Span(current_reviewer(access), className="who", title="Written beside your decisions")]
     if access.token is not None:
         who.append(html.Form(html.Button("Log out", className="link"), method="post", action="/logout"))
     links = [("queue", "/"), ("reliability", "/reliability"), ("monitoring", "/monitoring"), ("model", "/model")]
@@ -161,7 +161,7 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
     )
     def show_progress(acted: Any, polled: Any, stamp: Any, settings: Any) -> Any:
         """Progress, and a mark that changes when the decisions or the model do, so that tables know to read again."""
-        desk.team.meet(current_reviewer(access) or "")
+        desk.team.meet(current_reviewer(access))
         queue, change = desk.queue, desk.setting
         progress = queue.progress(desk.view({}))
         share = progress.done / progress.total if progress.total else 0.0

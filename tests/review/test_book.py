@@ -12,7 +12,7 @@ from calirare.review.store import DecisionStore
 
 @pytest.fixture(autouse=True)
 def always_fresh(monkeypatch):
-    monkeypatch.setattr(module, "_FRESH", -1.0)
+    monkeypatch.setattr(module, "FRESH", -1.0)
 
 
 def record(store, node, decision, seen=0, key="k"):

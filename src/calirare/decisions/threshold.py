@@ -31,7 +31,7 @@ def macro_f1_at_cuts(probability: np.ndarray, rare: np.ndarray, weights: np.ndar
     return p[last], (rare_f1 + rest_f1) / 2
 
 
-def macro_f1_threshold(left_out: Any, y_rare: Any, weights: Any = None, *, seed: int = 0) -> float:
+def macro_f1_threshold(left_out: Any, y_rare: Any, weights: Any = None) -> float:
     """The P(rare) from which to call a node rare.
 
     The best cut on the left-out labels jumps with every label; so it is taken on 100 resamples of them, and the mean
@@ -41,7 +41,6 @@ def macro_f1_threshold(left_out: Any, y_rare: Any, weights: Any = None, *, seed:
         left_out: `(n,)` P(rare) of each labelled node by a model that did not see its label.
         y_rare: `(n,)` whether it is rare.
         weights: `(n,)`, where the labels are no random sample: what each stands for.
-        seed: Of the resamples.
 
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(0.5, 2, 4000)
@@ -52,7 +51,7 @@ def macro_f1_threshold(left_out: Any, y_rare: Any, weights: Any = None, *, seed:
     share = np.ones(p.size) if weights is None else as_doubles(weights, "weights")
     if share.shape != p.shape:
         raise InputError(f"weights must have one value per label, {p.size} in all; got shape {share.shape}.")
-    rng, cuts = np.random.default_rng(seed), []
+    rng, cuts = np.random.default_rng(0), []
     for _ in range(_RESAMPLES):
         counts = np.zeros(p.size)
         for group in (np.flatnonzero(rare), np.flatnonzero(~rare)):  # both classes in every resample

@@ -26,7 +26,8 @@ from calirare.data.locking import locked
 HEADER = "model.json"
 _STAGING = ".saving-"
 LARGEST_JSON = 64 * 2**20
-_DAY = 86_400
+ABANDONED = 86_400
+"""Seconds after which what somebody began to write is nobody's any more."""
 
 
 @contextmanager
@@ -110,7 +111,7 @@ def _remove_abandoned(folder: Path, own: Path) -> set[str]:
         if staging == own or not staging.is_dir() or staging.is_symlink():
             continue
         with locked(staging, exclusive=True, wait=False) as free:
-            if free or time.time() - staging.stat().st_mtime > _DAY:
+            if free or time.time() - staging.stat().st_mtime > ABANDONED:
                 found |= _files_named_by(staging / HEADER)
                 shutil.rmtree(staging, ignore_errors=True)
     return found

@@ -57,7 +57,7 @@ def reliability_figure(table: Frame, rare: str, calibrates: bool) -> Figure:
         "dtick": 1,
         "exponentformat": "none",
     }
-    data = [line_of([0, 1], [0, 1], "perfect", GUIDE, "x", "y", dash="dot", width=1) | {"hoverinfo": "skip", "showlegend": False}]  # fmt: skip
+    data = [line_of([0, 1], [0, 1], "perfect", GUIDE, dash="dot", width=1) | {"hoverinfo": "skip", "showlegend": False}]  # fmt: skip
     for model, colour, symbol in models:
         picked = (table["model"] == model) & (table["group"] == "rare") & (table["count"] > 0)
         part = {name: column[picked] for name, column in table.items()}
@@ -159,8 +159,8 @@ def cost_figure(table: Frame, limits: Thresholds | None = None) -> Figure:
     data = [
         band | {"y": rounded(table["upper"])},
         band | {"y": rounded(table["lower"]), "fill": "tonexty", "fillcolor": "rgba(0,114,178,0.14)"},
-        line_of(x, rounded(table["observed"]), "observed, with 95% interval", BLUE, "x", "y"),
-        line_of(x, rounded(table["expected"]), "predicted by the probabilities", ORANGE, "x", "y", dash="dash"),
+        line_of(x, rounded(table["observed"]), "observed, with 95% interval", BLUE),
+        line_of(x, rounded(table["expected"]), "predicted by the probabilities", ORANGE, dash="dash"),
     ]
     for trace in data[2:]:
         trace["hovertemplate"] = "alert from %{x:.3f} on: %{y:.3f} per node<extra></extra>"
@@ -236,8 +236,7 @@ def line_of(
     y: Sequence[float],
     name: str,
     colour: str,
-    xaxis: str,
-    yaxis: str,
+    yaxis: str = "y",
     dash: str = "solid",
     width: float = 2,
 ) -> Figure:
@@ -248,7 +247,6 @@ def line_of(
         "y": y,
         "name": name,
         "line": {"color": colour, "dash": dash, "width": width},
-        "xaxis": xaxis,
         "yaxis": yaxis,
     }
 

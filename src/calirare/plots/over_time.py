@@ -22,8 +22,8 @@ def runs_figure(time: Sequence[float], score_index: Sequence[float], alerted: Se
     """
     x = [datetime.fromtimestamp(one, UTC).isoformat(timespec="seconds") for one in time]
     data = [
-        line_of(x, rounded(np.maximum(score_index, 0.0)), "score shift above chance", BLUE, "x", "y"),
-        line_of(x, rounded(np.asarray(alerted)), "share alerted", ORANGE, "x", "y2"),
+        line_of(x, rounded(np.maximum(score_index, 0.0)), "score shift above chance", BLUE),
+        line_of(x, rounded(np.asarray(alerted)), "share alerted", ORANGE, "y2"),
     ]
     for trace, words in zip(data, ("%{y:.3f}", "%{y:.2%}"), strict=True):
         trace |= {"mode": "lines+markers", "hovertemplate": f"%{{x|%Y-%m-%d %H:%M}}: {words}<extra></extra>"}
@@ -79,7 +79,7 @@ def decisions_figure(
         "hovertemplate": "said %{x:.1%}, came true %{y:.1%}<br>%{customdata:,} decisions<extra></extra>",
         "marker": {"color": BLUE, "size": 9},
     }
-    perfect = line_of([0, 1], [0, 1], "perfect", GUIDE, "x", "y", dash="dot", width=1)
+    perfect = line_of([0, 1], [0, 1], "perfect", GUIDE, dash="dot", width=1)
     layout = layout_of(height=380, top=40) | {"showlegend": False}
     layout["xaxis"] = AXIS | {
         "range": [-0.02, 1.02],

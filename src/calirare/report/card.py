@@ -13,10 +13,9 @@ from calirare.evaluation import Evaluation, evaluate
 from calirare.metrics.registry import METRICS, headlines
 from calirare.metrics.summary import say
 from calirare.persistence.folder import Fingerprint, fingerprint_of, replace_file
-from calirare.report.contents import describe_data, describe_labels
+from calirare.report.contents import MOST_COLUMNS, describe_data, describe_labels
 
 FILE = "MODEL_CARD.md"
-_MOST_COLUMNS = 60
 _RESAMPLES = 50
 _LIMITS = (
     "The probabilities hold for nodes like those it was fitted on. `calirare score` says which columns have shifted since, "
@@ -72,8 +71,8 @@ def _columns(clf: RareCategoryClassifier, graph: RareGraph) -> str:
     if not graph.schema:
         return ""
     rows = describe_schema(graph.schema, networks_alone=clf.state_.recipe is None)
-    shown = {f"{row['table']}: {row['column']}": f"{row['type']}; {row['treatment']}" for row in rows[:_MOST_COLUMNS]}
-    more = f"\n\n… and {len(rows) - _MOST_COLUMNS:,} more." if len(rows) > _MOST_COLUMNS else ""
+    shown = {f"{row['table']}: {row['column']}": f"{row['type']}; {row['treatment']}" for row in rows[:MOST_COLUMNS]}
+    more = f"\n\n… and {len(rows) - MOST_COLUMNS:,} more." if len(rows) > MOST_COLUMNS else ""
     return _table("Columns", shown) + more
 
 

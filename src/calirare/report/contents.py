@@ -26,7 +26,7 @@ from calirare.evaluation.members import Member, judge_members, left_out_loss
 from calirare.plots import cost_curve
 from calirare.plots.tables import Frame
 
-_MOST_COLUMNS = 60
+MOST_COLUMNS = 60
 """Columns of the tables that the report lists; a bag of words has thousands."""
 
 
@@ -123,9 +123,9 @@ def gather(
         rare=rare,
         other=_other(wording),
         data=describe_data(clf, graph, rare),
-        columns=columns[:_MOST_COLUMNS],
+        columns=columns[:MOST_COLUMNS],
         num_columns=len(columns),
-        audit=audit_with_graph(graph).findings[:_MOST_COLUMNS] if graph.schema else (),
+        audit=audit_with_graph(graph).findings[:MOST_COLUMNS] if graph.schema else (),
         labels=describe_labels(clf, graph, evaluation),
         look_again=look_again(clf, graph),
         evaluation=evaluation,

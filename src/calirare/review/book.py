@@ -10,7 +10,7 @@ import numpy as np
 from calirare.review.store import CHOICES, OPEN, Decision, DecisionStore, standing, stored_text
 
 STATES = (OPEN, *CHOICES)
-_FRESH = 0.25  # seconds for which what was read stands
+FRESH = 0.25  # seconds for which what was read stands
 _SETTLING = 10.0
 """Seconds after which no row with a smaller id can still appear: with many writers, numbers are given before commits."""
 _READ_ALL_EVERY = 300.0
@@ -50,10 +50,10 @@ class DecisionBook:
     def refresh(self) -> None:
         """Read what others have written since the last time."""
         now = time.monotonic()
-        if now - self._read_at < _FRESH:
+        if now - self._read_at < FRESH:
             return
         with self._lock:
-            if now - self._read_at < _FRESH:
+            if now - self._read_at < FRESH:
                 return
             if now - self._read_all_at > _READ_ALL_EVERY:
                 self._settled, self._pending, self._read_all_at = 0, {}, now

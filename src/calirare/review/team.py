@@ -7,12 +7,11 @@ import time
 
 import numpy as np
 
-from calirare.review.book import DecisionBook
+from calirare.review.book import FRESH, DecisionBook
 from calirare.review.events import Event, EventLog
 from calirare.review.store import check_text, stored_text
 from calirare.scoring.service.access import LONGEST_NAME
 
-_FRESH = 0.25
 ASSIGNED, SECOND = "assigned", "second"
 
 
@@ -39,7 +38,7 @@ class Team:
         """Read what others have written since the last time."""
         now = time.monotonic()
         with self._lock:
-            if now - self._read_at < _FRESH:
+            if now - self._read_at < FRESH:
                 return
             self._read_at = now
             # A number may be given before its row can be read, so a few are read again.

@@ -28,12 +28,11 @@ from calirare.data.split import Split
 from calirare.errors import DataError, InputError
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.persistence.folder import fingerprint_of, model_version, replace_file
-from calirare.persistence.writing import HEADER, reading, staged
+from calirare.persistence.writing import ABANDONED, HEADER, reading, staged
 from calirare.report import card
 
 FOLDER = "versions"
 _BASE = "base.npz"
-_DAY = 86_400
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +117,7 @@ def make_current(model: Path, version: str) -> None:
 def remove_leftovers(model: Path) -> None:
     """Remove what a crash left half-written a day or longer ago."""
     for folder in (model / FOLDER).glob(".new-*"):
-        if time.time() - folder.stat().st_mtime > _DAY:
+        if time.time() - folder.stat().st_mtime > ABANDONED:
             shutil.rmtree(folder, ignore_errors=True)
 
 

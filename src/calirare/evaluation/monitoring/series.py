@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from calirare.evaluation.monitoring.stored import fits, need
 
@@ -27,7 +27,7 @@ except ModuleNotFoundError:
     raise MissingDependencyError("SQLAlchemy", "review") from None
 
 NAME = "calirare_monitoring"
-KINDS = ("reference", "run", "decision")
+Kind = Literal["reference", "run", "decision"]
 
 ROWS = Table(
     NAME,
@@ -77,7 +77,7 @@ class Series:
         self._ready = False
 
     def add(
-        self, kind: str, model_version: str, subject: str, value: Mapping[str, Any], *, time: float | None = None
+        self, kind: Kind, model_version: str, subject: str, value: Mapping[str, Any], *, time: float | None = None
     ) -> None:
         """Add a row; it is on disk when this returns."""
         self._create()
@@ -92,7 +92,7 @@ class Series:
         with self.database.connected(writing=True) as connection:
             connection.execute(insert(ROWS).values(row))
 
-    def read(self, kind: str, model_version: str | None = None) -> list[Row]:
+    def read(self, kind: Kind, model_version: str | None = None) -> list[Row]:
         """The rows of a kind, oldest first; of one model, or of all."""
         if not self._ready and not self.is_there:
             return []

@@ -51,8 +51,8 @@ def test_a_refit_uses_the_decisions_and_keeps_the_old_model(desk, model):
     decide(desk, [unsure], "unsure")
     status = run_refit(desk)
     assert status.state == "done", status.doing
-    assert status.result.num_decisions == 2
-    assert status.result.labels_after == status.result.labels_before + 2
+    change = desk.outcome.change
+    assert change.num_decisions == 2 and change.labels_after == change.labels_before + 2
     new = cr.load(model)
     labels = dict(zip(new.labelled_nodes_.tolist(), new.labelled_y_.tolist(), strict=True))
     assert (labels[rare], labels[normal]) == (1, 0) and unsure not in labels

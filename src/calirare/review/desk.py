@@ -271,7 +271,7 @@ class Desk:
         self.feed.run(snapshot)
         return station
 
-    def _refit(self, progress: Progress) -> Change:
+    def _refit(self, progress: Progress) -> None:
         before = self.snapshot
         progress(0.0, "Reading the decisions")
         decided = as_labels(self.store.current().values(), before.index)
@@ -290,7 +290,6 @@ class Desk:
             keep_scores(self.model, after.scores)
             self.outcome = Outcome(before, after, change)
             self.station = self._open(after)
-        return change
 
     def is_current(self) -> bool:
         """Whether the folder still holds the model that the pages show."""

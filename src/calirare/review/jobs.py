@@ -24,7 +24,6 @@ class Status:
         share: How far it is, 0 to 1.
         by: Who started it.
         number: Grows with every job, so that a page knows whether it has seen this one's end.
-        result: What it gave.
     """
 
     state: str = "idle"
@@ -32,7 +31,6 @@ class Status:
     share: float = 0.0
     by: str = ""
     number: int = 0
-    result: Any = None
 
 
 class StoppedError(CalirareError):
@@ -43,7 +41,7 @@ class Job:
     """Runs one piece of work at a time in a thread.
 
     Args:
-        work: Called with a function to report progress to; its result is kept.
+        work: Called with a function to report progress to.
     """
 
     def __init__(self, work: Callable[[Progress], Any]) -> None:
@@ -75,7 +73,7 @@ class Job:
 
     def _run(self) -> None:
         try:
-            result = self._work(self._report)
+            self._work(self._report)
         except StoppedError:
             self._finish("failed", "Stopped: the desk was closed.")
         except CalirareError as error:
@@ -89,12 +87,12 @@ class Job:
             logger.exception("the refit failed")
             self._finish("failed", "The refit failed; the log of the desk says why. The model is unchanged.")
         else:
-            self._finish("done", "Done", result)
+            self._finish("done", "Done")
 
     def _report(self, share: float, doing: str) -> None:
         if self._stopping.is_set():
             raise StoppedError("stopped")
         self._status = replace(self._status, doing=doing, share=share)
 
-    def _finish(self, state: str, doing: str, result: Any = None) -> None:
-        self._status = replace(self._status, state=state, doing=doing, share=1.0, result=result)
+    def _finish(self, state: str, doing: str) -> None:
+        self._status = replace(self._status, state=state, doing=doing, share=1.0)

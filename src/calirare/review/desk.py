@@ -28,8 +28,7 @@ from calirare.review.quality import measure
 from calirare.review.queue import Queue
 from calirare.review.records import Records
 from calirare.review.refit import Change, as_labels, compare_models, refit
-from calirare.review.settings import Change as Setting
-from calirare.review.settings import Settings, SettingsBook
+from calirare.review.settings import Setting, Settings, SettingsBook
 from calirare.review.snapshot import Scores, Snapshot, keep_scores
 from calirare.review.store import OPEN, ConflictError, Decision, DecisionStore
 from calirare.review.team import Team

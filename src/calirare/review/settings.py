@@ -79,7 +79,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Change:
+class Setting:
     """The settings in force, and who made them so: `number` grows with every change; 0 where nobody has made one."""
 
     settings: Settings
@@ -98,11 +98,11 @@ class SettingsBook:
     def __init__(self, log: EventLog) -> None:
         self.log = log
         self._lock = threading.Lock()
-        self._change = Change(Settings())
+        self._change = Setting(Settings())
         self._read_at = -np.inf
 
     @property
-    def current(self) -> Change:
+    def current(self) -> Setting:
         """The settings in force."""
         now = time.monotonic()
         if now - self._read_at > _FRESH:
@@ -112,7 +112,7 @@ class SettingsBook:
                     self._read_at = now
         return self._change
 
-    def change(self, data: dict[str, Any], records: Records, *, reviewer: str) -> Change:
+    def change(self, data: dict[str, Any], records: Records, *, reviewer: str) -> Setting:
         """Change some; what cannot be is refused and nothing changes. Equal settings make no new row."""
         wanted = self.current.settings.changed(data)
         wanted.costs(records)
@@ -126,7 +126,7 @@ class SettingsBook:
             value = json.dumps(wanted.as_dict())
             row = self.log.add(_KIND, _SUBJECT, value, reviewer=reviewer)
             with self._lock:
-                self._change = Change(wanted, row.id, row.reviewer, row.time)
+                self._change = Setting(wanted, row.id, row.reviewer, row.time)
         return self._change
 
     def _read(self) -> None:
@@ -136,7 +136,7 @@ class SettingsBook:
                 found = Settings().changed(json.loads(row.value))
             except (InputError, ValueError, TypeError, AttributeError):
                 return  # of a later version: the last that is understood stays
-            self._change = Change(found, row.id, row.reviewer, row.time)
+            self._change = Setting(found, row.id, row.reviewer, row.time)
 
 
 def _check(name: str, value: Any) -> Any:

@@ -10,7 +10,7 @@ from calirare.decisions.costs import PRICES
 from calirare.review.desk import Desk
 from calirare.review.pages.painted import painted
 from calirare.review.pages.widgets import aria, tick
-from calirare.review.settings import ORDERS, Change
+from calirare.review.settings import ORDERS, Setting
 from calirare.review.view import say_conditions
 
 STOPS = (
@@ -21,7 +21,7 @@ STOPS = (
 WORDS = {"miss": "A missed rare case", "alarm": "A false alarm", "review": "A review"}
 
 
-def store(change: Change) -> dict[str, Any]:
+def store(change: Setting) -> dict[str, Any]:
     """The settings as the page keeps them."""
     said = "" if change.time is None else f"Set by {change.by}, {change.time:%Y-%m-%d %H:%M} UTC."
     filters = say_conditions(change.settings.conditions)

@@ -13,6 +13,7 @@ from calirare.data.tables.finding import Finding
 from calirare.data.tables.schema import feature_names
 from calirare.errors import CalirareError
 from calirare.estimator.classifier import RareCategoryClassifier
+from calirare.evaluation.members import label_losses
 
 MOST_LABELS = 2_000
 """Labels that are asked, drawn by class: enough for the answer, and seconds instead of minutes."""
@@ -132,5 +133,4 @@ def _without_edges(graph: RareGraph) -> RareGraph:
 
 def _losses(graph: RareGraph, nodes: np.ndarray, seed: int) -> np.ndarray:
     clf = RareCategoryClassifier("linear", seed=seed).fit(graph, Split(train=nodes))
-    said = clf.predict_left_out()[np.arange(nodes.size), clf.labelled_y_]
-    return np.asarray(-np.log(np.clip(said, 1e-15, 1.0)))
+    return label_losses(clf.predict_left_out(), clf.labelled_y_)

@@ -65,5 +65,9 @@ def left_out_loss(probabilities: np.ndarray, y: np.ndarray, shares: np.ndarray) 
     >>> round(left_out_loss(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([0, 1]), np.array([0.9, 0.1])), 3)
     0.693
     """
-    chosen = np.clip(probabilities[np.arange(len(y)), y], 1e-15, 1.0)
-    return float(-(share_weights(y, shares) * np.log(chosen)).sum())
+    return float(share_weights(y, shares) @ label_losses(probabilities, y))
+
+
+def label_losses(probabilities: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """−log of the probability that each label was given, `(n,)`."""
+    return np.asarray(-np.log(np.clip(probabilities[np.arange(len(y)), y], 1e-15, 1.0)))

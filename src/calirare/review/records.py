@@ -202,13 +202,12 @@ def _from_table(snapshot: Snapshot, table: Any, known: list[dict[str, Any]]) -> 
     import polars as pl
 
     from calirare.data.tables.frames import pick_column, to_frame
-    from calirare.data.tables.ids import plain_ids
+    from calirare.data.tables.ids import text_ids
 
     frame = to_frame(table, "nodes")
     schema = snapshot.graph.schema or {}
     id_column = pick_column(frame, str(schema.get("id") or frame.columns[0]), "id", "nodes")
-    names = [str(name) for name in plain_ids(frame[id_column]).to_list()]
-    place = {name: row for row, name in enumerate(names)}
+    place = {name: row for row, name in enumerate(text_ids(frame[id_column]))}
     rows = np.array([place.get(str(name), -1) for name in snapshot.ids])
     if (rows < 0).mean() > 0.5:
         raise InputError(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calirare.data.tables.gathering import EdgeRows, NodeRows, nodes_of_edges
-from calirare.data.tables.ids import plain_ids, same_type, why_lost
+from calirare.data.tables.ids import same_type, text_ids, why_lost
 from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.naming import plain_name
 from calirare.errors import InputError
@@ -157,15 +157,11 @@ def _place_of(end: str, names: Sequence[str]) -> int | None:
     return found[0] if len(found) == 1 else None
 
 
-def _text(ids: pl.Series) -> pl.Series:
-    return plain_ids(ids).cast(import_polars().String)
-
-
 def _prefixed(rows: EdgeRows, end: str, apart: Mapping[str, str]) -> tuple[pl.Series, np.ndarray]:
     """The ids of one end as text, with the name of their kind where they are apart; and where that is."""
     pl = import_polars()
     series = rows.source if end == "source" else rows.target
-    text, kinds = _text(series), np.full(series.len(), "", dtype=object)
+    text, kinds = text_ids(series), np.full(series.len(), "", dtype=object)
     for chosen, table in _tables(rows):
         kind = apart.get(plain_name(table[end]))
         if kind is not None:
@@ -178,7 +174,7 @@ def _several(found: NodeRows, apart: Mapping[str, str]) -> NodeRows:
     """Tables of several kinds, with the name of the kind in front of the ids that are apart."""
     pl = import_polars()
     assert found.type is not None
-    text = _text(found.frame[found.id])
+    text = text_ids(found.frame[found.id])
     for place, name in enumerate(found.ids):
         kind = apart.get(plain_name(name))
         if kind is not None:
@@ -205,7 +201,7 @@ def _with_ends(
     ).drop_nulls()
     column = id if found is None else found.id
     if found is not None:
-        first = found.frame.with_columns(_text(found.frame[column]).alias(column))
+        first = found.frame.with_columns(text_ids(found.frame[column]).alias(column))
         ends = ends.filter(pl.col("kind") != names[0])
     else:
         first = pl.DataFrame({column: pl.Series([], dtype=pl.String)})

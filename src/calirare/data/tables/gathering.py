@@ -12,7 +12,7 @@ import numpy as np
 from calirare.data.tables.addresses import table_name
 from calirare.data.tables.columns import to_categories
 from calirare.data.tables.frames import pick_column, to_frame
-from calirare.data.tables.ids import plain_ids, why_lost
+from calirare.data.tables.ids import text_ids, why_lost
 from calirare.data.tables.kinds import MAX_CATEGORY_LENGTH
 from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.naming import find_ends, find_id
@@ -136,8 +136,8 @@ def with_labels(
     if rows.id == column or column in rows.frame.columns:
         raise InputError(f"label must stand in one table; {column!r} is a column of the nodes and of the labels table.")
     right = table.select(pl.col(own_id).alias(rows.id), pl.col(column))
-    if rows.frame[rows.id].dtype == pl.String:  # 12.0, 12 and "12" are one id
-        right = right.with_columns(plain_ids(right[rows.id]).cast(pl.String))
+    if rows.frame[rows.id].dtype == pl.String:
+        right = right.with_columns(text_ids(right[rows.id]))
     left, right = _same_types([rows.frame, right])
     joined = left.join(right, on=rows.id, how="left", maintain_order="left")
     extra = right.join(left, on=rows.id, how="anti", maintain_order="left")

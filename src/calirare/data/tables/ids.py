@@ -170,6 +170,11 @@ def plain_ids(ids: pl.Series) -> pl.Series:
     return ids.cast(import_polars().String) if whole is None else whole
 
 
+def text_ids(ids: pl.Series) -> pl.Series:
+    """Ids as text: 12.0, 12 and "12" are one."""
+    return plain_ids(ids).cast(import_polars().String)
+
+
 def id_array(ids: pl.Series) -> np.ndarray:
     """Ids as an array of int64 or of text."""
     plain = plain_ids(ids)

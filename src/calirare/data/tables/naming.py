@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from calirare.data.tables.frames import pick_column
-from calirare.data.tables.ids import plain_ids
+from calirare.data.tables.ids import text_ids
 from calirare.data.tables.kinds import kind_of
 from calirare.data.tables.libraries import import_polars
 from calirare.errors import ColumnError, InputError
@@ -77,13 +77,13 @@ def ends_by_ids(frame: pl.DataFrame, ids: pl.Series) -> tuple[str, str] | None:
     ('Konto', 'Gegenkonto')
     """
     pl = import_polars()
-    known = plain_ids(ids).cast(pl.String).implode()
+    known = text_ids(ids).implode()
     found = {}
     for name in frame.columns:
         values = frame[name].drop_nulls()
         if values.dtype.is_nested() or values.dtype == pl.Boolean:
             continue
-        some = plain_ids(values.unique()).cast(pl.String)
+        some = text_ids(values.unique())
         if some.len() and some.is_in(known).mean() >= _MOST_KNOWN:  # type: ignore[operator]
             found[name] = some.len()
     best = sorted(found, key=lambda name: -found[name])[:2]

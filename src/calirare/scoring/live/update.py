@@ -23,7 +23,7 @@ from calirare.data.tables.gathering import (
     gather_nodes,
     nodes_of_edges,
 )
-from calirare.data.tables.ids import check_ids, id_array, plain_ids
+from calirare.data.tables.ids import check_ids, id_array, text_ids
 from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.preprocess import apply_columns
 from calirare.errors import ColumnError, InputError
@@ -79,11 +79,7 @@ class NodeNames:
 
     def places(self, ids: pl.Series) -> np.ndarray:
         """Of many ids; -1 where there is none."""
-        return np.array([-1 if name is None else self._place.get(name, -1) for name in _texts(ids)], dtype=np.int64)
-
-
-def _texts(ids: pl.Series) -> list[str | None]:
-    return plain_ids(ids).cast(import_polars().String).to_list()
+        return np.array([-1 if name is None else self._place.get(name, -1) for name in text_ids(ids)], dtype=np.int64)
 
 
 def read_update(graph: RareGraph, known: NodeNames, nodes: Any, edges: Any) -> Update:
@@ -147,9 +143,9 @@ def _node_rows(nodes: Any, rows: EdgeRows | None, known: NodeNames, schema: Mapp
 
 
 def _ends(rows: EdgeRows, known: NodeNames, ids: pl.Series, place: np.ndarray) -> np.ndarray:
-    fresh = dict(zip(_texts(ids), place.tolist(), strict=True))
+    fresh = dict(zip(text_ids(ids), place.tolist(), strict=True))
     found = []
-    for name in [*_texts(rows.source), *_texts(rows.target)]:
+    for name in [*text_ids(rows.source), *text_ids(rows.target)]:
         at = None if name is None else fresh.get(name, known.find(name))
         if at is None:
             raise InputError(

@@ -36,12 +36,12 @@ def audit(
             {"findings": found.to_json(), "columns": columns, "read": (graph.schema or {}).get("read", {})}
         )
         return
+    show_audit(columns, found)
+
+
+def show_audit(columns: list[dict[str, str]], found: Audit) -> None:
+    """Print the columns and the findings, the gravest first."""
     console.show_table("Columns", ["table", "column", "type", "treatment"], [tuple(row.values()) for row in columns])
-    show_audit(found)
-
-
-def show_audit(found: Audit) -> None:
-    """Print the findings, the gravest first."""
     if not found.findings:
         console.show("Audit: nothing to report.")
         return

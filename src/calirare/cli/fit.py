@@ -193,8 +193,7 @@ def _show(
         console.show_json(found | {"columns": columns} | judged)
         return
     console.show_lines(beware)
-    console.show_table("Columns", ["table", "column", "type", "treatment"], [tuple(row.values()) for row in columns])
-    show_audit(audit)
+    show_audit(columns, audit)
     counts |= {_ROWS[name]: count for name, count in read.get("edges", {}).items() if name in _ROWS and count}
     for word, count in read.get("labels", {}).get("missing_words", {}).items():
         counts[f"labels {word!r}, which count as unknown"] = count

@@ -120,6 +120,14 @@ def as_features(x: Any) -> np.ndarray | sp.csr_array:
     return own
 
 
+def check_chances(probability: Any) -> np.ndarray:
+    """`probability` as float64 `(n,)`: one number in [0, 1] per node."""
+    p = np.asarray(probability, dtype=np.float64)
+    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
+        raise InputError("probability must hold one number in [0, 1] per node.")
+    return p
+
+
 def _finite(array: np.ndarray, name: str) -> np.ndarray:
     try:
         array = array.astype(np.float64) if array.dtype == object else array

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from calirare.data.arrays import check_chances
 from calirare.data.checks import check_count, is_number
 from calirare.data.graph import RareGraph
 from calirare.decisions.prices import ALARM, MISS, REVIEW, REVIEW_ERROR
@@ -258,9 +259,7 @@ def decide(probability: Any, costs: Costs, budget: int | None = None) -> Decisio
     >>> decide([0.01, 0.05, 0.3, 0.9], Costs(50, 5, 1), budget=1).action.tolist()
     ['clear', 'clear', 'review', 'alert']
     """
-    p = np.asarray(probability, dtype=np.float64)
-    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
-        raise InputError("probability must hold one number in [0, 1] per node.")
+    p = check_chances(probability)
     expected = costs.expected(p)
     alone = np.minimum(expected["alert"], expected["clear"])
     gain = alone - expected["review"]

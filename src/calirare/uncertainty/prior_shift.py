@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from calirare.data.arrays import check_chances
 from calirare.data.checks import check_share
 from calirare.errors import InputError
 from calirare.uncertainty.intervals import CalibrationDraws
@@ -89,7 +90,7 @@ def estimate_share(probability: Any, old_share: float) -> float:
     >>> bool(abs(estimate_share(odds / (1 + odds), old_share=0.05) - 0.2) < 0.01)
     True
     """
-    p = np.sort(_check(probability, old_share))
+    p = _sorted(probability, old_share)
     if not p.size:
         raise InputError("probability must hold at least one node.")
     mean, size = equal_runs(p, _MOST_BINS)
@@ -117,7 +118,7 @@ def share_of_new_nodes(
         coverage: Of the interval.
         seed: Of the sample that the new nodes are.
     """
-    p = np.sort(_check(probability, old_share))
+    p = _sorted(probability, old_share)
     value = estimate_share(p, old_share)
     own, rare = check_left_out(left_out_probability, y_rare)
     weight = np.where(rare, old_share / rare.sum(), (1 - old_share) / (~rare).sum())
@@ -171,9 +172,6 @@ def _likeliest(p: np.ndarray, count: np.ndarray, old_share: np.ndarray) -> np.nd
     return np.asarray((low + high) / 2)
 
 
-def _check(probability: Any, old_share: float) -> np.ndarray:
-    p = np.asarray(probability, dtype=np.float64)
-    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
-        raise InputError("probability must hold one number in [0, 1] per node.")
+def _sorted(probability: Any, old_share: float) -> np.ndarray:
     check_share(old_share, "old_share")
-    return p
+    return np.sort(check_chances(probability))

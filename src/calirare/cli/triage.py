@@ -49,13 +49,7 @@ def triage(
         shifts = check_shifts(graph, strict)
     with console.working("Deciding"):
         classifier, share = move_to_share(classifier, graph, rare_share)
-        queue = decide(
-            classifier,
-            graph,
-            **prices,
-            budget=budget,
-            coverage=coverage,
-        )
+        queue = decide(classifier, graph, **prices, budget=budget, coverage=coverage)
         everybody = classifier.predict_proba(graph)[graph.scored, classifier.rare_class_]  # the queue leaves some out
         shifts = check_scores(classifier, everybody, shifts, strict)
         write_output(queue.frame(), out)
@@ -65,10 +59,9 @@ def triage(
     if is_pipe(out):
         return
     if as_json:
-        groups = queue.groups_frame()
-        rows = [dict(zip(groups, row, strict=True)) for row in zip(*groups.values(), strict=True)]
+        groups = list(queue.groups_frame().rows())
         console.show_json(
-            {"queue": out, "nodes": len(queue), "groups": rows, "shift": shifts.to_json(), "rare_share": share}
+            {"queue": out, "nodes": len(queue), "groups": groups, "shift": shifts.to_json(), "rare_share": share}
         )
         return
     show_queue(queue)

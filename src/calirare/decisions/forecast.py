@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from calirare.data.checks import check_coverage
+from calirare.data.named_columns import NamedColumns
 from calirare.decisions.costs import ACTIONS, Costs, check_actions
 from calirare.errors import InputError
 from calirare.metrics.bootstrap import Estimate
@@ -98,18 +99,18 @@ def forecast(
     return found
 
 
-def groups_frame(groups: Mapping[str, Group]) -> dict[str, np.ndarray]:
+def groups_frame(groups: Mapping[str, Group]) -> NamedColumns:
     """The forecast as columns."""
     rows = list(groups.values())
-    return {
-        "group": np.array([row.action for row in rows]),
-        "nodes": np.array([row.num_nodes for row in rows]),
+    return NamedColumns(
+        group=np.array([row.action for row in rows]),
+        nodes=np.array([row.num_nodes for row in rows]),
         **{
             f"{what}{suffix}": np.array([getattr(getattr(row, what), part) for row in rows])
             for what in ("rare", "cost")
             for suffix, part in (("", "value"), ("_lower", "lower"), ("_upper", "upper"))
         },
-    }
+    )
 
 
 def _draw_coins(

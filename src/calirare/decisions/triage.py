@@ -125,7 +125,7 @@ class Triage:
         }
         return NamedColumns(columns)
 
-    def groups_frame(self) -> dict[str, np.ndarray]:
+    def groups_frame(self) -> NamedColumns:
         """The forecast as columns: nodes, rare nodes and cost of each group, with intervals."""
         return groups_frame(self.groups)
 

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
-from hashlib import blake2b
 from typing import Any, Self
 
 import numpy as np
@@ -17,13 +16,13 @@ from calirare.data.graph import RareGraph
 from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_plan import EdgePlan, edge_table, plan_edges
+from calirare.features.kept import Kept, filled
 from calirare.features.own import OwnPlan, unique_names
 from calirare.features.propagation import Aggregate, Propagated, Whose, plan_aggregates, propagate, whose_column
 from calirare.features.stored import read_state
 from calirare.features.structure import structure_columns
 
 logger = logging.getLogger(__name__)
-_AT_ONCE = 4_096
 Base = tuple[str, ColumnGroup, np.ndarray]
 Make = Callable[[], Iterable[tuple[str, np.ndarray]]]
 """Gives columns by name, when they are wanted."""
@@ -72,7 +71,7 @@ class ColumnRecipe:
     def learn_and_apply(cls, graph: RareGraph, seed: int = 0) -> tuple[Self, Columns]:
         """The recipe and the graph's columns, at the price of one."""
         own, edges = OwnPlan.learn(graph, seed), plan_edges(edge_table(graph))
-        kept = _Kept(graph.num_nodes)
+        kept = Kept(graph.num_nodes)
         for name, group, column in _base_columns(graph, own, edges):
             kept.add(name, group, column)
         if not kept.names:  # nothing varies: a column is needed all the same
@@ -135,7 +134,7 @@ class ColumnRecipe:
             at = self.places.get(name, count)
             if at < count and name not in written:
                 written.add(name)
-                values[:, at] = _filled(column, self.means[at])
+                values[:, at] = filled(column, self.means[at])
         return written
 
     def _make_base(self, graph: RareGraph, values: np.ndarray) -> None:
@@ -234,72 +233,3 @@ def _propagated(
         first = sum(name in plain for name in names)
     types = edges.types if edges is not None else ()
     return first, [whose_column(*one, types) for one in list(zip(names, groups, strict=True))[first:]]
-
-
-class _Kept:
-    """Columns that vary and differ, with the population's mean in place of what is missing."""
-
-    def __init__(self, num_nodes: int) -> None:
-        self.num_nodes = num_nodes
-        self.names: list[str] = []
-        self.groups: list[ColumnGroup] = []
-        self.means: list[float] = []
-        self._names: set[str] = set()
-        self._columns: list[np.ndarray] = []
-        self._seen: set[bytes] = set()
-
-    def add(self, name: str, group: ColumnGroup, column: np.ndarray, *, whatever: bool = False) -> None:
-        column = np.ascontiguousarray(column)  # one pass over a column of a matrix; all that follows is quick
-        mean = _mean(column)
-        column = _filled(column, mean)
-        trace = blake2b(column.tobytes(), digest_size=16).digest()
-        if whatever or column.size and column.min() < column.max() and trace not in self._seen:
-            self._seen.add(trace)
-            self._columns.append(column)
-            self._note(name, group, mean)
-
-    def add_block(self, found: Propagated, values: np.ndarray) -> None:
-        """Write the columns that vary behind those that are there; the name of an attribute is not taken."""
-        block, known = found.values, max(1, int((~found.alone).sum()))
-        means = block.sum(axis=0, dtype=np.float64) / known
-        block[found.alone] = means
-        varies = _varies(block[:_AT_ONCE])  # most columns show it in their first rows
-        if not varies.all():
-            varies = _varies(block)
-        kept = [k for k in np.flatnonzero(varies) if found.names[k] not in self._names]
-        start = len(self.names)
-        values[:, start : start + len(kept)] = block if len(kept) == len(varies) else block[:, kept]
-        for k in kept:
-            self._note(found.names[k], "neighbours", means[k])
-
-    def _note(self, name: str, group: ColumnGroup, mean: float) -> None:
-        self.names.append(name)
-        self._names.add(name)
-        self.groups.append(group)
-        self.means.append(float(mean))
-
-    def matrix(self, width: int) -> np.ndarray:
-        """The columns so far, with room for others; they are handed over, not kept."""
-        values = np.empty((self.num_nodes, width), dtype=np.float32)
-        for start in range(0, self.num_nodes, _AT_ONCE):  # so few rows that turning them stays in the cache
-            rows = slice(start, start + _AT_ONCE)
-            values[rows, : len(self._columns)] = np.array([column[rows] for column in self._columns]).T
-        self._columns.clear()
-        return values
-
-
-def _varies(block: np.ndarray) -> np.ndarray:
-    found: np.ndarray = block.min(axis=0, initial=np.inf) < block.max(axis=0, initial=-np.inf)
-    return found
-
-
-def _mean(column: np.ndarray) -> float:
-    known = ~np.isnan(column)
-    if known.all():  # a mean over some takes ten times as long
-        return float(np.mean(column, dtype=np.float64)) if column.size else 0.0
-    return float(np.mean(column, where=known, dtype=np.float64)) if known.any() else 0.0
-
-
-def _filled(column: np.ndarray, mean: Any) -> np.ndarray:
-    missing = np.isnan(column)
-    return np.where(missing, np.asarray(mean, dtype=np.float32), column) if missing.any() else column

@@ -1,0 +1,83 @@
+"""Which columns a recipe keeps: those that vary and are not equal to an earlier one."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+import numpy as np
+
+from calirare.features.columns import ColumnGroup
+from calirare.features.propagation import Propagated
+
+_AT_ONCE = 4_096
+
+
+class Kept:
+    """Columns that vary and differ, with the population's mean in place of what is missing."""
+
+    def __init__(self, num_nodes: int) -> None:
+        self.num_nodes = num_nodes
+        self.names: list[str] = []
+        self.groups: list[ColumnGroup] = []
+        self.means: list[float] = []
+        self._names: set[str] = set()
+        self._columns: list[np.ndarray] = []
+        self._seen: set[bytes] = set()
+
+    def add(self, name: str, group: ColumnGroup, column: np.ndarray, *, whatever: bool = False) -> None:
+        """Keep a column, if it varies and is not yet there."""
+        column = np.ascontiguousarray(column)  # one pass over a column of a matrix; all that follows is quick
+        mean = _mean(column)
+        column = filled(column, mean)
+        trace = blake2b(column.tobytes(), digest_size=16).digest()
+        if whatever or column.size and column.min() < column.max() and trace not in self._seen:
+            self._seen.add(trace)
+            self._columns.append(column)
+            self._note(name, group, mean)
+
+    def add_block(self, found: Propagated, values: np.ndarray) -> None:
+        """Write the columns that vary behind those that are there; the name of an attribute is not taken."""
+        block, known = found.values, max(1, int((~found.alone).sum()))
+        means = block.sum(axis=0, dtype=np.float64) / known
+        block[found.alone] = means
+        varies = _varies(block[:_AT_ONCE])  # most columns show it in their first rows
+        if not varies.all():
+            varies = _varies(block)
+        kept = [k for k in np.flatnonzero(varies) if found.names[k] not in self._names]
+        start = len(self.names)
+        values[:, start : start + len(kept)] = block if len(kept) == len(varies) else block[:, kept]
+        for k in kept:
+            self._note(found.names[k], "neighbours", means[k])
+
+    def _note(self, name: str, group: ColumnGroup, mean: float) -> None:
+        self.names.append(name)
+        self._names.add(name)
+        self.groups.append(group)
+        self.means.append(float(mean))
+
+    def matrix(self, width: int) -> np.ndarray:
+        """The columns so far, with room for others; they are handed over, not kept."""
+        values = np.empty((self.num_nodes, width), dtype=np.float32)
+        for start in range(0, self.num_nodes, _AT_ONCE):  # so few rows that turning them stays in the cache
+            rows = slice(start, start + _AT_ONCE)
+            values[rows, : len(self._columns)] = np.array([column[rows] for column in self._columns]).T
+        self._columns.clear()
+        return values
+
+
+def _varies(block: np.ndarray) -> np.ndarray:
+    found: np.ndarray = block.min(axis=0, initial=np.inf) < block.max(axis=0, initial=-np.inf)
+    return found
+
+
+def _mean(column: np.ndarray) -> float:
+    known = ~np.isnan(column)
+    if known.all():  # a mean over some takes ten times as long
+        return float(np.mean(column, dtype=np.float64)) if column.size else 0.0
+    return float(np.mean(column, where=known, dtype=np.float64)) if known.any() else 0.0
+
+
+def filled(column: np.ndarray, mean: float) -> np.ndarray:
+    """A column with `mean` in place of what is missing."""
+    missing = np.isnan(column)
+    return np.where(missing, np.asarray(mean, dtype=np.float32), column) if missing.any() else column

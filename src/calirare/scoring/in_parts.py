@@ -121,10 +121,7 @@ def score_in_parts(
     >>> done.num_nodes, done.num_parts, list(done.top)
     (300, 3, ['id', 'probability', 'lower', 'upper', 'prediction', 'set'])
     """
-    check_export_path(out)
-    if is_address(out):
-        raise InputError("in parts, scores are written to a file; give --out FILE.parquet.")
-    out = Path(out)
+    out = _check_files(out, queue)
     step = progress or (lambda share, what: None)
     if partitions is not None:
         check_count(partitions, "partitions")
@@ -136,9 +133,6 @@ def score_in_parts(
         )
     scorer = PartScorer.of(classifier, coverage=coverage, intervals=intervals)
     if queue is not None:
-        check_export_path(queue)
-        if Path(queue).absolute() == out.absolute():
-            raise InputError(f"the queue and the scores must go to two files; got {queue} for both.")
         scorer = replace(scorer, head=max(_TOP_ROWS, check_count(queue_size, "queue_size")), reasons=True)
     reading = 0.6 if scorer.recipe is None else 0.3
     with mapping(backend, jobs, address) as run, _working_folder(work, out) as folder:
@@ -183,6 +177,17 @@ def wants_parts(nodes: Any, edges: Any) -> bool:
         return True
     files = [table for table in parquet["edges"] if Path(table).is_file()]
     return sum(open_shards(file, "edges").num_rows for file in files) > MANY_EDGES
+
+
+def _check_files(out: str | Path, queue: Path | None) -> Path:
+    check_export_path(out)
+    if is_address(out):
+        raise InputError("in parts, scores are written to a file; give --out FILE.parquet.")
+    if queue is not None:
+        check_export_path(queue)
+        if Path(queue).absolute() == Path(out).absolute():
+            raise InputError(f"the queue and the scores must go to two files; got {queue} for both.")
+    return Path(out)
 
 
 def _score(scorer: PartScorer, run: Run, step: Progress) -> dict[str, np.ndarray]:

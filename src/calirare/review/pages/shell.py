@@ -122,32 +122,7 @@ def _shortcuts() -> Any:
 
 
 def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
-    app.clientside_callback(
-        ClientsideFunction("desk", "showPage"),
-        *(Output(f"page-{name}", "className") for name in PAGES),
-        *(Output(f"nav-{name}", "className") for name in ("queue", "reliability", "monitoring", "model")),
-        Input("url", "pathname"),
-    )
-    app.clientside_callback(
-        ClientsideFunction("desk", "askPages"),
-        *(Output(f"asked-{name}", "data") for name in ASKED),
-        Input("url", "pathname"),
-        Input("url", "search"),
-        Input("settings", "data"),
-        Input("stamp", "data"),
-    )
-    app.clientside_callback(
-        ClientsideFunction("desk", "showMessage"),
-        Output("message", "id"),
-        Input("message", "data"),
-        prevent_initial_call=True,
-    )
-    app.clientside_callback(
-        ClientsideFunction("desk", "nameWindow"),
-        Output("case-head", "title"),
-        Input("case", "data"),
-        Input("url", "pathname"),
-    )
+    _add_scripts(app)
 
     @app.callback(
         Output("progress", PAINTED),
@@ -175,3 +150,33 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         people = no_update if mark == stamp else paint(_options(desk))
         shown = no_update if mark == stamp else mark
         return paint(children), shown, no_update if same else prices.store(change), people
+
+
+def _add_scripts(app: Dash) -> None:
+    """What the browser does alone."""
+    app.clientside_callback(
+        ClientsideFunction("desk", "showPage"),
+        *(Output(f"page-{name}", "className") for name in PAGES),
+        *(Output(f"nav-{name}", "className") for name in ("queue", "reliability", "monitoring", "model")),
+        Input("url", "pathname"),
+    )
+    app.clientside_callback(
+        ClientsideFunction("desk", "askPages"),
+        *(Output(f"asked-{name}", "data") for name in ASKED),
+        Input("url", "pathname"),
+        Input("url", "search"),
+        Input("settings", "data"),
+        Input("stamp", "data"),
+    )
+    app.clientside_callback(
+        ClientsideFunction("desk", "showMessage"),
+        Output("message", "id"),
+        Input("message", "data"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("desk", "nameWindow"),
+        Output("case-head", "title"),
+        Input("case", "data"),
+        Input("url", "pathname"),
+    )

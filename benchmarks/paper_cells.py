@@ -5,6 +5,7 @@ Resumable: called again with the same store it goes on. Reads the graphs that
 `python -m calirare.benchmark.leaderboard prepare graphs` writes, so it runs where polars is missing.
 
     python benchmarks/paper_cells.py graphs store --seeds 5 --jobs 16
+    python benchmarks/paper_cells.py --rows docs/assets/runs.parquet      # from rows of `calirare benchmark`
 """
 
 from __future__ import annotations
@@ -14,19 +15,21 @@ from pathlib import Path
 
 import numpy as np
 
-from calirare.benchmark import DatasetSource, Entry, Grid, Results, run_grid
+from calirare.benchmark import DatasetSource, Entry, Grid, run_grid
 from calirare.benchmark.comparison import COMPARED, pairs
 from calirare.benchmark.paper import COUNTERPARTS
 from calirare.benchmark.ranking import collect
+from calirare.benchmark.store import read_rows
+from calirare.benchmark.work import Row
 
 GRAPHS = ("cora", "citeseer", "pubmed", "dblp", "facebook")
 OURS = tuple(word for word in COUNTERPARTS["Ours"] if word.startswith("jackknife"))
 NATURAL = ("jackknife", "jackknife@auto")
 
 
-def show_cells(results: Results) -> None:
+def show_cells(rows: list[Row]) -> None:
     """Ours less the published, for each of the 60 cells, and how many each entry reaches."""
-    book = collect(results.rows, [*OURS, *NATURAL], COMPARED["calibration"])
+    book = collect(rows, [*OURS, *NATURAL], COMPARED["calibration"])
     found = [pair for pair in pairs(book, "calibration", GRAPHS) if pair.paper_method == "Ours"]
     print("\nours less the published (recall, macro-F1 in points; * not reached)")
     print(f"{'':34s}" + "".join(f"{f'{name[:8]} {labels}':>13s}" for name in GRAPHS for labels in (20, 30, 40)))
@@ -49,9 +52,9 @@ def show_cells(results: Results) -> None:
     )
 
 
-def show_calibration(results: Results) -> None:
+def show_calibration(rows: list[Row]) -> None:
     """NLL of the calibrated GCN and of `auto`."""
-    book = collect(results.rows, NATURAL, ("negative_log_likelihood", "recall"))
+    book = collect(rows, NATURAL, ("negative_log_likelihood", "recall"))
     changes = []
     for cell in book.cells:
         gcn, auto = (book.get(cell, entry, "negative_log_likelihood") for entry in NATURAL)
@@ -67,13 +70,21 @@ def show_calibration(results: Results) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("graphs")
-    parser.add_argument("store")
+    parser.add_argument("graphs", nargs="?")
+    parser.add_argument("store", nargs="?")
+    parser.add_argument("--rows", type=Path, help="rows that are there already, instead of graphs and a store")
     parser.add_argument("--only", default=",".join(GRAPHS))
     parser.add_argument("--labels", default="20,30,40")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=2)
     chosen = parser.parse_args()
+    rows = compute(chosen) if chosen.rows is None else read_rows(chosen.rows)
+    show_cells(rows)
+    show_calibration(rows)
+
+
+def compute(chosen: argparse.Namespace) -> list[Row]:
+    """The rows of the store, after what it lacks was computed."""
     grid = Grid(
         datasets=tuple(
             DatasetSource.parse(str(Path(chosen.graphs) / f"{name}.npz")) for name in chosen.only.split(",")
@@ -87,8 +98,7 @@ def main() -> None:
     )
     for failure in results.failures:
         print(failure)
-    show_cells(results)
-    show_calibration(results)
+    return results.rows
 
 
 if __name__ == "__main__":

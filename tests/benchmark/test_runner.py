@@ -88,6 +88,19 @@ def test_what_is_done_is_not_done_again(make_grid, tmp_path, counted):
     assert all(row["fingerprint"] != first.rows[0]["fingerprint"] for row in other.rows)
 
 
+def test_rows_of_other_code_count_only_where_asked_for(make_grid, tmp_path, monkeypatch):
+    first = run_grid(make_grid("uncalibrated", seeds=1), tmp_path, jobs=1).rows
+    monkeypatch.setattr("calirare.benchmark.grid.code_digest", lambda: "other code")
+    reused = run_grid(make_grid("uncalibrated", seeds=1), tmp_path, jobs=1, any_code=True)
+    assert (reused.num_computed, reused.rows) == (0, first)
+    shorter = make_grid("uncalibrated", seeds=1, settings=Settings(epochs=3, num_val=100, num_test=150))
+    assert run_grid(shorter, tmp_path, jobs=1, any_code=True).num_reused == 0  # other settings are another run
+    again = run_grid(make_grid("uncalibrated", seeds=1), tmp_path, jobs=1)
+    assert again.num_computed == 1
+    own = run_grid(make_grid("uncalibrated", seeds=1), tmp_path, jobs=1, any_code=True)
+    assert own.rows == again.rows  # where both are there, this code's own
+
+
 def test_rows_come_in_the_order_of_the_grid_and_as_one_file(make_grid, tmp_path):
     results = run_grid(make_grid("temperature", "uncalibrated"), tmp_path, jobs=1)
     order = [(row["entry"], row["seed"]) for row in results.rows]

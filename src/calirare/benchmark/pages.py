@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -141,19 +142,30 @@ def _facts(results: Results) -> list[str]:
     grid = results.grid
     labels = ", ".join(str(count) for count in grid.labels)
     protocols = sorted({source.protocol for source in grid.datasets})
-    libraries = ", ".join(f"{name} {version}" for name, version in versions().items())
     facts = [
         f"Graphs: {', '.join(source.title for source in grid.datasets)}. Labels per class: {labels}. "
         f"Seeds: 0…{grid.seeds - 1}; a seed draws the labels and starts the training. "
         f"Protocol: {', '.join(protocols)}.",
         "Everything is measured on the test nodes, which no method reads.",
         RANK_NOTE,
-        f"Computed with {libraries}.",
+        f"Computed with {_libraries(results)}.",
     ]
     missing = sum(len(task.entries) for task in grid.tasks()) - len(results.rows)
     if missing:
         facts.append(f"{missing} runs are missing: they failed, and their cells show fewer seeds or a dash.")
     return facts
+
+
+def _libraries(results: Results) -> str:
+    """What made most of the rows; then what made the others, and whose they are."""
+    made: dict[str, list[str]] = {}
+    for row in results.rows:
+        made.setdefault(row["versions"], []).append(row["entry"])
+    told: list[str] = []
+    for one in sorted(made, key=lambda one: (-len(made[one]), one)) or [json.dumps(versions())]:
+        words = ", ".join(f"{name} {version}" for name, version in json.loads(one).items())
+        told.append(f"{', '.join(sorted(set(made[one])))} with {words}" if told else words)
+    return "; ".join(told)
 
 
 def markdown_page(results: Results, statistics: Table, sections: Sequence[Section], command: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +37,7 @@ def run_grid(
     backend: str = "loky",
     jobs: int = -1,
     address: str | None = None,
+    any_code: bool = False,
     progress: Progress | None = None,
 ) -> Results:
     """Compute every row of the grid that `folder` does not hold yet.
@@ -48,13 +51,14 @@ def run_grid(
         backend: `"loky"` or `"ray"`, see `calirare.scoring.backends`.
         jobs: Processes; -1: all cores.
         address: Of a Ray cluster.
+        any_code: Rows of the same graphs and settings that other code or libraries made count as done.
         progress: Called after each task.
     """
     store = RowStore(folder)
     tasks = grid.tasks()
     wanted = [task.row_key(entry) for task in tasks for entry in task.entries]
-    before = {key_of(row) for row in store.read()}
-    left = sorted(without(tasks, before), key=expected_cost, reverse=True)
+    before = _by_key(grid, store.read(), any_code).keys()
+    left = sorted(without(tasks, set(before)), key=expected_cost, reverse=True)
     failures: list[Failure] = []
     total = sum(expected_cost(task) for task in tasks) or 1.0
     done = total - sum(expected_cost(task) for task in left)
@@ -68,12 +72,28 @@ def run_grid(
                 done += expected_cost(outcome.task)
                 if progress is not None:
                     progress(done / total, outcome.task.name.rpartition("-")[0])
-    rows = {key_of(row): row for row in store.read()}
+    rows = _by_key(grid, store.read(), any_code)
     found = [rows[key] for key in _in_order(grid, wanted) if key in rows]
     if found:
         store.merge(found)
     reused = sum(key in before for key in wanted)
     return Results(grid, found, failures, reused, len(found) - reused)
+
+
+def _by_key(grid: Grid, rows: Iterable[Row], any_code: bool) -> dict[RowKey, Row]:
+    """Rows by what tells them apart; with `any_code` those of other code stand in where this code has none."""
+    own = {key_of(row): row for row in rows}
+    if not any_code:
+        return own
+    sources = {source.name: source for source in grid.datasets}
+    others = {
+        (*key[:4], grid.fingerprint(sources[key[0]])): row
+        for key, row in own.items()
+        if key[0] in sources
+        and row["protocol"] == sources[key[0]].protocol
+        and json.loads(row["settings"]) == grid.settings.training | {"seed": row["seed"]}
+    }
+    return others | own
 
 
 def _in_order(grid: Grid, keys: list[RowKey]) -> list[RowKey]:

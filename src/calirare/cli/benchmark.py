@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import Address, AsJson, Backend, Jobs, a_folder
+from calirare.cli.options import Address, AnyCode, AsJson, Backend, Jobs, a_folder
 from calirare.cli.progress import share_done
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def benchmark(
     protocol: Annotated[str, typer.Option(help="default, or paper: CiteSeer's unlabelled nodes are rare.")] = "default",
     epochs: Annotated[int | None, typer.Option(help="Epochs of every training; default: the paper's.")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
+    any_code: AnyCode = False,
     backend: Backend = "loky",
     jobs: Jobs = -1,
     address: Address = None,
@@ -70,7 +71,7 @@ def benchmark(
         device=device,
     )
     with share_done("Benchmark") as step:
-        results = run_grid(grid, out, backend=backend, jobs=jobs, address=address, progress=step)
+        results = run_grid(grid, out, backend=backend, jobs=jobs, address=address, any_code=any_code, progress=step)
     with console.working("Writing the tables"):
         sections = [make_section(results, name, entries[name]) for name in chosen]
         paths = write_pages(results, out, sections, command_line(context), docs=docs)
@@ -95,7 +96,7 @@ def command_line(context: typer.Context) -> str:
         if parameter.name == "as_json" or usual and parameter.name != "seeds":
             continue
         for one in value if isinstance(value, (list, tuple)) else [value]:
-            words += [parameter.opts[0], str(one)]
+            words += [parameter.opts[0]] if one is True else [parameter.opts[0], str(one)]
     return shlex.join(words)
 
 

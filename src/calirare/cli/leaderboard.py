@@ -9,7 +9,7 @@ import typer
 
 from calirare.cli import console
 from calirare.cli.benchmark import command_line
-from calirare.cli.options import Address, AsJson, Backend, Jobs, a_folder
+from calirare.cli.options import Address, AnyCode, AsJson, Backend, Jobs, a_folder
 from calirare.cli.progress import share_done
 
 PANEL = "Research"
@@ -26,9 +26,7 @@ def leaderboard(
     protocol: Annotated[Names, typer.Option(help="How labels come about; repeatable; default: all.")] = None,
     competitor: Annotated[Names, typer.Option(help="A competitor by name; repeatable; default: all.")] = None,
     everybody: Annotated[bool, typer.Option("--everybody", help="Every competitor in every protocol.")] = False,
-    any_code: Annotated[
-        bool, typer.Option("--any-code", help="Rows that other code or libraries made count as done.")
-    ] = False,
+    any_code: AnyCode = False,
     seeds: Annotated[int, typer.Option(help="Draws of labels for every cell.")] = 3,
     minutes: Annotated[
         float | None, typer.Option(help="Start nothing after so many; 0: only write the page.", min=0)

@@ -67,6 +67,7 @@ TableOut = Annotated[
     ),
 ]
 Address = Annotated[str | None, typer.Option(help="Of a running Ray cluster; default: a local one.")]
+AnyCode = Annotated[bool, typer.Option("--any-code", help="Rows that other code or libraries made count as done.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Backend = Annotated[str, typer.Option(help="loky: processes on this machine; ray: a Ray cluster.")]
 Budget = Annotated[int | None, typer.Option(help="Most reviews; default: wherever one pays.")]

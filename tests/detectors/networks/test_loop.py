@@ -6,10 +6,12 @@ import torch
 from graph_cases import make_network, small_graph
 
 from calirare.data.inputs import GraphInputs
+from calirare.detectors.base import LabelledNodes
 from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.loop import seeded, train
-from calirare.detectors.networks.objectives import CrossEntropy, MixUp
+from calirare.detectors.networks.objectives import CrossEntropy, MixUp, SmoothedCrossEntropy
 from calirare.detectors.networks.task import Task
+from calirare.detectors.networks.training import Schedule, Training, train_network
 from calirare.detectors.networks.weights import node_weights
 from calirare.errors import NumericalError
 
@@ -125,6 +127,17 @@ def test_early_stopping_restores_the_best_parameters():
     assert len(history.loss) == best + 7 + 1 < 200
     torch.testing.assert_close(predict_logits(task.model, task.inputs), snapshots[best], atol=0, rtol=0)
     assert not torch.equal(snapshots[best], snapshots[-1])
+
+
+def test_an_objective_of_its_own_is_not_undone_at_the_end():
+    """Rest is that of the plain cross-entropy: label smoothing would end where no smoothing ends."""
+    graph, nodes = small_graph(2, sparse=False), np.arange(25)
+    labels = LabelledNodes(nodes, graph.y[nodes], node_weights(graph.y[nodes], 2), 2, nodes)
+    schedule, found = Schedule(epochs=3, lr=0.01, weight_decay=1e-2, settle=0.0, patience=None), {}
+    for objective in (CrossEntropy, SmoothedCrossEntropy):
+        network = make_network("gcn", 7, 2, hidden=4)
+        found[objective] = train_network(network, GraphInputs(graph), labels, schedule, Training(objective), seed=0)
+    assert found[CrossEntropy].rest_steps > 0 == found[SmoothedCrossEntropy].rest_steps
 
 
 def test_progress_is_told_every_epoch():

@@ -32,9 +32,12 @@ class Problem:
         split: The labels to train on, and those for whoever wants to validate.
         seed: Of all that is random.
         rare_share: The population's rare share where the protocol tells it, because the labels do not.
+        device: Of our networks and of those as trained; everybody else works on the CPU.
     """
 
-    def __init__(self, graph: RareGraph, split: Split, *, seed: int = 0, rare_share: float | None = None) -> None:
+    def __init__(
+        self, graph: RareGraph, split: Split, *, seed: int = 0, rare_share: float | None = None, device: str = "cpu"
+    ) -> None:
         y = np.full(graph.num_nodes, UNKNOWN)
         y[split.labelled] = (graph.y[split.labelled] == graph.rare_class).astype(np.int64)
         self.graph = replace(
@@ -42,7 +45,7 @@ class Problem:
             true_probability=None,
         )  # fmt: skip
         self.split = Split(train=split.train, val=split.val)
-        self.seed, self.rare_share = seed, rare_share
+        self.seed, self.rare_share, self.device = seed, rare_share, device
         self.borrowed = 0.0
         self._kept: dict[Hashable, tuple[Any, float]] = {}
 
@@ -93,6 +96,12 @@ class Problem:
         ones = replace(self.graph, x=np.ones((self.graph.num_nodes, 1), dtype=np.float32), feature_names=None)
         inputs: DetectorInputs = self.once("network inputs", lambda: DetectorInputs(ones, seed=self.seed))
         return inputs
+
+    @property
+    def device_inputs(self) -> DetectorInputs:
+        """`network_inputs` on the device of this problem."""
+        found = self.network_inputs
+        return found if self.device == "cpu" else DetectorInputs(found.graph, device=self.device, seed=self.seed)
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What several competitors need, made once and charged to each of them."""

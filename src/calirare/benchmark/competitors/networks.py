@@ -9,8 +9,10 @@ from calirare.estimator.classifier import RareCategoryClassifier
 
 def answer(problem: Problem, detector: str, class_costs: ClassCosts = None) -> Answer:
     """What softmax says."""
-    clf = RareCategoryClassifier(detector, "uncalibrated", seed=problem.seed, device="cpu", class_costs=class_costs)
-    inputs = problem.network_inputs
+    clf = RareCategoryClassifier(
+        detector, "uncalibrated", seed=problem.seed, device=problem.device, class_costs=class_costs
+    )
+    inputs = problem.device_inputs
     trained = clf.fit_detector(inputs.graph, problem.everything, inputs=inputs)
     probability = clf.calibrate(trained, inputs.graph, problem.everything).predict_proba(inputs.graph)[:, 1]
     return Answer(probability if class_costs is not None else problem.to_population(probability))

@@ -13,8 +13,11 @@ CORE = ("linear", "gcn")
 
 def answer(problem: Problem, detector: str) -> Answer:
     """As a user fits it: every label trains, left-out logits calibrate."""
-    clf = RareCategoryClassifier(detector, rare_share=problem.rare_share, seed=problem.seed, device="cpu")
-    inputs = problem.network_inputs if issubclass(detectors()[detector], Network) else problem.inputs_with_columns
+    alone = issubclass(detectors()[detector], Network)
+    inputs = problem.device_inputs if alone else problem.inputs_with_columns
+    clf = RareCategoryClassifier(
+        detector, rare_share=problem.rare_share, seed=problem.seed, device=problem.device if alone else "cpu"
+    )
     trained = clf.fit_detector(inputs.graph, problem.everything, inputs=inputs)
     clf.calibrate(trained, inputs.graph, problem.everything)
     return Answer(clf.predict_proba(inputs.graph)[:, 1], clf.predict_set(inputs.graph))

@@ -30,6 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     second.add_argument("--everybody", action="store_true", help="every competitor in every protocol")
     second.add_argument("--any-code", action="store_true", help="rows that other code made count as done")
     second.add_argument("--seeds", type=int, default=3)
+    second.add_argument("--device", default="cpu", help="of networks that stand alone: cpu or cuda")
     second.add_argument("--jobs", type=int, default=-1)
     second.add_argument("--minutes", type=float, default=1e9, help="nothing is started after so many")
     third = commands.add_parser("pack", help="write every row of a store as one compressed file")
@@ -46,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
     found = run(
         chosen.graphs, chosen.store, graphs=chosen.graph, protocols=chosen.protocol, names=chosen.competitor,
         everybody=chosen.everybody,
-        any_code=chosen.any_code, seeds=chosen.seeds, jobs=chosen.jobs, minutes=chosen.minutes,
+        any_code=chosen.any_code, seeds=chosen.seeds, jobs=chosen.jobs, minutes=chosen.minutes, device=chosen.device,
         progress=lambda share, words: print(f"{share:4.0%} {words}", flush=True),
     )  # fmt: skip
     for words in found.failures:

@@ -14,13 +14,22 @@ from calirare.benchmark.leaderboard.measures import MEASURES, PRICES
 from calirare.benchmark.leaderboard.pictures import critical_difference_picture, found_believed_seconds
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS
 from calirare.benchmark.leaderboard.rows import Row, read_rows
-from calirare.benchmark.leaderboard.standings import Cell, Standings, mean_ranks, wins
-from calirare.benchmark.leaderboard.tables import FULL, SETS, best_table, cell_table, probabilistic, rank_table
+from calirare.benchmark.leaderboard.standings import Standings, mean_ranks
+from calirare.benchmark.leaderboard.summary import CHAMPION, in_a_minute
+from calirare.benchmark.leaderboard.tables import (
+    FULL,
+    SETS,
+    best_table,
+    cell_table,
+    names_of,
+    probabilistic,
+    rank_table,
+    sets_table,
+)
 from calirare.data.archive import write_atomically
 from calirare.errors import DataError
 from calirare.plots.style import save
 
-CHAMPION = "auto"
 _INTRO = """# Leaderboard
 
 Who finds rare nodes, whose probabilities can be believed, and what does it cost? Every competitor reads the same labels
@@ -71,12 +80,6 @@ def write_page(store: str | Path, docs: str | Path, command: str) -> list[Path]:
     return [page, *pictures]
 
 
-def names_of(standings: Standings, cells: Sequence[Cell]) -> list[str]:
-    """Competitors that give probabilities and have rows in some of the cells, in the registry's order."""
-    found = {name for cell in cells for name in standings.values[cell]}
-    return [name for name in probabilistic() if name in found]
-
-
 def write_pictures(standings: Standings, folder: Path) -> list[Path]:
     """The picture of a minute for each of the two main protocols, and ranks with their critical difference."""
     paths = []
@@ -103,20 +106,26 @@ def core(names: Sequence[str]) -> list[str]:
 
 def markdown(standings: Standings, rows: Sequence[Row], command: str, pictures: Sequence[str]) -> str:
     """The page."""
-    parts = [_INTRO.format(command=command), _facts(standings, rows), _short(standings)]
+    minute = [name for name in pictures if name == "leaderboard-tenth.svg"]
+    parts = [_INTRO.format(command=command), _extent(standings, rows), in_a_minute(standings, _shown(minute))]
     for protocol in PROTOCOLS.values():
         cells = standings.of_protocol(protocol.name)
         if not cells:
             continue
         names = names_of(standings, cells)
         parts.append(f"## {protocol.title}\n\n{protocol.sentence}\n")
-        parts += [
-            f"![{_alt(name)}](images/{name})\n" for name in pictures if name.startswith(f"leaderboard-{protocol.name}")
-        ]
+        parts.append(
+            _shown([one for one in pictures if one.startswith(f"leaderboard-{protocol.name}") and one not in minute])
+        )
         parts.append(to_markdown(rank_table(standings, cells, names, f"{protocol.name}-ranks", "Over all graphs")))
         parts.append(to_markdown(best_table(standings, cells, names, f"{protocol.name}-best")))
-    parts += [_sets(standings), _truth(standings), _READING.format(prices=_price_lists()), _every_graph(standings)]
+    parts += [_sets(standings), _truth(standings), _READING.format(prices=_price_lists()), _facts(standings, rows)]
+    parts.append(_every_graph(standings))
     return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
+
+
+def _shown(pictures: Sequence[str]) -> str:
+    return "\n".join(f"![{_alt(name)}](images/{name})\n" for name in pictures)
 
 
 def _price_lists() -> str:
@@ -138,121 +147,71 @@ def _alt(name: str) -> str:
     return f"Mean ranks by {' '.join(measure)}, {protocol}" if measure else f"Found, believed and seconds, {protocol}"
 
 
-def _facts(standings: Standings, rows: Sequence[Row]) -> str:
+def _extent(standings: Standings, rows: Sequence[Row]) -> str:
     graphs = [name for name in (*ARENAS, *sorted({cell[0] for cell in standings.cells} - set(ARENAS)))]
     graphs = [name for name in graphs if any(cell[0] == name for cell in standings.cells)]
     seeds = sorted({seed for found in standings.values.values() for one in found.values() for seed in one})
-    code = sorted({str(row.get("code", "?")) for row in rows})
-    made = sorted({tuple(sorted(row["versions"].items())) for row in rows})
-    libraries = "; ".join(", ".join(f"{name} {version}" for name, version in one) for one in made)
-    failed = [row for row in rows if "failed" in row]
-    lines = [
+    return (
         f"Graphs: {', '.join(title(name) for name in graphs)}. Seeds: {', '.join(map(str, seeds))}. "
-        f"Competitors: {len({row['competitor'] for row in rows})}. Runs: {sum('nll' in row or 'set_size' in row for row in rows)}.",
-        f"Computed with {libraries}; code {', '.join(code)}.",
+        f"Competitors: {len({row['competitor'] for row in rows})}. Runs: {sum('nll' in row or 'set_size' in row for row in rows)}.\n"
+    )
+
+
+def _facts(standings: Standings, rows: Sequence[Row]) -> str:
+    """Who made the rows, and what is missing."""
+    code = sorted({str(row.get("code", "?")) for row in rows})
+    made: dict[tuple[tuple[str, str], ...], int] = {}
+    for row in rows:
+        key = tuple(sorted(row["versions"].items()))
+        made[key] = made.get(key, 0) + 1
+    lines = ["## What made the rows", ""]
+    lines += [
+        f"* {count} rows: {', '.join(f'{name} {version}' for name, version in one)}"
+        for one, count in sorted(made.items(), key=lambda item: (-item[1], item[0]))
     ]
+    lines += ["", f"Code: {', '.join(code)}."]
+    failed = [row for row in rows if "failed" in row]
     there = {row["competitor"] for row in rows}
     missing = [name for name in competitors() if name not in there]
+    tenth = standings.of_protocol("tenth")
+    most = sum(max(map(len, standings.values[cell].values())) for cell in tenth)
+    partly = [
+        f"{name} ({sum(len(standings.values[cell].get(name, ())) for cell in tenth)} of {most})"
+        for name in competitors()
+        if name in there and 0 < sum(len(standings.values[cell].get(name, ())) for cell in tenth) < most
+    ]
     absent = [protocol.title for protocol in PROTOCOLS.values() if not standings.of_protocol(protocol.name)]
-    if missing or absent:
-        lines.append(
-            f"Not computed yet: {len(missing)} of {len(competitors())} competitors ({'; '.join(missing)})"
-            + (f"; protocols: {', '.join(absent)}" if absent else "")
-            + ". The command above computes them where `--minutes 0` is left out."
-        )
+    lacks = {
+        f"{len(missing)} of {len(competitors())} competitors": missing, "rows with a tenth labelled": partly, "protocols": absent,
+    }  # fmt: skip
+    if any(lacks.values()):
+        told = "; ".join(f"{words}: {', '.join(names)}" for words, names in lacks.items() if names)
+        lines += ["", f"Not computed yet: {told}. The command above computes them where `--minutes 0` is left out."]
     if code != [current_code()]:
-        lines.append("The code has changed since these runs; the command computes them again unless told `--any-code`.")
+        lines += [
+            "",
+            "The code has changed since these runs; the command computes them again unless told `--any-code`.",
+        ]
     if failed:
         who = sorted({f"{row['competitor']} on {title(row['graph'])} ({row['failed'][:80]})" for row in failed})
-        lines.append(f"{len(failed)} runs failed and are left out: {'; '.join(who[:6])}{' …' if len(who) > 6 else ''}.")
-    return "\n\n".join(lines) + "\n"
-
-
-def _short(standings: Standings) -> str:
-    """What the page shows, in sentences made from its numbers."""
-    lines = ["## In short", ""]
-    for protocol in ("tenth", "few"):
-        cells = standings.of_protocol(protocol)
-        names = names_of(standings, cells)
-        if CHAMPION not in names:
-            continue
-        for measure in ("nll", "brier", "average_precision"):
-            ranks = mean_ranks(standings, cells, measure, names).ranks
-            place = list(ranks).index(CHAMPION) + 1 if CHAMPION in ranks else 0
-            first = next(iter(ranks), "–")
-            beaten = "" if first == CHAMPION or not place else f" (first: {first}, {ranks[first]:.1f})"
-            lines.append(
-                f"* {PROTOCOLS[protocol].title}, {MEASURES[measure].head}: `{CHAMPION}` is number {place} of {len(ranks)} by "
-                f"mean rank, {ranks.get(CHAMPION, math.nan):.1f}{beaten}."
-            )
-    for protocol in PROTOCOLS:
-        cells = standings.of_protocol(protocol)
-        counts = [wins(standings, cells, measure, CHAMPION, probabilistic()) for measure in PRICES]
-        won, tied, of = (sum(one[k] for one in counts) for k in range(3))
-        if of:
-            lines.append(
-                f"* {PROTOCOLS[protocol].title}, cost at three price lists: `{CHAMPION}` has the lowest mean in {won} of {of} "
-                f"cells ({won / of:.0%}); in {tied} more a paired test over the seeds cannot tell it from the lowest."
-            )
-    lines += _means(standings)
-    lines += _beaten(standings)
+        told = f"{'; '.join(who[:6])}{' …' if len(who) > 6 else ''}"
+        lines += ["", f"{len(failed)} runs failed and are left out: {told}."]
     return "\n".join(lines) + "\n"
-
-
-def _means(standings: Standings) -> list[str]:
-    """Where means say otherwise than ranks: a few cells in which the champion is far off."""
-    lines = []
-    for protocol in ("tenth", "few"):
-        cells = standings.of_protocol(protocol)
-        for measure in (MEASURES[name] for name in ("average_precision", "nll", "brier")):
-            names = standings.complete(cells, names_of(standings, cells), measure.name)
-            if CHAMPION not in names:
-                continue
-            overall = {name: standings.overall(cells, measure.name, name) for name in names}
-            best = (max if measure.higher else min)(overall, key=lambda name: overall[name])
-            if best == CHAMPION:
-                continue
-            gap = {
-                cell: abs(standings.mean(cell, measure.name, CHAMPION) - standings.mean(cell, measure.name, best))
-                for cell in cells
-            }
-            worst = max(gap, key=lambda cell: gap[cell])
-            numbers = [measure.show(standings.mean(worst, measure.name, name)) for name in (CHAMPION, best)]
-            lines.append(
-                f"* {PROTOCOLS[protocol].title}, {measure.head}: by the mean over cells instead of ranks {best} is better, "
-                f"{measure.show(overall[best])} against {measure.show(overall[CHAMPION])}; most of it on {title(worst[0])} with "
-                f"size {worst[2]}: `{CHAMPION}` {numbers[0]}, {best} {numbers[1]}."
-            )
-    return lines
-
-
-def _beaten(standings: Standings) -> list[str]:
-    """Where somebody else is believed more, beyond doubt."""
-    found = []
-    for cell in standings.of_protocol("tenth", "few"):
-        scores = standings.scores(cell, "nll", probabilistic())
-        own, best = scores.get(CHAMPION), next((name for name, score in scores.items() if score.best), None)
-        if own is not None and best is not None and not (own.best or own.tied):
-            size = f" with {cell[2]} rare labels" if cell[1] == "few" else ""
-            told = MEASURES["nll"]
-            found.append(
-                f"{best} on {title(cell[0])}{size} ({told.show(scores[best].mean)} against {told.show(own.mean)})"
-            )
-    return [f"* Believed more than `{CHAMPION}`, by NLL and beyond a paired test: {'; '.join(found) or 'nobody'}."]
 
 
 def _sets(standings: Standings) -> str:
     cells = [cell for cell in standings.of_protocol("tenth") if any(_is_set(name) for name in standings.values[cell])]
     if not cells:
         return ""
-    names = [name for name in competitors() if competitors()[name].family == "sets" or name in (CHAMPION, "our gcn")]
-    tables = [to_markdown(cell_table(standings, cell, SETS, names, "sets"), level=3) for cell in cells]
+    names = [name for name in competitors() if _is_set(name) or name in (CHAMPION, "our gcn")]
     intro = (
         "## Sets at 90%, class by class\n\nA tenth labelled. Coverage should be 90 for both classes; then smaller sets are "
-        "better. `auto` and `our gcn` take their thresholds from left-out labels; the others set a quarter aside. A class "
-        "with too few labels is put into every set.\n"
+        "better. `auto` and `our gcn` take their thresholds from left-out labels, and a set never contradicts P(rare) beside it, "
+        "which covers normal nodes more often than asked; the others set a quarter of the labels aside. A class with too few labels "
+        "is put into every set. Smallest sets first; *least*: the graph on which the rare class is covered least.\n"
     )
-    return "\n".join([intro, *tables])
+    tables = [to_markdown(cell_table(standings, cell, SETS, names, "sets")) for cell in cells]
+    return "\n".join([intro, to_markdown(sets_table(standings, cells, names)), *tables])
 
 
 def _is_set(name: str) -> bool:

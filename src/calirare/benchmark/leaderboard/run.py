@@ -42,6 +42,7 @@ def run(
     minutes: float = 1e9,
     backend: str = "loky",
     address: str | None = None,
+    device: str = "cpu",
     progress: Progress | None = None,
 ) -> Outcome:
     """Go on with the leaderboard in `store`. Stopped at any moment and called again, it continues where it was.
@@ -56,6 +57,7 @@ def run(
         jobs: Processes; -1: all cores.
         minutes: Nothing is started after so many.
         backend, address: As for `calirare.scoring.backends.mapping`.
+        device: Where our networks and those as trained run; their seconds are not kept unless it is the CPU.
         progress: Called after each task with the share of the tasks that are done, and a line on the last.
     """
     there = list_graphs(graphs_folder)
@@ -74,7 +76,7 @@ def run(
     left = without(tasks, done())
     total = sum(len(task.names) for task in left)
     began, computed, failures = time.time(), 0, list[str]()
-    orders = [Order(task, str(store), began + 60 * minutes) for task in left]
+    orders = [Order(task, str(store), began + 60 * minutes, device) for task in left]
     with mapping(backend, jobs, address) as each:
         for place, outcome in enumerate(each(run_order, orders)):
             computed += outcome.num_rows

@@ -32,7 +32,7 @@ def rank_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str]
     listed = list(ranks["nll"].ranks)
     columns = [
         *(_column(ranks[measure].ranks, listed, min, "{:.1f}".format) for measure in RANKED),
-        *(_means(standings, cells, MEASURES[measure], listed) for measure in OVERALL),
+        *(means_column(standings, cells, MEASURES[measure], listed, listed) for measure in OVERALL),
     ]
     rows = tuple((Text(one), *(column[place] for column in columns)) for place, one in enumerate(listed))
     graphs = len({cell[0] for cell in cells})
@@ -45,8 +45,11 @@ def rank_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str]
     return Table(name, head, ("competitor", *heads, *(MEASURES[measure].head for measure in OVERALL)), rows, (note,))
 
 
-def _means(standings: Standings, cells: Sequence[Cell], measure: Measure, names: Sequence[str]) -> list[Text]:
-    values = {name: standings.overall(cells, measure.name, name) for name in names}
+def means_column(
+    standings: Standings, cells: Sequence[Cell], measure: Measure, names: Sequence[str], there: Sequence[str]
+) -> list[Text]:
+    """Means over cells, the best marked; a dash for names that are not `there`."""
+    values = {name: standings.overall(cells, measure.name, name) for name in there}
     return _column(values, names, max if measure.higher else min, measure.show)
 
 
@@ -103,6 +106,28 @@ def best_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str]
     header = ("graph", "size", *heads)
     note = "Who is first in each cell, and auto's number beside it: bold where it is the first, ⁼ where a paired test over the seeds cannot tell it from the first."
     return Table(name, "Who wins where", header, tuple(rows), (note,), 1)
+
+
+def sets_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str]) -> Table:
+    """Coverage and size of every method's sets over all graphs, and the graph on which the rare class is covered least."""
+    listed = sorted(
+        standings.complete(cells, names, "set_size"), key=lambda name: standings.overall(cells, "set_size", name)
+    )
+    rows = []
+    for name in listed:
+        covered = {cell: standings.mean(cell, "coverage_rare", name) for cell in cells}
+        worst = min(cells, key=lambda cell: covered[cell])
+        shown = [MEASURES[measure].show(standings.overall(cells, measure, name)) for measure in SETS]
+        least = f"{MEASURES['coverage_rare'].show(covered[worst])} ({title(worst[0])})"
+        rows.append((Text(name), Text(shown[0]), Text(least), *(Text(text) for text in shown[1:])))
+    heads = [MEASURES[measure].head for measure in SETS]
+    return Table("sets", "Over all graphs", ("competitor", heads[0], "least", *heads[1:]), tuple(rows))
+
+
+def names_of(standings: Standings, cells: Sequence[Cell]) -> list[str]:
+    """Competitors that give probabilities and have rows in some of the cells, in the registry's order."""
+    found = {name for cell in cells for name in standings.values[cell]}
+    return [name for name in probabilistic() if name in found]
 
 
 def probabilistic() -> list[str]:

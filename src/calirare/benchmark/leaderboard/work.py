@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import math
 import time
 import warnings
 from collections.abc import Iterator
@@ -28,11 +29,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Order:
-    """A task, where its rows go, and until when something may be started (seconds since 1970)."""
+    """A task, where its rows go, until when something may be started (seconds since 1970), and where networks train."""
 
     task: CellTask
     folder: str
     until: float
+    device: str = "cpu"
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def run_order(order: Order) -> Done:
             for name, row in zip(task.names, rows, strict=True):
                 add_row(order.folder, task.file, _facts(task, name) | row)
             return Done(task, 0, ())
-        problem = Problem(graph, drawn.split, seed=task.seed, rare_share=drawn.rare_share)
+        problem = Problem(graph, drawn.split, seed=task.seed, rare_share=drawn.rare_share, device=order.device)
         for name in task.names:
             if time.time() > order.until:
                 break
@@ -94,15 +96,20 @@ def run_one(task: CellTask, name: str, problem: Problem, graph: RareGraph, drawn
     test = drawn.split.test
     truth = None if graph.true_probability is None else graph.true_probability[test]
     labels = graph.y[drawn.split.labelled]
-    return _facts(task, name) | {
-        **measure(answer, (graph.y[test] == 1).astype(np.int64), test, truth),
-        "seconds": seconds,
-        "memory_mb": peak_memory_mb(),
-        "num_labels": int(labels.size),
-        "num_rare_labels": int((labels == 1).sum()),
-        "num_test": int(test.size),
-        "num_rare_test": int((graph.y[test] == 1).sum()),
-    }
+    where = {} if problem.device == "cpu" else {"versions": versions() | {"device": problem.device}}
+    return (
+        _facts(task, name)
+        | where
+        | {
+            **measure(answer, (graph.y[test] == 1).astype(np.int64), test, truth),
+            "seconds": seconds if problem.device == "cpu" else math.nan,  # processor time says nothing of a GPU
+            "memory_mb": peak_memory_mb(),
+            "num_labels": int(labels.size),
+            "num_rare_labels": int((labels == 1).sum()),
+            "num_test": int(test.size),
+            "num_rare_test": int((graph.y[test] == 1).sum()),
+        }
+    )
 
 
 def _facts(task: CellTask, name: str) -> Row:

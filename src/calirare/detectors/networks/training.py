@@ -40,7 +40,8 @@ class Training:
         validation: Labels that early stopping watches and that a refinement trains on.
         stops_early: Whether `patience` watches the validation labels.
         refinement: A second round of training, or None.
-        rests: Whether training ends without dropout and at rest. The paper's own methods train as the paper does.
+        rests: Whether training ends without dropout and at rest. The paper's own methods train as the paper does; an
+            objective of one's own ends where it ends, since rest is that of the plain cross-entropy.
     """
 
     objective: Callable[[], Objective] = CrossEntropy
@@ -129,7 +130,7 @@ def train_network(
             progress=report(schedule.epochs),
         )
         history.loss.extend(more.loss)
-    if training.rests and history.best_epoch is None:
+    if training.rests and training.objective is CrossEntropy and history.best_epoch is None:
         rest = come_to_rest(task)
         history.rest_steps, history.slope = rest.steps, rest.slope
     return history

@@ -1,0 +1,137 @@
+"""What the leaderboard shows, for a reader who has a minute: a small table, and sentences made from the numbers."""
+
+from __future__ import annotations
+
+import math
+
+from calirare.benchmark.competitors import competitors
+from calirare.benchmark.formats import Cell as Text
+from calirare.benchmark.formats import Table, to_markdown
+from calirare.benchmark.leaderboard.graphs import title
+from calirare.benchmark.leaderboard.measures import MEASURES, PRICES
+from calirare.benchmark.leaderboard.protocols import PROTOCOLS
+from calirare.benchmark.leaderboard.standings import Cell, Standings, mean_ranks, wins
+from calirare.benchmark.leaderboard.tables import means_column, names_of, probabilistic
+
+CHAMPION = "auto"
+MAIN = ("tenth", "few")
+"""The protocols that the summary speaks of."""
+RANKED = ("nll", "brier", "average_precision")
+_SHOWN = ("average_precision", "nll", "cost_usual")
+_FAMILIES = {
+    "ours": "ours", "tables": "trees and logistic regression", "networks": "networks as trained",
+    "calibrators": "a GCN, calibrated",
+}  # fmt: skip
+
+
+def in_a_minute(standings: Standings, picture: str) -> str:
+    """The first section of the page; `picture`: Markdown of the picture, or nothing."""
+    sentences = [*_ranks(standings), *_costs(standings), *_means(standings), *_beaten(standings)]
+    return "\n".join(part for part in (_table(standings), picture, *sentences) if part) + "\n"
+
+
+def _table(standings: Standings) -> str:
+    """The best of every family by mean rank in NLL, and its two best that take part in both protocols; the means of both."""
+    tenth, few = (standings.of_protocol(protocol) for protocol in MAIN)
+    ranks = mean_ranks(standings, tenth, "nll", names_of(standings, tenth)).ranks
+    both = standings.complete(few, list(ranks), "nll")
+    listed: list[str] = []
+    for family in _FAMILIES:
+        own = [name for name in ranks if competitors()[name].family == family]
+        listed += dict.fromkeys([*own[:1], *[name for name in own if name in both][:2]])
+    if not listed:
+        return "## In a minute\n"
+    columns, heads = [], []
+    for protocol in MAIN:
+        cells = standings.of_protocol(protocol)
+        there = standings.complete(cells, listed, "nll")
+        for measure in _SHOWN:
+            columns.append(means_column(standings, cells, MEASURES[measure], listed, there))
+            heads.append(f"{MEASURES[measure].head}, {PROTOCOLS[protocol].title.lower()}")
+    columns.append(means_column(standings, tenth, MEASURES["seconds"], listed, listed))
+    rows = tuple(
+        (Text(name), Text(_FAMILIES[competitors()[name].family]), *(column[place] for column in columns))
+        for place, name in enumerate(listed)
+    )
+    note = (
+        "Means over all graphs: found (AP, higher is better), believed (NLL, lower is better), cost of acting on it (lower), and "
+        "processor seconds of a fit. The best of each family by mean rank in NLL with a tenth labelled; bold: the best shown."
+    )
+    header = ("competitor", "family", *heads, "seconds")
+    return to_markdown(Table("minute", "In a minute", header, rows, (note,), 2), level=2)
+
+
+def _ranks(standings: Standings) -> list[str]:
+    lines = []
+    for protocol in MAIN:
+        cells = standings.of_protocol(protocol)
+        names, told = names_of(standings, cells), []
+        for measure in RANKED if CHAMPION in names else ():
+            ranks = mean_ranks(standings, cells, measure, names).ranks
+            place = list(ranks).index(CHAMPION) + 1 if CHAMPION in ranks else 0
+            first = next(iter(ranks), "–")
+            beaten = "" if first == CHAMPION or not place else f"; first: {first}, {ranks[first]:.1f}"
+            told.append(
+                f"number {place} of {len(ranks)} in {MEASURES[measure].head} ({ranks.get(CHAMPION, math.nan):.1f}{beaten})"
+            )
+        if told:
+            lines.append(f"* {PROTOCOLS[protocol].title}: by mean rank over graphs `{CHAMPION}` is {', '.join(told)}.")
+    return lines
+
+
+def _costs(standings: Standings) -> list[str]:
+    told = []
+    for protocol in PROTOCOLS:
+        cells = standings.of_protocol(protocol)
+        counts = [wins(standings, cells, measure, CHAMPION, probabilistic()) for measure in PRICES]
+        won, tied, of = (sum(one[k] for one in counts) for k in range(3))
+        if of:
+            told.append(
+                f"{PROTOCOLS[protocol].title} {won} and {won + tied} of {of} ({won / of:.0%}, {(won + tied) / of:.0%})"
+            )
+    words = f"* Cells of cost (graph × size × three price lists) in which `{CHAMPION}` is lowest, and lowest or level with it in a paired test over the seeds: "
+    return [words + "; ".join(told) + "."] if told else []
+
+
+def _means(standings: Standings) -> list[str]:
+    """Where means say otherwise than ranks: a few cells in which the champion is far off."""
+    lines = []
+    for protocol in MAIN:
+        cells = standings.of_protocol(protocol)
+        for measure in (MEASURES[name] for name in ("average_precision", "nll", "brier")):
+            names = standings.complete(cells, names_of(standings, cells), measure.name)
+            if CHAMPION not in names:
+                continue
+            overall = {name: standings.overall(cells, measure.name, name) for name in names}
+            best = (max if measure.higher else min)(overall, key=lambda name: overall[name])
+            if best == CHAMPION:
+                continue
+            worst = max(cells, key=lambda cell: _gap(standings, cell, measure.name, best))
+            numbers = [measure.show(standings.mean(worst, measure.name, name)) for name in (CHAMPION, best)]
+            lines.append(
+                f"* {PROTOCOLS[protocol].title}, {measure.head}: by the mean over cells instead of ranks {best} is better, "
+                f"{measure.show(overall[best])} against {measure.show(overall[CHAMPION])}; most of it on {title(worst[0])} with "
+                f"size {worst[2]}: `{CHAMPION}` {numbers[0]}, {best} {numbers[1]}."
+            )
+    return lines
+
+
+def _gap(standings: Standings, cell: Cell, measure: str, other: str) -> float:
+    return abs(standings.mean(cell, measure, CHAMPION) - standings.mean(cell, measure, other))
+
+
+def _beaten(standings: Standings) -> list[str]:
+    """Where somebody else finds more or is believed more, beyond doubt."""
+    return [_beyond_doubt(standings, measure, words) for measure, words in (("nll", "Believed more"), ("average_precision", "Finds more"))]  # fmt: skip
+
+
+def _beyond_doubt(standings: Standings, measure: str, words: str) -> str:
+    found, told = [], MEASURES[measure]
+    for cell in standings.of_protocol(*MAIN):
+        scores = standings.scores(cell, measure, probabilistic())
+        own, best = scores.get(CHAMPION), next((name for name, score in scores.items() if score.best), None)
+        if own is not None and best is not None and not (own.best or own.tied):
+            size = f" with {cell[2]} rare labels" if cell[1] == "few" else ""
+            numbers = f"{told.show(scores[best].mean)} against {told.show(own.mean)}"
+            found.append(f"{best} on {title(cell[0])}{size} ({numbers})")
+    return f"* {words} than `{CHAMPION}`, by {told.head} and beyond a paired test: {'; '.join(found) or 'nobody'}."

@@ -20,7 +20,8 @@ from calirare.detectors.networks.weights import node_weights
 
 pytestmark = pytest.mark.gpu
 GPU = "cuda"
-DECAY = 5e-3
+DECAY = 2e-2
+"""With less, the step of a GAT hangs on rounding: weights that differ by a millionth move a left-out logit by 0.7."""
 
 
 @pytest.fixture(scope="module")

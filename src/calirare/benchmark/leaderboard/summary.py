@@ -55,7 +55,7 @@ def _table(standings: Standings) -> str:
     )
     note = (
         "Means over all graphs: found (AP, higher is better), believed (NLL, lower is better), cost of acting on it (lower), and "
-        "processor seconds of a fit. The best of each family by mean rank in NLL with a tenth labelled; bold: the best shown."
+        "processor seconds of a fit. Of each family the best by mean rank in NLL with a tenth labelled, and the two best that took part with few labels too; bold: the best shown."
     )
     header = ("competitor", "family", *heads, "seconds")
     return to_markdown(Table("minute", "In a minute", header, rows, (note,), 2), level=2)

@@ -88,7 +88,7 @@ def test_what_speaks_for_a_node_is_what_made_its_logit(reasons, clf, graph):
     p = clf.predict_proba(graph)[:, 1]
     likely, unlikely = int(p.argmax()), int(p.argmin())
     for node in (likely, unlikely):
-        found, whole = reasons.facts(node), clf.column_shares(graph, node)
+        found, whole = reasons.facts(node), next(clf.column_shares(graph, np.array([node])))
         sizes = [abs(fact.share) for fact in found]
         assert sizes == sorted(sizes, reverse=True)
         families = {}

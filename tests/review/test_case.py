@@ -185,9 +185,9 @@ def test_two_nodes_of_one_name_are_refused(model, tmp_path):
 
 def test_reasons_are_the_same_when_several_people_ask_at_once(shown_desk):
     snapshot = shown_desk.snapshot
-    nodes = snapshot.listed[:40].tolist()
-    alone = [snapshot.clf.column_shares(snapshot.graph, node).shares for node in nodes]
+    nodes = np.split(snapshot.listed[:40], 40)
+    alone = [next(snapshot.clf.column_shares(snapshot.graph, node)).shares for node in nodes]
     with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(lambda node: snapshot.clf.column_shares(snapshot.graph, node).shares, nodes))
+        together = list(pool.map(lambda node: next(snapshot.clf.column_shares(snapshot.graph, node)).shares, nodes))
     for one, other in zip(alone, together, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-9)

@@ -78,7 +78,7 @@ class Reasons:
     def _shares(self, nodes: np.ndarray) -> Iterable[Contributions]:
         """How the columns made the logit of each node."""
         small = self._graph.num_nodes <= _LARGEST_FOR_NETWORKS
-        return self._clf.column_shares_of(self._graph, nodes, networks=small)
+        return self._clf.column_shares(self._graph, nodes, networks=small)
 
     def neighbours(self, node: int) -> str:
         """`3 of 5 neighbours are known fraud`, or what the labelled ones are; "" where none is labelled."""

@@ -179,29 +179,23 @@ class LeftOutAnswers(Answers):
         slope = 1.0 if isinstance(self.detector_, Stack) else self._slope(logits, row, inputs)
         return make_explanation(row, probability, next(self.shares_of(inputs, np.array([row]))), slope)
 
-    def column_shares(self, graph: RareGraph, node: int) -> Contributions:
-        """How the columns made a node's logit: the quick half of `explain`.
+    def column_shares(self, graph: RareGraph, nodes: np.ndarray, *, networks: bool = True) -> Iterator[Contributions]:
+        """How the columns made the logit of each of some nodes: the quick half of `explain`.
 
         Of a stack the shares are those of the calibrated logit; of a single detector those of its own.
-
-        >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
-        >>> len(clf.column_shares(graph, 7).shares) == len(clf.explain(graph, 7).share)
-        True
-        """
-        return next(self.column_shares_of(graph, np.array([node])))
-
-    def column_shares_of(
-        self, graph: RareGraph, nodes: np.ndarray, *, networks: bool = True
-    ) -> Iterator[Contributions]:
-        """`column_shares` of each of some nodes, in less time than one by one.
 
         Args:
             graph: The graph.
             nodes: Their indices.
             networks: False leaves networks out, whose shares take a gradient through the surroundings of each node. The
                 shares are then those of the other detectors, and add up to their part of the logit alone.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+        >>> (found,) = clf.column_shares(graph, np.array([7]))
+        >>> len(found.shares) == len(clf.explain(graph, 7).share)
+        True
         """
         return self.shares_of(self._inputs(graph), nodes, lambda one: networks or not isinstance(one, Network))
 

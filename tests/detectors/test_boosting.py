@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from column_cases import dense_graph, inputs_of, labels_of
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.metrics import roc_auc_score
 
 from calirare.detectors import boosters
 from calirare.detectors.base import LabelledNodes
@@ -102,22 +101,6 @@ def test_without_a_label_is_what_the_label_is_told() -> None:
         own = found[labels.nodes[rows], np.arange(len(rows))]
         np.testing.assert_allclose(own, detector.left_out_logits()[rows], atol=1e-12)
     assert sorted(seen) == [3, 7, 8, 9, 40]
-
-
-def test_copies_do_not_tell_on_each_other() -> None:
-    graph = dense_graph(num_nodes=120, num_columns=12)
-    once = labels_of(graph, 120, y=np.random.default_rng(5).permutation(graph.y))
-    four = np.repeat(np.arange(120), 4)
-    copies = LabelledNodes(once.nodes[four], once.y[four], once.weights[four] / 4, 2, once.groups[four])
-    apart = LabelledNodes(copies.nodes, copies.y, copies.weights, 2, np.arange(480))
-    inputs = inputs_of(graph)
-
-    def auc(labels: LabelledNodes) -> float:
-        logits = Boosting(rounds=100, jobs=1).fit(inputs, labels).left_out_logits()
-        return float(roc_auc_score(labels.y, logits[:, 1] - logits[:, 0]))
-
-    assert auc(copies) < 0.65
-    assert auc(apart) > 0.85
 
 
 @pytest.mark.parametrize("counts", [(30, 1, 0), (30, 3, 1), (20, 0, 2), (4, 2, 2)])

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from column_cases import dense_graph, inputs_of, labels_of
-from scipy.special import logsumexp
 
-from calirare.detectors.base import LabelledNodes
 from calirare.detectors.forest import Forest, bootstrap_counts
 from calirare.errors import InputError, LabelError, NotFittedError
 
@@ -41,22 +39,6 @@ def test_every_tree_sees_a_rare_label_and_every_group_is_out_of_some_bag() -> No
     assert (counts[:, :3].sum(axis=1) == 3).all() and (counts[:, 3:].sum(axis=1) == 60).all()
     assert (counts == 0).any(axis=0).all()
     assert (bootstrap_counts(np.array([1, 0, 0]), np.arange(3), 30, seed=0)[:, 0] == 0).sum() == 10
-
-
-def test_copies_do_not_tell_on_each_other() -> None:
-    graph = dense_graph(num_nodes=120, num_columns=12)
-    once = labels_of(graph, 120, y=np.random.default_rng(5).permutation(graph.y))
-    four = np.repeat(np.arange(120), 4)
-    copies = LabelledNodes(once.nodes[four], once.y[four], once.weights[four] / 4, 2, once.groups[four])
-    apart = LabelledNodes(copies.nodes, copies.y, copies.weights, 2, np.arange(480))
-    inputs = inputs_of(graph)
-
-    def surprise(labels: LabelledNodes) -> float:
-        logits = Forest(trees=60, jobs=1).fit(inputs, labels).left_out_logits()
-        return float((logsumexp(logits, axis=1) - logits[np.arange(len(labels)), labels.y]).mean())
-
-    assert surprise(copies) > 0.95 * surprise(once)
-    assert surprise(apart) < 0.8 * surprise(once)
 
 
 def test_the_column_that_tells_contributes_most() -> None:

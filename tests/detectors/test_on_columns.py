@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from sklearn.metrics import roc_auc_score
 
 from calirare.data.graph import RareGraph
-from calirare.detectors.base import Detector
+from calirare.detectors.base import Detector, LabelledNodes
 from calirare.detectors.boosting import Boosting
 from calirare.detectors.forest import Forest
 from calirare.detectors.linear import Linear
@@ -44,6 +44,23 @@ def test_random_labels_stay_unexplained(detector: Detector, columns: int, count:
         logits = make_detector(detector).fit(inputs, labels_of(graph, count, y=y), seed=seed).left_out_logits()
         found.append(roc_auc_score(y, logits[:, 1] - logits[:, 0]))
     assert 0.4 < np.mean(found) < 0.6
+
+
+@pytest.mark.parametrize("detector", [Forest(trees=40, jobs=1), Boosting(rounds=60, jobs=1)], ids=name)
+def test_copies_do_not_tell_on_each_other(detector: Detector) -> None:
+    graph = dense_graph(num_nodes=120, num_columns=12)
+    once = labels_of(graph, 120, y=np.random.default_rng(5).permutation(graph.y))
+    four = np.repeat(np.arange(120), 4)
+    copies = LabelledNodes(once.nodes[four], once.y[four], once.weights[four] / 4, 2, once.groups[four])
+    apart = LabelledNodes(copies.nodes, copies.y, copies.weights, 2, np.arange(480))
+    inputs = inputs_of(graph)
+
+    def auc(labels: LabelledNodes) -> float:
+        logits = make_detector(detector).fit(inputs, labels).left_out_logits()
+        return float(roc_auc_score(labels.y, logits[:, 1] - logits[:, 0]))
+
+    assert auc(copies) < 0.65
+    assert auc(apart) > 0.85
 
 
 @pytest.mark.parametrize("num_classes", [2, 3])

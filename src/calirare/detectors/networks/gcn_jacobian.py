@@ -13,15 +13,12 @@ from torch import Tensor
 from calirare.data.arrays import as_dense
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix, in_threads
+from calirare.detectors.networks.gated_pairs import SPARSE_COST, add_gated_pairs, cost_of_pairs
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.influence.jacobian import contrast_basis
 
 _BLOCK_BYTES = 64 * 2**20
 _PUSH_BYTES = 8 * 2**20
-_PAIR_BYTES = 2 * 2**20
-"""Small enough for a core's cache."""
-_SPARSE_COST = 10
-"""Time of a multiplication in a sparse product, in those of a dense one."""
 
 
 class GCNJacobian:
@@ -76,14 +73,10 @@ class GCNJacobian:
         weight = self.weight.cpu().numpy()
         n = len(nodes)
         kernel = np.zeros((n, self.parts, n, self.parts))
-        size, width = features.shape
-        if isinstance(features, np.ndarray):
-            by_pairs, by_unit = size**2 * width, self.hidden * n**2 * width / 2
-        else:
-            filled = _expected_fill(local, features)
-            by_pairs = _SPARSE_COST * size * features.nnz
-            by_unit = self.hidden * n**2 * width * min(_SPARSE_COST * filled, 0.5)
-        by_pairs += self.parts**2 * size**2 * self.hidden
+        by_unit = self.hidden * n**2 * features.shape[1] / 2
+        if not isinstance(features, np.ndarray):
+            by_unit *= min(2 * SPARSE_COST * _expected_fill(local, features), 1.0)
+        by_pairs = cost_of_pairs(features, self.parts, self.hidden)
         add = self._add_input_by_pairs if by_pairs < by_unit else self._add_input_by_unit
         add(kernel, local, features, active, weight)
         propagated = local @ self._on_cpu(self.relu, neighbours)
@@ -100,28 +93,8 @@ class GCNJacobian:
         active: np.ndarray,
         weight: np.ndarray,
     ) -> None:
-        """Â ((S Sᵀ + 1) ∘ Φ) Âᵀ with Φ_uu' = Σ_k W̃[c, k] W̃[c', k] m_uk m_u'k: best where neighbourhoods overlap."""
-        size = features.shape[0]
-        block = max(1, _PAIR_BYTES // (4 * size))
-        local = local.astype(self.precision)
-        gates = torch.from_numpy(active.astype(self.precision))
-        scale = torch.from_numpy(weight.astype(self.precision))
-        starts = range(0, size, block)
-
-        def pairs_from(start: int) -> np.ndarray:
-            products: np.ndarray = features @ as_dense(features[start : start + block]).T
-            return products
-
-        for start, pairs in zip(starts, _map_over(features)(pairs_from, starts), strict=True):
-            here = slice(start, start + block)
-            pairs += 1.0
-            for c in range(self.parts):
-                for d in range(c, self.parts):
-                    gated = pairs * (gates @ (gates[here] * (scale[c] * scale[d])).T).numpy()
-                    part = local[:, here] @ (local @ gated).T
-                    kernel[:, c, :, d] += part
-                    if d > c:
-                        kernel[:, d, :, c] += part.T
+        """All hidden units at once: best where neighbourhoods overlap."""
+        add_gated_pairs(kernel, local, features, active * weight[:, None])
 
     def _add_input_by_unit(
         self,
@@ -133,7 +106,7 @@ class GCNJacobian:
     ) -> None:
         """Σ_k W̃[c, k] W̃[c', k] R_k R_kᵀ, one hidden unit at a time: best where neighbourhoods are large."""
         local, active = local.astype(self.precision), active.astype(self.precision)
-        dense = isinstance(features, np.ndarray) or 2 * _SPARSE_COST * _expected_fill(local, features) > 1
+        dense = isinstance(features, np.ndarray) or 2 * SPARSE_COST * _expected_fill(local, features) > 1
 
         def of_unit(k: int) -> np.ndarray:
             masked = (local * active[:, k]).tocsr()
@@ -234,8 +207,3 @@ def _expected_fill(local: sp.csr_array, features: sp.csr_array) -> float:
     """Share of non-zero numbers in a hidden unit's rows, half of its gates being open."""
     width = features.shape[1]
     return float(np.minimum((local != 0) @ np.diff(features.indptr), width).mean() / (2 * width))
-
-
-def _map_over(features: np.ndarray | sp.csr_array) -> Any:
-    """How to go through blocks: sparse products in our threads; dense ones leave the cores to BLAS."""
-    return map if isinstance(features, np.ndarray) else in_threads

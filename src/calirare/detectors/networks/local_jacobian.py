@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from calirare.data.arrays import as_dense
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix
+from calirare.detectors.networks.gated_pairs import add_gated_pairs, cost_of_pairs
 from calirare.detectors.networks.gin import GIN
 from calirare.detectors.networks.influence.jacobian import MOST_KEPT, AutogradJacobian
 from calirare.detectors.networks.influence.model import evaluating
@@ -115,7 +116,10 @@ class LocalJacobian(AutogradJacobian):
 
 
 class SAGEJacobian(LocalJacobian):
-    """Γ_ivk = m_vk (W̃_self[k] δ_iv + W̃_neighbours[k] M_iv), m the mask of the hidden layer; Y is [X, M X, 1]."""
+    """Γ_ivk = m_vk (W̃_self[k] δ_iv + W̃_neighbours[k] M_iv), m the mask of the hidden layer; Y is [X, M X, 1].
+
+    So a row goes over L = [I, M], and J Jᵀ can be made by pairs of nodes: see `calirare.detectors.networks.gated_pairs`.
+    """
 
     def _remember(self, model: GraphSAGE) -> None:
         inputs = self.inputs
@@ -126,11 +130,37 @@ class SAGEJacobian(LocalJacobian):
     def _propagation(self) -> SparseMatrix:
         return self.inputs.neighbour_mean
 
+    def gram(self, nodes: np.ndarray) -> Tensor:
+        local, around = self._around(nodes)
+        columns = self._read_columns(np.concatenate([nodes, around]))
+        n, units = len(nodes), self.hidden.shape[1]
+        by_unit = units * (n * self.parts) ** 2 * columns.shape[1] / 2
+        if cost_of_pairs(columns, self.parts, units) >= by_unit:
+            return super().gram(nodes)
+        own, near = numbers(self.hidden, nodes), numbers(self.hidden, around)
+        alone, together = self._output_weights()
+        gates = np.concatenate([alone[:, None] * (own > 0), together[:, None] * (near > 0)], axis=1)
+        kernel = np.zeros((n, self.parts, n, self.parts))
+        add_gated_pairs(kernel, sp.csr_array(sp.hstack([sp.eye_array(n), local], format="csr")), columns, gates)
+        result = kernel.reshape(n * self.parts, -1)
+        for _, _, piece in self._output(own, local @ near):
+            result += piece.reshape(len(result), -1) @ piece.reshape(len(result), -1).T
+        return torch.from_numpy(result).to(self.basis.device)
+
+    def _read_columns(self, nodes: np.ndarray) -> Any:
+        """[X, M X] of these nodes."""
+        pair = self._own_columns(nodes), self._propagated_columns(nodes)
+        return np.hstack(pair) if isinstance(pair[0], np.ndarray) else sp.csr_array(sp.hstack(pair, format="csr"))
+
+    def _output_weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """W̃_self and W̃_neighbours, `(parts, units)` each."""
+        turn, arrays = self.contrasts.T, self.arrays
+        return turn @ arrays["output_self.weight"], turn @ arrays["output_neighbours.weight"]
+
     def _pieces(self, nodes: np.ndarray) -> Iterator[Piece]:
         local, around = self._around(nodes)
         own, near = numbers(self.hidden, nodes), numbers(self.hidden, around)
-        alone = self.contrasts.T @ self.arrays["output_self.weight"]
-        together = self.contrasts.T @ self.arrays["output_neighbours.weight"]
+        alone, together = self._output_weights()
         yield from self._output(own, local @ near)
         yield "input_self.bias", (), alone * (own > 0)[:, None] + together * (local @ (near > 0))[:, None]
         alone, together = (weight.astype(self.precision)[..., None] for weight in (alone, together))

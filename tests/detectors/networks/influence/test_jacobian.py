@@ -53,6 +53,7 @@ def test_rows_gram_pull_and_push(kind, keeps, num_classes, sparse, weighted, mon
     for module in ("influence.jacobian", "local_jacobian"):
         monkeypatch.setattr(f"calirare.detectors.networks.{module}.MOST_KEPT", 2**26 if keeps else 0)
     monkeypatch.setattr("calirare.detectors.networks.local_jacobian._MOST_EDGES", 10)
+    monkeypatch.setattr("calirare.detectors.networks.local_jacobian.cost_of_pairs", lambda *_: np.inf)
     model, inputs = _case(num_classes, sparse=sparse, weighted=weighted, make=MODELS.get(kind, GCN))
     whole, found = _whole(model, inputs), kind(model, inputs)
     assert found.num_parameters == whole.shape[2] and found.parts == num_classes - 1
@@ -74,7 +75,7 @@ def test_rows_gram_pull_and_push(kind, keeps, num_classes, sparse, weighted, mon
 @pytest.mark.parametrize("cost", [0, 10], ids=["sparse products", "dense products"])
 @pytest.mark.parametrize("route", ["_add_input_by_pairs", "_add_input_by_unit"])
 def test_both_routes_to_the_gram_matrix(monkeypatch, route, cost, num_classes, sparse):
-    monkeypatch.setattr("calirare.detectors.networks.gcn_jacobian._SPARSE_COST", cost)
+    monkeypatch.setattr("calirare.detectors.networks.gcn_jacobian.SPARSE_COST", cost)
     model, inputs = _case(num_classes, sparse=sparse)
     chosen = getattr(GCNJacobian, route)
     used = []
@@ -90,13 +91,17 @@ def test_both_routes_to_the_gram_matrix(monkeypatch, route, cost, num_classes, s
     assert used == [route]
 
 
+@pytest.mark.parametrize("held", [1, 2**20], ids=["strip by strip", "all strips at once"])
 @pytest.mark.parametrize("sparse", [True, False])
-def test_pairs_in_blocks_of_a_few_neighbours(monkeypatch, sparse):
-    monkeypatch.setattr("calirare.detectors.networks.gcn_jacobian._PAIR_BYTES", 4 * 30 * 4)
+@pytest.mark.parametrize("kind", [GCNJacobian, SAGEJacobian])
+def test_pairs_in_blocks_of_a_few_neighbours(monkeypatch, kind, sparse, held):
+    monkeypatch.setattr("calirare.detectors.networks.gated_pairs._PAIR_BYTES", 4 * 30 * 4)
+    monkeypatch.setattr("calirare.detectors.networks.gated_pairs._STRIP_BYTES", held)
     monkeypatch.setattr(GCNJacobian, "_add_input_by_unit", GCNJacobian._add_input_by_pairs)
-    model, inputs = _case(3, sparse=sparse)
+    monkeypatch.setattr("calirare.detectors.networks.local_jacobian.cost_of_pairs", lambda *_: 0)
+    model, inputs = _case(3, sparse=sparse, make=MODELS.get(kind, GCN))
     flat = _whole(model, inputs)[NODES].reshape(len(NODES) * 2, -1)
-    torch.testing.assert_close(GCNJacobian(model, inputs).gram(NODES), flat @ flat.T, atol=1e-10, rtol=0)
+    torch.testing.assert_close(kind(model, inputs).gram(NODES), flat @ flat.T, atol=1e-10, rtol=0)
 
 
 @pytest.mark.parametrize("kind", [GCNJacobian, AutogradJacobian])

@@ -68,6 +68,15 @@ def test_nothing_is_started_after_the_time_is_up(folder, tmp_path):
     assert (outcome.num_computed, outcome.num_left) == (0, 4)
 
 
+def test_a_row_says_where_its_network_ran_and_keeps_no_seconds_of_another_device(folder, tmp_path):
+    options = {"graphs": ["first"], "protocols": ["tenth"], "names": ["gcn as trained"], "seeds": 1, "jobs": 1}
+    run(folder / "graphs", tmp_path / "cpu", **options)
+    run(folder / "graphs", tmp_path / "other", device="cpu:0", **options)  # another name, the same numbers
+    (usual,), (other,) = read_rows(tmp_path / "cpu"), read_rows(tmp_path / "other")
+    assert other["versions"] == usual["versions"] | {"device": "cpu:0"}
+    assert usual["seconds"] > 0 and np.isnan(other["seconds"]) and other["nll"] == usual["nll"]
+
+
 def test_the_page_depends_on_the_rows_alone(folder, tmp_path, monkeypatch):
     first = write_page(folder / "store", tmp_path / "a" / "page.md", "the command")
     store = tmp_path / "store"

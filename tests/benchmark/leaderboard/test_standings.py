@@ -5,6 +5,8 @@ import pytest
 from scipy.stats import friedmanchisquare, studentized_range
 
 from calirare.benchmark.leaderboard.standings import Standings, critical_difference, mean_ranks, wins
+from calirare.benchmark.leaderboard.summary import in_a_minute
+from calirare.benchmark.leaderboard.tables import sets_table
 
 NAMES = ("auto", "our linear", "our gcn", "bwgnn")
 
@@ -68,3 +70,32 @@ def test_the_critical_difference_uses_the_studentised_range():
     expected = studentized_range.ppf(0.95, 5, np.inf) / np.sqrt(2) * np.sqrt(5 * 6 / (6 * 8))
     assert critical_difference(5, 8) == pytest.approx(expected, rel=1e-4)
     assert np.isnan(critical_difference(1, 8))
+
+
+def test_sets_are_told_smallest_first_with_the_graph_that_is_covered_least():
+    sets = {"auto": {"a": (0.95, 1.1), "b": (0.89, 1.3)}, "gcn + daps": {"a": (0.80, 1.0), "b": (1.0, 1.2)}}
+    rows = [
+        {"graph": graph, "protocol": "tenth", "size": 10, "seed": 0, "competitor": name, "coverage_rare": covered,
+         "coverage_normal": 0.9, "set_size": size, "one_class": 0.5, "seconds": 1.0}
+        for name, found in sets.items() for graph, (covered, size) in found.items()
+    ]  # fmt: skip
+    standings = Standings.of(rows)
+    table = sets_table(standings, standings.cells, ["auto", "gcn + daps", "gcn + snaps"])
+    assert [[cell.text for cell in row[:3]] for row in table.rows] == [
+        ["gcn + daps", "90.0", "80.0 (a)"],
+        ["auto", "92.0", "89.0 (b)"],
+    ]
+
+
+def test_the_first_section_says_who_beats_the_champion_beyond_doubt(standings):
+    rows = [row for cell in standings.values.values() for one in cell.values() for row in one.values()]
+    few = in_a_minute(Standings.of(rows), "")
+    assert "`auto` is number 1 of 4 in NLL" in few and "by NLL and beyond a paired test: nobody" in few
+    worse = [row | {"nll": row["nll"] + 50 * (row["competitor"] == "auto"), "protocol": "tenth"} for row in rows]
+    text = in_a_minute(Standings.of([*rows, *worse]), "![picture](x.svg)")
+    assert "A tenth labelled: by mean rank over graphs `auto` is number 4 of 4 in NLL (4.0; first: our linear" in text
+    assert "believed more" in text.lower() and "our linear on g" in text and "![picture](x.svg)" in text
+    table = [
+        line.split(" | ")[:2] for line in text.splitlines() if line.startswith("| our") or line.startswith("| bwgnn")
+    ]
+    assert table == [["| our linear", "ours"], ["| our gcn", "ours"], ["| bwgnn", "networks as trained"]]

@@ -94,6 +94,7 @@ def test_the_first_section_says_who_beats_the_champion_beyond_doubt(standings):
     worse = [row | {"nll": row["nll"] + 50 * (row["competitor"] == "auto"), "protocol": "tenth"} for row in rows]
     text = in_a_minute(Standings.of([*rows, *worse]), "![picture](x.svg)")
     assert "A tenth labelled: by mean rank over graphs `auto` is number 4 of 4 in NLL (4.0; first: our linear" in text
+    assert "A tenth labelled, NLL: `auto` has the best mean on 0 of 12 graphs; elsewhere our linear on g0 (" in text
     assert "believed more" in text.lower() and "our linear on g" in text and "![picture](x.svg)" in text
     table = [
         line.split(" | ")[:2] for line in text.splitlines() if line.startswith("| our") or line.startswith("| bwgnn")

@@ -26,7 +26,7 @@ _FAMILIES = {
 
 def in_a_minute(standings: Standings, picture: str) -> str:
     """The first section of the page; `picture`: Markdown of the picture, or nothing."""
-    sentences = [*_ranks(standings), *_costs(standings), *_means(standings), *_beaten(standings)]
+    sentences = [*_ranks(standings), *_firsts(standings), *_costs(standings), *_means(standings), *_beaten(standings)]
     return "\n".join(part for part in (_table(standings), picture, *sentences) if part) + "\n"
 
 
@@ -76,6 +76,26 @@ def _ranks(standings: Standings) -> list[str]:
             )
         if told:
             lines.append(f"* {PROTOCOLS[protocol].title}: by mean rank over graphs `{CHAMPION}` is {', '.join(told)}.")
+    return lines
+
+
+def _firsts(standings: Standings) -> list[str]:
+    """On which graphs somebody else has the better mean with a tenth labelled, whether or not a test can tell."""
+    lines = []
+    for measure in (MEASURES["average_precision"], MEASURES["nll"]):
+        cells = [cell for cell in standings.of_protocol(MAIN[0]) if CHAMPION in standings.values[cell]]
+        found = {cell: standings.scores(cell, measure.name, probabilistic()) for cell in cells}
+        others = [
+            f"{name} on {title(cell[0])} ({measure.show(score.mean)} against {measure.show(scores[CHAMPION].mean)})"
+            for cell, scores in found.items()
+            for name, score in scores.items()
+            if CHAMPION in scores and score.best and not scores[CHAMPION].best
+        ]
+        if cells:
+            lines.append(
+                f"* {PROTOCOLS[MAIN[0]].title}, {measure.head}: `{CHAMPION}` has the best mean on {len(cells) - len(others)} of "
+                f"{len(cells)} graphs{'; elsewhere ' + ', '.join(others) if others else ''}."
+            )
     return lines
 
 

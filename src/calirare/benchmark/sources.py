@@ -147,7 +147,7 @@ def _module_by_name(where: str) -> ModuleType:
 def _module_from_file(path: Path) -> ModuleType:
     path = path.resolve()
     if not path.is_file():
-        raise InputError(f"there is no file {path}.")
+        raise InputError(f"there is no file {path}; give FILE.py:NAME, or module:name.")
     name = f"calirare_user_{path.stem}"
     loaded = sys.modules.get(name)
     if loaded is not None and getattr(loaded, "__file__", None) == str(path):

@@ -75,7 +75,10 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo], max_bytes: int) -
         )
     free = usable_memory()
     if total > free:
-        raise DataError(f"{path} would take {total:,} bytes when unpacked, and {free:,} are free for it.")
+        raise DataError(
+            f"{path} would take {total:,} bytes when unpacked, and {free:,} are free for it. "
+            "Close other programs, or use a machine with more memory."
+        )
 
 
 def _read_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:

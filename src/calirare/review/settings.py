@@ -165,7 +165,7 @@ def _filters(value: Any) -> str:
     if not isinstance(value, dict) or len(text := json.dumps(value, sort_keys=True)) > _LONGEST_FILTERS:
         raise InputError("filters must be those of the queue's columns, and not too many.")
     if len(parse_conditions(value)) < len(value):
-        raise InputError("filters hold one that the desk does not understand.")
+        raise InputError("a filter is not understood; clear the filters and set them again.")
     return text
 
 

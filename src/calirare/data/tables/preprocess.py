@@ -69,7 +69,8 @@ def _numeric(
     if not np.isfinite(scaled).all():
         row = int(np.flatnonzero(~np.isfinite(scaled))[0])
         raise InputError(
-            f"column {series.name!r} holds a value out of all proportion in row {row + 1}: {values[row]:g}."
+            f"column {series.name!r} holds a value out of all proportion in row {row + 1}: {values[row]:g}. "
+            "Correct it, or leave the cell empty to have it imputed."
         )
     return scaled[:, None], missing
 

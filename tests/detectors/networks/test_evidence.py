@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import calirare as cr
-from calirare.detectors import GCN
+from calirare.detectors import GCN, GIN
 from calirare.detectors.base import DetectorInputs, LabelledNodes, gather
 from calirare.detectors.networks.evidence import FoldEvidence, StepEvidence
 from calirare.detectors.networks.influence.model import predict_logits
@@ -100,6 +100,22 @@ def test_where_every_label_can_be_learned_folds_are_refitted(fitted, caplog, two
         )
     assert isinstance(evidence, FoldEvidence)
     assert "left-out evidence comes from refits in folds" in caplog.text
+
+
+@pytest.mark.parametrize("decay", [5e-4, "left_out"])
+def test_where_no_step_can_be_taken_folds_are_refitted(decay, two_folds):
+    """Hubs whose neighbours a GIN adds up: logits so large that the curvature has lost its digits."""
+    rng = np.random.default_rng(0)
+    edges = np.stack([rng.integers(0, 5, 3_000), rng.integers(0, 300, 3_000)])
+    graph = cr.RareGraph(x=np.full((300, 1), 30.0), edge_index=edges, y=(rng.random(300) < 0.3).astype(int))
+    inputs, labels = DetectorInputs(graph), labels_of(graph, np.arange(300))
+    network = GIN(epochs=10, weight_decay=decay).fit(inputs, labels)
+    with pytest.raises(NumericalError, match="not positive definite"):
+        network._engine()
+    assert network.skip() is None  # what the folds say decides
+    assert isinstance(network.evidence_, FoldEvidence)
+    adopted = GIN(epochs=1).adopt(network.model_, inputs, labels, seed=0)
+    assert isinstance(adopted.evidence_, FoldEvidence)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from scipy.stats import mannwhitneyu
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.networks.evidence import step_logits
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
+from calirare.errors import NumericalError
 
 _MOST_LEVERAGE = 0.3
 """Mean leverage, the share of its labels that a network can learn by their own pull alone, beyond which a step flatters
@@ -56,10 +57,18 @@ def doubt(make: Callable[[], LeaveOneOut], labels: LabelledNodes, rests: bool, s
         labels: What it was trained on.
         rests: Whether training was to end at rest.
         slope: Where it ended; see `calirare.detectors.networks.rest`.
+
+    Raises:
+        NumericalError: Training left the range of numbers.
     """
+    if slope is not None and not np.isfinite(slope):
+        raise NumericalError("training left the range of numbers; scale the features and the edge weights.")
     if rests and (slope is None or slope > STEEPEST):
         return "training did not come to rest"
-    engine = make()
+    try:
+        engine = make()
+    except NumericalError:  # where a network adds up its neighbours, hubs can have logits in the hundreds
+        return "no Newton step can be taken from where training ended"
     if learns_anything(engine):
         return "the network could learn its labels whatever they are"
     return no_skill(engine, labels)

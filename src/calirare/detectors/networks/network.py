@@ -6,6 +6,7 @@ import copy
 import logging
 from abc import abstractmethod
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import ClassVar, Literal, NamedTuple, Self
 
@@ -28,7 +29,7 @@ from calirare.detectors.networks.module import forget
 from calirare.detectors.networks.rest import come_to_rest
 from calirare.detectors.networks.training import Schedule, Training, task_of, train_network
 from calirare.detectors.stored import inside, need, numbers, under, whole
-from calirare.errors import InputError
+from calirare.errors import InputError, NumericalError
 
 logger = logging.getLogger(__name__)
 WeightDecay = float | Literal["left_out"]
@@ -145,12 +146,15 @@ class Network(Detector):
             found = self._moved(found, float(decay))
         if judged:
             self._take(found)
-            if judging.learns_anything(self._engine()):
+            if found.loss < np.inf and judging.learns_anything(self._engine()):
                 return found._replace(loss=np.inf)
         return found
 
     def _present(self, judged: bool) -> _Candidate:
-        loss = judging.left_out_loss(self._engine(), self._fitted[1]) if judged else np.inf
+        loss = np.inf
+        if judged:
+            with suppress(NumericalError):  # no step can be taken from there
+                loss = judging.left_out_loss(self._engine(), self._fitted[1])
         return _Candidate(loss, self.hidden_, self.weight_decay_, self.model_, self.history_, self._solved)
 
     def _take(self, chosen: _Candidate) -> None:
@@ -221,7 +225,10 @@ class Network(Detector):
         labels = self._fitted[1]
         if len(np.unique(labels.groups)) < len(labels):
             return None
-        return judging.no_skill(self._engine(), labels)
+        try:
+            return judging.no_skill(self._engine(), labels)
+        except NumericalError:  # folds will tell
+            return None
 
     # Answers
 

@@ -14,7 +14,7 @@ from calirare.benchmark.runner import expected_cost
 from calirare.benchmark.store import RowStore, read_rows
 from calirare.benchmark.work import row_metrics, split_for
 from calirare.detectors import GCN
-from calirare.detectors.networks import network
+from calirare.detectors.networks.network import Network
 from calirare.errors import DataError
 from calirare.estimator.methods import methods
 from calirare.metrics import METRICS
@@ -22,8 +22,8 @@ from calirare.metrics import METRICS
 
 @pytest.fixture
 def counted(monkeypatch):
-    """How often a detector was fitted and leave-one-out computed, in this process."""
-    calls = {"fit_detector": 0, "LeaveOneOut": 0}
+    """How often a detector was fitted and its left-out evidence gathered, in this process."""
+    calls = {"fit_detector": 0, "_gather": 0}
 
     def count(module, name):
         original = getattr(module, name)
@@ -35,7 +35,7 @@ def counted(monkeypatch):
         monkeypatch.setattr(module, name, call)
 
     count(RareCategoryClassifier, "fit_detector")
-    count(network, "LeaveOneOut")
+    count(Network, "_gather")
     return calls
 
 
@@ -71,7 +71,7 @@ def test_a_row_is_what_the_estimator_gives(make_grid, tiny, tmp_path):
 def test_detectors_and_left_out_logits_are_computed_once(make_grid, tmp_path, counted):
     grid = make_grid("uncalibrated", "temperature", "platt", "jackknife", "jackknife:balanced", seeds=1)
     run_grid(grid, tmp_path, jobs=1)
-    assert counted == {"fit_detector": 2, "LeaveOneOut": 1}
+    assert counted == {"fit_detector": 2, "_gather": 1}
 
 
 def test_what_is_done_is_not_done_again(make_grid, tmp_path, counted):

@@ -12,7 +12,7 @@ from calirare.scoring.table import read_for, score_table
 pytestmark = pytest.mark.usefixtures("quick_networks_here")
 
 
-@pytest.mark.parametrize("weight", [None, "strength"])
+@pytest.mark.parametrize("weight", [pytest.param(None, marks=pytest.mark.slow), "strength"])
 def test_all_ways_of_scoring_agree_on_nodes_without_edges(tmp_path, weight):
     nodes, edges = cr.make_transactions(400, rare_share=0.25, labelled_share=0.6, seed=3).to_polars()
     lonely = nodes["id"].to_list()[::15]

@@ -102,14 +102,13 @@ def test_where_every_label_can_be_learned_folds_are_refitted(fitted, caplog, two
     assert "left-out evidence comes from refits in folds" in caplog.text
 
 
-@pytest.mark.parametrize("decay", [5e-4, "left_out"])
-def test_where_no_step_can_be_taken_folds_are_refitted(decay, two_folds):
+def test_where_no_step_can_be_taken_folds_are_refitted(two_folds):
     """Hubs whose neighbours a GIN adds up: logits so large that the curvature has lost its digits."""
     rng = np.random.default_rng(0)
     edges = np.stack([rng.integers(0, 5, 3_000), rng.integers(0, 300, 3_000)])
     graph = cr.RareGraph(x=np.full((300, 1), 30.0), edge_index=edges, y=(rng.random(300) < 0.3).astype(int))
     inputs, labels = DetectorInputs(graph), labels_of(graph, np.arange(300))
-    network = GIN(epochs=10, weight_decay=decay).fit(inputs, labels)
+    network = GIN(epochs=10, weight_decay="left_out").fit(inputs, labels)
     with pytest.raises(NumericalError, match="not positive definite"):
         network._engine()
     assert network.skip() is None  # what the folds say decides

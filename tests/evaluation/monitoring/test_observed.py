@@ -40,7 +40,7 @@ def picked(p, rng, n=400):
     return rng.choice(p.size, n, replace=False, p=weight / weight.sum())
 
 
-@pytest.mark.parametrize("too_high", [1.0, 2.0])
+@pytest.mark.parametrize("too_high", [pytest.param(1.0, marks=pytest.mark.slow), 2.0])
 def test_the_corrected_number_of_rare_nodes_is_right_and_its_interval_holds_it(too_high):
     inside, errors, naive = 0, [], []
     for seed in range(40):

@@ -130,7 +130,7 @@ def test_blocks_do_not_change_the_answer(monkeypatch, name):
 
 
 def test_workers_share_the_labels_and_change_nothing():
-    case = _case("gcn", 3)
+    case = _case("gcn", 2)
     curvature = LeaveOneOut(*case, 1e-2, solver="iterative").curvature
     given = curvature.jacobian, curvature.nodes, curvature.terms, curvature.damping
     one = IterativeCurvature(*given, block=2)

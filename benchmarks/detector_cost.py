@@ -19,6 +19,7 @@ import torch
 from against_scikit_learn import GRAPHS, load, tenth
 from ratios import Ratio, keep
 from speed import plain_training
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
 
@@ -99,6 +100,7 @@ def main() -> None:
     parser.add_argument("--ratios", help="file to append the ratios to")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
+    threadpool_limits(arguments.threads)  # threads that wait for work would be counted too
     for name in arguments.graphs.split(","):
         graph = load(name)
         split = tenth(graph, 0, 0.1)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import torch
 
+import calirare as cr
+
 
 @dataclass(frozen=True)
 class Ratio:
@@ -40,9 +42,9 @@ def keep(ratios: list[Ratio], path: str | None) -> None:
 def show(path: str) -> None:
     """Print what the file holds, with versions."""
     kept = [Ratio(**json.loads(line)) for line in Path(path).read_text(encoding="utf-8").splitlines()]
-    packages = ("calirare", "torch", "torch-geometric", "numpy", "scipy", "scikit-learn")
+    packages = ("torch", "torch-geometric", "numpy", "scipy", "scikit-learn")
     print(
-        ", ".join(f"{name} {version(name)}" for name in packages)
+        ", ".join([f"calirare {cr.__version__}", *(f"{name} {version(name)}" for name in packages)])
         + f"; Python {platform.python_version()}, {platform.machine()}, {torch.get_num_threads()} threads"
     )
     print(f"{'ours / beside':42s} {'case':16s} {'ours s':>9s} {'beside s':>9s} {'ratio':>6s} {'at most':>8s}")

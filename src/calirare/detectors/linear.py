@@ -17,6 +17,7 @@ from calirare.detectors.linear_design import Design, DesignChoices
 from calirare.detectors.logistic import CLEARLY, Optimum, Problem, WithoutGroups, fit_logistic, left_out_loss
 from calirare.detectors.registry import register
 from calirare.detectors.stored import need, numbers
+from calirare.detectors.threads import blas_for
 from calirare.errors import InputError
 
 _FIRST_PENALTY = 1e-2
@@ -68,6 +69,10 @@ class Linear(Detector):
         self, inputs: DetectorInputs, labels: LabelledNodes, *, seed: int = 0, progress: Progress | None = None
     ) -> Self:
         self._check(labels)
+        with blas_for(len(labels)):
+            return self._fit(inputs, labels, seed)
+
+    def _fit(self, inputs: DetectorInputs, labels: LabelledNodes, seed: int) -> Self:
         groups = np.unique(labels.groups, return_inverse=True)[1]
         choices = DesignChoices(inputs, labels, groups, self.hops, seed)
         targets = _targets(labels)

@@ -26,7 +26,6 @@ def threads_of(jobs: int | None) -> int:
 def blas_for(labels: int) -> AbstractContextManager[object]:
     """One thread of BLAS while few labels are fitted.
 
-    NumPy and SciPy bring a pool of threads each, and those of one that wait for work take the cores from the other: on
-    two cores ten thousand labels take as long with one thread as with two, and a few hundred a third less.
+    NumPy and SciPy bring a pool of threads each, and those of one that wait for work take the cores from the other.
     """
     return threadpool_limits(1, user_api="blas") if labels <= _FEW_LABELS else nullcontext()

@@ -16,18 +16,8 @@ from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_groups import EdgeGroups
 from calirare.features.propagation import Relation, relation_ends, relation_matrix, relations_of
 from calirare.features.recipe import ColumnRecipe, base_columns
-from calirare.features.structure import (
-    CLUSTERING,
-    CORE,
-    DEGREE,
-    LOG_DEGREE,
-    REACH,
-    SIZE,
-    STRUCTURE,
-    closed_share,
-    neighbours,
-)
-from calirare.scoring.live.links import Links, distinct, numbered
+from calirare.features.structure import STRUCTURE, neighbours
+from calirare.scoring.live.links import Links, distinct, numbered, places_in
 from calirare.scoring.live.structure import GrownStructure, Structure
 from calirare.scoring.live.update import Update
 
@@ -80,7 +70,7 @@ class Standing:
     def structure_places(self) -> dict[str, int]:
         """Where the structure columns stand among the others, under the names that they got."""
         one = some_nodes(self.graph.x[:1], self.graph.feature_names, **_kinds(self.graph, slice(1)))
-        columns = base_columns(self.recipe.own, one, lambda: [(name, np.zeros(1)) for name in STRUCTURE])
+        columns = base_columns(self.recipe.own, one, lambda: _no_structure(1))
         called = [name for name, group, _ in columns if group == "structure"]
         places, count = self.recipe.places, self.recipe.propagated[1]
         return {
@@ -121,44 +111,24 @@ class GrownBase:
         """Rows of the attributes as they are now; nodes ascend."""
         return overlaid(self.standing.graph.x, self.update.nodes, self.update.x, nodes)
 
-    def take(self, nodes: np.ndarray) -> np.ndarray:
-        """`(n, B)` float32: the columns of some nodes, ascending."""
-        known = nodes < len(self.standing.base)
-        values = np.empty((len(nodes), self.standing.base.shape[1]), dtype=np.float32)
-        values[known] = self.standing.base[nodes[known]]
+    def take(self, nodes: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """`(n, len(columns))` float32: some columns, by their places, of some nodes, ascending."""
+        base = self.standing.base
+        known = nodes < len(base)
+        values = np.empty((len(nodes), len(columns)), dtype=np.float32)
+        values[known] = base[np.ix_(nodes[known], columns)]
         touched, rows = self._touched
         at, mine = places_in(touched, nodes)
-        values[mine] = rows[at]
-        recipe, here = self.standing.recipe, self._structure_columns(nodes)
+        values[mine] = rows[np.ix_(at, columns)]
         for name, place in self.standing.structure_places.items():
-            column = here[name]
-            values[:, place] = np.where(np.isnan(column), recipe.means[place], column)
+            if (here := columns == place).any():
+                column, mean = self.structure.column(name, nodes), self.standing.recipe.means[place]
+                values[:, here] = np.where(np.isnan(column), mean, column)[:, None]
         return values
-
-    def _structure_columns(self, nodes: np.ndarray) -> dict[str, np.ndarray]:
-        before, grown = self.standing.structure, self.structure
-        degree = before.links.lengths(nodes).astype(np.float64)
-        old = np.minimum(nodes, before.links.size - 1)
-        counts = before.triangles
-        columns = {
-            DEGREE: degree,
-            LOG_DEGREE: np.log1p(degree),
-            CLUSTERING: np.full(len(nodes), np.nan) if counts is None else closed_share(counts[old], degree),
-            CORE: before.order.core[old].astype(np.float64),
-            REACH: before.reach[old].copy(),
-        }
-        for name, (changed, values) in self._changed.items():
-            at, mine = places_in(changed, nodes)
-            columns[name][mine] = values[at]
-        return columns | {SIZE: grown.component_sizes(nodes)}
-
-    @cached_property
-    def _changed(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        return self.structure.columns()
 
     @cached_property
     def _touched(self) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes whose attributes or edges changed, ascending, and their columns but for structure."""
+        """Nodes whose attributes or edges changed, ascending, and their columns but for structure, which changes further."""
         table, recipe, graph = self.update.edges, self.standing.recipe, self.standing.graph
         ends = [] if table is None else [table.source, table.target]
         nodes = distinct(np.concatenate([self.update.nodes, *ends]), self.update.num_nodes)
@@ -168,7 +138,7 @@ class GrownBase:
             return nodes, values
         some = some_nodes(self.attributes(nodes), graph.feature_names, **self._kinds(nodes))
         said = {} if recipe.edges is None or table is None else self._edge_columns(nodes, table)
-        columns = base_columns(recipe.own, some, lambda: self._structure_columns(nodes).items(), said.items)
+        columns = base_columns(recipe.own, some, lambda: _no_structure(len(nodes)), said.items)
         recipe.fill(columns, values)
         return nodes, values
 
@@ -207,24 +177,16 @@ def overlaid(before: Any, changed: np.ndarray, values: Any, nodes: np.ndarray) -
     return sp.csr_array(stacked[back])
 
 
-def places_in(ascending: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(places of the nodes that are there, mask of these among the nodes).
-
-    >>> [part.tolist() for part in places_in(np.array([2, 5]), np.array([1, 5]))]
-    [[1], [False, True]]
-    """
-    if not len(ascending):
-        return np.empty(0, dtype=np.int64), np.zeros(len(nodes), dtype=bool)
-    at = np.minimum(np.searchsorted(ascending, nodes), len(ascending) - 1)
-    mine = ascending[at] == nodes
-    return at[mine], mine
-
-
 def _by_end(ends: np.ndarray, num_nodes: int) -> Links:
     groups = EdgeGroups(ends, num_nodes)
     starts = np.zeros(num_nodes + 1, dtype=np.int64)
     np.cumsum(groups.counts, out=starts[1:])
     return Links(starts, groups.order, num_nodes)
+
+
+def _no_structure(num_nodes: int) -> list[tuple[str, np.ndarray]]:
+    """In the place of the structure columns, for the names that the others get beside them."""
+    return [(name, np.zeros(num_nodes)) for name in STRUCTURE]
 
 
 def _kinds(graph: RareGraph, nodes: Any) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.sparse import small_index
+
 
 @dataclass(frozen=True, eq=False)
 class Links:
@@ -133,3 +135,23 @@ def numbered(values: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     places = np.empty(size, dtype=np.int64)
     places[found] = np.arange(len(found))
     return found, places[values]
+
+
+def places_in(ascending: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(places of the nodes that are there, mask of these among the nodes).
+
+    >>> [part.tolist() for part in places_in(np.array([2, 5]), np.array([1, 5]))]
+    [[1], [False, True]]
+    """
+    if not len(ascending):
+        return np.empty(0, dtype=np.int64), np.zeros(len(nodes), dtype=bool)
+    beyond = int(ascending[-1]) + 1
+    if len(nodes) * 32 > beyond:  # looked up in an array: many are halved their way for too long
+        place = np.full(beyond + 1, -1, dtype=small_index(beyond))
+        place[ascending] = np.arange(len(ascending))
+        at = place[np.minimum(nodes, beyond)]
+        mine = at >= 0
+    else:
+        at = np.minimum(np.searchsorted(ascending, nodes), len(ascending) - 1)
+        mine = ascending[at] == nodes
+    return at[mine], mine

@@ -18,8 +18,8 @@ from calirare.detectors.networks.layerwise import Layers, layers_of, run_layer
 from calirare.detectors.words import WordHops, over_neighbours
 from calirare.errors import NumericalError
 from calirare.features.words import unit_rows
-from calirare.scoring.live.base import GrownBase, places_in
-from calirare.scoring.live.links import distinct
+from calirare.scoring.live.base import GrownBase
+from calirare.scoring.live.links import distinct, places_in
 
 
 @dataclass(frozen=True, eq=False)

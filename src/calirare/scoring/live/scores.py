@@ -29,8 +29,9 @@ from calirare.detectors.stack import Stack
 from calirare.errors import InputError
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.features.columns import Columns
-from calirare.scoring.live.base import GrownBase, Standing, places_in, some_nodes
+from calirare.scoring.live.base import GrownBase, Standing, some_nodes
 from calirare.scoring.live.columns import columns_of
+from calirare.scoring.live.links import places_in
 from calirare.scoring.live.networks import LocalWords, Surroundings, network_logits, tensors_around
 from calirare.scoring.live.update import NodeNames, Update, read_update
 from calirare.scoring.table import check_reads_tables

@@ -9,12 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from calirare.features.structure import CLUSTERING, CORE, DEGREE, LOG_DEGREE, REACH, closed_share, triangles
+from calirare.features.structure import CLUSTERING, CORE, DEGREE, LOG_DEGREE, REACH, SIZE, closed_share, triangles
 from calirare.scoring.live.cores import PeelingOrder
-from calirare.scoring.live.links import Links, numbered
-
-Changed = tuple[np.ndarray, np.ndarray]
-"""Nodes, ascending, and their new values."""
+from calirare.scoring.live.links import Links, distinct, places_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +62,7 @@ class Structure:
 
 
 class GrownStructure:
-    """The columns of `structure_columns` after a growth, for the nodes where they changed.
+    """The columns of `structure_columns` after a growth, of the nodes that are asked about.
 
     Args:
         before: Of the graph.
@@ -77,43 +74,54 @@ class GrownStructure:
         self.before, self.num_nodes = before, num_nodes
         both = np.concatenate([source, target]), np.concatenate([target, source])
         self.links = before.links.grown(*both, num_nodes)
-        new_nodes = np.arange(before.links.size, num_nodes)
-        self.joined = np.union1d(self.links.added[0], new_nodes)
-        """Nodes with more neighbours than before, and new ones."""
-        self.degree = self.links.degrees(self.joined)
 
-    def columns(self) -> dict[str, Changed]:
-        """By name: the nodes whose value changed. Sizes of components change for many, see `component_sizes`."""
-        degree = self.degree.astype(np.float64)
-        return {
-            DEGREE: (self.joined, degree),
-            LOG_DEGREE: (self.joined, np.log1p(degree)),
-            CLUSTERING: self._clustering(),
-            CORE: self._cores(),
-            REACH: self._reach(),
+    def column(self, name: str, nodes: np.ndarray) -> np.ndarray:
+        """A column of some nodes, ascending, float64."""
+        make = {
+            DEGREE: self._degrees,
+            LOG_DEGREE: lambda nodes: np.log1p(self._degrees(nodes)),
+            CLUSTERING: self._clustering,
+            CORE: self._cores,
+            SIZE: self._component_sizes,
+            REACH: self._reach,
         }
+        return make[name](nodes)
 
-    def _cores(self) -> Changed:
+    def _degrees(self, nodes: np.ndarray) -> np.ndarray:
+        return self.links.degrees(nodes).astype(np.float64)
+
+    def _cores(self, nodes: np.ndarray) -> np.ndarray:
+        found = _before(self.before.order.core, nodes)
+        changed, values = self._risen
+        at, mine = places_in(changed, nodes)
+        found[mine] = values[at]
+        return found
+
+    @cached_property
+    def _risen(self) -> tuple[np.ndarray, np.ndarray]:
         found = self.before.order.grown(self.links)
         nodes = np.array(sorted(found), dtype=np.int64)
         return nodes, np.array([found[node] for node in nodes.tolist()], dtype=np.float64)
 
-    def _reach(self) -> Changed:
+    def _reach(self, nodes: np.ndarray) -> np.ndarray:
         """Neighbours whose degree grew count for more, and those that were added count whole."""
-        known = self.joined[self.joined < self.before.links.size]
-        grew = self.links.more(known)[0]
-        touched = self.before.links.ends[self.links.positions(known)]
         source, target = self.links.added
-        whole = self.degree[np.searchsorted(self.joined, target)]
-        nodes, place = numbered(np.concatenate([touched, source, self.joined]), self.num_nodes)
-        counts = np.concatenate([np.repeat(grew, self.links.lengths(known)), whole, np.zeros(len(self.joined))])
-        more = np.bincount(place, weights=counts, minlength=len(nodes))
-        return nodes, more + _before(self.before.reach, nodes)
+        grew = distinct(source[source < self.before.links.size], self.num_nodes)
+        ends = self.links.ends[self.links.positions(grew)]
+        more = np.repeat(self.links.more(grew)[0], self.links.lengths(grew))
+        added = _summed(nodes, source, self.links.degrees(target))
+        return _before(self.before.reach, nodes) + _summed(nodes, ends, more) + added
 
-    def _clustering(self) -> Changed:
-        """A triangle closed by j of the new pairs is met j times, once at each, and counts for 1/j each time."""
+    def _clustering(self, nodes: np.ndarray) -> np.ndarray:
         if self.before.triangles is None:
-            return self.joined, np.full(len(self.joined), np.nan)
+            return np.full(len(nodes), np.nan)
+        corners, share = self._closed
+        closed = np.rint(sum(_summed(nodes, corner, share) for corner in corners))
+        return closed_share(closed + _before(self.before.triangles, nodes), self.links.degrees(nodes))
+
+    @cached_property
+    def _closed(self) -> tuple[list[np.ndarray], np.ndarray]:
+        """Corners of the triangles that new pairs close. One closed by j of them is met j times and counts for 1/j each."""
         source, target = self.links.added
         once = source < target
         source, target = source[once], target[once]
@@ -124,18 +132,13 @@ class GrownStructure:
         added = self._is_added(third, many)
         closes = added | (self.before.links.find(third, many) >= 0) & (third < self.before.links.size)
         few, many, third, added = few[closes], many[closes], third[closes], added[closes]
-        share = 1.0 / (1.0 + added + self._is_added(few, third))
-        nodes, place = numbered(np.concatenate([few, many, third, self.joined]), self.num_nodes)
-        counts = np.concatenate([share, share, share, np.zeros(len(self.joined))])
-        more = np.bincount(place, weights=counts, minlength=len(nodes))
-        closed = np.rint(more) + _before(self.before.triangles, nodes)
-        return nodes, closed_share(closed, self.links.degrees(nodes))
+        return [few, many, third], 1.0 / (1.0 + added + self._is_added(few, third))
 
     def _is_added(self, nodes: np.ndarray, ends: np.ndarray) -> np.ndarray:
         keys = self.links.added[0] * self.num_nodes + self.links.added[1]
         return np.isin(nodes * np.int64(self.num_nodes) + ends, keys)
 
-    def component_sizes(self, nodes: np.ndarray) -> np.ndarray:
+    def _component_sizes(self, nodes: np.ndarray) -> np.ndarray:
         """Nodes that each is connected to, itself included."""
         known, count = self.before.links.size, len(self.before.sizes)
         old = self.before.component[np.minimum(nodes, known - 1)]
@@ -169,3 +172,9 @@ def _before(values: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     """The values of the nodes that were there, 0 for new ones."""
     found: np.ndarray = np.where(nodes < len(values), values[np.minimum(nodes, len(values) - 1)], 0.0)
     return found
+
+
+def _summed(nodes: np.ndarray, whose: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """For each of the nodes, which ascend, the sum of its values."""
+    at, mine = places_in(nodes, whose)
+    return np.bincount(at, weights=values[mine], minlength=len(nodes))

@@ -34,6 +34,9 @@ def test_every_column_agrees_with_loops(directed, typed, seed):
     columns = compare(odd_table(seed, directed=directed, typed=typed), 12)
     assert all(np.isfinite(column).any() for name, column in columns.items() if "(" not in name)
     assert ("value, mean of incoming" in columns) == directed and ("value, mean of edges (wire)" in columns) == typed
+    table = odd_table(seed, directed=directed, typed=typed)
+    for name, column in edge_columns(table, plan_edges(table), 5).items():  # nodes from 5 on are named, not told of
+        np.testing.assert_array_equal(column, columns[name][:5], err_msg=name)
 
 
 def test_no_edges_and_no_columns():

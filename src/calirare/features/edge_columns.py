@@ -36,6 +36,8 @@ Side = TypeVar("Side")
 def edge_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> dict[str, np.ndarray]:
     """`(N,)` float32 columns by readable name, NaN where a node has nothing to say.
 
+    Edges may also name nodes that are numbered from N on; of these nothing is said.
+
     >>> value = EdgeColumn("value", "number", np.array([5.0, 1.0]))
     >>> table = EdgeTable(np.array([0, 0]), np.array([1, 1]), (value,))
     >>> columns = edge_columns(table, EdgePlan(True, (PlannedColumn("value", "number"),)), 2)
@@ -99,13 +101,15 @@ def _directions(
 def _ends(table: EdgeTable, directed: bool, num_nodes: int) -> Iterator[Named]:
     """How many edges, how many distinct neighbours, and what share of them points back."""
     source, target = table.source, table.target
-    out = np.bincount(source, minlength=num_nodes)
-    into = np.bincount(target, minlength=num_nodes)
-    apart = source != target
-    pairs = sp.csr_array((np.ones(int(apart.sum())), (source[apart], target[apart])), shape=(num_nodes, num_nodes))
+    out = np.bincount(source, minlength=num_nodes)[:num_nodes]
+    into = np.bincount(target, minlength=num_nodes)[:num_nodes]
+    apart, named = source != target, 1 + max(num_nodes - 1, *(int(ends.max(initial=-1)) for ends in (source, target)))
+    pairs = sp.csr_array((np.ones(int(apart.sum())), (source[apart], target[apart])), shape=(named, named))
     pairs.data[:] = 1.0
-    to, by = pairs.sum(axis=1), pairs.sum(axis=0)
-    mutual = pairs.multiply(pairs.T.tocsr()).sum(axis=1)
+    back = pairs.T.tocsr()[:num_nodes]
+    pairs = pairs[:num_nodes]
+    to, by = np.diff(pairs.indptr), np.diff(back.indptr)
+    mutual = pairs.multiply(back).sum(axis=1)
     met = to + by - mutual
     if directed:
         yield "number of outgoing", out
@@ -177,8 +181,8 @@ def _of_category(
     width = others + 2
     place = place_of[column.values]
     counts = [
-        np.bincount(ends * width + place, minlength=num_nodes * width).reshape(num_nodes, width)
-        for ends in (table.source, table.target)
+        np.bincount(ends[kept] * width + place[kept], minlength=num_nodes * width).reshape(num_nodes, width)
+        for ends, kept in ((ends, ends < num_nodes) for ends in (table.source, table.target))
     ]
     for which, found in _directions(counts, directed, operator.add):
         known = found[:, :-1].sum(axis=1)
@@ -194,12 +198,11 @@ def _different(
     planned: PlannedColumn, column: EdgeColumn, table: EdgeTable, directed: bool, num_nodes: int
 ) -> Iterator[Named]:
     """How many different categories each node's edges have."""
-    known = column.values >= 0
-    code, shape = column.values[known], (num_nodes, len(column.categories))
-    source, target = (
-        sp.csr_array((np.ones(code.size), (ends[known], code)), shape=shape) for ends in (table.source, table.target)
-    )
-    for which, found in _directions([source, target], directed, operator.add):
+    shape, sides = (num_nodes, len(column.categories)), []
+    for ends in (table.source, table.target):
+        kept = (column.values >= 0) & (ends < num_nodes)
+        sides.append(sp.csr_array((np.ones(int(kept.sum())), (ends[kept], column.values[kept])), shape=shape))
+    for which, found in _directions(sides, directed, operator.add):
         yield f"{planned.name}, different ones of {which}", np.diff(found.indptr)
 
 

@@ -19,7 +19,7 @@ class EdgeGroups:
     """The edges of each node at one end, in one order.
 
     Args:
-        ends: `(E,)` the node that each edge counts for.
+        ends: `(E,)` the node that each edge counts for; nobody where that is N or more.
         num_nodes: N.
 
     >>> groups = EdgeGroups(np.array([2, 0, 2]), 3)
@@ -30,11 +30,11 @@ class EdgeGroups:
     """
 
     def __init__(self, ends: np.ndarray, num_nodes: int) -> None:
-        size = ends.size
-        index = small_index(max(size, num_nodes))
+        index = small_index(max(ends.size, num_nodes))
+        positions = np.flatnonzero(ends < num_nodes).astype(index)
         # Row by row into CSR is a counting sort, linear in the edges; the column is the edge's own position.
-        places = ends.astype(index), np.arange(size, dtype=index)
-        rows = sp.coo_array((np.ones(size, dtype=np.int8), places), shape=(num_nodes, size)).tocsr()
+        places, ones = (ends[positions].astype(index), positions), np.ones(positions.size, dtype=np.int8)
+        rows = sp.coo_array((ones, places), shape=(num_nodes, ends.size)).tocsr()
         self._take(rows.indices, np.diff(rows.indptr).astype(np.int64))
 
     def _take(self, order: np.ndarray, counts: np.ndarray) -> None:

@@ -69,13 +69,8 @@ class PartColumns:
         own_names, kinds = self.recipe.own.feature_names, self.parts.kinds_of(number)
         some = some_nodes(self.parts.features.read(start, stop), own_names, **kinds)
         structure, plan = self._structure.read(start, stop), self.recipe.edges
-        found = {} if plan is None else edge_columns(here.table, plan, here.near.size)
-        columns = base_columns(
-            self.recipe.own,
-            some,
-            lambda: zip(STRUCTURE, structure.T, strict=True),
-            lambda: ((name, column[here.own]) for name, column in found.items()),
-        )
+        found = {} if plan is None else edge_columns(here.own_first, plan, stop - start)
+        columns = base_columns(self.recipe.own, some, lambda: zip(STRUCTURE, structure.T, strict=True), found.items)
         values = np.empty((stop - start, self._base.width), dtype=np.float32)
         values[:] = self.recipe.means[: values.shape[1]]
         self.recipe.fill(columns, values)
@@ -184,6 +179,12 @@ class _Surroundings:
         first = int(np.searchsorted(near, part.start))
         local = replace(table, source=np.searchsorted(near, table.source), target=np.searchsorted(near, table.target))
         return cls(part, near, slice(first, first + part.num_nodes), local)
+
+    @property
+    def own_first(self) -> EdgeTable:
+        """The rows with the part's own nodes numbered before the others."""
+        source, target = ((ends - self.own.start) % self.near.size for ends in (self.table.source, self.table.target))
+        return replace(self.table, source=source, target=target)
 
     def matrix(self, relation: Relation) -> sp.csr_array:
         """`(own, near)`: neighbours in that way, rows that sum to one."""

@@ -17,7 +17,7 @@ from calirare.features.edge_groups import EdgeGroups
 from calirare.features.propagation import Relation, relation_ends, relation_matrix, relations_of
 from calirare.features.recipe import ColumnRecipe, base_columns
 from calirare.features.structure import STRUCTURE, neighbours
-from calirare.scoring.live.links import Links, distinct, numbered, places_in
+from calirare.scoring.live.links import Links, distinct, own_first, places_in
 from calirare.scoring.live.structure import GrownStructure, Structure
 from calirare.scoring.live.update import Update
 
@@ -156,10 +156,9 @@ class GrownBase:
         graph, plan = self.standing.graph, self.standing.recipe.edges
         assert graph.edges is not None and plan is not None
         both = graph.edges.take(self.standing.edge_rows(nodes)).joined(table)
-        named, places = numbered(np.concatenate([both.source, both.target, nodes]), self.update.num_nodes)
-        source, target, mine = np.split(places, [len(both), 2 * len(both)])
-        found = edge_columns(replace(both, source=source, target=target), plan, len(named))
-        return {name: column[mine] for name, column in found.items()}
+        places, _ = own_first(nodes, np.concatenate([both.source, both.target]), self.update.num_nodes)
+        source, target = places.reshape(2, -1)
+        return edge_columns(replace(both, source=source, target=target), plan, len(nodes))
 
 
 def overlaid(before: Any, changed: np.ndarray, values: Any, nodes: np.ndarray) -> Any:

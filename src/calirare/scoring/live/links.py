@@ -123,20 +123,6 @@ def distinct(values: np.ndarray, size: int) -> np.ndarray:
     return ascending[first].astype(np.int64)
 
 
-def numbered(values: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """(the values, each once, ascending; where in these each value stands).
-
-    >>> [part.tolist() for part in numbered(np.array([3, 1, 3]), 5)]
-    [[1, 3], [1, 0, 1]]
-    """
-    found = distinct(values, size)
-    if len(values) * 32 <= size:
-        return found, np.searchsorted(found, values)
-    places = np.empty(size, dtype=np.int64)
-    places[found] = np.arange(len(found))
-    return found, places[values]
-
-
 def places_in(ascending: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(places of the nodes that are there, mask of these among the nodes).
 
@@ -155,3 +141,17 @@ def places_in(ascending: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.
         at = np.minimum(np.searchsorted(ascending, nodes), len(ascending) - 1)
         mine = ascending[at] == nodes
     return at[mine], mine
+
+
+def own_first(own: np.ndarray, ends: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """(the ends as places among some nodes, then the others; these others). Both ascend; all are below `size`.
+
+    >>> [part.tolist() for part in own_first(np.array([2, 5]), np.array([5, 1, 2, 9]), 10)]
+    [[1, 2, 0, 3], [1, 9]]
+    """
+    at, mine = places_in(own, ends)
+    others = distinct(ends[~mine], size)
+    places = np.empty(len(ends), dtype=np.int64)
+    places[mine] = at
+    places[~mine] = len(own) + places_in(others, ends[~mine])[0]
+    return places, others

@@ -19,7 +19,7 @@ from calirare.detectors.words import WordHops, over_neighbours
 from calirare.errors import NumericalError
 from calirare.features.words import unit_rows
 from calirare.scoring.live.base import GrownBase
-from calirare.scoring.live.links import distinct, places_in
+from calirare.scoring.live.links import distinct, own_first, places_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +67,7 @@ class Surroundings:
     def part(self, nodes: np.ndarray) -> Part:
         """The nodes with all their edges; nodes ascend."""
         starts, ends, weights = self.rows(nodes)
-        own, mine = places_in(nodes, ends)
-        halo = distinct(ends[~mine], self.grown.update.num_nodes)
-        columns = np.empty(len(ends), dtype=np.int64)
-        columns[mine] = own
-        columns[~mine] = len(nodes) + places_in(halo, ends[~mine])[0]
+        columns, halo = own_first(nodes, ends, self.grown.update.num_nodes)
         adjacency = sp.csr_array((weights, columns, starts), shape=(len(nodes), len(nodes) + len(halo)))
         degree = np.concatenate([self.degree(nodes), self.degree(halo)])
         return Part(0, len(nodes), halo, adjacency, degree, self.grown.standing.graph.edge_weight is not None)

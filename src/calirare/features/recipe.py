@@ -88,22 +88,22 @@ class ColumnRecipe:
         values = values if len(kept.names) == values.shape[1] else values[:, : len(kept.names)].copy()
         return recipe, recipe._columns(graph, values)
 
-    def apply(self, graph: RareGraph) -> Columns:
-        """The columns of every node."""
+    def apply(self, graph: RareGraph, structure: Make | None = None) -> Columns:
+        """The columns of every node; `structure` gives those of `structure_columns` where they are known already."""
         values = np.empty((graph.num_nodes, len(self.names)), dtype=np.float32)
         values[:] = self.means
-        self._make_base(graph, values)
+        self._make_base(graph, values, structure)
         first, count, whose = self.propagated
         base = np.ascontiguousarray(values[:, first:count])
         for found in propagate(graph, base, self.names[first:count], whose, self.means[first:count], self.aggregates):
             self.put(found, values)
         return self._columns(graph, values)
 
-    def base(self, graph: RareGraph) -> np.ndarray:
+    def base(self, graph: RareGraph, structure: Make | None = None) -> np.ndarray:
         """`(N, B)` float32: the columns of every node but for its neighbours', which are made of these."""
         values = np.empty((graph.num_nodes, self.propagated[1]), dtype=np.float32)
         values[:] = self.means[: values.shape[1]]
-        self._make_base(graph, values)
+        self._make_base(graph, values, structure)
         return values
 
     @cached_property
@@ -137,9 +137,9 @@ class ColumnRecipe:
                 values[:, at] = filled(column, self.means[at])
         return written
 
-    def _make_base(self, graph: RareGraph, values: np.ndarray) -> None:
+    def _make_base(self, graph: RareGraph, values: np.ndarray, structure: Make | None = None) -> None:
         self.own.check(graph)
-        written = self.fill(_base_columns(graph, self.own, self.edges), values)
+        written = self.fill(_base_columns(graph, self.own, self.edges, structure), values)
         self._say(set(self.names[: self.propagated[1]]) - written)
 
     def _columns(self, graph: RareGraph, values: np.ndarray) -> Columns:
@@ -187,11 +187,13 @@ class ColumnRecipe:
         return cls(**read_state(state))
 
 
-def _base_columns(graph: RareGraph, own: OwnPlan, edges: EdgePlan | None) -> Iterator[Base]:
+def _base_columns(
+    graph: RareGraph, own: OwnPlan, edges: EdgePlan | None, structure: Make | None = None
+) -> Iterator[Base]:
     table, summed = edge_table(graph), None
     if edges is not None and table is not None:
         summed = partial(_summed, table, edges, graph.num_nodes)
-    return base_columns(own, graph, lambda: structure_columns(graph).items(), summed)
+    return base_columns(own, graph, structure or (lambda: structure_columns(graph).items()), summed)
 
 
 def _summed(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterable[tuple[str, np.ndarray]]:

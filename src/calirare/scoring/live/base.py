@@ -28,18 +28,24 @@ class Standing:
     Args:
         graph: The graph.
         recipe: Of its columns; None where no detector reads columns.
+        structure: Of the graph, where it is made already.
         base: `(N, B)` the columns that `recipe.base` gives, where they are made already.
     """
 
-    def __init__(self, graph: RareGraph, recipe: ColumnRecipe | None, base: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        graph: RareGraph,
+        recipe: ColumnRecipe | None,
+        structure: Structure | None = None,
+        base: np.ndarray | None = None,
+    ) -> None:
         self.graph = graph
-        self.structure = Structure(neighbours(graph))
+        self.structure = structure or Structure(neighbours(graph))
         self._rows: tuple[Links, Links] | None = None
         self.relations: dict[Relation, Links] = {}
         if recipe is None:
             return
-        self.recipe, self.base = recipe, recipe.base(graph) if base is None else base
-        self.structure.prepare()
+        self.recipe, self.base = recipe, recipe.base(graph, self.structure.columns) if base is None else base
         for relation in relations_of(recipe.aggregates):
             self.relations[relation] = self._links(*relation)
         if graph.edges is not None:

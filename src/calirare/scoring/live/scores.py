@@ -29,10 +29,12 @@ from calirare.detectors.stack import Stack
 from calirare.errors import InputError
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.features.columns import Columns
+from calirare.features.structure import neighbours
 from calirare.scoring.live.base import GrownBase, Standing, some_nodes
 from calirare.scoring.live.columns import columns_of
 from calirare.scoring.live.links import places_in
 from calirare.scoring.live.networks import LocalWords, Surroundings, network_logits, tensors_around
+from calirare.scoring.live.structure import Structure
 from calirare.scoring.live.update import NodeNames, Update, read_update
 from calirare.scoring.table import check_reads_tables
 from calirare.scoring.verdicts import Verdicts
@@ -64,14 +66,16 @@ class LiveScores:
         self.device = choose_device(classifier.device)
         detector, recipe = classifier.detector_, classifier.state_.recipe
         detector.to(self.device)
-        inputs = DetectorInputs(graph, recipe, self.device)
+        inputs, structure = DetectorInputs(graph, recipe, self.device), Structure(neighbours(graph))
+        if recipe is not None:
+            inputs.columns = recipe.apply(graph, structure.columns)
         self.table = self.verdicts.table(graph.ids, self.verdicts.probabilities(detector.logits(inputs)))
         """Of every node as it stands."""
         base = None
         if recipe is not None:
             base = inputs.columns.values[:, : recipe.propagated[1]].copy()
         del inputs
-        self.standing = Standing(graph, recipe, base)
+        self.standing = Standing(graph, recipe, structure, base)
 
     def read(self, nodes: Any = None, edges: Any = None) -> Update:
         """Rows as the model wants them; see `read_update`."""

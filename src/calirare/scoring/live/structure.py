@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,7 +10,17 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from calirare.features.structure import CLUSTERING, CORE, DEGREE, LOG_DEGREE, REACH, SIZE, closed_share, triangles
+from calirare.features.structure import (
+    CLUSTERING,
+    CORE,
+    DEGREE,
+    LOG_DEGREE,
+    REACH,
+    SIZE,
+    STRUCTURE,
+    closed_share,
+    triangles,
+)
 from calirare.scoring.live.cores import PeelingOrder
 from calirare.scoring.live.links import Links, distinct, places_in
 
@@ -56,9 +67,12 @@ class Structure:
         found: np.ndarray = self.adjacency @ np.diff(self.adjacency.indptr).astype(np.float64)
         return found
 
-    def prepare(self) -> None:
-        """Make all of it now."""
-        _ = self.links, self.order, self.triangles, self.sizes, self.reach
+    def columns(self) -> Iterator[tuple[str, np.ndarray]]:
+        """Of every node, as `structure_columns` gives them; all that is kept is made by then."""
+        none = np.empty(0, dtype=np.int64)
+        same = GrownStructure(self, none, none, self.links.size)
+        for name in STRUCTURE:
+            yield name, same.column(name, np.arange(self.links.size))
 
 
 class GrownStructure:

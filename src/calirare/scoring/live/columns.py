@@ -44,7 +44,8 @@ def _means_of(grown: GrownBase, relations: dict[Relation, Links], near: np.ndarr
     recipe = grown.standing.recipe
     first, count, whose = recipe.propagated
     asked = [aggregate for aggregate in recipe.aggregates if aggregate.statistic == "two steps"]
-    columns = np.flatnonzero(np.isin(whose, [aggregate.whose for aggregate in asked]))
+    wanted = {aggregate.whose for aggregate in asked}
+    columns = np.array([k for k, mine in enumerate(whose) if mine in wanted], dtype=np.int64)
     middle = recipe.means[first + columns]
     means = {relation: np.zeros((len(near), count - first)) for relation in relations_of(asked)}
     for start in range(0, len(near) if asked else 0, _AT_ONCE):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +19,7 @@ from calirare.features.structure import peel
 from calirare.scoring.live.links import Links
 
 Place = tuple[int, int]
-"""In the order of a level: those that rose into it first, then by rank."""
+"""In the order of a level: those that rose into it first, then new nodes, then by rank."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,21 +57,28 @@ class _Growth:
     def __init__(self, order: PeelingOrder, links: Links) -> None:
         self.order, self.links = order, links
         self.known = len(order.core)
-        self.added: dict[int, list[int]] = {}
-        for node, end in links.added.T.tolist():
-            self.added.setdefault(node, []).append(end)
-        self.levels: dict[int, int] = {node: self._at_least(node) for node in range(self.known, links.num_nodes)}
-        """Of the nodes that rose so far, and of new ones."""
+        self.first = np.flatnonzero(np.diff(links.added[0], prepend=-1))
+        """Where among the added pairs those of each node begin."""
+        nodes, ends = links.added[0, self.first].tolist(), links.added[1].tolist()
+        cuts = pairwise([*self.first.tolist(), len(ends)])
+        self.added: dict[int, list[int]] = {
+            node: ends[start:stop] for node, (start, stop) in zip(nodes, cuts, strict=True)
+        }
+        self.fresh = self._at_least()
+        self.levels: dict[int, int] = {}
+        """Of the nodes that rose so far."""
 
-    def _at_least(self, node: int) -> int:
-        """A core that a new node is in: with k neighbours in the k-core of the graph before, it joins that."""
-        ends = [end for end in self.added.get(node, []) if end < self.known]
-        cores = np.sort(self.order.core[ends])[::-1]
-        return int((cores >= np.arange(1, len(cores) + 1)).sum())
+    def _at_least(self) -> np.ndarray:
+        """Cores that the new nodes are in: with k neighbours in the k-core of the graph before, a node joins that."""
+        nodes, ends = self.links.added[:, (self.links.added[0] >= self.known) & (self.links.added[1] < self.known)]
+        order = np.lexsort((-self.order.core[ends], nodes))
+        nodes, cores = nodes[order], self.order.core[ends[order]]
+        so_many = np.arange(1, len(nodes) + 1) - np.searchsorted(nodes, nodes)
+        return np.bincount(nodes[cores >= so_many] - self.known, minlength=self.links.num_nodes - self.known)
 
     def run(self) -> dict[int, int]:
         waiting: dict[int, set[int]] = {}
-        for node in [*self.levels, *self._overfull()]:
+        for node in self._overfull():
             waiting.setdefault(self.level(node), set()).add(node)
         while waiting:
             level = min(waiting)
@@ -79,28 +87,36 @@ class _Growth:
                 self.levels[node] = level + 1
             if risen:
                 waiting.setdefault(level + 1, set()).update(risen)
-        return self.levels
+        return dict(enumerate(self.fresh.tolist(), self.known)) | self.levels
 
     def _overfull(self) -> list[int]:
-        """Known nodes that have more later neighbours now than their core number allows."""
-        nodes, ends = self.links.added[:, self.links.added[0] < self.known]
-        if not nodes.size:
+        """Nodes that have more later neighbours now than their level allows."""
+        if not self.first.size:
             return []
-        order, fresh = self.order, np.array(list(self.levels.values()) or [0])
-        old = np.minimum(ends, self.known - 1)
-        there = np.where(ends < self.known, order.core[old], fresh[np.maximum(ends - self.known, 0)])
-        same = (there == order.core[nodes]) & (ends < self.known) & (order.rank[old] > order.rank[nodes])
-        found, place = np.unique(nodes, return_inverse=True)
-        more = np.bincount(place, weights=(there > order.core[nodes]) | same)
-        return [int(node) for node in found[order.later[found] + more > order.core[found]]]
+        (level, place), (there, other) = (self._stand(nodes) for nodes in self.links.added)
+        later = np.add.reduceat((there > level) | (there == level) & (other > place), self.first, dtype=np.int64)
+        nodes, level = self.links.added[0, self.first], level[self.first]
+        was = np.where(nodes < self.known, self.order.later[np.minimum(nodes, self.known - 1)], 0)
+        found: list[int] = nodes[was + later > level].tolist()
+        return found
+
+    def _stand(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Levels and ranks before any node rises; new nodes come first in their level."""
+        known, old = nodes < self.known, np.minimum(nodes, self.known - 1)
+        fresh = np.append(self.fresh, 0)[np.maximum(nodes - self.known, -1)]
+        return np.where(known, self.order.core[old], fresh), np.where(
+            known, self.order.rank[old], nodes - self.links.num_nodes
+        )
 
     def level(self, node: int) -> int:
-        return self.levels.get(node, int(self.order.core[node]) if node < self.known else 0)
+        if node in self.levels:
+            return self.levels[node]
+        return int(self.order.core[node] if node < self.known else self.fresh[node - self.known])
 
     def place(self, node: int) -> Place:
         if node in self.levels:
             return 0, node
-        return 1, int(self.order.rank[node])
+        return 1, int(self.order.rank[node]) if node < self.known else node - self.links.num_nodes
 
     def neighbours(self, node: int) -> list[int]:
         found: list[int] = []
@@ -110,10 +126,10 @@ class _Growth:
 
     def later(self, node: int) -> int:
         """How many neighbours come after the node in the order as it is now."""
-        mine = (self.level(node), self.place(node))
-        ends = self.neighbours(node) if node in self.levels else self.added.get(node, [])
+        mine, moved = (self.level(node), self.place(node)), node in self.levels or node >= self.known
+        ends = self.neighbours(node) if moved else self.added.get(node, [])
         count = sum((self.level(end), self.place(end)) > mine for end in ends)
-        return count if node in self.levels else count + int(self.order.later[node])
+        return count if moved else count + int(self.order.later[node])
 
 
 class _Level:

@@ -44,7 +44,7 @@ class Links:
     def grown(self, nodes: np.ndarray, neighbours: np.ndarray, num_nodes: int) -> Links:
         """With further pairs; those that are there already, repeats and pairs of a node with itself are left out."""
         keep = (nodes != neighbours) & (self.find(nodes, neighbours) < 0)
-        keys = np.unique(nodes[keep].astype(np.int64) * num_nodes + neighbours[keep])
+        keys = _distinct(nodes[keep].astype(np.int64) * num_nodes + neighbours[keep])
         return replace(self, num_nodes=num_nodes, added=np.vstack([keys // num_nodes, keys % num_nodes]))
 
     def lengths(self, nodes: np.ndarray) -> np.ndarray:
@@ -117,10 +117,14 @@ def distinct(values: np.ndarray, size: int) -> np.ndarray:
         seen = np.zeros(size, dtype=bool)
         seen[values] = True
         return np.flatnonzero(seen)
+    return _distinct(values).astype(np.int64)
+
+
+def _distinct(values: np.ndarray) -> np.ndarray:
     ascending = np.sort(values)
     first = np.ones(len(ascending), dtype=bool)
     first[1:] = ascending[1:] != ascending[:-1]
-    return ascending[first].astype(np.int64)
+    return ascending[first]
 
 
 def places_in(ascending: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

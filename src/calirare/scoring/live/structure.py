@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -91,7 +91,7 @@ class GrownStructure:
 
     def column(self, name: str, nodes: np.ndarray) -> np.ndarray:
         """A column of some nodes, ascending, float64."""
-        make = {
+        make: dict[str, Callable[[np.ndarray], np.ndarray]] = {
             DEGREE: self._degrees,
             LOG_DEGREE: lambda nodes: np.log1p(self._degrees(nodes)),
             CLUSTERING: self._clustering,
@@ -124,7 +124,8 @@ class GrownStructure:
         ends = self.links.ends[self.links.positions(grew)]
         more = np.repeat(self.links.more(grew)[0], self.links.lengths(grew))
         added = _summed(nodes, source, self.links.degrees(target))
-        return _before(self.before.reach, nodes) + _summed(nodes, ends, more) + added
+        found: np.ndarray = _before(self.before.reach, nodes) + _summed(nodes, ends, more) + added
+        return found
 
     def _clustering(self, nodes: np.ndarray) -> np.ndarray:
         if self.before.triangles is None:
@@ -150,7 +151,7 @@ class GrownStructure:
 
     def _is_added(self, nodes: np.ndarray, ends: np.ndarray) -> np.ndarray:
         keys = self.links.added[0] * self.num_nodes + self.links.added[1]
-        return np.isin(nodes * np.int64(self.num_nodes) + ends, keys)
+        return places_in(keys, nodes * np.int64(self.num_nodes) + ends)[1]
 
     def _component_sizes(self, nodes: np.ndarray) -> np.ndarray:
         """Nodes that each is connected to, itself included."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +62,7 @@ class NodeNames:
     """From ids to node indices, whole numbers and text alike."""
 
     def __init__(self, graph: RareGraph) -> None:
-        self._place = {name: place for place, name in enumerate(graph.ids.astype(str).tolist())}
+        self._place: dict[str | None, int] = {name: place for place, name in enumerate(graph.ids.astype(str).tolist())}
         assert len(self._place) == graph.num_nodes
 
     def __len__(self) -> int:
@@ -77,9 +77,9 @@ class NodeNames:
         """
         return self._place.get(str(name))
 
-    def places(self, ids: pl.Series) -> np.ndarray:
-        """Of many ids; -1 where there is none."""
-        return np.array([-1 if name is None else self._place.get(name, -1) for name in text_ids(ids)], dtype=np.int64)
+    def places(self, names: Iterable[str | None]) -> np.ndarray:
+        """Of many ids as text; -1 where there is none."""
+        return np.array([self._place.get(name, -1) for name in names], dtype=np.int64)
 
 
 def read_update(graph: RareGraph, known: NodeNames, nodes: Any, edges: Any) -> Update:
@@ -106,7 +106,7 @@ def _read(graph: RareGraph, known: NodeNames, schema: Mapping[str, Any], nodes: 
     found = _node_rows(nodes, rows, known, schema)
     ids = found.frame[found.id]
     check_ids(ids)
-    place = known.places(ids)
+    place = known.places(text_ids(ids).to_list())
     new = place < 0
     place[new] = len(known) + np.arange(int(new.sum()))
     x, _ = apply_columns(found.frame, schema)
@@ -138,21 +138,20 @@ def _node_rows(nodes: Any, rows: EdgeRows | None, known: NodeNames, schema: Mapp
         kinds = {column["name"]: pl.Float64 for column in schema["columns"]}
         return NodeRows(pl.DataFrame(schema={schema["id"]: pl.String, **kinds}), schema["id"])
     found = nodes_of_edges(rows, schema["id"])
-    fresh = known.places(found.frame[found.id]) < 0
+    fresh = known.places(text_ids(found.frame[found.id]).to_list()) < 0
     return NodeRows(found.frame.filter(pl.Series(fresh)), found.id)
 
 
 def _ends(rows: EdgeRows, known: NodeNames, ids: pl.Series, place: np.ndarray) -> np.ndarray:
-    fresh = dict(zip(text_ids(ids), place.tolist(), strict=True))
-    found = []
-    for name in [*text_ids(rows.source), *text_ids(rows.target)]:
-        at = None if name is None else fresh.get(name, known.find(name))
-        if at is None:
-            raise InputError(
-                f"edges must join known nodes or new ones that are given beside them; {name!r} is neither."
-            )
-        found.append(at)
-    return np.array(found, dtype=np.int64).reshape(2, -1)
+    names = [name for end in (rows.source, rows.target) for name in text_ids(end).to_list()]
+    fresh = dict(zip(text_ids(ids).to_list(), place.tolist(), strict=True))
+    found = np.array([fresh.get(name, -1) for name in names], dtype=np.int64)
+    others = np.flatnonzero(found < 0)
+    found[others] = known.places(names[at] for at in others.tolist())
+    if (found < 0).any():
+        name = names[int(found.argmin())]
+        raise InputError(f"edges must join known nodes or new ones that are given beside them; {name!r} is neither.")
+    return found.reshape(2, -1)
 
 
 def _table(

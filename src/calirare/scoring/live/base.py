@@ -117,19 +117,17 @@ class GrownBase:
         """Rows of the attributes as they are now; nodes ascend."""
         return overlaid(self.standing.graph.x, self.update.nodes, self.update.x, nodes)
 
-    def take(self, nodes: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """`(n, len(columns))` float32: some columns, by their places, of some nodes, ascending."""
-        base = self.standing.base
-        known = nodes < len(base)
-        values = np.empty((len(nodes), len(columns)), dtype=np.float32)
-        values[known] = base[np.ix_(nodes[known], columns)]
-        touched, rows = self._touched
+    def take(self, nodes: np.ndarray, start: int, stop: int) -> np.ndarray:
+        """`(n, stop - start)` float32: some neighbouring columns of some nodes, ascending."""
+        base, columns = self.standing.base, slice(start, stop)
+        values = base[np.minimum(nodes, len(base) - 1), columns]
+        touched, rows = self._touched  # new nodes are among them
         at, mine = places_in(touched, nodes)
-        values[mine] = rows[np.ix_(at, columns)]
+        values[mine] = rows[at, columns]
         for name, place in self.standing.structure_places.items():
-            if (here := columns == place).any():
+            if start <= place < stop:
                 column, mean = self.structure.column(name, nodes), self.standing.recipe.means[place]
-                values[:, here] = np.where(np.isnan(column), mean, column)[:, None]
+                values[:, place - start] = np.where(np.isnan(column), mean, column)
         return values
 
     @cached_property

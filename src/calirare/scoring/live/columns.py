@@ -21,7 +21,7 @@ def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:
     relations = {relation: grown.links(*relation) for relation in grown.standing.relations}
     lists = {relation: links.rows(nodes) for relation, links in relations.items()}
     near = distinct(np.concatenate([nodes, *(ends for _, ends in lists.values())]), grown.update.num_nodes)
-    around = grown.take(near, np.arange(count))
+    around = grown.take(near, 0, count)
     values = np.empty((len(nodes), len(recipe.names)), dtype=np.float32)
     values[:] = recipe.means
     values[:, :count] = around[places_in(near, nodes)[0]]
@@ -52,7 +52,8 @@ def _means_of(grown: GrownBase, relations: dict[Relation, Links], near: np.ndarr
         block = slice(start, start + _AT_ONCE)
         lists = {relation: relations[relation].rows(near[block]) for relation in means}
         far = distinct(np.concatenate([ends for _, ends in lists.values()]), grown.update.num_nodes)
-        centred = grown.take(far, first + columns) - middle
+        there = grown.take(far, first + columns[0], first + columns[-1] + 1)
+        centred = there[:, columns - columns[0]] - middle
         for relation, (starts, ends) in lists.items():
             means[relation][block, columns] = _matrix(starts, ends, far) @ centred
     return means

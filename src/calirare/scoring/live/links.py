@@ -55,12 +55,14 @@ class Links:
     def find(self, nodes: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
         """Where in the lists each pair stands, -1 where it does not; by halving, all pairs at once."""
         low = self.starts[np.minimum(nodes, self.size - 1)].astype(np.int64)
-        high = stop = low + self.lengths(nodes)
-        while (low < high).any():
-            middle = (low + high) // 2
-            smaller = (low < high) & (self.ends[np.minimum(middle, max(len(self.ends) - 1, 0))] < neighbours)
-            low, high = np.where(smaller, middle + 1, low), np.where(smaller, high, np.minimum(high, middle))
-        inside = low < stop
+        stop = low + np.where(neighbours < self.size, self.lengths(nodes), 0)
+        high, left = stop.copy(), np.flatnonzero(low < stop)
+        while left.size:
+            middle = (low[left] + high[left]) // 2
+            smaller = self.ends[middle] < neighbours[left]
+            low[left[smaller]], high[left[~smaller]] = middle[smaller] + 1, middle[~smaller]
+            left = left[low[left] < high[left]]
+        inside = np.flatnonzero(low < stop)
         found = np.full(len(low), -1, dtype=np.int64)
         found[inside] = np.where(self.ends[low[inside]] == neighbours[inside], low[inside], -1)
         return found

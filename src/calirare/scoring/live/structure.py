@@ -144,8 +144,10 @@ class GrownStructure:
         few, many = np.where(swap, target, source), np.where(swap, source, target)
         starts, third = self.links.rows(few)
         few, many = np.repeat(few, np.diff(starts)), np.repeat(many, np.diff(starts))
-        added = self._is_added(third, many)
-        closes = added | (self.before.links.find(third, many) >= 0) & (third < self.before.links.size)
+        added, lengths = self._is_added(third, many), self.before.links.lengths
+        swap = lengths(third) > lengths(many)  # the shorter list is searched
+        known = self.before.links.find(np.where(swap, many, third), np.where(swap, third, many)) >= 0
+        closes = added | known
         few, many, third, added = few[closes], many[closes], third[closes], added[closes]
         return [few, many, third], 1.0 / (1.0 + added + self._is_added(few, third))
 

@@ -30,3 +30,38 @@ def test_columns_are_those_of_the_whole(network, options, num_new):
     want = recipe.apply(after)
     assert found.names == want.names and len(found.names) > 100
     np.testing.assert_allclose(found.values, want.values[update.nodes], rtol=3e-7, atol=1e-6)
+
+
+def odd(since, before):
+    """The same rows and odd ones: repeated, turned round, from a node to itself, with values missing; a known node changed."""
+    nodes, edges = since
+    known = {name: values[:9] for name, values in before[1].items()}
+    turned = {**known, "source": known["target"], "target": known["source"]}
+    itself = {**known, "target": known["source"]}
+    fresh = {**known, "source": [nodes["id"][0]] * 9, "target": [nodes["id"][0], *known["target"][1:]]}
+    unknown = {**fresh, **{name: [None] * 9 for name in ("amount", "time", "channel")}}
+    for more in (known, known, turned, itself, fresh, unknown):
+        edges = join(edges, more)
+    changed = {name: values[:2] for name, values in before[0].items()}
+    changed |= {name: [7.5, -3.0] for name, values in changed.items() if isinstance(values[0], float)}
+    return join(nodes, changed), edges
+
+
+@pytest.mark.parametrize("options", [{}, {"directed": False}, {"edge_type": "channel"}])
+def test_every_node_follows_odd_rows(network, options):
+    before, since = split(network, num_new=4)
+    since = odd(since, before)
+    changed = {name: values[-2:] for name, values in since[0].items()}
+    rest = {name: values[2:] for name, values in before[0].items()}
+    new = {name: values[:-2] for name, values in since[0].items()}
+    edges = join(before[1], since[1])
+    if "edge_type" in options:  # every row has a type
+        edges["channel"] = [channel or "app" for channel in edges["channel"]]
+        since[1]["channel"] = edges["channel"][len(before[1]["channel"]) :]
+    after = cr.read_tables(join(join(changed, rest), new), edges, label="is_fraud", rare="yes", **options)
+    recipe = ColumnRecipe.learn(after)
+    graph = cr.read_tables(*before, schema=after.schema)
+    update = read_update(graph, NodeNames(graph), *since)
+    found = columns_of(GrownBase(Standing(graph, recipe), update), np.arange(after.num_nodes))
+    assert any(", last of " in name for name in found.names) and any("missing, share" in name for name in found.names)
+    np.testing.assert_allclose(found.values, recipe.apply(after).values, rtol=3e-7, atol=1e-6)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -59,11 +58,6 @@ class _Growth:
         self.known = len(order.core)
         self.first = np.flatnonzero(np.diff(links.added[0], prepend=-1))
         """Where among the added pairs those of each node begin."""
-        nodes, ends = links.added[0, self.first].tolist(), links.added[1].tolist()
-        cuts = pairwise([*self.first.tolist(), len(ends)])
-        self.added: dict[int, list[int]] = {
-            node: ends[start:stop] for node, (start, stop) in zip(nodes, cuts, strict=True)
-        }
         self.fresh = self._at_least()
         self.levels: dict[int, int] = {}
         """Of the nodes that rose so far."""
@@ -104,9 +98,8 @@ class _Growth:
         """Levels and ranks before any node rises; new nodes come first in their level."""
         known, old = nodes < self.known, np.minimum(nodes, self.known - 1)
         fresh = np.append(self.fresh, 0)[np.maximum(nodes - self.known, -1)]
-        return np.where(known, self.order.core[old], fresh), np.where(
-            known, self.order.rank[old], nodes - self.links.num_nodes
-        )
+        ranks = np.where(known, self.order.rank[old], nodes - self.links.num_nodes)
+        return np.where(known, self.order.core[old], fresh), ranks
 
     def level(self, node: int) -> int:
         if node in self.levels:
@@ -122,12 +115,18 @@ class _Growth:
         found: list[int] = []
         if node < self.known:
             found = self.links.ends[self.links.starts[node] : self.links.starts[node + 1]].tolist()
-        return found + self.added.get(node, [])
+        return found + self.added(node)
+
+    def added(self, node: int) -> list[int]:
+        """The neighbours that were added; looked up, for only few nodes are looked at."""
+        start, stop = np.searchsorted(self.links.added[0], [node, node + 1])
+        ends: list[int] = self.links.added[1, start:stop].tolist()
+        return ends
 
     def later(self, node: int) -> int:
         """How many neighbours come after the node in the order as it is now."""
         mine, moved = (self.level(node), self.place(node)), node in self.levels or node >= self.known
-        ends = self.neighbours(node) if moved else self.added.get(node, [])
+        ends = self.neighbours(node) if moved else self.added(node)
         count = sum((self.level(end), self.place(end)) > mine for end in ends)
         return count if moved else count + int(self.order.later[node])
 

@@ -17,7 +17,8 @@ from calirare.detectors.stored import need, numbers, whole
 
 logger = logging.getLogger(__name__)
 LEAF = -1
-_BLOCK = 65_536
+_BLOCK = 4_096
+"""Rows that all trees walk before the next ones do: few enough to stay in the cache."""
 _FEW = 4
 """Rows up to which it is faster to walk all trees at once."""
 

@@ -53,7 +53,8 @@ class Structure:
     @cached_property
     def component(self) -> np.ndarray:
         """`(N,)` numbers of the components."""
-        found: np.ndarray = connected_components(self.adjacency, directed=False)[1]
+        # As in `component_sizes`: strong components are found without the transpose.
+        found: np.ndarray = connected_components(self.adjacency, directed=True, connection="strong")[1]
         return found
 
     @cached_property

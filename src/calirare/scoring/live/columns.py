@@ -10,7 +10,7 @@ from calirare.features.propagation import Relation, column_blocks, relations_of,
 from calirare.scoring.live.base import GrownBase
 from calirare.scoring.live.links import Links, distinct, places_in
 
-_AT_ONCE = 4_096
+_AT_ONCE = 16_384
 """Neighbours whose own neighbours are gathered at a time."""
 
 

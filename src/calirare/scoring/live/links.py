@@ -99,7 +99,9 @@ class Links:
 
     def degrees(self, nodes: np.ndarray) -> np.ndarray:
         """How many neighbours each node has now."""
-        degrees: np.ndarray = self.lengths(nodes) + self.more(nodes)[0]
+        grew, counts = np.unique(self.added[0], return_counts=True)
+        degrees, (at, mine) = self.lengths(nodes), places_in(grew, nodes)
+        degrees[mine] += counts[at]
         return degrees
 
 
@@ -155,9 +157,8 @@ def own_first(own: np.ndarray, ends: np.ndarray, size: int) -> tuple[np.ndarray,
     >>> [part.tolist() for part in own_first(np.array([2, 5]), np.array([5, 1, 2, 9]), 10)]
     [[1, 2, 0, 3], [1, 9]]
     """
-    at, mine = places_in(own, ends)
-    others = distinct(ends[~mine], size)
-    places = np.empty(len(ends), dtype=np.int64)
-    places[mine] = at
-    places[~mine] = len(own) + places_in(others, ends[~mine])[0]
-    return places, others
+    named = distinct(np.concatenate([own, ends]), size)
+    mine = np.zeros(len(named), dtype=bool)
+    mine[places_in(named, own)[0]] = True
+    number = np.where(mine, np.cumsum(mine) - 1, len(own) + np.cumsum(~mine) - 1)
+    return number[places_in(named, ends)[0]], named[~mine]

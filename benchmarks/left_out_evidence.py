@@ -2,9 +2,9 @@
 
 For each graph, network and weight decay: negative log-likelihood and ROC-AUC of the left-out logits after a Platt map, as the
 product gathers them and as ten-fold refits give them, with the standard error of the latter, and beside them the loss of all
-other nodes under the same map: what left-out evidence stands for, which refits with a tenth fewer labels overstate. Each refit
-is put on the level and scale that it gives nodes without a label: one that chose another penalty speaks in other units, and one
-map for all of them would count that as error. Beside real graphs with a tenth labelled, random labels on dense columns
+other nodes under the same map: what left-out evidence stands for, which refits with a tenth fewer labels overstate. Refits
+are read as they are and in the units of what each says of nodes without a label, whichever makes the labels likelier: one that
+chose another penalty speaks in other units, and one map for all of them would count that as error. Beside real graphs with a tenth labelled, random labels on dense columns
 (`random:50:200` is 50 columns and 200 labels), where every honest ROC-AUC is 0.5.
 
     python benchmarks/left_out_evidence.py --graphs cora,citeseer,random:50:200 --detectors gcn,gin --jobs 2
@@ -91,12 +91,14 @@ def run(name: str, what: str, decay: float | None, seed: int, device: str) -> st
         others = np.setdiff1d(np.arange(graph.num_nodes), nodes)
         rest = np.intersect1d(graph.known, others)
         tested = loss_after(detector.left_out_logits(), y, detector.logits(inputs)[rest], graph.y[rest])
-        fold, refitted = fold_numbers(labels, seed, num_folds=10), np.empty((len(y), 2))
+        fold = fold_numbers(labels, seed, num_folds=10)
         assert fold is not None
+        as_they_are, in_units = np.empty((len(y), 2)), np.empty((len(y), 2))
         for _, kept, left in folds(fold):
             again = make_detector(detector).fit(inputs, labels.take(kept), seed=seed)
-            refitted[left] = in_common_units(again.logits(inputs), others)[nodes[left]]
-        wanted = judge(refitted, y)
+            logits = again.logits(inputs)
+            as_they_are[left], in_units[left] = logits[nodes[left]], in_common_units(logits, others)[nodes[left]]
+        wanted = min(judge(as_they_are, y), judge(in_units, y))
     return _line(name, what, decay, way, found, wanted, float(tested.mean()))
 
 

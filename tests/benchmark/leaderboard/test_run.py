@@ -96,6 +96,18 @@ def test_the_page_depends_on_the_rows_alone(folder, tmp_path, monkeypatch):
     assert third[0].read_bytes() == first[0].read_bytes()
 
 
+def test_of_two_rows_of_a_run_the_newest_is_packed(folder, tmp_path):
+    now = read_rows(folder / "store")[0]
+    other = now["versions"] | {"calirare": "0.0.9"}
+    pack(folder / "store", tmp_path / "rows.jsonl.gz")
+    add_row(tmp_path, "a.jsonl", now | {"nll": 1.0, "fingerprint": "later"})  # the same version, computed after packing
+    add_row(tmp_path, "z.jsonl", now | {"nll": 2.0, "fingerprint": "old", "versions": other})
+    pack(tmp_path, tmp_path / "again" / "rows.jsonl.gz")
+    packed = read_rows(tmp_path / "again")
+    assert len(packed) == 4 and [row["nll"] for row in packed if row["fingerprint"] == "later"] == [1.0]
+    assert not any(row["fingerprint"] == "old" or key_of(row) == key_of(now) for row in packed)
+
+
 def test_measures_of_the_truth_are_the_best():
     rng = np.random.default_rng(0)
     truth = rng.beta(0.4, 2.0, 4_000)

@@ -6,12 +6,14 @@ import re
 
 import numpy as np
 import pytest
+import torch
 from sklearn.metrics import roc_auc_score
 
 import calirare as cr
 from calirare.detectors import GCN, GIN
 from calirare.detectors.base import DetectorInputs, LabelledNodes, gather
 from calirare.detectors.networks.evidence import FoldEvidence, StepEvidence
+from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.rest import come_to_rest
 from calirare.detectors.networks.training import task_of
@@ -115,6 +117,17 @@ def test_where_no_step_can_be_taken_folds_are_refitted(two_folds):
     assert isinstance(network.evidence_, FoldEvidence)
     adopted = GIN(epochs=1).adopt(network.model_, inputs, labels, seed=0)
     assert isinstance(adopted.evidence_, FoldEvidence)
+
+
+def test_left_out_logits_that_are_no_numbers_are_no_step(fitted, monkeypatch, two_folds):
+    _, inputs, labels = fitted
+    network = GCN(epochs=5, hidden=4, weight_decay=0.05).fit(inputs, labels)
+    assert network._step() is network._engine()
+    engine = LeaveOneOut(network.model_, inputs.tensors, labels.nodes, labels.y, labels.weights, 0.05)
+    monkeypatch.setattr(engine.curvature, "own_change", lambda step: torch.full((len(labels), 1), torch.nan).double())
+    network._solved = engine
+    assert network._step() is None and network.skip() is None and network._present(judged=True).loss == np.inf
+    assert isinstance(network.evidence_, FoldEvidence)
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,9 @@ def test_what_cannot_be_believed_is_said(told: Any) -> None:
     assert judging.doubt(lambda: skilled, labels, rests=False, slope=None) is None
     assert judging.doubt(dear, labels, rests=True, slope=1.51) == "training did not come to rest"
     assert judging.doubt(dear, labels, rests=True, slope=None) == "training did not come to rest"
+    assert judging.doubt(lambda: None, labels, rests=True, slope=0.1) == (
+        "no Newton step can be taken from where training ended"
+    )
     for engine, why in (
         (noise, "left-out predictions cannot be told from noise"),
         (learns, "the network could learn its labels whatever they are"),

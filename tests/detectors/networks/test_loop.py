@@ -7,9 +7,11 @@ from graph_cases import make_network, small_graph
 
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import LabelledNodes
+from calirare.detectors.networks import training
 from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.loop import seeded, train
 from calirare.detectors.networks.objectives import CrossEntropy, MixUp, SmoothedCrossEntropy
+from calirare.detectors.networks.rest import Rest
 from calirare.detectors.networks.task import Task
 from calirare.detectors.networks.training import Schedule, Training, train_network
 from calirare.detectors.networks.weights import node_weights
@@ -138,6 +140,16 @@ def test_an_objective_of_its_own_is_not_undone_at_the_end():
         network = make_network("gcn", 7, 2, hidden=4)
         found[objective] = train_network(network, GraphInputs(graph), labels, schedule, Training(objective), seed=0)
     assert found[CrossEntropy].rest_steps > 0 == found[SmoothedCrossEntropy].rest_steps
+
+
+@pytest.mark.parametrize("slope", [float("nan"), float("inf")])
+def test_training_that_left_the_range_of_numbers_is_refused_at_once(slope, monkeypatch):
+    graph, nodes = small_graph(2, sparse=False), np.arange(25)
+    labels = LabelledNodes(nodes, graph.y[nodes], node_weights(graph.y[nodes], 2), 2, nodes)
+    schedule = Schedule(epochs=1, lr=0.01, weight_decay=1e-2, settle=0.0, patience=None)
+    monkeypatch.setattr(training, "come_to_rest", lambda task: Rest(0, slope))
+    with pytest.raises(NumericalError, match="^training left the range of numbers; scale the features"):
+        train_network(make_network("gcn", 7, 2, hidden=4), GraphInputs(graph), labels, schedule, Training(), seed=0)
 
 
 def test_progress_is_told_every_epoch():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,23 +29,26 @@ def add_row(folder: str | Path, file: str, row: Row) -> None:
 
 
 def pack(folder: str | Path, path: str | Path) -> Path:
-    """Every row of a store as one compressed file, in order: the same rows give the same bytes."""
+    """The newest row of every run of a store as one compressed file, in order: the same rows give the same bytes."""
     lines = sorted(
         json.dumps({name: None if value != value else value for name, value in row.items()}, sort_keys=True)
-        for row in read_rows(folder)
+        for row in newest(read_rows(folder))
     )
     with write_atomically(Path(path)) as stream:
-        stream.write(gzip.compress("".join(f"{line}\n" for line in dict.fromkeys(lines)).encode(), mtime=0))
+        stream.write(gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0))
     return Path(path)
 
 
 def read_rows(folder: str | Path) -> list[Row]:
-    """Every whole row, in the order of the files' names; numbers that are missing are NaN."""
+    """Every whole row: packed files first, which are older than what lies beside them, then in the order of the names.
+
+    Numbers that are missing are NaN.
+    """
     folder = Path(folder)
     if not folder.is_dir():
         raise DataError(f"{folder} is no folder of results; run the leaderboard first.")
     rows = []
-    for path in sorted([*folder.rglob("*.jsonl"), *folder.rglob("*.jsonl.gz")]):
+    for path in [*sorted(folder.rglob("*.jsonl.gz")), *sorted(folder.rglob("*.jsonl"))]:
         opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
         with opened as stream:
             lines = stream.read().splitlines()
@@ -54,3 +59,24 @@ def read_rows(folder: str | Path) -> list[Row]:
                 continue
             rows.append({name: math.nan if value is None else value for name, value in row.items()})
     return rows
+
+
+def newest(rows: Iterable[Row]) -> list[Row]:
+    """One row for each run: of the newest calirare, and of its rows the last; a failure counts as much as a success.
+
+    >>> run = {"graph": "cora", "protocol": "few", "size": 3, "seed": 0, "competitor": "our gcn"}
+    >>> old, new = {"calirare": "0.9.0"}, {"calirare": "0.10.0"}
+    >>> first, second = run | {"versions": new, "nll": 0.2}, run | {"versions": new, "nll": 0.1}
+    >>> newest([first, second, run | {"versions": old, "nll": 0.3}]) == [second]
+    True
+    """
+    found: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        run = tuple(row[name] for name in ("graph", "protocol", "size", "seed", "competitor"))
+        if run not in found or _version(row) >= _version(found[run]):
+            found[run] = row
+    return list(found.values())
+
+
+def _version(row: Row) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", row["versions"]["calirare"]))

@@ -11,7 +11,6 @@ from scipy.stats import mannwhitneyu
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.networks.evidence import step_logits
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
-from calirare.errors import NumericalError
 
 _MOST_LEVERAGE = 0.3
 """Mean leverage, the share of its labels that a network can learn by their own pull alone, beyond which a step flatters
@@ -49,25 +48,22 @@ def no_skill(engine: LeaveOneOut, labels: LabelledNodes) -> str | None:
     return "left-out predictions cannot be told from noise"
 
 
-def doubt(make: Callable[[], LeaveOneOut], labels: LabelledNodes, rests: bool, slope: float | None) -> str | None:
+def doubt(
+    make: Callable[[], LeaveOneOut | None], labels: LabelledNodes, rests: bool, slope: float | None
+) -> str | None:
     """Why one step cannot speak for a refit, or None.
 
     Args:
-        make: Gives the engine at the trained network; not called where the slope says enough.
+        make: Gives the engine at the trained network, None where it can take no step; not called where the slope says
+            enough.
         labels: What it was trained on.
         rests: Whether training was to end at rest.
         slope: Where it ended; see `calirare.detectors.networks.rest`.
-
-    Raises:
-        NumericalError: Training left the range of numbers.
     """
-    if slope is not None and not np.isfinite(slope):
-        raise NumericalError("training left the range of numbers; scale the features and the edge weights.")
     if rests and (slope is None or slope > STEEPEST):
         return "training did not come to rest"
-    try:
-        engine = make()
-    except NumericalError:  # where a network adds up its neighbours, hubs can have logits in the hundreds
+    engine = make()
+    if engine is None:
         return "no Newton step can be taken from where training ended"
     if learns_anything(engine):
         return "the network could learn its labels whatever they are"

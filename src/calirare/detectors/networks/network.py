@@ -151,10 +151,8 @@ class Network(Detector):
         return found
 
     def _present(self, judged: bool) -> _Candidate:
-        loss = np.inf
-        if judged:
-            with suppress(NumericalError):  # no step can be taken from there
-                loss = judging.left_out_loss(self._engine(), self._fitted[1])
+        engine = self._step() if judged else None
+        loss = np.inf if engine is None else judging.left_out_loss(engine, self._fitted[1])
         return _Candidate(loss, self.hidden_, self.weight_decay_, self.model_, self.history_, self._solved)
 
     def _take(self, chosen: _Candidate) -> None:
@@ -197,6 +195,17 @@ class Network(Detector):
             self._solved = LeaveOneOut(self.model_, tensors, labels.nodes, labels.y, labels.weights, self.weight_decay_)
         return self._solved
 
+    def _step(self) -> LeaveOneOut | None:
+        """The engine, or None where no Newton step can be taken from the weights as they are.
+
+        Where a network adds up its neighbours, hubs can have logits in the hundreds, and the curvature loses its digits.
+        """
+        with suppress(NumericalError):
+            engine = self._engine()
+            engine.left_out_logits  # noqa: B018  refuses what is not finite
+            return engine
+        return None
+
     @property
     def evidence_(self) -> Evidence:
         """What the network says of its labelled nodes without their labels; gathered when first asked for."""
@@ -210,7 +219,7 @@ class Network(Detector):
         fold = None
         doubt = "labelled nodes are copies of each other" if len(np.unique(labels.groups)) < len(labels) else None
         if doubt is None:
-            doubt = judging.doubt(self._engine, labels, training.rests, self.history_.slope)
+            doubt = judging.doubt(self._step, labels, training.rests, self.history_.slope)
             if doubt is None:
                 return StepEvidence.from_engine(self._engine(), seed)
         if training.refinement is None:
@@ -225,10 +234,8 @@ class Network(Detector):
         labels = self._fitted[1]
         if len(np.unique(labels.groups)) < len(labels):
             return None
-        try:
-            return judging.no_skill(self._engine(), labels)
-        except NumericalError:  # folds will tell
-            return None
+        engine = self._step()
+        return None if engine is None else judging.no_skill(engine, labels)  # else folds will tell
 
     # Answers
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -15,7 +16,7 @@ from calirare.detectors.networks.loop import History, train
 from calirare.detectors.networks.objectives import CrossEntropy, Objective
 from calirare.detectors.networks.rest import come_to_rest
 from calirare.detectors.networks.task import Task
-from calirare.errors import InputError
+from calirare.errors import InputError, NumericalError
 
 _LARGEST_RATE = 1e6
 """Learning rates and weight decays beyond it overflow in single precision after a few steps."""
@@ -96,7 +97,11 @@ def train_network(
     seed: int,
     progress: Progress | None = None,
 ) -> History:
-    """Fit `model` in place."""
+    """Fit `model` in place.
+
+    Raises:
+        NumericalError: Training left the range of numbers.
+    """
     task = task_of(model, inputs, labels, schedule.weight_decay)
     validation = None
     if training.validation is not None:
@@ -131,6 +136,12 @@ def train_network(
         )
         history.loss.extend(more.loss)
     if training.rests and training.objective is CrossEntropy and history.best_epoch is None:
-        rest = come_to_rest(task)
-        history.rest_steps, history.slope = rest.steps, rest.slope
+        _rest(task, history)
     return history
+
+
+def _rest(task: Task, history: History) -> None:
+    rest = come_to_rest(task)
+    if not math.isfinite(rest.slope):
+        raise NumericalError("training left the range of numbers; scale the features and the edge weights.")
+    history.rest_steps, history.slope = rest.steps, rest.slope

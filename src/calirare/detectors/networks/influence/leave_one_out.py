@@ -130,7 +130,7 @@ class LeaveOneOut:
                 len(largest),
             )
 
-    @property
+    @cached_property
     def left_out_logits(self) -> Tensor:
         """`(n, C)` float64: the logits of each labelled node by the model that never saw its label."""
         logits = self.logits[self.index] + self.curvature.own_change(self.step) @ self.basis.T

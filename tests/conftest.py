@@ -8,9 +8,10 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import gc
+import logging
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -60,6 +61,13 @@ def why_skip(item: pytest.Item) -> str | None:
     return None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Examples are in src: to look for some in every file of tests takes a sixteenth of the time to collect them."""
+    found = yield
+    return [one for one in found if type(one) is pytest.Module]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if reason := why_skip(item):
@@ -69,6 +77,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
+    for logger in logging.root.manager.loggerDict.values():  # caplog is put on each that keeps its lines, 54 of torch's,
+        if isinstance(logger, logging.Logger) and logger.name.startswith("torch"):
+            logger.propagate = True  # and taken off again, six times for every test
 
 
 @pytest.fixture

@@ -37,8 +37,8 @@ def test_a_network_that_has_collapsed_says_the_same_of_every_label() -> None:
 @pytest.mark.parametrize(
     ("detector", "columns", "count", "draws"),
     [
-        (Linear(penalty=0.1, hops=1), 5, 50, 30),
-        (Linear(penalty=0.01, hops=1), 100, 50, 20),
+        (Linear(penalty=0.1, hops=1), 5, 50, 20),
+        (Linear(penalty=0.01, hops=1), 60, 50, 12),
         (Forest(trees=30, jobs=1), 5, 50, 6),
         (Boosting(rounds=10, jobs=1), 5, 50, 8),
     ],

@@ -28,11 +28,10 @@ def name(value: Any) -> str:
 @pytest.mark.parametrize(
     ("detector", "columns", "count"),
     [
-        (Linear(), 5, 50),
         (Linear(), 50, 200),
         (Linear(), 200, 300),
-        (Forest(trees=40, jobs=1), 100, 300),
-        (Boosting(rounds=20, jobs=1), 100, 200),
+        (Forest(trees=20, jobs=1), 60, 200),
+        (Boosting(rounds=10, jobs=1), 60, 200),
     ],
     ids=name,
 )

@@ -65,8 +65,7 @@ def test_ten_rare_nodes_in_five_hundred(method, quick_networks):
     check(clf, graph)
 
 
-@pytest.mark.parametrize("weight_decay", [0.0, 5e-3])
-@pytest.mark.parametrize("gap", [30.0, 1e4])
+@pytest.mark.parametrize(("gap", "weight_decay"), [(30.0, 5e-3), (1e4, 0.0)])
 def test_perfectly_separable(gap, weight_decay, caplog):
     graph = rare_graph(120, 12, gap=gap)
     clf = cr.RareCategoryClassifier(
@@ -104,8 +103,13 @@ class Rows(torch.nn.Module):
         return self.inner(x)
 
 
-@pytest.mark.parametrize("scale", [1e2, 1e4, 1e8])
-@pytest.mark.parametrize("method", ["jackknife", "temperature", "vector", "isotonic", "uncalibrated"])
+@pytest.mark.parametrize(
+    ("method", "scale"),
+    [
+        *(("jackknife", scale) for scale in (1e2, 1e4, 1e8)),
+        *((method, 1e8) for method in ("temperature", "vector", "isotonic", "uncalibrated")),
+    ],
+)
 def test_saturated_logits(method, scale):
     graph = rare_graph(100, 20)
     module = torch.nn.Linear(4, 2)

@@ -66,8 +66,9 @@ def test_frame_has_equal_columns(name, arguments):
     assert all(isinstance(column, np.ndarray) and column.ndim == 1 for column in table.values())
 
 
-@pytest.mark.parametrize("name", FIGURES)
-@pytest.mark.parametrize("form", [0, 1])
+@pytest.mark.parametrize(
+    ("name", "form"), [*((name, 0) for name in FIGURES), *((name, 1) for name in ("reliability", "label_curve"))]
+)
 def test_nothing_is_cut_off(name, form, arguments):
     positional, named = arguments[name][form]
     figure = getattr(plots, name).plot(*positional, **named)

@@ -186,7 +186,7 @@ def _read_arrow(path: Path, is_parquet: bool) -> pl.DataFrame:
     try:
         table = read_parquet(path) if is_parquet else read_feather(path)
         table.validate(full=True)
-        return pl.from_arrow(pa.table(table), rechunk=False)  # type: ignore[no-any-return]
+        return pl.from_arrow(table, rechunk=False)  # type: ignore[no-any-return]
     except (pa.ArrowException, MemoryError) as error:  # of many built-in kinds
         raise OSError(first_line(error)) from error
 

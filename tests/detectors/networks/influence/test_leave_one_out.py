@@ -66,9 +66,11 @@ def _own(engine):
     return centred(engine.left_out_logits - engine.logits[engine.nodes])
 
 
-@pytest.mark.parametrize("step", ["newton", "influence"])
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [*((name, "newton") for name in MODELS), *((name, "influence") for name in ("gcn", "own"))],  # with any Jacobian
+)
 @pytest.mark.parametrize("num_classes", [2, 3])
-@pytest.mark.parametrize("name", MODELS)
 def test_dual_and_primal_equal_brute_force(name, num_classes, step):
     nodes = NODES if name == "gcn" else NODES[:6]
     case = _case(name, num_classes, nodes=nodes)
@@ -83,8 +85,7 @@ def test_dual_and_primal_equal_brute_force(name, num_classes, step):
         torch.testing.assert_close(engine.curvature.directions(rows, step), directions, atol=1e-8, rtol=0)
 
 
-@pytest.mark.parametrize("num_classes", [2, 3])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "num_classes"), [("gcn", 2), *((name, 3) for name in MODELS)])
 def test_iteration_equals_brute_force(name, num_classes):
     nodes = NODES if name == "gcn" else NODES[:3]  # each iteration goes through the model once per label and class
     case = _case(name, num_classes, nodes=nodes)
@@ -121,24 +122,24 @@ def test_blocks_do_not_change_the_answer(monkeypatch, name):
     monkeypatch.setattr("calirare.detectors.networks.influence.leave_one_out._PUSH_BYTES", 1)
     monkeypatch.setattr("calirare.detectors.networks.gcn_jacobian._BLOCK_BYTES", 1)
     monkeypatch.setattr("calirare.detectors.networks.influence.jacobian._BLOCK_BYTES", 1)
-    case = _case(name, 3)
+    case = _case(name, 3, nodes=NODES[:4])
     expected = centred(changes(*case, 1e-2))
     for solver in SOLVERS if name == "gcn" else SOLVERS[:2]:
         blocks = list(LeaveOneOut(*case, 1e-2, solver=solver).changes())
-        assert len(blocks) == len(NODES)
+        assert len(blocks) == 4
         torch.testing.assert_close(torch.cat([b for _, b in blocks], dim=1), expected, atol=1e-8, rtol=0)
 
 
 def test_workers_share_the_labels_and_change_nothing():
-    case = _case("gcn", 2)
-    curvature = LeaveOneOut(*case, 1e-2, solver="iterative").curvature
+    rows = np.arange(5)
+    curvature = LeaveOneOut(*_case("gcn", 2, nodes=NODES[:5]), 1e-2, solver="iterative").curvature
     given = curvature.jacobian, curvature.nodes, curvature.terms, curvature.damping
     one = IterativeCurvature(*given, block=2)
     with joblib.parallel_config("threading", n_jobs=4):
         many = IterativeCurvature(*given, block=2)
-        found = many.directions(np.arange(len(NODES)), "newton")
+        found = many.directions(rows, "newton")
     torch.testing.assert_close(many.left_over, one.left_over, atol=1e-12, rtol=0)
-    torch.testing.assert_close(found, one.directions(np.arange(len(NODES)), "newton"), atol=1e-12, rtol=0)
+    torch.testing.assert_close(found, one.directions(rows, "newton"), atol=1e-12, rtol=0)
 
 
 def test_a_block_stays_within_its_memory(monkeypatch):
@@ -237,7 +238,7 @@ def test_newton_follows_real_retraining_better_than_plain_influence():
     trained, theta = retrain_without(model, inputs, nodes, y, weights, decay, row=None)
     with torch.no_grad():
         nn.utils.vector_to_parameters(theta, model.parameters())
-    left = np.arange(0, 24, 2)
+    left = np.arange(0, 24, 4)
     without = [retrain_without(model, inputs, nodes, y, weights, decay, row)[0] for row in left]
     real = centred(torch.stack(without, dim=1) - trained[:, None])[..., 1]
     relative = {}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-# Set before torch is imported: test processes run side by side, and tiny tensors gain nothing from threads.
+# Set before torch and polars are imported: test processes run side by side, and what is tiny gains nothing from threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 import gc
 import logging
@@ -77,7 +78,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
-    for logger in logging.root.manager.loggerDict.values():  # caplog is put on each that keeps its lines, 54 of torch's,
+    for (
+        logger
+    ) in logging.root.manager.loggerDict.values():  # caplog is put on each that keeps its lines, 54 of torch's,
         if isinstance(logger, logging.Logger) and logger.name.startswith("torch"):
             logger.propagate = True  # and taken off again, six times for every test
 

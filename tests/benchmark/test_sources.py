@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
 from calirare.benchmark import DatasetSource, MethodSource, run_grid
@@ -12,8 +9,6 @@ from calirare.benchmark.grid import known_methods
 from calirare.benchmark.planning import choose_entries, make_grid
 from calirare.errors import InputError
 from calirare.estimator.methods import methods
-
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "07_new_method.py"
 
 MODULE = '''
 import calirare as cr
@@ -90,13 +85,3 @@ def test_an_objective_from_outside_runs_in_other_processes(module, tiny, tmp_pat
     results = run_grid(grid, tmp_path / "out", jobs=2)
     assert not results.failures
     assert [row["entry"] for row in results.rows] == ["uncalibrated", "gentle"]
-
-
-def test_the_example_runs(tmp_path, capsys):
-    spec = importlib.util.spec_from_file_location("new_method", EXAMPLE)
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
-    example.main(tmp_path, epochs=40, seeds=1, jobs=1)
-    page = capsys.readouterr().out
-    assert "### my_graph, 20 labels per class" in page and "| shrunk_logits | train | val |" in page
-    assert (tmp_path / "index.html").exists() and (tmp_path / "calibration.tex").exists()

@@ -100,8 +100,13 @@ def test_a_full_disk_leaves_scores_and_says_that_the_series_lacks_them(tables, o
     assert (tmp_path / "scores.parquet").exists()
 
 
-@pytest.mark.parametrize("command", ["fit", "score", "triage", "report"])
-@pytest.mark.parametrize("place", ["below a file", "read-only"])
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        *((command, "below a file") for command in ("fit", "score", "triage", "report")),
+        *((command, "read-only") for command in ("fit", "score")),  # a folder and a file
+    ],
+)
 def test_places_that_cannot_be_written(command, place, tables, model, tmp_path):
     if place == "below a file":
         out = tmp_path / "file"

@@ -46,3 +46,7 @@ def test_it_runs_and_draws(name, tmp_path, monkeypatch, capsys, request):
     picture = tmp_path / f"{name}.png"
     assert printed[-1] == str(picture)
     assert picture.stat().st_size > 10_000
+    if name == "07_new_method":
+        page = (tmp_path / name / "results.md").read_text()
+        assert "### my_graph, 20 labels per class" in page and "| shrunk_logits | train | val |" in page
+        assert (tmp_path / name / "index.html").exists() and (tmp_path / name / "calibration.tex").exists()

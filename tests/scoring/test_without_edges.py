@@ -22,7 +22,7 @@ def test_all_ways_of_scoring_agree_on_nodes_without_edges(tmp_path, weight):
     nodes.write_parquet(tables[0])
     edges.write_parquet(tables[1])
     graph = cr.read_tables(*tables, label="label", rare="fraud", weight=weight)
-    detector = cr.detectors.Stack(["linear", cr.detectors.GCN(epochs=60, hidden=8, weight_decay=5e-3)])
+    detector = cr.detectors.Stack(["linear", cr.detectors.GCN(epochs=10, hidden=4, weight_decay=5e-3)])
     classifier = cr.RareCategoryClassifier(detector, device="cpu").fit(graph)
     assert classifier.detector_.silence_.silent.any()
     want = score_table(classifier, graph)["probability"]

@@ -47,11 +47,11 @@ def spread(backend: str = "loky", jobs: int = -1, address: str | None = None) ->
         backend, jobs, address: As for `mapping`.
 
     >>> import calirare as cr
-    >>> graph = cr.make_transactions(num_nodes=300, seed=0)
+    >>> graph = cr.make_transactions(num_nodes=120, rare_share=0.2, seed=0)
     >>> with spread("loky", jobs=1):
     ...     clf = cr.RareCategoryClassifier(detector="linear", method="cross_fit").fit(graph)
     >>> clf.predict(graph).shape
-    (300,)
+    (120,)
     """
     if backend not in BACKENDS:
         raise InputError(f"backend must be one of {list(BACKENDS)}; got {backend!r}.")

@@ -123,10 +123,11 @@ def test_mistakes_are_told(tables):
 
 
 @pytest.mark.parametrize("detector", ["linear", pytest.param("gcn", marks=pytest.mark.slow)])
-def test_words(detector):
+def test_words(detector, monkeypatch):
+    monkeypatch.setattr("calirare.data.tables.reading.SPARSE_WIDTH", 50)
     rng = np.random.default_rng(0)
     size = 120
-    words = {f"word {k}": (rng.random(size) < 0.08).astype(int).tolist() for k in range(220)}
+    words = {f"word {k}": (rng.random(size) < 0.08).astype(int).tolist() for k in range(60)}
     topic = np.array([words[f"word {k}"] for k in range(20)]).sum(axis=0)
     nodes = {"id": [f"n{k}" for k in range(size)], "rare": np.where(topic > 2, "yes", "no").tolist(), **words}
     ends = rng.integers(0, size, (2, 300))

@@ -34,11 +34,11 @@ def test_interval_of_a_mean_is_the_normal_one():
 def test_intervals_hold_the_true_mean_as_often_as_they_say():
     generator = np.random.default_rng(1)
     hits = 0
-    for run in range(150):
+    for run in range(100):
         scores = generator.random(80)
-        found = bootstrap_interval(_share, np.zeros(80, dtype=int), scores, coverage=0.8, num_resamples=150, seed=run)
+        found = bootstrap_interval(_share, np.zeros(80, dtype=int), scores, coverage=0.8, num_resamples=100, seed=run)
         hits += found.lower <= 0.5 <= found.upper
-    assert 0.7 <= hits / 150 <= 0.9  # three standard errors around 0.8
+    assert 0.68 <= hits / 100 <= 0.92  # three standard errors around 0.8
 
 
 def _calibrated(generator, sharpen):

@@ -55,8 +55,13 @@ def test_rankings_agree_with_scikit_learn(case):
     assert metrics.roc_auc(rare, scores) == pytest.approx(judge.roc_auc_score(rare, scores))
 
 
-@pytest.mark.parametrize("budget", [0, 1, 5, 40])
-@pytest.mark.parametrize("case", ["random-90x2", "tied-90x2", "tied-7x2", "one_class-7x2"])
+@pytest.mark.parametrize(
+    ("case", "budget"),
+    [
+        *((case, budget) for case in ("tied-90x2", "tied-7x2") for budget in (0, 1, 5, 40)),
+        *((case, 5) for case in ("random-90x2", "one_class-7x2")),
+    ],
+)
 def test_recall_at_budget_is_the_mean_over_orders_of_ties(case, budget):
     rare, scores = CASES[case][0] == 1, CASES[case][1][:, 1]
     expected = slow_metrics.recall_at_budget(rare, scores, min(budget, rare.size))

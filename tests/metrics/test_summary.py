@@ -51,11 +51,12 @@ def test_every_interval_holds_its_value(case):
 
 
 def test_strata_reach_the_intervals():
-    kept = metrics.summary(Y, PROBABILITIES, 1, num_resamples=50, stratified=True)["recall"]
+    alone = {"num_resamples": 50, "only": ["recall"]}
+    kept = metrics.summary(Y, PROBABILITIES, 1, **alone, stratified=True)["recall"]
     assert kept == bootstrap_interval(
         lambda y, p: metrics.recall(y, p.argmax(axis=1), 1), Y, PROBABILITIES, num_resamples=50, stratified=True
     )
-    assert kept != metrics.summary(Y, PROBABILITIES, 1, num_resamples=50)["recall"]
+    assert kept != metrics.summary(Y, PROBABILITIES, 1, **alone)["recall"]
 
 
 def test_the_rare_class_and_the_decisions_are_checked():

@@ -47,7 +47,7 @@ def shifts(schema, seed=1, size=1_500, **change):
 def test_the_same_tables_and_the_same_population_have_not_shifted(schema):
     assert shifts(schema, seed=0) == Shifts((), 7)
     assert (
-        sum(len(shifts(schema, seed=seed, size=size).found) for seed in range(1, 7) for size in (40, 300, 3_000)) == 0
+        sum(len(shifts(schema, seed=seed, size=size).found) for seed in range(1, 4) for size in (40, 300, 3_000)) == 0
     )
 
 

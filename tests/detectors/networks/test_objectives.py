@@ -57,8 +57,7 @@ def _loss_at(task, objective, parameters):
     return loss
 
 
-@pytest.mark.parametrize("num_classes", [2, 3])
-@pytest.mark.parametrize("dropout", [0.0, 0.5])
+@pytest.mark.parametrize(("num_classes", "dropout"), [(2, 0.5), (3, 0.0)])
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_gradient_is_real(name, num_classes, dropout):
     task, objective = _task(num_classes, dropout=dropout), OBJECTIVES[name]

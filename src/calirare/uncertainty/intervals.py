@@ -26,9 +26,12 @@ as much again as coins would (0.058 where 0.038 is expected, among the top 2% wi
 a deviation of 0.2. And left-out scores lie elsewhere than the population's, given by models that lack a label: with one rare label
 by 1.2 deviations, with two or three by 0.7, with five by 0.2, with ten by 0.1 (generated networks, root mean square). So each
 map is brought to its share over a population that lies a normal number of 1/r deviations apart.
+
+The map is one for nodes of every degree. How far those of a degree may lie from it, well or poorly labelled as they are, is
+drawn beside it (`calirare.uncertainty.by_degree`), and the interval of a node whose degree is given holds that too.
 `python benchmarks/interval_coverage.py` counts how often the interval holds the true share, and how far the scores lie apart.
 
-The forecast of `calirare.decisions.forecast` uses the same draws.
+The forecast of `calirare.decisions.forecast` uses the same maps; over many nodes what is apart by degree evens out.
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ import numpy as np
 from scipy.special import expit
 
 from calirare.data.checks import check_coverage, check_share
+from calirare.uncertainty.by_degree import degree_group, draw_effects
 from calirare.uncertainty.jackknife import Intervals
 from calirare.uncertainty.left_out import check_left_out
 from calirare.uncertainty.posterior import at_share, bent_line, draw_posterior, draw_shares, finite_logit
@@ -92,6 +96,7 @@ class CalibrationDraws:
         parameters: `(draws, 2 + knots)`: shift, slope and the bends.
         knots: Where the map may bend, in logits.
         undo: What was done to P(rare) after the calibration, and is undone before a map is asked.
+        effects: `(draws, groups)` what is added for nodes of each group of degrees; None where no degrees were known.
 
     >>> certain = CalibrationDraws(np.array([[0.0, 1.0]]))
     >>> certain.probabilities(np.array([0.0, 2.0])).round(3)
@@ -101,6 +106,7 @@ class CalibrationDraws:
     parameters: np.ndarray
     knots: tuple[float, ...] = ()
     undo: Drawn = Drawn()
+    effects: np.ndarray | None = None
 
     def scores(self, probability: Any) -> np.ndarray:
         """`(n,)`: the logits that the maps are asked at, of P(rare) as it is said."""
@@ -124,15 +130,17 @@ class CalibrationDraws:
         means = finite_logit(self.probabilities(points).mean(axis=0, keepdims=True))
         return np.asarray(_between(self.scores(probability), points, means)[0])
 
-    def interval(self, probability: Any, coverage: float = 0.9) -> Intervals:
+    def interval(self, probability: Any, coverage: float = 0.9, *, degree: Any = None) -> Intervals:
         """The middle of the draws at each P(rare), `(n,)` each, widened where needed so that it holds P itself.
+
+        With `degree`, the number of neighbours of each node: among nodes that score alike and are as well connected.
 
         >>> draws = CalibrationDraws(np.column_stack([np.linspace(-1, 1, 101), np.ones(101)]))
         >>> found = draws.interval([0.5], coverage=0.5)
         >>> bool(abs(found.lower[0] - expit(-0.5)) < 1e-3), bool(abs(found.upper[0] - expit(0.5)) < 1e-3)
         (True, True)
         """
-        return self.bounds(coverage).of(probability)
+        return self.bounds(coverage).of(probability, degree)
 
     def bounds(self, coverage: float = 0.9) -> Bounds:
         """The same, made ready once for many questions.
@@ -144,8 +152,10 @@ class CalibrationDraws:
         check_coverage(coverage)
         levels = [(1 - coverage) / 2, (1 + coverage) / 2]
         points = self._grid
+        lines = bent_line(points, self.knots) @ self.parameters.T
+        apart = [np.zeros(len(self)), *(() if self.effects is None else self.effects.T)]
         # Quantiles of the logits: a draw that is above another stays above it as a probability.
-        ends = np.quantile(bent_line(points, self.knots) @ self.parameters.T, levels, axis=1)
+        ends = np.array([np.quantile(lines + effect, levels, axis=1) for effect in apart])
         return Bounds(points, ends.clip(points[0], points[-1]), self.undo)
 
     @property
@@ -164,7 +174,7 @@ class Bounds:
 
     Args:
         points: Scores, as logits.
-        ends: `(2, points)` logits of the lower and the upper end.
+        ends: `(1 + groups, 2, points)` logits of the lower and the upper end: of the maps, then of each group of degrees.
         undo: As in `CalibrationDraws`.
     """
 
@@ -172,11 +182,15 @@ class Bounds:
     ends: np.ndarray
     undo: Drawn = Drawn()
 
-    def of(self, probability: Any) -> Intervals:
-        """The interval at each P(rare), widened where needed so that it holds P itself."""
-        lower, upper = _between(self.undo.scores(probability), self.points, self.ends)
+    def of(self, probability: Any, degree: Any = None) -> Intervals:
+        """The interval at each P(rare), of nodes with so many neighbours, widened where needed so that it holds P itself."""
         p = np.asarray(probability, dtype=np.float64)
-        return Intervals(np.minimum(lower, p), np.maximum(upper, p))
+        scores, ends = self.undo.scores(p), np.empty((2, *p.shape))
+        known = degree is not None and len(self.ends) > 1
+        row = 1 + degree_group(degree) if known else np.zeros(p.shape, dtype=np.int64)
+        for k in np.unique(row).tolist():
+            ends[:, row == k] = _between(scores[row == k], self.points, self.ends[k])
+        return Intervals(np.minimum(ends[0], p), np.maximum(ends[1], p))
 
 
 def _between(z: np.ndarray, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -192,6 +206,7 @@ def calibration_draws(
     num_draws: int = 1000,
     seed: int = 0,
     undo: Drawn | None = None,
+    degree: Any = None,
 ) -> CalibrationDraws:
     """The calibration maps that the labelled nodes leave open; see the top of this module.
 
@@ -203,6 +218,7 @@ def calibration_draws(
         num_draws: How many.
         seed: Of the draws.
         undo: What was done to the probabilities after their calibration; default: nothing.
+        degree: `(n,)` how many neighbours each of them has; without it the interval does not know of degrees.
 
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(4_000); y = rng.random(4_000) < p
@@ -227,13 +243,20 @@ def calibration_draws(
     answers = np.append(target, [1.0, 0.0])
     evidence = np.append(count * evidence_of_a_label(num_rare), [_HALF_A_LABEL, _HALF_A_LABEL])
     drawn = draw_posterior(features, answers, evidence, num_draws, rng)
+    effects = None
+    if degree is not None:
+        said = expit(bent_line((undo.scores(p) - centre) / scale, bends) @ drawn.mean(axis=0))
+        # A generator of its own: the maps are the same with degrees and without.
+        effects = draw_effects(
+            degree_group(degree), said, rare, evidence_of_a_label(num_rare), num_draws, np.random.default_rng([seed, 1])
+        )
     drawn[:, -1] += _TOP_SLACK * rng.standard_normal(num_draws)
     apart = spread / scale / num_rare * rng.standard_normal((num_draws, 1))
     drawn = at_share(drawn, z + apart, bends, weight, draw_shares(rare_share, num_share_labels, num_draws, rng))
     # From standardised scores back to logits: a + b (u - m)/s + Σ c max((u - m)/s - t, 0).
     parameters = drawn / np.concatenate([[1.0], np.full(drawn.shape[1] - 1, scale)])
     parameters[:, 0] -= parameters[:, 1] * centre
-    return CalibrationDraws(parameters, tuple(knots.tolist()), undo)
+    return CalibrationDraws(parameters, tuple(knots.tolist()), undo, effects)
 
 
 def evidence_of_a_label(num_rare: int) -> float:

@@ -36,10 +36,12 @@ def said(arrays: dict[str, np.ndarray], key: str, others: np.ndarray) -> tuple[n
     )
 
 
-def draws_of(arrays: dict[str, np.ndarray], key: str, own: np.ndarray, rare: np.ndarray) -> CalibrationDraws:
-    """The maps that the classifier's intervals are made of."""
-    undo = Drawn(*arrays[f"{key}/undo"].tolist())
-    return calibration_draws(own, rare, rare_share=float(rare.mean()), num_share_labels=rare.size, undo=undo)
+def draws_of(
+    arrays: dict[str, np.ndarray], key: str, own: np.ndarray, rare: np.ndarray, degree: np.ndarray | None = None
+) -> CalibrationDraws:
+    """The maps that the classifier's intervals are made of; with the labelled nodes' degrees what is apart by degree."""
+    undo, share = Drawn(*arrays[f"{key}/undo"].tolist()), float(rare.mean())
+    return calibration_draws(own, rare, rare_share=share, num_share_labels=rare.size, undo=undo, degree=degree)
 
 
 def bootstrap(own: np.ndarray, rare: np.ndarray, p: np.ndarray, coverage: float, num_draws: int = 300) -> Bounds:
@@ -83,16 +85,22 @@ def truth(graph: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return loaded.known, rare, share
 
 
+@lru_cache(maxsize=64)
+def degrees(graph: str, seed: int) -> np.ndarray:
+    """How many neighbours each node has."""
+    return load(Case(graph, 0, seed)).degree
+
+
 def bins_of(score: np.ndarray) -> list[np.ndarray]:
     order = np.lexsort((np.random.default_rng(0).random(score.size), score))
     cuts = (np.array(BINS) * score.size).astype(int)
     return [order[low:high] for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
 
 
-def with_coins(draws: CalibrationDraws, p: np.ndarray, coverage: float) -> tuple[float, float]:
+def with_coins(draws: CalibrationDraws, p: np.ndarray, degree: np.ndarray, coverage: float) -> tuple[float, float]:
     """The interval of a bin's share when each of its nodes is a coin."""
-    points = np.quantile(p, (np.arange(200) + 0.5) / 200)
-    chances = draws.probabilities(draws.scores(points)).mean(axis=1)
+    some = np.argsort(p, kind="stable")[((np.arange(200) + 0.5) / 200 * p.size).astype(int)]
+    chances = draws.probabilities(draws.scores(p[some]), degree[some]).mean(axis=1)
     drawn = np.random.default_rng(0).binomial(p.size, chances) / p.size
     lower, upper = np.quantile(drawn, [(1 - coverage) / 2, (1 + coverage) / 2])
     return float(lower), float(upper)
@@ -101,20 +109,22 @@ def with_coins(draws: CalibrationDraws, p: np.ndarray, coverage: float) -> tuple
 def judge(graph: str, count: int, seed: int, arrays: dict[str, np.ndarray], method: str, coverage: float) -> np.ndarray:
     """`(bins, 2)`: whether the true share is inside, and the width."""
     key = f"{graph}/{count}/{seed}"
-    known, is_rare, share = truth(graph, 0 if graph in REAL else seed)
+    which = graph, 0 if graph in REAL else seed
+    (known, is_rare, share), degree = truth(*which), degrees(*which)
     nodes = arrays[f"{key}/nodes"]
     others = np.setdiff1d(known, nodes)
     own, p = said(arrays, key, others)
     rows = bins_of(p)
     found = []
-    draws = draws_of(arrays, key, own, is_rare[nodes])
+    draws = draws_of(arrays, key, own, is_rare[nodes], degree[nodes])
     if method == "posterior":
-        lower, upper = draws.interval(p, coverage).lower, draws.interval(p, coverage).upper
+        interval = draws.interval(p, coverage, degree=degree[others])
+        lower, upper = interval.lower, interval.upper
     else:
         lower, upper = METHODS[method](own, is_rare[nodes], p, coverage)
     for row in rows:
         if graph in REAL:
-            low, high = with_coins(draws, p[row], coverage)
+            low, high = with_coins(draws, p[row], degree[others][row], coverage)
         else:
             low, high = lower[row].mean(), upper[row].mean()
         found.append((low <= share[others][row].mean() <= high, high - low))

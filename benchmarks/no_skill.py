@@ -15,7 +15,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
-from interval_coverage import draws_of, said, truth
+from interval_coverage import degrees, draws_of, said, truth
 
 from calirare.uncertainty.skill import no_skill
 
@@ -29,11 +29,12 @@ def main() -> None:
         arrays, rows = dict(np.load(file)), defaultdict(list)
         for graph, count, seed in sorted({tuple(name.split("/")[:3]) for name in arrays}):
             key = f"{graph}/{count}/{seed}"
-            known, is_rare, _ = truth(graph, int(seed))
+            (known, is_rare, _), degree = truth(graph, int(seed)), degrees(graph, int(seed))
             nodes = arrays[f"{key}/nodes"]
             others, rare = np.setdiff1d(known, nodes), is_rare[nodes]
             own, p = said(arrays, key, others)
-            found, base, interval = no_skill(own, rare), rare.mean(), draws_of(arrays, key, own, rare).interval(p)
+            found, base = no_skill(own, rare), rare.mean()
+            interval = draws_of(arrays, key, own, rare, degree[nodes]).interval(p, degree=degree[others])
             held = ((interval.lower <= base) & (base <= interval.upper)).mean()
             rows[graph, count].append([found.roc_auc, not found.shown, np.abs(p - base).mean(), held])
         for (graph, count), table in rows.items():

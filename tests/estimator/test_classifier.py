@@ -147,7 +147,7 @@ def test_jackknife_intervals_equal_a_loop_over_left_out_models(graph, split, net
 
 def test_intervals_are_those_of_the_calibration_draws(graph, linear):
     p, interval = linear.predict_proba(graph)[:, 1], linear.predict_interval(graph, coverage=0.8)
-    by_hand = linear.calibration_draws().interval(p, 0.8)
+    by_hand = linear.calibration_draws().interval(p, 0.8, degree=graph.degree)
     np.testing.assert_array_equal(interval.lower, by_hand.lower)
     np.testing.assert_array_equal(interval.upper, by_hand.upper)
     assert ((interval.lower <= p) & (p <= interval.upper)).all()

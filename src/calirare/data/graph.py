@@ -107,6 +107,11 @@ class RareGraph:
         return len(self.class_names)
 
     @property
+    def degree(self) -> np.ndarray:
+        """`(N,)` how many neighbours each node has."""
+        return np.bincount(self.edge_index[0], minlength=self.num_nodes)
+
+    @property
     def known(self) -> np.ndarray:
         """Nodes with a label, ascending."""
         return np.flatnonzero(self.y != UNKNOWN)

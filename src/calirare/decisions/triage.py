@@ -208,7 +208,7 @@ def triage(
         chosen = np.unique(as_node_indices(nodes, graph.num_nodes))
     probability = clf.predict_proba(graph)[:, clf.rare_class_]
     draws = clf.calibration_draws()
-    interval = draws.interval(probability, coverage)  # of all nodes, so that it is what `predict_interval` says
+    interval = draws.interval(probability, coverage, degree=graph.degree)  # what `predict_interval` says
     known_ids = None if read is None else graph.ids
     wording = wording_of(clf, coverage, known_ids)
     return _judged(

@@ -88,7 +88,7 @@ class DetectorInputs:
     @cached_property
     def alone(self) -> np.ndarray:
         """`(N,)` which nodes have no edges."""
-        return np.asarray(np.bincount(self.graph.edge_index[0], minlength=self.num_nodes) == 0)
+        return np.asarray(self.graph.degree == 0)
 
     @cached_property
     def tensors(self) -> GraphInputs:

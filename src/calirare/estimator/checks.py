@@ -66,6 +66,15 @@ def check_labels(labels: LabelledNodes, left_out: np.ndarray) -> None:
     need(bool(((left_out >= 0) & (left_out <= 1)).all()), "labels/left_out must lie between 0 and 1")
 
 
+def check_degree(connections: dict[str, Any], num_labels: int) -> np.ndarray:
+    """How many neighbours each labelled node had: a whole number for each."""
+    degree = connections.get("degree")
+    degree = np.empty(0) if degree is None else np.asarray(degree)
+    good = degree.shape == (num_labels,) and degree.dtype.kind == "i" and bool((degree >= 0).all())
+    need(good, "connections/degree must hold a number of neighbours for each label")
+    return degree
+
+
 def check_left_out(detector: Detector, num_labels: int, num_classes: int) -> None:
     """That what the detector kept of its left-out models is of as many labels as there are."""
     shape, rows = detector.left_out_logits().shape, detector.left_out_rows

@@ -146,6 +146,7 @@ class Fitting(Fitted):
             labels=trained.labels,
             left_out=left_out,
             split=split,
+            degree=graph.degree[trained.labels.nodes],
         )
         return self
 

@@ -13,7 +13,7 @@ from calirare.data.split import Split
 from calirare.detectors.base import Detector, LabelledNodes
 from calirare.detectors.registry import make_detector
 from calirare.detectors.stack import Stack
-from calirare.estimator.checks import check_calibrator, check_header, check_labels, check_left_out, need
+from calirare.estimator.checks import check_calibrator, check_degree, check_header, check_labels, check_left_out, need
 from calirare.estimator.methods import get_method
 from calirare.features.recipe import ColumnRecipe
 from calirare.persistence.folder import Record
@@ -37,6 +37,7 @@ class FittedState:
         left_out: `(n, C)` calibrated probabilities of the labelled nodes without their labels.
         split: As given to `fit`, or None.
         scores: Profiles of the scores of the fit, or None where the model was not saved with its graph.
+        degree: `(n,)` how many neighbours each labelled node had; None where an older calirare fitted the model.
     """
 
     class_names: tuple[str, ...]
@@ -52,6 +53,7 @@ class FittedState:
     left_out: np.ndarray
     split: Split | None
     scores: dict[str, Any] | None = None
+    degree: np.ndarray | None = None
 
 
 def make_calibrator(method: str, detector: Detector) -> Calibrator | None:
@@ -84,6 +86,8 @@ def to_record(state: FittedState, arguments: dict[str, Any]) -> Record:
         {"nodes": labels.nodes, "y": labels.y, "weights": labels.weights, "groups": labels.groups,
          "left_out": state.left_out},
     )  # fmt: skip
+    # Apart from the labels: an older calirare reads models with it and without.
+    record.put("connections", None if state.degree is None else {"degree": state.degree})
     record.put("split", None if state.split is None else state.split.roles)
     return record
 
@@ -105,6 +109,7 @@ def from_record(record: Record, method: str, detector: Any) -> FittedState:
     if calibrator is not None and learned is not None:
         calibrator = check_calibrator(calibrator, learned, fitted, num_classes)
     recipe, split = record.get("recipe"), record.get("split")
+    connections = record.get("connections") if "connections" in header else None
     names = header["feature_names"]
     return FittedState(
         class_names=tuple(header["class_names"]),
@@ -120,4 +125,5 @@ def from_record(record: Record, method: str, detector: Any) -> FittedState:
         left_out=left_out,
         split=None if split is None else Split(**split),
         scores=header.get("scores"),
+        degree=None if connections is None else check_degree(connections, len(labels)),
     )

@@ -20,6 +20,8 @@ class Sureness(LeftOutAnswers):
     def predict_interval(self, graph: RareGraph, coverage: float = 0.9) -> Intervals:
         """Of the nodes that score like each one, what share is rare, and how well do the labels pin that down?
 
+        It is wider where hardly any label has as many neighbours as the node (`calirare.uncertainty.by_degree`).
+
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
         >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
@@ -27,7 +29,8 @@ class Sureness(LeftOutAnswers):
         >>> bool(((interval.lower <= p) & (p <= interval.upper)).all())
         True
         """
-        return self.calibration_draws().interval(self.predict_proba(graph)[:, self.rare_class_], coverage)
+        probability = self.predict_proba(graph)[:, self.rare_class_]
+        return self.calibration_draws().interval(probability, coverage, degree=graph.degree)
 
     def calibration_draws(self) -> CalibrationDraws:
         """The calibration maps that the labels leave open; intervals and forecasts are made of them.
@@ -47,6 +50,7 @@ class Sureness(LeftOutAnswers):
             num_share_labels=self._num_share_labels(),
             seed=self._seed(),
             undo=Drawn() if self.calibrator_ is None else Drawn(*self.calibrator_.drawn_of_class(rare)),
+            degree=self.state_.degree,
         )
 
     def predict_set(self, graph: RareGraph, coverage: float = 0.9) -> np.ndarray:

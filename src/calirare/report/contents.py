@@ -155,7 +155,7 @@ def _other(wording: Wording) -> str:
 def describe_data(clf: RareCategoryClassifier, graph: RareGraph, rare: str) -> dict[str, str]:
     """What the graph holds, by name."""
     labels = graph.y[graph.known]
-    degree = np.bincount(graph.edge_index[0], minlength=graph.num_nodes)
+    degree = graph.degree
     num_rare = int((labels == graph.rare_class).sum())
     facts = {
         "Nodes": f"{graph.num_nodes:,}",

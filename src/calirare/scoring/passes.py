@@ -123,7 +123,8 @@ class PartScorer:
         start, stop = self.parts.cuts[number : number + 2]
         inputs = self._inputs(number)
         logits = self._all_logits(inputs, number)
-        columns = self.verdicts.table(self.parts.ids(number), self.verdicts.probabilities(logits))
+        degree = np.diff(self.parts.ends(number))
+        columns = self.verdicts.table(self.parts.ids(number), self.verdicts.probabilities(logits), degree)
         self._probability.write(start, columns["probability"][:, None])
         wanted = np.flatnonzero(self.parts.marked(WANTED, start, stop))
         columns = {name: values[wanted] for name, values in columns.items()}

@@ -36,7 +36,7 @@ def score_table(
     ['id', 'probability', 'lower', 'upper', 'prediction', 'set']
     """
     verdicts = Verdicts.of(classifier, coverage=coverage, intervals=intervals)
-    columns = verdicts.table(graph.ids, classifier.predict_proba(graph))
+    columns = verdicts.table(graph.ids, classifier.predict_proba(graph), graph.degree)
     kept = graph.scored
     return NamedColumns({name: values[kept] for name, values in columns.items()})
 

@@ -54,12 +54,18 @@ class Verdicts:
             return np.asarray(softmax(logits, axis=1))
         return np.asarray(self.calibrator.predict_proba(logits))
 
-    def table(self, ids: np.ndarray, probabilities: np.ndarray) -> dict[str, np.ndarray]:
-        """`id`, `probability`, `lower`, `upper`, `prediction`, `set`, perhaps `rare_share`, as columns."""
+    def table(self, ids: np.ndarray, probabilities: np.ndarray, degree: np.ndarray) -> dict[str, np.ndarray]:
+        """`id`, `probability`, `lower`, `upper`, `prediction`, `set`, perhaps `rare_share`, as columns.
+
+        Args:
+            ids: `(n,)` of the nodes.
+            probabilities: `(n, C)` calibrated.
+            degree: `(n,)` how many neighbours each has.
+        """
         names = np.array(self.class_names, dtype=object)
         columns = {"id": ids, "probability": probabilities[:, self.rare_class]}
         if self.bounds is not None:
-            interval = self.bounds.of(columns["probability"])
+            interval = self.bounds.of(columns["probability"], degree)
             columns |= {"lower": interval.lower, "upper": interval.upper}
         sets = name_sets(conformal_sets(probabilities, self.thresholds), names)
         columns |= {"prediction": names[probabilities.argmax(axis=1)], "set": sets}

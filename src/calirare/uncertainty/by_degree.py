@@ -27,7 +27,8 @@ FIRST_DEGREES = (0, 1, 2, 5, 10)
 """Where each group begins."""
 _STEP = 0.4
 """Deviation of the half-normal prior of τ."""
-_STEPS = np.linspace(0.05, 1.6, 32)
+STEPS = np.linspace(0.05, 1.6, 32)
+"""Those that τ is drawn from."""
 
 
 def degree_group(degree: Any) -> np.ndarray:
@@ -67,20 +68,20 @@ def draw_effects(
     information = np.bincount(group, weights=probability * (1 - probability), minlength=size)
     excess = evidence * np.bincount(group, weights=rare - probability, minlength=size)
     walk = _centred_walk(information)
-    found = [_posterior(step**2 * walk, evidence * information, excess) for step in _STEPS]
-    weight = np.array([likelihood for *_, likelihood in found]) - 0.5 * (_STEPS / _STEP) ** 2
+    found = [_posterior(step**2 * walk, evidence * information, excess) for step in STEPS]
+    weight = np.array([likelihood for *_, likelihood in found]) - 0.5 * (STEPS / _STEP) ** 2
     weight = np.cumsum(np.exp(weight - weight.max()))
     ticks = (np.arange(num_draws) + rng.random()) / num_draws
-    chosen = rng.permutation(np.searchsorted(weight / weight[-1], ticks).clip(0, len(_STEPS) - 1))
+    chosen = rng.permutation(np.searchsorted(weight / weight[-1], ticks).clip(0, len(STEPS) - 1))
     normal = rng.standard_normal((num_draws, size))
     mean, root = (np.array([one[part] for one in found])[chosen] for part in (0, 1))
     return np.asarray(mean + np.einsum("bij,bj->bi", root, normal))
 
 
-def walk_likelihood(information: np.ndarray, excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(steps τ, log-likelihood of each) for groups of nodes whose answers are known; up to a constant."""
+def walk_likelihood(information: np.ndarray, excess: np.ndarray) -> np.ndarray:
+    """Log-likelihood of each of `STEPS`, up to a constant, where h and r of the groups are known."""
     walk = _centred_walk(information)
-    return _STEPS, np.array([_posterior(step**2 * walk, information, excess)[2] for step in _STEPS])
+    return np.array([_posterior(step**2 * walk, information, excess)[2] for step in STEPS])
 
 
 def _centred_walk(information: np.ndarray) -> np.ndarray:
@@ -92,9 +93,7 @@ def _centred_walk(information: np.ndarray) -> np.ndarray:
     return np.asarray(centre @ np.minimum.outer(places, places) @ centre.T)
 
 
-def _posterior(
-    walk: np.ndarray, information: np.ndarray, excess: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, float]:
+def _posterior(walk: np.ndarray, information: np.ndarray, excess: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Mean, a root of the covariance, and the logarithm of how likely the labels are; K may lack a rank."""
     inner = np.eye(len(walk)) + information[:, None] * walk
     covariance = np.linalg.solve(inner.T, walk.T).T

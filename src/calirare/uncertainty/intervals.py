@@ -115,9 +115,12 @@ class CalibrationDraws:
     def __len__(self) -> int:
         return len(self.parameters)
 
-    def probabilities(self, z: np.ndarray) -> np.ndarray:
-        """`(draws, n)`: what each draw makes of logits `(n,)`."""
-        return np.asarray(expit(self.parameters @ bent_line(z, self.knots).T))
+    def probabilities(self, z: np.ndarray, degree: Any = None) -> np.ndarray:
+        """`(draws, n)`: what each draw makes of logits `(n,)`, of nodes with so many neighbours where that is known."""
+        line = self.parameters @ bent_line(z, self.knots).T
+        if degree is not None and self.effects is not None:
+            line += self.effects[:, degree_group(degree)]
+        return np.asarray(expit(line))
 
     def mean(self, probability: Any) -> np.ndarray:
         """`(n,)`: the share of rare nodes at each P, averaged over the draws; nearer to the base rate where labels are few.

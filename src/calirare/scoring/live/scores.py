@@ -69,7 +69,8 @@ class LiveScores:
         inputs, structure = DetectorInputs(graph, recipe, self.device), Structure(neighbours(graph))
         if recipe is not None:
             inputs.columns = recipe.apply(graph, structure.columns)
-        self.table = self.verdicts.table(graph.ids, self.verdicts.probabilities(detector.logits(inputs)))
+        found = self.verdicts.probabilities(detector.logits(inputs))
+        self.table = self.verdicts.table(graph.ids, found, graph.degree)
         """Of every node as it stands."""
         base = None
         if recipe is not None:
@@ -101,8 +102,8 @@ class LiveScores:
             raise InputError("give new nodes, or the ids of known ones, beside the edges: nobody is asked about.")
         names = np.concatenate([update.ids.astype(object), self.graph.ids[asked[len(update.nodes) :]].astype(object)])
         nodes = np.unique(asked)
-        found = self._probabilities(_Question(self, update, nodes))
-        return self.verdicts.table(names, found[places_in(nodes, asked)[0]])
+        question, places = _Question(self, update, nodes), places_in(nodes, asked)[0]
+        return self.verdicts.table(names, self._probabilities(question)[places], question.degree[places])
 
     def explain(self, node: Any, nodes: Any = None, edges: Any = None) -> Explanation:
         """The columns that made a node's P(rare), known or among the rows that come.
@@ -146,8 +147,13 @@ class _Question(DetectorInputs):
         self.word_hops = LocalWords(self.around, nodes)
 
     @cached_property
+    def degree(self) -> np.ndarray:
+        """`(n,)` how many neighbours each of the nodes has."""
+        return self.grown.structure.links.degrees(self.nodes)
+
+    @cached_property
     def alone(self) -> np.ndarray:
-        return np.asarray(self.around.degree(self.nodes) == 0)
+        return np.asarray(self.degree == 0)
 
     @cached_property
     def columns(self) -> Columns:

@@ -192,6 +192,7 @@ def test_the_forecast_is_drawn_from_the_left_out_answers(table, clf):
         num_share_labels=len(clf.labelled_y_),
         seed=clf.seed,
         undo=Drawn(*clf.calibrator_.drawn_of_class(clf.rare_class_)),
+        degree=clf.state_.degree,
     )
     for name, value in vars(want).items():
         np.testing.assert_array_equal(getattr(table.draws, name), value)

@@ -41,6 +41,28 @@ def test_how_it_was_trained_travels_with_the_model(folder, fitted):
     assert cr.load(folder).history_ == fitted[0].history_
 
 
+def test_intervals_travel_with_the_model_and_older_ones_go_without_degrees(folder, fitted):
+    clf, graph = fitted
+    want, kept = clf.predict_interval(graph), cr.load(folder).predict_interval(graph)
+    np.testing.assert_array_equal([kept.lower, kept.upper], [want.lower, want.upper])
+    header = json.loads((folder / "model.json").read_text())
+    del header["connections"], header["checksum"]  # as 0.7.0 wrote it
+    rewrite(folder, header)
+    older = cr.load(folder)
+    plain = clf.calibration_draws().interval(clf.predict_proba(graph)[:, 1])
+    found = older.predict_interval(graph)
+    np.testing.assert_array_equal([found.lower, found.upper], [plain.lower, plain.upper])
+    assert (want.width > found.width).mean() > 0.5
+
+
+def test_degrees_that_are_none_are_refused(folder):
+    header = json.loads((folder / "model.json").read_text())
+    del header["checksum"]
+    rewrite(folder, header | {"connections": {"degree": [1, 2]}})
+    with pytest.raises(ModelFormatError, match="number of neighbours for each label"):
+        cr.load(folder)
+
+
 def test_saving_again_replaces_and_leaves_no_rubbish(folder, fitted):
     version = model_version(folder)
     other = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=3, hidden=4), device="cpu").fit(fitted[1])

@@ -248,7 +248,7 @@ def calibration_draws(
     drawn = draw_posterior(features, answers, evidence, num_draws, rng)
     effects = None
     if degree is not None:
-        said = expit(bent_line((undo.scores(p) - centre) / scale, bends) @ drawn.mean(axis=0))
+        said = bent_line((undo.scores(p) - centre) / scale, bends) @ drawn.mean(axis=0)
         # A generator of its own: the maps are the same with degrees and without.
         effects = draw_effects(
             degree_group(degree), said, rare, evidence_of_a_label(num_rare), num_draws, np.random.default_rng([seed, 1])

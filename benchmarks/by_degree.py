@@ -61,7 +61,9 @@ def two(p: np.ndarray) -> np.ndarray:
     return np.column_stack([1 - p, p])
 
 
-def judge(arrays: dict[str, np.ndarray], graph: str, count: int, seed: int) -> dict[str, np.ndarray]:
+def judge(
+    arrays: dict[str, np.ndarray], graph: str, count: int, seed: int, one_map: bool = False
+) -> dict[str, np.ndarray]:
     """`(groups, …)` by each way of grouping: sums over the nodes of each group."""
     loaded = load(Case(graph, count, 0 if graph in REAL else seed))
     rare, key = loaded.y == loaded.rare_class, f"{graph}/{count}/{seed}"
@@ -69,7 +71,8 @@ def judge(arrays: dict[str, np.ndarray], graph: str, count: int, seed: int) -> d
     others = np.setdiff1d(loaded.known, nodes)
     own, p = said(arrays, key, others)
     degree, truth = loaded.degree, rare[others]
-    interval = draws_of(arrays, key, own, rare[nodes], degree[nodes]).interval(p, degree=degree[others])
+    draws = draws_of(arrays, key, own, rare[nodes], degree[nodes])
+    interval = draws.interval(p, degree=None if one_map else degree[others])
     sets = conformal_sets(two(p), conformal_thresholds(two(own), rare[nodes].astype(np.int64)))
     base = np.full(p.size, rare[nodes].mean())
     held = sets[np.arange(p.size), truth.astype(int)]
@@ -98,13 +101,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=12)
+    parser.add_argument("--one-map", action="store_true", help="intervals that do not know of degrees")
     arguments = parser.parse_args()
     print("nodes, rare, said, mean interval, NLL, NLL of the base rate, sets hold the truth")
     for file in [*arguments.folder.glob("stripped-*.npz"), *sorted(arguments.folder.glob("real-[13]*0.npz"))]:
         arrays = dict(np.load(file))
         keys = sorted({tuple(name.split("/")[:3]) for name in arrays}, key=lambda key: int(key[2]))
         cases = [(graph, int(count), int(seed)) for graph, count, seed in keys if int(seed) < arguments.seeds]
-        found = [judge(arrays, *case) for case in cases]
+        found = [judge(arrays, *case, arguments.one_map) for case in cases]
         print(f"\n{file.stem}: {len(found)} fits")
         for way, names in NAMES.items():
             for name, row in zip(names, np.sum([one[way] for one in found], axis=0), strict=True):

@@ -38,16 +38,23 @@ def test_the_width_is_the_one_whose_left_out_labels_are_likeliest() -> None:
 
 
 class Told:
-    """An engine of which nothing but the left-out logits and the leverage is asked."""
+    """An engine of a network that says nothing as trained; of it nothing but left-out logits and the leverage are asked.
 
-    def __init__(self, logits: np.ndarray, leverage: float = 0.1) -> None:
-        self.logits = logits
+    Moved to the end of a step, the network says `1 + bend` times what its tangent says there.
+    """
+
+    def __init__(self, logits: np.ndarray, leverage: float = 0.1, bend: float = 0.0) -> None:
+        self.left_out_logits, self.bend = torch.from_numpy(logits), bend
+        self.logits, self.index = torch.zeros_like(self.left_out_logits), torch.arange(len(logits))
         self.curvature = SimpleNamespace(leverage=torch.full((len(logits), 1, 1), leverage))
+
+    def stepped_logits(self, rows: np.ndarray) -> torch.Tensor:
+        return self.left_out_logits[rows] * (1 + self.bend) + 7.0  # softmax does not see a constant
 
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(judging, "step_logits", lambda engine: engine.logits)
+    monkeypatch.setattr(judging, "step_logits", lambda engine: engine.left_out_logits.numpy())
     return Told
 
 
@@ -90,8 +97,11 @@ def test_what_cannot_be_believed_is_said(told: Any) -> None:
     for engine, why in (
         (noise, "left-out predictions cannot be told from noise"),
         (learns, "the network could learn its labels whatever they are"),
+        (told(np.eye(2)[y], bend=0.16), "a Newton step leads to where the network bends"),
+        (told(np.eye(2)[y], bend=np.nan), "a Newton step leads to where the network bends"),
     ):
         assert judging.doubt(lambda engine=engine: engine, labels, rests=True, slope=0.1) == why  # type: ignore[misc]
+    assert judging.bent(told(np.eye(2)[y], bend=-0.14), labels) is None
     assert not judging.learns_anything(told(np.eye(2)[y], leverage=0.29))
     turned = told(1 - np.eye(2)[y])
     assert judging.no_skill(turned, labels) == "left-out predictions cannot be told from noise"

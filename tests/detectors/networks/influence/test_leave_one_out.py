@@ -9,6 +9,7 @@ import torch
 from graph_cases import exact_inputs, random_weights, small_graph
 from leave_one_out import centred, changes, jacobian, parameter_steps, retrain_without
 from torch import nn
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from calirare.detectors.networks.gat import GAT
 from calirare.detectors.networks.gcn import GCN
@@ -171,12 +172,24 @@ def test_what_is_left_over_is_bounded_from_below():
     assert float(_bounded(low[:1, :1].reshape(1, 1, 1) * 0)) == LEAST_LEFT_OVER
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_stepped_logits_are_those_of_the_moved_network(name):
+    model, *rest = case = _case(name, 2, nodes=NODES[:4])
+    found = LeaveOneOut(*case, 1e-2).stepped_logits(np.array([3, 1]))
+    before = parameters_to_vector(model.parameters()).detach()
+    model.eval()
+    for place, row in enumerate((3, 1)):
+        vector_to_parameters(before + parameter_steps(*case, 1e-2)[row], model.parameters())
+        torch.testing.assert_close(found[place], model(rest[0])[NODES[row]].detach(), atol=1e-8, rtol=0)
+        vector_to_parameters(before, model.parameters())
+
+
 def test_the_model_is_left_as_it_was():
     model, *rest = _case("gat", 2)
     model.train()
     before = [value.detach().clone() for value in model.parameters()]
     engine = LeaveOneOut(model, *rest, 1e-2)
-    engine.left_out_logits, list(engine.changes())
+    engine.left_out_logits, list(engine.changes()), engine.stepped_logits(np.arange(2))
     assert model.training
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
     assert all(value.grad is None for value in model.parameters())

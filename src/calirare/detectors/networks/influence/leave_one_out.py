@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.networks.influence.curvature import (
@@ -26,7 +27,7 @@ from calirare.detectors.networks.influence.curvature import (
 )
 from calirare.detectors.networks.influence.iterative import IterativeCurvature
 from calirare.detectors.networks.influence.jacobian import contrast_basis, make_jacobian
-from calirare.detectors.networks.influence.model import predict_logits
+from calirare.detectors.networks.influence.model import evaluating, predict_logits
 from calirare.errors import InputError, NumericalError
 
 logger = logging.getLogger(__name__)
@@ -95,7 +96,7 @@ class LeaveOneOut:
         self.damping = max(float(weight_decay), _SMALLEST_DAMPING)
         if self.damping > weight_decay:
             logger.warning("weight_decay %g is too small for leave-one-out; %g is used.", weight_decay, self.damping)
-        device = inputs.device
+        self._model, self._inputs, device = model, inputs, inputs.device
         self.logits = predict_logits(model, inputs).double()
         self.basis = contrast_basis(self.logits.shape[1]).to(device)
         self.index = torch.from_numpy(self.nodes).to(device)
@@ -139,6 +140,20 @@ class LeaveOneOut:
                 "left-out predictions are NaN or infinite; raise weight_decay, or scale the features and the edge weights."
             )
         return logits
+
+    def stepped_logits(self, rows: np.ndarray) -> Tensor:
+        """`(len(rows), C)` float64: what the network itself says of these labels' nodes at θ₋ᵢ, a forward pass each.
+
+        `left_out_logits` follow its tangent from θ instead, which costs no pass.
+        """
+        said, parameters = [], dict(self._model.named_parameters())
+        sizes = [value.numel() for value in parameters.values()]
+        with evaluating(self._model), torch.no_grad():
+            for node, step in zip(self.index[rows], self.curvature.directions(rows, self.step), strict=True):
+                pieces = zip(parameters.items(), step.split(sizes), strict=True)
+                moved = {name: value + piece.view_as(value).to(value) for (name, value), piece in pieces}
+                said.append(functional_call(self._model, moved, (self._inputs,))[node])
+        return torch.stack(said).double()
 
     @cached_property
     def level_changes(self) -> Tensor:

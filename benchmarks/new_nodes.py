@@ -1,12 +1,14 @@
 """Scoring new nodes from their surroundings, beside scoring everything again.
 
 A model (`auto`) is fitted on a payment network of 5,000 accounts: four attributes, five edge columns, busy accounts among
-them. Then a network of each size is loaded, and new accounts come with ten payments each to known ones. The median over
+them. Then a network of each size is loaded, and new accounts come with ten payments each to known ones; with `--changed`,
+known accounts have other attributes and ten payments more. The median over
 several questions, the processor time of the median question and of one in a hundred, which a busy machine does not change, and
 the largest difference to a full scoring of all tables where `--compare` allows one.
 
     python benchmarks/new_nodes.py --nodes 10000,100000 --new 1,1000
     python benchmarks/new_nodes.py --nodes 1000000 --new 1000
+    python benchmarks/new_nodes.py --nodes 1000000 --new 1000 --changed
 """
 
 from __future__ import annotations
@@ -27,12 +29,12 @@ EDGES_PER_NODE = 10
 ROW = "{:>10} {:>11} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9} {:>12} {:>8}"
 
 
-def make_tables(num_nodes: int, start: int, known: int, seed: int) -> tuple[Any, Any]:
-    """Accounts `start` to `start + num_nodes` and their payments to accounts below `known`; few accounts are busy."""
+def make_tables(ids: np.ndarray, known: int, seed: int) -> tuple[Any, Any]:
+    """Accounts with these ids and their payments to accounts below `known`; few of those are busy."""
     import polars as pl
 
     rng = np.random.default_rng(seed)
-    ids, size = np.arange(start, start + num_nodes), num_nodes * EDGES_PER_NODE
+    num_nodes, size = len(ids), len(ids) * EDGES_PER_NODE
     risk = rng.standard_normal(num_nodes)
     nodes = {"id": ids} | {f"trait {k}": risk * 0.3 * k + rng.standard_normal(num_nodes) for k in range(4)}
     nodes["rare"] = np.where(rng.random(num_nodes) < 1 / (1 + np.exp(4 - 2 * risk)), "yes", "no")
@@ -56,7 +58,7 @@ def fit(folder: str | None = None) -> cr.RareCategoryClassifier:
     """The model; kept in `folder`, and read from there the next time."""
     if folder is not None and Path(folder, "model.json").exists():
         return cr.load(folder)
-    nodes, edges = make_tables(5_000, 0, 5_000, seed=0)
+    nodes, edges = make_tables(np.arange(5_000), 5_000, seed=0)
     graph = cr.read_tables(nodes, edges, label="rare", rare="yes")
     split = cr.split_labels(graph, train_fraction=0.2, val_fraction=0.0, test_fraction=0.8, seed=0)
     classifier = cr.RareCategoryClassifier(device="cpu").fit(graph, split)
@@ -69,14 +71,21 @@ def difference(classifier: cr.RareCategoryClassifier, tables: Any, since: Any, f
     """Largest difference of any number to a full scoring of all tables."""
     import polars as pl
 
-    whole = read_for(classifier, *(pl.concat(pair) for pair in zip(tables, since, strict=True)))
-    want = score_table(classifier, whole)
-    rows = slice(tables[0].height, None)
+    nodes = pl.concat([tables[0].join(since[0], on="id", how="anti"), since[0]])
+    want = score_table(classifier, read_for(classifier, nodes, pl.concat([tables[1], since[1]])))
+    rows = slice(-since[0].height, None)
     return max(float(np.abs(found[name] - want[name][rows]).max()) for name in ("probability", "lower", "upper"))
 
 
+def asked_about(num_nodes: int, num_new: int, changed: bool) -> np.ndarray:
+    """Ids behind the known ones, or known ones all over the network."""
+    if changed:
+        return np.sort(np.random.default_rng(num_new).permutation(num_nodes)[:num_new])
+    return np.arange(num_nodes, num_nodes + num_new)
+
+
 def measure(classifier: cr.RareCategoryClassifier, num_nodes: int, news: list[int], arguments: Any) -> None:
-    tables = make_tables(num_nodes, 0, num_nodes, seed=1)
+    tables = make_tables(np.arange(num_nodes), num_nodes, seed=1)
     graph = read_for(classifier, *tables)
     began = time.perf_counter()
     live = LiveScores(classifier, graph)
@@ -84,7 +93,7 @@ def measure(classifier: cr.RareCategoryClassifier, num_nodes: int, news: list[in
     for num_new in news:
         seconds, cpu, differ = [], [], "-"
         for repeat in range(arguments.repeats):
-            since = make_tables(num_new, num_nodes, num_nodes, seed=2 + repeat)
+            since = make_tables(asked_about(num_nodes, num_new, arguments.changed), num_nodes, seed=2 + repeat)
             began, worked = time.perf_counter(), time.process_time()
             found = live.score(*since)
             seconds.append(time.perf_counter() - began)
@@ -103,6 +112,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", default="10000,100000", help="accounts of the networks")
     parser.add_argument("--new", default="1,1000", help="new accounts of a question")
+    parser.add_argument("--changed", action="store_true", help="ask about known accounts that changed")
     parser.add_argument("--repeats", type=int, default=5, help="questions of each kind")
     parser.add_argument("--compare", type=int, default=100_000, help="largest network that is also scored again")
     parser.add_argument("--model", help="folder that keeps the fitted model")

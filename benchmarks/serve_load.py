@@ -100,7 +100,7 @@ def questions(num_nodes: int, count: int) -> list[dict[str, Any]]:
     """One new account with ten payments each."""
     found = []
     for seed in range(count):
-        nodes, edges = make_tables(1, num_nodes, num_nodes, seed=100 + seed)
+        nodes, edges = make_tables(np.array([num_nodes]), num_nodes, seed=100 + seed)
         found.append({"nodes": nodes.drop("rare").to_dicts(), "edges": edges.to_dicts()})
     return found
 
@@ -209,7 +209,7 @@ def main() -> None:
         raise SystemExit("wrk makes the load; install it: apt-get install wrk")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        tables = make_tables(arguments.nodes, 0, arguments.nodes, seed=1)
+        tables = make_tables(np.arange(arguments.nodes), arguments.nodes, seed=1)
         for name, table in zip(("nodes", "edges"), tables, strict=True):
             table.drop("rare", strict=False).write_parquet(folder / f"{name}.parquet")
         fit(arguments.model).save(folder / "model")

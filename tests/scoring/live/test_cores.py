@@ -30,8 +30,8 @@ def check(before, num_before, new, num_nodes):
     found = PeelingOrder.of(base).grown(links)
     want = core_numbers(symmetric([*before, *new.tolist()], num_nodes))
     core = np.concatenate([core_numbers(base), np.full(num_nodes - num_before, -1)])
-    for node, level in found.items():
-        core[node] = level
+    nodes, levels = found
+    core[nodes] = levels
     np.testing.assert_array_equal(core, want)
 
 
@@ -59,7 +59,7 @@ def test_what_does_not_touch_is_not_looked_at(monkeypatch):
     links = Links.of(base).grown(np.array([1000, 5]), np.array([5, 1000]), 1001)
     from calirare.scoring.live import cores
 
-    kept = cores._Growth.neighbours
-    monkeypatch.setattr(cores._Growth, "neighbours", lambda self, node: seen.add(node) or kept(self, node))
-    assert PeelingOrder.of(base).grown(links) == {1000: 1}
+    kept = cores._Growth._pairs
+    monkeypatch.setattr(cores._Growth, "_pairs", lambda self, nodes: seen.update(nodes.tolist()) or kept(self, nodes))
+    assert [part.tolist() for part in PeelingOrder.of(base).grown(links)] == [[1000], [1]]
     assert seen <= {5, 1000}

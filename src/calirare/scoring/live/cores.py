@@ -2,23 +2,20 @@
 
 Peeling a graph gives an order of its nodes in which each has at most as many later neighbours as its core number says.
 An edge adds one later neighbour to one of its ends; while that is no more than the core number, nothing changes. Where
-it is more, the nodes of that level are looked at in their order, those that may rise and those that hold them back, and
-no others. Source: key `zhang2017`.
+it is more, it may rise, and so may later nodes of its level that this gives too many neighbours; of all these, those
+stay that have too few neighbours above the level or among the others, and no other node is looked at. The order is that
+of key `zhang2017`; here all nodes of a step are looked at at once.
 """
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from calirare.features.structure import peel
-from calirare.scoring.live.links import Links
-
-Place = tuple[int, int]
-"""In the order of a level: those that rose into it first, then new nodes, then by rank."""
+from calirare.scoring.live.links import Links, distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,22 +42,28 @@ class PeelingOrder:
         later[np.diff(adjacency.indptr) == 0] = 0
         return cls(core, rank, later)
 
-    def grown(self, links: Links) -> dict[int, int]:
-        """The core numbers that differ, and those of new nodes, after `links` have grown."""
+    def grown(self, links: Links) -> tuple[np.ndarray, np.ndarray]:
+        """(nodes whose core number differs, and new ones, ascending; core numbers) after `links` have grown."""
         return _Growth(self, links).run()
 
 
 class _Growth:
-    """One pass over the levels, upwards: which nodes of a level rise into the next."""
+    """One pass over the levels, upwards: which nodes of a level rise into the next.
+
+    In a level, those that rose into it come first, then new nodes, then the others by rank. What is kept for every node
+    is zero at first, and memory for zeros is not touched before they change.
+    """
 
     def __init__(self, order: PeelingOrder, links: Links) -> None:
         self.order, self.links = order, links
-        self.known = len(order.core)
-        self.first = np.flatnonzero(np.diff(links.added[0], prepend=-1))
-        """Where among the added pairs those of each node begin."""
+        self.known, self.size = len(order.core), links.num_nodes
         self.fresh = self._at_least()
-        self.levels: dict[int, int] = {}
-        """Of the nodes that rose so far."""
+        self.risen = np.zeros(self.size, dtype=np.int64)
+        """Levels of the nodes that rose so far."""
+        self.more = np.zeros(self.size, dtype=np.int64)
+        """Later neighbours beside those that the order knows."""
+        nodes, ends = links.added
+        np.add.at(self.more, nodes, self._comes_later(ends, nodes))
 
     def _at_least(self) -> np.ndarray:
         """Cores that the new nodes are in: with k neighbours in the k-core of the graph before, a node joins that."""
@@ -68,123 +71,84 @@ class _Growth:
         order = np.lexsort((-self.order.core[ends], nodes))
         nodes, cores = nodes[order], self.order.core[ends[order]]
         so_many = np.arange(1, len(nodes) + 1) - np.searchsorted(nodes, nodes)
-        return np.bincount(nodes[cores >= so_many] - self.known, minlength=self.links.num_nodes - self.known)
+        return np.bincount(nodes[cores >= so_many] - self.known, minlength=self.size - self.known)
 
-    def run(self) -> dict[int, int]:
-        waiting: dict[int, set[int]] = {}
-        for node in self._overfull():
-            waiting.setdefault(self.level(node), set()).add(node)
+    def run(self) -> tuple[np.ndarray, np.ndarray]:
+        nodes = distinct(self.links.added[0], self.size)
+        level = self._level(nodes)
+        over = self._later(nodes) > level
+        waiting = {k: nodes[over & (level == k)] for k in distinct(level[over], self.size).tolist()}
+        changed = [np.arange(self.known, self.size)]
         while waiting:
-            level = min(waiting)
-            risen = _Level(self, level, waiting.pop(level)).run()
-            for node in risen:
-                self.levels[node] = level + 1
-            if risen:
-                waiting.setdefault(level + 1, set()).update(risen)
-        return dict(enumerate(self.fresh.tolist(), self.known)) | self.levels
+            k = min(waiting)
+            risen = self._rise(k, waiting.pop(k))
+            if risen.size:
+                self.risen[risen], self.more[risen] = k + 1, 0
+                nodes, ends = self._pairs(risen)
+                np.add.at(self.more, nodes, self._comes_later(ends, nodes))
+                over = risen[self._later(risen) > k + 1]
+                waiting[k + 1] = np.concatenate([over, waiting.get(k + 1, over[:0])])
+                changed.append(risen)
+        nodes = distinct(np.concatenate(changed), self.size)
+        return nodes, self._level(nodes)
 
-    def _overfull(self) -> list[int]:
-        """Nodes that have more later neighbours now than their level allows."""
-        if not self.first.size:
-            return []
-        (level, place), (there, other) = (self._stand(nodes) for nodes in self.links.added)
-        later = np.add.reduceat((there > level) | (there == level) & (other > place), self.first, dtype=np.int64)
-        nodes, level = self.links.added[0, self.first], level[self.first]
-        was = np.where(nodes < self.known, self.order.later[np.minimum(nodes, self.known - 1)], 0)
-        found: list[int] = nodes[was + later > level].tolist()
+    def _rise(self, level: int, nodes: np.ndarray) -> np.ndarray:
+        """The nodes of a level that rise, from those with too many later neighbours: who they reach, then who holds."""
+        inside, earlier = np.zeros(self.size, dtype=bool), np.zeros(self.size, dtype=np.int64)
+        found = [nodes[:0]]
+        while nodes.size:
+            found.append(nodes)
+            inside[nodes] = True
+            whose, ends = self._pairs(nodes)
+            ends = ends[(self._level(ends) == level) & (self._place(ends) > self._place(whose))]
+            np.add.at(earlier, ends, 1)
+            nodes = distinct(ends[~inside[ends]], self.size)
+            nodes = nodes[self._later(nodes) + earlier[nodes] > level]
+        return self._held(level, np.concatenate(found), inside)
+
+    def _held(self, level: int, nodes: np.ndarray, inside: np.ndarray) -> np.ndarray:
+        """The most nodes of which each has more neighbours than `level` above it or among them; `inside` marks them."""
+        whose, ends = self._pairs(nodes)
+        support = np.zeros(self.size, dtype=np.int64)
+        np.add.at(support, whose, inside[ends] | (self._level(ends) > level))
+        gone = nodes[support[nodes] <= level]
+        while gone.size:
+            inside[gone] = False
+            _, ends = self._pairs(gone)
+            ends = ends[inside[ends]]
+            np.subtract.at(support, ends, 1)
+            gone = distinct(ends, self.size)
+            gone = gone[support[gone] <= level]
+        held: np.ndarray = nodes[inside[nodes]]
+        return held
+
+    def _pairs(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(node, neighbour), of these nodes now."""
+        starts, ends = self.links.rows(nodes)
+        return np.repeat(nodes, np.diff(starts)), ends
+
+    def _level(self, nodes: np.ndarray) -> np.ndarray:
+        return np.where(self.risen[nodes] > 0, self.risen[nodes], self._known(self.order.core, self.fresh, nodes))
+
+    def _place(self, nodes: np.ndarray) -> np.ndarray:
+        """In the order of a level."""
+        new = np.arange(self.known - self.size, 0)
+        return np.where(self.risen[nodes] > 0, nodes - 2 * self.size, self._known(self.order.rank, new, nodes))
+
+    def _later(self, nodes: np.ndarray) -> np.ndarray:
+        """How many neighbours come after each node in the order as it is now."""
+        before = self._known(self.order.later, np.zeros_like(self.fresh), nodes)
+        later: np.ndarray = self.more[nodes] + np.where(self.risen[nodes] > 0, 0, before)
+        return later
+
+    def _comes_later(self, ends: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+        there, here = self._level(ends), self._level(nodes)
+        comes: np.ndarray = (there > here) | (there == here) & (self._place(ends) > self._place(nodes))
+        return comes
+
+    def _known(self, before: np.ndarray, fresh: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+        """Values of known nodes, and of new ones behind them."""
+        found: np.ndarray = before[np.minimum(nodes, self.known - 1)]
+        new = nodes >= self.known
+        found[new] = fresh[nodes[new] - self.known]
         return found
-
-    def _stand(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Levels and ranks before any node rises; new nodes come first in their level."""
-        known, old = nodes < self.known, np.minimum(nodes, self.known - 1)
-        fresh = np.append(self.fresh, 0)[np.maximum(nodes - self.known, -1)]
-        ranks = np.where(known, self.order.rank[old], nodes - self.links.num_nodes)
-        return np.where(known, self.order.core[old], fresh), ranks
-
-    def level(self, node: int) -> int:
-        if node in self.levels:
-            return self.levels[node]
-        return int(self.order.core[node] if node < self.known else self.fresh[node - self.known])
-
-    def place(self, node: int) -> Place:
-        if node in self.levels:
-            return 0, node
-        return 1, int(self.order.rank[node]) if node < self.known else node - self.links.num_nodes
-
-    def neighbours(self, node: int) -> list[int]:
-        found: list[int] = []
-        if node < self.known:
-            found = self.links.ends[self.links.starts[node] : self.links.starts[node + 1]].tolist()
-        return found + self.added(node)
-
-    def added(self, node: int) -> list[int]:
-        """The neighbours that were added; looked up, for only few nodes are looked at."""
-        start, stop = np.searchsorted(self.links.added[0], [node, node + 1])
-        ends: list[int] = self.links.added[1, start:stop].tolist()
-        return ends
-
-    def later(self, node: int) -> int:
-        """How many neighbours come after the node in the order as it is now."""
-        mine, moved = (self.level(node), self.place(node)), node in self.levels or node >= self.known
-        ends = self.neighbours(node) if moved else self.added(node)
-        count = sum((self.level(end), self.place(end)) > mine for end in ends)
-        return count if moved else count + int(self.order.later[node])
-
-
-class _Level:
-    """Which nodes of level k have k + 1 neighbours above it or among themselves."""
-
-    def __init__(self, growth: _Growth, level: int, nodes: set[int]) -> None:
-        self.growth, self.level = growth, level
-        self.heap: list[tuple[Place, int]] = [(growth.place(node), node) for node in nodes]
-        heapq.heapify(self.heap)
-        self.done: set[int] = set()
-        self.later: dict[int, int] = {}
-        self.earlier: dict[int, int] = {}
-        """How many earlier neighbours may rise."""
-        self.risers: dict[int, Place] = {}
-
-    def run(self) -> list[int]:
-        while self.heap:
-            place, node = heapq.heappop(self.heap)
-            if node in self.done:
-                continue
-            self.done.add(node)
-            self.later[node] = self.growth.later(node)
-            if self._support(node) > self.level:
-                self._may_rise(node, place)
-            elif self.earlier.get(node):
-                self._stays(node, place)
-        return list(self.risers)
-
-    def _support(self, node: int) -> int:
-        return self.later[node] + self.earlier.get(node, 0)
-
-    def _of_level(self, node: int) -> list[int]:
-        return [end for end in self.growth.neighbours(node) if self.growth.level(end) == self.level]
-
-    def _may_rise(self, node: int, place: Place) -> None:
-        self.risers[node] = place
-        for end in self._of_level(node):
-            there = self.growth.place(end)
-            if there > place:
-                self.earlier[end] = self.earlier.get(end, 0) + 1
-                heapq.heappush(self.heap, (there, end))
-
-    def _stays(self, node: int, place: Place) -> None:
-        """Whoever counted on this node loses one; who then has too few stays as well."""
-        queue = [(node, place)]
-        while queue:
-            node, place = queue.pop()
-            for end in self._of_level(node):
-                there = self.growth.place(end)
-                if there > place:
-                    if node in self.risers and self.earlier.get(end):
-                        self.earlier[end] -= 1
-                        if end in self.risers and self._support(end) == self.level:
-                            queue.append((end, there))
-                elif end in self.risers:
-                    self.later[end] -= 1
-                    if self._support(end) == self.level:
-                        queue.append((end, there))
-            self.risers.pop(node, None)

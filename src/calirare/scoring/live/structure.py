@@ -114,9 +114,7 @@ class GrownStructure:
 
     @cached_property
     def _risen(self) -> tuple[np.ndarray, np.ndarray]:
-        found = self.before.order.grown(self.links)
-        nodes = np.array(sorted(found), dtype=np.int64)
-        return nodes, np.array([found[node] for node in nodes.tolist()], dtype=np.float64)
+        return self.before.order.grown(self.links)
 
     def _reach(self, nodes: np.ndarray) -> np.ndarray:
         """Neighbours whose degree grew count for more, and those that were added count whole."""

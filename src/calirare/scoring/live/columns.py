@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.features.columns import Columns
-from calirare.features.propagation import Relation, column_blocks, relations_of, row_shares, said_of
+from calirare.features.propagation import Relation, column_blocks, picked, relations_of, row_shares, said_of
 from calirare.scoring.live.base import GrownBase
 from calirare.scoring.live.links import Links, distinct, places_in
 
@@ -25,29 +25,32 @@ def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:
     values = np.empty((len(nodes), len(recipe.names)), dtype=np.float32)
     values[:] = recipe.means
     values[:, :count] = around[places_in(near, nodes)[0]]
-    further = _means_of(grown, relations, near)
+    further, columns = _means_of(grown, relations, near)
     names, middle = recipe.names[first:count], recipe.means[first:count]
     for relation in relations:
         matrix = _matrix(*lists[relation], near)
         wanted = [aggregate for aggregate in recipe.aggregates if aggregate.over == relation]
         for at, aggregates in column_blocks(whose, wanted):
-            there = further.get(relation, around)[:, at]  # read where two steps are wanted, and then it is there
             called, mine = [names[k] for k in at], [first + k for k in at]
-            for found in said_of(matrix, around[:, mine], there, middle[at], called, aggregates):
+            two_steps = any(aggregate.statistic == "two steps" for aggregate in aggregates)
+            there = further[relation][:, np.searchsorted(columns, at)] if two_steps else around[:, :0]
+            for found in said_of(matrix, picked(around, mine), there, middle[at], called, aggregates):
                 recipe.put(found, values)
     words = sp.csr_array(grown.attributes(nodes)) if recipe.own.words else None
     return Columns(values, recipe.names, recipe.groups, words, recipe.num_spelled)
 
 
-def _means_of(grown: GrownBase, relations: dict[Relation, Links], near: np.ndarray) -> dict[Relation, np.ndarray]:
-    """`(len(near), B)` means, less the population's, over the neighbours' neighbours; 0 in columns not wanted that far."""
+def _means_of(
+    grown: GrownBase, relations: dict[Relation, Links], near: np.ndarray
+) -> tuple[dict[Relation, np.ndarray], np.ndarray]:
+    """(means, less the population's, over the neighbours' neighbours, of the columns that are wanted that far; these)."""
     recipe = grown.standing.recipe
-    first, count, whose = recipe.propagated
+    first, _, whose = recipe.propagated
     asked = [aggregate for aggregate in recipe.aggregates if aggregate.statistic == "two steps"]
     wanted = {aggregate.whose for aggregate in asked}
     columns = np.array([k for k, mine in enumerate(whose) if mine in wanted], dtype=np.int64)
     middle = recipe.means[first + columns]
-    means = {relation: np.zeros((len(near), count - first)) for relation in relations_of(asked)}
+    means = {relation: np.empty((len(near), len(columns))) for relation in relations_of(asked)}
     for start in range(0, len(near) if asked else 0, _AT_ONCE):
         block = slice(start, start + _AT_ONCE)
         lists = {relation: relations[relation].rows(near[block]) for relation in means}
@@ -55,8 +58,8 @@ def _means_of(grown: GrownBase, relations: dict[Relation, Links], near: np.ndarr
         there = grown.take(far, first + columns[0], first + columns[-1] + 1)
         centred = there[:, columns - columns[0]] - middle
         for relation, (starts, ends) in lists.items():
-            means[relation][block, columns] = _matrix(starts, ends, far) @ centred
-    return means
+            means[relation][block] = _matrix(starts, ends, far) @ centred
+    return means, columns
 
 
 def _matrix(starts: np.ndarray, ends: np.ndarray, among: np.ndarray) -> sp.csr_array:

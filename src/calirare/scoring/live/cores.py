@@ -110,7 +110,7 @@ class _Growth:
         """The most nodes of which each has more neighbours than `level` above it or among them; `inside` marks them."""
         whose, ends = self._pairs(nodes)
         support = np.zeros(self.size, dtype=np.int64)
-        np.add.at(support, whose, inside[ends] | (self._level(ends) > level))
+        np.add.at(support, whose, (inside[ends] | (self._level(ends) > level)).astype(np.int64))
         gone = nodes[support[nodes] <= level]
         while gone.size:
             inside[gone] = False
@@ -144,7 +144,7 @@ class _Growth:
     def _comes_later(self, ends: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         there, here = self._level(ends), self._level(nodes)
         comes: np.ndarray = (there > here) | (there == here) & (self._place(ends) > self._place(nodes))
-        return comes
+        return comes.astype(np.int64)
 
     def _known(self, before: np.ndarray, fresh: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         """Values of known nodes, and of new ones behind them."""

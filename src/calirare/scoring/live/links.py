@@ -94,8 +94,12 @@ class Links:
 
     def merged_order(self, nodes: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """The order that brings each node's added entries behind its earlier ones."""
-        whose = np.concatenate([np.repeat(np.arange(len(nodes)), n) for n in (self.lengths(nodes), counts)])
-        return np.argsort(whose, kind="stable")
+        lengths = self.lengths(nodes)
+        old, new = int(lengths.sum()), int(counts.sum())
+        order = np.empty(old + new, dtype=np.int64)
+        order[np.arange(old) + np.repeat(np.cumsum(counts) - counts, lengths)] = np.arange(old)
+        order[np.arange(new) + np.repeat(np.cumsum(lengths), counts)] = np.arange(old, old + new)
+        return order
 
     def degrees(self, nodes: np.ndarray) -> np.ndarray:
         """How many neighbours each node has now."""

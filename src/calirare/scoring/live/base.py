@@ -48,6 +48,8 @@ class Standing:
         self.recipe, self.base = recipe, recipe.base(graph, self.structure.columns) if base is None else base
         for relation in relations_of(recipe.aggregates):
             self.relations[relation] = self._links(*relation)
+        self.own_sums = self._own_sums()
+        """What own columns, less the population's means, add up to over the neighbours, where two steps are wanted."""
         if graph.edges is not None:
             self._rows = _by_end(graph.edges.source, graph.num_nodes), _by_end(graph.edges.target, graph.num_nodes)
 
@@ -55,6 +57,23 @@ class Standing:
         if relation == "neighbours" and not type:
             return self.structure.links
         return Links.of(relation_matrix(self.graph, relation, type))
+
+    @property
+    def own_columns(self) -> tuple[int, int]:
+        """The first column of attributes that is propagated, and the one behind the last; they stand together."""
+        first, _, whose = self.recipe.propagated
+        return first, first + whose.count("own")
+
+    def _own_sums(self) -> dict[Relation, np.ndarray]:
+        asked = [one for one in self.recipe.aggregates if one.statistic == "two steps" and one.whose == "own"]
+        columns = slice(*self.own_columns)
+        centred, sums = self.base[:, columns] - self.recipe.means[columns], {}
+        for over in relations_of(asked):
+            links = self.relations[over]
+            ones = np.broadcast_to(1.0, links.ends.shape)
+            sums[over] = sp.csr_array((ones, links.ends, links.starts), shape=(links.size, links.size)) @ centred
+            self.relations.setdefault(turned(over), self._links(*turned(over)))
+        return sums
 
     def edge_rows(self, nodes: np.ndarray) -> np.ndarray:
         """Rows of the edge table that touch the nodes, ascending."""
@@ -163,6 +182,12 @@ class GrownBase:
         places, _ = own_first(nodes, np.concatenate([both.source, both.target]), self.update.num_nodes)
         source, target = places.reshape(2, -1)
         return edge_columns(replace(both, source=source, target=target), plan, len(nodes))
+
+
+def turned(relation: Relation) -> Relation:
+    """In which way those who have a node as neighbour are its neighbours."""
+    names = {"incoming neighbours": "outgoing neighbours", "outgoing neighbours": "incoming neighbours"}
+    return names.get(relation[0], relation[0]), relation[1]
 
 
 def overlaid(before: Any, changed: np.ndarray, values: Any, nodes: np.ndarray) -> Any:

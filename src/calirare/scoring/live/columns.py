@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from calirare.features.columns import Columns
 from calirare.features.propagation import Relation, column_blocks, picked, relations_of, row_shares, said_of
-from calirare.scoring.live.base import GrownBase
+from calirare.scoring.live.base import GrownBase, turned
 from calirare.scoring.live.links import Links, distinct, places_in
 
 _AT_ONCE = 16_384
@@ -49,17 +49,37 @@ def _means_of(
     asked = [aggregate for aggregate in recipe.aggregates if aggregate.statistic == "two steps"]
     wanted = {aggregate.whose for aggregate in asked}
     columns = np.array([k for k, mine in enumerate(whose) if mine in wanted], dtype=np.int64)
-    middle = recipe.means[first + columns]
-    means = {relation: np.empty((len(near), len(columns))) for relation in relations_of(asked)}
-    for start in range(0, len(near) if asked else 0, _AT_ONCE):
+    others = columns[[whose[k] != "own" for k in columns]]
+    own = len(columns) - len(others)
+    means = {over: np.empty((len(near), len(columns))) for over in relations_of(asked)}
+    for over in grown.standing.own_sums:
+        means[over][:, :own] = _own_means(grown, over, relations[over], near)
+    for start in range(0, len(near) if others.size else 0, _AT_ONCE):
         block = slice(start, start + _AT_ONCE)
-        lists = {relation: relations[relation].rows(near[block]) for relation in means}
+        lists = {over: relations[over].rows(near[block]) for over in means}
         far = distinct(np.concatenate([ends for _, ends in lists.values()]), grown.update.num_nodes)
-        there = grown.take(far, first + columns[0], first + columns[-1] + 1)
-        centred = there[:, columns - columns[0]] - middle
-        for relation, (starts, ends) in lists.items():
-            means[relation][block] = _matrix(starts, ends, far) @ centred
+        there = grown.take(far, first + others[0], first + others[-1] + 1)
+        centred = there[:, others - others[0]] - recipe.means[first + others]
+        for over, (starts, ends) in lists.items():
+            means[over][block, own:] = _matrix(starts, ends, far) @ centred
     return means, columns
+
+
+def _own_means(grown: GrownBase, over: Relation, links: Links, nodes: np.ndarray) -> np.ndarray:
+    """Of attributes: what they added up to before, those that changed and those of neighbours that were added."""
+    standing, (start, stop) = grown.standing, grown.standing.own_columns
+    total, known = standing.own_sums[over][np.minimum(nodes, links.size - 1)], nodes < links.size
+    total[~known] = 0.0
+    changed = np.sort(grown.update.nodes[grown.update.nodes < links.size])
+    starts, ends = standing.relations[turned(over)].rows(changed)
+    differ = grown.take(changed, start, stop).astype(np.float64) - standing.base[changed, start:stop]
+    at, mine = places_in(nodes, ends)
+    np.add.at(total, at, np.repeat(differ, np.diff(starts), axis=0)[mine])
+    at, mine = places_in(nodes, links.added[0])
+    added, places = np.unique(links.added[1, mine], return_inverse=True)
+    np.add.at(total, at, (grown.take(added, start, stop) - standing.recipe.means[start:stop])[places])
+    means: np.ndarray = total / np.maximum(links.degrees(nodes), 1)[:, None]
+    return means
 
 
 def _matrix(starts: np.ndarray, ends: np.ndarray, among: np.ndarray) -> sp.csr_array:

@@ -1,14 +1,13 @@
 """Scoring new nodes from their surroundings, beside scoring everything again.
 
 A model (`auto`) is fitted on a payment network of 5,000 accounts: four attributes, five edge columns, busy accounts among
-them. Then a network of each size is loaded, and new accounts come with ten payments each to known ones; with `--changed`,
-known accounts have other attributes and ten payments more. The median over
-several questions, the processor time of the median question and of one in a hundred, which a busy machine does not change, and
-the largest difference to a full scoring of all tables where `--compare` allows one.
+them. Then a network of each size is loaded, and new accounts come with ten payments each to known ones; or known accounts
+have other attributes and ten payments more each. The median over several questions, the processor time of the median
+question and of one in a hundred, which a busy machine does not change, and the largest difference to a full scoring of
+all tables where `--compare` allows one.
 
     python benchmarks/new_nodes.py --nodes 10000,100000 --new 1,1000
     python benchmarks/new_nodes.py --nodes 1000000 --new 1000
-    python benchmarks/new_nodes.py --nodes 1000000 --new 1000 --changed
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from __future__ import annotations
 import argparse
 import resource
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from calirare.scoring.live.scores import LiveScores
 from calirare.scoring.table import read_for, score_table
 
 EDGES_PER_NODE = 10
-ROW = "{:>10} {:>11} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9} {:>12} {:>8}"
+ROW = "{:>10} {:>11} {:>6} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>12} {:>8}"
 
 
 def make_tables(ids: np.ndarray, known: int, seed: int) -> tuple[Any, Any]:
@@ -77,9 +77,9 @@ def difference(classifier: cr.RareCategoryClassifier, tables: Any, since: Any, f
     return max(float(np.abs(found[name] - want[name][rows]).max()) for name in ("probability", "lower", "upper"))
 
 
-def asked_about(num_nodes: int, num_new: int, changed: bool) -> np.ndarray:
+def asked_about(num_nodes: int, num_new: int, kind: str) -> np.ndarray:
     """Ids behind the known ones, or known ones all over the network."""
-    if changed:
+    if kind == "changed":
         return np.sort(np.random.default_rng(num_new).permutation(num_nodes)[:num_new])
     return np.arange(num_nodes, num_nodes + num_new)
 
@@ -90,10 +90,10 @@ def measure(classifier: cr.RareCategoryClassifier, num_nodes: int, news: list[in
     began = time.perf_counter()
     live = LiveScores(classifier, graph)
     loading = time.perf_counter() - began
-    for num_new in news:
+    for num_new, kind in product(news, arguments.kinds.split(",")):
         seconds, cpu, differ = [], [], "-"
         for repeat in range(arguments.repeats):
-            since = make_tables(asked_about(num_nodes, num_new, arguments.changed), num_nodes, seed=2 + repeat)
+            since = make_tables(asked_about(num_nodes, num_new, kind), num_nodes, seed=2 + repeat)
             began, worked = time.perf_counter(), time.process_time()
             found = live.score(*since)
             seconds.append(time.perf_counter() - began)
@@ -102,7 +102,7 @@ def measure(classifier: cr.RareCategoryClassifier, num_nodes: int, news: list[in
             differ = f"{difference(classifier, tables, since, found):.1e}"
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         cells = (
-            f"{num_nodes:,}", f"{graph.num_edges:,}", f"{num_new:,}", f"{loading:.1f}", f"{np.median(seconds):.3f}",
+            f"{num_nodes:,}", f"{graph.num_edges:,}", f"{num_new:,}", kind, f"{loading:.1f}", f"{np.median(seconds):.3f}",
             f"{np.max(seconds):.3f}", f"{np.median(cpu):.3f}", f"{np.quantile(cpu, 0.99):.3f}", differ, f"{memory:.1f}",
         )  # fmt: skip
         print(ROW.format(*cells), flush=True)
@@ -111,8 +111,8 @@ def measure(classifier: cr.RareCategoryClassifier, num_nodes: int, news: list[in
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", default="10000,100000", help="accounts of the networks")
-    parser.add_argument("--new", default="1,1000", help="new accounts of a question")
-    parser.add_argument("--changed", action="store_true", help="ask about known accounts that changed")
+    parser.add_argument("--new", default="1,1000", help="accounts of a question")
+    parser.add_argument("--kinds", default="new,changed", help="of accounts: new ones, known ones that changed")
     parser.add_argument("--repeats", type=int, default=5, help="questions of each kind")
     parser.add_argument("--compare", type=int, default=100_000, help="largest network that is also scored again")
     parser.add_argument("--model", help="folder that keeps the fitted model")
@@ -120,7 +120,9 @@ def main() -> None:
     classifier = fit(arguments.model)
     print(f"members: {', '.join(f'{name} {weight:.2f}' for name, weight in classifier.weights_.items())}")
     print(
-        ROW.format("nodes", "edges", "new", "load s", "median s", "most s", "CPU s", "CPU p99", "differ by", "GB"),
+        ROW.format(
+            "nodes", "edges", "asked", "kind", "load s", "median s", "most s", "CPU s", "CPU p99", "differ by", "GB"
+        ),
         flush=True,
     )
     for num_nodes in (int(part) for part in arguments.nodes.split(",")):

@@ -191,7 +191,8 @@ def picked(values: np.ndarray, places: list[int]) -> np.ndarray:
     """Some columns; a few thousand rows at a time, so that picking stays in the cache."""
     found = np.empty((len(values), len(places)), dtype=values.dtype)
     for start in range(0, len(values), _ROWS_AT_ONCE):
-        np.take(values[start : start + _ROWS_AT_ONCE], places, axis=1, out=found[start : start + _ROWS_AT_ONCE])
+        block = slice(start, start + _ROWS_AT_ONCE)
+        np.take(values[block], places, axis=1, out=found[block], mode="clip")  # else NumPy writes into a copy first
     return found
 
 

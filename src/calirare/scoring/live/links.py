@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -82,6 +83,11 @@ class Links:
         before = np.cumsum(counts) - counts
         return counts, np.arange(int(counts.sum())) + np.repeat(low - before, counts)
 
+    @cached_property
+    def _grew(self) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes with added neighbours, ascending, and how many."""
+        return np.unique(self.added[0], return_counts=True)
+
     def rows(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(where each node's list begins and the last one ends, the neighbours), added ones last."""
         counts, places = self.more(nodes)
@@ -103,7 +109,7 @@ class Links:
 
     def degrees(self, nodes: np.ndarray) -> np.ndarray:
         """How many neighbours each node has now."""
-        grew, counts = np.unique(self.added[0], return_counts=True)
+        grew, counts = self._grew
         degrees, (at, mine) = self.lengths(nodes), places_in(grew, nodes)
         degrees[mine] += counts[at]
         return degrees

@@ -4,7 +4,7 @@ Peeling a graph gives an order of its nodes in which each has at most as many la
 An edge adds one later neighbour to one of its ends; while that is no more than the core number, nothing changes. Where
 it is more, it may rise, and so may later nodes of its level that this gives too many neighbours; of all these, those
 stay that have too few neighbours above the level or among the others, and no other node is looked at. The order is that
-of key `zhang2017`; here all nodes of a step are looked at at once.
+of key `zhang2017`; here a step takes all its nodes at once.
 """
 
 from __future__ import annotations

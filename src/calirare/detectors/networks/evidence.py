@@ -9,11 +9,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import LabelledNodes, gather
@@ -31,8 +32,6 @@ _MOST_LEFT_OUT = 1_024
 _LARGEST_DIRECTIONS = 32_000_000
 _FEWEST_LEFT_OUT = 128
 _PUSH_BYTES = 128 * 2**20
-_LARGEST_ENGINE = 2_048
-"""Labels up to which the engine is kept until its directions are asked for."""
 
 
 def centred(logits: np.ndarray) -> np.ndarray:
@@ -55,42 +54,44 @@ class StepEvidence:
     Args:
         logits: `(n, C)` left-out logits of the labelled nodes.
         rows: `(m,)` the labels whose shifts are kept, in random order; all of them unless memory forbids.
-        directions: `(m, P)` float32: θ₋ᵢ - θ; or the engine that gives them when they are first asked for.
+        directions: `(m, P)` float32: θ₋ᵢ - θ; or what gives them when they are first asked for.
         shifts: `(n, C)` to a common level.
     """
 
     def __init__(
-        self, logits: np.ndarray, rows: np.ndarray, directions: np.ndarray | LeaveOneOut, shifts: np.ndarray
+        self,
+        logits: np.ndarray,
+        rows: np.ndarray,
+        directions: np.ndarray | Callable[[], np.ndarray],
+        shifts: np.ndarray,
     ) -> None:
         self.logits, self.rows, self.shifts = logits, rows, shifts
         self._directions = directions
 
     @classmethod
     def from_engine(cls, engine: LeaveOneOut, seed: int) -> StepEvidence:
-        """Keep what later questions need, in bounded memory: the engine while it is small, else the directions."""
+        """Keep what later questions need, in bounded memory; what is large and may never be asked for waits."""
         n, size = len(engine.nodes), engine.jacobian.num_parameters
         kept = min(n, _MOST_LEFT_OUT, max(_FEWEST_LEFT_OUT, _LARGEST_DIRECTIONS // size))
         rows = np.random.default_rng(seed).permutation(n)[:kept]
-        found = cls(step_logits(engine), rows, engine, -engine.level_changes.cpu().numpy())
-        if n > _LARGEST_ENGINE:
-            found.directions  # noqa: B018  lets go of the engine
-        return found
+        curvature, step = engine.curvature, engine.step
+        later = curvature.later(rows, step)
+        directions: np.ndarray | Callable[[], np.ndarray] = (
+            partial(_gathered, later, kept, size)
+            if later is not None
+            else _gathered(lambda some: curvature.directions(rows[some], step), kept, size)
+        )
+        return cls(step_logits(engine), rows, directions, -engine.level_changes.cpu().numpy())
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the engine, which knows the whole graph."""
+        """With the directions themselves: what gives them knows the whole graph."""
         return vars(self) | {"_directions": self.directions}
 
     @property
     def directions(self) -> np.ndarray:
         """`(m, P)` float32: θ₋ᵢ - θ."""
-        if isinstance(self._directions, LeaveOneOut):
-            engine, size = self._directions, self._directions.jacobian.num_parameters
-            directions = np.empty((len(self.rows), size), dtype=np.float32)
-            block = max(1, _PUSH_BYTES // (16 * size))
-            for start in range(0, len(self.rows), block):
-                found = engine.curvature.directions(self.rows[start : start + block], engine.step)
-                directions[start : start + block] = found.float().cpu().numpy()
-            self._directions = directions
+        if not isinstance(self._directions, np.ndarray):
+            self._directions = self._directions()
         return self._directions
 
     def logits_without(self, model: nn.Module, inputs: GraphInputs, rows: np.ndarray) -> Blocks:
@@ -129,6 +130,15 @@ class StepEvidence:
 
     def state(self) -> dict[str, np.ndarray]:
         return {"logits": self.logits, "rows": self.rows, "directions": self.directions, "shifts": self.shifts}
+
+
+def _gathered(directions: Callable[[slice], Tensor], count: int, size: int) -> np.ndarray:
+    """`(count, size)` float32, made a block at a time."""
+    found = np.empty((count, size), dtype=np.float32)
+    block = max(1, _PUSH_BYTES // (16 * size))
+    for start in range(0, count, block):
+        found[start : start + block] = directions(slice(start, start + block)).float().cpu().numpy()
+    return found
 
 
 @dataclass(frozen=True, eq=False)

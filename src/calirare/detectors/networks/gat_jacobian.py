@@ -21,7 +21,8 @@ from torch.nn import functional as F
 from calirare.data.arrays import as_dense
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.gat import GAT
-from calirare.detectors.networks.local_jacobian import LocalJacobian, Piece, filled, numbers
+from calirare.detectors.networks.local_jacobian import LocalJacobian, Piece, numbers
+from calirare.detectors.networks.row_products import filled
 
 _MOST_PATHS = 2**22
 """Of two steps, in the sparse products that are made at once."""

@@ -12,10 +12,11 @@ from torch import Tensor
 
 from calirare.data.arrays import as_dense
 from calirare.data.inputs import GraphInputs
-from calirare.data.sparse import SparseMatrix, in_threads
-from calirare.detectors.networks.gated_pairs import SPARSE_COST, add_gated_pairs, cost_of_pairs
+from calirare.data.sparse import SparseMatrix
+from calirare.detectors.networks.gated_gram import GatedGram
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.influence.jacobian import contrast_basis
+from calirare.detectors.networks.row_products import cost_of_gram, filled, gram_of
 
 _BLOCK_BYTES = 64 * 2**20
 _PUSH_BYTES = 8 * 2**20
@@ -70,57 +71,31 @@ class GCNJacobian:
     def gram(self, nodes: np.ndarray) -> Tensor:
         local, neighbours, features = self._neighbourhood(nodes)
         active = self._on_cpu(self.active, neighbours)
-        weight = self.weight.cpu().numpy()
-        n = len(nodes)
+        weight, n = self.weight.cpu().numpy(), len(nodes)
         kernel = np.zeros((n, self.parts, n, self.parts))
-        by_unit = self.hidden * n**2 * features.shape[1] / 2
-        if not isinstance(features, np.ndarray):
-            by_unit *= min(2 * SPARSE_COST * _expected_fill(local, features), 1.0)
-        by_pairs = cost_of_pairs(features, self.parts, self.hidden)
-        add = self._add_input_by_pairs if by_pairs < by_unit else self._add_input_by_unit
-        add(kernel, local, features, active, weight)
+        gated = GatedGram(local, features, active * weight[:, None])
+        if gated.cost < self.hidden * cost_of_gram(local, features):
+            gated.add_to(kernel)
+        else:
+            self._add_by_unit(kernel, local, features, active, weight)
         propagated = local @ self._on_cpu(self.relu, neighbours)
         output = propagated @ propagated.T + 1.0
         for part in range(self.parts):
             kernel[:, part, :, part] += output
         return torch.from_numpy(kernel.reshape(n * self.parts, -1)).to(self.inputs.device)
 
-    def _add_input_by_pairs(
-        self,
-        kernel: np.ndarray,
-        local: sp.csr_array,
-        features: np.ndarray | sp.csr_array,
-        active: np.ndarray,
-        weight: np.ndarray,
-    ) -> None:
-        """All hidden units at once: best where neighbourhoods overlap."""
-        add_gated_pairs(kernel, local, features, active * weight[:, None])
-
-    def _add_input_by_unit(
-        self,
-        kernel: np.ndarray,
-        local: sp.csr_array,
-        features: np.ndarray | sp.csr_array,
-        active: np.ndarray,
-        weight: np.ndarray,
+    def _add_by_unit(
+        self, kernel: np.ndarray, local: sp.csr_array, features: Any, active: np.ndarray, weight: np.ndarray
     ) -> None:
         """Σ_k W̃[c, k] W̃[c', k] R_k R_kᵀ, one hidden unit at a time: best where neighbourhoods are large."""
         local, active = local.astype(self.precision), active.astype(self.precision)
-        dense = isinstance(features, np.ndarray) or 2 * SPARSE_COST * _expected_fill(local, features) > 1
-
-        def of_unit(k: int) -> np.ndarray:
-            masked = (local * active[:, k]).tocsr()
-            bias, rows = masked.sum(axis=1), masked @ features
-            product: np.ndarray = np.outer(bias, bias)
-            if dense:
-                whole = as_dense(rows)
-                product += whole @ whole.T  # of an array with itself BLAS makes one half only
-            else:
-                product += rows @ rows.toarray().T
-            return product
-
-        for k, unit in enumerate((map if dense else in_threads)(of_unit, range(self.hidden))):
-            kernel += weight[None, :, None, None, k] * weight[None, None, None, :, k] * unit[:, None, :, None]
+        for k in range(self.hidden):
+            masked = filled(local.data * active[local.indices, k], local)
+            bias = masked.sum(axis=1, dtype=np.float64)
+            unit = gram_of(masked @ features)
+            unit += np.outer(bias, bias)
+            for c, d in np.ndindex(self.parts, self.parts):
+                kernel[:, c, :, d] += weight[c, k] * weight[d, k] * unit
 
     def rows(self, nodes: np.ndarray) -> Iterator[Tensor]:
         block = max(1, _BLOCK_BYTES // (8 * self.num_parameters * self.parts))
@@ -134,7 +109,7 @@ class GCNJacobian:
         n = len(nodes)
         unit = np.empty((n, self.hidden, self.inputs.num_features))
         for k in range(self.hidden):
-            unit[:, k] = as_dense((local * active[:, k]) @ features)
+            unit[:, k] = as_dense(filled(local.data * active[local.indices, k], local) @ features)
         propagated = local @ self._on_cpu(self.relu, neighbours)
         pieces = {
             "input.weight": weight[None, :, :, None] * unit[:, None],
@@ -201,9 +176,3 @@ class GCNJacobian:
     @property
     def push_width(self) -> int:
         return (self.hidden if isinstance(self.inputs.x, SparseMatrix) else 0) + 4 * self.parts
-
-
-def _expected_fill(local: sp.csr_array, features: sp.csr_array) -> float:
-    """Share of non-zero numbers in a hidden unit's rows, half of its gates being open."""
-    width = features.shape[1]
-    return float(np.minimum((local != 0) @ np.diff(features.indptr), width).mean() / (2 * width))

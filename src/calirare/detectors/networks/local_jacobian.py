@@ -23,10 +23,11 @@ from torch import Tensor, nn
 from calirare.data.arrays import as_dense
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix
-from calirare.detectors.networks.gated_pairs import add_gated_pairs, cost_of_pairs
+from calirare.detectors.networks.gated_gram import GatedGram
 from calirare.detectors.networks.gin import GIN
 from calirare.detectors.networks.influence.jacobian import MOST_KEPT, AutogradJacobian
 from calirare.detectors.networks.influence.model import evaluating
+from calirare.detectors.networks.row_products import filled
 from calirare.detectors.networks.sage import GraphSAGE
 
 _MOST_EDGES = 2**18
@@ -118,7 +119,7 @@ class LocalJacobian(AutogradJacobian):
 class SAGEJacobian(LocalJacobian):
     """Γ_ivk = m_vk (W̃_self[k] δ_iv + W̃_neighbours[k] M_iv), m the mask of the hidden layer; Y is [X, M X, 1].
 
-    So a row goes over L = [I, M], and J Jᵀ can be made by pairs of nodes: see `calirare.detectors.networks.gated_pairs`.
+    So a row goes over L = [I, M], and J Jᵀ can be made by pairs of nodes: see `calirare.detectors.networks.gated_gram`.
     """
 
     def _remember(self, model: GraphSAGE) -> None:
@@ -134,14 +135,14 @@ class SAGEJacobian(LocalJacobian):
         local, around = self._around(nodes)
         columns = self._read_columns(np.concatenate([nodes, around]))
         n, units = len(nodes), self.hidden.shape[1]
-        by_unit = units * (n * self.parts) ** 2 * columns.shape[1] / 2
-        if cost_of_pairs(columns, self.parts, units) >= by_unit:
-            return super().gram(nodes)
         own, near = numbers(self.hidden, nodes), numbers(self.hidden, around)
         alone, together = self._output_weights()
         gates = np.concatenate([alone[:, None] * (own > 0), together[:, None] * (near > 0)], axis=1)
+        gated = GatedGram(sp.csr_array(sp.hstack([sp.eye_array(n), local], format="csr")), columns, gates)
+        if gated.cost >= units * (n * self.parts) ** 2 * columns.shape[1] / 2:
+            return super().gram(nodes)
         kernel = np.zeros((n, self.parts, n, self.parts))
-        add_gated_pairs(kernel, sp.csr_array(sp.hstack([sp.eye_array(n), local], format="csr")), columns, gates)
+        gated.add_to(kernel)
         result = kernel.reshape(n * self.parts, -1)
         for _, _, piece in self._output(own, local @ near):
             result += piece.reshape(len(result), -1) @ piece.reshape(len(result), -1).T
@@ -227,11 +228,6 @@ class GINJacobian(LocalJacobian):
         for k in range(inner.shape[1]):
             rows = [self._times(pulls[:, c, k], local, columns) for c in range(self.parts)]
             yield "input.weight", (k,), np.stack(rows, axis=1)
-
-
-def filled(values: np.ndarray, pattern: sp.csr_array) -> sp.csr_array:
-    """The sparse array with `values` at the places of `pattern`."""
-    return sp.csr_array((values, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
 def numbers(tensor: Tensor, nodes: np.ndarray) -> np.ndarray:

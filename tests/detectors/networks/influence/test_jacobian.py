@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from graph_cases import exact_inputs, random_weights, small_graph
 from leave_one_out import jacobian
@@ -13,11 +14,13 @@ from calirare.data.graph import RareGraph
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.networks.gat import GAT
 from calirare.detectors.networks.gat_jacobian import GATJacobian
+from calirare.detectors.networks.gated_gram import GatedGram
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.gcn_jacobian import GCNJacobian
 from calirare.detectors.networks.gin import GIN
 from calirare.detectors.networks.influence.jacobian import AutogradJacobian, contrast_basis, make_jacobian
 from calirare.detectors.networks.local_jacobian import GINJacobian, SAGEJacobian
+from calirare.detectors.networks.row_products import gram_of
 from calirare.detectors.networks.sage import GraphSAGE
 
 NODES = np.array([4, 29, 0, 13, 21, 8])
@@ -52,7 +55,7 @@ def test_rows_gram_pull_and_push(kind, keeps, num_classes, sparse, weighted, mon
     for module in ("influence.jacobian", "local_jacobian"):
         monkeypatch.setattr(f"calirare.detectors.networks.{module}.MOST_KEPT", 2**26 if keeps else 0)
     monkeypatch.setattr("calirare.detectors.networks.local_jacobian._MOST_EDGES", 10)
-    monkeypatch.setattr("calirare.detectors.networks.local_jacobian.cost_of_pairs", lambda *_: np.inf)
+    monkeypatch.setattr(GatedGram, "_cost", lambda *_: np.inf)
     model, inputs = _case(num_classes, sparse=sparse, weighted=weighted, make=MODELS.get(kind, GCN))
     whole, found = _whole(model, inputs), kind(model, inputs)
     assert found.num_parameters == whole.shape[2] and found.parts == num_classes - 1
@@ -70,36 +73,49 @@ def test_rows_gram_pull_and_push(kind, keeps, num_classes, sparse, weighted, mon
 
 
 @pytest.mark.parametrize(("num_classes", "sparse"), [(2, True), (4, False)])
-@pytest.mark.parametrize("cost", [0, 10], ids=["sparse products", "dense products"])
-@pytest.mark.parametrize("route", ["_add_input_by_pairs", "_add_input_by_unit"])
-def test_both_routes_to_the_gram_matrix(monkeypatch, route, cost, num_classes, sparse):
-    monkeypatch.setattr("calirare.detectors.networks.gcn_jacobian.SPARSE_COST", cost)
-    model, inputs = _case(num_classes, sparse=sparse)
-    chosen = getattr(GCNJacobian, route)
-    used = []
-
-    def watch(self, *arguments):
-        used.append(route)
-        return chosen(self, *arguments)
-
-    for name in ("_add_input_by_pairs", "_add_input_by_unit"):
-        monkeypatch.setattr(GCNJacobian, name, watch)
+@pytest.mark.parametrize("kind", [GCNJacobian, SAGEJacobian])
+@pytest.mark.parametrize("common", [None, 0, 1, 2, 4], ids=lambda common: f"{common} common patterns")
+def test_every_route_to_the_gram_matrix(monkeypatch, common, kind, num_classes, sparse):
+    """All nodes' pairs, those of the nodes that show no common pattern, or (None) unit by unit."""
+    model, inputs = _case(num_classes, sparse=sparse, make=MODELS.get(kind, GCN))
+    seen, add = [], GatedGram.add_to
+    monkeypatch.setattr(GatedGram, "_cost", lambda _, count: -1.0 if count == common else np.inf)
+    monkeypatch.setattr(GatedGram, "add_to", lambda self, kernel: seen.append(self.common) or add(self, kernel))
     flat = _whole(model, inputs)[NODES].reshape(len(NODES) * (num_classes - 1), -1)
-    torch.testing.assert_close(GCNJacobian(model, inputs).gram(NODES), flat @ flat.T, atol=1e-10, rtol=0)
-    assert used == [route]
+    torch.testing.assert_close(kind(model, inputs).gram(NODES), flat @ flat.T, atol=1e-10, rtol=0)
+    assert seen == ([] if common is None else [common])
+
+
+@pytest.mark.parametrize("odd", [0, 3, 200])
+def test_common_patterns_pay_where_most_nodes_show_them(odd):
+    rng = np.random.default_rng(0)
+    gates = np.ones((1, 400, 16))
+    gates[:, :odd] = rng.random((odd, 16)) < 0.5
+    local = sp.csr_array(sp.random_array((60, 400), density=0.1, rng=rng))
+    found = GatedGram(local, rng.normal(size=(400, 30)), gates)
+    assert found.common == (odd < 100) and found.cost <= GatedGram(local, found.features, rng.random(gates.shape)).cost
 
 
 @pytest.mark.parametrize("held", [1, 2**20], ids=["strip by strip", "all strips at once"])
 @pytest.mark.parametrize("sparse", [True, False])
 @pytest.mark.parametrize("kind", [GCNJacobian, SAGEJacobian])
 def test_pairs_in_blocks_of_a_few_neighbours(monkeypatch, kind, sparse, held):
-    monkeypatch.setattr("calirare.detectors.networks.gated_pairs._PAIR_BYTES", 4 * 30 * 4)
-    monkeypatch.setattr("calirare.detectors.networks.gated_pairs._STRIP_BYTES", held)
-    monkeypatch.setattr(GCNJacobian, "_add_input_by_unit", GCNJacobian._add_input_by_pairs)
-    monkeypatch.setattr("calirare.detectors.networks.local_jacobian.cost_of_pairs", lambda *_: 0)
+    monkeypatch.setattr("calirare.detectors.networks.gated_gram._PAIR_BYTES", 4 * 30 * 4)
+    monkeypatch.setattr("calirare.detectors.networks.gated_gram._STRIP_BYTES", held)
+    monkeypatch.setattr(GatedGram, "_cost", lambda _, common: float(common))
     model, inputs = _case(3, sparse=sparse, make=MODELS.get(kind, GCN))
     flat = _whole(model, inputs)[NODES].reshape(len(NODES) * 2, -1)
     torch.testing.assert_close(kind(model, inputs).gram(NODES), flat @ flat.T, atol=1e-10, rtol=0)
+
+
+@pytest.mark.parametrize("cost", [0, 10], ids=["sparse products", "dense products"])
+def test_rows_with_themselves_in_blocks_of_columns(monkeypatch, cost):
+    monkeypatch.setattr("calirare.detectors.networks.row_products.SPARSE_COST", cost)
+    monkeypatch.setattr("calirare.detectors.networks.row_products.MOST_ADDED", 3)
+    rows = sp.csr_array(sp.random_array((9, 20), density=0.2, rng=np.random.default_rng(0)))
+    expected = rows.toarray() @ rows.toarray().T
+    np.testing.assert_allclose(gram_of(rows), expected, atol=1e-14)
+    np.testing.assert_allclose(gram_of(rows.toarray()), expected, atol=1e-14)
 
 
 @pytest.mark.parametrize("kind", [GCNJacobian, AutogradJacobian])

@@ -4,15 +4,16 @@ All three answer the same questions: how far each label's removal moves its own 
 way it moves the parameters (`directions`), and what it does to the other labelled nodes (`changes_among_labelled`).
 They differ in what they factorise:
 
-* `DualCurvature`: Q = (Sᵀ K S + λ I)⁻¹ over the labelled nodes, with Λ_i = S_i S_iᵀ and K = J Jᵀ;
+* `DualCurvature`: Q⁻¹ = Sᵀ K S + λ I over the labelled nodes, with Λ_i = S_i S_iᵀ and K = J Jᵀ;
 * `PrimalCurvature`: H itself, over the parameters;
 * `IterativeCurvature` (`calirare.detectors.networks.influence.iterative`): nothing; conjugate gradients on the dual system, where neither would fit.
 """
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -20,14 +21,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from calirare.detectors.networks.influence.factors import factorised, inverted, with_itself
 from calirare.detectors.networks.influence.jacobian import Jacobian, contrast_basis
-from calirare.errors import NumericalError
 
 Step = Literal["newton", "influence"]
+Later = Callable[[slice], Tensor]
+"""Gives `directions` of some of the rows that were asked for."""
 _SATURATION_FLOOR = 1e-12
 """Added to p(1-p) in the curvature only. It keeps S invertible where the softmax is saturated; the gradient stays
 exact, so the answer tends to its true limit instead of 0/0."""
 _SMALL_LEVERAGE = 1e-4
+_LARGEST_HELD = 2_896
+"""Side of the largest matrix that is held because it may be asked for: 64 MB."""
 LEAST_LEFT_OVER = 1e-10
 """Least 1 - leverage that Newton's step divides by. Below it the difference is rounding error, of any sign."""
 
@@ -78,6 +83,9 @@ class Curvature(Protocol):
     def directions(self, rows: np.ndarray, step: Step) -> Tensor:
         """`(len(rows), P)`: θ₋ᵢ - θ for these labelled nodes."""
 
+    def later(self, rows: np.ndarray, step: Step) -> Later | None:
+        """`directions` of these rows when they are asked for, little being held until then; None: not without much."""
+
     def changes_among_labelled(self, step: Step) -> Tensor:
         """`(n, parts, n)`: the change at each labelled node by the removal of each label."""
 
@@ -105,20 +113,6 @@ def _bounded(left_over: Tensor) -> Tensor:
     values, vectors = torch.linalg.eigh(symmetric[low])
     raised = vectors @ torch.diag_embed(values.clamp(min=LEAST_LEFT_OVER)) @ vectors.mT
     return left_over.index_put((low.nonzero()[:, 0],), raised)
-
-
-def _factorised(matrix: Tensor, damping: float) -> Tensor:
-    """The Cholesky factor, or an error that says why there is none."""
-    factor: Tensor
-    factor, info = torch.linalg.cholesky_ex(matrix)
-    if not bool(matrix.isfinite().all()):
-        raise NumericalError("the curvature is NaN or infinite; scale the features and the edge weights.")
-    if int(info):
-        raise NumericalError(
-            f"the curvature is not positive definite with damping {damping:g}; "
-            "train with a larger weight_decay, or scale the features and the edge weights."
-        )
-    return factor
 
 
 def _by_block(blocks: Tensor, columns: Tensor) -> Tensor:
@@ -177,12 +171,18 @@ class DualCurvature(OverLabels):
         half = _by_block(terms.factor.mT, self.kernel.reshape(n, parts, -1)).reshape(n * parts, -1)
         whitened = _by_block(terms.factor.mT, half.T.reshape(n, parts, -1)).reshape(n * parts, -1)
         whitened.diagonal().add_(damping)
-        self.inverse = torch.cholesky_inverse(_factorised(whitened, damping)).reshape(n, parts, n, parts)
-        rows = torch.arange(n, device=self.inverse.device)
-        self._take(damping * self.inverse[rows, :, rows])
+        self.factor = factorised(whitened, damping)
+        half = inverted(self.factor).reshape(n * parts, n, parts)  # Q is its transpose times itself
+        self._take(damping * torch.einsum("mip,miq->ipq", half, half))
 
     def _columns(self, rows: np.ndarray) -> Tensor:
-        return self.inverse[:, :, torch.from_numpy(rows).to(self.inverse.device)]
+        n, parts = self.terms.residual.shape
+        index = torch.from_numpy(rows).to(self.factor.device)
+        if 3 * len(rows) > n:  # the whole inverse takes no longer
+            return torch.cholesky_inverse(self.factor).reshape(n, parts, n, parts)[:, :, index]
+        asked = torch.zeros(n, parts, len(rows), parts).to(self.factor)
+        asked[index, :, torch.arange(len(rows), device=index.device)] = torch.eye(parts).to(asked)
+        return torch.cholesky_solve(asked.reshape(n * parts, -1), self.factor).reshape(asked.shape)
 
     def _own_changes(self, rows: np.ndarray, step: Step) -> Tensor:
         n, parts = self.terms.residual.shape
@@ -192,6 +192,14 @@ class DualCurvature(OverLabels):
     def directions(self, rows: np.ndarray, step: Step) -> Tensor:
         return self.jacobian.pull(self.nodes, self._coefficients(rows, step))
 
+    def later(self, rows: np.ndarray, step: Step) -> Later:
+        if len(self.factor) <= _LARGEST_HELD:
+            held = copy.copy(self)
+            del held.kernel
+            return lambda some: held.directions(rows[some], step)
+        coefficients, pull, nodes = self._coefficients(rows, step), self.jacobian.pull, self.nodes
+        return lambda some: pull(nodes, coefficients[:, :, some])
+
     def changes_among_labelled(self, step: Step) -> Tensor:
         n, parts = self.terms.residual.shape
         return (self.kernel @ self._coefficients(np.arange(n), step).reshape(n * parts, n)).reshape(n, parts, n)
@@ -200,7 +208,7 @@ class DualCurvature(OverLabels):
         n, parts = self.terms.residual.shape
         mean = self.kernel.reshape(n, parts, n * parts).mean(dim=0)
         right = _by_block(self.terms.factor.mT, mean.T.reshape(n, parts, parts)).reshape(n * parts, parts)
-        solved = self.inverse.reshape(n * parts, n * parts) @ right
+        solved = torch.cholesky_solve(right, self.factor)
         steps = newton_or_plain(self.left_over, self.terms.whitened, step)
         return torch.einsum("iqp,iq->ip", solved.reshape(n, parts, parts), steps)
 
@@ -211,21 +219,30 @@ class PrimalCurvature:
     def __init__(self, jacobian: Jacobian, nodes: np.ndarray, terms: LabelTerms, damping: float) -> None:
         self.jacobian, self.nodes, self.terms = jacobian, nodes, terms
         size = jacobian.num_parameters
+        self._held: list[Tensor] | None = None
+        if terms.residual.numel() * size <= _LARGEST_HELD**2:
+            self._held = [block.double() for block in jacobian.rows(nodes)]
         matrix = damping * torch.eye(size, dtype=torch.float64, device=terms.residual.device)
         for rows, block in self._blocks():
             scaled = terms.factor[rows].mT @ block
             flat = scaled.reshape(-1, size)
-            matrix += flat.T @ flat
-        self.factor = _factorised(matrix, damping)
-        inverses = [block @ self._solve(block) for _, block in self._blocks()]
-        self.inverse_blocks = torch.cat(inverses)
+            matrix += with_itself(flat)
+        self.factor = factorised(matrix, damping)
+        self.inverse_blocks = torch.cat([self._inverse_blocks(block) for _, block in self._blocks()])
         self.leverage = terms.factor.mT @ self.inverse_blocks @ terms.factor
 
     def _blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, Tensor]]:
-        start = 0
-        for block in self.jacobian.rows(self.nodes if rows is None else self.nodes[rows]):
+        start, held = 0, self._held if rows is None else None
+        for block in held or self.jacobian.rows(self.nodes if rows is None else self.nodes[rows]):
             yield slice(start, start + len(block)), block.double()
             start += len(block)
+
+    def _inverse_blocks(self, block: Tensor) -> Tensor:
+        """M_i = J_i H⁻¹ J_iᵀ for a block of rows: half of a solve, and its product with itself."""
+        b, parts, size = block.shape
+        half = torch.linalg.solve_triangular(self.factor, block.reshape(-1, size).T, upper=False)
+        half = half.reshape(size, b, parts)
+        return torch.einsum("sip,siq->ipq", half, half)
 
     def _solve(self, block: Tensor) -> Tensor:
         """H⁻¹ J_iᵀ for a block of rows: `(b, P, parts)`."""
@@ -246,6 +263,13 @@ class PrimalCurvature:
         steps = self._steps(step)[torch.from_numpy(rows).to(self.leverage.device)]
         found = [(self._solve(block) @ steps[where][..., None])[..., 0] for where, block in self._blocks(rows)]
         return torch.cat(found)
+
+    def later(self, rows: np.ndarray, step: Step) -> Later | None:
+        if len(self.factor) > _LARGEST_HELD:
+            return None
+        held = copy.copy(self)
+        held._held = None
+        return lambda some: held.directions(rows[some], step)
 
     def changes_among_labelled(self, step: Step) -> Tensor:
         directions = self.directions(np.arange(len(self.nodes)), step)

@@ -96,6 +96,9 @@ class IterativeCurvature(OverLabels):
     def directions(self, rows: np.ndarray, step: Step) -> Tensor:
         return self._over_blocks(partial(self._directions, step=step), rows)
 
+    def later(self, rows: np.ndarray, step: Step) -> None:
+        """Never: there are more labels than numbers of a direction to hold."""
+
     def _directions(self, rows: np.ndarray, step: Step) -> Tensor:
         return self.jacobian.pull(self.nodes, self._coefficients(rows, step))
 

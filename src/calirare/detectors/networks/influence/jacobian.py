@@ -16,13 +16,12 @@ from torch.func import functional_call
 
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.networks.influence.model import evaluating
+from calirare.detectors.networks.row_products import MOST_ADDED
 
 _BLOCK_BYTES = 64 * 2**20
 """Size of the largest dense block of Jacobian rows kept at a time."""
 MOST_KEPT = 2**26
 """Numbers of a Jacobian that is kept as a whole: 256 MB in single precision."""
-_MOST_ADDED = 2**10
-"""Products that are added up in the model's own precision."""
 
 
 def contrast_basis(num_classes: int) -> Tensor:
@@ -167,8 +166,7 @@ class AutogradJacobian:
         kept, size = self._keep(nodes), len(nodes) * self.parts
         result = torch.zeros(size, size, dtype=torch.float64, device=self.basis.device)
         if kept is not None:
-            # In single precision, 50,000 products added up one by one were off by 5e-5 of the largest.
-            for some in kept.reshape(size, -1).split(_MOST_ADDED, dim=1):
+            for some in kept.reshape(size, -1).split(MOST_ADDED, dim=1):
                 result += some @ some.T
             return result
         top = 0

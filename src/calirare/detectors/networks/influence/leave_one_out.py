@@ -132,9 +132,13 @@ class LeaveOneOut:
             )
 
     @cached_property
+    def _own_changes(self) -> Tensor:
+        return self.curvature.own_change(self.step)
+
+    @cached_property
     def left_out_logits(self) -> Tensor:
         """`(n, C)` float64: the logits of each labelled node by the model that never saw its label."""
-        logits = self.logits[self.index] + self.curvature.own_change(self.step) @ self.basis.T
+        logits = self.logits[self.index] + self._own_changes @ self.basis.T
         if not bool(logits.isfinite().all()):
             raise NumericalError(
                 "left-out predictions are NaN or infinite; raise weight_decay, or scale the features and the edge weights."
@@ -158,8 +162,8 @@ class LeaveOneOut:
     @cached_property
     def level_changes(self) -> Tensor:
         """`(n, C)`: how far the removal of each label moves the other labelled nodes' logits on average."""
-        own, mean, n = self.curvature.own_change(self.step), self.curvature.mean_change(self.step), len(self.nodes)
-        return (n * mean - own) / max(n - 1, 1) @ self.basis.T
+        mean, n = self.curvature.mean_change(self.step), len(self.nodes)
+        return (n * mean - self._own_changes) / max(n - 1, 1) @ self.basis.T
 
     def changes_among_labelled(self) -> Tensor:
         """`(n, n, C)`: change of labelled node v's logits (first axis) by the removal of label i (second axis)."""

@@ -1,0 +1,40 @@
+"""Cholesky factors and products of a matrix with itself, by the routines that make one half only."""
+
+from __future__ import annotations
+
+import torch
+from scipy.linalg import lapack
+from torch import Tensor
+
+from calirare.errors import NumericalError
+
+
+def factorised(matrix: Tensor, damping: float) -> Tensor:
+    """The lower Cholesky factor, or an error that says why there is none."""
+    factor: Tensor
+    factor, info = torch.linalg.cholesky_ex(matrix)
+    if bool(factor.diagonal().isfinite().all()) and not int(info):  # what is not finite spreads to the diagonal
+        return factor
+    if not bool(matrix.isfinite().all()):
+        raise NumericalError("the curvature is NaN or infinite; scale the features and the edge weights.")
+    raise NumericalError(
+        f"the curvature is not positive definite with damping {damping:g}; "
+        "train with a larger weight_decay, or scale the features and the edge weights."
+    )
+
+
+def inverted(factor: Tensor) -> Tensor:
+    """The inverse of a lower factor in float64, which is lower too: on a CPU in a third of a solve's time."""
+    if factor.device.type == "cpu":
+        return torch.from_numpy(lapack.dtrtri(factor.numpy(), lower=1)[0])
+    identity = torch.eye(len(factor), dtype=factor.dtype, device=factor.device)
+    inverse: Tensor = torch.linalg.solve_triangular(factor, identity, upper=False)
+    return inverse
+
+
+def with_itself(rows: Tensor) -> Tensor:
+    """Rᵀ R."""
+    if rows.device.type != "cpu":
+        return rows.T @ rows
+    array = rows.numpy()
+    return torch.from_numpy(array.T @ array)  # NumPy asks BLAS for one half, torch for both

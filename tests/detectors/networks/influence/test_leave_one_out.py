@@ -131,6 +131,18 @@ def test_blocks_do_not_change_the_answer(monkeypatch, name):
         torch.testing.assert_close(torch.cat([b for _, b in blocks], dim=1), expected, atol=1e-8, rtol=0)
 
 
+@pytest.mark.parametrize("largest", [0, 2_896], ids=["large", "small"])
+def test_directions_can_wait(monkeypatch, largest):
+    monkeypatch.setattr("calirare.detectors.networks.influence.curvature._LARGEST_HELD", largest)
+    case, rows = _case("gcn", 3), np.array([5, 1, 8])
+    expected = parameter_steps(*case, 1e-2)[rows]
+    waiting = {solver: LeaveOneOut(*case, 1e-2, solver=solver).curvature.later(rows, "newton") for solver in SOLVERS}
+    assert [solver for solver, later in waiting.items() if later] == (["dual", "primal"] if largest else ["dual"])
+    for later in filter(None, waiting.values()):
+        found = torch.cat([later(slice(0, 2)), later(slice(2, 3))])
+        torch.testing.assert_close(found, expected, atol=1e-8, rtol=0)
+
+
 def test_workers_share_the_labels_and_change_nothing():
     rows = np.arange(5)
     curvature = LeaveOneOut(*_case("gcn", 2, nodes=NODES[:5]), 1e-2, solver="iterative").curvature

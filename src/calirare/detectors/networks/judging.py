@@ -20,7 +20,7 @@ STEEPEST = 1.5
 _MOST_BENT = 0.15
 """Of how far left-out logits lie from the trained ones: how far the network at the end of the step may lie from its tangent.
 Measured as the leverage above: a GCN's is 0.02, that of a GAT whose step was off refits by a sixth 0.18."""
-_ASKED = 24
+_ASKED = 16
 """Labels for which that is looked at, a forward pass each."""
 _NO_SKILL = 0.05
 """p-value above which left-out logits cannot be told from noise."""

@@ -150,10 +150,11 @@ class LeaveOneOut:
 
         `left_out_logits` follow its tangent from θ instead, which costs no pass.
         """
-        said, parameters = [], dict(self._model.named_parameters())
+        said, steps = [], self.curvature.directions(rows, self.step)
+        parameters = dict(self._model.named_parameters())
         sizes = [value.numel() for value in parameters.values()]
         with evaluating(self._model), torch.no_grad():
-            for node, step in zip(self.index[rows], self.curvature.directions(rows, self.step), strict=True):
+            for node, step in zip(self.index[rows], steps, strict=True):
                 pieces = zip(parameters.items(), step.split(sizes), strict=True)
                 moved = {name: value + piece.view_as(value).to(value) for (name, value), piece in pieces}
                 said.append(functional_call(self._model, moved, (self._inputs,))[node])

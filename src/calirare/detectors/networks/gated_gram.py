@@ -47,11 +47,8 @@ class GatedGram:
     def __init__(self, local: sp.csr_array, features: np.ndarray | sp.csr_array, gates: np.ndarray) -> None:
         self.local, self.features, self.gates = local, features, gates
         self.size = features.shape[0]
-        rows = np.ascontiguousarray(gates.transpose(1, 0, 2).reshape(self.size, -1))
-        as_bytes = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[:, 0]
-        _, pattern, count = np.unique(as_bytes, return_inverse=True, return_counts=True)
-        by_count = np.argsort(-count, kind="stable")
-        self.rank, self.count = np.argsort(by_count)[pattern], count[by_count][:_MOST_COMMON]
+        self.rank, count = ranked_patterns(gates.transpose(1, 0, 2).reshape(self.size, -1))
+        self.count = count[:_MOST_COMMON]
         products = features.size if isinstance(features, np.ndarray) else SPARSE_COST * features.nnz
         self.of_pair = products / self.size + len(gates) ** 2 * gates.shape[2]
         self.of_product = cost_of_gram(local, features)
@@ -73,6 +70,20 @@ class GatedGram:
             _add_common(kernel, local, features, self.gates[:, order], cuts)
         if cuts[0]:
             _add_pairs(kernel, local, features, self.gates[:, order], int(cuts[0]))
+
+
+def ranked_patterns(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which pattern each row shows, the commonest being 0, and how many show each.
+
+    >>> rank, count = ranked_patterns(np.array([[0.0, 1.0], [2.0, 0.0], [2.0, 0.0]]))
+    >>> rank.tolist(), count.tolist()
+    ([1, 0, 0], [2, 1])
+    """
+    rows = np.ascontiguousarray(rows)
+    as_bytes = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[:, 0]
+    _, pattern, count = np.unique(as_bytes, return_inverse=True, return_counts=True)
+    by_count = np.argsort(-count, kind="stable")
+    return np.argsort(by_count)[pattern], count[by_count]
 
 
 def _add_common(kernel: np.ndarray, local: sp.csr_array, features: Any, gates: np.ndarray, cuts: np.ndarray) -> None:

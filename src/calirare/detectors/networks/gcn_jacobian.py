@@ -13,10 +13,10 @@ from torch import Tensor
 from calirare.data.arrays import as_dense
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix
-from calirare.detectors.networks.gated_gram import GatedGram
+from calirare.detectors.networks.gated_gram import GatedGram, ranked_patterns
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.influence.jacobian import contrast_basis
-from calirare.detectors.networks.row_products import cost_of_gram, filled, gram_of
+from calirare.detectors.networks.row_products import cost_of_gram, filled, gram_of, over_neighbours
 
 _BLOCK_BYTES = 64 * 2**20
 _PUSH_BYTES = 8 * 2**20
@@ -52,16 +52,17 @@ class GCNJacobian:
 
     def _neighbourhood(self, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray, np.ndarray | sp.csr_array]:
         """Rows of Â for `nodes` over their neighbours only, the neighbours, and s = Â X of the neighbours."""
-        rows = self.inputs.normalized.take_rows(nodes)
-        neighbours, compact = np.unique(rows.indices, return_inverse=True)
-        local = sp.csr_array((rows.data, compact, rows.indptr), shape=(len(nodes), len(neighbours)))
+        local, neighbours = over_neighbours(self.inputs.normalized, nodes)
+        first, *second = self._factors(neighbours)
+        return local, neighbours, first @ second[0] if second else first
+
+    def _factors(self, nodes: np.ndarray) -> list[Any]:
+        """What multiplies to s = Â X at these nodes: s, or for sparse X two that hold fewer numbers than their product."""
         if isinstance(self.inputs.x, SparseMatrix):
-            spread = self.inputs.normalized.take_rows(neighbours).astype(self.precision)
-            features = spread @ self.inputs.x.csr.astype(self.precision)
-        else:
-            index = torch.from_numpy(neighbours).to(self.inputs.device)
-            features = self.inputs.propagated_x[index].cpu().numpy().astype(self.precision)
-        return local, neighbours, features
+            spread, far = over_neighbours(self.inputs.normalized, nodes)
+            return [spread.astype(self.precision), self.inputs.x.take_rows(far).astype(self.precision)]
+        index = torch.from_numpy(nodes).to(self.inputs.device)
+        return [self.inputs.propagated_x[index].cpu().numpy().astype(self.precision)]
 
     def _on_cpu(self, tensor: Tensor, nodes: np.ndarray) -> np.ndarray:
         index = torch.from_numpy(nodes).to(tensor.device)
@@ -121,29 +122,46 @@ class GCNJacobian:
         return torch.from_numpy(flat).to(self.inputs.device)
 
     def pull(self, nodes: np.ndarray, coefficients: Tensor) -> Tensor:
-        local, neighbours, features = self._neighbourhood(nodes)
+        local, neighbours = over_neighbours(self.inputs.normalized, nodes)
         active, relu = self._on_cpu(self.active, neighbours), self._on_cpu(self.relu, neighbours)
+        rank, _ = ranked_patterns(active)
+        odd = np.flatnonzero(rank)
+        all_factors, odd_factors = self._factors(neighbours), self._factors(neighbours[odd])
         array = coefficients.double().cpu().numpy()
-        block = max(1, _PUSH_BYTES // (8 * len(neighbours) * self.hidden))
-        found = [
-            self._pulled(local, features, active, relu, array[:, :, start : start + block])
-            for start in range(0, array.shape[2], block)
-        ]
+        block = max(1, _PUSH_BYTES // (8 * max(len(neighbours) * self.parts, len(odd) * self.hidden)))
+        found = []
+        for start in range(0, array.shape[2], block):
+            some = array[:, :, start : start + block]
+            spread = (local.T @ some.reshape(len(some), -1)).reshape(len(neighbours), self.parts, -1)
+            low = spread.astype(self.precision)
+            first = self._from_common(all_factors, low, active[rank.argmin()])
+            if len(odd):
+                first += self._from_odd(odd_factors, low[odd], active[odd] - active[rank.argmin()])
+            found.append(self._pulled(first, spread, some, active, relu))
         return torch.from_numpy(np.concatenate(found)).to(self.inputs.device)
 
+    def _from_common(self, factors: list[Any], spread: np.ndarray, shown: np.ndarray) -> np.ndarray:
+        """Σ_u s_u Σ_c W̃[c, k] m_k `spread`_uc, `(features, hidden, columns)`: with equal masks one sum serves all k."""
+        pulled = _pulled_through(factors, spread.reshape(len(spread), -1)).reshape(-1, *spread.shape[1:])
+        found: np.ndarray = np.einsum("fcb,ck->fkb", pulled, (self.weight.cpu().numpy() * shown).astype(self.precision))
+        return found
+
+    def _from_odd(self, factors: list[Any], spread: np.ndarray, apart: np.ndarray) -> np.ndarray:
+        """The same where masks differ by `apart`, `(u, hidden)`."""
+        gates = (self.weight.cpu().numpy()[:, None] * apart).astype(self.precision)
+        hidden = np.einsum("cuk,ucb->ukb", gates, spread).reshape(len(spread), -1)
+        return _pulled_through(factors, hidden).reshape(-1, self.hidden, spread.shape[2])
+
     def _pulled(
-        self, local: sp.csr_array, features: Any, active: np.ndarray, relu: np.ndarray, array: np.ndarray
+        self, first: np.ndarray, spread: np.ndarray, array: np.ndarray, active: np.ndarray, relu: np.ndarray
     ) -> np.ndarray:
         """`(columns, P)` for a few columns, so that what lies between stays in the cache."""
-        size, columns = len(relu), array.shape[2]
-        spread = (local.T @ array.reshape(len(array), -1)).reshape(size, self.parts, columns)
-        hidden = active[:, :, None] * np.einsum("ck,ucb->ukb", self.weight.cpu().numpy(), spread)
-        basis = self.basis.cpu().numpy()
-        first = features.T @ hidden.reshape(size, -1).astype(self.precision)
+        columns, basis, flat = array.shape[2], self.basis.cpu().numpy(), spread.reshape(len(spread), -1)
+        shape = self.hidden, self.parts, columns
         pieces = {
-            "input.weight": first.reshape(-1, self.hidden, columns).transpose(2, 1, 0),
-            "input_bias": hidden.sum(axis=0).T,
-            "output.weight": np.einsum("jc,uk,ucb->bjk", basis, relu, spread, optimize=True),
+            "input.weight": first.transpose(2, 1, 0),
+            "input_bias": np.einsum("ck,kcb->bk", self.weight.cpu().numpy(), (active.T @ flat).reshape(shape)),
+            "output.weight": np.einsum("jc,kcb->bjk", basis, (relu.T @ flat).reshape(shape)),
             "output.bias": (basis @ array.sum(axis=0)).T,
         }
         return np.concatenate([pieces[name].reshape(columns, -1) for name in self.names], axis=1)
@@ -176,3 +194,10 @@ class GCNJacobian:
     @property
     def push_width(self) -> int:
         return (self.hidden if isinstance(self.inputs.x, SparseMatrix) else 0) + 4 * self.parts
+
+
+def _pulled_through(factors: list[Any], dense: np.ndarray) -> np.ndarray:
+    """sᵀ `dense`, s being the product of the factors."""
+    for factor in factors:
+        dense = factor.T @ dense
+    return dense

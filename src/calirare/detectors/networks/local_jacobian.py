@@ -27,7 +27,7 @@ from calirare.detectors.networks.gated_gram import GatedGram
 from calirare.detectors.networks.gin import GIN
 from calirare.detectors.networks.influence.jacobian import MOST_KEPT, AutogradJacobian
 from calirare.detectors.networks.influence.model import evaluating
-from calirare.detectors.networks.row_products import filled
+from calirare.detectors.networks.row_products import filled, over_neighbours
 from calirare.detectors.networks.sage import GraphSAGE
 
 _MOST_EDGES = 2**18
@@ -96,10 +96,8 @@ class LocalJacobian(AutogradJacobian):
 
     def _around(self, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
         """Rows of the propagation over the neighbours alone, and the neighbours."""
-        rows = self._propagation.take_rows(nodes)
-        around, compact = np.unique(rows.indices, return_inverse=True)
-        shape = (len(nodes), len(around))
-        return sp.csr_array((rows.data.astype(np.float64), compact, rows.indptr), shape=shape), around
+        local, around = over_neighbours(self._propagation, nodes)
+        return local.astype(np.float64), around
 
     def _own_columns(self, nodes: np.ndarray) -> Any:
         x = self.inputs.x

@@ -1,9 +1,11 @@
-"""R Rᵀ of rows that are dense, sparse, or dense in the columns that many rows share and sparse in all others."""
+"""Sparse rows over a few columns; and R Rᵀ of rows that are dense, sparse, or dense in the columns that many rows share and sparse in all others."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+
+from calirare.data.sparse import SparseMatrix
 
 SPARSE_COST = 10
 """Time of a multiplication in a sparse product, in those of a dense one."""
@@ -47,3 +49,10 @@ def cost_of_gram(local: sp.csr_array, columns: np.ndarray | sp.csr_array) -> flo
 def filled(values: np.ndarray, pattern: sp.csr_array) -> sp.csr_array:
     """The sparse array with `values` at the places of `pattern`."""
     return sp.csr_array((values, pattern.indices, pattern.indptr), shape=pattern.shape)
+
+
+def over_neighbours(matrix: SparseMatrix, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
+    """Rows of a matrix over the columns that they reach alone, and which these are."""
+    rows = matrix.take_rows(nodes)
+    reached, compact = np.unique(rows.indices, return_inverse=True)
+    return sp.csr_array((rows.data, compact, rows.indptr), shape=(len(nodes), len(reached))), reached

@@ -185,8 +185,11 @@ def test_what_is_left_over_is_bounded_from_below():
     assert float(_bounded(low[:1, :1].reshape(1, 1, 1) * 0)) == LEAST_LEFT_OVER
 
 
+@pytest.mark.parametrize("around", [0, 1_000], ids=["the nodes around", "the whole graph"])
 @pytest.mark.parametrize("name", MODELS)
-def test_stepped_logits_are_those_of_the_moved_network(monkeypatch, name):
+def test_stepped_logits_are_those_of_the_moved_network(name, around, monkeypatch):
+    size = lambda _, nodes: np.full(len(nodes), around)  # noqa: E731
+    monkeypatch.setattr("calirare.detectors.networks.influence.leave_one_out.size_around", size)
     monkeypatch.setattr(jacobians, "MOST_KEPT", 0)  # so that steps are pulled through the network
     model, *rest = case = _case(name, 2, nodes=NODES[:4])
     found = LeaveOneOut(*case, 1e-2).stepped_logits(np.array([3, 1]))

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from calirare.data.around import inputs_around, size_around
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.networks.influence.curvature import (
     LEAST_LEFT_OVER,
@@ -26,7 +27,7 @@ from calirare.detectors.networks.influence.curvature import (
     label_terms,
 )
 from calirare.detectors.networks.influence.iterative import IterativeCurvature
-from calirare.detectors.networks.influence.jacobian import contrast_basis, make_jacobian
+from calirare.detectors.networks.influence.jacobian import AutogradJacobian, contrast_basis, make_jacobian
 from calirare.detectors.networks.influence.model import evaluating, predict_logits
 from calirare.errors import InputError, NumericalError
 
@@ -154,11 +155,19 @@ class LeaveOneOut:
         parameters = dict(self._model.named_parameters())
         sizes = [value.numel() for value in parameters.values()]
         with evaluating(self._model), torch.no_grad():
-            for node, step in zip(self.index[rows], steps, strict=True):
+            inputs, places = self._read_for(self.nodes[rows])
+            for place, step in zip(places, steps, strict=True):
                 pieces = zip(parameters.items(), step.split(sizes), strict=True)
                 moved = {name: value + piece.view_as(value).to(value) for (name, value), piece in pieces}
-                said.append(functional_call(self._model, moved, (self._inputs,))[node])
+                said.append(functional_call(self._model, moved, (inputs,))[place])
         return torch.stack(said).double()
+
+    def _read_for(self, nodes: np.ndarray) -> tuple[GraphInputs, np.ndarray]:
+        """Inputs that hold all that the logits of these nodes depend on, and where the nodes stand in them."""
+        two_layers = type(self.jacobian) is not AutogradJacobian  # of any other module nothing is known
+        if two_layers and 4 * size_around(self._inputs, nodes).sum() < self._inputs.adjacency.nnz:
+            return inputs_around(self._inputs, nodes).inputs, np.arange(len(nodes))
+        return self._inputs, nodes
 
     @cached_property
     def level_changes(self) -> Tensor:

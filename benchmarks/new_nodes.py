@@ -26,7 +26,7 @@ from calirare.scoring.live.scores import LiveScores
 from calirare.scoring.table import read_for, score_table
 
 EDGES_PER_NODE = 10
-ROW = "{:>10} {:>11} {:>6} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>12} {:>8}"
+ROW = "{:>10} {:>11} {:>6} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>12} {:>8}"
 
 
 def make_tables(ids: np.ndarray, known: int, seed: int) -> tuple[Any, Any]:
@@ -87,9 +87,9 @@ def asked_about(num_nodes: int, num_new: int, kind: str) -> np.ndarray:
 def measure(classifier: cr.RareCategoryClassifier, num_nodes: int, news: list[int], arguments: Any) -> None:
     tables = make_tables(np.arange(num_nodes), num_nodes, seed=1)
     graph = read_for(classifier, *tables)
-    began = time.perf_counter()
+    began, worked = time.perf_counter(), time.process_time()
     live = LiveScores(classifier, graph)
-    loading = time.perf_counter() - began
+    loading = f"{time.perf_counter() - began:.1f}", f"{time.process_time() - worked:.1f}"
     for num_new, kind in product(news, arguments.kinds.split(",")):
         seconds, cpu, differ = [], [], "-"
         for repeat in range(arguments.repeats):
@@ -102,7 +102,7 @@ def measure(classifier: cr.RareCategoryClassifier, num_nodes: int, news: list[in
             differ = f"{difference(classifier, tables, since, found):.1e}"
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         cells = (
-            f"{num_nodes:,}", f"{graph.num_edges:,}", f"{num_new:,}", kind, f"{loading:.1f}", f"{np.median(seconds):.3f}",
+            f"{num_nodes:,}", f"{graph.num_edges:,}", f"{num_new:,}", kind, *loading, f"{np.median(seconds):.3f}",
             f"{np.max(seconds):.3f}", f"{np.median(cpu):.3f}", f"{np.quantile(cpu, 0.99):.3f}", differ, f"{memory:.1f}",
         )  # fmt: skip
         print(ROW.format(*cells), flush=True)
@@ -121,7 +121,18 @@ def main() -> None:
     print(f"members: {', '.join(f'{name} {weight:.2f}' for name, weight in classifier.weights_.items())}")
     print(
         ROW.format(
-            "nodes", "edges", "asked", "kind", "load s", "median s", "most s", "CPU s", "CPU p99", "differ by", "GB"
+            "nodes",
+            "edges",
+            "asked",
+            "kind",
+            "load s",
+            "load CPU",
+            "median s",
+            "most s",
+            "CPU s",
+            "CPU p99",
+            "differ by",
+            "GB",
         ),
         flush=True,
     )

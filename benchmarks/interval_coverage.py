@@ -76,7 +76,7 @@ METHODS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, float], Bounds]
 }
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def truth(graph: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(known nodes, whether each node is rare, its true probability where it is known)."""
     loaded = load(Case(graph, 0, seed))
@@ -85,7 +85,7 @@ def truth(graph: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return loaded.known, rare, share
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def degrees(graph: str, seed: int) -> np.ndarray:
     """How many neighbours each node has."""
     return load(Case(graph, 0, seed)).degree

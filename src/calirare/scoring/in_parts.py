@@ -125,12 +125,7 @@ def score_in_parts(
     step = progress or (lambda share, what: None)
     if partitions is not None:
         check_count(partitions, "partitions")
-    schema: Any = check_reads_tables(classifier)
-    if classifier.calibrator_ is not None and classifier.calibrator_.needs_graph:
-        raise InputError(
-            f"method {classifier.method!r} calibrates by looking at the whole graph, which partitions do not hold; "
-            "fit with method='jackknife', or leave out --partitions."
-        )
+    schema = _check_model(classifier)
     scorer = PartScorer.of(classifier, coverage=coverage, intervals=intervals)
     if queue is not None:
         scorer = replace(scorer, head=max(_TOP_ROWS, check_count(queue_size, "queue_size")), reasons=True)
@@ -159,8 +154,8 @@ def score_in_parts(
         accept(shifts)
         if queue is not None:
             first = {name: values[:queue_size] for name, values in head.items()}
-            nodes = first.pop("node")
-            write_table(first | {"reason": ready.queue.reasons(classifier, nodes)}, queue)
+            reasons = ready.queue.reasons(classifier, first.pop("node"))
+            write_table(first | {"reason": reasons}, queue)
         join_shards(ready, out)
     top = {name: values[:_TOP_ROWS] for name, values in head.items() if name != "node"}
     return Scored(int(scores.size), len(parts), parts.read, top, shifts, unknown)
@@ -177,6 +172,17 @@ def wants_parts(nodes: Any, edges: Any) -> bool:
         return True
     files = [table for table in parquet["edges"] if Path(table).is_file()]
     return sum(open_shards(file, "edges").num_rows for file in files) > MANY_EDGES
+
+
+def _check_model(classifier: RareCategoryClassifier) -> Any:
+    """The schema of the tables it was fitted on."""
+    schema = check_reads_tables(classifier)
+    if classifier.calibrator_ is not None and classifier.calibrator_.needs_graph:
+        raise InputError(
+            f"method {classifier.method!r} calibrates by looking at the whole graph, which partitions do not hold; "
+            "fit with method='jackknife', or leave out --partitions."
+        )
+    return schema
 
 
 def _check_files(out: str | Path, queue: Path | None) -> Path:

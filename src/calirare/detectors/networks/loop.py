@@ -76,7 +76,7 @@ def train(
     """
     history, on_gpu = History(), task.inputs.device.type == "cuda"
     optimizer = Adam(task.model.parameters(), lr=lr, weight_decay=task.weight_decay, fused=on_gpu)
-    best, best_loss = None, math.inf
+    best = None if validation is None or patience is None else _Best(validation, patience)
     # Reading a loss off a GPU waits for it; where nobody asks for every epoch's, they are read some at a time.
     unwatched = on_gpu and progress is None and patience is None
     losses: list[torch.Tensor] = []
@@ -96,15 +96,10 @@ def train(
             _read(losses, history)
             if progress is not None:
                 progress(epoch + 1, epochs, history.loss[-1])
-            if validation is not None and patience is not None:
-                history.validation.append(_validation_loss(validation))
-                if history.validation[-1] < best_loss:
-                    best_loss, history.best_epoch = history.validation[-1], epoch
-                    best = copy.deepcopy(task.model.state_dict())
-                elif epoch - (history.best_epoch or 0) >= patience:
-                    break
+            if best is not None and best.is_long_ago(epoch, history):
+                break
     if best is not None:
-        task.model.load_state_dict(best)
+        task.model.load_state_dict(best.parameters)
     task.model.eval()
     return history
 
@@ -120,6 +115,20 @@ def _read(losses: list[torch.Tensor], history: History) -> None:
     losses.clear()
 
 
-def _validation_loss(task: Task) -> float:
-    with evaluating(task.model), torch.no_grad():
-        return float(weighted_cross_entropy(task, task.model(task.inputs)[task.nodes]))
+class _Best:
+    """The parameters with the lowest validation loss so far."""
+
+    def __init__(self, task: Task, patience: int) -> None:
+        self.task, self.patience = task, patience
+        self.loss, self.parameters = math.inf, task.model.state_dict()
+
+    def is_long_ago(self, epoch: int, history: History) -> bool:
+        """Look at the model after an epoch; whether the loss has not fallen for `patience` epochs."""
+        with evaluating(self.task.model), torch.no_grad():
+            found = weighted_cross_entropy(self.task, self.task.model(self.task.inputs)[self.task.nodes])
+        history.validation.append(float(found))
+        if history.validation[-1] < self.loss:
+            self.loss, history.best_epoch = history.validation[-1], epoch
+            self.parameters = copy.deepcopy(self.task.model.state_dict())
+            return False
+        return epoch - (history.best_epoch or 0) >= self.patience

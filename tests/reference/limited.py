@@ -28,10 +28,12 @@ run()
 def run_limited(largest_file, *words):
     """The program where no file can grow beyond so many bytes; the finished process, its output as text.
 
-    Its coverage is not measured: what measures it could not write its own file either.
+    Its coverage is not measured: what measures it could not write its own file either. Nor is bytecode kept: Python would
+    leave the beginning of a file, over which every later import stumbles.
     """
     command = [sys.executable, "-c", _LIMITED, str(largest_file), *map(str, words)]
     settings = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+    settings["PYTHONDONTWRITEBYTECODE"] = "1"
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env=settings)
 
 

@@ -32,8 +32,8 @@ def content_of(folder):
 
 @pytest.fixture
 def own_model(model, tmp_path):
-    """A copy of the model folder that a test may lose."""
-    return Path(shutil.copytree(model, tmp_path / "model"))
+    """A copy of the model folder that a test may lose, without the series that other tests' scores may have left there."""
+    return Path(shutil.copytree(model, tmp_path / "model", ignore=shutil.ignore_patterns("decisions.sqlite*")))
 
 
 COMMANDS = {

@@ -157,7 +157,8 @@ def main() -> None:
                     if not several.all():
                         show(f"  {several.sum()} of {several.size}: two or more", expected, table[several])
     for what, found in distances.items():
-        show_distances(what, np.array(found))
+        if found:
+            show_distances(what, np.array(found))
 
 
 def apart(graph: str, count: int, seed: int, arrays: dict[str, np.ndarray]) -> tuple[int, float]:

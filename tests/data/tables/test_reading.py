@@ -3,6 +3,7 @@
 import datetime
 import json
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -357,6 +358,17 @@ def test_broken_files_are_refused(name, tmp_path):
         return
     with pytest.raises(CalirareError):
         read_tables(NODES, tmp_path / name, label="is_fraud", rare="yes")
+
+
+def test_decimals_that_polars_cannot_hold_are_numbers(tmp_path):
+    narrow = read({"sum": [0.25, None, 1.5, 3.0]})
+    wide = pa.array([Decimal("0.25"), None, Decimal("1.50"), Decimal(3)], pa.decimal256(50, 2))
+    nodes = pa.table(NODES).append_column("sum", wide)
+    pq.write_table(nodes, tmp_path / "nodes.parquet")
+    for table in (nodes, tmp_path / "nodes.parquet"):
+        graph = read_tables(table, EDGES, label="is_fraud", rare="yes")
+        assert graph.feature_names == narrow.feature_names
+        np.testing.assert_array_equal(graph.x, narrow.x)
 
 
 def test_missing_files_folders_and_truncated_parquet_are_refused(tmp_path):

@@ -40,6 +40,24 @@ def read_parquet(path: Path) -> Any:
     return pa.concat_tables(groups)
 
 
+def without_wide_decimals(table: Any) -> Any:
+    """Decimals of more than 38 digits, which end polars in a panic, as floats; whole ones, which may be ids, as text.
+
+    >>> import pyarrow as pa
+    >>> from decimal import Decimal
+    >>> wide = pa.table({"id": pa.array([Decimal(7)], pa.decimal256(50)), "sum": pa.array([Decimal("1.5")], pa.decimal256(50, 1))})
+    >>> without_wide_decimals(wide).to_pylist()
+    [{'id': '7', 'sum': 1.5}]
+    """
+    import pyarrow as pa
+
+    for place, field in enumerate(table.schema):
+        if pa.types.is_decimal256(field.type):
+            into = pa.float64() if field.type.scale > 0 else pa.large_string()
+            table = table.set_column(place, field.name, table.column(place).cast(into))
+    return table
+
+
 def _is_text(kind: Any) -> bool:
     import pyarrow as pa
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.addresses import is_address
-from calirare.data.tables.arrow_files import read_feather, read_parquet
+from calirare.data.tables.arrow_files import read_feather, read_parquet, without_wide_decimals
 from calirare.data.tables.libraries import import_arrow, import_polars
 from calirare.data.tables.limits import check_text_file, check_width, unpack
 from calirare.data.tables.shard_files import PARQUET, find_shards
@@ -186,7 +186,7 @@ def _read_arrow(path: Path, is_parquet: bool) -> pl.DataFrame:
     try:
         table = read_parquet(path) if is_parquet else read_feather(path)
         table.validate(full=True)
-        return pl.from_arrow(table, rechunk=False)  # type: ignore[no-any-return]
+        return pl.from_arrow(without_wide_decimals(table), rechunk=False)  # type: ignore[no-any-return]
     except (pa.ArrowException, MemoryError) as error:  # of many built-in kinds
         raise OSError(first_line(error)) from error
 
@@ -203,7 +203,7 @@ def _convert(table: Any, what: str) -> pl.DataFrame:
         if type(table).__module__.split(".")[0] == "pandas":
             return _from_pandas(table)
         if hasattr(table, "__arrow_c_stream__"):
-            return pl.DataFrame(table)  # type: ignore[no-any-return]
+            return pl.DataFrame(without_wide_decimals(table) if hasattr(table, "set_column") else table)  # type: ignore[no-any-return]
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError) as error:
         raise InputError(f"{what} cannot be turned into a table: {first_line(error)}.") from error
     raise InputError(

@@ -18,7 +18,7 @@ from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.module import ModuleNetwork
 from calirare.detectors.networks.weights import node_weights
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore:Attempting to run cuBLAS")]  # torch's first backward
 GPU = "cuda"
 DECAY = 2e-2
 """With less, the step of a GAT hangs on rounding: weights that differ by a millionth move a left-out logit by 0.7."""

@@ -78,11 +78,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
-    for (
-        logger
-    ) in logging.root.manager.loggerDict.values():  # caplog is put on each that keeps its lines, 54 of torch's,
+    # caplog is put on every logger that keeps its lines, 54 of torch's, and taken off again, six times for every test.
+    for logger in logging.root.manager.loggerDict.values():
         if isinstance(logger, logging.Logger) and logger.name.startswith("torch"):
-            logger.propagate = True  # and taken off again, six times for every test
+            logger.propagate = True
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ g_uk what the unit lets through there,
 
     K = Σ_k L diag(g_k) S Sᵀ diag(g_k) Lᵀ = L ((S Sᵀ) ∘ (g gᵀ)) Lᵀ ,
 
-which has no sum over units and columns together. Often most nodes open the same units: on a graph of 13,000 pages and
-their words all but 19 did. With p and q such common patterns, and L_p the part of L over the nodes that show p,
+which has no sum over units and columns together. Often nearly all nodes open the same units, as on graphs
+of words. With p and q such common patterns, and L_p the part of L over the nodes that show p,
 
     K = Σ_pq (g_p · g_q) (L_p S) (L_q S)ᵀ  +  the pairs of nodes of which one is odd,
 

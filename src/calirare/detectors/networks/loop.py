@@ -96,7 +96,7 @@ def train(
             _read(losses, history)
             if progress is not None:
                 progress(epoch + 1, epochs, history.loss[-1])
-            if best is not None and best.is_long_ago(epoch, history):
+            if best is not None and best.watch(epoch, history):
                 break
     if best is not None:
         task.model.load_state_dict(best.parameters)
@@ -122,7 +122,7 @@ class _Best:
         self.task, self.patience = task, patience
         self.loss, self.parameters = math.inf, task.model.state_dict()
 
-    def is_long_ago(self, epoch: int, history: History) -> bool:
+    def watch(self, epoch: int, history: History) -> bool:
         """Look at the model after an epoch; whether the loss has not fallen for `patience` epochs."""
         with evaluating(self.task.model), torch.no_grad():
             found = weighted_cross_entropy(self.task, self.task.model(self.task.inputs)[self.task.nodes])

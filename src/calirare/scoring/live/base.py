@@ -84,8 +84,8 @@ class Standing:
         return distinct(rows, len(self._rows[0].ends))
 
     @cached_property
-    def degree(self) -> np.ndarray | None:
-        """`(N,)` sums of the weights, where edges have some; made once, for it takes all edges."""
+    def weight_sums(self) -> np.ndarray | None:
+        """`(N,)` of each node's edges, where these have weights; made once, for it takes all edges."""
         graph = self.graph
         if graph.edge_weight is None:
             return None

@@ -57,7 +57,7 @@ class Surroundings:
 
     def degree(self, nodes: np.ndarray) -> np.ndarray:
         """Weighted degrees, float64; nodes ascend."""
-        before, update = self.grown.standing.degree, self.grown.update
+        before, update = self.grown.standing.weight_sums, self.grown.update
         if before is None:
             return self.grown.structure.links.degrees(nodes).astype(np.float64)
         degree = np.where(nodes < len(before), before[np.minimum(nodes, len(before) - 1)], 0.0)

@@ -33,48 +33,60 @@ def beta_wavelets(order: int) -> np.ndarray:
 
 
 class BWGNN(nn.Module):
-    """h = relu(relu(x V) U); [W_0(L) h, …, W_C(L) h] into two dense layers. Source: key `tang2022`."""
+    """h = relu(relu(x V) U); [W_0(L) h, …, W_C(L) h] into two dense layers. Source: key `tang2022`.
 
-    def __init__(self, num_features: int, laplacian: SparseMatrix, hidden: int = 64, order: int = 2) -> None:
+    The first of the two mixes the filters, so polynomials of L meet its weights first: Σ_k L^k h M_k, by Horner's rule.
+    Its last product is taken at the nodes asked for alone.
+    """
+
+    def __init__(self, num_features: int, hidden: int = 64, order: int = 2) -> None:
         super().__init__()
-        self.laplacian, self.theta = laplacian, beta_wavelets(order).tolist()
+        self.theta = torch.from_numpy(beta_wavelets(order)).float()
         self.before = nn.Sequential(nn.Linear(num_features, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU())
-        self.after = nn.Sequential(nn.Linear(hidden * (order + 1), hidden), nn.ReLU(), nn.Linear(hidden, 2))
+        self.mix = nn.Linear(hidden * (order + 1), hidden)
+        self.output = nn.Linear(hidden, 2)
 
-    def forward(self, x: Tensor) -> Tensor:
-        powers = [self.before(x)]
-        for _ in self.theta[1:]:
-            powers.append(self.laplacian @ powers[-1])
-        filtered = [sum(c * power for c, power in zip(row, powers, strict=True)) for row in self.theta]
-        logits: Tensor = self.after(torch.cat(filtered, dim=1))
+    def forward(self, x: Tensor, laplacian: SparseMatrix, nodes: Tensor, rows: SparseMatrix) -> Tensor:
+        """Logits of `nodes`; `rows` are theirs of the Laplacian."""
+        h = self.before(x)
+        of_filter = self.mix.weight.view(len(self.mix.weight), len(self.theta), -1)
+        mix = torch.einsum("ik,oih->kho", self.theta, of_filter)
+        found = h @ mix[-1]
+        for weights in mix[1:-1].flip(0):
+            found = laplacian @ found + h @ weights
+        found = rows @ found + h[nodes] @ mix[0] + self.mix.bias
+        logits: Tensor = self.output(torch.relu(found))
         return logits
 
 
 def answer(problem: Problem, epochs: int = 100, lr: float = 0.01) -> Answer:
     """As its authors train it: Adam, loss weighted by normal to rare, the epoch with the best validation average precision."""
-    split, y = problem.held_out, torch.from_numpy(problem.graph.y)
+    split = problem.held_out
     x = attributes(problem)
     x = (x - x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-6) if x.shape[1] < 128 else x
-    train, val = torch.from_numpy(split.train), split.val
-    counts = np.bincount(problem.graph.y[split.train], minlength=2)
-    weight = torch.tensor([1.0, counts[0] / max(1, counts[1])], dtype=torch.float32)
     table = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
+    laplacian, asked = _laplacian(problem), np.concatenate([split.train, split.val])
+    here = table, laplacian, torch.from_numpy(asked), SparseMatrix(laplacian.take_rows(asked))
+    y, num_train = torch.from_numpy(problem.graph.y[asked]), len(split.train)
+    counts = torch.bincount(y[:num_train], minlength=2)
+    weight = torch.tensor([1.0, counts[0] / counts[1].clamp(min=1)])
     with seeded(problem.seed):
-        model = BWGNN(table.shape[1], _laplacian(problem))
+        model = BWGNN(table.shape[1])
         optimizer = Adam(model.parameters(), lr=lr)
         best: tuple[float, Any] = (-1.0, None)
         for _ in range(epochs):
             optimizer.zero_grad()
-            logits = model(table)
-            F.cross_entropy(logits[train], y[train], weight=weight).backward()
-            score = average_precision(problem.graph.y[val], (logits[val, 1] - logits[val, 0]).detach().numpy())
+            logits = model(*here)
+            F.cross_entropy(logits[:num_train], y[:num_train], weight=weight).backward()
+            held_out = logits[num_train:].detach()
+            score = average_precision(y[num_train:].numpy(), (held_out[:, 1] - held_out[:, 0]).numpy())
             if score > best[0]:
                 best = score, copy.deepcopy(model.state_dict())
             optimizer.step()
         model.load_state_dict(best[1])
         with torch.no_grad():
-            probability = model(table).softmax(dim=1)[:, 1].double().numpy()
-    return Answer(problem.to_population(probability))
+            logits = model(table, laplacian, torch.arange(len(table)), laplacian)
+    return Answer(problem.to_population(logits.softmax(dim=1)[:, 1].double().numpy()))
 
 
 def _laplacian(problem: Problem) -> SparseMatrix:

@@ -58,14 +58,14 @@ def tabular(
 
 def _fit(problem: Problem, name: str, make: Make, columns: str, calibration: str, spelled: bool) -> np.ndarray:
     x, y = COLUMNS[columns](problem, spelled), problem.y
-    rows = x[problem.nodes]
     if calibration == "raw":
-        return _rare(make(problem.seed).fit(rows, y), x)
-    folds = problem.once((name, columns, "folds"), lambda: _fold_models(make(problem.seed), rows, y, problem.seed))
-    found = []
-    for model, inside in folds:
-        said = _rare(model, rows[inside])
-        found.append(_MAPS[calibration](said, y[inside], _rare(model, x)))
+        return _rare(make(problem.seed).fit(x[problem.nodes], y), x)
+    said = problem.once(
+        (name, columns, "folds"), lambda: _by_fold(make(problem.seed), x, problem.nodes, y, problem.seed)
+    )
+    found = [
+        _MAPS[calibration](everywhere[problem.nodes[inside]], y[inside], everywhere) for everywhere, inside in said
+    ]
     return np.asarray(np.mean(found, axis=0))
 
 
@@ -93,10 +93,13 @@ def isotonic(said: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray:
 _MAPS = {"sigmoid": sigmoid, "isotonic": isotonic}
 
 
-def _fold_models(model: Any, rows: np.ndarray, y: np.ndarray, seed: int) -> list[tuple[Any, np.ndarray]]:
+def _by_fold(
+    model: Any, x: np.ndarray, nodes: np.ndarray, y: np.ndarray, seed: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """What a model fitted without a fold says of every node, and which labels the fold holds."""
     count = max(2, min(5, int(np.bincount(y, minlength=2).min())))
-    folds = StratifiedKFold(count, shuffle=True, random_state=seed)
-    return [(clone(model).fit(rows[kept], y[kept]), inside) for kept, inside in folds.split(rows, y)]
+    folds = StratifiedKFold(count, shuffle=True, random_state=seed).split(nodes, y)
+    return [(_rare(clone(model).fit(x[nodes[kept]], y[kept]), x), inside) for kept, inside in folds]
 
 
 def _rare(model: Any, x: np.ndarray) -> np.ndarray:

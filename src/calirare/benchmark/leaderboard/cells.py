@@ -62,7 +62,7 @@ def all_tasks(
     names: Sequence[str] = (),
     everybody: bool = False,
 ) -> list[CellTask]:
-    """Every task, by protocol, then the core before the rest, then seed by seed, small graphs first."""
+    """Every task: groups with a competitor of the core first, by protocol, then seed by seed, small graphs first."""
     tasks = []
     for protocol in (PROTOCOLS[name] for name in protocols):
         for graph in graphs:
@@ -71,29 +71,27 @@ def all_tasks(
             path = Path(folder) / f"{graph}.npz"
             for size in protocol.variants:
                 for seed in range(seeds):
-                    for core in (True, False) if protocol.everybody or everybody or names else (True,):
-                        for group, found in _groups(core, names).items():
-                            tasks.append(
-                                CellTask(
-                                    str(path), graph, protocol.name, size, seed, group, found, fingerprint(str(path))
-                                )
-                            )
+                    for group, found in _groups(protocol.everybody or everybody, names).items():
+                        tasks.append(
+                            CellTask(str(path), graph, protocol.name, size, seed, group, found, fingerprint(str(path)))
+                        )
     order = {name: place for place, name in enumerate(PROTOCOLS)}
     return sorted(tasks, key=lambda task: (_turn(task), order[task.protocol], task.seed, task.cost))
 
 
 def _turn(task: CellTask) -> int:
     """The core first, then everybody, then the paper's protocol, which has pages of its own, and what is slow last."""
-    first = competitors()[task.names[0]]
+    found = [competitors()[name] for name in task.names]
     if task.protocol == "paper":
         return 2
-    return 0 if first.core else 3 if first.slow else 1
+    return 0 if any(one.core for one in found) else 3 if found[0].slow else 1
 
 
-def _groups(core: bool, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _groups(everybody: bool, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Who takes part, those that share work together: the names asked for, else everybody, else the core."""
     groups: dict[str, tuple[str, ...]] = {}
     for one in competitors().values():
-        if one.core is core and (not names or one.name in names):
+        if one.name in names if names else everybody or one.core:
             groups[one.group] = (*groups.get(one.group, ()), one.name)
     return groups
 

@@ -62,12 +62,12 @@ class InputsAround(GraphInputs):
 
 @dataclass(frozen=True, eq=False)
 class Around:
-    """What lies around some nodes of a graph, each with surroundings of its own, even where these overlap.
+    """What lies around some nodes of a graph.
 
     Args:
         inputs: Its first rows are the nodes that were asked for.
         nodes: `(m,)` which node of the graph each row is.
-        centre: `(m,)` around which of the nodes asked for it lies, as their position.
+        centre: `(m,)` around which of the nodes asked for it lies, as their position; 0 where they share surroundings.
     """
 
     inputs: InputsAround
@@ -75,8 +75,13 @@ class Around:
     centre: np.ndarray
 
 
-def inputs_around(whole: GraphInputs, asked: np.ndarray) -> Around:
+def inputs_around(whole: GraphInputs, asked: np.ndarray, *, shared: bool = False) -> Around:
     """The surroundings of some nodes side by side: a gradient of the sum of their logits is that of each.
+
+    Args:
+        whole: The graph.
+        asked: The nodes; each once if their surroundings are shared.
+        shared: Whether a node that lies around several of them stands there once.
 
     >>> from calirare.data.synthetic import make_transactions
     >>> whole = GraphInputs(make_transactions(num_nodes=200, seed=0))
@@ -90,8 +95,9 @@ def inputs_around(whole: GraphInputs, asked: np.ndarray) -> Around:
         return Around(whole, np.arange(whole.num_nodes), np.zeros(whole.num_nodes, dtype=np.int64))
     asked, count = np.asarray(asked, dtype=np.int64), np.int64(whole.num_nodes)
     first, to = _ends(whole.adjacency, asked)
-    others = first * count + to  # one number for a centre and a node
-    centres = np.arange(len(asked)) * count + asked
+    centre = np.zeros(len(asked), dtype=np.int64) if shared else np.arange(len(asked))
+    others = centre[first] * count + to  # one number for a centre and a node
+    centres = centre * count + asked
     near = np.concatenate([centres, np.setdiff1d(others, centres)])
     rows = whole.adjacency[near % count]
     ends = np.repeat(near // count, np.diff(rows.indptr)) * count + rows.indices

@@ -160,16 +160,16 @@ class FoldEvidence:
     @classmethod
     def refit(
         cls,
-        fit: Callable[[LabelledNodes, int], nn.Module],
+        fit: Callable[[np.ndarray], nn.Module],
         inputs: GraphInputs,
         labels: LabelledNodes,
         fold: np.ndarray,
     ) -> FoldEvidence:
-        """`fit` gives a fresh network trained on some of the labels."""
+        """`fit` gives a fresh network trained on the labels of some rows."""
         logits = np.empty((len(labels), labels.num_classes))
         models, levels = [], []
-        for number, kept, left in folds(fold):
-            models.append(fit(labels.take(kept), number))
+        for _, kept, left in folds(fold):
+            models.append(fit(kept))
             found = predict_logits(models[-1], inputs).double().cpu().numpy()
             logits[left] = found[labels.nodes[left]]
             # The median: where a network adds up its neighbours, a few hubs have logits in the hundreds.

@@ -14,7 +14,9 @@ import numpy as np
 import torch
 from torch import nn
 
+from calirare.data.around import inputs_around
 from calirare.data.checks import check_count, is_number
+from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.folds import fold_numbers
 from calirare.detectors.logistic import CLEARLY
@@ -25,7 +27,7 @@ from calirare.detectors.networks.evidence import Evidence, FoldEvidence, StepEvi
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.loop import History, seeded
-from calirare.detectors.networks.module import forget
+from calirare.detectors.networks.module import ModuleNetwork, forget
 from calirare.detectors.networks.rest import come_to_rest
 from calirare.detectors.networks.training import Schedule, Training, task_of, train_network
 from calirare.detectors.stored import inside, need, numbers, under, whole
@@ -140,7 +142,7 @@ class Network(Detector):
         """
         decays = self._decays
         self.hidden_, self.weight_decay_, self._solved = hidden, float(decays[0]), None
-        self.model_, self.history_ = self._train(self._fitted[1], seed, progress)
+        self.model_, self.history_ = self._train(self._fitted[0], self._fitted[1], seed, progress)
         found = self._present(judged or len(decays) > 1)
         for decay in decays[1:]:
             found = self._moved(found, float(decay))
@@ -177,8 +179,10 @@ class Network(Detector):
         self.model_, self.history_ = model.to(inputs.device).eval(), History()
         return self
 
-    def _train(self, labels: LabelledNodes, seed: int, progress: Progress | None = None) -> tuple[nn.Module, History]:
-        tensors, _, training, _ = self._fitted
+    def _train(
+        self, tensors: GraphInputs, labels: LabelledNodes, seed: int, progress: Progress | None = None
+    ) -> tuple[nn.Module, History]:
+        training = self._fitted[2]
         with seeded(seed, tensors.device):
             model = self.make(self.num_features_, self.num_classes_).to(tensors.device, tensors.dtype)
             if self._adopted:
@@ -228,7 +232,15 @@ class Network(Detector):
             logger.warning("%s: %s, and there are too few labels to refit in folds.", self.name, doubt)
             return StepEvidence.from_engine(self._engine(), seed)
         logger.info("%s: %s; left-out evidence comes from refits in folds.", self.name, doubt)
-        return FoldEvidence.refit(lambda kept, number: self._train(kept, seed)[0], tensors, labels, fold)
+        near, here = self._around_labels()
+        return FoldEvidence.refit(lambda rows: self._train(near, here.take(rows), seed)[0], tensors, labels, fold)
+
+    def _around_labels(self) -> tuple[GraphInputs, LabelledNodes]:
+        """All that training reads: of a network of two layers what lies around labels, of any other the whole graph."""
+        tensors, labels, training, _ = self._fitted
+        if isinstance(self.model_, ModuleNetwork) or not training.plain:
+            return tensors, labels
+        return inputs_around(tensors, labels.nodes, shared=True).inputs, replace(labels, nodes=np.arange(len(labels)))
 
     def skip(self) -> str | None:
         labels = self._fitted[1]

@@ -51,6 +51,11 @@ class Training:
     refinement: Refinement | None = None
     rests: bool = True
 
+    @property
+    def plain(self) -> bool:
+        """Whether it reads the labels' own logits and no others."""
+        return self.objective is CrossEntropy and self.validation is None
+
 
 @dataclass(frozen=True)
 class Schedule:

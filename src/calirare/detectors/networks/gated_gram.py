@@ -33,7 +33,7 @@ _STRIP_BYTES = 64 * 2**20
 
 
 class GatedGram:
-    """L ((S Sᵀ + 1) ∘ Φ_cd) Lᵀ for all contrasts c and d, Φ_cd being g_c g_dᵀ; the 1 is a bias's.
+    """L ((S Sᵀ) ∘ Φ_cd) Lᵀ for all contrasts c and d, Φ_cd being g_c g_dᵀ.
 
     Args:
         local: L, `(n, m)`.
@@ -60,16 +60,16 @@ class GatedGram:
         odd = self.size - int(self.count[:common].sum())
         return float(odd * (self.size - odd / 2) * self.of_pair + common**2 * self.of_product)
 
-    def add_to(self, kernel: np.ndarray) -> None:
-        """Add it to `kernel`, `(n, parts, n, parts)`."""
+    def kernel(self) -> np.ndarray:
+        """`(n, parts, n, parts)` float64."""
         place = np.where(self.rank < self.common, self.rank, -1)
         order = np.argsort(place, kind="stable")  # odd nodes first, then pattern by pattern
         cuts = np.searchsorted(place[order], np.arange(self.common + 1))
         local, features = sp.csr_array(self.local[:, order]).astype(self.features.dtype), self.features[order]
-        if self.common:
-            _add_common(kernel, local, features, self.gates[:, order], cuts)
+        kernel = _of_common(local, features, self.gates[:, order], cuts)
         if cuts[0]:
             _add_pairs(kernel, local, features, self.gates[:, order], int(cuts[0]))
+        return kernel
 
 
 def ranked_patterns(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -86,19 +86,23 @@ def ranked_patterns(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.argsort(by_count)[pattern], count[by_count]
 
 
-def _add_common(kernel: np.ndarray, local: sp.csr_array, features: Any, gates: np.ndarray, cuts: np.ndarray) -> None:
+def _of_common(local: sp.csr_array, features: Any, gates: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     """The pairs of nodes from `cuts[0]` on, which show the same gates up to the next cut."""
-    n, pieces = len(kernel), [slice(*ends) for ends in zip(cuts[:-1], cuts[1:], strict=True)]
-    over = [local[:, piece] for piece in pieces]
-    rows = [one @ features[piece] for one, piece in zip(over, pieces, strict=True)]
+    n, parts, pieces = local.shape[0], len(gates), [slice(*ends) for ends in zip(cuts[:-1], cuts[1:], strict=True)]
+    kernel = np.zeros((n, parts, n, parts))
+    if not pieces:
+        return kernel
+    rows = [local[:, piece] @ features[piece] for piece in pieces]
     products = gram_of(np.vstack(rows) if isinstance(features, np.ndarray) else sp.csr_array(sp.vstack(rows, "csr")))
-    bias = np.concatenate([one.sum(axis=1, dtype=np.float64) for one in over])
-    products += np.outer(bias, bias)  # far larger than products of rare words, whose digits it would take
     shown = gates[:, cuts[:-1]]
     between = np.einsum("cpk,dqk->pqcd", shown, shown)
+    if between.size == 1:
+        products *= between.item()
+        return products[:, None, :, None]
     for p, q in np.ndindex(between.shape[:2]):
         product = products[p * n : (p + 1) * n, q * n : (q + 1) * n]
         kernel += between[p, q][None, :, None, :] * product[:, None, :, None]
+    return kernel
 
 
 def _add_pairs(kernel: np.ndarray, local: sp.csr_array, features: Any, gates: np.ndarray, odd: int) -> None:
@@ -115,7 +119,6 @@ def _add_pairs(kernel: np.ndarray, local: sp.csr_array, features: Any, gates: np
     strips = np.empty((parts, parts, n, min(at_once, odd)), dtype=features.dtype)
     for start, pairs in zip(starts, _map_over(features)(pairs_from, starts), strict=True):
         end = start + pairs.shape[1]
-        pairs += 1.0
         pairs[: end - start] /= 2  # a pair within the block stands there twice
         from_here, place = local[:, start:], slice(start % at_once, start % at_once + end - start)
         for c in range(parts):
@@ -123,16 +126,16 @@ def _add_pairs(kernel: np.ndarray, local: sp.csr_array, features: Any, gates: np
                 gated = pairs * (open_at[c, start:] @ open_at[d, start:end].T).numpy()
                 strips[c, d, :, place] = from_here @ gated
         if end == odd or not end % at_once:
-            _add_strips(kernel, strips[..., : place.stop], local[:, end - place.stop : end].T)
+            _add_strips(kernel, strips[..., : place.stop], local[:, end - place.stop : end])
 
 
-def _add_strips(kernel: np.ndarray, strips: np.ndarray, last: sp.csc_array) -> None:
+def _add_strips(kernel: np.ndarray, strips: np.ndarray, last: sp.csr_array) -> None:
     """Close the pairs of a few last nodes, and the same pairs turned round."""
     for c in range(len(strips)):
         for d in range(len(strips)):
-            part = strips[c, d] @ last
-            kernel[:, c, :, d] += part
-            kernel[:, d, :, c] += part.T
+            turned: np.ndarray = last @ strips[c, d].T
+            kernel[:, d, :, c] += turned
+            kernel[:, c, :, d] += torch.from_numpy(turned).T.contiguous().numpy()  # faster than along two ways at once
 
 
 def _map_over(features: np.ndarray | sp.csr_array) -> Any:

@@ -73,30 +73,25 @@ class GCNJacobian:
         local, neighbours, features = self._neighbourhood(nodes)
         active = self._on_cpu(self.active, neighbours)
         weight, n = self.weight.cpu().numpy(), len(nodes)
-        kernel = np.zeros((n, self.parts, n, self.parts))
         gated = GatedGram(local, features, active * weight[:, None])
-        if gated.cost < self.hidden * cost_of_gram(local, features):
-            gated.add_to(kernel)
-        else:
-            self._add_by_unit(kernel, local, features, active, weight)
-        propagated = local @ self._on_cpu(self.relu, neighbours)
-        output = propagated @ propagated.T + 1.0
-        for part in range(self.parts):
-            kernel[:, part, :, part] += output
-        return torch.from_numpy(kernel.reshape(n * self.parts, -1)).to(self.inputs.device)
+        by_unit = gated.cost >= self.hidden * cost_of_gram(local, features)
+        first = self._by_unit(local, features, active) if by_unit else gated.kernel()
+        last = np.hstack([local @ self._on_cpu(self.relu, neighbours), np.ones((n, 1))])
+        pieces = [weight * (local @ active)[:, None], np.kron(np.eye(self.parts), last[:, None])]
+        rest = torch.from_numpy(np.concatenate(pieces, axis=2).reshape(n * self.parts, -1))
+        kernel = torch.from_numpy(first.reshape(n * self.parts, -1))
+        return kernel.addmm_(rest, rest.T).to(self.inputs.device)
 
-    def _add_by_unit(
-        self, kernel: np.ndarray, local: sp.csr_array, features: Any, active: np.ndarray, weight: np.ndarray
-    ) -> None:
+    def _by_unit(self, local: sp.csr_array, features: Any, active: np.ndarray) -> np.ndarray:
         """Σ_k W̃[c, k] W̃[c', k] R_k R_kᵀ, one hidden unit at a time: best where neighbourhoods are large."""
+        n, weight = local.shape[0], self.weight.cpu().numpy()
+        kernel = np.zeros((n, self.parts, n, self.parts))
         local, active = local.astype(self.precision), active.astype(self.precision)
         for k in range(self.hidden):
-            masked = filled(local.data * active[local.indices, k], local)
-            bias = masked.sum(axis=1, dtype=np.float64)
-            unit = gram_of(masked @ features)
-            unit += np.outer(bias, bias)
+            unit = gram_of(filled(local.data * active[local.indices, k], local) @ features)
             for c, d in np.ndindex(self.parts, self.parts):
                 kernel[:, c, :, d] += weight[c, k] * weight[d, k] * unit
+        return kernel
 
     def rows(self, nodes: np.ndarray) -> Iterator[Tensor]:
         block = max(1, _BLOCK_BYTES // (8 * self.num_parameters * self.parts))

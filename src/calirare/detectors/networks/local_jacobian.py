@@ -139,10 +139,8 @@ class SAGEJacobian(LocalJacobian):
         gated = GatedGram(sp.csr_array(sp.hstack([sp.eye_array(n), local], format="csr")), columns, gates)
         if gated.cost >= units * (n * self.parts) ** 2 * columns.shape[1] / 2:
             return super().gram(nodes)
-        kernel = np.zeros((n, self.parts, n, self.parts))
-        gated.add_to(kernel)
-        result = kernel.reshape(n * self.parts, -1)
-        for _, _, piece in self._output(own, local @ near):
+        result = gated.kernel().reshape(n * self.parts, -1)
+        for _, _, piece in self._but_the_first(own, near, local):
             result += piece.reshape(len(result), -1) @ piece.reshape(len(result), -1).T
         return torch.from_numpy(result).to(self.basis.device)
 
@@ -159,10 +157,8 @@ class SAGEJacobian(LocalJacobian):
     def _pieces(self, nodes: np.ndarray) -> Iterator[Piece]:
         local, around = self._around(nodes)
         own, near = numbers(self.hidden, nodes), numbers(self.hidden, around)
-        alone, together = self._output_weights()
-        yield from self._output(own, local @ near)
-        yield "input_self.bias", (), alone * (own > 0)[:, None] + together * (local @ (near > 0))[:, None]
-        alone, together = (weight.astype(self.precision)[..., None] for weight in (alone, together))
+        yield from self._but_the_first(own, near, local)
+        alone, together = (weight.astype(self.precision)[..., None] for weight in self._output_weights())
         for name, columns in (
             ("input_self.weight", self._own_columns),
             ("input_neighbours.weight", self._propagated_columns),
@@ -173,10 +169,12 @@ class SAGEJacobian(LocalJacobian):
                 theirs = self._times(local.data * (near[local.indices, k] > 0), local, at_others)
                 yield name, (k,), alone[:, k] * mine[:, None] + together[:, k] * theirs[:, None]
 
-    def _output(self, own: np.ndarray, near: np.ndarray) -> Iterator[Piece]:
-        turn = self.contrasts.T[None, :, :, None]
+    def _but_the_first(self, own: np.ndarray, near: np.ndarray, local: sp.csr_array) -> Iterator[Piece]:
+        """The rows over all but the first layer's weights."""
+        turn, (alone, together) = self.contrasts.T[None, :, :, None], self._output_weights()
+        yield "input_self.bias", (), alone * (own > 0)[:, None] + together * (local @ (near > 0))[:, None]
         yield "output_self.weight", (), turn * own[:, None, None]
-        yield "output_neighbours.weight", (), turn * near[:, None, None]
+        yield "output_neighbours.weight", (), turn * (local @ near)[:, None, None]
         yield "output_self.bias", (), np.broadcast_to(self.contrasts.T, (len(own), *self.contrasts.T.shape))
 
 

@@ -22,17 +22,19 @@ def gram_of(rows: np.ndarray | sp.csr_array) -> np.ndarray:
     """
     n, width = rows.shape
     result = np.zeros((n, n))
+    product = np.empty((n, n), dtype=rows.dtype)
     if isinstance(rows, np.ndarray):
         for start in range(0, width, MOST_ADDED):
             some = rows[:, start : start + MOST_ADDED]
-            result += some @ some.T  # of an array with itself BLAS makes one half only
+            result += np.matmul(some, some.T, out=product)  # of an array with itself BLAS makes one half only
         return result
     count = np.bincount(rows.indices, minlength=width)
     columns = rows.T.tocsr()[np.argsort(-count, kind="stable")[: np.count_nonzero(count)]]
     for start in range(0, columns.shape[0], MOST_ADDED):
         some = columns[start : start + MOST_ADDED]
         dense = some.toarray()
-        result += dense.T @ dense if 2 * SPARSE_COST * some.nnz > dense.size else some.T.tocsr() @ dense
+        full = 2 * SPARSE_COST * some.nnz > dense.size
+        result += np.matmul(dense.T, dense, out=product) if full else some.T.tocsr() @ dense
     return result
 
 
@@ -54,5 +56,8 @@ def filled(values: np.ndarray, pattern: sp.csr_array) -> sp.csr_array:
 def over_neighbours(matrix: SparseMatrix, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
     """Rows of a matrix over the columns that they reach alone, and which these are."""
     rows = matrix.take_rows(nodes)
-    reached, compact = np.unique(rows.indices, return_inverse=True)
-    return sp.csr_array((rows.data, compact, rows.indptr), shape=(len(nodes), len(reached))), reached
+    place = np.zeros(rows.shape[1], dtype=rows.indices.dtype)
+    place[rows.indices] = 1
+    reached = np.flatnonzero(place)
+    place[reached] = np.arange(len(reached))
+    return sp.csr_array((rows.data, place[rows.indices], rows.indptr), shape=(len(nodes), len(reached))), reached

@@ -79,9 +79,9 @@ def test_rows_gram_pull_and_push(kind, keeps, num_classes, sparse, weighted, mon
 def test_every_route_to_the_gram_matrix(monkeypatch, common, kind, num_classes, sparse):
     """All nodes' pairs, those of the nodes that show no common pattern, or (None) unit by unit."""
     model, inputs = _case(num_classes, sparse=sparse, make=MODELS.get(kind, GCN))
-    seen, add = [], GatedGram.add_to
+    seen, make = [], GatedGram.kernel
     monkeypatch.setattr(GatedGram, "_cost", lambda _, count: -1.0 if count == common else np.inf)
-    monkeypatch.setattr(GatedGram, "add_to", lambda self, kernel: seen.append(self.common) or add(self, kernel))
+    monkeypatch.setattr(GatedGram, "kernel", lambda self: seen.append(self.common) or make(self))
     flat = _whole(model, inputs)[NODES].reshape(len(NODES) * (num_classes - 1), -1)
     torch.testing.assert_close(kind(model, inputs).gram(NODES), flat @ flat.T, atol=1e-10, rtol=0)
     assert seen == ([] if common is None else [common])

@@ -120,6 +120,16 @@ def _by_block(blocks: Tensor, columns: Tensor) -> Tensor:
     return blocks * columns if blocks.shape[1] == 1 else blocks @ columns
 
 
+def _whitened(kernel: Tensor, factor: Tensor) -> Tensor:
+    """Sᵀ K S, `factor` being the blocks of S."""
+    n, parts, _ = factor.shape
+    if parts == 1:
+        scale = factor[:, 0, 0]
+        return (kernel * scale).mul_(scale[:, None])
+    half = (factor.mT @ kernel.reshape(n, parts, -1)).reshape(n * parts, -1)
+    return (factor.mT @ half.T.reshape(n, parts, -1)).reshape(n * parts, -1)
+
+
 class OverLabels(ABC):
     """What the two solvers over the labels share: θ₋ᵢ - θ = Jᵀ a_i, with a_i made of label i's columns of Q.
 
@@ -162,27 +172,30 @@ class OverLabels(ABC):
 
 
 class DualCurvature(OverLabels):
-    """Everything in the n·parts × n·parts dual; the choice when labels are fewer than parameters."""
+    """Everything in the n·parts × n·parts dual; the choice when labels are fewer than parameters.
+
+    Attributes:
+        kernel: K.
+        half: The inverse of Q⁻¹'s Cholesky factor: Q is its transpose times itself.
+    """
 
     def __init__(self, jacobian: Jacobian, nodes: np.ndarray, terms: LabelTerms, damping: float) -> None:
         self.jacobian, self.nodes, self.terms = jacobian, nodes, terms
         self.kernel = jacobian.gram(nodes)
         n, parts = terms.residual.shape
-        half = _by_block(terms.factor.mT, self.kernel.reshape(n, parts, -1)).reshape(n * parts, -1)
-        whitened = _by_block(terms.factor.mT, half.T.reshape(n, parts, -1)).reshape(n * parts, -1)
+        whitened = _whitened(self.kernel, terms.factor)
         whitened.diagonal().add_(damping)
-        self.factor = factorised(whitened, damping)
-        half = inverted(self.factor).reshape(n * parts, n, parts)  # Q is its transpose times itself
+        self.half = inverted(factorised(whitened, damping))
+        half = self.half.reshape(n * parts, n, parts)
         self._take(damping * torch.einsum("mip,miq->ipq", half, half))
 
     def _columns(self, rows: np.ndarray) -> Tensor:
         n, parts = self.terms.residual.shape
-        index = torch.from_numpy(rows).to(self.factor.device)
-        if 3 * len(rows) > n:  # the whole inverse takes no longer
-            return torch.cholesky_inverse(self.factor).reshape(n, parts, n, parts)[:, :, index]
-        asked = torch.zeros(n, parts, len(rows), parts).to(self.factor)
-        asked[index, :, torch.arange(len(rows), device=index.device)] = torch.eye(parts).to(asked)
-        return torch.cholesky_solve(asked.reshape(n * parts, -1), self.factor).reshape(asked.shape)
+        index = torch.from_numpy(rows).to(self.half.device)
+        if 2 * len(rows) > n:  # the whole takes no longer
+            return with_itself(self.half).reshape(n, parts, n, parts)[:, :, index]
+        asked = self.half.reshape(-1, n, parts)[:, index].reshape(n * parts, -1)
+        return (self.half.T @ asked).reshape(n, parts, len(rows), parts)
 
     def _own_changes(self, rows: np.ndarray, step: Step) -> Tensor:
         n, parts = self.terms.residual.shape
@@ -193,7 +206,7 @@ class DualCurvature(OverLabels):
         return self.jacobian.pull(self.nodes, self._coefficients(rows, step))
 
     def later(self, rows: np.ndarray, step: Step) -> Later:
-        if len(self.factor) <= _LARGEST_HELD:
+        if len(self.half) <= _LARGEST_HELD:
             held = copy.copy(self)
             del held.kernel
             return lambda some: held.directions(rows[some], step)
@@ -208,7 +221,7 @@ class DualCurvature(OverLabels):
         n, parts = self.terms.residual.shape
         mean = self.kernel.reshape(n, parts, n * parts).mean(dim=0)
         right = _by_block(self.terms.factor.mT, mean.T.reshape(n, parts, parts)).reshape(n * parts, parts)
-        solved = torch.cholesky_solve(right, self.factor)
+        solved = self.half.T @ (self.half @ right)
         steps = newton_or_plain(self.left_over, self.terms.whitened, step)
         return torch.einsum("iqp,iq->ip", solved.reshape(n, parts, parts), steps)
 

@@ -17,7 +17,7 @@ from calirare.detectors.networks.evidence import FoldEvidence, StepEvidence
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.rest import come_to_rest
-from calirare.detectors.networks.training import Training, task_of
+from calirare.detectors.networks.training import Training, task_of, train_network
 from calirare.detectors.networks.weights import node_weights
 from calirare.errors import NumericalError
 
@@ -97,20 +97,22 @@ def test_copies_are_left_out_together_by_folds(fitted, in_folds):
 
 @pytest.mark.parametrize("kind", [GCN, GAT, GIN, SAGE])
 @pytest.mark.parametrize("as_features", [np.asarray, sp.csr_array])
-def test_refits_that_read_what_lies_around_labels_are_refits_on_the_whole_graph(kind, as_features):
+def test_training_on_what_lies_around_labels_is_training_on_the_whole_graph(kind, as_features):
     rng = np.random.default_rng(1)
     x, edges, y = rng.normal(size=(400, 6)), rng.integers(0, 400, (2, 400)), (rng.random(400) < 0.3).astype(int)
     graph = cr.RareGraph(x=as_features(x), edge_index=edges, y=y)
     inputs, labels = DetectorInputs(graph), labels_of(graph, np.arange(20, 60))
     network = kind(epochs=3, dropout=0.0).fit(inputs, labels, training=Training(rests=False))
-    near, here = network._around_labels()
+    near, here = network._around(labels)
     assert near.num_nodes < 300
-    some = np.arange(5, 40)
-    found, expected = (
-        predict_logits(network._train(read, kept.take(some), seed=0)[0], inputs.tensors)
-        for read, kept in ((near, here), (inputs.tensors, labels))
-    )
+    model = network.make(6, 2)
+    ends = []
+    for read, kept in ((near, here), (inputs.tensors, labels)):
+        ends.append(copy.deepcopy(model))
+        train_network(ends[-1], read, kept, network._schedule(0.01), Training(rests=False), seed=0)
+    found, expected = (predict_logits(end, inputs.tensors) for end in ends)
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+    assert not torch.allclose(found, predict_logits(model, inputs.tensors), atol=1e-2)
 
 
 def test_where_every_label_can_be_learned_folds_are_refitted(fitted, caplog, two_folds):

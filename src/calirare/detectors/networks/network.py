@@ -24,10 +24,11 @@ from calirare.detectors.networks import judging
 from calirare.detectors.networks.contributions import network_contributions
 from calirare.detectors.networks.defaults import DROPOUT, EPOCHS, HIDDEN, LR, SETTLE, WEIGHT_DECAY
 from calirare.detectors.networks.evidence import Evidence, FoldEvidence, StepEvidence, restore_evidence
+from calirare.detectors.networks.influence.jacobian import has_two_layers
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.loop import History, seeded
-from calirare.detectors.networks.module import ModuleNetwork, forget
+from calirare.detectors.networks.module import forget
 from calirare.detectors.networks.rest import come_to_rest
 from calirare.detectors.networks.training import Schedule, Training, task_of, train_network
 from calirare.detectors.stored import inside, need, numbers, under, whole
@@ -142,7 +143,7 @@ class Network(Detector):
         """
         decays = self._decays
         self.hidden_, self.weight_decay_, self._solved = hidden, float(decays[0]), None
-        self.model_, self.history_ = self._train(self._fitted[0], self._fitted[1], seed, progress)
+        self.model_, self.history_ = self._train(self._fitted[1], seed, progress)
         found = self._present(judged or len(decays) > 1)
         for decay in decays[1:]:
             found = self._moved(found, float(decay))
@@ -179,16 +180,21 @@ class Network(Detector):
         self.model_, self.history_ = model.to(inputs.device).eval(), History()
         return self
 
-    def _train(
-        self, tensors: GraphInputs, labels: LabelledNodes, seed: int, progress: Progress | None = None
-    ) -> tuple[nn.Module, History]:
-        training = self._fitted[2]
+    def _train(self, labels: LabelledNodes, seed: int, progress: Progress | None = None) -> tuple[nn.Module, History]:
+        """A fresh network, trained on these labels."""
+        tensors, _, training, _ = self._fitted
         with seeded(seed, tensors.device):
             model = self.make(self.num_features_, self.num_classes_).to(tensors.device, tensors.dtype)
             if self._adopted:
                 forget(model)
         schedule = self._schedule(self.weight_decay_)
-        return model, train_network(model, tensors, labels, schedule, training, seed, progress)
+        read, found = self._around(labels) if training.plain and has_two_layers(model) else (tensors, labels)
+        return model, train_network(model, read, found, schedule, training, seed, progress)
+
+    def _around(self, labels: LabelledNodes) -> tuple[GraphInputs, LabelledNodes]:
+        """All of the graph that two layers read for these labels, and the labels in it."""
+        near = inputs_around(self._fitted[0], labels.nodes, shared=True)
+        return near.inputs, replace(labels, nodes=np.arange(len(labels)))
 
     # Evidence
 
@@ -232,15 +238,7 @@ class Network(Detector):
             logger.warning("%s: %s, and there are too few labels to refit in folds.", self.name, doubt)
             return StepEvidence.from_engine(self._engine(), seed)
         logger.info("%s: %s; left-out evidence comes from refits in folds.", self.name, doubt)
-        near, here = self._around_labels()
-        return FoldEvidence.refit(lambda rows: self._train(near, here.take(rows), seed)[0], tensors, labels, fold)
-
-    def _around_labels(self) -> tuple[GraphInputs, LabelledNodes]:
-        """All that training reads: of a network of two layers what lies around labels, of any other the whole graph."""
-        tensors, labels, training, _ = self._fitted
-        if isinstance(self.model_, ModuleNetwork) or not training.plain:
-            return tensors, labels
-        return inputs_around(tensors, labels.nodes, shared=True).inputs, replace(labels, nodes=np.arange(len(labels)))
+        return FoldEvidence.refit(lambda rows: self._train(labels.take(rows), seed)[0], tensors, labels, fold)
 
     def skip(self) -> str | None:
         labels = self._fitted[1]

@@ -69,8 +69,13 @@ _CLOSED_FORMS: dict[type[nn.Module], Callable[..., Jacobian]] = {}
 
 
 def register_closed_form(model: type[nn.Module], jacobian: Callable[..., Jacobian]) -> None:
-    """Use `jacobian(model, inputs)` for models of exactly this type; autograd serves all others."""
+    """Use `jacobian(model, inputs)` for models of exactly this type, of two layers; autograd serves all others."""
     _CLOSED_FORMS[model] = jacobian
+
+
+def has_two_layers(model: nn.Module) -> bool:
+    """Whether a node's logits are known to depend on its neighbours and theirs alone."""
+    return type(model) in _CLOSED_FORMS
 
 
 def make_jacobian(model: nn.Module, inputs: GraphInputs) -> Jacobian:

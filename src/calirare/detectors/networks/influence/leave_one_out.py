@@ -27,7 +27,7 @@ from calirare.detectors.networks.influence.curvature import (
     label_terms,
 )
 from calirare.detectors.networks.influence.iterative import IterativeCurvature
-from calirare.detectors.networks.influence.jacobian import AutogradJacobian, contrast_basis, make_jacobian
+from calirare.detectors.networks.influence.jacobian import contrast_basis, has_two_layers, make_jacobian
 from calirare.detectors.networks.influence.model import evaluating, predict_logits
 from calirare.errors import InputError, NumericalError
 
@@ -164,8 +164,7 @@ class LeaveOneOut:
 
     def _read_for(self, nodes: np.ndarray) -> tuple[GraphInputs, np.ndarray]:
         """Inputs that hold all that the logits of these nodes depend on, and where the nodes stand in them."""
-        two_layers = type(self.jacobian) is not AutogradJacobian  # of any other module nothing is known
-        if two_layers and 4 * size_around(self._inputs, nodes).sum() < self._inputs.adjacency.nnz:
+        if has_two_layers(self._model) and 4 * size_around(self._inputs, nodes).sum() < self._inputs.adjacency.nnz:
             return inputs_around(self._inputs, nodes).inputs, np.arange(len(nodes))
         return self._inputs, nodes
 

@@ -103,7 +103,7 @@ def test_training_on_what_lies_around_labels_is_training_on_the_whole_graph(kind
     graph = cr.RareGraph(x=as_features(x), edge_index=edges, y=y)
     inputs, labels = DetectorInputs(graph), labels_of(graph, np.arange(20, 60))
     network = kind(epochs=3, dropout=0.0).fit(inputs, labels, training=Training(rests=False))
-    near, here = network._around(labels)
+    near, here = network._read_by(network.model_, labels)
     assert near.num_nodes < 300
     model = network.make(6, 2)
     ends = []

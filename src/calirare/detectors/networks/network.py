@@ -163,9 +163,8 @@ class Network(Detector):
 
     def _moved(self, known: _Candidate, decay: float) -> _Candidate:
         """The trained network brought to rest under another decay, if its left-out logits are likelier."""
-        tensors, labels, _, _ = self._fitted
         self.model_, self._solved, self.weight_decay_ = copy.deepcopy(known.model), None, decay
-        rest = come_to_rest(task_of(self.model_, tensors, labels, decay))
+        rest = come_to_rest(task_of(self.model_, *self._read_by(self.model_, self._fitted[1]), decay))
         self.history_ = replace(known.history, slope=rest.slope)
         found = self._present(judged=True)
         return found if found.loss < known.loss and rest.slope <= judging.STEEPEST else known
@@ -188,12 +187,14 @@ class Network(Detector):
             if self._adopted:
                 forget(model)
         schedule = self._schedule(self.weight_decay_)
-        read, found = self._around(labels) if training.plain and has_two_layers(model) else (tensors, labels)
-        return model, train_network(model, read, found, schedule, training, seed, progress)
+        return model, train_network(model, *self._read_by(model, labels), schedule, training, seed, progress)
 
-    def _around(self, labels: LabelledNodes) -> tuple[GraphInputs, LabelledNodes]:
-        """All of the graph that two layers read for these labels, and the labels in it."""
-        near = inputs_around(self._fitted[0], labels.nodes, shared=True)
+    def _read_by(self, model: nn.Module, labels: LabelledNodes) -> tuple[GraphInputs, LabelledNodes]:
+        """All of the graph that a model reads for these labels, and the labels in it: of two layers what lies around them."""
+        tensors, _, training, _ = self._fitted
+        if not (training.plain and has_two_layers(model)):
+            return tensors, labels
+        near = inputs_around(tensors, labels.nodes, shared=True)
         return near.inputs, replace(labels, nodes=np.arange(len(labels)))
 
     # Evidence

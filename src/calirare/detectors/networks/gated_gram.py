@@ -8,14 +8,14 @@ g_uk what the unit lets through there,
 which has no sum over units and columns together. Often nearly all nodes open the same units, as on graphs
 of words. With p and q such common patterns, and L_p the part of L over the nodes that show p,
 
-    K = Σ_pq (g_p · g_q) (L_p S) (L_q S)ᵀ  +  the pairs of nodes of which one is odd,
+    K = Σ_pq (g_p · g_q) (L_p S) (L_q S)ᵀ  +  Σ_p Σ_u (g_p · g_u) (L_p S) s_u L_uᵀ and its transpose  +  the pairs of odd nodes,
 
-so that only the odd nodes' pairs are gone through one by one.
+u being the odd nodes, so that only their own pairs are gone through one by one.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,6 +30,13 @@ _MOST_COMMON = 4
 _PAIR_BYTES = 2 * 2**20
 """Small enough for a core's cache."""
 _STRIP_BYTES = 64 * 2**20
+
+
+class Common(NamedTuple):
+    """L_p S of a common pattern, and g_p `(parts, units)`."""
+
+    rows: Any
+    gates: np.ndarray
 
 
 class GatedGram:
@@ -52,13 +59,15 @@ class GatedGram:
         products = features.size if isinstance(features, np.ndarray) else SPARSE_COST * features.nnz
         self.of_pair = products / self.size + len(gates) ** 2 * gates.shape[2]
         self.of_product = cost_of_gram(local, features)
+        self.of_row = self.of_product / local.shape[0]
         costs = [self._cost(common) for common in range(len(self.count) + 1)]
         self.common, self.cost = int(np.argmin(costs)), min(costs)
 
     def _cost(self, common: int) -> float:
         """With so many common patterns."""
         odd = self.size - int(self.count[:common].sum())
-        return float(odd * (self.size - odd / 2) * self.of_pair + common**2 * self.of_product)
+        pairs = odd * (odd / 2 * self.of_pair + self.of_row * min(common, 1))
+        return float(pairs + common**2 * self.of_product)
 
     def kernel(self) -> np.ndarray:
         """`(n, parts, n, parts)` float64."""
@@ -66,9 +75,12 @@ class GatedGram:
         order = np.argsort(place, kind="stable")  # odd nodes first, then pattern by pattern
         cuts = np.searchsorted(place[order], np.arange(self.common + 1))
         local, features = sp.csr_array(self.local[:, order]).astype(self.features.dtype), self.features[order]
-        kernel = _of_common(local, features, self.gates[:, order], cuts)
+        gates, pieces = self.gates[:, order], [slice(*ends) for ends in zip(cuts[:-1], cuts[1:], strict=True)]
+        common = [Common(local[:, piece] @ features[piece], gates[:, piece.start]) for piece in pieces]
+        kernel = _of_common(common) if common else np.zeros((local.shape[0], len(gates)) * 2)
         if cuts[0]:
-            _add_pairs(kernel, local, features, self.gates[:, order], int(cuts[0]))
+            odd = slice(0, int(cuts[0]))
+            _add_odd(kernel, sp.csr_array(local[:, odd]), features[odd], gates[:, odd], common)
         return kernel
 
 
@@ -86,45 +98,45 @@ def ranked_patterns(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.argsort(by_count)[pattern], count[by_count]
 
 
-def _of_common(local: sp.csr_array, features: Any, gates: np.ndarray, cuts: np.ndarray) -> np.ndarray:
-    """The pairs of nodes from `cuts[0]` on, which show the same gates up to the next cut."""
-    n, parts, pieces = local.shape[0], len(gates), [slice(*ends) for ends in zip(cuts[:-1], cuts[1:], strict=True)]
-    kernel = np.zeros((n, parts, n, parts))
-    if not pieces:
-        return kernel
-    rows = [local[:, piece] @ features[piece] for piece in pieces]
-    products = gram_of(np.vstack(rows) if isinstance(features, np.ndarray) else sp.csr_array(sp.vstack(rows, "csr")))
-    shown = gates[:, cuts[:-1]]
-    between = np.einsum("cpk,dqk->pqcd", shown, shown)
+def _of_common(common: list[Common]) -> np.ndarray:
+    """The pairs of nodes that both show a common pattern."""
+    rows = [one.rows for one in common]
+    products = gram_of(np.vstack(rows) if isinstance(rows[0], np.ndarray) else sp.csr_array(sp.vstack(rows, "csr")))
+    shown = np.stack([one.gates for one in common])
+    between = np.einsum("pck,qdk->pqcd", shown, shown)
     if between.size == 1:
         products *= between.item()
         return products[:, None, :, None]
+    n, parts = rows[0].shape[0], shown.shape[1]
+    kernel = np.zeros((n, parts, n, parts))
     for p, q in np.ndindex(between.shape[:2]):
         product = products[p * n : (p + 1) * n, q * n : (q + 1) * n]
         kernel += between[p, q][None, :, None, :] * product[:, None, :, None]
     return kernel
 
 
-def _add_pairs(kernel: np.ndarray, local: sp.csr_array, features: Any, gates: np.ndarray, odd: int) -> None:
-    """The pairs of which one is among the first `odd` nodes; a sum that is symmetric, so each pair is looked at once."""
-    n, size, parts = len(kernel), local.shape[1], len(gates)
-    block = max(1, _PAIR_BYTES // (4 * size))
+def _add_odd(kernel: np.ndarray, local: sp.csr_array, features: Any, gates: np.ndarray, common: list[Common]) -> None:
+    """The pairs of the odd nodes, over which `local` goes; a sum that is symmetric, so each pair is looked at once."""
+    n, odd, parts = len(kernel), local.shape[1], len(gates)
+    block = max(1, _PAIR_BYTES // (4 * max(odd, n)))
     at_once = block * max(1, _STRIP_BYTES // (4 * n * parts**2 * block))
     open_at, starts = torch.from_numpy(gates.astype(features.dtype)), range(0, odd, block)
 
-    def pairs_from(start: int) -> np.ndarray:
-        products: np.ndarray = features[start:] @ as_dense(features[start : min(start + block, odd)]).T
-        return products
+    def products_from(start: int) -> list[np.ndarray]:
+        some = as_dense(features[start : start + block]).T
+        return [rows @ some for rows in (features[start:], *(one.rows for one in common))]
 
     strips = np.empty((parts, parts, n, min(at_once, odd)), dtype=features.dtype)
-    for start, pairs in zip(starts, _map_over(features)(pairs_from, starts), strict=True):
+    for start, (pairs, *others) in zip(starts, _map_over(features)(products_from, starts), strict=True):
         end = start + pairs.shape[1]
         pairs[: end - start] /= 2  # a pair within the block stands there twice
         from_here, place = local[:, start:], slice(start % at_once, start % at_once + end - start)
-        for c in range(parts):
-            for d in range(parts):
-                gated = pairs * (open_at[c, start:] @ open_at[d, start:end].T).numpy()
-                strips[c, d, :, place] = from_here @ gated
+        for c, d in np.ndindex(parts, parts):
+            here = open_at[d, start:end].T
+            strip = from_here @ (pairs * (open_at[c, start:] @ here).numpy())
+            for one, products in zip(common, others, strict=True):
+                strip += products * (one.gates[c].astype(features.dtype) @ here.numpy())
+            strips[c, d, :, place] = strip
         if end == odd or not end % at_once:
             _add_strips(kernel, strips[..., : place.stop], local[:, end - place.stop : end])
 

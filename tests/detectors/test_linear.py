@@ -146,7 +146,8 @@ def test_words_are_all_words_of_all_hops() -> None:
 
 
 @pytest.mark.parametrize("make", [dense_graph, word_graph])
-def test_without_a_label_is_what_the_label_is_told(make: Any) -> None:
+def test_without_a_label_is_what_the_label_is_told(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calirare.detectors.linear_design._BLOCK", 32)
     graph = make()
     inputs, labels = inputs_of(graph), labels_of(graph, 70)
     detector = Linear().fit(inputs, labels)

@@ -31,7 +31,10 @@ def trees(grown: list[Any]) -> Trees:
     return Trees.join([from_sklearn(model.tree_, model.tree_.value[:, 0]) for model in grown], 5)
 
 
-def test_says_what_the_library_says(rows: np.ndarray, grown: list[Any], trees: Trees) -> None:
+def test_says_what_the_library_says(
+    rows: np.ndarray, grown: list[Any], trees: Trees, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("calirare.detectors.trees._BLOCK", 64)
     new = np.random.default_rng(1).standard_normal((500, 5)).astype(np.float32)
     for some in (rows, new):
         wanted = sum(model.predict_proba(some) for model in grown)

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.graph import RareGraph
+from calirare.data.sparse import in_threads
 from calirare.detectors.base import DetectorInputs, LabelledNodes, State
 from calirare.detectors.squash import Squash
 from calirare.detectors.stored import inside, need, numbers, under, whole
@@ -20,7 +21,7 @@ from calirare.features.columns import ColumnGroup, Columns
 
 MOST_HOPS = 3
 _MOST_BESIDE_WORDS = 256
-_BLOCK = 32_768
+_BLOCK = 8_192
 _MOST_HELD = 40_000_000
 """Numbers that are held for several products: 320 MB."""
 _STRONGEST_WORDS = 32
@@ -118,11 +119,14 @@ class Design:
         columns = inputs.columns
         self._check(columns)
         first, found = self.num_word_columns, np.zeros((inputs.num_nodes, theta.shape[1]))
+
+        def of_block(start: int) -> np.ndarray:
+            block = slice(start, start + _BLOCK)
+            values = self._dense(columns.values[block]) if dense is None else dense[block]
+            return np.asarray(values @ theta[first:])
+
         if len(self.dense):
-            for start in range(0, inputs.num_nodes, _BLOCK):
-                block = slice(start, start + _BLOCK)
-                values = self._dense(columns.values[block]) if dense is None else dense[block]
-                found[block] = values @ theta[first:]
+            found = np.concatenate(list(in_threads(of_block, range(0, inputs.num_nodes, _BLOCK))))
         if self.words is not None:
             coefficients, offset = self.words.coefficients(theta[:first])
             found += inputs.word_hops.everywhere(coefficients) - offset

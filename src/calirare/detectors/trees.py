@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
 
+from calirare.data.sparse import in_threads
 from calirare.detectors.stored import need, numbers, whole
 
 logger = logging.getLogger(__name__)
@@ -126,11 +127,14 @@ class Trees:
         """`(N, K)`: the sum over the trees of what each says."""
         if len(rows) <= _FEW:
             return np.array([self._total_of(row) for row in rows]).reshape(-1, self.num_values)
-        found = np.zeros((len(rows), self.num_values))
-        for start in range(0, len(rows), _BLOCK):
-            block = np.ascontiguousarray(rows[start : start + _BLOCK], dtype=np.float32)
-            for tree, nodes in enumerate(map(slice, self.starts[:-1], self.starts[1:])):
-                found[start : start + _BLOCK] += self.value[nodes].take(self._walk(block, tree), axis=0)
+        return np.concatenate(list(in_threads(partial(self._total_from, rows), range(0, len(rows), _BLOCK))))
+
+    def _total_from(self, rows: np.ndarray, start: int) -> np.ndarray:
+        """The rows of a block."""
+        block = np.ascontiguousarray(rows[start : start + _BLOCK], dtype=np.float32)
+        found = np.zeros((len(block), self.num_values))
+        for tree, nodes in enumerate(map(slice, self.starts[:-1], self.starts[1:])):
+            found += self.value[nodes].take(self._walk(block, tree), axis=0)
         return found
 
     def _total_of(self, row: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from calirare.calibration.base import Calibrator
 from calirare.data.inputs import GraphInputs
+from calirare.detectors.platt import slope_and_shift
 from calirare.errors import NumericalError
 
 _MOST_STEPS = 200
@@ -48,12 +49,15 @@ class ScalingCalibrator(Calibrator):
         self.centre_ = weights @ centred if self.has_shift else np.zeros(logits.shape[1])
         spread = float(np.sqrt(weights @ ((centred - self.centre_) ** 2).mean(axis=1)))
         self.scale_ = spread if spread > max(_NOTHING, _ROUNDING * float(np.abs(centred).max())) else 1.0
-        features = self._features(self._standardise(logits))
-        target = self._targets(y, weights)
-        self.parameters_ = fit_conditional_logit(features, target, weights, self.ridge)
+        standard, target = self._standardise(logits), self._targets(y, weights)
+        self.parameters_ = self._solve(standard, target, weights)
         if self.single_scale and self.parameters_[0] < 0:
-            shifts_only = fit_conditional_logit(features[:, :, 1:], target, weights, self.ridge)
+            shifts_only = fit_conditional_logit(self._features(standard)[:, :, 1:], target, weights, self.ridge)
             self.parameters_ = np.concatenate([[0.0], shifts_only])
+
+    def _solve(self, logits: np.ndarray, target: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """θ of standardised logits."""
+        return fit_conditional_logit(self._features(logits), target, weights, self.ridge)
 
     def _targets(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """`(n, C)`: what the map is to say of each label."""
@@ -108,6 +112,14 @@ class PlattScaling(ScalingCalibrator):
 
     def _features(self, logits: np.ndarray) -> np.ndarray:
         return np.concatenate([logits[:, :, None], _shifts(logits)], axis=2)
+
+    def _solve(self, logits: np.ndarray, target: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        if logits.shape[1] > 2:
+            return super()._solve(logits, target, weights)
+        # Of two classes the shifts are b/2 and -b/2, and cost half of what b alone would.
+        penalty = self.ridge, self.ridge / 2
+        slope, shift, _ = slope_and_shift(logits[:, 1] - logits[:, 0], target[:, 1], weights, penalty)
+        return np.array([slope, -shift / 2, shift / 2])
 
 
 class SoftPlattScaling(PlattScaling):

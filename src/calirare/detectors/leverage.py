@@ -28,13 +28,12 @@ def own_left_out(
         penalty: λ.
         ties: As for `WithoutGroups`, the groups being the labels.
     """
-    columns = problem.columns.astype(np.float32)
     z = problem.columns @ optimum.theta + optimum.intercept
     residual, scale = problem.weights * (expit(z) - problem.y), problem.curvature(z)
     hessian = optimum.gram[:-1, :-1].copy()
     hessian.flat[:: len(hessian) + 1] += penalty
     lower = cholesky(hessian, lower=True, overwrite_a=True, check_finite=False).astype(np.float32)
-    whitened = solve_triangular(lower, columns.T, lower=True, check_finite=False)
+    whitened = solve_triangular(lower, problem.single.T, lower=True, check_finite=False)
     own = np.einsum("rn,rn->n", whitened, whitened).astype(np.float64)
     ratio = scale / np.maximum(1.0 - scale * own, LEAST_LEFT_OVER)
     grown = residual * (1.0 + ratio * own)

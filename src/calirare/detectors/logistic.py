@@ -8,11 +8,14 @@ The problem is convex, so Newton's method ends at the one optimum, and the step 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
+
+from calirare.detectors.platt import slope_and_shift
 
 _LEAST_CURVATURE = 1e-10
 LEAST_LEFT_OVER = 1e-6
@@ -45,9 +48,14 @@ class Problem:
     y: np.ndarray
     weights: np.ndarray
 
-    def loss(self, theta: np.ndarray, intercept: float, penalty: float) -> float:
-        z = self.columns @ theta + intercept
-        return float(self.weights @ (np.logaddexp(0.0, z) - self.y * z) + 0.5 * penalty * theta @ theta)
+    @cached_property
+    def single(self) -> np.ndarray:
+        """φ in single precision."""
+        return self.columns.astype(np.float32)
+
+    def loss_at(self, z: np.ndarray) -> float:
+        """Of logits `(n,)`, without the penalty."""
+        return float(self.weights @ (np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z))) - self.y * z))
 
     def curvature(self, z: np.ndarray) -> np.ndarray:
         """w p (1 - p), kept away from zero."""
@@ -57,7 +65,8 @@ class Problem:
     def gram(self, z: np.ndarray, kind: type[np.floating[Any]] = np.float64) -> np.ndarray:
         """[φ, 1]ᵀ diag(curvature) [φ, 1], `(R + 1, R + 1)`; the product in this precision."""
         scale = self.curvature(z)
-        scaled = (self.columns * np.sqrt(scale)[:, None]).astype(kind, copy=False)
+        columns = self.columns if kind is np.float64 else self.single
+        scaled = columns * np.sqrt(scale).astype(kind)[:, None]
         found = np.empty((scaled.shape[1] + 1,) * 2)
         found[:-1, :-1] = scaled.T @ scaled
         found[:-1, -1] = found[-1, :-1] = self.columns.T @ scale
@@ -101,9 +110,9 @@ def fit_logistic(
         z = np.full(len(problem.y), intercept)
         start = Optimum(np.zeros(problem.columns.shape[1]), intercept, problem.gram(z, kind))
     theta, intercept, gram, gained = start.theta, start.intercept, start.gram, np.inf
-    value, before, factor = problem.loss(theta, intercept, penalty), np.inf, _factor(gram, penalty)
+    z = problem.columns @ theta + intercept
+    value, before, factor = problem.loss_at(z) + 0.5 * penalty * theta @ theta, np.inf, _factor(gram, penalty)
     for _ in range(max_steps):
-        z = problem.columns @ theta + intercept
         residual = problem.weights * (expit(z) - problem.y)
         gradient = np.append(problem.columns.T @ residual + penalty * theta, residual.sum())
         step = cho_solve(factor, gradient, check_finite=False)
@@ -115,14 +124,15 @@ def fit_logistic(
             factor = _factor(gram, penalty)
             step = cho_solve(factor, gradient, check_finite=False)
             decrease = float(gradient @ step)
-        moved = _along(problem, penalty, theta, intercept, step, value, decrease)
+        moved = _along(problem, penalty, theta, z, step, value, decrease)
         if moved is None:
             break
-        theta, intercept, now = moved
+        size, z, now = moved
+        theta, intercept = theta - size * step[:-1], intercept - size * float(step[-1])
         gained += value - now
         before, value = decrease, now
     if fresh and gained > _SAME:
-        gram = problem.gram(problem.columns @ theta + intercept, kind)
+        gram = problem.gram(z, kind)
     return Optimum(theta, intercept, gram)
 
 
@@ -137,34 +147,35 @@ def _along(
     problem: Problem,
     penalty: float,
     theta: np.ndarray,
-    intercept: float,
+    z: np.ndarray,
     step: np.ndarray,
     value: float,
     decrease: float,
-) -> tuple[np.ndarray, float, float] | None:
-    """The step, halved until the loss falls; None where it never does."""
-    size = 1.0
+) -> tuple[float, np.ndarray, float] | None:
+    """How much of the step is taken, halved until the loss falls, the logits there and the loss; None where it never does."""
+    change, size = problem.columns @ step[:-1] + step[-1], 1.0
     while size > 1e-6:
-        moved = theta - size * step[:-1], intercept - size * float(step[-1])
-        now = problem.loss(*moved, penalty)
+        there, at = z - size * change, theta - size * step[:-1]
+        now = problem.loss_at(there) + 0.5 * penalty * float(at @ at)
         if now <= value - 1e-4 * size * decrease:
-            return *moved, now
+            return size, there, now
         size /= 2
     return None
 
 
+_MAP_PENALTY = 1e-6, 1e-9
+"""Of slope and shift: next to nothing."""
 CLEARLY = 2.0
 """In nats over all labels: by how much a left-out loss must be smaller to be better by more than chance."""
 
 
 def left_out_loss(logits: np.ndarray, target: np.ndarray) -> float:
     """Mean negative log-likelihood of the labels under logits that were scaled, never turned over, and shifted."""
-    n = len(target)
-    scale = float(logits.std()) or 1.0
-    problem = Problem(((logits - logits.mean()) / scale)[:, None], target, np.full(n, 1.0 / n))
-    found = fit_logistic(problem, 1e-6, tolerance=1e-10)
-    if found.theta[0] > 0:
-        return problem.loss(found.theta, found.intercept, 0.0)
+    n, scale = len(target), float(logits.std()) or 1.0
+    centred = (logits - logits.mean()) / scale
+    slope, _, loss = slope_and_shift(centred, target, np.full(n, 1.0 / n), _MAP_PENALTY, tolerance=1e-10)
+    if slope > 0:
+        return loss
     share = float(target.mean())
     return -share * float(np.log(share)) - (1 - share) * float(np.log(1 - share))
 
@@ -259,32 +270,40 @@ class WithoutGroups:
         """`(R, G)`: θ₋g - θ.
 
         The first step is Newton's. Where it moves a logit of its own labels far, the gradient is taken again at its
-        end and further steps follow with the same curvature.
+        end and another step follows with the same curvature; so it goes on where that one moves a logit far, too.
         """
         every = np.arange(self.num_groups)
         pulls = self._pulls[:, self._order] * self._residual[self._order]
         if len(pulls.T) > self.num_groups:
             pulls = np.add.reduceat(pulls, self._starts, axis=1)
         found = self._tie(self._without(pulls, every), every, self.theta)
+        step, which = found, every
         for _ in range(_REFINEMENTS if refine else 0):
-            moves = self._own_moves(found)
+            moves = self._own_moves(step, which)
             far = np.flatnonzero(moves > _FAR)
-            far = far[np.argsort(-moves[far], kind="stable")[:_MOST_REFINED]]
-            if far.size:
-                found[:, far] += self._again(found[:, far], far)
+            which = which[far[np.argsort(-moves[far], kind="stable")[:_MOST_REFINED]]]
+            if not which.size:
+                break
+            step = self._again(found[:, which], which)
+            found[:, which] += step
         return found
 
-    def _own_moves(self, found: np.ndarray) -> np.ndarray:
-        moves = np.zeros(self.num_groups)
-        np.maximum.at(moves, self.groups, np.abs(self.own_changes(found)))
+    def _own_moves(self, steps: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """How far steps `(R, g)` of the groups `which` move a logit of their own labels at most."""
+        place = np.full(self.num_groups, -1)
+        place[which] = np.arange(len(which))
+        rows = np.flatnonzero(place[self.groups] >= 0)
+        at, moves = place[self.groups[rows]], np.zeros(len(which))
+        np.maximum.at(moves, at, np.abs(np.einsum("nr,rn->n", self.problem.columns[rows], steps[:, at])))
         return moves
 
     def _again(self, found: np.ndarray, which: np.ndarray) -> np.ndarray:
-        theta = self.theta[:, None] + found
-        z = self.problem.columns @ theta + self.intercept
-        residual = self.problem.weights[:, None] * (expit(z) - self.problem.y[:, None])
+        theta, columns = self.theta[:, None] + found, self.problem.single
+        z = columns @ theta.astype(np.float32) + np.float32(self.intercept)
+        residual = expit(z) - self.problem.y[:, None].astype(np.float32)
+        residual *= self.problem.weights[:, None].astype(np.float32)
         residual[self.groups[:, None] == which] = 0.0
-        gradient = self.problem.columns.T @ residual + self.penalty * theta
+        gradient = columns.T @ residual + self.penalty * theta
         step = self._tie(self._without(-cho_solve(self._factor, gradient, check_finite=False), which), which)
         # A step that would leave far more than it came is not trusted: the curvature there is another.
         size = np.linalg.norm(step, axis=0) / np.maximum(np.linalg.norm(found, axis=0), 1e-300)

@@ -13,14 +13,17 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import eigh
+from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
 from calirare.data.graph import RareGraph
 from calirare.detectors.stored import need, numbers, whole
 from calirare.features.words import unit_rows
 
 MOST_LANDMARKS = 256
-_LEAST_EIGENVALUE = 1e-7
+_LEAST_EIGENVALUE = 1e-5
+"""Relative to the largest: likeness is measured in single precision."""
+_LEAST_APART = 1e-3
+"""Of its mean likeness to itself: what of each landmark none of those before it shows, where all are kept."""
 
 
 def choose_landmarks(y: np.ndarray, groups: np.ndarray, seed: int, most: int = MOST_LANDMARKS) -> np.ndarray:
@@ -60,22 +63,29 @@ class WordHops:
 
     def rows(self, nodes: np.ndarray, hops: int) -> sp.csr_array:
         """`(len(nodes), F)`: (AʰX) of some nodes."""
+        return sp.csr_array(self.walk(nodes, hops) @ self.words)
+
+    def walk(self, nodes: np.ndarray, hops: int) -> sp.csr_array:
+        """`(len(nodes), N)`: (Aʰ) of some nodes."""
         walk = sp.csr_array((np.ones(len(nodes)), nodes, np.arange(len(nodes) + 1)), shape=(len(nodes), len(self)))
         for _ in range(hops):
             walk = walk @ self.mean
-        return sp.csr_array(walk @ self.words)
+        return walk
 
     def __len__(self) -> int:
         return int(self.mean.shape[0])
 
     def product(self, nodes: np.ndarray, matrix: np.ndarray, hops: int) -> np.ndarray:
-        """`(len(nodes), k)`: (AʰX)_nodes times `(F, k)`, over the nodes within reach alone."""
+        """`(len(nodes), k)`: (AʰX)_nodes times `(F, k)`, in the precision of that, over the nodes within reach alone."""
         steps, at = [], nodes
         for _ in range(hops):
             step = self.mean[at]
-            at, columns = np.unique(step.indices, return_inverse=True)
-            steps.append(sp.csr_array((step.data, columns, step.indptr), shape=(step.shape[0], len(at))))
-        found = np.asarray(self.words[at] @ matrix)
+            within = np.zeros(len(self), dtype=bool)
+            within[step.indices] = True
+            at, columns = np.flatnonzero(within), (np.cumsum(within) - 1)[step.indices]
+            parts = step.data.astype(matrix.dtype), columns, step.indptr
+            steps.append(sp.csr_array(parts, shape=(step.shape[0], len(at))))
+        found = np.asarray(self.words[at].astype(matrix.dtype) @ matrix)
         for step in reversed(steps):
             found = step @ found
         return found
@@ -101,17 +111,18 @@ class LikenessToLandmarks:
         self.words, self.nodes, self.landmarks = words, nodes, landmarks
         self.rows: list[sp.csr_array] = []
         self.likeness: list[np.ndarray] = []
+        self._walk = words.walk(nodes[landmarks], 0)
         self._columns: dict[int, tuple[WordColumns, np.ndarray]] = {}
 
     def _measure(self, hops: int) -> None:
         """One more hop: `(S, F)` sparse, the landmarks' words, and `(n, S)`."""
-        found = self.words.rows(self.nodes[self.landmarks], hops)
-        found = sp.csr_array(found.astype(np.float32).astype(np.float64))  # as they will be stored
+        self._walk = self._walk @ self.words.mean if hops else self._walk
+        found = sp.csr_array(self._walk @ self.words.words).astype(np.float32)  # as they will be stored
         table = self.words.product(self.nodes, found.T.toarray(), hops)
         spread = table[self.landmarks].diagonal().mean() - table[self.landmarks].mean()
         scale = 1.0 / max(float(spread), 1e-12)
-        self.rows.append(sp.csr_array(found * scale))
-        self.likeness.append(table * scale)
+        self.rows.append(sp.csr_array(found.astype(np.float64) * scale))
+        self.likeness.append(table * np.float32(scale))
 
     def columns(self, hops: int) -> tuple[WordColumns, np.ndarray]:
         """The columns with this many hops, and those of the labelled nodes, `(n, R)`; made once."""
@@ -123,13 +134,25 @@ class LikenessToLandmarks:
         while len(self.rows) <= hops:
             self._measure(len(self.rows))
         share = 1.0 / (hops + 1)
-        table = share * np.sum(self.likeness[: hops + 1], axis=0)
-        values, vectors = eigh(table[self.landmarks])
-        kept = values > _LEAST_EIGENVALUE * max(float(values[-1]), 1e-300)
-        turn = vectors[:, kept] / np.sqrt(values[kept])
-        middle = table.mean(axis=0)
+        table = np.float32(share) * np.sum(self.likeness[: hops + 1], axis=0)
+        turn = _inverse_root(table[self.landmarks].astype(np.float64))
+        middle = table.mean(axis=0, dtype=np.float64)
         rows = [sp.csr_array(matrix * share) for matrix in self.rows[: hops + 1]]
-        return WordColumns(rows, turn, middle), (table - middle) @ turn
+        turned = (table - middle.astype(np.float32)) @ turn.astype(np.float32)
+        return WordColumns(rows, turn, middle), turned.astype(np.float64)
+
+
+def _inverse_root(table: np.ndarray) -> np.ndarray:
+    """T `(S, R)` with T Tᵀ the inverse of the symmetric table, of which next to nothing is left out."""
+    try:
+        lower = cholesky(table, lower=True, check_finite=False)
+        if lower.diagonal().min() ** 2 > _LEAST_APART * table.diagonal().mean():
+            return np.asarray(solve_triangular(lower, np.eye(len(table)), lower=True, check_finite=False).T)
+    except LinAlgError:  # some landmarks are alike
+        pass
+    values, vectors = eigh(table)
+    kept = values > _LEAST_EIGENVALUE * max(float(values[-1]), 1e-300)
+    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
 
 
 @dataclass(frozen=True, eq=False)

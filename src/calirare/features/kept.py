@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
+from collections import defaultdict
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from calirare.features.columns import ColumnGroup
 from calirare.features.propagation import Propagated
 
 _AT_ONCE = 4_096
+_TURNED_AT_ONCE = 1_024
 
 
 class Kept:
@@ -22,16 +23,17 @@ class Kept:
         self.means: list[float] = []
         self._names: set[str] = set()
         self._columns: list[np.ndarray] = []
-        self._seen: set[bytes] = set()
+        self._alike: defaultdict[float, list[np.ndarray]] = defaultdict(list)
 
     def add(self, name: str, group: ColumnGroup, column: np.ndarray, *, whatever: bool = False) -> None:
         """Keep a column, if it varies and is not yet there."""
         column = np.ascontiguousarray(column)  # one pass over a column of a matrix; all that follows is quick
         mean = _mean(column)
         column = filled(column, mean)
-        trace = blake2b(column.tobytes(), digest_size=16).digest()
-        if whatever or column.size and column.min() < column.max() and trace not in self._seen:
-            self._seen.add(trace)
+        alike = self._alike[float(column.sum(dtype=np.float64))]  # equal columns have equal sums
+        new = column.size and column.min() < column.max() and not any(np.array_equal(column, one) for one in alike)
+        if whatever or new:
+            alike.append(column)
             self._columns.append(column)
             self._note(name, group, mean)
 
@@ -58,10 +60,12 @@ class Kept:
     def matrix(self, width: int) -> np.ndarray:
         """The columns so far, with room for others; they are handed over, not kept."""
         values = np.empty((self.num_nodes, width), dtype=np.float32)
-        for start in range(0, self.num_nodes, _AT_ONCE):  # so few rows that turning them stays in the cache
-            rows = slice(start, start + _AT_ONCE)
-            values[rows, : len(self._columns)] = np.array([column[rows] for column in self._columns]).T
+        for start in range(0, self.num_nodes, _TURNED_AT_ONCE):  # so few rows that turning them stays in the cache
+            rows = slice(start, start + _TURNED_AT_ONCE)
+            for k, column in enumerate(self._columns):
+                values[rows, k] = column[rows]
         self._columns.clear()
+        self._alike.clear()
         return values
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.arrays import as_dense
+from calirare.data.arrays import by_column
 from calirare.data.graph import RareGraph
 from calirare.errors import InputError
 from calirare.features.structure import neighbours
@@ -61,8 +61,10 @@ class OwnPlan:
         """The attributes themselves, `(N,)` each; none if they are words and too many."""
         if not self.spelled:
             return
+        x = by_column(graph.x)
         for start in range(0, graph.num_features, _AT_ONCE):
-            block = as_dense(graph.x[:, start : start + _AT_ONCE])
+            block = x[:, start : start + _AT_ONCE]
+            block = block.toarray(order="F") if sp.issparse(block) else block
             yield from zip(self.feature_names[start : start + _AT_ONCE], block.T, strict=True)
 
     def derived(self, graph: RareGraph) -> Iterator[tuple[str, np.ndarray]]:

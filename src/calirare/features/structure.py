@@ -176,11 +176,9 @@ def peel(adjacency: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
             left[wave] = -1
             reached = [wave[:0]]
             for _, ends in _ends_of(adjacency, wave):
-                touched, times = np.unique(ends, return_counts=True)
-                here = left[touched] >= 0
-                touched = touched[here]
-                left[touched] -= times[here]
-                reached.append(touched[left[touched] <= level])
+                np.subtract.at(left, ends, 1)  # those taken away stay below zero
+                now = left[ends]
+                reached.append(ends[(now >= 0) & (now <= level)])
             wave = np.unique(np.concatenate(reached))
         alive = alive[left[alive] >= 0]
     return core, waves
@@ -188,12 +186,16 @@ def peel(adjacency: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
 
 def _ends_of(adjacency: sp.csr_array, nodes: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """A few of the nodes at a time, and their neighbours, one list after the other."""
-    lengths = adjacency.indptr[nodes + 1] - adjacency.indptr[nodes]
-    cuts = np.flatnonzero(np.diff(np.cumsum(lengths, dtype=np.int64) // _ENDS_AT_ONCE)) + 1
-    for few, sizes in zip(np.split(nodes, cuts), np.split(lengths, cuts), strict=True):
-        before = np.cumsum(sizes) - sizes
-        positions = np.arange(int(sizes.sum())) + np.repeat(adjacency.indptr[few] - before, sizes)
-        yield few, adjacency.indices[positions]
+    starts = adjacency.indptr[nodes]
+    lengths = adjacency.indptr[nodes + 1] - starts
+    until = np.cumsum(lengths, dtype=np.int64)
+    cuts = [0, *(np.flatnonzero(np.diff(until // _ENDS_AT_ONCE)) + 1), nodes.size]
+    for block in map(slice, cuts[:-1], cuts[1:]):
+        sizes = lengths[block]
+        shift = starts[block] - until[block] + sizes + (until[block.start - 1] if block.start else 0)
+        positions = np.repeat(shift, sizes)
+        positions += np.arange(positions.size, dtype=positions.dtype)
+        yield nodes[block], adjacency.indices[positions]
 
 
 def _over_ends(adjacency: sp.csr_array, values: np.ndarray) -> np.ndarray:

@@ -7,18 +7,24 @@ the topics on which neighbours agree; the chance of single words, which is most 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import eigh
 
 MOST_DIRECTIONS = 32
-_SPARE = 10
-_ROUNDS = 5
+_BLOCK = 8
+_STEPS = 12
+"""Of the Krylov space, which so has 96 directions, three for each that is wanted."""
+_NOTHING_NEW = 1e-5
+"""Relative size of what is left of a step in single precision where the space is exhausted."""
+Operator = Callable[[np.ndarray], np.ndarray]
 
 
 def learn_directions(x: np.ndarray | sp.csr_array, adjacency: sp.csr_array, seed: int) -> np.ndarray:
-    """`(F, k)` float32: D times the leading directions, by randomised subspace iteration. Source: key
+    """`(F, k)` float32: D times the leading directions, by Rayleigh and Ritz in a block Krylov space. Source: key
     `halko2011`.
 
     Args:
@@ -30,24 +36,56 @@ def learn_directions(x: np.ndarray | sp.csr_array, adjacency: sp.csr_array, seed
     >>> basis.shape, basis.argmax(axis=0).tolist()
     ((4, 2), [0, 1])
     """
-    rows, weights = unit_rows(x), _rarity(x)[:, None]
-    smooth = adjacency + sp.eye_array(adjacency.shape[0], format="csr")
-    smooth = sp.csr_array(sp.diags_array(1.0 / smooth.sum(axis=1)) @ smooth)
+    weights = _rarity(x).astype(np.float32)[:, None]
     count = max(1, min(MOST_DIRECTIONS, min(x.shape) - 1))
-
-    def forwards(v: np.ndarray) -> Any:
-        return smooth @ (smooth @ (rows @ (weights * v)))
-
-    def backwards(u: np.ndarray) -> Any:
-        return weights * (rows.T @ (smooth.T @ (smooth.T @ u)))
-
-    v = np.random.default_rng(seed).standard_normal((x.shape[1], min(count + _SPARE, *x.shape)))
-    for _ in range(_ROUNDS):
-        v = np.linalg.qr(backwards(forwards(v)))[0]
-    _, values, turn = np.linalg.svd(np.linalg.qr(forwards(v))[1])
-    basis = (v @ turn.T)[:, :count][:, values[:count] > 1e-6 * max(float(values[0]), 1e-30)]
+    space, image = _krylov(_normal_operator(x, adjacency, weights), x.shape[1], seed)
+    found = (space.T @ image).astype(np.float64)
+    values, turn = eigh((found + found.T) / 2)
+    leading = np.argsort(-values, kind="stable")[:count]
+    leading = leading[values[leading] > 1e-6 * max(float(values[-1]), 1e-30)]
+    basis = space @ turn[:, leading].astype(np.float32)
     largest = np.take_along_axis(basis, np.abs(basis).argmax(axis=0)[None], axis=0)
-    return np.ascontiguousarray(weights * basis * np.sign(largest), dtype=np.float32)
+    return np.ascontiguousarray(weights * basis * np.sign(largest))
+
+
+def _normal_operator(x: np.ndarray | sp.csr_array, adjacency: sp.csr_array, weights: np.ndarray) -> Operator:
+    """v ↦ MᵀM v with M = S² X D, in single precision: twice as fast, and directions are no finer."""
+    rows = unit_rows(x).astype(np.float32)
+    parts = np.ones(adjacency.nnz, dtype=np.float32), adjacency.indices, adjacency.indptr
+    around = sp.csr_array(parts, shape=adjacency.shape)
+    share = (1.0 / (1.0 + np.diff(adjacency.indptr))).astype(np.float32)[:, None]
+
+    def apply(v: np.ndarray) -> np.ndarray:
+        u = rows @ (weights * v)
+        for _ in range(2):
+            u = share * (u + around @ u)
+        for _ in range(2):
+            u = share * u
+            u = u + around @ u
+        return np.asarray(weights * (rows.T @ u))
+
+    return apply
+
+
+def _krylov(apply: Operator, size: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """An orthonormal basis `(F, m)` of the space that a random block and `apply` span, and `apply` of it."""
+    width = min(_BLOCK, size)
+    start = np.random.default_rng(seed).standard_normal((size, width)).astype(np.float32)
+    space, image = np.empty((2, size, width * min(_STEPS, size // width)), dtype=np.float32)
+    block, done = np.linalg.qr(start)[0], 0
+    while True:
+        here = slice(done, done + width)
+        done += width
+        space[:, here], image[:, here] = block, apply(block)
+        if done == space.shape[1]:
+            return space, image
+        known, fresh = space[:, :done], image[:, here]
+        largest = np.abs(fresh).max()
+        fresh = fresh - known @ (known.T @ fresh)
+        if np.abs(fresh).max() <= _NOTHING_NEW * largest:
+            return known, image[:, :done]
+        fresh = np.linalg.qr(fresh)[0]  # and once more, for what rounding left of the known
+        block = np.linalg.qr(fresh - known @ (known.T @ fresh))[0]
 
 
 def directions(x: np.ndarray | sp.csr_array, basis: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from calirare.data.graph import RareGraph
-from calirare.features import structure
+from calirare.features import ends, structure, triangles
 from calirare.features.structure import structure_columns
 
 
@@ -28,10 +28,14 @@ NETWORKS = {
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-@pytest.mark.parametrize("at_once", [1, 2**30])
-def test_structure_agrees_with_networkx(name, at_once, monkeypatch):
-    monkeypatch.setattr(structure, "_PATHS_AT_ONCE", at_once)
-    monkeypatch.setattr(structure, "_ENDS_AT_ONCE", at_once)
+@pytest.mark.parametrize(("at_once", "words"), [(1, 0), (2**30, 0), (7, 1), (2**30, 2)])
+def test_structure_agrees_with_networkx(name, at_once, words, monkeypatch):
+    if words and not triangles._WORDS:
+        pytest.skip("NumPy before 2.0 does not count bits")
+    monkeypatch.setattr(triangles, "_PATHS_AT_ONCE", at_once)
+    monkeypatch.setattr(triangles, "_EDGES_AT_ONCE", at_once)
+    monkeypatch.setattr(triangles, "_words_of_hubs", lambda degree, paths: words)
+    monkeypatch.setattr(ends, "AT_ONCE", at_once)
     network = NETWORKS[name]
     network.remove_edges_from(nx.selfloop_edges(network))
     columns = structure_columns(as_graph(network))
@@ -53,9 +57,16 @@ def test_structure_agrees_with_networkx(name, at_once, monkeypatch):
 
 
 def test_too_many_paths_leave_clustering_out_with_a_word(monkeypatch, caplog):
-    monkeypatch.setattr(structure, "MOST_PATHS", 10)
+    monkeypatch.setattr(triangles, "MOST_PATHS", 10)
     columns = structure_columns(as_graph(NETWORKS["dense"]))
     assert np.isnan(columns["clustering"]).all() and "clustering is left out" in caplog.text
+
+
+@pytest.mark.skipif(not triangles._WORDS, reason="NumPy before 2.0 does not count bits")
+def test_hubs_are_compared_by_bits_only_where_that_is_cheaper():
+    even, few_hubs = np.full(10_000, 90), np.r_[np.full(2_000, 700), np.full(10_000, 20)]
+    assert triangles._words_of_hubs(even, 2e7) == 0 and triangles._words_of_hubs(few_hubs, 4e8) == 32
+    assert triangles._words_of_hubs(np.full(2_000_000, 90), 1e12) == 0  # the bits of so many nodes take too much memory
 
 
 def test_values_of_the_adjacency_are_not_read():

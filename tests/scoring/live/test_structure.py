@@ -30,9 +30,9 @@ def test_every_column_follows(seed):
 
 
 def test_without_clustering_it_stays_out(monkeypatch):
-    from calirare.features import structure
+    from calirare.features import triangles
 
-    monkeypatch.setattr(structure, "MOST_PATHS", 0)
+    monkeypatch.setattr(triangles, "MOST_PATHS", 0)
     base = Structure(neighbours(graph_of([(0, 1), (1, 2), (2, 0)], 3)))
     grown = GrownStructure(base, np.array([0]), np.array([3]), 4)
     assert np.isnan(grown.column("clustering", np.array([0, 1, 3]))).all()

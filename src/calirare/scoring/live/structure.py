@@ -19,8 +19,8 @@ from calirare.features.structure import (
     SIZE,
     STRUCTURE,
     closed_share,
-    triangles,
 )
+from calirare.features.triangles import triangles
 from calirare.scoring.live.cores import PeelingOrder
 from calirare.scoring.live.links import Links, distinct, places_in
 

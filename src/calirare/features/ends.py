@@ -1,0 +1,42 @@
+"""The ends of edges: the neighbours of some nodes, one list after the other.
+
+A few million at a time: with 100 million edges every array of all ends counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+
+AT_ONCE = 4_000_000
+
+
+def ends_of(adjacency: sp.csr_array, nodes: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """A few of the nodes at a time, and their neighbours, one list after the other."""
+    starts = adjacency.indptr[nodes]
+    lengths = adjacency.indptr[nodes + 1] - starts
+    until = np.cumsum(lengths, dtype=np.int64)
+    cuts = [0, *(np.flatnonzero(np.diff(until // AT_ONCE)) + 1), nodes.size]
+    for block in map(slice, cuts[:-1], cuts[1:]):
+        sizes = lengths[block]
+        shift = starts[block] - until[block] + sizes + (until[block.start - 1] if block.start else 0)
+        positions = np.repeat(shift, sizes)
+        positions += np.arange(positions.size, dtype=positions.dtype)
+        yield nodes[block], adjacency.indices[positions]
+
+
+def over_ends(adjacency: sp.csr_array, values: np.ndarray) -> np.ndarray:
+    """`(N,)` the sum of `values` over each node's neighbours: the product with an adjacency of ones."""
+    found = np.zeros(adjacency.shape[0])
+    for nodes, ends in ends_of(adjacency, np.arange(found.size)):
+        found[nodes] = sums(values[ends], np.diff(adjacency.indptr)[nodes])
+    return found
+
+
+def sums(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Sums of lists that stand one after the other, empty ones too; of whole numbers, so that the way does not matter."""
+    ends = np.cumsum(lengths)
+    total = np.concatenate([[0], np.cumsum(values)])
+    return np.asarray(total[ends] - total[ends - lengths])

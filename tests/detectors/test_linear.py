@@ -16,6 +16,7 @@ from sklearn.metrics import roc_auc_score
 from calirare.detectors import linear
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.linear import Linear
+from calirare.detectors.linear_design import DesignChoices
 from calirare.detectors.logistic import _INTERCEPT_PENALTY, Problem, WithoutGroups, _factor, fit_logistic
 from calirare.detectors.words import choose_landmarks
 from calirare.errors import InputError, LabelError, NotFittedError
@@ -232,6 +233,24 @@ def test_the_penalty_is_sought_half_a_decade_at_a_time(
     nothing: Any = SimpleNamespace(labelled=np.arange(1_000))
     chosen = linear._refine(fit(nothing, 1e-2), np.zeros((1, 1)), np.zeros(1))
     assert np.log10(chosen.penalty) == pytest.approx(found)
+
+
+@pytest.mark.parametrize("count", [60, 290])
+def test_a_fit_goes_on_where_columns_are_added(count: int) -> None:
+    """With few labels in coordinates of its own, with many in the columns; it ends where one from nothing ends."""
+    graph = word_graph()
+    labels = labels_of(graph, count)
+    targets, groups = linear._targets(labels), np.arange(count)
+    choices = DesignChoices(inputs_of(graph), labels, groups, 1, seed=0)
+    fit = linear._fit(choices.first, 1e-2, targets, groups)
+    wider = next(choices.with_dense(fit.design))
+    start = linear._widened(fit, wider, targets)
+    assert fit.optima[0] is not None and start.optima[0] is not None and wider.size > fit.design.size
+    before = fit.design.coordinates @ fit.optima[0].theta
+    np.testing.assert_allclose(wider.coordinates @ start.optima[0].theta, before, atol=1e-10)
+    problem = Problem(wider.coordinates, targets[0], np.full(count, 1 / count))
+    again, anew = (fit_logistic(problem, 1e-2, optimum) for optimum in (start.optima[0], None))
+    np.testing.assert_allclose(again.theta, anew.theta, atol=1e-6)
 
 
 def test_columns_that_say_nothing_leave_a_system_that_can_be_solved() -> None:

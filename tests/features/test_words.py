@@ -58,3 +58,15 @@ def test_rows_of_zeros_and_nothing_but_zeros():
     assert unit_rows(np.zeros((2, 3))).tolist() == [[0.0] * 3] * 2
     assert learn_directions(sp.csr_array((5, 200)), sp.csr_array((5, 5)), seed=0).shape == (200, 0)
     assert learn_directions(np.zeros((2, 200)), sp.csr_array((2, 2)), seed=0).shape == (200, 0)
+
+
+@pytest.mark.parametrize("nodes", [3, 10, 40])
+def test_few_nodes_exhaust_the_space(nodes):
+    x, adjacency, _ = topics(False, nodes=nodes)
+    smooth = adjacency.toarray() + np.eye(nodes)
+    smooth /= smooth.sum(axis=1, keepdims=True)
+    values, right = np.linalg.svd(smooth @ smooth @ unit_rows(x))[1:]
+    basis = learn_directions(x, adjacency, seed=0)
+    assert basis.shape[1] == min(32, (values[: nodes - 1] > 1e-3 * values[0]).sum())
+    np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-3)
+    np.testing.assert_allclose(np.abs(right[0] @ basis[:, 0]), 1, atol=1e-4)

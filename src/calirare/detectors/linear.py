@@ -117,7 +117,11 @@ class Linear(Detector):
                 break
             best = _better(best, found)
         for design in choices.with_dense(best.design):
-            best = _better(best, _fit_if_promising(design, best, targets, groups))
+            if design.words is best.design.words:
+                found = _fit(design, best.penalty, targets, groups, _widened(best, design, targets))
+            else:
+                found = _fit_if_promising(design, best, targets, groups)
+            best = _better(best, found)
         return _refine(best, targets, groups) if self.penalty == "left_out" else best
 
     def _along_penalties(self, design: Design, targets: np.ndarray, groups: np.ndarray) -> _Fit:
@@ -246,6 +250,21 @@ def _fit_if_promising(design: Design, best: _Fit, targets: np.ndarray, groups: n
     return _fit(design, best.penalty, targets, groups, first)
 
 
+def _widened(fit: _Fit, design: Design, targets: np.ndarray) -> _Fit:
+    """The same fit on a design that has more columns behind its own, which count for nothing."""
+    optima: list[Optimum | None] = []
+    for optimum, target in zip(fit.optima, targets, strict=True):
+        if optimum is not None:
+            theta = np.zeros(design.size)
+            theta[: fit.design.size] = fit.design.in_columns(optimum.theta)
+            problem = Problem(design.coordinates, target, np.full(len(target), 1.0 / len(target)))
+            found = design.in_coordinates(theta)
+            gram = problem.gram(problem.columns @ found + optimum.intercept, np.float32)
+            optimum = Optimum(found, optimum.intercept, gram)
+        optima.append(optimum)
+    return _Fit(design, fit.penalty, optima, fit.score)
+
+
 def _left_out(problem: Problem, found: Optimum, penalty: float, groups: np.ndarray, design: Design) -> np.ndarray:
     if int(groups.max()) + 1 == len(groups):
         return own_left_out(problem, found, penalty, design.ties)
@@ -264,8 +283,9 @@ def _better(known: _Fit, new: _Fit) -> _Fit:
 
 
 def _refine(best: _Fit, targets: np.ndarray, groups: np.ndarray) -> _Fit:
-    """Half a decade at a time towards the better side, until that is no better."""
-    for factor in (_HALF_A_DECADE, 1 / _HALF_A_DECADE):
+    """Half a decade at a time towards the better side, until that is no better; first where whole decades went."""
+    factors = _HALF_A_DECADE, 1 / _HALF_A_DECADE
+    for factor in factors if best.penalty >= _FIRST_PENALTY else factors[::-1]:
         moved = False
         while _WEAKEST * 0.99 <= best.penalty * factor <= _STRONGEST * 1.01:
             found = _fit(best.design, best.penalty * factor, targets, groups, best)

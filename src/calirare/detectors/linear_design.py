@@ -97,6 +97,10 @@ class Design:
         """`(R, …)`: what was fitted to `coordinates`, for the columns."""
         return found if self._basis is None else np.asarray(self._basis @ found)
 
+    def in_coordinates(self, theta: np.ndarray) -> np.ndarray:
+        """The reverse, for `(R,)` numbers: what says the same of the labelled nodes."""
+        return theta if self._basis is None else np.asarray(self._basis.T @ theta)
+
     def _dense(self, values: np.ndarray) -> np.ndarray:
         return np.asarray((self.squash(values[:, self.dense]) - self.middle) * self.scale)
 
@@ -233,6 +237,7 @@ class DesignChoices:
         self.columns, self.labels, self.groups, self.seed = columns, labels, groups, seed
         self._fixed = hops if isinstance(hops, int) else None
         self._squash: Squash | None = None
+        self._scores: dict[int, np.ndarray] = {}
         self._likeness: LikenessToLandmarks | None = None
         if columns.words is not None:
             landmarks = choose_landmarks(labels.y, groups, seed)
@@ -264,7 +269,9 @@ class DesignChoices:
         if self._squash is None and with_dense:
             self._squash = Squash.learn(self.columns.values, self.seed, self._dense_columns(1))
         squash = self._squash.take(dense) if self._squash else Squash(np.empty((0, 1)), np.empty((0, 1)))
-        scores = squash(self.columns.values[self.labels.nodes][:, dense])
+        if len(dense) not in self._scores:
+            self._scores[len(dense)] = squash(self.columns.values[self.labels.nodes][:, dense])
+        scores = self._scores[len(dense)]
         middle = scores.mean(axis=0)
         scale = scales_by_family([self.columns.groups[k] for k in dense])
         blocks = [(scores - middle) * scale]

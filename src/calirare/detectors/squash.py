@@ -43,10 +43,12 @@ class Squash:
         places = np.unique(np.linspace(0, len(seen) - 1, _KNOTS).round().astype(np.int64))
         knots, scores = np.zeros((values.shape[1], len(places))), np.zeros((values.shape[1], len(places)))
         for k in range(values.shape[1]) if only is None else only:
-            column = np.sort(seen[:, k].astype(np.float64))
-            knots[k] = column[places]
-            below, until = np.searchsorted(column, knots[k]), np.searchsorted(column, knots[k], side="right")
-            scores[k] = ndtri((below + until) / (2 * len(column)))
+            column = np.sort(seen[:, k])
+            chosen = column[places]
+            knots[k] = chosen
+            scores[k] = np.searchsorted(column, chosen) + np.searchsorted(column, chosen, side="right")
+        learned = slice(None) if only is None else only
+        scores[learned] = ndtri(scores[learned] / (2 * len(seen)))
         return cls(knots, scores)
 
     def __call__(self, values: np.ndarray) -> np.ndarray:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from calirare.data.checks import check_count
 
@@ -28,4 +29,10 @@ def blas_for(labels: int) -> AbstractContextManager[object]:
 
     NumPy and SciPy bring a pool of threads each, and those of one that wait for work take the cores from the other.
     """
-    return threadpool_limits(1, user_api="blas") if labels <= _FEW_LABELS else nullcontext()
+    return _pools().limit(limits=1, user_api="blas") if labels <= _FEW_LABELS else nullcontext()
+
+
+@cache
+def _pools() -> ThreadpoolController:
+    """The pools of this process; finding them takes longer than fitting a hundred labels."""
+    return ThreadpoolController()

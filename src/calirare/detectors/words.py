@@ -118,7 +118,7 @@ class LikenessToLandmarks:
         """One more hop: `(S, F)` sparse, the landmarks' words, and `(n, S)`."""
         self._walk = self._walk @ self.words.mean if hops else self._walk
         found = sp.csr_array(self._walk @ self.words.words).astype(np.float32)  # as they will be stored
-        table = self.words.product(self.nodes, found.T.toarray(), hops)
+        table = self.words.product(self.nodes, found.T.toarray(order="C"), hops)
         spread = table[self.landmarks].diagonal().mean() - table[self.landmarks].mean()
         scale = 1.0 / max(float(spread), 1e-12)
         self.rows.append(sp.csr_array(found.astype(np.float64) * scale))

@@ -18,12 +18,14 @@ def ends_of(adjacency: sp.csr_array, nodes: np.ndarray) -> Iterator[tuple[np.nda
     starts = adjacency.indptr[nodes]
     lengths = adjacency.indptr[nodes + 1] - starts
     until = np.cumsum(lengths, dtype=np.int64)
-    cuts = [0, *(np.flatnonzero(np.diff(until // AT_ONCE)) + 1), nodes.size]
+    if not nodes.size or until[-1] <= AT_ONCE:
+        cuts = [0, nodes.size]
+    else:
+        cuts = [0, *(np.flatnonzero(np.diff(until // AT_ONCE)) + 1), nodes.size]
     for block in map(slice, cuts[:-1], cuts[1:]):
-        sizes = lengths[block]
-        shift = starts[block] - until[block] + sizes + (until[block.start - 1] if block.start else 0)
-        positions = np.repeat(shift, sizes)
-        positions += np.arange(positions.size, dtype=positions.dtype)
+        sizes, before = lengths[block], until[block.start - 1] if block.start else 0
+        positions = np.repeat(starts[block] - until[block] + sizes + before, sizes)
+        positions += np.arange(positions.size)
         yield nodes[block], adjacency.indices[positions]
 
 

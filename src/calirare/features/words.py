@@ -18,8 +18,8 @@ MOST_DIRECTIONS = 32
 _BLOCK = 8
 _STEPS = 12
 """Of the Krylov space, which so has 96 directions, three for each that is wanted."""
-_NOTHING_NEW = 1e-5
-"""Relative size of what is left of a step in single precision where the space is exhausted."""
+_NEW = 0.5
+"""Of a direction's length, outside of the space known: less is rounding, where the space is exhausted."""
 Operator = Callable[[np.ndarray], np.ndarray]
 
 
@@ -69,23 +69,19 @@ def _normal_operator(x: np.ndarray | sp.csr_array, adjacency: sp.csr_array, weig
 
 def _krylov(apply: Operator, size: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """An orthonormal basis `(F, m)` of the space that a random block and `apply` span, and `apply` of it."""
-    width = min(_BLOCK, size)
+    width, done = min(_BLOCK, size), 0
     start = np.random.default_rng(seed).standard_normal((size, width)).astype(np.float32)
+    block = np.linalg.qr(start)[0]
     space, image = np.empty((2, size, width * min(_STEPS, size // width)), dtype=np.float32)
-    block, done = np.linalg.qr(start)[0], 0
-    while True:
-        here = slice(done, done + width)
-        done += width
+    while block.size and done + block.shape[1] <= space.shape[1]:
+        here = slice(done, done + block.shape[1])
+        done = here.stop
         space[:, here], image[:, here] = block, apply(block)
-        if done == space.shape[1]:
-            return space, image
-        known, fresh = space[:, :done], image[:, here]
-        largest = np.abs(fresh).max()
-        fresh = fresh - known @ (known.T @ fresh)
-        if np.abs(fresh).max() <= _NOTHING_NEW * largest:
-            return known, image[:, :done]
-        fresh = np.linalg.qr(fresh)[0]  # and once more, for what rounding left of the known
-        block = np.linalg.qr(fresh - known @ (known.T @ fresh))[0]
+        known = space[:, :done]
+        fresh = np.linalg.qr(image[:, here] - known @ (known.T @ image[:, here]))[0]
+        fresh, left = np.linalg.qr(fresh - known @ (known.T @ fresh))  # once more, for what rounding left of the known
+        block = fresh[:, np.abs(left.diagonal()) > _NEW]
+    return space[:, :done], image[:, :done]
 
 
 def directions(x: np.ndarray | sp.csr_array, basis: np.ndarray) -> np.ndarray:

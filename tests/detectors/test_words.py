@@ -1,0 +1,39 @@
+"""Likeness to landmarks gives the columns whose products are those of the words themselves."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from calirare.data.graph import RareGraph
+from calirare.detectors.words import LikenessToLandmarks, WordHops, _inverse_root
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_the_inverse_root_turns_the_table_into_one(alike):
+    rows = np.random.default_rng(0).normal(size=(6, 9))
+    if alike:
+        rows[5] = rows[4]
+    table = rows @ rows.T
+    turn = _inverse_root(table)
+    assert turn.shape == (6, 5 if alike else 6)
+    np.testing.assert_allclose(turn.T @ table @ turn, np.eye(turn.shape[1]), atol=1e-8)
+    np.testing.assert_allclose(table @ turn @ turn.T @ table, table, atol=1e-8)
+
+
+@pytest.mark.parametrize("hops", [0, 1, 3])
+def test_columns_have_the_products_of_the_words_of_all_hops(hops):
+    rng = np.random.default_rng(1)
+    words = sp.csr_array((rng.random((30, 200)) < 0.1).astype(np.float32))
+    graph = RareGraph(x=words, edge_index=rng.integers(0, 30, (2, 60)), y=np.arange(30) % 2)
+    nodes = np.arange(12)  # all of them landmarks
+    likeness = LikenessToLandmarks(WordHops(graph, words), nodes, np.arange(12))
+    _, found = likeness.columns(hops)
+    mean = graph.adjacency().toarray()
+    mean /= np.maximum(mean.sum(axis=1, keepdims=True), 1)
+    rows, table = words.toarray() / np.linalg.norm(words.toarray(), axis=1, keepdims=True), np.zeros((12, 12))
+    for _ in range(hops + 1):
+        product = rows[nodes] @ rows[nodes].T
+        table += product / (product.diagonal().mean() - product.mean()) / (hops + 1)
+        rows = mean @ rows
+    centred = np.eye(12) - 1 / 12
+    np.testing.assert_allclose(found @ found.T, centred @ table @ centred, atol=1e-5)

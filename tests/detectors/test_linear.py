@@ -238,7 +238,7 @@ def test_the_penalty_is_sought_half_a_decade_at_a_time(
 @pytest.mark.parametrize("count", [60, 290])
 def test_a_fit_goes_on_where_columns_are_added(count: int) -> None:
     """With few labels in coordinates of its own, with many in the columns; it ends where one from nothing ends."""
-    graph = word_graph()
+    graph = word_graph(num_words=1_100)  # too many to be columns
     labels = labels_of(graph, count)
     targets, groups = linear._targets(labels), np.arange(count)
     choices = DesignChoices(inputs_of(graph), labels, groups, 1, seed=0)

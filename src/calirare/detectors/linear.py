@@ -116,13 +116,17 @@ class Linear(Detector):
                 best = found
                 break
             best = _better(best, found)
-        for design in choices.with_dense(best.design):
-            if design.words is best.design.words:
-                found = _fit(design, best.penalty, targets, groups, _widened(best, design, targets))
+        words = best = self._refined(best, targets, groups)
+        for design in choices.with_dense(words.design):
+            if design.words is words.design.words:
+                found = _fit(design, words.penalty, targets, groups, _widened(words, design, targets))
             else:
                 found = _fit_if_promising(design, best, targets, groups)
             best = _better(best, found)
-        return _refine(best, targets, groups) if self.penalty == "left_out" else best
+        return best if best is words else self._refined(best, targets, groups)
+
+    def _refined(self, fit: _Fit, targets: np.ndarray, groups: np.ndarray) -> _Fit:
+        return _refine(fit, targets, groups) if self.penalty == "left_out" else fit
 
     def _along_penalties(self, design: Design, targets: np.ndarray, groups: np.ndarray) -> _Fit:
         if self.penalty != "left_out":

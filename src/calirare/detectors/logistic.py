@@ -231,7 +231,7 @@ class WithoutGroups:
         self._sums = problem.columns[self._order].T
         if self.num_groups < len(groups):
             self._sums = np.add.reduceat(self._sums, self._starts, axis=1)
-        leverage = self._scale * np.einsum("nr,rn->n", problem.columns, self._pulls)
+        leverage = self._scale * np.einsum("nr,nr->n", problem.columns, self._pulls.T)
         self._ratio = self._scale / np.maximum(1.0 - leverage, LEAST_LEFT_OVER)
         self._tie_of = np.full(self.num_groups, -1)
         if ties is not None:
@@ -246,10 +246,12 @@ class WithoutGroups:
 
     def _without(self, found: np.ndarray, which: np.ndarray) -> np.ndarray:
         """H₋g⁻¹ r_g from H⁻¹ r_g for the groups `which`, a column each, by Woodbury."""
-        alone = np.flatnonzero(self._counts[which] == 1)
+        alone: Any = np.flatnonzero(self._counts[which] == 1)
         rows = self._order[self._starts[which[alone]]]
-        along = np.einsum("nr,rn->n", self.problem.columns[rows], found[:, alone])
-        found[:, alone] += self._pulls[:, rows] * (self._ratio[rows] * along)
+        alone = slice(None) if len(alone) == len(which) else alone
+        steps = found.T  # by row: one label's numbers stand together
+        along = np.einsum("nr,nr->n", self.problem.columns[rows], steps[alone])
+        steps[alone] += self._pulls.T[rows] * (self._ratio[rows] * along)[:, None]
         for place in np.flatnonzero(self._counts[which] > 1):
             rows = self._members(int(which[place]))
             columns, pulls = self.problem.columns[rows], self._pulls[:, rows]
@@ -273,7 +275,7 @@ class WithoutGroups:
         end and another step follows with the same curvature; so it goes on where that one moves a logit far, too.
         """
         every = np.arange(self.num_groups)
-        pulls = self._pulls[:, self._order] * self._residual[self._order]
+        pulls = (self._pulls.T[self._order] * self._residual[self._order, None]).T
         if len(pulls.T) > self.num_groups:
             pulls = np.add.reduceat(pulls, self._starts, axis=1)
         found = self._tie(self._without(pulls, every), every, self.theta)
@@ -294,7 +296,7 @@ class WithoutGroups:
         place[which] = np.arange(len(which))
         rows = np.flatnonzero(place[self.groups] >= 0)
         at, moves = place[self.groups[rows]], np.zeros(len(which))
-        np.maximum.at(moves, at, np.abs(np.einsum("nr,rn->n", self.problem.columns[rows], steps[:, at])))
+        np.maximum.at(moves, at, np.abs(np.einsum("nr,nr->n", self.problem.columns[rows], steps.T[at])))
         return moves
 
     def _again(self, found: np.ndarray, which: np.ndarray) -> np.ndarray:
@@ -311,7 +313,7 @@ class WithoutGroups:
 
     def own_changes(self, directions: np.ndarray) -> np.ndarray:
         """`(n,)`: how each label's own logit moves when its group is left out."""
-        return np.asarray(np.einsum("nr,rn->n", self.problem.columns, directions[:, self.groups]))
+        return np.asarray(np.einsum("nr,nr->n", self.problem.columns, directions.T[self.groups]))
 
     def level_changes(self, directions: np.ndarray) -> np.ndarray:
         """`(G,)`: the mean over all other labels of how their logits move when a group is left out."""

@@ -106,6 +106,14 @@ def test_more_threads_than_rows_and_empty_rows(threads, monkeypatch):
     assert (empty @ torch.ones(2, 1)).tolist() == [[0.0]] * 3
 
 
+@pytest.mark.parametrize("shape", [(9, 6), (6, 9)])
+def test_transposed_products_sum_in_one_order_whatever_the_layout(shape):
+    csr = _matrix(shape)
+    dense = torch.from_numpy(np.random.default_rng(0).normal(size=(shape[0], 3)))
+    ours = SparseMatrix(csr).product(dense, True)
+    assert ours.numpy().tobytes() == (csr.T.tocsr() @ dense.numpy()).tobytes()
+
+
 def test_symmetric_matrices_reuse_themselves_as_transpose():
     csr = _matrix((6, 6))
     symmetric = SparseMatrix(csr + csr.T, symmetric=True)

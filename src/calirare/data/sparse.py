@@ -17,6 +17,7 @@ from torch import Tensor
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Rows = sp.csr_array | sp.csc_array
 _MIN_PARALLEL_WORK = 2_000_000
 """Multiplications below which handing rows to threads costs more than it saves."""
 
@@ -38,7 +39,7 @@ class SparseMatrix:
         self.device = torch.device(device)
         self.symmetric = symmetric
         self._products: dict[tuple[torch.dtype, bool], Any] = {}
-        self._transposed: sp.csr_array | None = None
+        self._transposed: Rows | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the prepared products: they are made again where needed, and torch copies no sparse tensor."""
@@ -61,9 +62,16 @@ class SparseMatrix:
         """The given rows, as SciPy CSR."""
         return self.csr[rows]
 
-    def transposed(self) -> sp.csr_array:
+    def transposed(self) -> Rows:
+        """Sᵀ; of a tall matrix column by column, over S's own arrays.
+
+        The product then reads the long side in order and jumps on the short one, which caches hold: half the time on
+        PubMed's words. Every sum is made in the same order as row by row.
+        """
         if self._transposed is None:
-            self._transposed = self.csr if self.symmetric else self.csr.T.tocsr()
+            rows, columns = self.shape
+            turned = self.csr.T if rows > columns else self.csr.T.tocsr()
+            self._transposed = self.csr if self.symmetric else turned
         return self._transposed
 
     def product(self, dense: Tensor, transpose: bool) -> Tensor:
@@ -127,17 +135,21 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterato
         yield from _pool(threads).map(work, group) if len(group) > 1 else map(work, group)
 
 
-def _as_row_blocks(matrix: sp.csr_array, dtype: torch.dtype, device: torch.device) -> list[sp.csr_array]:
-    """The matrix in `threads` blocks of rows with about the same number of entries each."""
+def _as_row_blocks(matrix: Rows, dtype: torch.dtype, device: torch.device) -> list[Rows]:
+    """The matrix, and where there are threads, as many blocks of rows with about the same number of entries each."""
     numbers = np.float64 if dtype == torch.float64 else np.float32
     matrix = matrix.astype(numbers)
     threads = torch.get_num_threads()
-    cuts = np.searchsorted(matrix.indptr, np.linspace(0, matrix.nnz, threads + 1))
+    if threads == 1:
+        return [matrix]
+    by_row = matrix.format == "csr"
+    entries = np.diff(matrix.indptr) if by_row else np.bincount(matrix.indices, minlength=matrix.shape[0])
+    cuts = np.searchsorted(np.cumsum(entries), np.linspace(0, matrix.nnz, threads + 1))
     cuts[0], cuts[-1] = 0, matrix.shape[0]
-    return [matrix] if threads == 1 else [matrix, *(matrix[a:b] for a, b in zip(cuts[:-1], cuts[1:], strict=True))]
+    return [matrix, *(matrix[a:b] for a, b in zip(cuts[:-1], cuts[1:], strict=True))]
 
 
-def _multiply_blocks(blocks: list[sp.csr_array], dense: Tensor) -> Tensor:
+def _multiply_blocks(blocks: list[Rows], dense: Tensor) -> Tensor:
     array = dense.detach().contiguous().numpy()
     whole, *parts = blocks
     if not parts or whole.nnz * (array.size // max(1, len(array))) < _MIN_PARALLEL_WORK:
@@ -146,8 +158,9 @@ def _multiply_blocks(blocks: list[sp.csr_array], dense: Tensor) -> Tensor:
     return torch.from_numpy(np.concatenate(list(products)))
 
 
-def as_torch_csr(matrix: sp.csr_array, dtype: torch.dtype, device: torch.device) -> Tensor:
+def as_torch_csr(matrix: Rows, dtype: torch.dtype, device: torch.device) -> Tensor:
     """A SciPy matrix as a torch CSR tensor."""
+    matrix = matrix.tocsr()
     with warnings.catch_warnings():
         # torch says once per process that its CSR tensors are in beta; what we ask of them is tested.
         warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state", UserWarning)

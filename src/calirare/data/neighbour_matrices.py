@@ -9,6 +9,7 @@ import scipy.sparse as sp
 import torch
 
 from calirare.data.sparse import SparseMatrix
+from calirare.data.sparse_pattern import SparsePattern
 
 
 class NeighbourMatrices:
@@ -16,7 +17,8 @@ class NeighbourMatrices:
 
     * `normalized`: Â = D^(-1/2) (A + I) D^(-1/2), the GCN's;
     * `neighbour_sum`: A + I, GIN's (its ε is 0);
-    * `neighbour_mean`: D⁻¹ A, GraphSAGE's.
+    * `neighbour_mean`: D⁻¹ A, GraphSAGE's;
+    * `neighbourhoods`: the places of A + I, the GAT's.
 
     Args:
         adjacency: `(n, m)` weights of the edges of n nodes; the first n columns are the same nodes, the others their
@@ -53,6 +55,10 @@ class NeighbourMatrices:
         degree = self.degree[: self.num_nodes]
         scale = np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)
         return SparseMatrix(_scaled(self.adjacency.astype(np.float64), scale, None), self.device)
+
+    @cached_property
+    def neighbourhoods(self) -> SparsePattern:
+        return SparsePattern(self.neighbour_sum.csr, self.device)
 
 
 def _scaled(matrix: sp.csr_array, rows: np.ndarray, columns: np.ndarray | None) -> sp.csr_array:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from torch import Tensor
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Rows = sp.csr_array | sp.csc_array
+Rows: TypeAlias = "sp.csr_array | sp.csc_array"
 _MIN_PARALLEL_WORK = 2_000_000
 """Multiplications below which handing rows to threads costs more than it saves."""
 

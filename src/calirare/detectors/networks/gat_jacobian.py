@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from torch.nn import functional as F
 
 from calirare.data.arrays import as_dense
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.gat import GAT
+from calirare.detectors.networks.layers import elu
 from calirare.detectors.networks.local_jacobian import LocalJacobian, Piece, numbers
 from calirare.detectors.networks.row_products import filled
 
@@ -53,7 +53,7 @@ class GATJacobian(LocalJacobian):
     def _remember(self, model: GAT) -> None:
         self.negative_slope = model.first.negative_slope
         self.values = model.input(self.inputs.x)
-        self.hidden = F.elu(model.first(self.values, self.inputs.edge_index))
+        self.hidden = elu(model.first(self.values, self.inputs.neighbourhoods))
 
     @property
     def _propagation(self) -> SparseMatrix:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch
 from torch import Tensor, nn
 
 from calirare.data.inputs import Features
@@ -18,3 +21,32 @@ class FeatureLinear(nn.Linear):
         nn.init.xavier_uniform_(self.weight)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
+
+
+class _Elu(torch.autograd.Function):
+    """Its slope min(y, 0) + 1 comes from its value y, so that an exponential is taken once and nothing else."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return x.clamp(max=0.0).exp_().sub_(1.0).add_(x.relu())
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(output)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        (output,) = ctx.saved_tensors
+        return torch.addcmul(gradients[0], gradients[0], output.clamp(max=0.0))
+
+
+def elu(x: Tensor) -> Tensor:
+    """max(x, 0) + exp(min(x, 0)) - 1; torch's own takes twice as long on some processors.
+
+    >>> elu(torch.tensor([-50.0, 0.0, 2.0])).tolist()
+    [-1.0, 0.0, 2.0]
+    """
+    result: Tensor = _Elu.apply(x)  # type: ignore[no-untyped-call]
+    return result

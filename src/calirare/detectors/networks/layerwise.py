@@ -8,12 +8,9 @@ What passes between the layers is as narrow as the backbone allows, because it i
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import scipy.sparse as sp
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from calirare.data.inputs import Features
@@ -23,6 +20,7 @@ from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.gat import GAT
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.gin import GIN
+from calirare.detectors.networks.layers import elu
 from calirare.detectors.networks.sage import GraphSAGE
 from calirare.errors import InputError
 
@@ -38,12 +36,6 @@ class PartInputs(NeighbourMatrices):
         if sp.issparse(rows):
             return SparseMatrix(rows, self.device)
         return torch.from_numpy(rows).to(self.device)
-
-    @cached_property
-    def edge_index(self) -> Tensor:
-        """From neighbour to own node, as PyG takes it."""
-        pairs = self.adjacency.tocoo()
-        return torch.from_numpy(np.vstack([pairs.col, pairs.row]).astype(np.int64)).to(self.device)
 
 
 class Layers(nn.Module):
@@ -142,7 +134,7 @@ class GATLayers(Layers):
 
     @property
     def passes(self) -> int:
-        return int(self.model.second.out_channels)
+        return self.model.second.lin.out_features
 
     def gather(self, inputs: PartInputs, local: Features) -> Features:
         return local
@@ -150,15 +142,9 @@ class GATLayers(Layers):
     def forward(self, layer: int, own: Features, near: Features, inputs: PartInputs) -> Tensor:
         if layer == 0:
             local: Tensor = self.model.input(near)
-            hidden = F.elu(self.model.first((local, local[: inputs.num_nodes]), inputs.edge_index))
-            mapped: Tensor = self.model.second.lin(hidden)
+            mapped: Tensor = self.model.second.lin(elu(self.model.first(local, inputs.neighbourhoods)))
             return mapped
-        linear, self.model.second.lin = self.model.second.lin, nn.Identity()
-        try:
-            logits: Tensor = self.model.second((near, near[: inputs.num_nodes]), inputs.edge_index)  # type: ignore[index]
-        finally:
-            self.model.second.lin = linear
-        return logits
+        return self.model.second.attend(near, inputs.neighbourhoods)  # type: ignore[arg-type]
 
 
 _LAYERS: dict[type[nn.Module], type[Layers]] = {

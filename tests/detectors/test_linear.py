@@ -16,8 +16,7 @@ from sklearn.metrics import roc_auc_score
 from calirare.detectors import linear
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.linear import Linear
-from calirare.detectors.linear_design import DesignChoices
-from calirare.detectors.logistic import _INTERCEPT_PENALTY, Problem, WithoutGroups, _factor, fit_logistic
+from calirare.detectors.logistic import _INTERCEPT_PENALTY, Problem, WithoutGroups, _factor, fit_logistic, newton_from
 from calirare.detectors.words import choose_landmarks
 from calirare.errors import InputError, LabelError, NotFittedError
 
@@ -235,22 +234,23 @@ def test_the_penalty_is_sought_half_a_decade_at_a_time(
     assert np.log10(chosen.penalty) == pytest.approx(found)
 
 
-@pytest.mark.parametrize("count", [60, 290])
-def test_a_fit_goes_on_where_columns_are_added(count: int) -> None:
-    """With few labels in coordinates of its own, with many in the columns; it ends where one from nothing ends."""
-    graph = word_graph(num_words=1_100)  # too many to be columns
-    labels = labels_of(graph, count)
-    targets, groups = linear._targets(labels), np.arange(count)
-    choices = DesignChoices(inputs_of(graph), labels, groups, 1, seed=0)
-    fit = linear._fit(choices.first, 1e-2, targets, groups)
-    wider = next(choices.with_dense(fit.design))
-    start = linear._widened(fit, wider, targets)
-    assert fit.optima[0] is not None and start.optima[0] is not None and wider.size > fit.design.size
-    before = fit.design.coordinates @ fit.optima[0].theta
-    np.testing.assert_allclose(wider.coordinates @ start.optima[0].theta, before, atol=1e-10)
-    problem = Problem(wider.coordinates, targets[0], np.full(count, 1 / count))
-    again, anew = (fit_logistic(problem, 1e-2, optimum) for optimum in (start.optima[0], None))
-    np.testing.assert_allclose(again.theta, anew.theta, atol=1e-6)
+@pytest.mark.parametrize("penalty", [1e-6, 1e-2])
+def test_a_step_from_what_other_columns_say_is_newtons(penalty: float) -> None:
+    """From logits that its own columns can give it is a plain Newton step; the optimum stays where it is."""
+    problem = random_problem()
+    theta, rng = np.zeros(9), np.random.default_rng(0)
+    design = np.column_stack([problem.columns, np.ones(60)])
+    ridge = np.diag([penalty] * 8 + [_INTERCEPT_PENALTY])
+    for start in (theta, 0.3 * rng.standard_normal(9)):
+        p = expit(design @ start)
+        gradient = design.T @ (problem.weights * (p - problem.y)) + ridge @ start
+        hessian = design.T @ (design * (problem.weights * p * (1 - p))[:, None]) + ridge
+        found = newton_from(problem, design @ start, penalty)
+        wanted = start - np.linalg.solve(hessian, gradient)
+        np.testing.assert_allclose(np.append(found.theta, found.intercept), wanted, rtol=1e-3, atol=1e-4)
+    optimum = fit_logistic(problem, penalty)
+    again = fit_logistic(problem, penalty, newton_from(problem, rng.standard_normal(60), penalty))
+    np.testing.assert_allclose(again.theta, optimum.theta, atol=1e-5)
 
 
 def test_columns_that_say_nothing_leave_a_system_that_can_be_solved() -> None:

@@ -14,7 +14,15 @@ from calirare.detectors.contrast import as_logits, rare_against_rest
 from calirare.detectors.level import restore_shifts
 from calirare.detectors.leverage import own_left_out
 from calirare.detectors.linear_design import Design, DesignChoices
-from calirare.detectors.logistic import CLEARLY, Optimum, Problem, WithoutGroups, fit_logistic, left_out_loss
+from calirare.detectors.logistic import (
+    CLEARLY,
+    Optimum,
+    Problem,
+    WithoutGroups,
+    fit_logistic,
+    left_out_loss,
+    newton_from,
+)
 from calirare.detectors.registry import register
 from calirare.detectors.stored import need, numbers
 from calirare.detectors.threads import blas_for
@@ -25,8 +33,6 @@ _STRONGEST, _WEAKEST = 0.1, 10**-4.5
 _HALF_A_DECADE = 10**0.5
 _NEAR = 1e-5
 """What a Newton step still promises where a fit is good enough to be judged, in nats per label."""
-_FAR_BEHIND = 1.1
-"""Times the best left-out loss: what is further off after one step is not fitted to the end."""
 _MOST_KEPT = 16_000_000
 _FEWEST_KEPT = 1_024
 _BLOCK = 64
@@ -111,18 +117,14 @@ class Linear(Detector):
         """The design and the penalty under which left-out labels are likeliest."""
         best = self._along_penalties(choices.first, targets, groups)
         for design in choices.others():
-            found = _fit_if_promising(design, best, targets, groups)
+            found = _fit(design, best.penalty, targets, groups, best)
             if best.design.words is not None and _better(best, found) is found:  # fewer hops: more need not be tried
                 best = found
                 break
             best = _better(best, found)
         words = best = self._refined(best, targets, groups)
         for design in choices.with_dense(words.design):
-            if design.words is words.design.words:
-                found = _fit(design, words.penalty, targets, groups, _widened(words, design, targets))
-            else:
-                found = _fit_if_promising(design, best, targets, groups)
-            best = _better(best, found)
+            best = _better(best, _fit(design, best.penalty, targets, groups, best))
         return best if best is words else self._refined(best, targets, groups)
 
     def _refined(self, fit: _Fit, targets: np.ndarray, groups: np.ndarray) -> _Fit:
@@ -224,14 +226,8 @@ def _targets(labels: LabelledNodes) -> np.ndarray:
     return np.stack([(labels.y == k).astype(np.float64) for k in classes])
 
 
-def _fit(
-    design: Design,
-    penalty: float,
-    targets: np.ndarray,
-    groups: np.ndarray,
-    start: _Fit | None = None,
-    max_steps: int = 100,
-) -> _Fit:
+def _fit(design: Design, penalty: float, targets: np.ndarray, groups: np.ndarray, start: _Fit | None = None) -> _Fit:
+    """From where the same design stood, or from what another one says."""
     n, score = len(design.labelled), 0.0
     optima: list[Optimum | None] = []
     for k, target in enumerate(targets):
@@ -240,33 +236,12 @@ def _fit(
             continue
         problem = Problem(design.coordinates, target, np.full(n, 1.0 / n))
         before = start.optima[k] if start else None
-        found = fit_logistic(problem, penalty, before, tolerance=_NEAR, max_steps=max_steps, fresh=max_steps > 1)
+        if start and before and start.design is not design:
+            before = newton_from(problem, start.design.coordinates @ before.theta + before.intercept, penalty)
+        found = fit_logistic(problem, penalty, before, tolerance=_NEAR, fresh=True)
         score += left_out_loss(_left_out(problem, found, penalty, groups, design), target)
         optima.append(found)
     return _Fit(design, penalty, optima, score)
-
-
-def _fit_if_promising(design: Design, best: _Fit, targets: np.ndarray, groups: np.ndarray) -> _Fit:
-    """A fit with the best one's penalty; after a single step where that is far behind already."""
-    first = _fit(design, best.penalty, targets, groups, max_steps=1)
-    if first.score > _FAR_BEHIND * best.score:
-        return first
-    return _fit(design, best.penalty, targets, groups, first)
-
-
-def _widened(fit: _Fit, design: Design, targets: np.ndarray) -> _Fit:
-    """The same fit on a design that has more columns behind its own, which count for nothing."""
-    optima: list[Optimum | None] = []
-    for optimum, target in zip(fit.optima, targets, strict=True):
-        if optimum is not None:
-            theta = np.zeros(design.size)
-            theta[: fit.design.size] = fit.design.in_columns(optimum.theta)
-            problem = Problem(design.coordinates, target, np.full(len(target), 1.0 / len(target)))
-            found = design.in_coordinates(theta)
-            gram = problem.gram(problem.columns @ found + optimum.intercept, np.float32)
-            optimum = Optimum(found, optimum.intercept, gram)
-        optima.append(optimum)
-    return _Fit(design, fit.penalty, optima, fit.score)
 
 
 def _left_out(problem: Problem, found: Optimum, penalty: float, groups: np.ndarray, design: Design) -> np.ndarray:

@@ -97,10 +97,6 @@ class Design:
         """`(R, …)`: what was fitted to `coordinates`, for the columns."""
         return found if self._basis is None else np.asarray(self._basis @ found)
 
-    def in_coordinates(self, theta: np.ndarray) -> np.ndarray:
-        """The reverse, for `(R,)` numbers: what says the same of the labelled nodes."""
-        return theta if self._basis is None else np.asarray(self._basis.T @ theta)
-
     def _dense(self, values: np.ndarray) -> np.ndarray:
         return np.asarray((self.squash(values[:, self.dense]) - self.middle) * self.scale)
 

@@ -103,7 +103,7 @@ def fit_logistic(
     >>> bool(abs(problem.columns.T @ residual + found.theta).max() < 1e-6 and abs(residual.sum()) < 1e-6)
     True
     """
-    kind: type[np.floating[Any]] = np.float32 if penalty >= _SINGLE else np.float64
+    kind = _precision(penalty)
     if start is None:
         share = float(problem.weights @ problem.y)
         intercept = float(np.log(share / (1.0 - share)))
@@ -134,6 +134,19 @@ def fit_logistic(
     if fresh and gained > _SAME:
         gram = problem.gram(z, kind)
     return Optimum(theta, intercept, gram)
+
+
+def newton_from(problem: Problem, z: np.ndarray, penalty: float) -> Optimum:
+    """Newton's step from logits `(n,)` that other columns gave: the optimum, were the curvature everywhere as there."""
+    gram = problem.gram(z, _precision(penalty))
+    wanted = problem.curvature(z) * z - problem.weights * (expit(z) - problem.y)
+    sums = np.append(problem.columns.T @ wanted, wanted.sum())
+    found = cho_solve(_factor(gram, penalty), sums, check_finite=False)
+    return Optimum(found[:-1], float(found[-1]), gram)
+
+
+def _precision(penalty: float) -> type[np.floating[Any]]:
+    return np.float32 if penalty >= _SINGLE else np.float64
 
 
 def _factor(gram: np.ndarray, penalty: float) -> tuple[np.ndarray, bool]:

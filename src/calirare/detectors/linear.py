@@ -96,14 +96,20 @@ class Linear(Detector):
             if near is not None:
                 problem = Problem(design.coordinates, target, np.full(n, 1.0 / n))
                 found = fit_logistic(problem, best.penalty, near)
-                without = WithoutGroups(problem, found, best.penalty, groups, design.ties)
-                directions = without.directions()
                 self.theta_[k], self.intercept_[k] = design.in_columns(found.theta), found.intercept
-                shifts[:, k] = -without.level_changes(directions)[groups]
-                left_out[:, k] = without.left_out(directions) + shifts[:, k]
-                self.directions_[k] = design.in_columns(directions[:, groups[rows]])
+                left_out[:, k], shifts[:, k] = self._leave_out(k, problem, found, groups)
         self.left_out_, self.shifts_ = as_logits(left_out), shifts
         return self
+
+    def _leave_out(
+        self, k: int, problem: Problem, optimum: Optimum, groups: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Left-out logits of a target, and their shifts to a common level; the directions of some labels are kept."""
+        without = WithoutGroups(problem, optimum, self.penalty_, groups, self.design_.ties)
+        directions = without.directions()
+        self.directions_[k] = self.design_.in_columns(directions[:, groups[self.rows_]])
+        shifts = -without.level_changes(directions)[groups]
+        return without.left_out(directions) + shifts, shifts
 
     def _check(self, labels: LabelledNodes) -> None:
         if self.penalty != "left_out" and not (isinstance(self.penalty, int | float) and 0 < self.penalty < np.inf):

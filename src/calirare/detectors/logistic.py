@@ -233,8 +233,7 @@ class WithoutGroups:
         self.groups, self.num_groups = groups, int(groups.max()) + 1
         z = problem.columns @ self.theta + self.intercept
         self._residual, self._scale = problem.weights * (expit(z) - problem.y), problem.curvature(z)
-        self.gram = problem.gram(z)
-        hessian = self.gram[:-1, :-1].copy()
+        hessian = problem.gram(z, _precision(penalty))[:-1, :-1].copy()
         hessian.flat[:: len(hessian) + 1] += penalty
         self._factor = cho_factor(hessian, lower=True, overwrite_a=True, check_finite=False)
         self._pulls = cho_solve(self._factor, problem.columns.T, check_finite=False)

@@ -52,9 +52,9 @@ class Training:
     rests: bool = True
 
     @property
-    def plain(self) -> bool:
-        """Whether it reads the labels' own logits and no others."""
-        return self.objective is CrossEntropy and self.validation is None
+    def around_labels(self) -> bool:
+        """Whether it reads logits of the labels that it trains on, and of no other nodes."""
+        return self.validation is None and getattr(self.objective(), "around_labels", False)
 
 
 @dataclass(frozen=True)

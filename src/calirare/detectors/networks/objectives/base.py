@@ -10,7 +10,11 @@ from calirare.detectors.networks.task import Task
 
 
 class Objective(Protocol):
-    """The loss of one epoch. An instance serves one fit and may keep what it needs between epochs."""
+    """The loss of one epoch. An instance serves one fit and may keep what it needs between epochs.
+
+    One that has `around_labels = True` reads logits of `task.nodes` alone. A network of two layers is then shown what lies
+    around them, which comes to the same in less time; any other is shown the whole graph.
+    """
 
     def loss(self, task: Task, epoch: int) -> Tensor:
         """A scalar whose gradient trains `task.model`; weight decay is added by the optimiser."""

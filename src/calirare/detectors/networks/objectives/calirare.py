@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -36,6 +37,8 @@ class CaliRare:
     Note:
         The paper's published code turned the second term into a number without a gradient; see `docs/reproduction.md`.
     """
+
+    around_labels: ClassVar[bool] = True
 
     trade_off: float = 0.1
     coverage: float = 0.9

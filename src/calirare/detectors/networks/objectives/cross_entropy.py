@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch.nn.functional as F
 from torch import Tensor
@@ -20,6 +21,8 @@ def weighted_cross_entropy(task: Task, logits: Tensor, smoothing: float = 0.0) -
 class CrossEntropy:
     """Σ_i w_i ℓ(z_i, y_i)."""
 
+    around_labels: ClassVar[bool] = True
+
     def loss(self, task: Task, epoch: int) -> Tensor:
         return weighted_cross_entropy(task, task.model(task.inputs)[task.nodes])
 
@@ -27,6 +30,8 @@ class CrossEntropy:
 @dataclass
 class SmoothedCrossEntropy:
     """Cross-entropy against (1 - s) y_i + s/C. Source: key `szegedy2016`."""
+
+    around_labels: ClassVar[bool] = True
 
     smoothing: float = 0.1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -24,6 +25,8 @@ class MixUp:
 
     and the loss is t ℓ(z̃_i, y_i) + (1 - t) ℓ(z̃_i, y_j). Source: key `wang2021mixup`.
     """
+
+    around_labels: ClassVar[bool] = True
 
     concentration: float = 1.0
 

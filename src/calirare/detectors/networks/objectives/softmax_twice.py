@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -17,6 +18,8 @@ class SoftmaxTwice:
     There the model ends in a softmax, the loss takes a second one, and the EICE term is a number without a gradient.
     Kept for reproduction only; see `docs/reproduction.md`.
     """
+
+    around_labels: ClassVar[bool] = True
 
     trade_off: float = 0.1
 

@@ -21,7 +21,9 @@ from calirare.data.sparse import as_torch_csr, small_index
 
 
 class SparsePattern:
-    """The places of a sparse matrix, sorted by row.
+    """The places of a sparse matrix, on a CPU sorted by row.
+
+    There the products are SciPy's and torch's sparse kernels. A GPU gathers the rows and adds them up.
 
     >>> pattern = SparsePattern(sp.csr_array([[1, 1], [0, 1]]))
     >>> pattern.multiply(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([[1.0], [10.0]])).tolist()
@@ -54,45 +56,41 @@ class SparsePattern:
     def copies(self, count: int) -> SparsePattern:
         """P ⊗ I: each row and column `count` times, one after the other, each copy beside its own alone."""
         if count not in self._copies:
-            self._copies[count] = SparsePattern(
-                sp.kron(self._filled(np.ones(len(self.indices), np.float32)), sp.eye_array(count), format="csr"),
-                self.device,
-            )
+            ones = self.filled(np.ones(len(self.indices), dtype=np.float32))
+            found = SparsePattern(sp.kron(ones, sp.eye_array(count), format="csr"), self.device)
+            if (
+                self.device.type != "cpu"
+            ):  # there threads that add to one number wait for each other: copies side by side
+                each = torch.arange(count, device=self.device)
+                found.row = (count * self.row.long()[:, None] + each).view(-1)
+                found.column = (count * self.column.long()[:, None] + each).view(-1)
+            self._copies[count] = found
         return self._copies[count]
 
     def multiply(self, values: Tensor, dense: Tensor) -> Tensor:
         """S(v) X `(rows, C)`, of values `(places,)` and a dense `(columns, C)`."""
+        if self.device.type != "cpu":
+            none = dense.new_zeros(self.shape[0], dense.shape[1])
+            return none.index_add(0, self.row, values[:, None] * dense.index_select(0, self.column))
         result: Tensor = _Multiply.apply(values, dense, self, False)  # type: ignore[no-untyped-call]
         return result
 
     def dots(self, left: Tensor, right: Tensor) -> Tensor:
         """L_i·R_j `(places,)`, of `(rows, C)` and `(columns, C)`."""
+        if self.device.type != "cpu":
+            return (left.index_select(0, self.row) * right.index_select(0, self.column)).sum(dim=1)
         result: Tensor = _Dots.apply(left, right, self)  # type: ignore[no-untyped-call]
         return result
 
-    def _filled(self, values: np.ndarray) -> sp.csr_array:
+    def filled(self, values: np.ndarray) -> sp.csr_array:
+        """S(v), of values in the order of the rows."""
         return sp.csr_array((values, self.indices, self.starts), shape=self.shape)
 
-    def product(self, values: Tensor, dense: Tensor, transpose: bool) -> Tensor:
-        """S(v) X, or S(v)ᵀ X, without recording a gradient."""
-        if self.device.type == "cpu":
-            matrix = self._filled(values.detach().contiguous().numpy())
-            array = dense.detach().contiguous().numpy()
-            return torch.from_numpy(matrix.T @ array if transpose else matrix @ array)
-        to, source = (self.column, self.row) if transpose else (self.row, self.column)
-        result = dense.new_zeros(self.shape[transpose], dense.shape[1])
-        return result.index_add_(0, to, values[:, None] * dense.index_select(0, source))
-
-    def products_of_rows(self, left: Tensor, right: Tensor) -> Tensor:
-        """L_i·R_j, likewise."""
-        if self.device.type == "cpu":
-            if left.dtype not in self._masks:
-                empty = self._filled(np.zeros(len(self.indices)))
-                self._masks[left.dtype] = as_torch_csr(empty, left.dtype, self.device)
-            mask = self._masks[left.dtype]
-            sampled: Tensor = torch.sparse.sampled_addmm(mask, left.detach(), right.detach().T, beta=0.0)
-            return sampled.values()
-        return (left.index_select(0, self.row) * right.index_select(0, self.column)).sum(dim=1)
+    def mask(self, dtype: torch.dtype) -> Tensor:
+        """The places as torch's sparse kernels take them."""
+        if dtype not in self._masks:
+            self._masks[dtype] = as_torch_csr(self.filled(np.zeros(len(self.indices))), dtype, self.device)
+        return self._masks[dtype]
 
 
 def _one_by_one(function: Any, info: Any, in_dims: tuple[Any, ...], arguments: tuple[Any, ...]) -> tuple[Tensor, int]:
@@ -104,11 +102,12 @@ def _one_by_one(function: Any, info: Any, in_dims: tuple[Any, ...], arguments: t
 
 
 class _Multiply(torch.autograd.Function):
-    """S(v) X as torch sees it."""
+    """S(v) X, or S(v)ᵀ X, as torch sees it."""
 
     @staticmethod
     def forward(values: Tensor, dense: Tensor, pattern: SparsePattern, transpose: bool) -> Tensor:
-        return pattern.product(values, dense, transpose)
+        matrix, array = pattern.filled(values.detach().contiguous().numpy()), dense.detach().contiguous().numpy()
+        return torch.from_numpy(matrix.T @ array if transpose else matrix @ array)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, SparsePattern, bool], output: Tensor) -> None:
@@ -134,7 +133,10 @@ class _Dots(torch.autograd.Function):
 
     @staticmethod
     def forward(left: Tensor, right: Tensor, pattern: SparsePattern) -> Tensor:
-        return pattern.products_of_rows(left, right)
+        sampled: Tensor = torch.sparse.sampled_addmm(
+            pattern.mask(left.dtype), left.detach(), right.detach().T, beta=0.0
+        )
+        return sampled.values()
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, SparsePattern], output: Tensor) -> None:

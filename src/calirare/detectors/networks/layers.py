@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from calirare.data.inputs import Features
@@ -43,10 +44,10 @@ class _Elu(torch.autograd.Function):
 
 
 def elu(x: Tensor) -> Tensor:
-    """max(x, 0) + exp(min(x, 0)) - 1; torch's own takes twice as long on some processors.
+    """max(x, 0) + exp(min(x, 0)) - 1; on a CPU in half the time of torch's own.
 
     >>> elu(torch.tensor([-50.0, 0.0, 2.0])).tolist()
     [-1.0, 0.0, 2.0]
     """
-    result: Tensor = _Elu.apply(x)  # type: ignore[no-untyped-call]
+    result: Tensor = _Elu.apply(x) if x.device.type == "cpu" else F.elu(x)  # type: ignore[no-untyped-call]
     return result

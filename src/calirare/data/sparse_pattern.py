@@ -61,7 +61,7 @@ class SparsePattern:
             if (
                 self.device.type != "cpu"
             ):  # there threads that add to one number wait for each other: copies side by side
-                each = torch.arange(count, device=self.device)
+                each = torch.arange(count, device=self.row.device)
                 found.row = (count * self.row.long()[:, None] + each).view(-1)
                 found.column = (count * self.column.long()[:, None] + each).view(-1)
             self._copies[count] = found

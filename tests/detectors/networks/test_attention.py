@@ -61,6 +61,22 @@ def test_a_node_that_looks_at_nobody_says_the_bias():
     assert gradient[0].abs().max() > 0 and not gradient[1].any()
 
 
+def test_the_way_of_a_gpu_gives_the_same():
+    rng = np.random.default_rng(2)
+    csr = sp.csr_array(rng.random((5, 9)) < 0.5)
+    near, far = SparsePattern(csr), SparsePattern(csr)
+    assert len(far.row) == len(far.column) == csr.nnz
+    far.device = torch.device("cuda")  # its numbers, which are made, stay here
+    x = torch.from_numpy(rng.normal(size=(9, SIZE))).requires_grad_()
+    layer, answers = _layers()[0], []
+    for pattern in (near, far):
+        output = layer(x, pattern)
+        answers.append([output, *torch.autograd.grad(output.square().sum(), [x, *layer.parameters()])])
+    assert not torch.equal(near.copies(HEADS).row.long(), far.copies(HEADS).row)
+    for one, other in zip(*answers, strict=True):
+        torch.testing.assert_close(one, other)
+
+
 def test_elu_is_torchs_with_its_slopes():
     x = torch.linspace(-3, 3, 12, dtype=torch.float64, requires_grad=True)
     torch.testing.assert_close(elu(x), torch.nn.functional.elu(x))

@@ -192,7 +192,7 @@ class Network(Detector):
     def _read_by(self, model: nn.Module, labels: LabelledNodes) -> tuple[GraphInputs, LabelledNodes]:
         """All of the graph that a model reads for these labels, and the labels in it: of two layers what lies around them."""
         tensors, _, training, _ = self._fitted
-        if not (training.around_labels and has_two_layers(model)):
+        if not (training.around_labels(self.patience) and has_two_layers(model)):
             return tensors, labels
         near = inputs_around(tensors, labels.nodes, shared=True)
         return near.inputs, replace(labels, nodes=np.arange(len(labels)))

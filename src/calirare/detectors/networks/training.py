@@ -51,10 +51,11 @@ class Training:
     refinement: Refinement | None = None
     rests: bool = True
 
-    @property
-    def around_labels(self) -> bool:
+    def around_labels(self, patience: int | None) -> bool:
         """Whether it reads logits of the labels that it trains on, and of no other nodes."""
-        return self.validation is None and getattr(self.objective(), "around_labels", False)
+        watches = self.stops_early and patience is not None
+        reads_validation = self.validation is not None and (watches or self.refinement is not None)
+        return not reads_validation and getattr(self.objective(), "around_labels", False)
 
 
 @dataclass(frozen=True)

@@ -62,12 +62,12 @@ class InputsAround(GraphInputs):
 
 @dataclass(frozen=True, eq=False)
 class Around:
-    """What lies around some nodes of a graph.
+    """What lies around some nodes of a graph, each with surroundings of its own, even where these overlap.
 
     Args:
         inputs: Its first rows are the nodes that were asked for.
         nodes: `(m,)` which node of the graph each row is.
-        centre: `(m,)` around which of the nodes asked for it lies, as their position; 0 where they share surroundings.
+        centre: `(m,)` around which of the nodes asked for it lies, as their position.
     """
 
     inputs: InputsAround
@@ -75,13 +75,8 @@ class Around:
     centre: np.ndarray
 
 
-def inputs_around(whole: GraphInputs, asked: np.ndarray, *, shared: bool = False) -> Around:
+def inputs_around(whole: GraphInputs, asked: np.ndarray) -> Around:
     """The surroundings of some nodes side by side: a gradient of the sum of their logits is that of each.
-
-    Args:
-        whole: The graph.
-        asked: The nodes; each once if their surroundings are shared.
-        shared: Whether a node that lies around several of them stands there once.
 
     >>> from calirare.data.synthetic import make_transactions
     >>> whole = GraphInputs(make_transactions(num_nodes=200, seed=0))
@@ -95,23 +90,49 @@ def inputs_around(whole: GraphInputs, asked: np.ndarray, *, shared: bool = False
         return Around(whole, np.arange(whole.num_nodes), np.zeros(whole.num_nodes, dtype=np.int64))
     asked, count = np.asarray(asked, dtype=np.int64), np.int64(whole.num_nodes)
     first, to = _ends(whole.adjacency, asked)
-    centre = np.zeros(len(asked), dtype=np.int64) if shared else np.arange(len(asked))
-    others = centre[first] * count + to  # one number for a centre and a node
-    centres = centre * count + asked
+    others = first * count + to  # one number for a centre and a node
+    centres = np.arange(len(asked)) * count + asked
     near = np.concatenate([centres, np.setdiff1d(others, centres)])
     rows = whole.adjacency[near % count]
     ends = np.repeat(near // count, np.diff(rows.indptr)) * count + rows.indices
     keys = np.concatenate([near, np.setdiff1d(ends, near)])
     order = np.argsort(keys)
     columns = order[np.searchsorted(keys, ends, sorter=order)]
-    adjacency = sp.csr_array((rows.data, columns, rows.indptr), shape=(near.size, keys.size))
     nodes = keys % count
+    return Around(_inputs(whole, rows, columns, nodes), nodes, keys // count)
+
+
+def inputs_around_all(whole: GraphInputs, asked: np.ndarray) -> InputsAround:
+    """The surroundings of some nodes together, every node once; its first rows are the nodes asked for.
+
+    >>> from calirare.data.synthetic import make_transactions
+    >>> whole = GraphInputs(make_transactions(num_nodes=200, seed=0))
+    >>> near = inputs_around_all(whole, np.array([7, 3]))
+    >>> bool(torch.allclose((whole.normalized @ whole.x)[[7, 3]], (near.normalized @ near.x)[:2]))
+    True
+    """
+    nodes = np.asarray(asked, dtype=np.int64)
+    seen = np.zeros(whole.num_nodes, dtype=bool)
+    for _ in range(2):
+        seen[nodes] = True
+        rows = whole.adjacency[nodes]
+        further = np.zeros(whole.num_nodes, dtype=bool)
+        further[rows.indices] = True
+        nodes = np.concatenate([nodes, np.flatnonzero(further & ~seen)])
+    place = np.empty(whole.num_nodes, dtype=rows.indices.dtype)
+    place[nodes] = np.arange(nodes.size)
+    return _inputs(whole, rows, place[rows.indices], nodes)
+
+
+def _inputs(whole: GraphInputs, rows: sp.csr_array, columns: np.ndarray, nodes: np.ndarray) -> InputsAround:
+    """Of the nodes, the first of which have these rows of the adjacency, their entries in these columns."""
+    adjacency = sp.csr_array((rows.data, columns, rows.indptr), shape=(rows.shape[0], nodes.size))
     x: Features = (
         SparseMatrix(whole.x.csr[nodes], whole.device)
         if isinstance(whole.x, SparseMatrix)
         else whole.x[torch.from_numpy(nodes)]
     )
-    return Around(InputsAround(adjacency, whole.degree[nodes], x, whole.dtype), nodes, keys // count)
+    return InputsAround(adjacency, whole.degree[nodes], x, whole.dtype)
 
 
 def size_around(whole: GraphInputs, nodes: np.ndarray) -> np.ndarray:

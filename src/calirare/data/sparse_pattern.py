@@ -58,9 +58,8 @@ class SparsePattern:
         if count not in self._copies:
             ones = self.filled(np.ones(len(self.indices), dtype=np.float32))
             found = SparsePattern(sp.kron(ones, sp.eye_array(count), format="csr"), self.device)
-            if (
-                self.device.type != "cpu"
-            ):  # there threads that add to one number wait for each other: copies side by side
+            if self.device.type != "cpu":
+                # There threads that add to one number wait for each other: copies stand side by side.
                 each = torch.arange(count, device=self.row.device)
                 found.row = (count * self.row.long()[:, None] + each).view(-1)
                 found.column = (count * self.column.long()[:, None] + each).view(-1)

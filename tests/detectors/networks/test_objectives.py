@@ -8,7 +8,7 @@ import pytest
 import torch
 from graph_cases import exact_inputs, random_weights, small_graph
 
-from calirare.data.around import inputs_around
+from calirare.data.around import inputs_around_all
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.gin import GIN
 from calirare.detectors.networks.objectives import CaliRare, CrossEntropy, MixUp, SmoothedCrossEntropy, SoftmaxTwice
@@ -69,7 +69,7 @@ def test_what_lies_around_labels_is_all_that_the_loss_depends_on(name, sparse):
         objective = partial(CaliRare, trade_off=0.5, warm_up=0)  # with changes of its own
     some = np.array([1, 4, 7])
     chosen = replace(task, nodes=task.nodes[some], y=task.y[some], weights=task.weights[some])
-    near = replace(chosen, inputs=inputs_around(task.inputs, NODES[some], shared=True).inputs, nodes=torch.arange(3))
+    near = replace(chosen, inputs=inputs_around_all(task.inputs, NODES[some]), nodes=torch.arange(3))
     assert objective().around_labels and near.inputs.num_nodes < task.inputs.num_nodes
     parameters = [value.detach().clone() for value in task.model.parameters()]
     assert _loss_at(near, objective, parameters) == pytest.approx(_loss_at(chosen, objective, parameters), rel=1e-9)

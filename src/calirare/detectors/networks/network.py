@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from calirare.data.around import inputs_around
+from calirare.data.around import inputs_around_all
 from calirare.data.checks import check_count, is_number
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
@@ -194,8 +194,7 @@ class Network(Detector):
         tensors, _, training, _ = self._fitted
         if not (training.around_labels(self.patience) and has_two_layers(model)):
             return tensors, labels
-        near = inputs_around(tensors, labels.nodes, shared=True)
-        return near.inputs, replace(labels, nodes=np.arange(len(labels)))
+        return inputs_around_all(tensors, labels.nodes), replace(labels, nodes=np.arange(len(labels)))
 
     # Evidence
 

@@ -131,7 +131,7 @@ def main() -> None:
         found: list[Ratio] = []
         if arguments.networks:
             found += networks(name, graph, split.train, arguments.networks.split(","), arguments.epochs)
-        if "linear" in arguments.classifiers:
+        if "linear" in arguments.classifiers.split(","):
             found.append(linear_evidence(name, graph, split.train))
         if arguments.classifiers:
             found += classifiers(name, graph, split, tuple(arguments.classifiers.split(",")))

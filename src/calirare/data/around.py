@@ -36,12 +36,6 @@ class InputsAround(GraphInputs):
         self.edge_weight = None
 
     @cached_property
-    def edge_index(self) -> torch.Tensor:  # type: ignore[override]
-        """From neighbour to node, as PyG takes it."""
-        pairs = self._near.adjacency.tocoo()
-        return torch.from_numpy(np.vstack([pairs.col, pairs.row]).astype(np.int64)).to(self.device)
-
-    @cached_property
     def normalized(self) -> SparseMatrix:
         return self._square(self._near.normalized)
 

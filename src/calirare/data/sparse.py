@@ -65,8 +65,8 @@ class SparseMatrix:
     def transposed(self) -> Rows:
         """Sᵀ; of a tall matrix column by column, over S's own arrays.
 
-        The product then reads the long side in order and jumps on the short one, which caches hold: half the time on
-        PubMed's words. Every sum is made in the same order as row by row.
+        The product then reads the long side in order and jumps on the short one, which caches hold. Every
+        sum is made in the same order as row by row.
         """
         if self._transposed is None:
             rows, columns = self.shape

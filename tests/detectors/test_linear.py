@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -258,3 +259,20 @@ def test_columns_that_say_nothing_leave_a_system_that_can_be_solved() -> None:
     factor, lower = _factor(np.zeros((3, 3)), 2.0)
     assert lower
     np.testing.assert_allclose(np.tril(factor) @ np.tril(factor).T, np.diag([2.0, 2.0, _INTERCEPT_PENALTY]), atol=1e-15)
+
+
+@pytest.mark.parametrize(("statistic", "all_of_it"), [("mean", False), ("spread", True)])
+def test_of_neighbours_it_reads_what_left_out_labels_ask_for(statistic: str, all_of_it: bool) -> None:
+    """Plain means of attributes where these count; all that is said of neighbours where something else does."""
+    graph = dense_graph(num_nodes=800, num_columns=8)
+    inputs = inputs_of(graph)
+    names = inputs.columns.names
+    name = names[0]
+    said = inputs.columns.values[:, names.index(f"{name}, {statistic} over neighbours")]
+    noise = np.random.default_rng(1).logistic(size=800)
+    y = (2 * (said - said.mean()) / said.std() + 0.5 * noise > 1.5).astype(np.int64)
+    found = Linear().fit(inputs, labels_of(replace(graph, y=y), 400))
+    read = {names[k] for k in found.design_.dense}
+    means = {f"{name}, mean over neighbours", f"{name}, mean over neighbours two steps away"}
+    assert {name, "degree"} | means <= read
+    assert (f"{name}, spread over neighbours" in read) == all_of_it

@@ -53,8 +53,9 @@ class Linear(Detector):
     """Logistic regression on a node's columns; more than two classes: each against the rest.
 
     Dense columns become normal scores, so that heavy tails do not decide, and every family of them has the same say
-    beforehand. Words are read as they are, the node's and its neighbours' of up to three hops (`calirare.detectors.words`),
-    or the dense columns beside them or in their place: whichever makes left-out labels likelier.
+    beforehand. Of the neighbours' columns it reads the plain means of their attributes, or all, or none. Words are read as they
+    are, the node's and its neighbours' of up to three hops (`calirare.detectors.words`), or the dense columns beside them or in
+    their place: whichever makes left-out labels likelier.
 
     Labels count alike, whatever `LabelledNodes.weights` say: cost-sensitive weights change the left-out likelihood after
     a Platt map by less than its noise, and without them the logits stay near the natural scale.

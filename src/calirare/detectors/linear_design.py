@@ -18,8 +18,11 @@ from calirare.detectors.stored import inside, need, numbers, under, whole
 from calirare.detectors.words import LikenessToLandmarks, WordColumns, choose_landmarks
 from calirare.errors import InputError
 from calirare.features.columns import ColumnGroup, Columns
+from calirare.features.propagation import plain_means
 
 MOST_HOPS = 3
+Reach = Literal["own", "plain", "all"]
+"""Of the dense columns: the node's own, with them the plain means of its attributes over neighbours, or all."""
 _MOST_BESIDE_WORDS = 256
 _BLOCK = 8_192
 _MOST_HELD = 40_000_000
@@ -233,43 +236,54 @@ class DesignChoices:
         self.columns, self.labels, self.groups, self.seed = columns, labels, groups, seed
         self._fixed = hops if isinstance(hops, int) else None
         self._squash: Squash | None = None
-        self._scores: dict[int, np.ndarray] = {}
+        self._scores: dict[Reach, np.ndarray] = {}
         self._likeness: LikenessToLandmarks | None = None
         if columns.words is not None:
             landmarks = choose_landmarks(labels.y, groups, seed)
             self._likeness = LikenessToLandmarks(inputs.word_hops, labels.nodes, landmarks)
-        self.first = self._design(min(2, MOST_HOPS) if self._fixed is None else self._fixed, self._likeness is None)
+        self._families = {"own": columns.groups, "plain": plain_means(columns), "all": columns.groups}
+        self._hops = min(2, MOST_HOPS) if self._fixed is None else self._fixed
+        self.first = self._design(self._hops, self._reaches[0] if self._likeness is None else None)
+
+    @property
+    def _reaches(self) -> list[Reach]:
+        """Those that differ, the leanest that hears of neighbours first: of equals it is kept."""
+        if self._hops == 0 or "neighbours" not in self.columns.groups:
+            return ["own"]
+        some: list[Reach] = ["plain", "all"] if len(self._columns("plain")) > len(self._columns("own")) else ["all"]
+        return some if self._fixed is not None else [*some, "own"]
 
     def others(self) -> Iterator[Design]:
-        """Other numbers of hops; each is made when it is asked for, and far hops are the costly ones."""
-        if self._fixed is not None:
-            return
+        """Other reaches or numbers of hops; each is made when it is asked for, and far hops are the costly ones."""
         if self._likeness is None:
-            if "neighbours" in self.columns.groups:
-                yield self._design(0, True)
-        else:
-            yield from (self._design(hops, False) for hops in (1, MOST_HOPS))
+            for reach in self._reaches[1:]:
+                yield self._design(0 if reach == "own" else self._hops, reach)
+        elif self._fixed is None:
+            yield from (self._design(hops, None) for hops in (1, MOST_HOPS))
 
     def with_dense(self, design: Design) -> Iterator[Design]:
         """The dense columns beside the words, where they are not too many, and in their place."""
         if design.words is not None:
-            if len(self._dense_columns(design.hops)) <= _MOST_BESIDE_WORDS:
-                yield self._design(design.hops, True)
-            yield self._design(design.hops, True, with_words=False)
+            reach: Reach = "all" if design.hops else "own"
+            if len(self._columns(reach)) <= _MOST_BESIDE_WORDS:
+                yield self._design(design.hops, reach)
+            yield self._design(design.hops, reach, with_words=False)
 
-    def _dense_columns(self, hops: int) -> np.ndarray:
-        return np.flatnonzero([hops > 0 or group != "neighbours" for group in self.columns.groups])
+    def _columns(self, reach: Reach) -> np.ndarray:
+        """The places of the dense columns."""
+        return np.flatnonzero([reach == "all" or family != "neighbours" for family in self._families[reach]])
 
-    def _design(self, hops: int, with_dense: bool, with_words: bool = True) -> Design:
-        dense = self._dense_columns(hops) if with_dense else np.empty(0, dtype=np.int64)
-        if self._squash is None and with_dense:
-            self._squash = Squash.learn(self.columns.values, self.seed, self._dense_columns(1))
-        squash = self._squash.take(dense) if self._squash else Squash(np.empty((0, 1)), np.empty((0, 1)))
-        if len(dense) not in self._scores:
-            self._scores[len(dense)] = squash(self.columns.values[self.labels.nodes][:, dense])
-        scores = self._scores[len(dense)]
+    def _design(self, hops: int, reach: Reach | None, with_words: bool = True) -> Design:
+        dense = np.empty(0, dtype=np.int64) if reach is None else self._columns(reach)
+        squash, scores = Squash(np.empty((0, 1)), np.empty((0, 1))), np.empty((len(self.labels), 0))
+        if reach is not None:
+            self._squash = self._squash or Squash.learn(self.columns.values, self.seed, self._columns("all"))
+            squash = self._squash.take(dense)
+            if reach not in self._scores:
+                self._scores[reach] = squash(self.columns.values[self.labels.nodes][:, dense])
+            scores = self._scores[reach]
         middle = scores.mean(axis=0)
-        scale = scales_by_family([self.columns.groups[k] for k in dense])
+        scale = scales_by_family([self._families[reach][k] for k in dense] if reach else [])
         blocks = [(scores - middle) * scale]
         words, ties = None, None
         if self._likeness is not None and with_words:

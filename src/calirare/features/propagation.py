@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.sparse import in_threads, small_index
-from calirare.features.columns import ColumnGroup
+from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.edge_columns import is_main
 from calirare.features.structure import neighbours
 
@@ -64,6 +64,19 @@ class Aggregate:
         """
         what, where = ("mean", " two steps away") if self.statistic == "two steps" else (self.statistic, "")
         return f"{column}, {what} over {self.relation}{where}" + (f" ({self.type})" if self.type else "")
+
+
+def plain_means(columns: Columns) -> tuple[str, ...]:
+    """The group of each column, but "mean" and "two steps" for plain means of own columns over all neighbours.
+
+    >>> names = ("age", "age, mean over neighbours", "age, spread over neighbours")
+    >>> plain_means(Columns(np.zeros((1, 3)), names, ("own", "neighbours", "neighbours")))
+    ('own', 'mean', 'neighbours')
+    """
+    own = [name for name, group in columns if group == "own"]
+    plain = [Aggregate(RELATIONS[0], "", statistic, "own") for statistic in ("mean", "two steps")]
+    family = {one.name(name): one.statistic for one in plain for name in own}
+    return tuple(family.get(name, group) if group == "neighbours" else group for name, group in columns)
 
 
 def whose_column(name: str, group: ColumnGroup, types: Sequence[str]) -> Whose | None:

@@ -9,6 +9,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 import gc
+import linecache
 import logging
 import shutil
 import sys
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
 gc.disable()  # what is collected stays to the end: a tenth of the time to collect it goes into looking through it again
@@ -77,16 +79,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
     gc.enable()
-    # caplog is put on every logger that keeps its lines, 54 of torch's, and taken off again, six times for every test.
-    for logger in logging.root.manager.loggerDict.values():
-        if isinstance(logger, logging.Logger) and logger.name.startswith("torch"):
-            logger.propagate = True
+    # caplog looks at every logger, six times for every test: most are torch's, which no test listens to.
+    loggers = logging.root.manager.loggerDict
+    for name in [name for name in loggers if name.split(".")[0] == "torch"]:
+        del loggers[name]
+    linecache.clearcache()  # every example looks whether each file in it has changed, and torch has read thousands
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Workers report what a test gave, not that it was set up and taken down too: that takes as long as a short test."""
+    asked = item.config.option
+    if not hasattr(item.config, "workerinput") or asked.durations is not None or asked.xmlpath:
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
 
 
 @pytest.fixture
 def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
     """Intervals around metrics from five draws: tests/metrics looks at them, elsewhere they only take time."""
+    resample_briefly(monkeypatch)
+
+
+def resample_briefly(patch: pytest.MonkeyPatch) -> None:
     import calirare.metrics  # noqa: F401 - `calirare.metrics.summary` is also a function
 
     from_many = sys.modules["calirare.metrics.bootstrap"].bootstrap_intervals
@@ -95,7 +114,7 @@ def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
         return from_many(*arguments, num_resamples=min(num_resamples, 5), **options)
 
     for module in ("bootstrap", "summary"):
-        monkeypatch.setattr(sys.modules[f"calirare.metrics.{module}"], "bootstrap_intervals", from_few)
+        patch.setattr(sys.modules[f"calirare.metrics.{module}"], "bootstrap_intervals", from_few)
 
 
 @pytest.fixture
@@ -107,12 +126,14 @@ def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(why, "MOST_FULL", 5)
 
 
-@pytest.fixture
-def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Intervals from a hundred maps: tests/uncertainty looks at them, elsewhere they only take time."""
+@pytest.fixture(scope="module")
+def few_draws() -> Iterator[None]:
+    """Intervals from a hundred maps, for a whole file: tests/uncertainty looks at them, elsewhere they only take time."""
     from calirare.estimator import sureness
 
-    monkeypatch.setattr(sureness, "calibration_draws", partial(sureness.calibration_draws, num_draws=100))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sureness, "calibration_draws", partial(sureness.calibration_draws, num_draws=100))
+        yield
 
 
 @pytest.fixture
@@ -125,8 +146,9 @@ def two_folds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def training_briefly() -> Iterator[None]:
-    """Ten epochs, two steps to rest, two folds where that is no rest, few trees beside them in the default, and intervals
-    from a hundred maps: tests/detectors and tests/uncertainty look at where these end, elsewhere they only take time."""
+    """Ten epochs, two steps to rest, two folds where that is no rest, few trees beside them in the default, intervals from
+    a hundred maps and those around metrics from five draws: tests/detectors, tests/uncertainty and tests/metrics look at
+    where these end, elsewhere they only take time."""
     from calirare.detectors import GCN, Boosting, Forest, Linear, stack
     from calirare.detectors.networks import network, rest, training
     from calirare.estimator import sureness
@@ -144,6 +166,7 @@ def training_briefly() -> Iterator[None]:
         patch.setattr(training, "come_to_rest", partial(rest.come_to_rest, most_steps=1))
         patch.setattr(network, "fold_numbers", partial(network.fold_numbers, num_folds=2))
         patch.setattr(sureness, "calibration_draws", partial(sureness.calibration_draws, num_draws=100))
+        resample_briefly(patch)
         yield
 
 

@@ -21,6 +21,7 @@ from calirare.estimator.evidence import read_nodes
 from calirare.uncertainty.intervals import Drawn, calibration_draws
 
 COSTS = Costs(50, 5, 1)
+pytestmark = pytest.mark.usefixtures("few_draws")
 
 
 @pytest.fixture(scope="module")
@@ -190,6 +191,7 @@ def test_the_forecast_is_drawn_from_the_left_out_answers(table, clf):
         clf.labelled_y_ == clf.rare_class_,
         rare_share=clf.shares_[clf.rare_class_],
         num_share_labels=len(clf.labelled_y_),
+        num_draws=len(table.draws),
         seed=clf.seed,
         undo=Drawn(*clf.calibrator_.drawn_of_class(clf.rare_class_)),
         degree=clf.state_.degree,

@@ -24,6 +24,7 @@ from calirare.estimator.fitting import TrainedDetector
 NETWORK = GCN(epochs=40, hidden=6, weight_decay=1e-2)
 QUICK = {"detector": NETWORK, "device": "cpu"}
 LINEAR = {"detector": "linear", "device": "cpu"}
+pytestmark = pytest.mark.usefixtures("few_draws")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from calirare.errors import InputError, LabelError
 from calirare.evaluation import evaluate
 from calirare.scoring.table import score_table
 
-pytestmark = pytest.mark.usefixtures("few_sentences", "few_resamples")
+pytestmark = pytest.mark.usefixtures("few_draws", "few_sentences", "few_resamples")
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,8 @@ from torch_geometric.data import Data
 import calirare as cr
 from calirare.errors import InputError, MissingDependencyError
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 
 @pytest.fixture(scope="module")
 def case():

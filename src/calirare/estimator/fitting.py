@@ -63,7 +63,7 @@ class Fitting(Fitted):
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=300, seed=0)
         >>> split = cr.split_labels(graph, train_fraction=0.3, val_fraction=0.2, test_fraction=0.5, seed=0)
-        >>> clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=20)).fit(graph, split)
+        >>> clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=20, weight_decay=5e-3)).fit(graph, split)
         >>> clf.classes_, clf.labelled_nodes_.size, len(clf.history_.loss)
         (array([0, 1]), 151, 20)
         """

@@ -114,7 +114,7 @@ def score_in_parts(
     >>> import calirare as cr, tempfile
     >>> from calirare.data.tables.files import write_tables
     >>> graph = cr.make_transactions(num_nodes=300, seed=0)
-    >>> clf = cr.RareCategoryClassifier(cr.detectors.GCN(epochs=5)).fit(graph)
+    >>> clf = cr.RareCategoryClassifier("linear").fit(graph)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     tables = write_tables(graph, folder)
     ...     done = score_in_parts(clf, *tables, Path(folder) / "scores.parquet", partitions=3)

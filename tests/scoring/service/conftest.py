@@ -13,6 +13,11 @@ from calirare.scoring.service.loading import Models
 from calirare.scoring.table import read_for, score_table
 
 
+@pytest.fixture(autouse=True)
+def _quick(few_draws):
+    """A service passes intervals on; whether they are right is asked elsewhere."""
+
+
 @pytest.fixture(scope="session")
 def tables():
     """(before, since)."""
@@ -28,8 +33,9 @@ def model(tables, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def models(model, tables):
-    return Models(model, lambda classifier: read_for(classifier, *tables[0]))
+def models(model, tables, briefly):
+    with briefly():
+        return Models(model, lambda classifier: read_for(classifier, *tables[0]))
 
 
 @pytest.fixture
@@ -45,10 +51,11 @@ def client(service):
 
 
 @pytest.fixture(scope="session")
-def whole(model, tables):
+def whole(model, tables, briefly):
     """What `calirare score` says of all tables, by id."""
     classifier = cr.load(model)
-    table = score_table(classifier, read_for(classifier, *(join(*pair) for pair in zip(*tables, strict=True))))
+    with briefly():
+        table = score_table(classifier, read_for(classifier, *(join(*pair) for pair in zip(*tables, strict=True))))
     return {str(one): {name: values[row] for name, values in table.items()} for row, one in enumerate(table["id"])}
 
 

@@ -22,6 +22,8 @@ from calirare.review.snapshot import Scores, Snapshot
 from calirare.review.versions import Base
 from calirare.uncertainty.skill import no_skill
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 
 @pytest.fixture(scope="module")
 def graph():

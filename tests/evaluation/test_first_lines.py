@@ -29,6 +29,12 @@ def keep(y, num_rare, num_others=150):
     return kept
 
 
+@pytest.fixture(scope="module")
+def many(network):
+    """A model of 360 labels, and the graph with them."""
+    return fitted(network, keep(network.y, 60, 300))
+
+
 def test_a_random_sample_that_teaches_something_needs_no_words(network):
     assert first_lines(*fitted(network, keep(network.y, 40, 220))) == ()
 
@@ -88,12 +94,10 @@ def test_flipped_labels_are_among_those_to_look_at_again(network):
     assert sorted(one.probability for one in found) == [one.probability for one in found]
 
 
-def test_a_balanced_prior_ranks_by_natural_probabilities(network):
-    y = keep(network.y, 60, 300)
-    natural, balanced = (look_again(*fitted(network, y, prior=prior)) for prior in ("natural", "balanced"))
+def test_a_balanced_prior_ranks_by_natural_probabilities(network, many):
+    natural, balanced = (look_again(*one) for one in (many, fitted(network, many[1].y, prior="balanced")))
     assert len({one.node for one in natural[:10]} & {one.node for one in balanced[:10]}) >= 8
 
 
-def test_another_graph_has_no_labels_to_look_at(network):
-    clf, _ = fitted(network, keep(network.y, 60, 300))
-    assert look_again(clf, cr.make_transactions(300, seed=9)) == []
+def test_another_graph_has_no_labels_to_look_at(many):
+    assert look_again(many[0], cr.make_transactions(300, seed=9)) == []

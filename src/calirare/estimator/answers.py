@@ -30,7 +30,7 @@ class Answers(Fitted):
         """`(N, C)` float64 probabilities; columns are `classes_`.
 
         >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
         >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> bool(abs(clf.predict_proba(graph).sum(axis=1) - 1).max() < 1e-12)
         True
@@ -52,7 +52,7 @@ class Answers(Fitted):
         """The likeliest class of each node under the prior, `(N,)`: it never contradicts the probability.
 
         >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
         >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> bool((clf.predict(graph) == clf.predict_proba(graph).argmax(axis=1)).all())
         True

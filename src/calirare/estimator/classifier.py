@@ -51,10 +51,10 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         class_costs: `"inverse_frequency"`, one cost per class, or None.
 
     >>> import calirare as cr
-    >>> graph = cr.make_transactions(num_nodes=600, seed=0)
+    >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
     >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
     >>> clf.predict_proba(graph).shape
-    (600, 2)
+    (300, 2)
     """
 
     def __init__(
@@ -187,10 +187,10 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
             num_resamples: Of the bootstrap.
 
         >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
         >>> found = cr.RareCategoryClassifier(detector="linear").fit(graph).evaluate(graph, num_resamples=20)
         >>> found.num_nodes, bool(found["roc_auc"].lower > 0.5)
-        (241, True)
+        (131, True)
         """
         evidence = gather_evidence(self, graph, nodes)
         return evidence.summary(budget=budget, coverage=coverage, num_resamples=num_resamples, seed=self._seed())
@@ -201,7 +201,7 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         """Write the fitted model to a folder that is safe to load; with `graph`, the graph beside it.
 
         >>> import calirare as cr, tempfile
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
         >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     clf.save(folder, graph)

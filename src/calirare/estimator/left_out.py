@@ -41,7 +41,7 @@ class LeftOutAnswers(Answers):
         Neither the detector nor the calibration map has seen the label.
 
         >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
         >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> honest, fitted = clf.predict_left_out(), clf.predict_proba(graph)[clf.labelled_nodes_]
         >>> rare = clf.labelled_y_ == 1
@@ -67,7 +67,7 @@ class LeftOutAnswers(Answers):
         Its width is the typical residual, nearly the same for all nodes: `predict_interval` is the one to believe.
 
         >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
         >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> interval, p = clf.jackknife_interval(graph, coverage=0.9), clf.predict_proba(graph)[:, 1]
         >>> bool(((interval.lower <= p) & (p <= interval.upper)).mean() > 0.95)
@@ -81,10 +81,10 @@ class LeftOutAnswers(Answers):
         """Jackknife standard error of P(rare), `(N,)`: how much each call hangs on single labels.
 
         >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
         >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> clf.predict_deviation(graph).shape
-        (500,)
+        (300,)
         """
         _, table = self.left_out_table(graph)
         return jackknife_deviation(table, self.predict_proba(graph)[:, self.rare_class_], len(self.labelled_nodes_))
@@ -95,7 +95,7 @@ class LeftOutAnswers(Answers):
         """ICE of every node, `(N,)`; its mean is EICE. See `calirare.metrics.individual` for what it does not see.
 
         >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
         >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> bool(clf.individual_calibration_error(graph).mean() < 0.05)
         True
@@ -119,7 +119,7 @@ class LeftOutAnswers(Answers):
             node: Index of the node, or its id where ids are text.
 
         >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
         >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> why = clf.explain(graph, node=7)
         >>> why.node, len(why) == clf.labelled_nodes_.size, bool(abs(why.share[0]) >= abs(why.share[1]))
@@ -134,7 +134,7 @@ class LeftOutAnswers(Answers):
         """The labels' half of `explain`: (labelled nodes, their classes, how far each moves this node's P(rare)).
 
         >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
         >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> nodes, labels, pull = clf.label_pulls(graph, 7)
         >>> bool(abs(pull).max() == abs(clf.explain(graph, 7).pull[0]))
@@ -150,7 +150,7 @@ class LeftOutAnswers(Answers):
         """The `count` labels that pull each of some nodes most; of many nodes in less time than one by one.
 
         >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
         >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> found, why = clf.strongest_pulls(graph, np.array([9, 7])), clf.explain(graph, 7)
         >>> bool((found.node[1] == why.labelled_node[:3]).all()), bool(np.allclose(found.pull[1], why.pull[:3]))
@@ -191,7 +191,7 @@ class LeftOutAnswers(Answers):
                 shares are then those of the other detectors, and add up to their part of the logit alone.
 
         >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
         >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> (found,) = clf.column_shares(graph, np.array([7]))
         >>> len(found.shares) == len(clf.explain(graph, 7).share)
@@ -220,7 +220,7 @@ class LeftOutAnswers(Answers):
         """(rows of `labelled_nodes_`, `(N, m)` P(class) of every node by the model without each of these labels).
 
         >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
         >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> rows, table = clf.left_out_table(graph)
         >>> table.shape == (graph.num_nodes, rows.size)

@@ -30,7 +30,7 @@ class OtherShares(Sureness):
         the odds of the two shares. That is right where rare nodes look as they did, and only their number has changed.
 
         >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
         >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> moved = clf.with_rare_share(0.2)
         >>> p, q, old = clf.predict_proba(graph)[:, 1], moved.predict_proba(graph)[:, 1], clf.shares_[1]

@@ -23,7 +23,7 @@ class Sureness(LeftOutAnswers):
         It is wider where hardly any label has as many neighbours as the node (`calirare.uncertainty.by_degree`).
 
         >>> import calirare as cr
-        >>> graph = cr.make_transactions(num_nodes=500, labelled_share=0.5, seed=0)
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
         >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         >>> interval, p = clf.predict_interval(graph, coverage=0.9), clf.predict_proba(graph)[:, 1]
         >>> bool(((interval.lower <= p) & (p <= interval.upper)).all())

@@ -115,7 +115,7 @@ def test_training_on_what_lies_around_labels_is_training_on_the_whole_graph(kind
     assert not torch.allclose(found, predict_logits(model, inputs.tensors), atol=1e-2)
 
 
-def test_where_every_label_can_be_learned_folds_are_refitted(fitted, caplog, two_folds):
+def test_where_every_label_can_be_learned_folds_are_refitted(fitted, caplog, quick_networks):
     inputs = fitted[1]
     with caplog.at_level(logging.INFO):
         evidence = (
@@ -169,7 +169,7 @@ def test_random_labels_are_not_found(weight_decay, size, two_folds):
     assert 0.3 < roc_auc_score(graph.y, np.diff(network.left_out_logits())[:, 0]) < 0.62
 
 
-def test_too_few_labels_for_folds_are_said(caplog):
+def test_too_few_labels_for_folds_are_said(caplog, quick_networks):
     graph = cr.make_transactions(num_nodes=60, rare_share=0.3, seed=0)
     rare, normal = np.flatnonzero(graph.y == 1)[:1], np.flatnonzero(graph.y == 0)[:9]
     labels = labels_of(graph, np.concatenate([rare, normal]))

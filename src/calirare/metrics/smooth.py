@@ -64,7 +64,7 @@ class _Smoother:
             # One period of the mass mirrored at 0 and 1: circular convolution with it is reflection at both ends.
             self._spectra[points] = rfft(np.concatenate([mass, mass[:, -2:0:-1]], axis=1))
         smooth = irfft(self._spectra[points] * _kernel(width, points), n=2 * (points - 1))[:, :points]
-        mesh, grid = np.linspace(0.0, 1.0, max(round(10 / width), _MESH)), np.linspace(0.0, 1.0, points)
+        mesh, grid = _even(max(round(10 / width), _MESH)), _even(points)
         numerator, density = (np.interp(mesh, grid, row) for row in smooth)
         # relplot lifts the density a little; kept so that both agree to the last digits.
         return float(np.abs(numerator).sum() / np.sum(density + 1e-4))
@@ -77,6 +77,12 @@ def _spread(scores: np.ndarray, weight: np.ndarray, points: int) -> np.ndarray:
     share = position - left
     spread: np.ndarray = np.bincount(left, (1 - share) * weight, points)
     return spread + np.bincount(left + 1, share * weight, points)
+
+
+@lru_cache(maxsize=64)
+def _even(points: int) -> np.ndarray:
+    """So many points from 0 to 1."""
+    return np.linspace(0.0, 1.0, points)
 
 
 @lru_cache(maxsize=64)

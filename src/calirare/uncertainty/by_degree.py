@@ -71,20 +71,19 @@ def draw_effects(
     p = expit(logits)
     walk = _centred_walk(np.bincount(group, weights=p * (1 - p), minlength=size))
     information, excess = (evidence * part for part in _around_the_peak(group, logits, rare, evidence, walk))
-    found = [_posterior(step**2 * walk, information, excess) for step in STEPS]
-    weight = np.array([likelihood for *_, likelihood in found]) - 0.5 * (STEPS / _STEP) ** 2
+    mean, root, likelihood = _posterior(STEPS[:, None, None] ** 2 * walk, information, excess)
+    weight = likelihood - 0.5 * (STEPS / _STEP) ** 2
     weight = np.cumsum(np.exp(weight - weight.max()))
     ticks = (np.arange(num_draws) + rng.random()) / num_draws
     chosen = rng.permutation(np.searchsorted(weight / weight[-1], ticks).clip(0, len(STEPS) - 1))
     normal = rng.standard_normal((num_draws, size))
-    mean, root = (np.array([one[part] for one in found])[chosen] for part in (0, 1))
-    return np.asarray(mean + np.einsum("bij,bj->bi", root, normal))
+    return np.asarray(mean[chosen] + np.einsum("bij,bj->bi", root[chosen], normal))
 
 
 def walk_likelihood(information: np.ndarray, excess: np.ndarray) -> np.ndarray:
     """Log-likelihood of each of `STEPS`, up to a constant, where h and r of the groups are known."""
     walk = _centred_walk(information)
-    return np.array([_posterior(step**2 * walk, information, excess)[2] for step in STEPS])
+    return _posterior(STEPS[:, None, None] ** 2 * walk, information, excess)[2]
 
 
 def _centred_walk(information: np.ndarray) -> np.ndarray:
@@ -112,11 +111,14 @@ def _around_the_peak(
     return information, excess
 
 
-def _posterior(walk: np.ndarray, information: np.ndarray, excess: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Mean, a root of the covariance, and the logarithm of how likely the labels are; K may lack a rank."""
-    inner = np.eye(len(walk)) + information[:, None] * walk
-    covariance = np.linalg.solve(inner.T, walk.T).T
-    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+def _posterior(
+    walk: np.ndarray, information: np.ndarray, excess: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, a root of the covariance, and the logarithm of how likely the labels are, of one K or several; K may lack a
+    rank."""
+    inner = np.eye(len(information)) + information[:, None] * walk
+    covariance = np.linalg.solve(inner.swapaxes(-1, -2), walk.swapaxes(-1, -2)).swapaxes(-1, -2)
+    values, vectors = np.linalg.eigh((covariance + covariance.swapaxes(-1, -2)) / 2)
     mean = covariance @ excess
-    likelihood = 0.5 * float(excess @ mean) - 0.5 * float(np.linalg.slogdet(inner)[1])
-    return mean, vectors * np.sqrt(values.clip(min=0.0)), likelihood
+    likelihood = 0.5 * (mean @ excess) - 0.5 * np.linalg.slogdet(inner)[1]
+    return mean, vectors * np.sqrt(values.clip(min=0.0))[..., None, :], likelihood

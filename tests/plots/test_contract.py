@@ -69,10 +69,12 @@ def test_frame_has_equal_columns(name, arguments):
 @pytest.mark.parametrize(
     ("name", "form"), [*((name, 0) for name in FIGURES), *((name, 1) for name in ("reliability", "label_curve"))]
 )
-def test_nothing_is_cut_off(name, form, arguments):
+def test_nothing_is_cut_off_and_settings_of_the_user_stay(name, form, arguments):
+    before = dict(matplotlib.rcParams)
     positional, named = arguments[name][form]
     figure = getattr(plots, name).plot(*positional, **named)
     assert isinstance(figure, Figure)
+    assert dict(matplotlib.rcParams) == before
     assert _texts_outside(figure) == []
 
 
@@ -84,14 +86,6 @@ def test_draws_into_the_axes_it_is_given(name, arguments):
     assert getattr(plots, name).plot(*positional, **named, ax=right) is figure
     assert right.has_data() and not left.has_data()
     assert len(figure.axes) == 2
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_settings_of_the_user_stay(name, arguments):
-    before = dict(matplotlib.rcParams)
-    positional, named = arguments[name][1]
-    getattr(plots, name).plot(*positional, **named)
-    assert dict(matplotlib.rcParams) == before
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -99,13 +99,9 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     return True
 
 
-@pytest.fixture
-def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def resampling_briefly() -> Iterator[None]:
     """Intervals around metrics from five draws: tests/metrics looks at them, elsewhere they only take time."""
-    resample_briefly(monkeypatch)
-
-
-def resample_briefly(patch: pytest.MonkeyPatch) -> None:
     import calirare.metrics  # noqa: F401 - `calirare.metrics.summary` is also a function
 
     from_many = sys.modules["calirare.metrics.bootstrap"].bootstrap_intervals
@@ -113,8 +109,17 @@ def resample_briefly(patch: pytest.MonkeyPatch) -> None:
     def from_few(*arguments: Any, num_resamples: int = 5, **options: Any) -> Any:
         return from_many(*arguments, num_resamples=min(num_resamples, 5), **options)
 
-    for module in ("bootstrap", "summary"):
-        patch.setattr(sys.modules[f"calirare.metrics.{module}"], "bootstrap_intervals", from_few)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("bootstrap", "summary"):
+            patch.setattr(sys.modules[f"calirare.metrics.{module}"], "bootstrap_intervals", from_few)
+        yield
+
+
+@pytest.fixture
+def few_resamples() -> Iterator[None]:
+    """`resampling_briefly`, for one test."""
+    with resampling_briefly():
+        yield
 
 
 @pytest.fixture
@@ -158,7 +163,7 @@ def training_briefly() -> Iterator[None]:
     def train_briefly(*arguments: Any, epochs: int, **options: Any) -> Any:
         return train(*arguments, epochs=min(epochs, 10), **options)
 
-    with pytest.MonkeyPatch.context() as patch:
+    with resampling_briefly(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "train", train_briefly)
         patch.setattr(rest, "_BLOCK", 2)
         few = [Linear(), GCN(weight_decay=5e-3), Forest(trees=20), Boosting(rounds=20)]
@@ -166,7 +171,6 @@ def training_briefly() -> Iterator[None]:
         patch.setattr(training, "come_to_rest", partial(rest.come_to_rest, most_steps=1))
         patch.setattr(network, "fold_numbers", partial(network.fold_numbers, num_folds=2))
         patch.setattr(sureness, "calibration_draws", partial(sureness.calibration_draws, num_draws=100))
-        resample_briefly(patch)
         yield
 
 

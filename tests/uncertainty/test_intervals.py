@@ -122,6 +122,29 @@ def test_a_known_share_moves_the_interval():
     assert three / one == pytest.approx(3, rel=0.25)
 
 
+def test_of_the_share_only_what_the_scores_do_not_explain_is_open():
+    """Labels leave open of the mean over their own scores E p(1 − p)/n, as a logistic regression does; other labels, whose
+    scores are not known, s(1 − s)/n."""
+    p, y, _, _ = world(np.random.default_rng(5), 3_000, truth=lambda u: 2 * u + 2)
+    true, share, size = expit(2 * logit(p) + 2), float(y.mean()), y.size
+    known, elsewhere = (
+        draws_of(p, y, num_share_labels=num).probabilities(logit(p)).mean(axis=1).std() for num in (size, size + 1)
+    )
+    assert known == pytest.approx(np.sqrt((true * (1 - true)).mean() / size), rel=0.1)
+    assert elsewhere == pytest.approx(np.sqrt(share * (1 - share) / size), rel=0.1)
+    assert known < 0.8 * elsewhere
+
+
+def test_scores_that_count_for_nothing_leave_the_share_to_the_count():
+    """With one rare label the maps know nothing, and the share is Jeffreys' of 1 of 50."""
+    y = np.arange(50) == 0
+    drawn = intervals._population_shares(np.full(20_000, 0.3), y, 0.02, 50, np.random.default_rng(0))
+    assert drawn.mean() == pytest.approx(0.3)  # maps that are sure of it are believed
+    wide = expit(np.random.default_rng(1).normal(0.0, 50.0, 20_000))
+    drawn = intervals._population_shares(wide, y, 0.02, 50, np.random.default_rng(0))
+    np.testing.assert_allclose(np.quantile(drawn, [0.05, 0.95]), beta.ppf([0.05, 0.95], 1.5, 49.5), rtol=0.1)
+
+
 def test_few_rare_labels_leave_open_where_the_population_scores():
     """The share is known here; over scores that lie where left-out ones do, each map would have it exactly."""
     scatter = []
@@ -138,15 +161,14 @@ def test_a_label_counts_less_where_rare_ones_are_few():
 
 
 @pytest.mark.parametrize("rare", [10, 100])
-def test_no_labels_are_surer_of_the_top_than_jeffreys_is_of_all_of_them(rare):
+def test_no_labels_are_surer_of_those_that_look_rare_than_jeffreys_is(rare):
     """Rare labels far above all others: a straight line would be certain of the next one. Were all r counted at the same
-    score, the lower end would be the 5% quantile of Beta(r + 1/2, 1/2); at the top there are fewer."""
+    score, the lower end of their share would be the 5% quantile of Beta(r + 1/2, 1/2)."""
     score = np.concatenate([np.linspace(3, 7, rare), np.linspace(-9, -3, 9 * rare)])
-    found = draws_of(expit(score), np.arange(10 * rare) < rare, num_draws=400)
-    # Of a tenth that is rare, three quarters score below the middle of the top 5%.
-    interval = found.interval([expit(6.0)])
-    assert interval.lower[0] < beta.ppf(0.05, rare + 0.5, 0.5)
-    assert interval.upper[0] > 0.999  # nothing speaks against certainty, either
+    found = draws_of(expit(score), np.arange(10 * rare) < rare)
+    drawn = found.probabilities(score[:rare]).mean(axis=1)
+    assert np.quantile(drawn, 0.05) < beta.ppf(0.05, rare + 0.5, 0.5)
+    assert found.interval([expit(6.0)]).upper[0] > 0.999  # nothing speaks against certainty, either
 
 
 def test_others_among_the_highest_scores_are_not_taken_for_lower_ones(monkeypatch):

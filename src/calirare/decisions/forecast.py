@@ -1,8 +1,8 @@
 """How many rare nodes a group holds and what it will cost, as a forecast with an interval.
 
 Two things are unknown. Whether each node is rare is a coin with its probability: the count is Poisson-binomial. And the
-probabilities were calibrated on finitely many labels: with twenty rare ones among them the base rate alone is unsure by a
-fifth, in the same direction for every node, so no averaging over nodes helps. Both are drawn together: a calibration map
+probabilities were calibrated on finitely many labels: with twenty rare ones among them the base rate alone is unsure by up
+to a fifth, in the same direction for every node, so no averaging over nodes helps. Both are drawn together: a calibration map
 that the labels leave open (`calirare.uncertainty.intervals`, the maps that the intervals of single nodes come from), then a
 coin for each node.
 

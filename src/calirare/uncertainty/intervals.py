@@ -5,7 +5,7 @@ what is known about the share of rare nodes at each score. Say that this share i
 
     logit share(u) = a + b · x + Σ_k c_k · max(x − t_k, 0) ,      x = (u − mean) / deviation ,
 
-a line that may bend at three scores t_k (half, four fifths and 95% of the population lie below them). Where a map that was
+a line that may bend at six scores t_k (20, 50, 80, 90, 95 and 98% of the population lie below them). Where a map that was
 fitted to the labels is too simple, the bends show it. The priors are weak: b ~ N(1.5, 2²), since detectors usually find
 something, c_k ~ N(0, 2²), and a is nearly free. The posterior given the labels is drawn from: a multivariate t around its
 peak, weighted by the exact density and resampled; no chain, nothing to converge. Each draw is a calibration map that the
@@ -13,19 +13,21 @@ labels leave open. The interval of a node holds the middle 90% of what the draws
 are few, and where few of them score alike.
 
 A line in logits is sure too soon. Where the few labels of the highest scores are all rare, it is certain of the next one after
-ten, and no ten labels can know that. So half a label of either class is added in the middle of what lies above the last
-bend, as Jeffreys does before he counts: with k labels there, all of them rare, the share stays open down to about
-1 − 2/(k + 1). It fades as labels come.
+ten, and no ten labels can know that. So half a label of either class is added in the middle of the top 5%, as Jeffreys
+does before he counts: with k labels there, all of them rare, the share stays open down to about 1 − 2/(k + 1). It fades as
+labels come.
 
-Two more things are unsure. The population's share of rare nodes: it is drawn as the labels leave it open, by a Beta, or kept
-where the user gave it, and each map is shifted to it. And the left-out predictions themselves: a model without one of r rare
-labels knows less of the rare class than the model that is used, and scores otherwise. It has seen m = r − 1 of them, so each
-left-out prediction counts as m/(m + 2) of an independent one: not at all with one rare label, half with three, nearly all of
-it with a hundred. At the top, where a few labels make the very scores that they are judged by, left-out answers scatter half
-as much again as coins would (0.058 where 0.038 is expected, among the top 2% with a hundred rare labels): the last bend keeps
-a deviation of 0.2. And left-out scores lie elsewhere than the population's, given by models that lack a label: with one rare label
-by 1.2 deviations, with two or three by 0.7, with five by 0.2, with ten by 0.1 (generated networks, root mean square). So each
-map is brought to its share over a population that lies a normal number of 1/r deviations apart.
+Two more things are unsure. The left-out predictions themselves: a model without one of r rare labels knows less of the rare
+class than the model that is used, and scores otherwise. It has seen m = r − 1 of them, so each left-out prediction counts as
+e = m/(m + 2) of an independent one: not at all with one rare label, half with three, nearly all of it with a hundred. And they
+lie elsewhere than the population's scores: with one rare label by 1.2 deviations, with two or three by 0.7, with five by 0.2,
+with ten by 0.1 (generated networks, root mean square). So each map is brought to its share of rare nodes over a population that
+lies a normal number of 1/r deviations apart.
+
+That share is the one that the map has over the labels' own scores. A count of n random labels would leave a share s open by
+s (1 − s)/n, the scores leave E p (1 − p)/n: how many rare labels came by luck shows in how high they score. What a left-out
+prediction does not count, 1 − e of a label, counts without its score: a Beta of (1 − e) n labels, and the two are weighed by how
+sure each is. Where the share was counted on other labels it is drawn by their Beta, and where the user gave it, it is kept.
 
 The map is one for nodes of every degree. How far those of a degree may lie from it, well or poorly labelled as they are, is
 drawn beside it (`calirare.uncertainty.by_degree`), and the interval of a node whose degree is given holds that too.
@@ -48,12 +50,10 @@ from calirare.uncertainty.jackknife import Intervals
 from calirare.uncertainty.left_out import check_left_out
 from calirare.uncertainty.posterior import at_share, bent_line, draw_posterior, draw_shares, finite_logit
 
-_BENDS_BELOW = (0.5, 0.8, 0.95)
+_BENDS_BELOW = (0.2, 0.5, 0.8, 0.9, 0.95, 0.98)
 _TOP_MIDDLE = 0.975
-"""So much of the population lies below the middle of what is above the last bend."""
+"""So much of the population lies below the middle of the top 5%."""
 _HALF_A_LABEL = 0.5
-_TOP_SLACK = 0.2
-"""Deviation of the last bend that no number of labels takes away; see the top of this module."""
 _MOST_BINS = 256
 """Labels of one class with nearly the same score are counted together; more bins change no digit that is shown. They are
 equally wide, not equally full: the few others among the highest scores must not be taken for lower ones."""
@@ -253,9 +253,10 @@ def calibration_draws(
         effects = draw_effects(
             degree_group(degree), said, rare, evidence_of_a_label(num_rare), num_draws, np.random.default_rng([seed, 1])
         )
-    drawn[:, -1] += _TOP_SLACK * rng.standard_normal(num_draws)
+    by_map = expit(drawn @ bent_line(z, bends).T) @ weight
+    share = _population_shares(by_map, rare, rare_share, num_share_labels, rng)
     apart = spread / scale / num_rare * rng.standard_normal((num_draws, 1))
-    drawn = at_share(drawn, z + apart, bends, weight, draw_shares(rare_share, num_share_labels, num_draws, rng))
+    drawn = at_share(drawn, z + apart, bends, weight, share)
     # From standardised scores back to logits: a + b (u - m)/s + Σ c max((u - m)/s - t, 0).
     parameters = drawn / np.concatenate([[1.0], np.full(drawn.shape[1] - 1, scale)])
     parameters[:, 0] -= parameters[:, 1] * centre
@@ -269,6 +270,18 @@ def evidence_of_a_label(num_rare: int) -> float:
     [0.0, 0.5, 0.82, 0.98]
     """
     return (num_rare - 1) / (num_rare + 1)
+
+
+def _population_shares(
+    by_map: np.ndarray, rare: np.ndarray, rare_share: float, num_share_labels: float | None, rng: np.random.Generator
+) -> np.ndarray:
+    """`(draws,)`: what the population's share of rare nodes may be, where the maps have the shares `by_map` over the labels."""
+    if num_share_labels != rare.size or not np.isclose(rare_share, rare.mean()):
+        return draw_shares(rare_share, num_share_labels, by_map.size, rng)
+    without_score = (1 - evidence_of_a_label(int(rare.sum()))) * rare.size
+    by_score, by_count = map(finite_logit, (by_map, draw_shares(rare_share, without_score, by_map.size, rng)))
+    trust = by_count.var() / (by_score.var() + by_count.var())
+    return np.asarray(expit(trust * by_score + (1 - trust) * by_count))
 
 
 def _counted(score: np.ndarray, rare: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,8 +1,8 @@
 """Left-out logits of a logistic regression by leverages alone, for choosing among many fits.
 
-With H = Φᵀ diag(s) Φ + λI, W = L⁻¹Φᵀ and H = LLᵀ, label i's own logit moves by a_i ρ_i / (1 - s_i a_i) when it is left out,
-where a_i = ‖W_i‖² and ρ_i is its part of the gradient: one triangular solve for all labels, a third of what
-`calirare.detectors.logistic.WithoutGroups` needs for the directions too.
+With H = Φᵀ diag(s) Φ + λI = LLᵀ and ψ_i = L⁻¹φ_i, the curvature is the identity, and a label's own logit moves by
+a_i ρ_i / (1 - s_i a_i) when it is left out, where a_i = ‖ψ_i‖² and ρ_i is its part of the gradient: one triangular solve
+for all labels. Of a group that is left out together, a_i is the table of ψ_i · ψ_j.
 """
 
 from __future__ import annotations
@@ -11,38 +11,107 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import expit
 
-from calirare.detectors.logistic import LEAST_LEFT_OVER, Optimum, Problem
+from calirare.detectors.logistic import Optimum, Problem, precision
+
+LEAST_LEFT_OVER = 1e-6
+"""Of 1 - leverage: a label that holds up a direction alone leaves nothing to say about it."""
+
+
+def root_of(gram: np.ndarray, penalty: float) -> np.ndarray:
+    """L, lower, from `Problem.gram` and λ; the intercept is held."""
+    hessian = gram[:-1, :-1].copy()
+    hessian.flat[:: len(hessian) + 1] += penalty
+    return np.asarray(cholesky(hessian, lower=True, overwrite_a=True, check_finite=False))
+
+
+def whitened(problem: Problem, root: np.ndarray, penalty: float) -> np.ndarray:
+    """ψ `(n, R)`, in the precision that the penalty allows."""
+    kind = precision(penalty)
+    columns = problem.columns if kind is np.float64 else problem.single
+    return np.asarray(solve_triangular(root.astype(kind, copy=False), columns.T, lower=True, check_finite=False).T)
 
 
 def own_left_out(
-    problem: Problem, optimum: Optimum, penalty: float, ties: tuple[np.ndarray, np.ndarray] | None = None
+    problem: Problem,
+    optimum: Optimum,
+    penalty: float,
+    groups: np.ndarray,
+    ties: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> np.ndarray:
-    """`(n,)` left-out logits at a common level, by one Newton step, in single precision where it is costly.
+    """`(n,)` left-out logits at a common level, by one Newton step.
 
-    Columns must be centred over the labels: their sum without label i is then -φ_i, and the level moves by
-    -1/(n - 1) of what the own logit does.
+    Columns must be centred over the labels: their sum without a group is then minus that of the group, and the level
+    moves by -1/(n - m) of what the own logits of its m labels do together.
 
     Args:
         problem: What was fitted.
         optimum: θ and b; its `gram` is that of this very point.
         penalty: λ.
-        ties: As for `WithoutGroups`, the groups being the labels.
+        groups: `(n,)` as for `WithoutGroups`.
+        ties: As for `WithoutGroups`.
     """
     z = problem.columns @ optimum.theta + optimum.intercept
     residual, scale = problem.weights * (expit(z) - problem.y), problem.curvature(z)
-    hessian = optimum.gram[:-1, :-1].copy()
-    hessian.flat[:: len(hessian) + 1] += penalty
-    lower = cholesky(hessian, lower=True, overwrite_a=True, check_finite=False).astype(np.float32)
-    whitened = solve_triangular(lower, problem.single.T, lower=True, check_finite=False)
-    own = np.einsum("rn,rn->n", whitened, whitened).astype(np.float64)
+    root = root_of(optimum.gram, penalty)
+    rows = whitened(problem, root, penalty)
+    own = np.einsum("nr,nr->n", rows, rows).astype(np.float64)
     ratio = scale / np.maximum(1.0 - scale * own, LEAST_LEFT_OVER)
     grown = residual * (1.0 + ratio * own)
-    change = own * grown
-    if ties is not None:
-        vectors, rows = ties
-        turned = solve_triangular(lower, vectors.astype(np.float32), lower=True, check_finite=False)
-        across = np.einsum("rt,rt->t", whitened[:, rows], turned).astype(np.float64)
-        along = np.einsum("rt,rt->t", turned, turned) + ratio[rows] * across**2
-        ends = across * grown[rows] + optimum.theta @ vectors
-        change[rows] -= across * (1.0 + own[rows] * ratio[rows]) * ends / np.maximum(along, 1e-300)
-    return np.asarray(z + change * (1.0 + 1.0 / max(len(z) - 1, 1)))
+    change, counts = own * grown, np.bincount(groups)
+    bent = _Bent(root, ties, optimum.theta, rows, groups)
+    at, across, length, reach = bent.alone(counts)
+    along = length + ratio[at] * across**2
+    change[at] -= across * (1.0 + own[at] * ratio[at]) * (across * grown[at] + reach) / np.maximum(along, 1e-300)
+    for group in np.flatnonzero(counts > 1).tolist():
+        some = np.flatnonzero(groups == group)
+        change[some] = _together(rows[some].astype(np.float64), residual[some], scale[some], bent.of(group))
+    others = np.maximum(len(z) - counts, 1)
+    return np.asarray(z + change + (np.bincount(groups, change) / others)[groups])
+
+
+class _Bent:
+    """Ties where the curvature is the identity: c as L⁻¹c, and cᵀθ."""
+
+    def __init__(
+        self,
+        root: np.ndarray,
+        ties: tuple[np.ndarray, np.ndarray] | None,
+        theta: np.ndarray,
+        rows: np.ndarray,
+        groups: np.ndarray,
+    ) -> None:
+        vectors, self.tied = ties or (np.empty((len(root), 0)), np.empty(0, dtype=np.int64))
+        self.rows, self.groups, self.reach = rows, groups, theta @ vectors
+        lower = root.astype(rows.dtype, copy=False)
+        self.vectors = solve_triangular(lower, vectors.astype(rows.dtype), lower=True, check_finite=False).T
+
+    def alone(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Of labels without a group: which, ψ · c, c · c and cᵀθ."""
+        which = np.flatnonzero(counts[self.tied] == 1)
+        place = np.empty(len(counts), dtype=np.int64)
+        place[self.groups] = np.arange(len(self.groups))
+        at, vectors = place[self.tied[which]], self.vectors[which]
+        across, length = (np.einsum("tr,tr->t", one, vectors).astype(np.float64) for one in (self.rows[at], vectors))
+        return at, across, length, self.reach[which]
+
+    def of(self, group: int) -> tuple[np.ndarray, float] | None:
+        """c and cᵀθ of this group; None where nothing ties it."""
+        which = np.flatnonzero(self.tied == group)
+        return (self.vectors[which[0]].astype(np.float64), float(self.reach[which[0]])) if which.size else None
+
+
+def _together(
+    rows: np.ndarray, residual: np.ndarray, scale: np.ndarray, tie: tuple[np.ndarray, float] | None
+) -> np.ndarray:
+    """How the logits of some labels move when these are left out together."""
+    table = rows @ rows.T
+    left = np.eye(len(rows)) * (1.0 + LEAST_LEFT_OVER) - scale[:, None] * table
+    pull = np.linalg.solve(left, residual)
+    change = table @ pull
+    if tie is not None:
+        vector, reach = tie
+        across = rows @ vector
+        bend = np.linalg.solve(left, scale * across)
+        along = max(float(vector @ vector + across @ bend), 1e-300)
+        change -= (across + table @ bend) * float(reach + across @ pull) / along
+    return np.asarray(change)

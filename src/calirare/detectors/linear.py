@@ -18,7 +18,6 @@ from calirare.detectors.logistic import (
     CLEARLY,
     Optimum,
     Problem,
-    WithoutGroups,
     fit_logistic,
     left_out_loss,
     newton_from,
@@ -26,6 +25,7 @@ from calirare.detectors.logistic import (
 from calirare.detectors.registry import register
 from calirare.detectors.stored import need, numbers
 from calirare.detectors.threads import blas_for
+from calirare.detectors.without_groups import LeftOutModels, WithoutGroups
 from calirare.errors import InputError
 
 _FIRST_PENALTY = 1e-2
@@ -88,29 +88,29 @@ class Linear(Detector):
         self.num_classes_, self.penalty_, self.design_ = labels.num_classes, best.penalty, design
         kept = min(n, max(_FEWEST_KEPT, _MOST_KEPT // max(size, 1)))
         rows = np.random.default_rng(seed).permutation(n)[:kept]
-        self.directions_ = np.zeros((len(targets), size, kept), dtype=np.float32)
-        self.rows_ = rows
+        self.rows_, self.left_out_models_ = rows, list[LeftOutModels]()
         self.theta_, self.intercept_ = np.zeros((len(targets), size)), np.full(len(targets), np.log(0.5 / (n + 0.5)))
         left_out, shifts = np.empty((n, len(targets))), np.zeros((n, len(targets)))
         for k, (target, near) in enumerate(zip(targets, best.optima, strict=True)):
             left_out[:, k] = self.intercept_[k]
-            if near is not None:
+            if near is None:
+                self.left_out_models_.append(LeftOutModels(np.zeros((kept, size), dtype=np.float32)))
+            else:
                 problem = Problem(design.coordinates, target, np.full(n, 1.0 / n))
                 found = fit_logistic(problem, best.penalty, near)
                 self.theta_[k], self.intercept_[k] = design.in_columns(found.theta), found.intercept
-                left_out[:, k], shifts[:, k] = self._leave_out(k, problem, found, groups)
+                left_out[:, k], shifts[:, k] = self._leave_out(problem, found, groups)
         self.left_out_, self.shifts_ = as_logits(left_out), shifts
         return self
 
-    def _leave_out(
-        self, k: int, problem: Problem, optimum: Optimum, groups: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Left-out logits of a target, and their shifts to a common level; the directions of some labels are kept."""
+    def _leave_out(self, problem: Problem, optimum: Optimum, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Left-out logits of a target, and their shifts to a common level; the models of some labels are kept."""
         without = WithoutGroups(problem, optimum, self.penalty_, groups, self.design_.ties)
-        directions = without.directions()
-        self.directions_[k] = self.design_.in_columns(directions[:, groups[self.rows_]])
-        shifts = -without.level_changes(directions)[groups]
-        return without.left_out(directions) + shifts, shifts
+        steps = without.steps()
+        kept = steps[groups[self.rows_]].astype(np.float32, copy=False)
+        self.left_out_models_.append(LeftOutModels(kept, without.root, self.design_.basis))
+        shifts = -without.level_changes(steps)[groups]
+        return without.left_out(steps) + shifts, shifts
 
     def _check(self, labels: LabelledNodes) -> None:
         if self.penalty != "left_out" and not (isinstance(self.penalty, int | float) and 0 < self.penalty < np.inf):
@@ -162,16 +162,20 @@ class Linear(Detector):
         base = self.design_.scores(inputs, self.theta_.T, dense) + self.intercept_
         for start in range(0, len(rows), _BLOCK):
             some = rows[start : start + _BLOCK]
-            kept = self.directions_[:, :, places[start : start + _BLOCK]].astype(np.float64)
+            kept = self._directions(places[start : start + _BLOCK])
             changes = np.stack([self.design_.scores(inputs, one, dense) for one in kept], axis=-1)
             yield some, as_logits(base[:, None] + changes + self.shifts_[some])
 
     def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         self._check_fitted()
-        kept = self.directions_[:, :, self._places(np.asarray(rows))].astype(np.float64)
+        kept = self._directions(self._places(np.asarray(rows)))
         base = self.design_.scores_at(inputs, nodes, self.theta_.T) + self.intercept_
         changes = np.stack([self.design_.scores_at(inputs, nodes, one) for one in kept], axis=-1)
         return as_logits(base[:, None] + changes + self.shifts_[rows])
+
+    def _directions(self, places: np.ndarray) -> list[np.ndarray]:
+        """`(R, len(places))` of each target: how θ moves when the labels kept there are left out."""
+        return [models.directions[:, places].astype(np.float64) for models in self.left_out_models_]
 
     def _places(self, rows: np.ndarray) -> np.ndarray:
         """Where the left-out models of these labels are kept."""
@@ -203,7 +207,7 @@ class Linear(Detector):
             "intercept": self.intercept_,
             "left_out": self.left_out_,
             "rows": self.rows_,
-            "directions": self.directions_,
+            "directions": np.stack([models.directions for models in self.left_out_models_]),
             "shifts": self.shifts_,
         } | self.design_.state()
 
@@ -221,7 +225,8 @@ class Linear(Detector):
         penalty = state.get("penalty")
         need(isinstance(penalty, float) and 0 < penalty < np.inf, "the penalty")
         self.design_, self.theta_, self.intercept_, self.left_out_ = design, theta, intercept, left_out
-        self.rows_, self.directions_, self.num_classes_ = rows, directions, num_classes
+        self.rows_, self.num_classes_ = rows, num_classes
+        self.left_out_models_ = [LeftOutModels(one.T) for one in directions]
         self.shifts_ = restore_shifts(state, (len(left_out), len(theta)))
         self.penalty_ = float(penalty or 0.0)
         return self
@@ -246,17 +251,9 @@ def _fit(design: Design, penalty: float, targets: np.ndarray, groups: np.ndarray
         if start and before and start.design is not design:
             before = newton_from(problem, start.design.coordinates @ before.theta + before.intercept, penalty)
         found = fit_logistic(problem, penalty, before, tolerance=_NEAR, fresh=True)
-        score += left_out_loss(_left_out(problem, found, penalty, groups, design), target)
+        score += left_out_loss(own_left_out(problem, found, penalty, groups, design.ties), target)
         optima.append(found)
     return _Fit(design, penalty, optima, score)
-
-
-def _left_out(problem: Problem, found: Optimum, penalty: float, groups: np.ndarray, design: Design) -> np.ndarray:
-    if int(groups.max()) + 1 == len(groups):
-        return own_left_out(problem, found, penalty, design.ties)
-    without = WithoutGroups(problem, found, penalty, groups, design.ties)
-    directions = without.directions(refine=False)
-    return np.asarray(without.left_out(directions) - without.level_changes(directions)[groups])
 
 
 def _better(known: _Fit, new: _Fit) -> _Fit:

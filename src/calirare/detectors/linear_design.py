@@ -83,7 +83,7 @@ class Design:
         return self.num_word_columns + len(self.dense)
 
     @cached_property
-    def _basis(self) -> np.ndarray | None:
+    def basis(self) -> np.ndarray | None:
         """`(R, n)` orthonormal, spanning the rows of `labelled` where these are fewer than its columns.
 
         The optimum lies in their span, and so does every left-out one, but for those that ties bend.
@@ -94,11 +94,11 @@ class Design:
     @cached_property
     def coordinates(self) -> np.ndarray:
         """`(n, min(n, R))`: the labelled nodes' columns in that basis, so that a fit is as small as its labels are few."""
-        return self.labelled if self._basis is None else self.labelled @ self._basis
+        return self.labelled if self.basis is None else self.labelled @ self.basis
 
     def in_columns(self, found: np.ndarray) -> np.ndarray:
         """`(R, …)`: what was fitted to `coordinates`, for the columns."""
-        return found if self._basis is None else np.asarray(self._basis @ found)
+        return found if self.basis is None else np.asarray(self.basis @ found)
 
     def _dense(self, values: np.ndarray) -> np.ndarray:
         return np.asarray((self.squash(values[:, self.dense]) - self.middle) * self.scale)

@@ -28,7 +28,9 @@ from calirare.detectors.threads import blas_for
 from calirare.detectors.without_groups import LeftOutModels, WithoutGroups
 from calirare.errors import InputError
 
-_FIRST_PENALTY = 1e-2
+_FIRST_PENALTY = 1e-3
+_LIGHT = 1e-2
+"""From here on a penalty is first made stronger still."""
 _STRONGEST, _WEAKEST = 0.1, 10**-4.5
 _HALF_A_DECADE = 10**0.5
 _NEAR = 1e-5
@@ -129,21 +131,19 @@ class Linear(Detector):
                 best = found
                 break
             best = _better(best, found)
-        words = best = self._refined(best, targets, groups)
-        for design in choices.with_dense(words.design):
+        for design in choices.with_dense(best.design):
             best = _better(best, _fit(design, best.penalty, targets, groups, best))
-        return best if best is words else self._refined(best, targets, groups)
-
-    def _refined(self, fit: _Fit, targets: np.ndarray, groups: np.ndarray) -> _Fit:
-        return _refine(fit, targets, groups) if self.penalty == "left_out" else fit
+        return _refine(best, targets, groups) if self.penalty == "left_out" else best
 
     def _along_penalties(self, design: Design, targets: np.ndarray, groups: np.ndarray) -> _Fit:
         if self.penalty != "left_out":
             return _fit(design, float(self.penalty), targets, groups)
-        fits = [_fit(design, _FIRST_PENALTY, targets, groups)]
-        while len(fits) < 3 and (len(fits) < 2 or fits[-1].score < fits[-2].score):
-            fits.append(_fit(design, fits[-1].penalty / 10, targets, groups, fits[-1]))
-        if fits[1].score >= fits[0].score:
+        first = _fit(design, _FIRST_PENALTY, targets, groups)
+        weaker = _fit(design, _FIRST_PENALTY / 10, targets, groups, first)
+        if _better(first, weaker) is weaker:
+            return weaker
+        fits = [_fit(design, _LIGHT, targets, groups, first), first, weaker]
+        if fits[0].score <= first.score:
             fits.insert(0, _fit(design, _STRONGEST, targets, groups, fits[0]))
         return reduce(_better, fits)
 
@@ -268,7 +268,7 @@ def _better(known: _Fit, new: _Fit) -> _Fit:
 def _refine(best: _Fit, targets: np.ndarray, groups: np.ndarray) -> _Fit:
     """Half a decade at a time towards the better side, until that is no better; first where whole decades went."""
     factors = _HALF_A_DECADE, 1 / _HALF_A_DECADE
-    for factor in factors if best.penalty >= _FIRST_PENALTY else factors[::-1]:
+    for factor in factors if best.penalty >= _LIGHT else factors[::-1]:
         moved = False
         while _WEAKEST * 0.99 <= best.penalty * factor <= _STRONGEST * 1.01:
             found = _fit(best.design, best.penalty * factor, targets, groups, best)

@@ -1,9 +1,11 @@
 """Words of a node and of those around it, thousands of sparse columns, seen from a few labelled nodes (*landmarks*).
 
 With X the words (rows of length one), A the row-normalised adjacency and S the landmarks, a node's columns are its
-likeness to each of them, k_S(v) = Σ_h s_h (AʰX)_v · (AʰX)_S, times T = K_SS^(-1/2). A penalised linear model on these
-is one on all words of all hops whose coefficients are mixtures of the landmarks' rows; with every label a landmark
-that is no restriction. Nothing of size nodes × words is ever made.
+likeness to each of them, k_S(v) = Σ_h s_h (AʰX)_v · (AᵍX)_S with g = min(h, 2), times T = K_SS^(-1/2), K_SS the products of
+the landmarks' rows AᵍX. A penalised linear model on these is one on all words of all hops whose coefficients are mixtures
+of the landmarks' rows; with every label a landmark and up to two hops that is no restriction. Words of three hops are
+nearly those of two, left-out labels are as likely with either, and to find them would be most of the work. Nothing of size
+nodes × words is ever made.
 """
 
 from __future__ import annotations
@@ -20,6 +22,10 @@ from calirare.detectors.stored import need, numbers, whole
 from calirare.features.words import unit_rows
 
 MOST_LANDMARKS = 256
+_FURTHEST = 2
+"""How many hops away the landmarks' own words are read."""
+_SAY_BEYOND = 2.0
+"""How much likeness further away varies, beside that of so many hops."""
 _LEAST_EIGENVALUE = 1e-5
 """Relative to the largest: likeness is measured in single precision."""
 _LEAST_APART = 1e-3
@@ -111,17 +117,27 @@ class LikenessToLandmarks:
         self.words, self.nodes, self.landmarks = words, nodes, landmarks
         self.rows: list[sp.csr_array] = []
         self.likeness: list[np.ndarray] = []
+        self.products: list[np.ndarray] = []
         self._walk = words.walk(nodes[landmarks], 0)
         self._columns: dict[int, tuple[WordColumns, np.ndarray]] = {}
 
     def _measure(self, hops: int) -> None:
-        """One more hop: `(S, F)` sparse, the landmarks' words, and `(n, S)`."""
-        self._walk = self._walk @ self.words.mean if hops else self._walk
-        found = sp.csr_array(self._walk @ self.words.words).astype(np.float32)  # as they will be stored
-        table = self.words.product(self.nodes, found.T.toarray(order="C"), hops)
-        spread = table[self.landmarks].diagonal().mean() - table[self.landmarks].mean()
-        scale = 1.0 / max(float(spread), 1e-12)
-        self.rows.append(sp.csr_array(found.astype(np.float64) * scale))
+        """One more hop: `(S, F)` sparse, the landmarks' words, `(n, S)` and `(S, S)`.
+
+        Scaled to a spread of one; from the third hop on so that likeness varies twice as much as that of two hops.
+        """
+        if hops <= _FURTHEST:
+            self._walk = self._walk @ self.words.mean if hops else self._walk
+            self._said = sp.csr_array(self._walk @ self.words.words).astype(np.float32)  # as they will be stored
+        table = self.words.product(self.nodes, self._said.T.toarray(order="C"), hops)
+        if hops <= _FURTHEST:
+            among = table[self.landmarks]
+            scale = 1.0 / max(float(among.diagonal().mean() - among.mean()), 1e-12)
+            self.products.append(among * np.float32(scale))
+        else:
+            scale = _SAY_BEYOND * _variation(self.likeness[_FURTHEST]) / max(_variation(table), 1e-12)
+            self.products.append(self.products[_FURTHEST])
+        self.rows.append(sp.csr_array(self._said.astype(np.float64) * scale))
         self.likeness.append(table * np.float32(scale))
 
     def columns(self, hops: int) -> tuple[WordColumns, np.ndarray]:
@@ -135,11 +151,16 @@ class LikenessToLandmarks:
             self._measure(len(self.rows))
         share = 1.0 / (hops + 1)
         table = np.float32(share) * np.sum(self.likeness[: hops + 1], axis=0)
-        turn = _inverse_root(table[self.landmarks].astype(np.float64))
+        turn = _inverse_root(share * np.sum(self.products[: hops + 1], axis=0, dtype=np.float64))
         middle = table.mean(axis=0, dtype=np.float64)
         rows = [sp.csr_array(matrix * share) for matrix in self.rows[: hops + 1]]
         turned = (table - middle.astype(np.float32)) @ turn.astype(np.float32)
         return WordColumns(rows, turn, middle), turned.astype(np.float64)
+
+
+def _variation(table: np.ndarray) -> float:
+    """Root mean square about the means of the columns."""
+    return float(np.sqrt(table.var(axis=0, dtype=np.float64).mean()))
 
 
 def _inverse_root(table: np.ndarray) -> np.ndarray:

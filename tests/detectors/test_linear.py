@@ -150,6 +150,7 @@ def test_words_are_all_words_of_all_hops() -> None:
 @pytest.mark.parametrize("make", [dense_graph, word_graph])
 def test_without_a_label_is_what_the_label_is_told(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("calirare.detectors.linear_design._BLOCK", 32)
+    monkeypatch.setattr("calirare.detectors.linear_design._FEW_LANDMARKS", 20)  # from which hops are chosen
     graph = make()
     inputs, labels = inputs_of(graph), labels_of(graph, 70)
     detector = Linear().fit(inputs, labels)
@@ -234,6 +235,26 @@ def test_the_penalty_is_sought_half_a_decade_at_a_time(
     nothing: Any = SimpleNamespace(labelled=np.arange(1_000))
     chosen = linear._refine(fit(nothing, 1e-2), np.zeros((1, 1)), np.zeros(1))
     assert np.log10(chosen.penalty) == pytest.approx(found)
+
+
+@pytest.mark.parametrize(
+    ("likeliest", "found", "tried"),
+    [(-4.0, -4, [-3, -4]), (-3.0, -3, [-3, -4, -2]), (-2.0, -2, [-3, -4, -2, -1]), (-0.5, -1, [-3, -4, -2, -1])],
+)
+def test_whole_decades_are_tried_from_the_middle(
+    likeliest: float, found: int, tried: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No stronger penalty is tried where a weaker one is clearly better, and the strongest only where the way leads there."""
+    asked = []
+
+    def fit(design: Any, penalty: float, *given: Any) -> linear._Fit:
+        asked.append(round(float(np.log10(penalty))))
+        return linear._Fit(design, penalty, [], abs(float(np.log10(penalty)) - likeliest))
+
+    monkeypatch.setattr(linear, "_fit", fit)
+    nothing: Any = SimpleNamespace(labelled=np.arange(1_000))
+    chosen = Linear()._along_penalties(nothing, np.zeros((1, 1)), np.zeros(1))
+    assert (round(float(np.log10(chosen.penalty))), asked) == (found, tried)
 
 
 @pytest.mark.parametrize("penalty", [1e-6, 1e-2])

@@ -32,7 +32,7 @@ def test_columns_have_the_products_of_the_words_of_all_hops(hops):
     mean = graph.adjacency().toarray()
     mean /= np.maximum(mean.sum(axis=1, keepdims=True), 1)
     rows = words.toarray() / np.linalg.norm(words.toarray(), axis=1, keepdims=True)
-    tables, products = [], []
+    said, tables, products = rows[nodes], [], []
     for hop in range(hops + 1):
         said = rows[nodes] if hop < 3 else said
         table = rows[nodes] @ said.T
@@ -44,3 +44,17 @@ def test_columns_have_the_products_of_the_words_of_all_hops(hops):
     centred = (np.eye(12) - 1 / 12) @ sum(tables)
     wanted = centred @ np.linalg.solve(sum(products), centred.T) / (hops + 1)
     np.testing.assert_allclose(found @ found.T, wanted, atol=1e-5 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("hops", [0, 2, 3])
+def test_all_hops_in_one_go_are_the_hops_one_by_one(hops):
+    rng = np.random.default_rng(2)
+    words = sp.csr_array((rng.random((40, 150)) < 0.1).astype(np.float32))
+    graph = RareGraph(x=words, edge_index=rng.integers(0, 40, (2, 80)), y=np.arange(40) % 2)
+    likeness = LikenessToLandmarks(WordHops(graph, words), np.arange(20), np.arange(0, 20, 2))
+    wanted, told = likeness.columns(hops)
+    found, said = likeness.columns_of_all(np.arange(0, 20, 2), hops)
+    np.testing.assert_allclose(said @ said.T, told @ told.T, atol=1e-4)
+    np.testing.assert_allclose(found.middle, wanted.middle, atol=1e-5)
+    for one, other in zip(found.rows, wanted.rows, strict=True):
+        np.testing.assert_allclose(one.toarray(), other.toarray(), atol=1e-6)

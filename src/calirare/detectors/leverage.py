@@ -80,7 +80,8 @@ class _Bent:
         rows: np.ndarray,
         groups: np.ndarray,
     ) -> None:
-        vectors, self.tied = ties or (np.empty((len(root), 0)), np.empty(0, dtype=np.int64))
+        vectors: np.ndarray = np.empty((len(root), 0)) if ties is None else ties[0]
+        self.tied: np.ndarray = np.empty(0, dtype=np.int64) if ties is None else ties[1]
         self.rows, self.groups, self.reach = rows, groups, theta @ vectors
         lower = root.astype(rows.dtype, copy=False)
         self.vectors = solve_triangular(lower, vectors.astype(rows.dtype), lower=True, check_finite=False).T

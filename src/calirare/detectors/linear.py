@@ -131,6 +131,9 @@ class Linear(Detector):
                 best = found
                 break
             best = _better(best, found)
+        seen = choices.with_all_landmarks(best.design)
+        if seen is not best.design:
+            best = _fit(seen, best.penalty, targets, groups, best)
         for design in choices.with_dense(best.design):
             best = _better(best, _fit(design, best.penalty, targets, groups, best))
         return _refine(best, targets, groups) if self.penalty == "left_out" else best

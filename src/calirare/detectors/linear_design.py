@@ -28,6 +28,8 @@ _BLOCK = 8_192
 _MOST_HELD = 40_000_000
 """Numbers that are held for several products: 320 MB."""
 _STRONGEST_WORDS = 32
+_FEW_LANDMARKS = 96
+"""From which the number of hops is chosen."""
 _WHERE = ("", ", mean over neighbours", ", mean over neighbours two steps away", ", mean over neighbours {} steps away")
 
 
@@ -238,9 +240,13 @@ class DesignChoices:
         self._squash: Squash | None = None
         self._scores: dict[Reach, np.ndarray] = {}
         self._likeness: LikenessToLandmarks | None = None
+        self._all: tuple[WordColumns, np.ndarray] | None = None
         if columns.words is not None:
-            landmarks = choose_landmarks(labels.y, groups, seed)
-            self._likeness = LikenessToLandmarks(inputs.word_hops, labels.nodes, landmarks)
+            self._landmarks = choose_landmarks(labels.y, groups, seed)
+            few = self._landmarks
+            if self._fixed is None and len(few) > _FEW_LANDMARKS:
+                few = choose_landmarks(labels.y, groups, seed, _FEW_LANDMARKS)
+            self._likeness = LikenessToLandmarks(inputs.word_hops, labels.nodes, few)
         self._families = {"own": columns.groups, "plain": plain_means(columns), "all": columns.groups}
         self._hops = min(2, MOST_HOPS) if self._fixed is None else self._fixed
         self.first = self._design(self._hops, self._reaches[0] if self._likeness is None else None)
@@ -260,6 +266,13 @@ class DesignChoices:
                 yield self._design(0 if reach == "own" else self._hops, reach)
         elif self._fixed is None:
             yield from (self._design(hops, None) for hops in (1, MOST_HOPS))
+
+    def with_all_landmarks(self, design: Design) -> Design:
+        """The same hops, seen from all landmarks; few were enough to choose them by."""
+        if self._likeness is None or len(self._likeness.landmarks) == len(self._landmarks):
+            return design
+        self._all = self._likeness.columns_of_all(self._landmarks, design.hops)
+        return self._design(design.hops, None)
 
     def with_dense(self, design: Design) -> Iterator[Design]:
         """The dense columns beside the words, where they are not too many, and in their place."""
@@ -287,11 +300,12 @@ class DesignChoices:
         blocks = [(scores - middle) * scale]
         words, ties = None, None
         if self._likeness is not None and with_words:
-            words, found = self._likeness.columns(hops)
+            landmarks = self._likeness.landmarks if self._all is None else self._landmarks
+            words, found = self._all or self._likeness.columns(hops)
             blocks.insert(0, found)
-            if len(self._likeness.landmarks) < int(self.groups.max()) + 1:
-                vectors = np.zeros((found.shape[1] + len(dense), len(self._likeness.landmarks)))
+            if len(landmarks) < int(self.groups.max()) + 1:
+                vectors = np.zeros((found.shape[1] + len(dense), len(landmarks)))
                 vectors[: found.shape[1]] = words.turn.T
-                ties = vectors, self.groups[self._likeness.landmarks]
+                ties = vectors, self.groups[landmarks]
         labelled = np.ascontiguousarray(np.concatenate(blocks, axis=1))
         return Design(self.columns.values.shape[1], dense, squash, middle, scale, words, hops, labelled, ties)

@@ -78,29 +78,55 @@ class WordHops:
             walk = walk @ self.mean
         return walk
 
+    def said(self, nodes: np.ndarray, hops: int) -> list[sp.csr_array]:
+        """`(len(nodes), F)` float32, as stored: (AʰX) of some nodes, for each number of hops up to `hops`."""
+        walk, found = self.walk(nodes, 0), list[sp.csr_array]()
+        for hop in range(hops + 1):
+            walk = walk @ self.mean if hop else walk
+            found.append(sp.csr_array(walk @ self.words).astype(np.float32))
+        return found
+
     def __len__(self) -> int:
         return int(self.mean.shape[0])
-
-    def product(self, nodes: np.ndarray, matrix: np.ndarray, hops: int) -> np.ndarray:
-        """`(len(nodes), k)`: (AʰX)_nodes times `(F, k)`, in the precision of that, over the nodes within reach alone."""
-        steps, at = [], nodes
-        for _ in range(hops):
-            step = self.mean[at]
-            within = np.zeros(len(self), dtype=bool)
-            within[step.indices] = True
-            at, columns = np.flatnonzero(within), (np.cumsum(within) - 1)[step.indices]
-            parts = step.data.astype(matrix.dtype), columns, step.indptr
-            steps.append(sp.csr_array(parts, shape=(step.shape[0], len(at))))
-        found = np.asarray(self.words[at].astype(matrix.dtype) @ matrix)
-        for step in reversed(steps):
-            found = step @ found
-        return found
 
     def everywhere(self, matrices: list[np.ndarray]) -> np.ndarray:
         """`(N, k)`: Σ_h AʰX W_h, from the outermost hop inwards."""
         found = self.words @ matrices[-1]
         for matrix in reversed(matrices[:-1]):
             found = self.mean @ found + self.words @ matrix
+        return np.asarray(found)
+
+
+class Surroundings:
+    """The nodes within reach of some, hop by hop; nothing is computed for others.
+
+    Args:
+        words: The words of all hops.
+        nodes: `(n,)` the nodes in the middle.
+    """
+
+    def __init__(self, words: WordHops, nodes: np.ndarray) -> None:
+        self.words, self.nodes = words, [nodes]
+        self.means: list[sp.csr_array] = []
+
+    def _further(self) -> None:
+        mean = self.words.mean[self.nodes[-1]]
+        within = np.zeros(len(self.words), dtype=bool)
+        within[mean.indices] = True
+        self.nodes.append(np.flatnonzero(within))
+        parts = mean.data.astype(np.float32), (np.cumsum(within) - 1)[mean.indices], mean.indptr
+        self.means.append(sp.csr_array(parts, shape=(mean.shape[0], len(self.nodes[-1]))))
+
+    def product(self, matrices: list[np.ndarray | None]) -> np.ndarray:
+        """`(n, k)` float32: Σ_h AʰX W_h of the nodes in the middle, from the outermost hop inwards; W_h may be missing."""
+        while len(self.nodes) < len(matrices):
+            self._further()
+        found: Any = 0.0
+        for hop in reversed(range(len(matrices))):
+            matrix = matrices[hop]
+            if matrix is not None:
+                found = found + self.words.words[self.nodes[hop]].astype(np.float32) @ matrix
+            found = self.means[hop - 1] @ found if hop else found
         return np.asarray(found)
 
 
@@ -115,10 +141,11 @@ class LikenessToLandmarks:
 
     def __init__(self, words: WordHops, nodes: np.ndarray, landmarks: np.ndarray) -> None:
         self.words, self.nodes, self.landmarks = words, nodes, landmarks
-        self.rows: list[sp.csr_array] = []
+        self.around = Surroundings(words, nodes)
+        self.said: list[sp.csr_array] = []
+        self.scales: list[float] = []
         self.likeness: list[np.ndarray] = []
         self.products: list[np.ndarray] = []
-        self._walk = words.walk(nodes[landmarks], 0)
         self._columns: dict[int, tuple[WordColumns, np.ndarray]] = {}
 
     def _measure(self, hops: int) -> None:
@@ -126,36 +153,57 @@ class LikenessToLandmarks:
 
         Scaled to a spread of one; from the third hop on so that likeness varies twice as much as that of two hops.
         """
-        if hops <= _FURTHEST:
-            self._walk = self._walk @ self.words.mean if hops else self._walk
-            self._said = sp.csr_array(self._walk @ self.words.words).astype(np.float32)  # as they will be stored
-        table = self.words.product(self.nodes, self._said.T.toarray(order="C"), hops)
+        table = self.around.product([None] * hops + [_dense(self.said[min(hops, _FURTHEST)])])
         if hops <= _FURTHEST:
             among = table[self.landmarks]
-            scale = 1.0 / max(float(among.diagonal().mean() - among.mean()), 1e-12)
-            self.products.append(among * np.float32(scale))
+            self.scales.append(1.0 / max(float(among.diagonal().mean() - among.mean()), 1e-12))
+            self.products.append(among * np.float32(self.scales[-1]))
         else:
-            scale = _SAY_BEYOND * _variation(self.likeness[_FURTHEST]) / max(_variation(table), 1e-12)
+            self.scales.append(_SAY_BEYOND * _variation(self.likeness[_FURTHEST]) / max(_variation(table), 1e-12))
             self.products.append(self.products[_FURTHEST])
-        self.rows.append(sp.csr_array(self._said.astype(np.float64) * scale))
-        self.likeness.append(table * np.float32(scale))
+        self.likeness.append(table * np.float32(self.scales[-1]))
 
     def columns(self, hops: int) -> tuple[WordColumns, np.ndarray]:
         """The columns with this many hops, and those of the labelled nodes, `(n, R)`; made once."""
+        if len(self.said) <= min(hops, _FURTHEST):
+            self.said = self.words.said(self.nodes[self.landmarks], min(hops, _FURTHEST))
+        while len(self.likeness) <= hops:
+            self._measure(len(self.likeness))
         if hops not in self._columns:
-            self._columns[hops] = self._turned(hops)
+            table, products = (np.sum(some[: hops + 1], axis=0) for some in (self.likeness, self.products))
+            self._columns[hops] = self._turned(table, products, self.said, hops)
         return self._columns[hops]
 
-    def _turned(self, hops: int) -> tuple[WordColumns, np.ndarray]:
-        while len(self.rows) <= hops:
-            self._measure(len(self.rows))
+    def columns_of_all(self, landmarks: np.ndarray, hops: int) -> tuple[WordColumns, np.ndarray]:
+        """The same seen from other landmarks, all hops in one go, on the scales that these here have."""
+        said = self.words.said(self.nodes[landmarks], min(hops, _FURTHEST))
+        dense, scales = [_dense(one) for one in said], [np.float32(scale) for scale in self.scales[: hops + 1]]
+        table = self.around.product([dense[min(hop, _FURTHEST)] * scale for hop, scale in enumerate(scales)])
+        products = table[landmarks]
+        if hops > _FURTHEST:
+            times = [1] * _FURTHEST + [hops - _FURTHEST + 1]
+            products = np.sum(
+                [k * scale * (one.T @ one) for k, scale, one in zip(times, scales, dense, strict=False)], axis=0
+            )
+        return self._turned(table, products, said, hops)
+
+    def _turned(
+        self, table: np.ndarray, products: np.ndarray, said: list[sp.csr_array], hops: int
+    ) -> tuple[WordColumns, np.ndarray]:
         share = 1.0 / (hops + 1)
-        table = np.float32(share) * np.sum(self.likeness[: hops + 1], axis=0)
-        turn = _inverse_root(share * np.sum(self.products[: hops + 1], axis=0, dtype=np.float64))
+        table = table * np.float32(share)
+        turn = _inverse_root(share * products.astype(np.float64))
         middle = table.mean(axis=0, dtype=np.float64)
-        rows = [sp.csr_array(matrix * share) for matrix in self.rows[: hops + 1]]
+        rows = [
+            sp.csr_array(said[min(hop, _FURTHEST)].astype(np.float64) * (self.scales[hop] * share))
+            for hop in range(hops + 1)
+        ]
         turned = (table - middle.astype(np.float32)) @ turn.astype(np.float32)
         return WordColumns(rows, turn, middle), turned.astype(np.float64)
+
+
+def _dense(said: sp.csr_array) -> np.ndarray:
+    return np.asarray(said.T.toarray(order="C"))
 
 
 def _variation(table: np.ndarray) -> float:

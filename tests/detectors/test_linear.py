@@ -17,7 +17,7 @@ from sklearn.metrics import roc_auc_score
 from calirare.detectors import linear
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.linear import Linear
-from calirare.detectors.logistic import _INTERCEPT_PENALTY, Problem, _factor, fit_logistic, newton_from
+from calirare.detectors.logistic import _INTERCEPT_PENALTY, Optimum, Problem, _factor, fit_logistic, newton_from
 from calirare.detectors.without_groups import WithoutGroups
 from calirare.detectors.words import choose_landmarks
 from calirare.errors import InputError, LabelError, NotFittedError
@@ -235,6 +235,31 @@ def test_the_penalty_is_sought_half_a_decade_at_a_time(
     nothing: Any = SimpleNamespace(labelled=np.arange(1_000))
     chosen = linear._refine(fit(nothing, 1e-2), np.zeros((1, 1)), np.zeros(1))
     assert np.log10(chosen.penalty) == pytest.approx(found)
+
+
+@pytest.mark.parametrize(("slope", "found"), [(1.0, -3.0), (-1.0, -2.0), (-3.0, -1.0), (3.0, -4.5)])
+def test_a_weaker_penalty_must_be_clearly_better(slope: float, found: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slope: nats over all labels that half a decade more costs, up to a tenth, or up to a hundredth where it is small."""
+
+    def fit(design: Any, penalty: float, *given: Any) -> linear._Fit:
+        steps = 2 * (float(np.log10(penalty)) + 3)
+        return linear._Fit(design, penalty, [], slope * (min(steps, 2) if abs(slope) < 2 else steps) / 1_000)
+
+    monkeypatch.setattr(linear, "_fit", fit)
+    nothing: Any = SimpleNamespace(labelled=np.arange(1_000))
+    chosen = linear._refine(fit(nothing, 1e-3), np.zeros((1, 1)), np.zeros(1))
+    assert np.log10(chosen.penalty) == pytest.approx(found)
+
+
+def test_a_fresh_curvature_is_that_of_the_optimum() -> None:
+    """Left-out scores read it; one from before the last steps can put them off by more than choices differ."""
+    problem = random_problem()
+    wanted = fit_logistic(problem, 1e-3)
+    # Near enough for a small gain, and a curvature that must be taken again on the way.
+    start = Optimum(wanted.theta + 0.02, wanted.intercept, 10 * wanted.gram)
+    found = fit_logistic(problem, 1e-3, start, fresh=True)
+    there = problem.gram(problem.columns @ found.theta + found.intercept)
+    assert np.abs(found.gram - there).max() < 1e-6 * np.abs(there).max()
 
 
 @pytest.mark.parametrize(

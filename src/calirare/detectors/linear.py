@@ -269,13 +269,16 @@ def _better(known: _Fit, new: _Fit) -> _Fit:
 
 
 def _refine(best: _Fit, targets: np.ndarray, groups: np.ndarray) -> _Fit:
-    """Half a decade at a time towards the better side, until that is no better; first where whole decades went."""
+    """Half a decade at a time towards the better side, until that is no better; first where whole decades went.
+
+    A weaker penalty must be clearly better, a stronger one, which flatters less, better.
+    """
     factors = _HALF_A_DECADE, 1 / _HALF_A_DECADE
     for factor in factors if best.penalty >= _LIGHT else factors[::-1]:
         moved = False
         while _WEAKEST * 0.99 <= best.penalty * factor <= _STRONGEST * 1.01:
             found = _fit(best.design, best.penalty * factor, targets, groups, best)
-            if _better(best, found) is best:
+            if found.score >= best.score or factor < 1 and _better(best, found) is best:
                 break
             best, moved = found, True
         if moved:

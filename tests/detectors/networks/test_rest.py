@@ -7,6 +7,7 @@ from graph_cases import exact_inputs, make_network, random_weights, small_graph
 from scipy.optimize import minimize
 from torch import nn
 
+from calirare.detectors.networks import rest as rest_module
 from calirare.detectors.networks.rest import come_to_rest, slope_of
 from calirare.detectors.networks.task import Task
 from calirare.detectors.networks.weights import node_weights
@@ -54,6 +55,23 @@ def test_a_network_with_corners_comes_nearer_too():
     task = task_of(random_weights(make_network("gcn", 7, 2, hidden=4)))
     before = slope_of(task)
     assert come_to_rest(task).slope < 0.2 * before
+
+
+@pytest.mark.parametrize(
+    ("slopes", "steps"),
+    [
+        ((1.0, 0.02), 15),
+        ((2.0, 1.0, 0.1, 0.1, 0.19), 60),
+        ((2.0, 1.0, 0.1, 0.1, 0.7, 2.0, 0.19), 90),
+        ((1.4,), 120),
+        ((1.6,), 60),
+    ],
+)
+def test_steps_go_on_as_long_as_much_is_left(slopes, steps, monkeypatch):
+    """Sixty until next to nothing is left, and up to as many again where it is still much but rest is in reach."""
+    seen = iter([*slopes, *[slopes[-1]] * 9])
+    monkeypatch.setattr(rest_module, "slope_of", lambda task: next(seen))
+    assert come_to_rest(task_of(random_weights(Rows()))).steps == steps
 
 
 def test_it_rests_where_another_solver_does():

@@ -11,12 +11,11 @@ from scipy.stats import mannwhitneyu
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.networks.evidence import step_logits
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
+from calirare.detectors.networks.rest import STEEPEST
 
 _MOST_LEVERAGE = 0.3
 """Mean leverage, the share of its labels that a network can learn by their own pull alone, beyond which a step flatters
 or exaggerates (measured against ten-fold refits of random labels: `benchmarks/left_out_evidence.py`)."""
-STEEPEST = 1.5
-"""Slope beyond which a network is not at rest (measured as the leverage above: one step from a steeper end is off refits)."""
 _MOST_BENT = 0.15
 """Of how far left-out logits lie from the trained ones: how far the network at the end of the step may lie from its tangent.
 Measured as the leverage above: a GAT whose step was a sixth off refits is beyond it, a GCN far below."""

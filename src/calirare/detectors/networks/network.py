@@ -29,7 +29,7 @@ from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.loop import History, seeded
 from calirare.detectors.networks.module import forget
-from calirare.detectors.networks.rest import come_to_rest
+from calirare.detectors.networks.rest import STEEPEST, come_to_rest
 from calirare.detectors.networks.training import Schedule, Training, task_of, train_network
 from calirare.detectors.stored import inside, need, numbers, under, whole
 from calirare.errors import InputError, NumericalError
@@ -167,7 +167,7 @@ class Network(Detector):
         rest = come_to_rest(task_of(self.model_, *self._read_by(self.model_, self._fitted[1]), decay))
         self.history_ = replace(known.history, slope=rest.slope)
         found = self._present(judged=True)
-        return found if found.loss < known.loss and rest.slope <= judging.STEEPEST else known
+        return found if found.loss < known.loss and rest.slope <= STEEPEST else known
 
     def adopt(self, model: nn.Module, inputs: DetectorInputs, labels: LabelledNodes, seed: int) -> Self:
         """Take a network that was trained elsewhere as it is."""

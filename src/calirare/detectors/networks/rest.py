@@ -9,15 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from calirare.detectors.networks.objectives.cross_entropy import weighted_cross_entropy
 from calirare.detectors.networks.optimizers import LBFGS
 from calirare.detectors.networks.task import Task
 
-_MOST_STEPS = 60
+_MOST_STEPS = 120
 _AT_REST = 0.03
 """Slope at which steps end; one Newton step then differs from a refit by less than the labels' own noise."""
+_SOON = 60
+_NEAR_REST = 0.2
+"""Slope at which steps end once `_SOON` were taken: what is left changes a step little, where 0.7 puts it a twentieth off refits."""
+STEEPEST = 1.5
+"""Slope beyond which a network is not at rest: one step from a steeper end is off refits (measured by
+`benchmarks/left_out_evidence.py`), and after `_SOON` steps as many again seldom mend it."""
 _BLOCK = 15
 """Steps between two looks at the slope."""
 _MEMORY = 20
@@ -36,8 +42,12 @@ class Rest:
     slope: float
 
 
-def come_to_rest(task: Task, most_steps: int = _MOST_STEPS) -> Rest:
-    """Full-batch L-BFGS on the weighted cross-entropy with the L2 penalty, in eval mode, until the slope is small."""
+def come_to_rest(task: Task, most_steps: int | None = None) -> Rest:
+    """Full-batch L-BFGS on the weighted cross-entropy with the L2 penalty, in eval mode, until the slope is small.
+
+    Without `most_steps`, sixty steps at most, and as many again as long as slope is left and rest in reach.
+    """
+    soon, most = (_SOON, _MOST_STEPS) if most_steps is None else (most_steps, most_steps)
     task.model.eval()
     parameters = [value for value in task.model.parameters() if value.requires_grad]
     optimizer = LBFGS(
@@ -58,18 +68,24 @@ def come_to_rest(task: Task, most_steps: int = _MOST_STEPS) -> Rest:
 
     kept = [value.detach().clone() for value in parameters]
     steps, slope = 0, slope_of(task)
-    while steps < most_steps and slope > _AT_REST:
+    while steps < most and slope > (_AT_REST if steps < soon else _NEAR_REST):
         optimizer.step(loss)  # type: ignore[no-untyped-call]
         steps, before = steps + _BLOCK, slope
         slope = slope_of(task)
         if not slope < float("inf"):  # a line search that left the range of numbers: stay where it was good
-            with torch.no_grad():
-                for value, good in zip(parameters, kept, strict=True):
-                    value.copy_(good)
+            _put_back(parameters, kept)
             return Rest(steps, before)
         kept = [value.detach().clone() for value in parameters]
+        if steps == soon and slope > STEEPEST:
+            break
     optimizer.zero_grad()
     return Rest(steps, slope)
+
+
+@torch.no_grad()
+def _put_back(parameters: list[nn.Parameter], kept: list[Tensor]) -> None:
+    for value, good in zip(parameters, kept, strict=True):
+        value.copy_(good)
 
 
 def slope_of(task: Task) -> float:

@@ -15,8 +15,6 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(READY)  ## the whole story on a generated transaction network
 	@$(BIN)/calirare demo --out demo
 
-# Memory in large pages, where glibc and the kernel have them: 3% less time.
-test: export GLIBC_TUNABLES ?= glibc.malloc.hugetlb=1
 test: $(READY)  ## default tests; those that need datasets run where these exist
 	@$(PYTEST)
 

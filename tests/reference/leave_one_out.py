@@ -42,28 +42,32 @@ def centred(logits):
     return logits - logits.mean(dim=-1, keepdim=True)
 
 
-def parameter_steps(model, inputs, nodes, y, weights, damping, step="newton"):
-    """θ₋ᵢ - θ, `(n, P)`: (H - J_iᵀ Λ_i J_i)⁻¹ J_iᵀ ρ_i for Newton, H⁻¹ J_iᵀ ρ_i for plain influence."""
+def parameter_steps(model, inputs, nodes, y, weights, damping, step="newton", groups=None):
+    """θ₋ᵢ - θ, `(n, P)`: (H - J_iᵀ Λ_i J_i)⁻¹ J_iᵀ ρ_i for Newton, H⁻¹ J_iᵀ ρ_i for plain influence.
+
+    With `groups`, sums over the labels of i's group in the place of both terms.
+    """
     full, logits = jacobian(model, inputs)
     p = logits.softmax(dim=1)
     curvatures = [
         weights[i] * full[v].T @ (torch.diag(p[v]) - torch.outer(p[v], p[v])) @ full[v] for i, v in enumerate(nodes)
     ]
     total = sum(curvatures) + damping * torch.eye(full.shape[2], dtype=torch.float64)
-    steps = []
-    for i, v in enumerate(nodes):
-        one_hot = torch.zeros(p.shape[1], dtype=torch.float64)
-        one_hot[y[i]] = 1.0
-        gradient = full[v].T @ (weights[i] * (p[v] - one_hot))
-        without = total - curvatures[i] if step == "newton" else total
-        steps.append(torch.linalg.solve(without, gradient))
+    target = torch.eye(p.shape[1], dtype=torch.float64)[torch.as_tensor(y)]
+    gradients = [full[v].T @ (weights[i] * (p[v] - target[i])) for i, v in enumerate(nodes)]
+    groups, steps = np.arange(len(nodes)) if groups is None else groups, []
+    for group in groups:
+        mine = np.flatnonzero(groups == group)
+        without = total - sum(curvatures[i] for i in mine) if step == "newton" else total
+        steps.append(torch.linalg.solve(without, sum(gradients[i] for i in mine)))
     return torch.stack(steps)
 
 
-def changes(model, inputs, nodes, y, weights, damping, step="newton"):
+def changes(model, inputs, nodes, y, weights, damping, step="newton", groups=None):
     """Change of every node's logits by each removal, `(N, n, C)`."""
     full, _ = jacobian(model, inputs)
-    return torch.einsum("vcp,ip->vic", full, parameter_steps(model, inputs, nodes, y, weights, damping, step))
+    steps = parameter_steps(model, inputs, nodes, y, weights, damping, step, groups)
+    return torch.einsum("vcp,ip->vic", full, steps)
 
 
 def retrain_without(model, inputs, nodes, y, weights, weight_decay, row, steps=60):
@@ -94,10 +98,10 @@ def retrain_without(model, inputs, nodes, y, weights, weight_decay, row, steps=6
 
 
 def change_by_refitting(trained, rows):
-    """(real, predicted) change of each row's own logit difference: at rest again without its label, and by one step.
+    """(real, predicted) change of each row's own logit difference: at rest again without its group's labels, and by one step.
 
-    Refitted in double precision, for in single precision L-BFGS stops where a label still pulls. By the step itself: where
-    labelled nodes are copies of each other, as in Cora, the network's own evidence is of folds.
+    Refitted in double precision, for in single precision L-BFGS stops where a label still pulls. By the step itself: the
+    network's own evidence may be of folds.
     """
     network, labels = trained.detector, trained.labels
     tensors = GraphInputs(trained.inputs.graph, dtype=torch.float64)
@@ -112,7 +116,8 @@ def change_by_refitting(trained, rows):
 
     whole, real = at_rest(labels.weights), []
     for row in rows:
-        change = at_rest(np.where(np.arange(len(labels)) == row, 0.0, labels.weights)) - whole
-        real.append(change[labels.nodes[row]] - change[np.delete(labels.nodes, row)].mean(axis=0))
+        mine = labels.groups == labels.groups[row]
+        change = at_rest(np.where(mine, 0.0, labels.weights)) - whole
+        real.append(change[labels.nodes[row]] - change[labels.nodes[~mine]].mean(axis=0))
     predicted = (step_logits(network._engine()) - network.logits(trained.inputs)[labels.nodes])[rows]
     return np.diff(np.stack(real))[:, 0], np.diff(predicted)[:, 0]

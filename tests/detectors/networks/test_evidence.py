@@ -20,6 +20,7 @@ from calirare.detectors.networks.rest import come_to_rest
 from calirare.detectors.networks.training import Training, task_of, train_network
 from calirare.detectors.networks.weights import node_weights
 from calirare.errors import NumericalError
+from calirare.features.copies import find_copies
 
 
 def labels_of(graph, nodes, y=None, groups=None):
@@ -36,7 +37,7 @@ def fitted():
 
 @pytest.fixture(scope="module")
 def in_folds(fitted):
-    """A network whose labels are copies of each other by twos, so that they are left out in folds."""
+    """A network told that its labels are copies of each other by twos; since it tells them apart, they are left out in folds."""
     _, inputs, labels = fitted
     pairs = labels_of(inputs.graph, labels.nodes, groups=np.arange(100) // 2)
     return GCN(epochs=3, hidden=3, weight_decay=5e-2).fit(inputs, pairs), pairs
@@ -80,7 +81,29 @@ def test_a_step_moves_other_nodes_as_a_refit_does(fitted):
     np.testing.assert_allclose(network.logits_without_at(inputs, np.array([row]), nodes), block[nodes], atol=1e-4)
 
 
-def test_copies_are_left_out_together_by_folds(fitted, in_folds):
+@pytest.mark.parametrize("kind", [GCN, GAT, SAGE])
+def test_copies_are_left_out_together_by_one_step(kind):
+    """Twins, alike in all that a network reads, one of them mislabelled: what it is told without them knows of neither."""
+    graph = cr.make_transactions(num_nodes=150, rare_share=0.3, seed=0)
+    x, edges, y = (np.asarray(part) for part in (graph.x, graph.edge_index, graph.y))
+    mine = edges[:, edges[0] == 7]
+    edges = np.concatenate([edges, np.stack([np.full(mine.shape[1], 150), mine[1]])], axis=1)
+    twins = cr.RareGraph(x=np.concatenate([x, x[7:8]]), edge_index=edges, y=np.append(y, 1 - y[7]))
+    nodes = np.append(np.arange(100), 150)
+    labels = labels_of(twins, nodes, groups=find_copies(twins, nodes))
+    network = kind(epochs=60, hidden=4, dropout=0.0, weight_decay=5e-2).fit(DetectorInputs(twins), labels)
+    assert labels.groups[7] == labels.groups[100]
+    assert isinstance(network.evidence_, StepEvidence)
+    np.testing.assert_allclose(network.left_out_logits()[7], network.left_out_logits()[100], atol=1e-5)
+    told = gather(
+        network.logits_without(DetectorInputs(twins), np.array([7, 100])), np.array([7, 100]), np.array([7, 150])
+    )
+    np.testing.assert_allclose(
+        told - told.mean(2, keepdims=True), network.left_out_logits()[[7, 7], None].repeat(2, 1), atol=1e-3
+    )
+
+
+def test_what_is_no_copy_to_a_network_is_left_out_by_folds(fitted, in_folds):
     _, inputs, labels = fitted
     network, pairs = in_folds
     assert isinstance(network.evidence_, FoldEvidence)

@@ -43,8 +43,8 @@ class Told:
     Moved to the end of a step, the network says `1 + bend` times what its tangent says there.
     """
 
-    def __init__(self, logits: np.ndarray, leverage: float = 0.1, bend: float = 0.0) -> None:
-        self.left_out_logits, self.bend = torch.from_numpy(logits), bend
+    def __init__(self, logits: np.ndarray, leverage: float = 0.1, bend: float = 0.0, apart: bool = False) -> None:
+        self.left_out_logits, self.bend, self.tells_copies_apart = torch.from_numpy(logits), bend, apart
         self.logits, self.index = torch.zeros_like(self.left_out_logits), torch.arange(len(logits))
         self.curvature = SimpleNamespace(leverage=torch.full((len(logits), 1, 1), leverage))
 
@@ -96,6 +96,7 @@ def test_what_cannot_be_believed_is_said(told: Any) -> None:
     )
     for engine, why in (
         (noise, "left-out predictions cannot be told from noise"),
+        (told(np.eye(2)[y], apart=True), "the network tells labelled copies apart"),
         (learns, "the network could learn its labels whatever they are"),
         (told(np.eye(2)[y], bend=0.16), "a Newton step leads to where the network bends"),
         (told(np.eye(2)[y], bend=np.nan), "a Newton step leads to where the network bends"),

@@ -74,12 +74,12 @@ class StepEvidence:
         n, size = len(engine.nodes), engine.jacobian.num_parameters
         kept = min(n, _MOST_LEFT_OUT, max(_FEWEST_LEFT_OUT, _LARGEST_DIRECTIONS // size))
         rows = np.random.default_rng(seed).permutation(n)[:kept]
-        curvature, step = engine.curvature, engine.step
-        later = curvature.later(rows, step)
+        curvature, step, places = engine.curvature, engine.step, engine.place[rows]
+        later = curvature.later(places, step)
         directions: np.ndarray | Callable[[], np.ndarray] = (
             partial(_gathered, later, kept, size)
             if later is not None
-            else _gathered(lambda some: curvature.directions(rows[some], step), kept, size)
+            else _gathered(lambda some: curvature.directions(places[some], step), kept, size)
         )
         return cls(step_logits(engine), rows, directions, -engine.level_changes.cpu().numpy())
 

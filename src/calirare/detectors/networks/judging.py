@@ -82,6 +82,8 @@ def doubt(
     engine = make()
     if engine is None:
         return "no Newton step can be taken from where training ended"
+    if engine.tells_copies_apart:
+        return "the network tells labelled copies apart"
     if learns_anything(engine):
         return "the network could learn its labels whatever they are"
     return no_skill(engine, labels) or bent(engine, labels)

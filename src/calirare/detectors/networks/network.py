@@ -202,7 +202,9 @@ class Network(Detector):
         """The engine for the weights as they are; made once, let go when its evidence is kept."""
         if self._solved is None:
             tensors, labels, _, _ = self._fitted
-            self._solved = LeaveOneOut(self.model_, tensors, labels.nodes, labels.y, labels.weights, self.weight_decay_)
+            self._solved = LeaveOneOut(
+                self.model_, tensors, labels.nodes, labels.y, labels.weights, self.weight_decay_, groups=labels.groups
+            )
         return self._solved
 
     def _step(self) -> LeaveOneOut | None:
@@ -227,11 +229,9 @@ class Network(Detector):
     def _gather(self) -> Evidence:
         tensors, labels, training, seed = self._fitted
         fold = None
-        doubt = "labelled nodes are copies of each other" if len(np.unique(labels.groups)) < len(labels) else None
+        doubt = judging.doubt(self._step, labels, training.rests, self.history_.slope)
         if doubt is None:
-            doubt = judging.doubt(self._step, labels, training.rests, self.history_.slope)
-            if doubt is None:
-                return StepEvidence.from_engine(self._engine(), seed)
+            return StepEvidence.from_engine(self._engine(), seed)
         if training.refinement is None:
             fold = fold_numbers(labels, seed)
         if fold is None:
@@ -241,11 +241,10 @@ class Network(Detector):
         return FoldEvidence.refit(lambda rows: self._train(labels.take(rows), seed)[0], tensors, labels, fold)
 
     def skip(self) -> str | None:
-        labels = self._fitted[1]
-        if len(np.unique(labels.groups)) < len(labels):
-            return None
         engine = self._step()
-        return None if engine is None else judging.no_skill(engine, labels)  # else folds will tell
+        if engine is None or engine.tells_copies_apart:
+            return None  # folds will tell
+        return judging.no_skill(engine, self._fitted[1])
 
     # Answers
 

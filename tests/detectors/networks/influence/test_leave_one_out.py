@@ -87,6 +87,27 @@ def test_dual_and_primal_equal_brute_force(name, num_classes, step):
         torch.testing.assert_close(engine.curvature.directions(rows, step), directions, atol=1e-8, rtol=0)
 
 
+@pytest.mark.parametrize("num_classes", [2, 3])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_copies_leave_together_as_by_brute_force(solver, num_classes):
+    """Copies are to a model what a node is that stands several times among the labels, be they the same or not."""
+    nodes, groups = NODES[[0, 1, 2, 1, 3, 0, 1]], np.array([5, 0, 2, 0, 3, 5, 0])
+    case = _case("gcn", num_classes, nodes=nodes)
+    case[3][[1, 3]] = [0, 1]  # labels that contradict each other
+    engine, rows = LeaveOneOut(*case, 1e-2, solver=solver, groups=groups), np.arange(len(nodes))
+    expected = centred(changes(*case, 1e-2, groups=groups))
+    torch.testing.assert_close(_own(engine), expected[nodes, rows], atol=1e-8, rtol=1e-9)
+    torch.testing.assert_close(centred(engine.changes_among_labelled()), expected[nodes], atol=1e-8, rtol=1e-9)
+    torch.testing.assert_close(
+        torch.cat([block for _, block in engine.changes()], dim=1), expected, atol=1e-8, rtol=1e-9
+    )
+    others = [np.unique(nodes[groups != group]) for group in groups]
+    level = torch.stack([expected[some, row].mean(dim=0) for row, some in enumerate(others)])
+    torch.testing.assert_close(centred(engine.level_changes), level, atol=1e-8, rtol=1e-9)
+    assert not engine.tells_copies_apart
+    assert LeaveOneOut(*case, 1e-2, solver=solver, groups=np.arange(7) // 2).tells_copies_apart
+
+
 @pytest.mark.parametrize(("name", "num_classes"), [("gcn", 2), *((name, 3) for name in MODELS)])
 def test_iteration_equals_brute_force(name, num_classes):
     nodes = NODES if name == "gcn" else NODES[:3]  # each iteration goes through the model once per label and class

@@ -54,6 +54,13 @@ class LabelTerms:
         solved: Tensor = torch.linalg.solve_triangular(self.factor, self.residual[..., None], upper=False)
         return solved[..., 0]
 
+    def added(self, place: Tensor, count: int) -> LabelTerms:
+        """The sums over labels of the same place, `(n,)` numbers below `count`."""
+        parts = self.residual.shape[1]
+        curvature = self.residual.new_zeros(count, parts, parts).index_add(0, place, self.curvature)
+        residual = self.residual.new_zeros(count, parts).index_add(0, place, self.residual)
+        return LabelTerms(torch.linalg.cholesky(curvature), residual)
+
 
 def label_terms(logits: Tensor, y: Tensor, weights: Tensor) -> LabelTerms:
     """Λ_i = w_i Bᵀ(diag p_i - p_i p_iᵀ)B and ρ_i = w_i Bᵀ(p_i - y_i) for logits `(n, C)`, in float64."""

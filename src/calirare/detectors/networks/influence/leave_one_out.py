@@ -41,6 +41,8 @@ _SOLVERS: dict[str, type[DualCurvature] | type[PrimalCurvature] | type[Iterative
 _LARGEST_DENSE = 8_192
 """Side of the largest matrix that is factorised (0.5 GB in float64)."""
 _SMALLEST_DAMPING = 1e-6
+_ALIKE = 1e-4
+"""Logits of copies differ by less, which is rounding."""
 _PUSH_BYTES = 128 * 2**20
 
 
@@ -64,7 +66,8 @@ class LeaveOneOut:
         z_v(θ₋ᵢ) ≈ z_v + J_v H⁻¹ J_iᵀ (I - Λ_i M_i)⁻¹ ρ_i ,
 
     logits being meant up to a constant per node, which softmax does not see. `step="influence"` leaves the inverse
-    out, as the paper does.
+    out, as the paper does. Copies have the same J, so those that are left out together are one label i whose Λ_i and ρ_i
+    are the sums of theirs.
 
     Args:
         model: A trained model; read in eval mode.
@@ -75,6 +78,10 @@ class LeaveOneOut:
         weight_decay: λ as trained. Below 1e-6 the curvature says too little and 1e-6 is used, with a log line.
         step: `"newton"` or `"influence"`.
         solver: `"auto"`, `"dual"`, `"primal"` or `"iterative"`.
+        groups: `(n,)` copies have the same number and are left out together; None: there are none.
+
+    Attributes:
+        place: `(n,)` which of the labels that `curvature` knows each one is.
     """
 
     def __init__(
@@ -88,6 +95,7 @@ class LeaveOneOut:
         *,
         step: Step = "newton",
         solver: Solver = "auto",
+        groups: np.ndarray | None = None,
     ) -> None:
         if step not in ("newton", "influence"):
             raise InputError(f"step must be 'newton' or 'influence'; got {step!r}.")
@@ -106,18 +114,23 @@ class LeaveOneOut:
             torch.from_numpy(np.asarray(y, dtype=np.int64)).to(device),
             torch.from_numpy(np.asarray(weights, dtype=np.float64)).to(device),
         )
+        each = np.arange(len(self.nodes)) if groups is None else groups
+        self._first, self.place = np.unique(each, return_index=True, return_inverse=True)[1:]
+        if len(self._first) < len(self.nodes):
+            terms = terms.added(torch.from_numpy(self.place).to(device), len(self._first))
         self.jacobian = make_jacobian(model, inputs)
         self.solver = (
             solver
             if solver != "auto"
-            else choose_solver(len(self.nodes), self.jacobian.parts, self.jacobian.num_parameters)
+            else choose_solver(len(self._first), self.jacobian.parts, self.jacobian.num_parameters)
         )
         if solver == "auto" and self.solver == "iterative":
             logger.warning(
                 "%d labels and %d parameters: solving by iteration.", len(nodes), self.jacobian.num_parameters
             )
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found and said by the solvers
-            self.curvature: Curvature = _SOLVERS[self.solver](self.jacobian, self.nodes, terms, self.damping)
+            distinct = self.nodes[self._first]
+            self.curvature: Curvature = _SOLVERS[self.solver](self.jacobian, distinct, terms, self.damping)
         self._say_if_unstable()
 
     def _say_if_unstable(self) -> None:
@@ -136,10 +149,16 @@ class LeaveOneOut:
     def _own_changes(self) -> Tensor:
         return self.curvature.own_change(self.step)
 
+    @property
+    def tells_copies_apart(self) -> bool:
+        """Whether the model says different things of copies; then they are more than one label, and the step is none."""
+        said = self.logits[self.index]
+        return bool(((said - said[self._first][self.place]).abs() > _ALIKE * said.abs().amax().clamp(min=1.0)).any())
+
     @cached_property
     def left_out_logits(self) -> Tensor:
         """`(n, C)` float64: the logits of each labelled node by the model that never saw its label."""
-        logits = self.logits[self.index] + self._own_changes @ self.basis.T
+        logits = self.logits[self.index] + self._own_changes[self.place] @ self.basis.T
         if not bool(logits.isfinite().all()):
             raise NumericalError(
                 "left-out predictions are NaN or infinite; raise weight_decay, or scale the features and the edge weights."
@@ -151,7 +170,7 @@ class LeaveOneOut:
 
         `left_out_logits` follow its tangent from θ instead, which costs no pass.
         """
-        said, steps = [], self.curvature.directions(rows, self.step)
+        said, steps = [], self.curvature.directions(self.place[rows], self.step)
         parameters = dict(self._model.named_parameters())
         sizes = [value.numel() for value in parameters.values()]
         with evaluating(self._model), torch.no_grad():
@@ -170,13 +189,13 @@ class LeaveOneOut:
 
     @cached_property
     def level_changes(self) -> Tensor:
-        """`(n, C)`: how far the removal of each label moves the other labelled nodes' logits on average."""
-        mean, n = self.curvature.mean_change(self.step), len(self.nodes)
-        return (n * mean - self._own_changes) / max(n - 1, 1) @ self.basis.T
+        """`(n, C)`: how far the removal of each label moves the other labelled nodes' logits on average, copies counted once."""
+        mean, n = self.curvature.mean_change(self.step), len(self._first)
+        return ((n * mean - self._own_changes) / max(n - 1, 1) @ self.basis.T)[self.place]
 
     def changes_among_labelled(self) -> Tensor:
         """`(n, n, C)`: change of labelled node v's logits (first axis) by the removal of label i (second axis)."""
-        changes = self.curvature.changes_among_labelled(self.step)
+        changes = self.curvature.changes_among_labelled(self.step)[self.place][:, :, self.place]
         return torch.einsum("vpi,cp->vic", changes, self.basis)
 
     def changes(
@@ -191,7 +210,7 @@ class LeaveOneOut:
         index = None if targets is None else torch.from_numpy(np.asarray(targets)).to(self.index.device)
         for start in range(0, len(rows), block):
             chunk = rows[start : start + block]
-            pushed = self.jacobian.push(self.curvature.directions(chunk, self.step))
+            pushed = self.jacobian.push(self.curvature.directions(self.place[chunk], self.step))
             if index is not None:
                 pushed = pushed[index]
             yield chunk, torch.einsum("vpi,cp->vic", pushed, self.basis.to(pushed))

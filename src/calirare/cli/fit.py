@@ -197,6 +197,8 @@ def _show(
     counts |= {_ROWS[name]: count for name, count in read.get("edges", {}).items() if name in _ROWS and count}
     for word, count in read.get("labels", {}).get("missing_words", {}).items():
         counts[f"labels {word!r}, which count as unknown"] = count
+    for word, spelled in read.get("labels", {}).get("spellings", {}).items():
+        counts[f"labels {word!r}, which count as {spelled['class']!r}"] = spelled["count"]
     console.show_table("Data", ["", "count"], [(name.replace("_", " "), n) for name, n in counts.items()], right=(1,))
     if quality is not None:
         show_evaluation(quality)

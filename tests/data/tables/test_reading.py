@@ -46,7 +46,7 @@ def test_every_cell_of_a_small_table_is_where_it_belongs():
     assert graph.edge_index.tolist() == [[0, 0, 1, 2, 3, 3], [1, 3, 0, 3, 0, 2]]
     assert graph.edge_weight is None and graph.original_y is None
     counts = {"rows": 5, "edges": 3, "duplicates": 1, "self_loops": 1, "zero_weights": 0}
-    labels = {"known": 3, "missing": 1, "missing_words": {}}
+    labels = {"known": 3, "missing": 1, "missing_words": {}, "spellings": {}}
     filled = {"imputed": {"age": 1, "country": 1}, "unseen": {}, "rare": {}, "unreadable": {}}
     assert graph.schema["read"] == {"edges": counts, "labels": labels, **filled}
 

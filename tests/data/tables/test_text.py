@@ -161,7 +161,7 @@ def test_words_for_a_missing_label_count_as_missing_whatever_the_type(word, kind
         )
     assert graph.y.tolist() == [1, 0, -1, 0]
     counts = {word: 1} if word else {}
-    assert graph.schema["read"]["labels"] == {"known": 3, "missing": 1, "missing_words": counts}
+    assert graph.schema["read"]["labels"] == {"known": 3, "missing": 1, "missing_words": counts, "spellings": {}}
     assert ("1 labels count as unknown" in caplog.text) == bool(word)
 
 

@@ -38,12 +38,23 @@ def _roles_of_nodes(schema: Mapping[str, Any]) -> list[dict[str, str]]:
         source = "the nodes, by the edges that name them" if nodes.get("from_edges") else "names the nodes"
         rows.append(_row("nodes", schema["id"], "id", source))
     if label:
-        rows.append(_row("nodes", label["column"], "label", f"{label['rare']!r} is rare; empty: unknown"))
+        rows.append(_row("nodes", label["column"], "label", _classes(label)))
     if nodes.get("type"):
         rows.append(_row("nodes", nodes["type"], "node type", _shown(nodes.get("types", ()), "kinds")))
     if nodes.get("time"):
         rows.append(_row("nodes", nodes["time"], "time", "when; not an attribute"))
     return rows
+
+
+def _classes(label: Mapping[str, Any]) -> str:
+    """
+    >>> _classes({"rare": "mule", "values": ["fine", "mule", "odd"]})
+    "'mule' is rare; 'fine', 'odd' are not; empty: unknown"
+    """
+    rest = [repr(value) for value in label.get("values", ()) if value != label["rare"]]
+    more = f" and {len(rest) - 4} more" if len(rest) > 4 else ""
+    others = f"; {', '.join(rest[:4])}{more} {'are' if len(rest) > 1 else 'is'} not" if rest else ""
+    return f"{label['rare']!r} is rare{others}; empty: unknown"
 
 
 def _roles_of_edges(edges: Mapping[str, Any], apart: Mapping[str, str]) -> list[dict[str, str]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from calirare.data.against_rest import names_of_two, rare_or_not
 from calirare.data.arrays import UNKNOWN
 from calirare.data.tables.columns import to_categories
 from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.spellings import known_spellings, merge_spellings, same_spelling
 from calirare.data.tables.text import MISSING_WORDS, WHOLE_WITH_POINT
 from calirare.errors import InputError, LabelError
 
@@ -33,7 +35,8 @@ MAX_LABEL_LENGTH = 200
 class Labels:
     """`y` is 1 for rare, 0 for the rest, UNKNOWN for null; `original_y` indexes `values`.
 
-    `words` counts the words that were taken for a missing label; None where there is no column of labels.
+    `words` counts the words that were taken for a missing label; None where there is no column of labels. `spellings` are
+    the ways in which a class is written beside its name, with that name and how often.
     """
 
     y: np.ndarray
@@ -42,6 +45,7 @@ class Labels:
     rare: str
     values: list[str]
     words: dict[str, int] | None = None
+    spellings: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     @property
     def counts(self) -> dict[str, Any]:
@@ -49,7 +53,9 @@ class Labels:
         if self.words is None:
             return {}
         known = int((self.y != UNKNOWN).sum())
-        return {"labels": {"known": known, "missing": int(self.y.size) - known, "missing_words": self.words}}
+        counts = {"known": known, "missing": int(self.y.size) - known, "missing_words": self.words}
+        spelled = {word: {"class": name, "count": count} for word, (name, count) in self.spellings.items()}
+        return {"labels": {**counts, "spellings": spelled}}
 
 
 def learn_labels(column: pl.Series, rare: Any) -> Labels:
@@ -57,7 +63,7 @@ def learn_labels(column: pl.Series, rare: Any) -> Labels:
 
     Args:
         column: The label column.
-        rare: The rare value; `"1"` matches 1 and 1.0, `"true"` matches True.
+        rare: The rare value; `"1"` matches 1, 1.0 and yes, `"true"` matches True. Other spellings of a class are its labels too.
 
     Raises:
         LabelError: No label at all, a single class, or no node with the rare value.
@@ -76,12 +82,14 @@ def learn_labels(column: pl.Series, rare: Any) -> Labels:
     if word is None:
         shown = values if len(values) <= 12 else [*values[:12], "…"]
         raise LabelError(f"rare must be one of the values in column {column.name!r}: {shown}; got {rare!r}.{note}")
+    text, spellings = _respelled(text, merge_spellings(text, word))
+    values = [value for value in values if value not in spellings]
     if len(values) == 1:
         raise LabelError(
             f"column {column.name!r} must hold at least two classes; every labelled node is {word!r}. "
             f"Label some nodes that are not rare (nulls mean unknown).{note}"
         )
-    return _labels(text, word, values, words)
+    return _labels(text, word, values, words, spellings)
 
 
 def known_labels(
@@ -122,13 +130,15 @@ def _whole(text: pl.Series, as_written: Sequence[str]) -> pl.Series:
 def apply_labels(column: pl.Series, label: Mapping[str, Any]) -> Labels:
     """Labels of a table that is scored: the values of the fit keep their meaning, new ones are unknown."""
     text, words = known_labels(column, label["values"], label["values"])
+    same = known_spellings(label["values"], text.drop_nulls().unique().to_list())
+    text, spellings = _respelled(text, same)
     foreign = text.is_not_null() & ~text.is_in(label["values"])
     if foreign.any():
         logger.warning(
             "column %r: %d labels that the fit did not know, such as %r, count as unknown.",
             column.name, foreign.sum(), text.filter(foreign)[0],
         )  # fmt: skip
-    return _labels(text, label["rare"], label["values"], words)
+    return _labels(text, label["rare"], label["values"], words, spellings)
 
 
 def no_labels(num_nodes: int, label: Mapping[str, Any] | None) -> Labels:
@@ -139,12 +149,23 @@ def no_labels(num_nodes: int, label: Mapping[str, Any] | None) -> Labels:
     return Labels(unknown, unknown, names_of_two(label["values"], label["rare"]), label["rare"], label["values"])
 
 
-def _labels(text: pl.Series, rare: str, values: list[str], words: dict[str, int]) -> Labels:
+def _respelled(text: pl.Series, same: Mapping[str, str]) -> tuple[pl.Series, dict[str, tuple[str, int]]]:
+    """Every class by its name, and how often it was written in another way."""
+    found = {word: (name, int((text == word).sum())) for word, name in same.items()}
+    if found:
+        told = ", ".join(f"{word!r} ({count}) as {name!r}" for word, (name, count) in found.items())
+        logger.warning("column %r: spellings of one class are read as one: %s.", text.name, told)
+    return text.replace(dict(same)), found
+
+
+def _labels(
+    text: pl.Series, rare: str, values: list[str], words: dict[str, int], spellings: dict[str, tuple[str, int]]
+) -> Labels:
     pl = import_polars()
     place = text.replace_strict(values, list(range(len(values))), default=None, return_dtype=pl.Int64)
     original_y = np.array(place.fill_null(UNKNOWN).to_numpy(), dtype=np.int64)
     y = rare_or_not(original_y, values.index(rare))
-    return Labels(y, original_y, names_of_two(values, rare), rare, values, words)
+    return Labels(y, original_y, names_of_two(values, rare), rare, values, words, spellings)
 
 
 def _match(rare: Any, values: list[str]) -> str | None:
@@ -157,12 +178,10 @@ def _match(rare: Any, values: list[str]) -> str | None:
         return None
     if word in values:
         return str(word)
-    if {value.lower() for value in values} <= {"true", "false"}:
-        truth = {"1": "true", "0": "false", "yes": "true", "no": "false"}.get(str(word).lower(), str(word).lower())
-        return next((value for value in values if value.lower() == truth), None)
     # "1.0" on a command line and 1 in the table
-    try:
-        number = to_categories(pl.Series("rare", [float(str(word))]))[0]
-    except ValueError:
-        return None
-    return str(number) if number in values else None
+    with contextlib.suppress(ValueError):
+        number = str(to_categories(pl.Series("rare", [float(str(word))]))[0])
+        if number in values:
+            return number
+    key = same_spelling(values)
+    return next((value for value in values if key(value) == key(str(word))), None)

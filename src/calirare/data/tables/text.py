@@ -29,7 +29,7 @@ WHOLE_WITH_POINT = r"^([+-]?\d+)\.0+$"
 STRANGE_SHARE = 0.01
 """Up to this share of a column may be unreadable; it counts as missing, with a warning."""
 
-_TRUE, _FALSE = ("true", "yes", "t", "y"), ("false", "no", "f", "n")
+TRUE_WORDS, FALSE_WORDS = ("true", "yes", "t", "y"), ("false", "no", "f", "n")
 _CODE = r"^[+-]?0\d|^\+\d{6,}"
 _MONEY = r"(?i)[\s\u{00a0}\u{202f}'’%()$€£¥₹]|usd|eur|gbp|chf|sek|nok|dkk|jpy|cny|inr|aud|cad|\bkr\b"
 _GROUPED = r"^[+-]?(\d{1,3}([.,]\d{3})+|\d+)?([.,]\d*)?([eE][+-]?\d+)?$"
@@ -76,8 +76,9 @@ def understand(text: pl.Series) -> Understood:
     if known is text or _all_plain(known):  # the usual cases, without a further look
         return Understood("words", {}) if known.str.contains(_CODE).any() else Understood("number", {})
     lower = known.head(1000).str.to_lowercase()
-    if lower.is_in([*_TRUE, *_FALSE]).all() and lower.is_in(_TRUE).any() and lower.is_in(_FALSE).any():
-        if known.str.to_lowercase().is_in([*_TRUE, *_FALSE]).all():
+    truths = [*TRUE_WORDS, *FALSE_WORDS]
+    if lower.is_in(truths).all() and lower.is_in(TRUE_WORDS).any() and lower.is_in(FALSE_WORDS).any():
+        if known.str.to_lowercase().is_in(truths).all():
             return Understood("truth", {"truth": True})
     good = known.filter(~known.str.to_lowercase().is_in(SPREADSHEET_ERRORS))
     enough = (1 - STRANGE_SHARE) * good.len()
@@ -130,7 +131,7 @@ def _read(known: pl.Series, style: Mapping[str, Any]) -> pl.Series:
         return read_dates(known, style["date"])
     if style.get("truth"):
         lower = known.str.to_lowercase()
-        return lower.is_in(_TRUE).set(~lower.is_in([*_TRUE, *_FALSE]), None)
+        return lower.is_in(TRUE_WORDS).set(~lower.is_in([*TRUE_WORDS, *FALSE_WORDS]), None)
     if style.get("clock"):
         return read_clock(known)
     return read_numbers(known, style.get("decimal", "."))

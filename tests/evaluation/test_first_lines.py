@@ -53,6 +53,17 @@ def test_few_labels_are_said_first(network, num_rare, says):
         assert said[0].startswith("No skill is shown") and f"on {num_rare} labels" in said[0]
 
 
+def test_columns_that_give_the_label_away_are_said_first_and_no_verdict_is_good(network):
+    y = keep(network.y, 40, 220)
+    labels = [None if label < 0 else str(label) for label in y]
+    nodes = {"id": range(1_000), "x": network.x[:, 0], "closed on": np.where(y == 1, 1.0, np.nan), "y": labels}
+    source, target = network.edge_index
+    clf, graph = fitted(cr.read_tables(nodes, {"source": source, "target": target}, label="y", rare="1"))
+    assert first_lines(clf, graph)[0].endswith("Fit again with --type 'closed on=ignore'.")
+    verdict = evaluate(clf, graph, num_resamples=20).verdict
+    assert verdict.level == "caution" and "'closed on'" in verdict.warnings[0]
+
+
 def test_noise_is_called_noise_first_and_its_probabilities_are_the_base_rate():
     rng = np.random.default_rng(7)
     y = (rng.random(400) < 0.2).astype(int)

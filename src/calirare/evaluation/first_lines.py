@@ -1,11 +1,15 @@
-"""What must be said before any number: no skill, few labels, labels that were chosen by score."""
+"""What must be said before any number: leaks, no skill, few labels, labels that were chosen by score."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from calirare.calibration.base import share_weights
 from calirare.data.graph import RareGraph
+from calirare.data.tables.audit import find_leaks
+from calirare.data.tables.finding import leave_out
 from calirare.decisions.wording import wording_of
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import read_nodes
@@ -35,7 +39,22 @@ def first_lines(clf: RareCategoryClassifier, graph: RareGraph, skill: Skill | No
     chosen = selection_of(clf, graph)
     share = float((clf.labelled_y_ == clf.rare_class_).mean())
     follows = "" if chosen is None else chosen.sentence(share, given=clf.rare_share is not None)
-    return tuple(words for words in (said, follows) if words)
+    return tuple(words for words in (warn_of_leaks(find_leaks(graph)), said, follows) if words)
+
+
+def warn_of_leaks(columns: Sequence[str]) -> str:
+    """Which columns give the label away, and what to do about it; empty where none does.
+
+    >>> warn_of_leaks(["closed on"]).split(". ")[1]
+    "Fit again with --type 'closed on=ignore'."
+    """
+    if not columns:
+        return ""
+    gives, they = ("gives", "it is") if len(columns) == 1 else ("give", "they are")
+    return (
+        f"{', '.join(map(repr, columns))} {gives} the label away: unless {they} known before the label, no number here will "
+        f"hold. Fit again with {' '.join(map(leave_out, columns))}."
+    )
 
 
 def selection_of(clf: RareCategoryClassifier, graph: RareGraph) -> Selection | None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from calirare.data.graph import RareGraph
+from calirare.data.tables.audit import find_leaks
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import Evidence, gather_evidence
 from calirare.evaluation.verdict import Verdict, judge
@@ -117,7 +118,8 @@ def evaluate(
     after = evidence.summary(num_resamples=num_resamples, **options)
     share = float(clf.shares_[clf.rare_class_])
     skill = _skill(evidence)
-    return Evaluation(evidence, before, after, skill, judge(evidence, before, after, share, skill))
+    verdict = judge(evidence, before, after, share, skill, find_leaks(graph))
+    return Evaluation(evidence, before, after, skill, verdict)
 
 
 def _skill(evidence: Evidence) -> Skill:

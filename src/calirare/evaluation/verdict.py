@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -41,7 +42,14 @@ class Verdict:
     warnings: tuple[str, ...]
 
 
-def judge(evidence: Evidence, before: Summary, after: Summary, population_share: float, skill: Skill) -> Verdict:
+def judge(
+    evidence: Evidence,
+    before: Summary,
+    after: Summary,
+    population_share: float,
+    skill: Skill,
+    leaks: Sequence[str] = (),
+) -> Verdict:
     """The verdict on a model.
 
     Args:
@@ -50,12 +58,14 @@ def judge(evidence: Evidence, before: Summary, after: Summary, population_share:
         after: Their metrics after it.
         population_share: The rare share that the probabilities were calibrated to.
         skill: Whether these nodes tell the model from the base rate.
+        leaks: Columns that give the label away.
     """
     share = float(evidence.y_rare.mean())
     skewed = not 1 / _SKEWED < share / population_share < _SKEWED
     finds, found = skill.shown, _finding(after, share)
     believed, trust = (True, "") if skewed else _trust(evidence)
     serious = [
+        *([f"Columns that give the label away made these numbers: {', '.join(map(repr, leaks))}."] if leaks else []),
         *_warn_of_labels(evidence, share, population_share, skewed),
         *(
             []

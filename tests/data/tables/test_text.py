@@ -66,6 +66,7 @@ def test_grouped_numbers_come_back_in_both_conventions(values, comma, sign):
         (["January 31, 2024", "January 2, 2024"], [(31, 0, 0, 0), (2, 0, 0, 0)]),
         (["2024-01-31 20:05:00+02:00"], [(31, 18, 5, 0)]),
         (["31.01.24"], [(31, 0, 0, 0)]),
+        (["2024-01-31", "30.01.2024", "29/01/2024", "02.01.2024 18:05"], [(31, 0, 0, 0), (30, 0, 0, 0), (29, 0, 0, 0), (2, 18, 5, 0)]),
     ],
 )  # fmt: skip
 def test_dates_keep_their_time_of_day(texts, moments):
@@ -86,7 +87,7 @@ def test_dates_keep_their_time_of_day(texts, moments):
         (["yes", "No"], "truth"), (["TRUE", "false"], "truth"), (["NO", "SE"], "words"), (["no", "no"], "words"),
         (["007", "12"], "words"), (["+4790123456", "+4790123457"], "words"), (["1.2.3", "4.5.6"], "words"),
         (["1", "x"], "words"), (["", "NA"], "words"), (["1,2,3"], "words"), (["12:30", "12:75"], "words"),
-        (["31.02.2024"], "words"), (["1", "#REF!", "2"], "number"),
+        (["31.02.2024"], "words"), (["31/12/2024", "12/31/2024"], "words"), (["1", "#REF!", "2"], "number"),
     ],
 )  # fmt: skip
 def test_what_is_and_what_is_not_understood(texts, kind):
@@ -180,6 +181,12 @@ def test_a_class_called_none_is_explained():
     nodes = {"id": ["1", "2"], "x": [1.5, 2.0], "y": ["mule", "none"]}
     with pytest.raises(LabelError, match="every labelled node is 'mule'.*'none' count as missing"):
         read_tables(nodes, EDGES, label="y", rare="mule")
+
+
+def test_dates_at_odds_are_called_dates():
+    days = [f"{day}/{month}/20{year}" for year in range(10, 17) for day, month in ((20, 5), (5, 20))]
+    kind = kind_of(pl.Series("when", [*days, *(f"{day}.1.3" for day in range(5))]), most_categories=5)
+    assert kind.name == "ignore" and kind.reason.startswith("dates in no form that fits all, such as ")
 
 
 def test_names_of_things_are_no_numbers():

@@ -81,7 +81,7 @@ def audit_graph(graph: RareGraph) -> Audit:
     found: list[Finding] = list(_labels(graph, rare))
     columns = list(audit_columns(graph))
     for column in columns:
-        found += _leaks(column, known, rare)
+        found += _leak(column, known, rare)
         found += _constants(column)
     of_edges = edge_audit_columns(graph.edges)
     for column in of_edges:
@@ -91,6 +91,16 @@ def audit_graph(graph: RareGraph) -> Audit:
     found += _contradictions(graph, known, rare)
     found += audit_edges(graph)
     return Audit.of(found)
+
+
+def find_leaks(graph: RareGraph) -> tuple[str, ...]:
+    """Names of the columns that give the label away; of a graph without tables nobody can tell."""
+    if graph.schema is None or not graph.known.size:
+        return ()
+    known = graph.known
+    rare = graph.y[known] == graph.rare_class
+    found = [one for column in audit_columns(graph) for one in _leak(column, known, rare)]
+    return tuple(one.column for one in Audit.of([*found, *audit_edges(graph)]).leaks)
 
 
 def _labels(graph: RareGraph, rare: np.ndarray) -> Iterator[Finding]:
@@ -116,7 +126,7 @@ def _labels(graph: RareGraph, rare: np.ndarray) -> Iterator[Finding]:
         yield Finding("labels", "", f"Only {others} labels are not {name!r}; label some nodes that are not.", "warning")
 
 
-def _leaks(column: AuditColumn, known: np.ndarray, rare: np.ndarray) -> Iterator[Finding]:
+def _leak(column: AuditColumn, known: np.ndarray, rare: np.ndarray) -> Iterator[Finding]:
     """At most one finding per column; filled in after the fact is the likelier story where both rules hold."""
     said = _leak_by_presence(column, known, rare) or _leak_by_value(column, known, rare)
     if said:

@@ -130,7 +130,7 @@ def _style(column: Mapping[str, Any]) -> str:
         form = style["date"]
         for sign, word in words.items():
             form = form.replace(sign, word)
-        return f", read as {form}"
+        return f", read as {form.replace('|', ' or ')}"
     if style.get("clock"):
         return ", read as hours:minutes"
     return ", read with decimal comma" if style.get("decimal") == "," else ""

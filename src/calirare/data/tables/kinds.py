@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.columns import is_number_like
 from calirare.data.tables.libraries import import_polars
-from calirare.data.tables.text import understand
+from calirare.data.tables.text import like_dates, understand
 
 if TYPE_CHECKING:
     import polars as pl
@@ -98,6 +98,9 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
         return Kind("ignore", EMPTY)
     distinct = words.n_unique()
     if distinct > most_categories and 2 * distinct > words.len():
+        if like_dates(words):
+            some = f"such as {words.min()!r} and {words.max()!r}"
+            return Kind("ignore", f"dates in no form that fits all, {some}: write them as 2024-12-31")
         return Kind("ignore", f"{distinct} different words: an identifier or free text")
     longest = int(words.str.len_chars().to_numpy().max())
     if longest > MAX_CATEGORY_LENGTH:

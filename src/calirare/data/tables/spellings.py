@@ -48,7 +48,9 @@ def known_spellings(classes: Sequence[str], values: Sequence[str], *, first: boo
     """
     key = same_spelling(classes)
     keys = [key(one) for one in classes]
-    meant = {own: one for own, one in zip(reversed(keys), reversed(classes), strict=True) if first or keys.count(own) == 1}
+    meant = {
+        own: one for own, one in zip(reversed(keys), reversed(classes), strict=True) if first or keys.count(own) == 1
+    }
     found = {value: meant[key(value)] for value in values if key(value) in meant and (first or value not in classes)}
     return {value: one for value, one in sorted(found.items()) if value != one}
 

@@ -5,15 +5,17 @@ table is read the same way.
 
     {}                           plain numbers, or words
     {"decimal": ","}             numbers with this decimal sign; the other of . and , groups thousands
-    {"date": "%d.%m.%Y"}         dates, with or without a time of day
+    {"date": "%d.%m.%Y"}         dates, with or without a time of day; forms of one column are joined by |
     {"truth": True}              true/false, yes/no, t/f, y/n
     {"clock": True}              times of day and spans, 18:05, 6:05:30 pm, in hours
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.libraries import import_polars
@@ -41,6 +43,7 @@ _DATES = (
     "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d %b %Y",
     "%d-%b-%Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y",
 )  # fmt: skip
+_MOST_FORMS = 3
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S%.f", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S%z", " %H:%M:%S%.f%z")
 
 
@@ -84,7 +87,7 @@ def understand(text: pl.Series) -> Understood:
     enough = (1 - STRANGE_SHARE) * good.len()
     if not good.len():
         return Understood("words", {})
-    if good.head(1000).str.contains(_DATE_LIKE).sum() > 0.5 * min(good.len(), 1000):
+    if like_dates(good):
         style = _date_style(good, enough)
         if style:
             return Understood("time", style)
@@ -96,6 +99,12 @@ def understand(text: pl.Series) -> Understood:
         if read_numbers(good, decimal).is_not_null().sum() >= enough:
             return Understood("number", {"decimal": ","} if decimal == "," else {})
     return Understood("words", {})
+
+
+def like_dates(known: pl.Series) -> bool:
+    """Whether most of the first texts look like dates of some form."""
+    some = known.head(1000)
+    return bool(some.str.contains(_DATE_LIKE).sum() > 0.5 * some.len())
 
 
 def read_styled(text: pl.Series, style: Mapping[str, Any]) -> tuple[pl.Series, pl.Series]:
@@ -191,15 +200,15 @@ def _decimal_signs(known: pl.Series) -> tuple[str, ...]:
 
 
 def read_dates(known: pl.Series, date: str) -> pl.Series:
-    """Moments in UTC, null where the text is none of this form; a time of day may follow, with an offset."""
+    """Moments in UTC, null where the text is of none of the forms; a time of day may follow, with an offset."""
     pl = import_polars()
     text = known.str.replace(r"(\d)T(\d)", "$1 $2").str.replace(r"(\d)\s?(Z|UTC|GMT)$", "$1").str.replace_all("  ", " ")
     found = pl.Series(known.name, [None] * known.len(), dtype=pl.Datetime("us"))
-    for clock in _CLOCKS:
+    for form, clock in product(date.split("|"), _CLOCKS):
         rest = text.set(found.is_not_null(), None)
         if not rest.drop_nulls().len():
             break
-        moments = rest.str.to_datetime(date + clock, strict=False, exact=True, time_unit="us")
+        moments = rest.str.to_datetime(form + clock, strict=False, exact=True, time_unit="us")
         if clock.endswith("%z"):
             moments = moments.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         found = found.zip_with(found.is_not_null(), moments)
@@ -208,16 +217,41 @@ def read_dates(known: pl.Series, date: str) -> pl.Series:
 
 
 def _date_style(known: pl.Series, enough: float) -> dict[str, Any]:
-    """The form that reads most; of forms that read the same the first, so 01/02/2024 is the first of February."""
+    """The form that reads most, and where that is not enough the one that reads most of the rest, and so on.
+
+    Of forms that read the same the first is taken, so 01/02/2024 is the first of February. Forms that would read one text as
+    two different days do not go together: which of them wrote it nobody can tell.
+
+    >>> import polars as pl
+    >>> _date_style(pl.Series(["2024-01-31", "31.01.2024"]), 2), _date_style(pl.Series(["12/31/2024", "31/12/2024"]), 2)
+    ({'date': '%Y-%m-%d|%d.%m.%Y'}, {})
+    """
+    forms: list[str] = []
+    rest = known
+    while known.len() - rest.len() < enough:
+        form = _best_form(rest)
+        if not form or len(forms) == _MOST_FORMS or any(_at_odds(form, other) for other in forms):
+            return {}
+        forms.append(form)
+        rest = rest.filter(read_dates(rest, form).is_null())
+    return {"date": "|".join(forms)} if forms else {}
+
+
+def _best_form(known: pl.Series) -> str:
+    """The form that reads most; empty where none reads a fifth."""
     sample = known.head(200)
-    least = 0.5 * sample.len()
-    best, most = "", 0
-    for date in _DATES:
-        if read_dates(sample, date).drop_nulls().len() < least:
+    best, most = "", 0.2 * known.len()
+    for form in _DATES:
+        if read_dates(sample, form).drop_nulls().len() < 0.1 * sample.len():
             continue
-        found = read_dates(known, date).drop_nulls().len()
+        found = read_dates(known, form).drop_nulls().len()
         if found > most:
-            best, most = date, found
+            best, most = form, found
         if found == known.len():
             break
-    return {"date": best} if best and most >= enough else {}
+    return best
+
+
+def _at_odds(one: str, other: str) -> bool:
+    """Whether both read the same texts, as other days."""
+    return one != other and re.sub(r"%[dm]", "", one) == re.sub(r"%[dm]", "", other)

@@ -1,0 +1,51 @@
+"""One class written in several ways."""
+
+import pytest
+
+from calirare.data.tables.describe import describe_schema
+from calirare.data.tables.reading import read_tables
+
+
+def read(labels, **said):
+    nodes = {"id": range(len(labels)), "x": range(len(labels)), "y": labels}
+    return read_tables(nodes, {"source": [0], "target": [1]}, **(said or {"label": "y", "rare": "yes"}))
+
+
+@pytest.mark.parametrize(
+    ("labels", "rare", "y", "values"),
+    [
+        (["yes", "No", "1", "TRUE", "0", None, "no", "No"], "yes", [1, 0, 1, 1, 0, -1, 0, 0], ["No", "yes"]),
+        (["Fraud", "fraud ", "FRAUD", "ok", "odd  one", "Odd One"], "fraud", [1, 1, 1, 0, 0, 0], ["Odd One", "fraud", "ok"]),
+        (["Yes", "no", "no"], "1", [1, 0, 0], ["Yes", "no"]),
+        (["0", "1", "2", "yes"], 1, [0, 1, 0, 0], ["0", "1", "2", "yes"]),  # not all say true or false
+        (["t", "f", "n", "n"], "f", [0, 1, 0, 0], ["f", "n", "t"]),  # codes
+    ],
+)  # fmt: skip
+def test_spellings_of_one_class_are_one_class(labels, rare, y, values):
+    graph = read(labels, label="y", rare=rare)
+    assert graph.y.tolist() == y
+    assert graph.schema["label"]["values"] == values
+    assert read(labels, schema=graph.schema).y.tolist() == y
+
+
+def test_what_was_read_as_another_word_is_counted_and_the_other_classes_are_named(caplog):
+    graph = read(["yes", "no", "no", "TRUE", "TRUE", "False"])
+    assert graph.schema["read"]["labels"]["spellings"] == {
+        "False": {"class": "no", "count": 1},
+        "TRUE": {"class": "yes", "count": 2},
+    }
+    assert "'TRUE' (2) as 'yes'" in caplog.text
+    label = next(row for row in describe_schema(graph.schema) if row["type"] == "label")
+    assert label["treatment"] == "'yes' is rare; 'no' is not; empty: unknown"
+
+
+def test_a_model_knows_spellings_that_its_fit_never_met(caplog):
+    schema = read(["yes", "no"]).schema
+    assert read(["YES", "0", "maybe", None], schema=schema).y.tolist() == [1, 0, -1, -1]
+    assert "'maybe'" in caplog.text
+
+
+def test_classes_that_an_earlier_version_told_apart_stay_apart():
+    schema = read(["yes", "no"]).schema
+    old = {**schema, "label": {"column": "y", "rare": "yes", "values": ["1", "Yes", "no", "yes"]}}
+    assert read(["yes", "Yes", "1", "YES", "NO"], schema=old).y.tolist() == [1, 0, 0, -1, 0]

@@ -241,7 +241,7 @@ def test_balanced_probabilities_are_refused(graph, split):
 def test_sentences_name_the_label_s_column(clf):
     assert wording_of(clf, 0.9).label_column == "is_fraud"
     nameless = copy(clf)
-    nameless._state = replace(clf.state_, schema=None)
+    nameless.state_ = replace(clf.state_, schema=None)
     assert wording_of(nameless, 0.9).label_column is None
 
 

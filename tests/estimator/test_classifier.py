@@ -6,6 +6,8 @@ import torch
 from leave_one_out import change_by_refitting
 from scipy.special import softmax
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 from torch_geometric.nn import GCNConv
 
 import calirare as cr
@@ -66,8 +68,11 @@ def test_scikit_learn_manners(graph, split, quick_networks):
     assert repr(clone(clf)) == repr(clf)
     assert clf.fit(graph, split) is clf
     assert clf.get_params(deep=False) == parameters
+    check_is_fitted(clf)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(clone(clf))
     assert clf.set_params(detector__epochs=3).detector.epochs == 3
-    assert not hasattr(clone(clf), "state_") and not [name for name in vars(clone(clf)) if name.endswith("_")]
+    assert not hasattr(clone(clf), "state_") and set(vars(clone(clf))) == set(parameters)
     assert not hasattr(NETWORK, "model_"), "a detector that is passed is copied, never fitted"
 
 

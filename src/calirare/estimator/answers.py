@@ -24,7 +24,7 @@ class Answers(Fitted):
 
     method: str
     device: str
-    _asked: AskedGraph | None
+    asked_: AskedGraph | None
 
     def predict_proba(self, graph: RareGraph) -> np.ndarray:
         """`(N, C)` float64 probabilities; columns are `classes_`.
@@ -80,11 +80,11 @@ class Answers(Fitted):
                 f"features differ from those at fit: expected {first[0]!r}, got {first[1]!r}. "
                 "Read the tables with the model's schema."
             )
-        if self._asked is None or self._asked.graph is not graph:
+        if self.asked_ is None or self.asked_.graph is not graph:
             device = choose_device(self.device)
             state.detector.to(device)
-            self._asked = AskedGraph(graph, DetectorInputs(graph, state.recipe, device, self._seed()))
-        return self._asked
+            self.asked_ = AskedGraph(graph, DetectorInputs(graph, state.recipe, device, self._seed()))
+        return self.asked_
 
     def _inputs(self, graph: RareGraph) -> DetectorInputs:
         return self._ask(graph).inputs

@@ -238,7 +238,7 @@ def load(path: str | Path, module: nn.Module | None = None) -> RareCategoryClass
         detector = rebuild_detector(arguments.pop("detector"), module)
         classifier = RareCategoryClassifier(detector=detector, **arguments)
         spec = classifier._make_detector(get_method(classifier.method))
-        classifier._state, classifier._asked = from_record(record, classifier.method, spec), None
+        classifier.state_, classifier.asked_ = from_record(record, classifier.method, spec), None
     except (KeyError, TypeError, IndexError, AttributeError, RuntimeError, ValueError, OverflowError) as error:
         if isinstance(error, ModelFormatError):
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,15 +22,11 @@ class Fitted:
     """The fitted state by its parts; all raise `NotFittedError` before `fit`."""
 
     seed: int
-    _state: FittedState | None
 
-    @property
+    @cached_property  # `fit` puts the state in its place
     def state_(self) -> FittedState:
         """Everything that `fit` learned."""
-        state: FittedState | None = getattr(self, "_state", None)
-        if state is None:
-            raise NotFittedError("RareCategoryClassifier is not fitted; call fit(graph, split) first.")
-        return state
+        raise NotFittedError("RareCategoryClassifier is not fitted; call fit(graph, split) first.")
 
     @property
     def classes_(self) -> np.ndarray:

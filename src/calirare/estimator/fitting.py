@@ -132,8 +132,8 @@ class Fitting(Fitted):
             keep = no_skill(left_out[:, rare], trained.labels.y == rare).keep
             if keep < 1:
                 left_out = calibrator.draw_to(shares, keep).drawn(left_out)
-        self._asked: AskedGraph | None = AskedGraph(graph, trained.inputs)
-        self._state: FittedState | None = FittedState(
+        self.asked_: AskedGraph | None = AskedGraph(graph, trained.inputs)
+        self.state_ = FittedState(
             class_names=graph.class_names,
             rare_class=graph.rare_class,
             num_features=graph.num_features,

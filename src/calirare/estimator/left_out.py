@@ -49,7 +49,7 @@ class LeftOutAnswers(Answers):
         True
         """
         if not len(self.state_.left_out):
-            self._state = replace(self.state_, left_out=self._left_out_probabilities())
+            self.state_ = replace(self.state_, left_out=self._left_out_probabilities())
         return self.state_.left_out
 
     def left_out_uncalibrated(self) -> np.ndarray:
@@ -251,9 +251,9 @@ class LeftOutAnswers(Answers):
         logits, labels = state.detector.left_out_logits(), state.labels
         if state.calibrator is None:
             return np.asarray(softmax(logits, axis=1))
-        if not state.calibrator.needs_graph or self._asked is None:
+        if not state.calibrator.needs_graph or self.asked_ is None:
             return state.calibrator.predict_proba(logits)
-        inputs = self._asked.inputs
+        inputs = self.asked_.inputs
         whole = state.detector.logits(inputs)
         whole[labels.nodes] = logits
         return np.asarray(self._to_probabilities(whole, inputs)[labels.nodes])

@@ -49,9 +49,9 @@ class OtherShares(Sureness):
         moved.rare_share = float(rare_share)
         calibrator = copy.copy(state.calibrator).shift_to(self.fitted_shares_, shares)
         # The scores of the fit are at its share: there is nothing left to compare new ones with.
-        moved._state = replace(state, calibrator=calibrator, shares=shares, left_out=left_out, scores=None)
-        if self._asked is not None:  # what was answered before was at the old share
-            moved._asked = AskedGraph(self._asked.graph, self._asked.inputs)
+        moved.state_ = replace(state, calibrator=calibrator, shares=shares, left_out=left_out, scores=None)
+        if self.asked_ is not None:  # what was answered before was at the old share
+            moved.asked_ = AskedGraph(self.asked_.graph, self.asked_.inputs)
         return moved
 
     @property

@@ -17,10 +17,9 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
-from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
 gc.disable()  # what is collected stays to the end: a tenth of the time to collect it goes into looking through it again
@@ -93,9 +92,21 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     asked = item.config.option
     if not hasattr(item.config, "workerinput") or asked.durations is not None or asked.xmlpath:
         return None
-    for report in runtestprotocol(item, log=False, nextitem=nextitem):
-        if report.when == "call" or not report.passed:
-            item.ihook.pytest_runtest_logreport(report=report)
+    hook, is_set_up = item.ihook, True
+    steps: dict[Literal["setup", "call", "teardown"], Callable[[], Any]] = {
+        "setup": partial(hook.pytest_runtest_setup, item=item),
+        "call": partial(hook.pytest_runtest_call, item=item),
+        "teardown": partial(hook.pytest_runtest_teardown, item=item, nextitem=nextitem),
+    }
+    for when, step in steps.items():
+        if when == "call" and not is_set_up:
+            continue
+        call = pytest.CallInfo.from_call(step, when, reraise=(pytest.exit.Exception, KeyboardInterrupt))
+        report = hook.pytest_runtest_makereport(item=item, call=call)
+        is_set_up &= report.passed
+        if when == "call" or not report.passed:
+            hook.pytest_runtest_logreport(report=report)
+    getattr(item, "funcargs", {}).clear()  # what a test was given goes when it is done
     return True
 
 

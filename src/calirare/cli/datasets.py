@@ -15,7 +15,9 @@ from calirare.cli.voice import voiced
 PANEL = "Research"
 commands = typer.Typer(no_args_is_help=True, help="List, fetch and verify the benchmark graphs; add your own.")
 
-Names = Annotated[list[str] | None, typer.Argument(help="Graphs by name; all of them if none is named.")]
+Names = Annotated[
+    list[str] | None, typer.Argument(metavar="NAMES", help="Graphs by name; all of them if none is named.")
+]
 
 
 @commands.command("list", epilog="Example: calirare datasets list")
@@ -87,7 +89,7 @@ def fetch(
 @commands.command(epilog="Example: calirare datasets add mine nodes.csv edges.csv --label is_fraud --rare yes")
 @tabled
 def add(
-    name: Annotated[str, typer.Argument(help="What to call it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What to call it.")],
     tables: Tables,
     rare: Rare,
     label: Label = None,

@@ -83,7 +83,7 @@ Monitor = Annotated[
 ]
 Jobs = Annotated[int, typer.Option(help="Processes at a time; -1: all cores.")]
 Label = Annotated[str | None, typer.Option(help="Label column; empty cells mean unknown. Needed, but for --labels.")]
-Model = Annotated[Path, typer.Argument(help="Folder that `calirare fit` wrote.", show_default=False)]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that `calirare fit` wrote.", show_default=False)]
 Network = Annotated[
     str,
     typer.Option(callback=readable, help="Name of the network, where a database holds the decisions of several."),

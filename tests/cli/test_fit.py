@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 import calirare as cr
-from calirare.cli.fit import _detector, _number_or_left_out
 from calirare.cli.main import app
+from calirare.cli.model_options import OPTIONS, choose_model, number_or_left_out
 from calirare.detectors.registry import make_detector
 from calirare.evaluation import first_lines
 from calirare.persistence.folder import load_graph
@@ -39,11 +39,13 @@ def test_the_model_is_the_one_that_python_fits(tables, tmp_path):
     np.testing.assert_array_equal(cr.load(out).predict_proba(graph), own.predict_proba(graph))
 
 
-@pytest.mark.parametrize("name", ["gcn", "linear"])
-def test_defaults_are_those_of_python(name):
-    assert make_detector(_detector(name)).get_params() == make_detector(name).get_params()
-    if name == "gcn":
-        assert _detector(name, weight_decay=_number_or_left_out("left_out")).weight_decay == "left_out"
+def test_defaults_are_those_of_python():
+    usual = {name: default for name, (_, default) in OPTIONS.items()}
+    assert choose_model(**usual).get_params() == cr.RareCategoryClassifier().get_params()
+    gcn = choose_model(**usual | {"detector": "gcn"})
+    assert gcn.detector.get_params() == make_detector("gcn").get_params()
+    decay = number_or_left_out("left_out")
+    assert choose_model(**usual | {"detector": "gcn", "weight_decay": decay}).detector.weight_decay == "left_out"
 
 
 def test_it_shows_how_the_columns_were_read(tables, tmp_path):

@@ -31,7 +31,7 @@ def expand(
             said = {name: given.pop(name) for name in names}
             command(**given, **{parameter: make(**said)})
 
-        own = parameters_of(command)
+        own = parameters_of(command, but=parameter)
         at = [one.name for one in own].index(parameter)
         last = [own.pop()] if own[-1].name == "as_json" else []
         return asking(run, [*own[:at], *as_parameters(options), *own[at + 1 :], *as_parameters(late or {}), *last])
@@ -39,13 +39,15 @@ def expand(
     return decorate
 
 
-def parameters_of(command: Command) -> list[inspect.Parameter]:
-    """By keyword, annotations evaluated; what only loads when the command runs may be anything."""
-    scope = {**vars(inspect.getmodule(command)), "Access": Any}
+def parameters_of(command: Command, but: str = "") -> list[inspect.Parameter]:
+    """By keyword, annotations evaluated, but for one parameter, whose type may not be loaded before the command runs."""
+    scope = vars(inspect.getmodule(command))
     return [
         one.replace(
             kind=inspect.Parameter.KEYWORD_ONLY,
-            annotation=eval(one.annotation, scope) if isinstance(one.annotation, str) else one.annotation,
+            annotation=eval(one.annotation, scope)
+            if isinstance(one.annotation, str) and one.name != but
+            else one.annotation,
         )
         for one in inspect.signature(command).parameters.values()
     ]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Device, Label, Network, Rare, Seed, Types, a_folder
+from calirare.cli.model_options import modelled
+from calirare.cli.options import AsJson, Label, Network, Rare, Types, a_folder
 from calirare.cli.progress import share_done
 from calirare.cli.table_options import Tables, parse_types, tabled
 from calirare.errors import CalirareError, InputError
@@ -19,47 +17,21 @@ from calirare.errors import CalirareError, InputError
 if TYPE_CHECKING:
     from calirare.data.graph import RareGraph
     from calirare.data.split import Split
-    from calirare.detectors.base import Detector
     from calirare.estimator.classifier import RareCategoryClassifier
     from calirare.evaluation import Evaluation
 
 EXAMPLE = "Example: calirare fit nodes.csv edges.csv --label is_fraud --rare yes --out model"
 
 
-def _number_or_left_out(text: str) -> float | str:
-    try:
-        return text if text == "left_out" else float(text)
-    except ValueError:
-        raise typer.BadParameter(f"a number or left_out; got {text!r}.") from None
-
-
 @tabled
+@modelled
 def fit(
     tables: Tables,
     rare: Rare,
     out: Annotated[Path, a_folder("Folder for the model.")],
     label: Label = None,
-    method: Annotated[str, typer.Option(help="One of `calirare methods`.")] = "jackknife",
-    prior: Annotated[str, typer.Option(help="natural (true frequencies) or balanced.")] = "natural",
-    rare_share: Annotated[
-        float | None, typer.Option(help="Share of rare nodes in the population, where the labels are no random sample.")
-    ] = None,
-    detector: Annotated[
-        str,
-        typer.Option(
-            help="auto (several, weighed by left-out evidence), linear, forest, boosting, gcn, gat, gin, sage."
-        ),
-    ] = "auto",
-    hidden: Annotated[int | None, typer.Option(help="Hidden units of a network.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Passes of a network over the labels.")] = None,
-    weight_decay: Annotated[
-        float | None,
-        typer.Option(
-            parser=_number_or_left_out,
-            metavar="NUMBER|left_out",
-            help="L2 penalty of a network; left_out: the one that left-out labels favour.",
-        ),
-    ] = None,
+    *,
+    classifier: RareCategoryClassifier,
     val_share: Annotated[
         float | None, typer.Option(help="Share of the labels set aside for methods that calibrate on such.")
     ] = None,
@@ -74,62 +46,51 @@ def fit(
     mlflow: Annotated[
         str | None, typer.Option(help="Log the fit in this MLflow experiment, at MLFLOW_TRACKING_URI.")
     ] = None,
-    seed: Seed = 0,
-    device: Device = "auto",
     types: Types = None,
     as_json: AsJson = False,
 ) -> None:
     """Train and calibrate a model on your tables."""
-    from calirare.data.splits import split_labels
-    from calirare.estimator.classifier import RareCategoryClassifier
-    from calirare.report.card import write_card
-
     if decisions is None and not replace:
         _keep_decisions(out)
     with console.working("Reading the tables"):
         graph = tables.read(label=label, rare=rare, types=parse_types(types))
-    split = None
-    if val_share is not None:
-        split = split_labels(graph, train_fraction=1 - val_share, val_fraction=val_share, test_fraction=0.0, seed=seed)
-    classifier = RareCategoryClassifier(
-        detector=_detector(detector, hidden=hidden, epochs=epochs, weight_decay=weight_decay),
-        method=method,
-        prior=prior,
-        rare_share=rare_share,
-        seed=seed,
-        device=device,
-    )
-    used = None
-    if decisions is not None:
-        classifier, graph, used = _fit_with_decisions(classifier, graph, split, decisions, network, out)
+    split, used = _set_aside(graph, val_share, classifier.seed), None
+    if decisions is None:
+        _fit(classifier, graph, split, out)
     else:
-        with share_done("Fitting", lines=False) as step:
-            classifier.fit(graph, split, progress=step)
-        with console.working("Saving"):
-            classifier.save(out, graph)
-            write_card(out, classifier, graph)
+        classifier, graph, used = _fit_with_decisions(classifier, graph, split, decisions, network, out)
     if mlflow is not None:
-        from calirare.report.tracking import log_to_mlflow
-
-        with console.working("Logging"):
-            log_to_mlflow(classifier, graph, out, experiment=mlflow)
+        _log(classifier, graph, out, mlflow)
     _show(classifier, graph, out, as_json, used)
 
 
-def _detector(name: str, **given: Any) -> str | Detector:
-    """The detector of this name; with network parameters, which only networks take."""
-    from calirare.detectors.networks.network import Network
-    from calirare.detectors.registry import make_detector
+def _keep_decisions(out: Path) -> None:
+    """Refuse a folder in which reviewers' decisions lie: a model that ignores them would take their place unnoticed."""
+    from calirare.review.beside import count_decided
 
-    made = make_detector(name)
-    parameters = {key: value for key, value in given.items() if value is not None}
-    if not isinstance(made, Network):
-        if parameters:
-            option = "--" + next(iter(parameters)).replace("_", "-")
-            raise InputError(f"{option} is for networks; give --detector gcn, gat, gin or sage with it.")
-        return name
-    made.set_params(**parameters)
-    return made
+    if count := count_decided(out):
+        raise InputError(
+            f"{out} holds reviewers' decisions on {count:,} nodes; give --decisions {out} to learn from them, "
+            "another --out, or --replace to fit without them."
+        )
+
+
+def _set_aside(graph: RareGraph, share: float | None, seed: int) -> Split | None:
+    from calirare.data.splits import split_labels
+
+    if share is None:
+        return None
+    return split_labels(graph, train_fraction=1 - share, val_fraction=share, test_fraction=0.0, seed=seed)
+
+
+def _fit(classifier: RareCategoryClassifier, graph: RareGraph, split: Split | None, out: Path) -> None:
+    from calirare.report.card import write_card
+
+    with share_done("Fitting", lines=False) as step:
+        classifier.fit(graph, split, progress=step)
+    with console.working("Saving"):
+        classifier.save(out, graph)
+        write_card(out, classifier, graph)
 
 
 def _fit_with_decisions(
@@ -146,26 +107,11 @@ def _fit_with_decisions(
     return fitted, labelled, int(used.nodes.size)
 
 
-_DECIDED = """SELECT COUNT(*) FROM calirare_decisions WHERE decision != 'open'
-    AND id IN (SELECT MAX(id) FROM calirare_decisions GROUP BY node_key)"""
-"""Nodes with a decision that stands; of one whose decision was taken back, the last row says open."""
+def _log(classifier: RareCategoryClassifier, graph: RareGraph, out: Path, experiment: str) -> None:
+    from calirare.report.tracking import log_to_mlflow
 
-
-def _keep_decisions(out: Path) -> None:
-    """Refuse a folder in which reviewers' decisions lie: a model that ignores them would take their place unnoticed."""
-    file = out / "decisions.sqlite"
-    if not file.is_file():
-        return
-    try:
-        with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True)) as connection:
-            count = int(connection.execute(_DECIDED).fetchone()[0])
-    except sqlite3.Error:
-        return  # no decisions of ours
-    if count:
-        raise InputError(
-            f"{out} holds reviewers' decisions on {count:,} nodes; give --decisions {out} to learn from them, "
-            "another --out, or --replace to fit without them."
-        )
+    with console.working("Logging"):
+        log_to_mlflow(classifier, graph, out, experiment=experiment)
 
 
 def _show(

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import Address, AsJson, Backend, Coverage, Db, Model, Monitor, Network, TableOut
+from calirare.cli.options import AsJson, Coverage, Db, Model, Monitor, Network, TableOut
+from calirare.cli.part_options import Parts, in_parts
 from calirare.cli.pipes import check_output, is_pipe, write_output
 from calirare.cli.progress import share_done
 from calirare.cli.shares import RareShare, move_to_share, show_share
@@ -21,6 +22,7 @@ EXAMPLE = "Example: calirare score model nodes.csv edges.csv --out scores.parque
 
 
 @tabled
+@in_parts
 def score(
     model: Model,
     tables: Tables,
@@ -28,19 +30,8 @@ def score(
     coverage: Coverage = 0.9,
     rare_share: RareShare = None,
     intervals: Annotated[bool, typer.Option(help="Without them: no lower and upper, and less time.")] = True,
-    partitions: Annotated[
-        int | None,
-        typer.Option(help="Work in so many parts, for tables larger than memory, best Parquet; 0: chosen by size."),
-    ] = None,
-    queue: Annotated[
-        Path | None,
-        typer.Option(help="In parts: also write the likeliest nodes to this table, with the reason of each."),
-    ] = None,
-    queue_size: Annotated[int, typer.Option(help="How many nodes --queue holds.", min=1)] = 1_000,
-    work: Annotated[Path | None, typer.Option(help="Folder for the parts; default: beside the output.")] = None,
-    backend: Backend = "loky",
-    jobs: Annotated[int, typer.Option(help="Parts at a time; -1: one for each core.")] = 1,
-    address: Address = None,
+    *,
+    parts: Parts,
     strict: Strict = False,
     monitor: Monitor = True,
     db: Db = None,
@@ -60,45 +51,24 @@ def score(
 
     check_output(out, as_json)
     tables.check_apart(out)
-    if queue is not None:
-        tables.check_apart(queue)
+    if parts.queue is not None:
+        tables.check_apart(parts.queue)
     with console.working("Reading the model"):
         classifier = load(model)
     settings: dict[str, Any] = {"coverage": coverage, "intervals": intervals}
-    asked = partitions is not None or (queue, work, backend, jobs, address) != (None, None, "loky", 1, None)
-    if not asked and not wants_parts(tables.nodes, tables.edges):
-        facts, top = _score_at_once(classifier, tables, out, settings, strict, rare_share)
+    if parts.asked or wants_parts(tables.nodes, tables.edges):
+        facts, top = _score_in_parts(classifier, tables, out, settings | parts.arguments, strict, rare_share)
     else:
-        if is_pipe(out):
-            raise InputError("in parts, the scores go to a file; name one with --out.")
-        settings |= {
-            "partitions": partitions or None,
-            "queue": queue,
-            "queue_size": queue_size,
-            "work": work,
-            "backend": backend,
-            "jobs": jobs,
-            "address": address,
-            "accept": lambda shifts: refuse_large(shifts, strict),
-        }
-        classifier, share = move_to_share(classifier, None, rare_share)
-        facts, top = _score_in_parts(classifier, tables, out, settings)
-        facts["rare_share"] = share
+        facts, top = _score_at_once(classifier, tables, out, settings, strict, rare_share)
+    unknown = facts.pop("unknown")
     if monitor and rare_share is None:  # at another share, scores say nothing of how the world has moved
-        take_into_series(model, classifier, facts.pop("unknown"), "score", db, network, shifts=facts.get("shift"))
-    facts.pop("unknown", None)
+        take_into_series(model, classifier, unknown, "score", db, network, shifts=facts["shift"])
     if is_pipe(out):
         return
     if as_json:
-        said = {"shift": facts["shift"].to_json()} if "shift" in facts else {}
-        console.show_json({"scores": out, "coverage": coverage, **facts, **said})
-        return
-    show_top(top, facts["nodes"])
-    show_shifts(facts.get("shift"))
-    show_share(facts["rare_share"])
-    console.show(out)
-    if queue is not None:
-        console.show(queue)
+        console.show_json({"scores": out, "coverage": coverage, **facts, "shift": facts["shift"].to_json()})
+    else:
+        _show(facts, top, [out] if parts.queue is None else [out, parts.queue])
 
 
 def _score_at_once(
@@ -124,16 +94,26 @@ def _score_at_once(
 
 
 def _score_in_parts(
-    classifier: Any, tables: Tables, out: Path, settings: dict[str, Any]
+    classifier: Any, tables: Tables, out: Path, settings: dict[str, Any], strict: bool, rare_share: str | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     from calirare.scoring.in_parts import score_in_parts
 
+    if is_pipe(out):
+        raise InputError("in parts, the scores go to a file; name one with --out.")
+    classifier, share = move_to_share(classifier, None, rare_share)
+    settings |= {"options": tables.options, "accept": lambda shifts: refuse_large(shifts, strict)}
     with share_done("Scoring in parts") as step:
-        done = score_in_parts(
-            classifier, tables.nodes, tables.edges, out, options=tables.options, progress=step, **settings
-        )
+        done = score_in_parts(classifier, tables.nodes, tables.edges, out, progress=step, **settings)
     facts = {"nodes": done.num_nodes, "parts": done.num_parts, "read": done.read, "shift": done.shift}
-    return {**facts, "unknown": done.unknown}, done.top
+    return {**facts, "rare_share": share, "unknown": done.unknown}, done.top
+
+
+def _show(facts: dict[str, Any], top: dict[str, Any], files: list[Path]) -> None:
+    show_top(top, facts["nodes"])
+    show_shifts(facts["shift"])
+    show_share(facts["rare_share"])
+    for file in files:
+        console.show(file)
 
 
 def show_top(top: dict[str, Any], num_nodes: int) -> None:

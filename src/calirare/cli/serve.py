@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: calirare serve model nodes.parquet edges.parquet --port 8060"
 
 
-@listening(8060, "What clients send as `Authorization: Bearer …`")
 @tabled
+@listening(8060, "What clients send as `Authorization: Bearer …`")
 def serve(
     model: Model,
     tables: Tables,

@@ -43,9 +43,9 @@ def refuse_large(shifts: Shifts, strict: bool) -> Shifts:
     return shifts
 
 
-def show_shifts(shifts: Shifts | None) -> None:
+def show_shifts(shifts: Shifts) -> None:
     """Print the columns that are not as they were at fit."""
-    if shifts is None or not shifts.found:
+    if not shifts.found:
         return
     rows = [(one.severity, one.table, one.column, f"{one.psi:.2f}", one.words) for one in shifts.found]
     header = ["shift", "table", "column", "PSI", "what has changed"]

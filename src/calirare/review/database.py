@@ -17,9 +17,8 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from calirare.errors import DataError, InputError, MissingDependencyError, first_line
 from calirare.persistence.writing import HEADER
+from calirare.review.beside import FILE
 
-FILE = "decisions.sqlite"
-"""The SQLite file beside a model."""
 _PAGE = 4_096
 """Bytes of an SQLite file that holds no table."""
 _LONGEST_WAIT = 30.0

@@ -27,7 +27,8 @@ from sqlalchemy import (
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.schema import CreateTable
 
-NAME = "calirare_decisions"
+from calirare.review.beside import DECISIONS_NAME
+
 EVENTS_NAME = "calirare_events"
 _SETUP_LOCK = 7_246_301_982  # any number, the same in every process: they create the table one after the other
 
@@ -51,7 +52,7 @@ Number = BigInteger().with_variant(Integer, "sqlite")
 _METADATA = MetaData()
 
 DECISIONS = Table(
-    NAME,
+    DECISIONS_NAME,
     _METADATA,
     Column("id", Number, primary_key=True, autoincrement=True),
     # Ids of nodes may be longer than an index allows; a sha256 of network and id stands for it there.
@@ -67,8 +68,8 @@ DECISIONS = Table(
     Column("action_key", String(64), nullable=False),
     Column("network", Text, nullable=False, server_default=""),
     # A row can be followed by one other only: of two reviewers who saw the same state, the second is refused.
-    UniqueConstraint("node_key", "supersedes", name=f"{NAME}_one_successor"),
-    UniqueConstraint("action_key", name=f"{NAME}_one_per_action"),
+    UniqueConstraint("node_key", "supersedes", name=f"{DECISIONS_NAME}_one_successor"),
+    UniqueConstraint("action_key", name=f"{DECISIONS_NAME}_one_per_action"),
     sqlite_autoincrement=True,
 )
 
@@ -95,37 +96,41 @@ def _sqlite_triggers() -> list[str]:
             BEGIN SELECT RAISE(ABORT, '{_KEPT_AS_MADE}'); END"""
 
     # INSERT OR REPLACE removes the row in its way without asking the triggers on DELETE.
-    in_the_way = f"""WHEN EXISTS (SELECT 1 FROM {NAME} WHERE id = NEW.id)
-        OR EXISTS (SELECT 1 FROM {NAME} WHERE action_key = NEW.action_key)
-        OR EXISTS (SELECT 1 FROM {NAME} WHERE node_key = NEW.node_key AND supersedes = NEW.supersedes)"""
+    in_the_way = f"""WHEN EXISTS (SELECT 1 FROM {DECISIONS_NAME} WHERE id = NEW.id)
+        OR EXISTS (SELECT 1 FROM {DECISIONS_NAME} WHERE action_key = NEW.action_key)
+        OR EXISTS (SELECT 1 FROM {DECISIONS_NAME} WHERE node_key = NEW.node_key AND supersedes = NEW.supersedes)"""
     same_id = f"WHEN EXISTS (SELECT 1 FROM {EVENTS_NAME} WHERE id = NEW.id)"
-    changes = [trigger(table, verb) for table in (NAME, EVENTS_NAME) for verb in ("UPDATE", "DELETE")]
-    return [*changes, trigger(NAME, "INSERT REPLACE", in_the_way), trigger(EVENTS_NAME, "INSERT REPLACE", same_id)]
+    changes = [trigger(table, verb) for table in (DECISIONS_NAME, EVENTS_NAME) for verb in ("UPDATE", "DELETE")]
+    return [
+        *changes,
+        trigger(DECISIONS_NAME, "INSERT REPLACE", in_the_way),
+        trigger(EVENTS_NAME, "INSERT REPLACE", same_id),
+    ]
 
 
 def _postgres_triggers() -> list[str]:
     statements = [
-        f"""CREATE OR REPLACE FUNCTION {NAME}_keep() RETURNS trigger LANGUAGE plpgsql AS
+        f"""CREATE OR REPLACE FUNCTION {DECISIONS_NAME}_keep() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION '{_KEPT_AS_MADE}'; END $$"""
     ]
-    for table in (NAME, EVENTS_NAME):
+    for table in (DECISIONS_NAME, EVENTS_NAME):
         for what, when, each in (("rows", "UPDATE OR DELETE", "ROW"), ("table", "TRUNCATE", "STATEMENT")):
             statements.append(f"DROP TRIGGER IF EXISTS {table}_keep_{what} ON {table}")
             statements.append(
                 f"""CREATE TRIGGER {table}_keep_{what} BEFORE {when} ON {table}
-                FOR EACH {each} EXECUTE FUNCTION {NAME}_keep()"""
+                FOR EACH {each} EXECUTE FUNCTION {DECISIONS_NAME}_keep()"""
             )
     return statements
 
 
 def table_exists(connection: Connection) -> bool:
     """Whether the database holds decisions, of this version or an earlier one."""
-    return bool(inspect(connection).has_table(NAME))
+    return bool(inspect(connection).has_table(DECISIONS_NAME))
 
 
 def knows_networks(connection: Connection) -> bool:
     """Whether its decisions name their network; those of an earlier version do not."""
-    return any(column["name"] == "network" for column in inspect(connection).get_columns(NAME))
+    return any(column["name"] == "network" for column in inspect(connection).get_columns(DECISIONS_NAME))
 
 
 def create_tables(connection: Connection) -> None:
@@ -142,7 +147,7 @@ def create_tables(connection: Connection) -> None:
             for table in (DECISIONS, EVENTS):
                 connection.execute(CreateTable(table, if_not_exists=True))
             if not knows_networks(connection):
-                execute(f"ALTER TABLE {NAME} ADD COLUMN network TEXT NOT NULL DEFAULT ''")
+                execute(f"ALTER TABLE {DECISIONS_NAME} ADD COLUMN network TEXT NOT NULL DEFAULT ''")
             for statement in _sqlite_triggers() if sqlite else _postgres_triggers():
                 execute(statement)
         execute("COMMIT")

@@ -21,6 +21,7 @@ import numpy as np
 from calirare.data.checks import check_count
 from calirare.data.locking import working_folder
 from calirare.data.parts.partitioning import Run, partition_tables
+from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.shards import open_shards
 from calirare.data.tables.addresses import is_address
 from calirare.data.tables.export import check_export_path, write_table
@@ -122,9 +123,9 @@ def score_in_parts(
     (300, 3, ['id', 'probability', 'lower', 'upper', 'prediction', 'set'])
     """
     out = _check_files(out, queue)
-    step = progress or (lambda share, what: None)
     if partitions is not None:
         check_count(partitions, "partitions")
+    step = progress or (lambda share, what: None)
     schema = _check_model(classifier)
     scorer = PartScorer.of(classifier, coverage=coverage, intervals=intervals)
     if queue is not None:
@@ -143,9 +144,7 @@ def score_in_parts(
             run=run,
             progress=lambda share: step(reading * share, "reading"),
         )
-        shifts = Shifts((), 0)
-        if parts.profile is not None:
-            shifts = compare_profiles(parts.profile, schema, parts.read["imputed"], parts.num_nodes)
+        shifts = _shifts_of(parts, schema)
         accept(shifts)
         ready = scorer.on(parts, out.suffix.lower())
         head = _score(ready, run, lambda share, what: step(reading + (1 - reading) * share, what))
@@ -153,9 +152,7 @@ def score_in_parts(
         shifts = shifts.and_scores(scores, classifier.state_.scores)
         accept(shifts)
         if queue is not None:
-            first = {name: values[:queue_size] for name, values in head.items()}
-            reasons = ready.queue.reasons(classifier, first.pop("node"))
-            write_table(first | {"reason": reasons}, queue)
+            _write_queue(ready, classifier, {name: values[:queue_size] for name, values in head.items()}, queue)
         join_shards(ready, out)
     top = {name: values[:_TOP_ROWS] for name, values in head.items() if name != "node"}
     return Scored(int(scores.size), len(parts), parts.read, top, shifts, unknown)
@@ -194,6 +191,21 @@ def _check_files(out: str | Path, queue: Path | None) -> Path:
         if Path(queue).absolute() == Path(out).absolute():
             raise InputError(f"the queue and the scores must go to two files; got {queue} for both.")
     return Path(out)
+
+
+def _shifts_of(parts: Partitions, schema: dict[str, Any]) -> Shifts:
+    """What has shifted in the tables; nothing where nobody knows how they were at fit."""
+    if parts.profile is None:
+        return Shifts((), 0)
+    return compare_profiles(parts.profile, schema, parts.read["imputed"], parts.num_nodes)
+
+
+def _write_queue(
+    scorer: PartScorer, classifier: RareCategoryClassifier, first: dict[str, np.ndarray], path: Path
+) -> None:
+    """The first rows, with the reason of each in place of its number."""
+    reasons = scorer.queue.reasons(classifier, first.pop("node"))
+    write_table(first | {"reason": reasons}, path)
 
 
 def _score(scorer: PartScorer, run: Run, step: Progress) -> dict[str, np.ndarray]:

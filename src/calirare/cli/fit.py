@@ -121,6 +121,7 @@ def _show(
     from calirare.cli.evaluate import show_evaluation
     from calirare.data.tables.audit import audit_graph
     from calirare.data.tables.describe import describe_schema
+    from calirare.data.tables.read_counts import describe_counts
     from calirare.evaluation.first_lines import first_lines
     from calirare.evaluation.graph_value import audit_with_graph
 
@@ -140,11 +141,7 @@ def _show(
         return
     console.show_lines(beware)
     show_audit(columns, audit)
-    counts |= {_ROWS[name]: count for name, count in read.get("edges", {}).items() if name in _ROWS and count}
-    for word, count in read.get("labels", {}).get("missing_words", {}).items():
-        counts[f"labels {word!r}, which count as unknown"] = count
-    for word, spelled in read.get("labels", {}).get("spellings", {}).items():
-        counts[f"labels {word!r}, which count as {spelled['class']!r}"] = spelled["count"]
+    counts |= describe_counts(graph.schema)
     console.show_table("Data", ["", "count"], [(name.replace("_", " "), n) for name, n in counts.items()], right=(1,))
     if quality is not None:
         show_evaluation(quality)
@@ -182,9 +179,3 @@ _CHEAP = 1_000_000
 """Nodes and edges up to which a fit also tells whether the edges help; `calirare audit` always does."""
 _FEWEST = 3
 """With fewer labels of a class no figure says anything."""
-_ROWS = {
-    "duplicates": "rows that repeat an edge",
-    "self_loops": "rows from a node to itself",
-    "zero_weights": "rows of weight zero",
-    "unknown_ends": "rows to unknown nodes, dropped",
-}

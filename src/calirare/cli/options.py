@@ -16,6 +16,8 @@ def folder(text: str) -> Path:
     """A folder as given; an empty word, which a shell makes of a variable that is not set, would mean the current one."""
     if not str(text).strip():
         raise typer.BadParameter("it is empty; name a folder, or give . for the current one.")
+    if Path(text).is_file():
+        raise typer.BadParameter(f"it must be a folder; {text} is a file.")
     return within(Path(text))
 
 

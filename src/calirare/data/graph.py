@@ -147,7 +147,7 @@ class RareGraph:
         """
         names = self.feature_names or ()
         if name not in names:
-            raise ColumnError(f"there is no column of numbers {name!r} among the attributes. " + nearest(name, names))
+            raise ColumnError(f"there is no column of numbers {name!r} among the attributes: " + nearest(name, names))
         values = column_of(self.x, names.index(name))
         for said in (self.schema or {}).get("columns", ()):
             if said["name"] == name and "scale" in said:

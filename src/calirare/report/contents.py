@@ -13,6 +13,7 @@ from calirare.benchmark.provenance import versions
 from calirare.data.graph import RareGraph
 from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.finding import Finding
+from calirare.data.tables.read_counts import describe_counts
 from calirare.decisions.costs import Costs, Thresholds
 from calirare.decisions.triage import Triage, triage
 from calirare.decisions.wording import Wording, wording_of
@@ -173,22 +174,7 @@ def describe_data(clf: RareCategoryClassifier, graph: RareGraph, rare: str) -> d
             else " (balanced prior)"
         ),
     }
-    read = (graph.schema or {}).get("read") or {}
-    for name, value in _flat(read):
-        facts[f"At reading: {name}"] = f"{value:,}"
-    return facts
-
-
-def _flat(counts: Any, prefix: str = "") -> list[tuple[str, int]]:
-    """Nested counts as (words, count), without those that are zero or told elsewhere."""
-    found: list[tuple[str, int]] = []
-    for name, value in counts.items():
-        words = f"{prefix}{str(name).replace('_', ' ')}"
-        if isinstance(value, dict):
-            found += _flat(value, f"{words}, ")
-        elif isinstance(value, int) and value and name not in ("rows", "edges"):
-            found.append((words, value))
-    return found
+    return facts | {f"At reading: {words}": f"{count:,}" for words, count in describe_counts(graph.schema).items()}
 
 
 def describe_labels(clf: RareCategoryClassifier, graph: RareGraph, evaluation: Evaluation) -> dict[str, str]:

@@ -317,9 +317,9 @@ def test_everything_wrong_gets_one_clear_message(change, error, message):
 def test_new_tables_must_have_the_columns_and_types_of_the_fit():
     schema = read().schema
     edges = {"source": ["a"], "target": ["a"], "amount": [1.0]}
-    with pytest.raises(ColumnError, match=r"edges table must have .* 1 are missing: \['amount'\]"):
+    with pytest.raises(ColumnError, match=r"edges table must have .* 1 is missing: \['amount'\]"):
         read_tables({"id": ["a"], "age": [1.0], "country": ["NO"]}, {"source": ["a"], "target": ["a"]}, schema=schema)
-    with pytest.raises(ColumnError, match=r"1 are missing: \['age'\]: did you mean 'agee'"):
+    with pytest.raises(ColumnError, match=r"1 is missing: \['age'\]; did you mean 'agee'"):
         read_tables({"id": ["a"], "agee": [1.0], "country": ["NO"]}, edges, schema=schema)
     with pytest.raises(InputError, match="column 'age' must hold numbers; 1 values are words, such as 'old'"):
         read_tables({"id": ["a"], "age": ["old"], "country": ["NO"]}, edges, schema=schema)

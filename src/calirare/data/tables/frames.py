@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.addresses import is_address
 from calirare.data.tables.arrow_files import read_feather, read_parquet, without_wide_decimals
+from calirare.data.tables.csv_mistakes import explain_csv
 from calirare.data.tables.libraries import import_arrow, import_polars
 from calirare.data.tables.limits import check_text_file, check_width, unpack
 from calirare.data.tables.shard_files import PARQUET, find_shards
@@ -106,6 +107,9 @@ def _read_file(path: Path, what: str) -> pl.DataFrame:
         EOFError,
         zlib.error,
     ) as error:
+        known = explain_csv(path) if path.suffix.lower() in _CSV else ""
+        if known:
+            raise DataError(f"{what}: {path} cannot be read: {known}") from error
         raise DataError(
             f"{what}: {path} cannot be read as its name says; it is truncated, altered, or not in UTF-8 "
             f"({first_line(error)})."
@@ -258,6 +262,6 @@ def check_fitted_columns(frame: pl.DataFrame, needed: Sequence[str], what: str) 
     if missing:
         hint = nearest(missing[0], [name for name in frame.columns if name not in needed])
         raise ColumnError(
-            f"the {what} table must have the columns that the model was fitted on; {len(missing)} are missing: "
-            f"{missing[:5]}: {hint}"
+            f"the {what} table must have the columns that the model was fitted on; {len(missing)} "
+            f"{'is' if len(missing) == 1 else 'are'} missing: {missing[:5]}; {hint}"
         )

@@ -83,6 +83,9 @@ def learn_labels(column: pl.Series, rare: Any) -> Labels:
         shown = values if len(values) <= 12 else [*values[:12], "…"]
         raise LabelError(f"rare must be one of the values in column {column.name!r}: {shown}; got {rare!r}.{note}")
     text, spellings = _respelled(text, merge_spellings(text, word))
+    if spellings:
+        told = ", ".join(f"{word!r} ({count}) as {name!r}" for word, (name, count) in spellings.items())
+        logger.warning("column %r: spellings of one class are read as one: %s.", text.name, told)
     values = [value for value in values if value not in spellings]
     if len(values) == 1:
         raise LabelError(
@@ -152,9 +155,6 @@ def no_labels(num_nodes: int, label: Mapping[str, Any] | None) -> Labels:
 def _respelled(text: pl.Series, same: Mapping[str, str]) -> tuple[pl.Series, dict[str, tuple[str, int]]]:
     """Every class by its name, and how often it was written in another way."""
     found = {word: (name, int((text == word).sum())) for word, name in same.items()}
-    if found:
-        told = ", ".join(f"{word!r} ({count}) as {name!r}" for word, (name, count) in found.items())
-        logger.warning("column %r: spellings of one class are read as one: %s.", text.name, told)
     return text.replace(dict(same)), found
 
 

@@ -132,11 +132,15 @@ def find_ends(
     return ends[0], ends[1]
 
 
-def find_label(nodes: pl.DataFrame, wanted: str | None, optional: bool) -> str | None:
-    """The label column; None where it is not there and need not be."""
+def find_label(nodes: pl.DataFrame, wanted: str | None, optional: bool, edges: Sequence[str] = ()) -> str | None:
+    """The label column; None where it is not there and need not be. `edges` are the columns of the other tables."""
     if wanted is None or (optional and wanted not in nodes.columns):
         return None
     try:
         return pick_column(nodes, wanted, "label", "nodes")
     except ColumnError as error:
+        if wanted in edges:
+            raise ColumnError(
+                f"label must be a column of the nodes table; {wanted!r} is one of the edges. The table of nodes comes first."
+            ) from None
         raise ColumnError(f"{error} Labels in a table of their own: --labels.") from None

@@ -135,7 +135,7 @@ def _read(nodes: Any, edges: Any, labels: Any, asked: Asked, schema: Mapping[str
     names = {
         **names,
         "id": found.id,
-        "label": find_label(frame, names["label"], schema is not None and not label_given),
+        "label": find_label(frame, names["label"], schema is not None and not label_given, rows.frame.columns),
     }
     if names["id"] == names["label"]:
         raise InputError(f"id and label must be different columns of the nodes table; both are {names['id']!r}.")
@@ -156,10 +156,11 @@ def _gather(
     nodes: Any, edges: Any, labels: Any, asked: Asked, schema: Mapping[str, Any] | None
 ) -> tuple[NodeRows, EdgeRows, dict[str, str]]:
     """All nodes and all edges, and which ends name a kind of their own."""
-    if nodes is None and labels is None and schema is None:
+    if nodes is None and labels is None and _wants_nodes(schema):
         raise InputError(
-            "there is no table of nodes; give one before the edges, or with labels (--labels) a table of ids and labels: then "
-            "the nodes are those that the edges name."
+            "there is no table of nodes; a single table is read as the edges. Give the nodes before the edges, or with labels "
+            "(--labels) a table of ids and labels: then the nodes are those that the edges name. Where nothing joins the nodes, "
+            "give edges of one line: source,target."
         )
     names, at_fit = asked.names, schema or {"edges": {}}
     found, ids = None, None
@@ -174,6 +175,11 @@ def _gather(
     known = at_fit["edges"].get("tables", ())
     rows = gather_edges(edges, names["source"], names["target"], asked.edge_type, known, ids)
     return keep_apart(found, rows, names["id"] or "id", asked.bipartite, asked.ends_apart(schema))
+
+
+def _wants_nodes(schema: Mapping[str, Any] | None) -> bool:
+    """Whether the edges alone cannot do: at a fit, and for a model that reads attributes of nodes."""
+    return schema is None or any(column["type"] != "ignore" for column in schema["columns"])
 
 
 def check_names(asked: Asked, nodes: Sequence[str], edges: Sequence[str]) -> None:

@@ -1,0 +1,45 @@
+"""What was counted at reading, in words: rows that repeat, labels that were read as others, gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_ROWS = {
+    "duplicates": "rows that repeat an edge",
+    "self_loops": "rows from a node to itself",
+    "zero_weights": "rows of weight zero",
+    "unknown_ends": "rows to unknown nodes, dropped",
+}
+_VALUES = {
+    "imputed": "gaps filled in",
+    "unreadable": "values that cannot be read, in",
+    "unseen": "values never seen at fit, in",
+    "rare": "values of rare categories, in",
+}
+_MOST_COLUMNS = 5
+"""More columns than these are counted together."""
+
+
+def describe_counts(schema: Mapping[str, Any] | None) -> dict[str, int]:
+    """Counts by what they count, without those that are zero.
+
+    >>> describe_counts({"read": {"edges": {"rows": 9, "self_loops": 2}, "imputed": {"age": 7}}})
+    {'rows from a node to itself': 2, 'gaps filled in age': 7}
+    """
+    read = (schema or {}).get("read") or {}
+    found = {_ROWS[name]: count for name, count in read.get("edges", {}).items() if name in _ROWS}
+    labels = read.get("labels", {})
+    for word, count in labels.get("missing_words", {}).items():
+        found[f"labels {word!r}, which count as unknown"] = count
+    for word, spelled in labels.get("spellings", {}).items():
+        found[f"labels {word!r}, which count as {spelled['class']!r}"] = spelled["count"]
+    for name, words in _VALUES.items():
+        columns = read.get(name, {})
+        many = len(columns) > _MOST_COLUMNS
+        found |= (
+            {f"{words} {len(columns)} columns": sum(columns.values())}
+            if many
+            else {f"{words} {column}": count for column, count in columns.items()}
+        )
+    return {words: count for words, count in found.items() if count}

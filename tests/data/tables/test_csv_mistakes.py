@@ -1,0 +1,33 @@
+"""Files that cannot be read say why, and what to do."""
+
+import pytest
+
+from calirare.data.tables.reading import read_tables
+from calirare.errors import ColumnError, DataError, InputError
+
+NODES, EDGES = {"id": [1, 2], "x": [0, 1], "y": [0, 1]}, {"source": [1], "target": [2]}
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("id;Höhe;y\n1;2;0\n".encode("cp1252"), r"not in UTF-8 \(byte 0xf6\).*iconv -f WINDOWS-1252 .* > bank-utf8.csv"),
+        ("id,x,y\n1,2,0\n2,Höhe,1\n".encode("cp1252"), r"not in UTF-8 \(byte 0xf6\)"),
+        ("id,x,y\n1,2,0\n".encode("utf-16"), "it is in UTF-16.*iconv -f UTF-16 "),
+        (b'id;x;y\n1;"a;\n b";0\n2;b;c;1\n', "line 4 has 4 cells, the first line 3. Is a ';' inside a cell"),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_read_says_why(tmp_path, content, says):
+    (tmp_path / "bank.csv").write_bytes(content)
+    with pytest.raises(DataError, match=says):
+        read_tables(tmp_path / "bank.csv", EDGES, label="y", rare=1)
+
+
+def test_tables_in_the_wrong_order_and_a_single_one_are_named():
+    with pytest.raises(ColumnError, match="'y' is one of the edges. The table of nodes comes first"):
+        read_tables(EDGES, NODES, label="y", rare=1)
+    schema = read_tables(NODES, EDGES, label="y", rare=1).schema
+    with pytest.raises(InputError, match="a single table is read as the edges"):
+        read_tables(None, NODES, schema=schema)
+    bare = read_tables({"id": [1, 2], "y": [0, 1]}, EDGES, label="y", rare=1).schema
+    assert read_tables(None, EDGES, schema=bare).ids.tolist() == [1, 2]

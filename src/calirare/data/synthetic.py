@@ -124,9 +124,8 @@ def make_transactions(
     known = rng.random(num_nodes) < labelled_share
     payments = None
     if with_payments:
-        payments = draw_payments(
-            edge_index, _in_units(x, columns), account_suspicion(x), np.random.default_rng([seed, 8])
-        )
+        drawing = np.random.default_rng([seed, 8])
+        payments = draw_payments(edge_index, _in_units(x, columns), account_suspicion(x), drawing)
     return RareGraph(
         x=x,
         edge_index=edge_index,
@@ -137,17 +136,22 @@ def make_transactions(
         feature_names=tuple(column["name"] for column in columns),
         original_y=truth,
         true_probability=probability,
-        schema={
-            "format": 1,
-            "id": "id",
-            "label": {"column": "is_fraud", "rare": "yes", "values": ["no", "yes"]},
-            "edges": edge_schema() if with_payments else {"source": "source", "target": "target", "weight": None},
-            "columns": columns,
-            "sparse": False,
-        },
+        schema=_schema(columns, with_payments),
         name="transactions",
         edges=payments,
     )
+
+
+def _schema(columns: list[dict[str, Any]], with_payments: bool) -> dict[str, Any]:
+    """How the network would have been read from tables."""
+    return {
+        "format": 1,
+        "id": "id",
+        "label": {"column": "is_fraud", "rare": "yes", "values": ["no", "yes"]},
+        "edges": edge_schema() if with_payments else {"source": "source", "target": "target", "weight": None},
+        "columns": columns,
+        "sparse": False,
+    }
 
 
 def _in_units(x: np.ndarray, columns: list[dict[str, Any]]) -> dict[str, np.ndarray]:

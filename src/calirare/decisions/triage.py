@@ -202,15 +202,11 @@ def triage(
         budget = check_count(budget, "budget", least=0)
     require_natural(clf)
     read = read_nodes(clf, graph)
-    if nodes is None:
-        chosen = np.setdiff1d(graph.scored, [] if read is None else read)  # of kinds that carry labels
-    else:
-        chosen = np.unique(as_node_indices(nodes, graph.num_nodes))
+    chosen = _choose_nodes(graph, nodes, read)
     probability = clf.predict_proba(graph)[:, clf.rare_class_]
     draws = clf.calibration_draws()
     interval = draws.interval(probability, coverage, degree=graph.degree)  # what `predict_interval` says
-    known_ids = None if read is None else graph.ids
-    wording = wording_of(clf, coverage, known_ids)
+    wording = wording_of(clf, coverage, None if read is None else graph.ids)
     return _judged(
         Triage(
             node=chosen,
@@ -231,6 +227,13 @@ def triage(
             num_pulls=num_pulls,
         )
     )
+
+
+def _choose_nodes(graph: RareGraph, nodes: Any, read: np.ndarray | None) -> np.ndarray:
+    """Those that were asked for; else all of kinds that carry labels, but for those whose labels were read."""
+    if nodes is None:
+        return np.setdiff1d(graph.scored, [] if read is None else read)
+    return np.unique(as_node_indices(nodes, graph.num_nodes))
 
 
 def _judged(table: Triage) -> Triage:

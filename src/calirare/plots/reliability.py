@@ -130,14 +130,9 @@ def plot(
             error = _error(y, models[model], rare_class, group, options, coverage, num_resamples, seed)
             picked = (table["model"] == model) & (table["group"] == group)
             part = {name: column[picked] for name, column in table.items()}
-            one_class = class_probability and group != "all"
             title = f"{_TITLES[group]}, {model}" if model else _TITLES[group]
-            first = panel % num_columns == 0
-            _draw_diagram(diagram, part, title, error)
-            diagram.set(ylabel=("observed share" if one_class else "accuracy") if first else "")
-            if strip is not None:
-                _draw_counts(strip, part)
-                strip.set(xlabel=f"P({group})" if one_class else "confidence", ylabel="nodes" if first else "")
+            of_class = group if class_probability and group != "all" else None
+            _draw_panel(diagram, strip, part, title, error, of_class, first=panel % num_columns == 0)
         handles = _legend_handles()
         if ax is None:
             figure.align_ylabels()
@@ -146,6 +141,18 @@ def plot(
         else:
             ax.legend(handles=handles, loc="best")
     return figure
+
+
+def _draw_panel(
+    diagram: Axes, strip: Axes | None, part: Frame, title: str, error: Estimate, of_class: Group | None, first: bool
+) -> None:
+    """A diagram and its strip of counts; the vertical axes have names where it is the first of its row."""
+    _draw_diagram(diagram, part, title, error)
+    share = "accuracy" if of_class is None else "observed share"
+    diagram.set(ylabel=share if first else "")
+    if strip is not None:
+        _draw_counts(strip, part)
+        strip.set(xlabel="confidence" if of_class is None else f"P({of_class})", ylabel="nodes" if first else "")
 
 
 def wilson_interval(share: np.ndarray, count: np.ndarray, coverage: float) -> tuple[np.ndarray, np.ndarray]:

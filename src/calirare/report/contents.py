@@ -19,7 +19,7 @@ from calirare.decisions.triage import Triage, triage
 from calirare.decisions.wording import Wording, wording_of
 from calirare.errors import InputError, NotFittedError
 from calirare.estimator.classifier import RareCategoryClassifier
-from calirare.estimator.evidence import read_nodes
+from calirare.estimator.evidence import Evidence, read_nodes
 from calirare.estimator.methods import get_method
 from calirare.evaluation import DoubtfulLabel, Evaluation, evaluate, first_lines, look_again
 from calirare.evaluation.graph_value import audit_with_graph
@@ -106,14 +106,7 @@ def gather(
     """Ask the model everything that the report tells; see `calirare.report.write_report` for the arguments."""
     costs = costs or Costs()
     evaluation = evaluate(clf, graph, budget=budget, num_resamples=num_resamples)
-    evidence = evaluation.evidence
-    queue, note = None, ""
-    try:
-        queue = triage(clf, graph, **costs.arguments(), budget=budget, coverage=coverage)
-    except InputError as error:
-        if clf.prior == "natural":
-            raise
-        note = str(error)
+    queue, note = _decide(clf, graph, costs, budget, coverage)
     detectors, wording = judge_members(clf), wording_of(clf, coverage)
     rare = wording.rare
     columns = describe_schema(graph.schema, networks_alone=clf.state_.recipe is None) if graph.schema else []
@@ -131,12 +124,7 @@ def gather(
         look_again=look_again(clf, graph),
         evaluation=evaluation,
         individual_error=_individual_error(clf, graph),
-        cost_curve=cost_curve.frame(
-            evidence.y_rare,
-            evidence.after[:, evidence.rare_class],
-            costs=costs.take(evidence.nodes),
-            num_thresholds=501,
-        ),
+        cost_curve=_cost_curve(evaluation.evidence, costs),
         queue=queue,
         queue_note=note,
         costs=costs,
@@ -146,6 +134,23 @@ def gather(
         versions=versions(),
         coverage=coverage,
     )
+
+
+def _decide(
+    clf: RareCategoryClassifier, graph: RareGraph, costs: Costs, budget: int | None, coverage: float
+) -> tuple[Triage | None, str]:
+    """The decisions, or why there are none."""
+    try:
+        return triage(clf, graph, **costs.arguments(), budget=budget, coverage=coverage), ""
+    except InputError as error:
+        if clf.prior == "natural":
+            raise
+        return None, str(error)
+
+
+def _cost_curve(evidence: Evidence, costs: Costs) -> Frame:
+    probability, prices = evidence.after[:, evidence.rare_class], costs.take(evidence.nodes)
+    return cost_curve.frame(evidence.y_rare, probability, costs=prices, num_thresholds=501)
 
 
 def _other(wording: Wording) -> str:

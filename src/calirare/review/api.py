@@ -30,6 +30,7 @@ _MOST_REASONS = 60
 def add_routes(server: Flask, desk: Desk, access: Access) -> None:
     """Register every route that is not a Dash page."""
     _add_decisions(server, desk, access)
+    _add_many_decisions(server, desk, access)
     _add_team(server, desk, access)
     _add_rows(server, desk, access)
     _add_reasons(server, desk, access)
@@ -64,6 +65,8 @@ def _add_decisions(server: Flask, desk: Desk, access: Access) -> None:
         stands = desk.book.standing(row.node_id)
         return jsonify(ok=True, decision=row.as_dict(), stands=None if stands is None else stands.as_dict())
 
+
+def _add_many_decisions(server: Flask, desk: Desk, access: Access) -> None:
     @server.post("/api/decide-many")
     def decide_many() -> Any:
         data = _json_object()

@@ -114,12 +114,6 @@ def train_network(
         validation = task_of(model, inputs, training.validation, schedule.weight_decay)
     refinement = training.refinement
     total = schedule.epochs + (refinement.epochs if refinement else 0)
-
-    def report(done: int) -> Callable[[int, int, float], None] | None:
-        if progress is None:
-            return None
-        return lambda epoch, _, loss: progress((done + epoch) / total, f"loss {loss:.4f}")
-
     history = train(
         task,
         training.objective(),
@@ -129,7 +123,7 @@ def train_network(
         validation=validation if training.stops_early else None,
         patience=schedule.patience,
         settle=schedule.settle if training.rests else 0.0,
-        progress=report(0),
+        progress=_telling(progress, 0, total),
     )
     if refinement is not None and validation is not None:
         more = train(
@@ -138,12 +132,19 @@ def train_network(
             epochs=refinement.epochs,
             lr=refinement.lr,
             seed=seed,
-            progress=report(schedule.epochs),
+            progress=_telling(progress, schedule.epochs, total),
         )
         history.loss.extend(more.loss)
     if training.rests and training.objective is CrossEntropy and history.best_epoch is None:
         _rest(task, history)
     return history
+
+
+def _telling(progress: Progress | None, done: int, total: int) -> Callable[[int, int, float], None] | None:
+    """What one round of training calls after each epoch, where `done` of all epochs came before it."""
+    if progress is None:
+        return None
+    return lambda epoch, _, loss: progress((done + epoch) / total, f"loss {loss:.4f}")
 
 
 def _rest(task: Task, history: History) -> None:

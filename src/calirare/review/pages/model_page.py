@@ -52,6 +52,12 @@ def layout() -> Any:
 
 
 def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
+    _add_refit(app, desk, access)
+    _add_model(app, desk)
+    _add_way_back(app, desk)
+
+
+def _add_refit(app: Dash, desk: Desk, access: Access) -> None:
     @app.callback(
         Output("refit-status", "children"),
         Output("refit", "disabled"),
@@ -71,6 +77,8 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
         finished = seen if running else status.number
         return _status(status), running, not running, finished if finished != seen else no_update
 
+
+def _add_model(app: Dash, desk: Desk) -> None:
     @app.callback(
         Output("refit-about", "children"),
         Output("versions", "children"),
@@ -90,6 +98,8 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
             draw_look_again(desk.station.look_again),
         )
 
+
+def _add_way_back(app: Dash, desk: Desk) -> None:
     @app.callback(
         Output("stamp", "data", allow_duplicate=True),
         Output("message", "data", allow_duplicate=True),

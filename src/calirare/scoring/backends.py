@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import joblib
+
 from calirare.errors import DataError, InputError, optional
 
 BACKENDS = ("loky", "ray")
@@ -26,7 +28,6 @@ def mapping(
         jobs: Processes; -1: one for each core. With one, everything runs in this process.
         address: Of a running Ray cluster; without it a local one is started and stopped.
     """
-    joblib = optional("joblib", "benchmark")
     # Tasks take seconds to minutes: one at a time, so that none waits behind a long one.
     options = {"batch_size": 1, "pre_dispatch": "2*n_jobs", "return_as": "generator_unordered"}
     # One pool for every call: on Ray each new one would start its workers again.
@@ -59,9 +60,8 @@ def spread(backend: str = "loky", jobs: int = -1, address: str | None = None) ->
         raise InputError(f"jobs must be a positive number, or -1 for all cores; got {jobs}.")
     if address is not None and backend != "ray":
         raise InputError("address is that of a Ray cluster; add --backend ray.")
-    joblib = optional("joblib", "benchmark")
     if backend == "ray":
-        with _ray(joblib, jobs, address):
+        with _ray(jobs, address):
             yield
     else:
         with joblib.parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
@@ -69,7 +69,7 @@ def spread(backend: str = "loky", jobs: int = -1, address: str | None = None) ->
 
 
 @contextmanager
-def _ray(joblib: Any, jobs: int, address: str | None) -> Iterator[None]:
+def _ray(jobs: int, address: str | None) -> Iterator[None]:
     ray = optional("ray", "ray")
     from ray.util.joblib import ray_backend
 

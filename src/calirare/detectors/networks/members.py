@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from typing import ClassVar
 
 from torch import nn
 
@@ -19,44 +21,45 @@ register_closed_form(gin.GIN, local_jacobian.GINJacobian)
 register_closed_form(gat.GAT, gat_jacobian.GATJacobian)
 
 
+class Backboned(Network):
+    """One that is made of its backbone alone."""
+
+    backbone: ClassVar[Callable[..., nn.Module]]
+
+    def make(self, num_features: int, num_classes: int) -> nn.Module:
+        return type(self).backbone(num_features, num_classes, hidden=self.units, dropout=self.dropout)
+
+
 @register
-class GCN(Network):
+class GCN(Backboned):
     """The graph convolutional network of Kipf and Welling. Source: key `kipf2017`."""
 
     name = "gcn"
-
-    def make(self, num_features: int, num_classes: int) -> nn.Module:
-        return gcn.GCN(num_features, num_classes, hidden=self.units, dropout=self.dropout)
+    backbone = gcn.GCN
 
 
 @register
-class GAT(Network):
+class GAT(Backboned):
     """The graph attention network of Veličković et al. Source: key `velickovic2018`."""
 
     name = "gat"
-
-    def make(self, num_features: int, num_classes: int) -> nn.Module:
-        return gat.GAT(num_features, num_classes, hidden=self.units, dropout=self.dropout)
+    backbone = gat.GAT
 
 
 @register
-class GIN(Network):
+class GIN(Backboned):
     """The graph isomorphism network of Xu et al. Source: key `xu2019`."""
 
     name = "gin"
-
-    def make(self, num_features: int, num_classes: int) -> nn.Module:
-        return gin.GIN(num_features, num_classes, hidden=self.units, dropout=self.dropout)
+    backbone = gin.GIN
 
 
 @register
-class SAGE(Network):
+class SAGE(Backboned):
     """GraphSAGE with mean aggregation, of Hamilton et al. Source: key `hamilton2017`."""
 
     name = "sage"
-
-    def make(self, num_features: int, num_classes: int) -> nn.Module:
-        return sage.GraphSAGE(num_features, num_classes, hidden=self.units, dropout=self.dropout)
+    backbone = sage.GraphSAGE
 
 
 @register

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 FORMATS = ("png", "pdf", "svg")
 COVERAGES = (0.7, 0.75, 0.8, 0.85, 0.9)
 TRADE_OFFS = (0.1, 0.2, 0.3, 0.4)
+SENSITIVITY_DATASET = "cora"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,6 @@ class Request:
     folder: Path
     results: Path | None = None
     dataset: str = "citeseer"
-    sensitivity_dataset: str = "cora"
     labels_per_class: int = 20
     seeds: int = 5
     seed: int = 0
@@ -89,7 +89,7 @@ def sensitivity(request: Request) -> tuple[Figure, Frame]:
         for coverage in COVERAGES
     )
     grid = Grid(
-        datasets=(DatasetSource.parse(request.sensitivity_dataset),),
+        datasets=(DatasetSource.parse(SENSITIVITY_DATASET),),
         entries=entries,
         labels=(request.labels_per_class,),
         seeds=request.seeds,

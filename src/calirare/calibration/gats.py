@@ -43,7 +43,8 @@ class GATS(Calibrator):
         seed: Of the first W.
 
     Note:
-        T and γ are kept above 0.01; the published code leaves both free. With two classes the normalised logits are
+        The method `gats` names no training nodes, so that γ is 1 everywhere in the benchmark; the published code names
+        them. T and γ are kept above 0.01; the published code leaves both free. With two classes the normalised logits are
         always (0, 1), so that T varies by δ and γ alone. On a graph with another number of nodes than at fit, the
         places of the training nodes mean nothing and γ is 1 everywhere.
     """

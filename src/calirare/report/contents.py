@@ -50,6 +50,7 @@ class Contents:
         individual_error: EICE over all nodes, or None where there is none.
         cost_curve: The numbers of the figure of costs.
         queue: The decisions, or None where the probabilities are not natural; `queue_note` then says so.
+        costs: The prices.
         detectors: The members of a stack, what each weighs and how it does alone; empty for a single detector.
         detectors_loss: Negative log-likelihood of the left-out labels by all members together; NaN for a single detector.
         settings: The estimator's arguments.

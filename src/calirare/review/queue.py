@@ -126,6 +126,8 @@ class Queue:
         """The queue's columns as the page shows them: with what it needs to act, and the chosen columns of the records.
 
         Args:
+            nodes: The rows, in their order.
+            view: What the page asks for.
             shown: Names of the columns of the records.
             reviewer: In blind mode, who asks: of cases they have not decided the scores are left out; None: all is shown.
         """

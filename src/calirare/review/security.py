@@ -32,14 +32,15 @@ _HEADERS = {
 
 
 class LoginLimit:
-    """Counts failed logins of each name from each address, and says when they were too many for a minute.
+    """Counts failed logins of each name from each address, and says when they were too many for a while.
 
     Nobody is locked out: whoever has the token always gets in, so a stranger behind the same proxy cannot keep a reviewer
     away. What keeps strangers out is the token's length. At a thousand guesses a second, more than this server answers,
     half of all tokens of 16 random letters and digits take 10¹⁷ years. The limit tells people and the log.
 
     Args:
-        most: Failures in a minute after which the answer is "too many".
+        most: Failures after which the answer is "too many".
+        seconds: How long a failure counts.
 
     Note:
         Flask-Limiter counts requests, not failures, and cannot let the right ones pass.

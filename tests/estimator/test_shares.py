@@ -7,6 +7,8 @@ import pytest
 from slow_calibrators import shift_prior
 
 import calirare as cr
+from calirare.calibration import share_weights
+from calirare.calibration.scaling import SoftPlattScaling
 from calirare.errors import InputError, LabelError
 from calirare.evaluation import evaluate
 from calirare.scoring.table import score_table
@@ -17,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("few_draws", "few_sentences", "few_resample
 @pytest.fixture(scope="module")
 def case():
     graph = cr.make_transactions(800, rare_share=0.1, labelled_share=0.3, seed=3)
-    members = [cr.detectors.Linear(hops=1), cr.detectors.Linear(hops=0)]
+    members = [cr.detectors.Linear(hops=0), cr.detectors.Forest(trees=40)]  # both weigh
     return graph, cr.RareCategoryClassifier(cr.detectors.Stack(members)).fit(graph)
 
 
@@ -53,6 +55,23 @@ def test_intervals_and_forecast_are_at_the_new_share(case):
     assert queue.groups["all"].rare.value > 1.5 * old_queue.groups["all"].rare.value
     assert set(queue.frame()["rare_share"]) == {0.3} and "rare_share" not in old_queue.frame()
     assert set(score_table(moved, graph)["rare_share"]) == {0.3} and "rare_share" not in score_table(clf, graph)
+
+
+def test_members_disagree_as_loops_say_at_either_share(case):
+    graph, clf = case
+    left_out, whole, y = clf.detector_.left_out_logits(), clf.detector_.logits(clf.asked_.inputs), clf.labelled_y_
+    weights, old, keep = share_weights(y, clf.shares_), float(clf.shares_[1]), clf.skill().keep
+    maps = [SoftPlattScaling().fit(left_out[:, k], y, weights=weights) for k in range(2)]
+    alone = [old + keep * (one.predict_proba(whole[:, k])[:, 1] - old) for k, one in enumerate(maps)]
+    (first, second), total = clf.weights_.values(), sum(clf.weights_.values())
+    for asked, said in ((clf, alone), (clf.with_rare_share(0.3), [shift_prior(p, old, 0.3) for p in alone])):
+        found = asked.predict_disagreement(graph)
+        for node in range(0, graph.num_nodes, 40):
+            # Of two values the weighted standard deviation is their distance times the geometric mean of the weights.
+            apart = abs(said[0][node] - said[1][node]) * (first * second) ** 0.5 / total
+            assert found[node] == pytest.approx(apart, rel=1e-6, abs=1e-12)
+    assert found.max() > 0.01
+    assert not cr.RareCategoryClassifier("linear").fit(graph).predict_disagreement(graph).any()
 
 
 def test_sets_exclude_the_same_classes_but_for_the_likeliest(case):

@@ -96,13 +96,22 @@ class StackScaling(Calibrator):
 
     def scores(self, logits: np.ndarray) -> np.ndarray:
         """`(N, C)`: what softmax is taken of."""
+        z = self._common(self._table(logits))
+        return np.asarray(np.einsum("k,nkc->nc", self.weights_, z) + self.shift_)
+
+    def alone(self, logits: np.ndarray) -> np.ndarray:
+        """`(N, K, C)`: the probabilities of each member alone, by its own Platt map."""
+        found = softmax(self._common(self._table(logits)), axis=2)
+        return self.drawn(found.reshape(-1, self.num_classes_)).reshape(found.shape)
+
+    def _table(self, logits: np.ndarray) -> np.ndarray:
         self._check_fitted()
         table = _check(logits)
         if table.shape[1:] != (len(self.weights_), self.num_classes_):
             raise InputError(
                 f"logits must be of {len(self.weights_)} detectors and {self.num_classes_} classes; got {table.shape[1:]}."
             )
-        return np.asarray(np.einsum("k,nkc->nc", self.weights_, self._common(table)) + self.shift_)
+        return table
 
     def predict_proba(self, logits: np.ndarray, *, graph: GraphInputs | None = None) -> np.ndarray:
         return self.drawn(np.asarray(softmax(self.scores(logits), axis=1)))

@@ -1,9 +1,10 @@
-"""How sure each answer is: intervals of P(rare), and sets of classes."""
+"""How sure each answer is: intervals of P(rare), sets of classes, and how far the detectors agree."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from calirare.calibration.stack import StackScaling
 from calirare.data.graph import RareGraph
 from calirare.estimator.left_out import LeftOutAnswers
 from calirare.estimator.methods import get_method
@@ -66,6 +67,29 @@ class Sureness(LeftOutAnswers):
         """
         thresholds = conformal_thresholds(self.predict_left_out(), self.labelled_y_, coverage)
         return conformal_sets(self.predict_proba(graph), thresholds)
+
+    def predict_disagreement(self, graph: RareGraph) -> np.ndarray:
+        """How far the members of a stack lie apart about each node, `(N,)`; 0 of a single detector.
+
+            √( Σ_k ω_k (p_k − p̄)² ) ,   p̄ = Σ_k ω_k p_k
+
+        with p_k the P(rare) of member k by its own Platt map, and ω_k its weight in the stack as a share of all.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
+        >>> stack = cr.detectors.Stack(["linear", cr.detectors.Forest(trees=20)])
+        >>> clf = cr.RareCategoryClassifier(stack).fit(graph)
+        >>> found = clf.predict_disagreement(graph)
+        >>> found.shape, bool((found >= 0).all() and found.max() < 0.5)
+        ((300,), True)
+        """
+        logits, calibrator = self._logits(graph), self.calibrator_
+        if not isinstance(calibrator, StackScaling):
+            return np.zeros(graph.num_nodes)
+        alone = calibrator.alone(logits)[:, :, self.rare_class_]
+        weights = calibrator.weights_ if calibrator.weights_.any() else np.ones(alone.shape[1])
+        middle = np.average(alone, axis=1, weights=weights)
+        return np.asarray(np.sqrt(np.average((alone - middle[:, None]) ** 2, axis=1, weights=weights)))
 
     def _num_share_labels(self) -> int | None:
         """How many labels the population's rare share was counted on; None where the user gave it."""

@@ -52,7 +52,7 @@ CASES: list[tuple[str, str, Any, str | None]] = [
     ("forest", "groups", lambda v: changed(v, 0, -1), "groups"),
     ("forest", "groups", lambda v: v[:-1], "'groups' must have 40 rows"),
     ("forest", "groups", lambda v: v.astype(float), "'groups' must hold whole numbers"),
-    ("forest", "num_groups", lambda v: "many", "groups"),
+    ("forest", "num_groups", lambda v: "many", "'num_groups' must be a whole number"),
     ("forest", "num_groups", lambda v: v + 8, "which trees saw which labels"),
     ("forest", "out_of_bag", lambda v: v.astype(np.int64), "which trees saw which labels"),
     ("forest", "out_of_bag", lambda v: v[:-1], "which trees saw which labels"),

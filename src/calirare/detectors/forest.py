@@ -15,7 +15,7 @@ from calirare.detectors.folds import rarest_of_groups
 from calirare.detectors.level import restore_shifts
 from calirare.detectors.of_trees import OfTrees
 from calirare.detectors.registry import register
-from calirare.detectors.stored import need, numbers
+from calirare.detectors.stored import need, numbers, whole
 from calirare.detectors.threads import threads_of
 from calirare.detectors.trees import Trees, from_sklearn
 
@@ -159,17 +159,13 @@ class Forest(OfTrees):
 
     def restore(self, state: State) -> Self:
         trees, left_out = Trees.restore(state), numbers(state, "left_out", 2)
-        num_classes, num_groups = left_out.shape[1], state.get("num_groups")
+        num_classes, num_groups = left_out.shape[1], whole(state, "num_groups", least=1)
         need(num_classes >= 2 and trees.num_values == num_classes, "the number of classes")
         prior = numbers(state, "prior", 1, size=num_classes)
         need(bool((prior >= 0).all()) and abs(prior.sum() - 1) < 1e-6, "the prior")
         need(bool(((trees.value >= 0) & (trees.value <= 1 + 1e-9)).all()), "the votes")
         groups = numbers(state, "groups", 1, size=len(left_out), kind="i")
-        need(
-            isinstance(num_groups, int) and groups.size > 0 and 0 <= groups.min() and groups.max() < num_groups,
-            "groups",
-        )
-        assert isinstance(num_groups, int)
+        need(groups.size > 0 and 0 <= groups.min() and groups.max() < num_groups, "groups")
         bits = state.get("out_of_bag")
         need(isinstance(bits, np.ndarray) and bits.dtype == np.uint8 and bits.shape == (len(trees), -(-num_groups // 8)), "which trees saw which labels")  # fmt: skip
         assert isinstance(bits, np.ndarray)

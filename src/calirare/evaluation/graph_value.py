@@ -13,7 +13,7 @@ from calirare.data.tables.finding import Finding
 from calirare.data.tables.schema import feature_names
 from calirare.errors import CalirareError
 from calirare.estimator.classifier import RareCategoryClassifier
-from calirare.evaluation.members import label_losses
+from calirare.metrics.scoring import label_losses
 
 MOST_LABELS = 2_000
 """Labels that are asked, drawn by class: enough for the answer, and seconds instead of minutes."""
@@ -133,4 +133,4 @@ def _without_edges(graph: RareGraph) -> RareGraph:
 
 def _losses(graph: RareGraph, nodes: np.ndarray, seed: int) -> np.ndarray:
     clf = RareCategoryClassifier("linear", seed=seed).fit(graph, Split(train=nodes))
-    return label_losses(clf.predict_left_out(), clf.labelled_y_)
+    return label_losses(clf.labelled_y_, clf.predict_left_out())

@@ -12,6 +12,7 @@ from calirare.calibration.stack import left_out_probabilities
 from calirare.detectors.folds import fold_numbers
 from calirare.detectors.stack import Stack
 from calirare.estimator.classifier import RareCategoryClassifier
+from calirare.metrics.scoring import label_losses
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,4 @@ def left_out_loss(probabilities: np.ndarray, y: np.ndarray, shares: np.ndarray) 
     >>> round(left_out_loss(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([0, 1]), np.array([0.9, 0.1])), 3)
     0.693
     """
-    return float(share_weights(y, shares) @ label_losses(probabilities, y))
-
-
-def label_losses(probabilities: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """−log of the probability that each label was given, `(n,)`."""
-    return np.asarray(-np.log(np.clip(probabilities[np.arange(len(y)), y], 1e-15, 1.0)))
+    return float(share_weights(y, shares) @ label_losses(y, probabilities))

@@ -93,9 +93,8 @@ def _trust(evidence: Evidence) -> tuple[bool, str]:
     mean = (y - p).sum() / np.sqrt(variance.sum())
     slope = 1 - 2 * p
     scale = np.sqrt((slope**2 * variance).sum())
-    spread = (
-        ((y - p) * slope).sum() / scale if scale > 0 else 0.0
-    )  # nothing but even chances: there is no spread to judge
+    # Where there are nothing but even chances, there is no spread to judge.
+    spread = ((y - p) * slope).sum() / scale if scale > 0 else 0.0
     said = f"P(rare) is {p.mean():.1%} on average, and {y.mean():.1%} of these nodes are rare"
     if abs(mean) > _SURPRISE:
         return False, f"{said}: the probabilities are too {'low' if mean > 0 else 'high'}."

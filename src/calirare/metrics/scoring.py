@@ -26,8 +26,12 @@ def negative_log_likelihood(y: Any, probabilities: Any, *, of_class: int | None 
     0.3466
     """
     y, probabilities = check_probabilities(y, probabilities)
-    loss = -np.log(np.maximum(probabilities[np.arange(y.size), y], SMALLEST_PROBABILITY))
-    return _mean_over(loss, y, of_class, probabilities.shape[1])
+    return _mean_over(label_losses(y, probabilities), y, of_class, probabilities.shape[1])
+
+
+def label_losses(y: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    """−log of the probability that each label was given, `(n,)`."""
+    return np.asarray(-np.log(np.maximum(probabilities[np.arange(y.size), y], SMALLEST_PROBABILITY)))
 
 
 def negative_log_likelihood_rare(y: Any, probabilities: Any, rare_class: int) -> float:

@@ -56,9 +56,9 @@ def facts(graph):
         ("vip", 0, "not: vip, as at 90% of nodes"),
         ("opened", 8, "opened is 2022-01-16, later than at 85% of nodes (median 2022-01-12)"),
         ("opened", 1, "opened is 2022-01-09, earlier than at 85% of nodes (median 2022-01-12)"),
-        ("tie", 3, "tie is 7, above 50% of nodes (median 7)"),
+        ("tie", 3, "tie is 7, as at all nodes (median 7)"),
         ("fee, sum of incoming", 9, "sum of incoming fee is 400, above 95% of nodes (median 0)"),
-        ("fee, sum of incoming", 0, "sum of incoming fee is 0, below 70% of nodes (median 0)"),
+        ("fee, sum of incoming", 0, "sum of incoming fee is 0, as at 60% of nodes (median 0)"),
         ("balance, spread over neighbours", 9, "balance (spread over neighbours) is 90, 2.0 times the median (45)"),
         ("balance, mean over incoming neighbours", 9, "balance (mean over incoming neighbours) is 190, above 95% of nodes (median 100)"),
         ("opened, mean over neighbours", 9, "opened (mean over neighbours) is 2022-01-26, later than at 95% of nodes (median 2022-01-17)"),
@@ -89,6 +89,14 @@ def test_what_is_unusual(facts):
 def test_what_standardising_leaves_is_zero(graph):
     others = module._Others(np.array([-5.0, 0.0, 1e-7, 1e6]), False)
     assert others.snap(0.9) == 0.0 and others.snap(1.1) == 1.1 and others.snap(-2.0) == -2.0
+
+
+def test_what_rounding_leaves_makes_no_rank_and_no_reason():
+    nearly = 1 + np.array([0, 0, 1, -1, 1], dtype=np.float32) * np.finfo(np.float32).eps
+    others = module._Others(np.sort(nearly.astype(np.float64)), False)
+    assert others.rank(float(nearly[2])) == "as at all nodes" and not others.vary
+    far = module._Others(np.array([300.0, 310.0, 320.0, 330.0, 1e5]), False)
+    assert far.rank(320.0) == "as at 20% of nodes" and far.rank(310.0) == "below 70% of nodes" and far.vary
 
 
 def test_a_large_graph_is_compared_with_the_same_sample_each_time(graph, monkeypatch):

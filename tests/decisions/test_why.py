@@ -200,6 +200,13 @@ def test_a_family_is_told_once_by_its_loudest_in_the_direction_of_all(graph):
     assert module._by_share(Facts(graph), Contributions(0.0, (), (), np.zeros(0)), 0) == []
 
 
+def test_what_all_nodes_share_is_no_reason(graph):
+    same = replace(graph, x=np.ones((graph.num_nodes, 2)), feature_names=("land = DE", "age"), schema=None)
+    same.x[:, 1] = np.arange(graph.num_nodes)
+    found = Contributions(0.0, ("land = DE, of neighbours", "age"), ("neighbours", "own"), np.array([-0.9, 0.3]))
+    assert [fact.share for fact in module._by_share(Facts(same), found, 0)] == [0.3]
+
+
 def test_the_three_most_unusual_attributes_are_told_and_usual_ones_are_not():
     unusual = {"a": 0.99, "b": 1.0, "c": 0.97, "d": 0.98, "e": 0.1}
     facts = SimpleNamespace(own=list(unusual), surprise=lambda name, node: unusual[name], say=lambda name, node: name)

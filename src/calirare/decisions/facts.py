@@ -19,6 +19,8 @@ from calirare.features.structure import neighbours
 
 _SAMPLE = 20_000
 """Nodes that a value is compared with; more of them change no digit that is said."""
+_ALIKE = 0.1
+"""A share of nodes with one value that is worth telling."""
 _TIMES = 2.0
 """From so many times the median on, that is what is said."""
 _OF_EDGES = re.compile(
@@ -42,14 +44,36 @@ class _Others:
     def median(self) -> float:
         return float(np.median(self.values))
 
+    @cached_property
+    def noise(self) -> float:
+        """By how much equal values may differ: standardising and back, and a mean of equal ones, cost a few bits."""
+        return 1e-6 * float(max(abs(self.values.mean()), abs(self.median)))
+
+    @property
+    def vary(self) -> bool:
+        return bool(self.values.size) and bool(self.values[-1] - self.values[0] > self.noise)
+
     def snap(self, value: float) -> float:
         """The value, or zero where it differs from it by what standardising and back leaves."""
         return value if abs(value) > 1e-6 * max(abs(self.values[0]), abs(self.values[-1])) else 0.0
 
     def below(self, value: float) -> float:
         """Share of the others with a smaller value, counting half of the equal ones."""
-        low, high = np.searchsorted(self.values, value, "left"), np.searchsorted(self.values, value, "right")
-        return float(low + high) / 2 / max(self.values.size, 1)
+        return sum(self._ranks(value)) / 2 / max(self.values.size, 1)
+
+    def rank(self, value: float) -> str:
+        """`above 98% of nodes`, or `as at 40% of nodes` for the median where so many have it."""
+        low, high = self._ranks(value)
+        alike = (high - low) / max(self.values.size, 1)
+        if alike >= _ALIKE and abs(value - self.median) <= self.noise:
+            return "as at all nodes" if alike == 1 else f"as at {say_share(alike)} of nodes"
+        below = self.below(value)
+        return f"above {say_share(below)} of nodes" if below >= 0.5 else f"below {say_share(1 - below)} of nodes"
+
+    def _ranks(self, value: float) -> tuple[int, int]:
+        """How many have a smaller value, and how many no larger one."""
+        low = np.searchsorted(self.values, value - self.noise, "left")
+        return int(low), int(np.searchsorted(self.values, value + self.noise, "right"))
 
 
 class Facts:
@@ -65,7 +89,7 @@ class Facts:
     ...     feature_names=("balance",),
     ... )
     >>> Facts(graph).say("balance", 2), Facts(graph).say("balance, of neighbours", 0)
-    ('balance is 28, 14 times the median (2)', 'balance (mean over neighbours) is 2, below 67% of nodes (median 2)')
+    ('balance is 28, 14 times the median (2)', 'balance (mean over neighbours) is 2, as at 67% of nodes (median 2)')
     """
 
     def __init__(self, graph: RareGraph, columns: Columns | None = None, others: np.ndarray | None = None) -> None:
@@ -94,7 +118,7 @@ class Facts:
             # Of days, a median between two of them is the earlier one.
             median = float(np.floor(others.median + 1e-3)) if abs(value - round(value)) < 1e-3 else others.median
             return f"{words} is {say_day(value)}, {_when(others.below(value))} (median {say_day(median)})"
-        rank, value, median = _rank(others.below(value)), others.snap(value), others.snap(others.median)
+        rank, value, median = others.rank(value), others.snap(value), others.snap(others.median)
         if (near := self._share_of_marks(name)) is not None:
             return f"{near} is {value:.0%}, {rank} (median {median:.0%})"
         if _SHARE_OF_EDGES.match(name) or _SHARE_OVER.match(name.replace(_OF_NEIGHBOURS, ", mean over neighbours")):
@@ -114,6 +138,11 @@ class Facts:
         if own is None or not own.is_mark:
             return None
         return f"share of {over[3].removeprefix('over ')} with {over[1]} = {self._marks[over[1]][1]}"
+
+    def tells(self, name: str) -> bool:
+        """Whether the column tells nodes apart, as far as is known."""
+        others = self._others_of(name)
+        return others is None or others.vary
 
     def surprise(self, name: str, node: int) -> float:
         """0 for what is usual to 1 for what no other node has."""
@@ -223,10 +252,6 @@ def _say_mark(words: str, has_it: bool, others: _Others, called: tuple[str, str]
 
 def _times(ratio: float) -> str:
     return f"{ratio:.1f} times" if ratio < 5 else f"{ratio:,.0f} times"
-
-
-def _rank(below: float) -> str:
-    return f"above {say_share(below)} of nodes" if below >= 0.5 else f"below {say_share(1 - below)} of nodes"
 
 
 def _when(below: float) -> str:

@@ -169,8 +169,9 @@ def _by_share(facts: Facts, found: Contributions, node: int) -> list[Fact]:
     for total, places in sorted(zip(totals, members, strict=True), key=lambda item: -abs(item[0])):
         if abs(total) <= _FAINT * largest or len(told) == 8:
             break
-        best = places[int(np.argmax(found.shares[places] * np.sign(total)))]
-        told.append(Fact(facts.say(found.names[best], node), total))
+        best = found.names[places[int(np.argmax(found.shares[places] * np.sign(total)))]]
+        if facts.tells(best):  # a network moves by what all nodes share; that is no reason
+            told.append(Fact(facts.say(best, node), total))
     return told
 
 

@@ -206,7 +206,7 @@ def _alerted(run: Run, reference: Reference | None) -> tuple[State, str]:
     state: State = "quiet"
     if surprising and factor >= _WORTH_A_LOOK:
         state = "alarm" if factor >= _MATTERS else "watch"
-    return state, f"{now:.2%} of {m:,} nodes; {then:.2%} at the fit."
+    return state, f"If nobody reviewed, {now:.2%} of {m:,} nodes would be alerted; {then:.2%} at the fit."
 
 
 def _calibration(name: str, found: Outcome | None) -> Signal:

@@ -49,7 +49,7 @@ class Reference:
 
     Args:
         profile: Of logit P(rare); see `calirare.data.tables.profile`.
-        alerted: Share of the nodes above the threshold of an alert at the default prices.
+        alerted: Share of the nodes that would be alerted at the default prices if nobody reviewed.
         num_nodes: How many nodes that is.
     """
 
@@ -96,7 +96,7 @@ class Run:
         shifted: Columns that have shifted: severity, name and words.
         score_shift: Stability index of the scores, and what of it is above chance.
         counts, said: `(bins,)` nodes and mean P(rare) by score.
-        alerted: Share of the nodes above the threshold of an alert at the default prices; `actions` counts what was done.
+        alerted: Share of the nodes that would be alerted at the default prices if nobody reviewed; `actions` counts what was done.
         actions: Nodes by action, under the prices of the run.
         share: Share of rare nodes that the scores suggest, with an interval, and that of the fit; None where more has
             changed than the share.

@@ -61,7 +61,7 @@ def _runs(found: Watch) -> Any:
         plot(runs_figure(times, index, alerted, MODERATE), id="runs-graph"),
         html.P(
             "Above: how far the scores lie from those of the fit, beyond chance; alarm at the dotted line. Below: share of "
-            "nodes above the threshold of an alert at the default prices.",
+            "nodes that would be alerted at the default prices if nobody reviewed.",
             className="hint",
         ),
     )

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Coverage, Db, Model, Monitor, Network, TableOut
+from calirare.cli.options import AsJson, Coverage, Model, TableOut
 from calirare.cli.part_options import Parts, in_parts
 from calirare.cli.pipes import check_output, is_pipe, write_output
 from calirare.cli.progress import share_done
 from calirare.cli.shares import RareShare, move_to_share, show_share
 from calirare.cli.shifts import Strict, check_scores, check_shifts, refuse_large, show_shifts
 from calirare.cli.table_options import Tables, tabled
-from calirare.cli.watching import take_into_series
+from calirare.cli.watching import Watching, watched
 from calirare.errors import InputError
 
 EXAMPLE = "Example: calirare score model nodes.csv edges.csv --out scores.parquet"
@@ -23,6 +23,7 @@ EXAMPLE = "Example: calirare score model nodes.csv edges.csv --out scores.parque
 
 @tabled
 @in_parts
+@watched
 def score(
     model: Model,
     tables: Tables,
@@ -33,9 +34,7 @@ def score(
     *,
     parts: Parts,
     strict: Strict = False,
-    monitor: Monitor = True,
-    db: Db = None,
-    network: Network = "",
+    watching: Watching,
     as_json: AsJson = False,
 ) -> None:
     """Score every node of the tables, old or new, without fitting again.
@@ -61,8 +60,8 @@ def score(
     else:
         facts, top = _score_at_once(classifier, tables, out, settings, strict, rare_share)
     unknown = facts.pop("unknown")
-    if monitor and rare_share is None:  # at another share, scores say nothing of how the world has moved
-        take_into_series(model, classifier, unknown, "score", db, network, shifts=facts["shift"])
+    if rare_share is None:  # at another share, scores say nothing of how the world has moved
+        watching.take(model, classifier, unknown, "score", shifts=facts["shift"])
     if is_pipe(out):
         return
     if as_json:

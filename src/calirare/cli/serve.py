@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Coverage, Db, Model, Monitor, Network, listening
+from calirare.cli.options import AsJson, Coverage, Model, listening
 from calirare.cli.table_options import Tables, tabled
-from calirare.cli.watching import take_into_series
+from calirare.cli.watching import Watching, watched
 
 if TYPE_CHECKING:
     from calirare.scoring.service.access import Access
@@ -23,6 +23,7 @@ EXAMPLE = "Example: calirare serve model nodes.parquet edges.parquet --port 8060
 
 
 @tabled
+@watched
 @listening(8060, "What clients send as `Authorization: Bearer …`")
 def serve(
     model: Model,
@@ -36,9 +37,7 @@ def serve(
         float, typer.Option(min=0, help="Seconds between looks at MODEL; a refitted one is loaded. 0: on SIGHUP alone.")
     ] = 0.0,
     coverage: Coverage = 0.9,
-    monitor: Monitor = True,
-    db: Db = None,
-    network: Network = "",
+    watching: Watching,
     as_json: AsJson = False,
 ) -> None:
     """Answer over HTTP: scores of known and new nodes, reasons, triage, metrics. Stops with Ctrl-C or SIGTERM.
@@ -57,7 +56,7 @@ def serve(
         from calirare.scoring.service.server import Server
 
         with console.working("Scoring every node"):
-            note = partial(_take_run, model, db, network) if monitor else None
+            note = partial(_take_run, model, watching) if watching.monitor else None
             models = Models(model, tables.read_for, coverage, note, ReadApart())
         server = Server(Service(models, access, rate), access, watch, hang_ups)
         log_to_stderr()
@@ -80,12 +79,10 @@ def _say_where(server: Server, as_json: bool) -> None:
     sys.stdout.flush()  # whoever started us and reads our output waits for this line
 
 
-def _take_run(model: Path, db: str | None, network: str, loaded: Loaded) -> None:
+def _take_run(model: Path, watching: Watching, loaded: Loaded) -> None:
     """Every node as it stands, as a run. New nodes of a question are not: with their few edges they always look shifted."""
     from calirare.data.tables.shift import compare_with_fit
 
     live = loaded.live
     shifts = compare_with_fit(live.graph)
-    take_into_series(
-        model, live.classifier, loaded.unknown, "serve", db, network, version=loaded.version, shifts=shifts
-    )
+    watching.take(model, live.classifier, loaded.unknown, "serve", version=loaded.version, shifts=shifts)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Budget, Coverage, Db, Model, Monitor, Network, TableOut, priced_by_column
+from calirare.cli.options import AsJson, Budget, Coverage, Model, TableOut, priced_by_column
 from calirare.cli.pipes import check_output, is_pipe, write_output
 from calirare.cli.shares import RareShare, move_to_share, show_share
 from calirare.cli.shifts import Strict, check_scores, check_shifts, show_shifts
 from calirare.cli.table_options import Tables, tabled
-from calirare.cli.watching import take_into_series
+from calirare.cli.watching import Watching, watched
 
 if TYPE_CHECKING:
     from calirare.decisions.triage import Triage
@@ -22,6 +22,7 @@ EXAMPLE = (
 
 @priced_by_column
 @tabled
+@watched
 def triage(
     model: Model,
     tables: Tables,
@@ -32,9 +33,7 @@ def triage(
     coverage: Coverage = 0.9,
     rare_share: RareShare = None,
     strict: Strict = False,
-    monitor: Monitor = True,
-    db: Db = None,
-    network: Network = "",
+    watching: Watching,
     as_json: AsJson = False,
 ) -> None:
     """Decide every node whose label is not known: alert, review by a person, or clear, with the reason."""
@@ -53,9 +52,9 @@ def triage(
         everybody = classifier.predict_proba(graph)[graph.scored, classifier.rare_class_]  # the queue leaves some out
         shifts = check_scores(classifier, everybody, shifts, strict)
         write_output(queue.frame(), out)
-    if monitor and rare_share is None:  # at another share, scores say nothing of how the world has moved
+    if rare_share is None:  # at another share, scores say nothing of how the world has moved
         made: dict[str, Any] = {"shifts": shifts, "costs": queue.costs, "action": queue.action, "draws": queue.draws}
-        take_into_series(model, classifier, queue.probability, "triage", db, network, **made)
+        watching.take(model, classifier, queue.probability, "triage", **made)
     if is_pipe(out):
         return
     if as_json:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calirare.cli.expand import expand
+from calirare.cli.options import Db, Monitor, Network
 from calirare.errors import CalirareError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -29,34 +32,46 @@ def opened_series(model: Path, db: str | None, network: str) -> Iterator[Series]
         database.close()
 
 
-def take_into_series(
-    model: Path,
-    classifier: Any,
-    probability: np.ndarray,
-    command: str,
-    db: str | None,
-    network: str,
-    *,
-    version: str | None = None,
-    **made: Any,
-) -> None:
-    """Add a scoring run; what goes wrong is said on stderr, for the scores are written already."""
-    if not probability.size:
-        return  # every node has a label: nothing was scored that a label did not make
-    try:
-        from calirare.evaluation.monitoring.feeding import reference_for, take_run
-        from calirare.persistence.folder import load_graph, model_version
+@dataclass(frozen=True)
+class Watching:
+    """Whether the runs of a command are added to the series, and to which."""
 
-        version = version or model_version(model)
-        with opened_series(model, db, network) as series:
-            try:
-                graph = load_graph(model)
-            except CalirareError:  # saved without one
-                graph = None
-            reference = reference_for(series, version, classifier, graph)
-            take_run(series, version, classifier, reference, probability, command=command, **made)
-    except MissingDependencyError as error:
-        if db is not None:
-            raise error
-    except CalirareError as error:
-        sys.stderr.write(f"Note: this run is not in the series of `calirare monitor`: {' '.join(str(error).split())}\n")
+    monitor: bool
+    db: str | None
+    network: str
+
+    def take(
+        self,
+        model: Path,
+        classifier: Any,
+        probability: np.ndarray,
+        command: str,
+        *,
+        version: str | None = None,
+        **made: Any,
+    ) -> None:
+        """Add a scoring run; what goes wrong is said on stderr, for the scores are written already."""
+        if not self.monitor or not probability.size:
+            return  # where every node has a label, nothing was scored that a label did not make
+        try:
+            from calirare.evaluation.monitoring.feeding import reference_for, take_run
+            from calirare.persistence.folder import load_graph, model_version
+
+            version = version or model_version(model)
+            with opened_series(model, self.db, self.network) as series:
+                try:
+                    graph = load_graph(model)
+                except CalirareError:  # saved without one
+                    graph = None
+                reference = reference_for(series, version, classifier, graph)
+                take_run(series, version, classifier, reference, probability, command=command, **made)
+        except MissingDependencyError as error:
+            if self.db is not None:
+                raise error
+        except CalirareError as error:
+            words = " ".join(str(error).split())
+            sys.stderr.write(f"Note: this run is not in the series of `calirare monitor`: {words}\n")
+
+
+watched = expand("watching", {"monitor": (Monitor, True), "db": (Db, None), "network": (Network, "")}, Watching)
+"""Gives a command the options about the series, in place of its parameter `watching`."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import Address, AnyCode, AsJson, Backend, Jobs, a_folder
+from calirare.cli.options import AnyCode, AsJson, a_folder, on_workers
 from calirare.cli.progress import share_done
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ EXAMPLE = "Example: calirare benchmark --table calibration --datasets cora,cites
 TABLES = ("calibration", "classification")
 
 
+@on_workers
 def benchmark(
     context: typer.Context,
     out: Annotated[Path, a_folder("Folder for rows and tables; a run that was stopped goes on from it.")],
@@ -45,9 +46,8 @@ def benchmark(
     epochs: Annotated[int | None, typer.Option(help="Epochs of every training; default: the paper's.")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
     any_code: AnyCode = False,
-    backend: Backend = "loky",
-    jobs: Jobs = -1,
-    address: Address = None,
+    *,
+    workers: dict[str, Any],
     docs: Annotated[Path | None, typer.Option(help="Write the Markdown page here as well.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -71,7 +71,7 @@ def benchmark(
         device=device,
     )
     with share_done("Benchmark") as step:
-        results = run_grid(grid, out, backend=backend, jobs=jobs, address=address, any_code=any_code, progress=step)
+        results = run_grid(grid, out, any_code=any_code, progress=step, **workers)
     with console.working("Writing the tables"):
         sections = [make_section(results, name, entries[name]) for name in chosen]
         paths = write_pages(results, out, sections, command_line(context), docs=docs)

@@ -2,38 +2,59 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from calirare.cli import console
 from calirare.cli.benchmark import command_line
-from calirare.cli.options import Address, AnyCode, AsJson, Backend, Jobs, a_folder
+from calirare.cli.expand import expand
+from calirare.cli.options import AnyCode, AsJson, a_folder, on_workers
 from calirare.cli.progress import share_done
 
 PANEL = "Research"
 EXAMPLE = "Example: calirare leaderboard --out leaderboard/ --protocol tenth --graph cora --graph reddit --seeds 3"
-Names = list[str] | None
+_CELLS: dict[str, tuple[Any, Any]] = {
+    "graph": (
+        Annotated[
+            list[str] | None, typer.Option(help="A graph by name; repeatable; default: all, and those you added.")
+        ],
+        None,
+    ),
+    "protocol": (
+        Annotated[list[str] | None, typer.Option(help="How labels come about; repeatable; default: all.")],
+        None,
+    ),
+    "competitor": (
+        Annotated[list[str] | None, typer.Option(help="A competitor by name; repeatable; default: all.")],
+        None,
+    ),
+    "everybody": (Annotated[bool, typer.Option("--everybody", help="Every competitor in every protocol.")], False),
+    "any_code": (AnyCode, False),
+    "seeds": (Annotated[int, typer.Option(help="Draws of labels for every cell.")], 3),
+}
 
 
+def _choose_cells(
+    graph: list[str] | None, protocol: list[str] | None, competitor: list[str] | None, **said: Any
+) -> dict[str, Any]:
+    """As arguments of `calirare.benchmark.leaderboard.run.run`."""
+    return {"graphs": graph or (), "protocols": protocol or (), "names": competitor or (), **said}
+
+
+@on_workers
+@expand("cells", _CELLS, _choose_cells)
 def leaderboard(
     context: typer.Context,
     out: Annotated[Path, a_folder("Folder for graphs and rows; a stopped run goes on from it.")],
-    graph: Annotated[
-        Names, typer.Option(help="A graph by name; repeatable; default: all, and those you added.")
-    ] = None,
-    protocol: Annotated[Names, typer.Option(help="How labels come about; repeatable; default: all.")] = None,
-    competitor: Annotated[Names, typer.Option(help="A competitor by name; repeatable; default: all.")] = None,
-    everybody: Annotated[bool, typer.Option("--everybody", help="Every competitor in every protocol.")] = False,
-    any_code: AnyCode = False,
-    seeds: Annotated[int, typer.Option(help="Draws of labels for every cell.")] = 3,
+    *,
+    cells: dict[str, Any],
     minutes: Annotated[
         float | None, typer.Option(help="Start nothing after so many; 0: only write the page.", min=0)
     ] = None,
-    backend: Backend = "loky",
-    jobs: Jobs = -1,
-    address: Address = None,
+    workers: dict[str, Any],
     docs: Annotated[Path | None, typer.Option(help="Where the page goes; default: leaderboard.md in FOLDER.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -48,23 +69,10 @@ def leaderboard(
     found = None
     if minutes is None or minutes > 0:
         with console.working("Preparing the graphs"):
-            prepare(out / "graphs", graph or ())
+            prepare(out / "graphs", cells["graphs"])
         with share_done("Leaderboard") as step:
-            found = run(
-                out / "graphs",
-                out,
-                graphs=graph or (),
-                protocols=protocol or (),
-                names=competitor or (),
-                everybody=everybody,
-                any_code=any_code,
-                seeds=seeds,
-                jobs=jobs,
-                minutes=1e9 if minutes is None else minutes,
-                backend=backend,
-                address=address,
-                progress=step,
-            )
+            most = math.inf if minutes is None else minutes
+            found = run(out / "graphs", out, minutes=most, progress=step, **cells, **workers)
     with console.working("Writing the page"):
         paths = write_page(out, docs or out / "leaderboard.md", command_line(context))
     if as_json:

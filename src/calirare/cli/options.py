@@ -135,6 +135,10 @@ set_for_all = expand(
 """The same where what is not said stays as it was, by the names of `calirare.review.settings`."""
 
 
+on_workers = expand("workers", {"backend": (Backend, "loky"), "jobs": (Jobs, -1), "address": (Address, None)}, dict)
+"""Gives a command the options about where its runs are computed, in place of its parameter `workers`."""
+
+
 def listening(port: int, shows: str) -> Callable[[Command], Command]:
     """Gives a command the options about its address and who may reach it, in place of its parameter `access`.
 

@@ -34,16 +34,10 @@ def figures(
     as_json: AsJson = False,
 ) -> None:
     """Draw the figures; the numbers of each lie beside it as CSV."""
-    from calirare.benchmark.figures import FIGURES, Request, draw
+    from calirare.benchmark.figures import Request, draw
     from calirare.benchmark.planning import split_words
-    from calirare.errors import InputError, nearest
 
-    for name in figure or ():
-        if name not in FIGURES:
-            raise InputError(f"--figure must be one of {list(FIGURES)}; got {name!r}: {nearest(name, FIGURES)}")
-    wanted = [name for name in FIGURES if not figure or name in figure]
-    if not figure and not (results / "runs.parquet").exists():
-        wanted.remove("label_curve")
+    wanted = _choose(figure or [], results)
     paths: list[Path] = []
     for name in wanted:
         with share_done(f"Drawing {name}") as step:
@@ -66,3 +60,17 @@ def figures(
         console.show(str(path))
     if not figure and "label_curve" not in wanted:
         console.show(f"label_curve was left out: {results} holds no rows. Run: calirare benchmark --out {results}")
+
+
+def _choose(named: list[str], results: Path) -> list[str]:
+    """The figures that were named; else all that can be drawn."""
+    from calirare.benchmark.figures import FIGURES
+    from calirare.errors import InputError, nearest
+
+    for name in named:
+        if name not in FIGURES:
+            raise InputError(f"--figure must be one of {list(FIGURES)}; got {name!r}: {nearest(name, FIGURES)}")
+    wanted = [name for name in FIGURES if not named or name in named]
+    if not named and not (results / "runs.parquet").exists():
+        wanted.remove("label_curve")
+    return wanted

@@ -18,6 +18,7 @@ from calirare.cli.options import AsJson, Model, Network, listening, set_for_all
 
 if TYPE_CHECKING:
     from calirare.review.app import DeskServer
+    from calirare.review.desk import Desk
     from calirare.scoring.service.access import Access
 
 EXAMPLE = "Example: calirare review model --nodes nodes.csv --cost-miss amount --budget 50"
@@ -65,14 +66,17 @@ def review(
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a short queue is no news
     with console.working("Scoring every node"):
         desk = open_desk(model, db, network, table=nodes, links=link or ())
+    _set(desk, prices | {"budget": budget, "order": order, "blind": blind}, access.reviewer)
+    raise typer.Exit(_run(DeskServer(desk, access), open_browser, as_json))
+
+
+def _set(desk: Desk, wanted: dict[str, Any], reviewer: str) -> None:
+    """What was said, for all; a desk that cannot take it is closed."""
     try:
-        wanted = prices | {"budget": budget, "order": order, "blind": blind}
-        desk.set({name: value for name, value in wanted.items() if value is not None}, reviewer=access.reviewer)
+        desk.set({name: value for name, value in wanted.items() if value is not None}, reviewer=reviewer)
     except BaseException:
         desk.close()
         raise
-    server = DeskServer(desk, access)
-    raise typer.Exit(_run(server, open_browser, as_json))
 
 
 def _run(server: DeskServer, open_browser: bool, as_json: bool) -> int:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from folders import content_of
 from limited import run_limited, start
 from typer.testing import CliRunner
 
@@ -24,10 +25,6 @@ run = CliRunner().invoke
 def fit_words(tables, out, *more):
     words = ["fit", *tables, "--label", "is_fraud", "--rare", "yes", "--out", str(out), "--device", "cpu"]
     return [*words, "--detector", "gcn", "--weight-decay", "0.005", *more]
-
-
-def content_of(folder):
-    return {path.relative_to(folder): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
 
 
 @pytest.fixture

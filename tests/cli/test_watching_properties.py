@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from pathlib import Path
 
 import pytest
+from folders import content_of
 from hypothesis import strategies as st
 from properties import few_or_many, run_property
 from typer.testing import CliRunner
@@ -44,10 +44,6 @@ OPTIONS = {
     "monitor": {"--days": numbers, "--db": databases, "--network": texts},
     "refit": {"--decisions": texts, "--to": texts, "--network": texts},
 }  # fmt: skip
-
-
-def content_of(folder):
-    return {path.relative_to(folder): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
 
 
 def answer_or_one_line(words):

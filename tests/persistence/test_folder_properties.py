@@ -11,7 +11,7 @@ from functools import cache, partial
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from model_folders import paths_of, replaced
+from nested_json import paths_of, replaced
 from properties import few_or_many, run_property
 
 import calirare as cr

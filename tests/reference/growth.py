@@ -11,6 +11,11 @@ def rows(table, keep):
     return {name: np.asarray(values, dtype=object)[keep].tolist() for name, values in table.items()}
 
 
+def as_rows(table):
+    """One dict a row, as a request has them."""
+    return [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+
+
 def join(one, other):
     return {name: [*one[name], *other[name]] for name in one}
 

@@ -57,7 +57,3 @@ def whole(model, tables, briefly):
     with briefly():
         table = score_table(classifier, read_for(classifier, *(join(*pair) for pair in zip(*tables, strict=True))))
     return {str(one): {name: values[row] for name, values in table.items()} for row, one in enumerate(table["id"])}
-
-
-def as_rows(table):
-    return [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]

@@ -8,6 +8,7 @@ import json
 
 import pytest
 from asgi import Client
+from growth import as_rows
 
 import calirare as cr
 from calirare.decisions.costs import Costs
@@ -20,10 +21,6 @@ from calirare.scoring.service.loading import Models
 from calirare.scoring.table import read_for, score_table
 
 EDGE = [{"source": "A0000001", "target": "A0000002", "amount": 5, "time": "2024-02-01 00:00:00", "channel": "cash"}]
-
-
-def as_rows(table):
-    return [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
 
 
 def near(found, want):

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from growth import as_rows
 
 import calirare as cr
 from calirare.evaluation.monitoring.series import Series
@@ -109,10 +110,6 @@ class Load:
             thread.join()
 
 
-def rows(table):
-    return [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
-
-
 def files(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != "log"}
 
@@ -128,7 +125,7 @@ def runs(folder):
 
 @pytest.mark.slow
 def test_under_load_nothing_is_lost(folder, tables, request):
-    since = {"nodes": rows(tables[1][0]), "edges": rows(tables[1][1])}
+    since = {"nodes": as_rows(tables[1][0]), "edges": as_rows(tables[1][1])}
     known = [(f"/nodes/{one}", None) for one in tables[0][0]["id"][:5]]
     paths = [*known, ("/score", since)]
     process, url = start(folder)

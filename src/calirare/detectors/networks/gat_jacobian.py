@@ -21,7 +21,7 @@ from calirare.data.arrays import as_dense
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.gat import GAT
 from calirare.detectors.networks.layers import elu
-from calirare.detectors.networks.local_jacobian import LocalJacobian, Piece, numbers
+from calirare.detectors.networks.local_jacobian import LocalJacobian, Piece, rows_of
 from calirare.detectors.networks.row_products import filled
 
 _MOST_PATHS = 2**22
@@ -61,7 +61,7 @@ class GATJacobian(LocalJacobian):
 
     def _pieces(self, nodes: np.ndarray) -> Iterator[Piece]:
         local, around = self._around(nodes)
-        own, hidden = np.searchsorted(around, nodes), numbers(self.hidden, around)
+        own, hidden = np.searchsorted(around, nodes), rows_of(self.hidden, around)
         weight, turn = self.arrays["second.lin.weight"], self.contrasts
         toward, back = self.arrays["second.att_src"][0, 0], self.arrays["second.att_dst"][0, 0]
         values = hidden @ weight.T
@@ -89,7 +89,7 @@ class GATJacobian(LocalJacobian):
     ) -> Iterator[Piece]:
         (alpha, kappa, loops), (by_contrast, toward, back) = shares
         near, far = self._around(around)
-        columns, values = self._own_columns(far), numbers(self.values, far)
+        columns, values = self._own_columns(far), rows_of(self.values, far)
         heads, width = self.arrays["first.att_src"].shape[1:]
         for head in range(heads):
             units = slice(head * width, (head + 1) * width)

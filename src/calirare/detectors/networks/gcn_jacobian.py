@@ -16,6 +16,7 @@ from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.gated_gram import GatedGram, ranked_patterns
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.influence.jacobian import contrast_basis
+from calirare.detectors.networks.local_jacobian import rows_of
 from calirare.detectors.networks.row_products import cost_of_gram, filled, gram_of, over_neighbours
 
 _BLOCK_BYTES = 64 * 2**20
@@ -64,19 +65,14 @@ class GCNJacobian:
         index = torch.from_numpy(nodes).to(self.inputs.device)
         return [self.inputs.propagated_x[index].cpu().numpy().astype(self.precision)]
 
-    def _on_cpu(self, tensor: Tensor, nodes: np.ndarray) -> np.ndarray:
-        index = torch.from_numpy(nodes).to(tensor.device)
-        array: np.ndarray = tensor[index].double().cpu().numpy()
-        return array
-
     def gram(self, nodes: np.ndarray) -> Tensor:
         local, neighbours, features = self._neighbourhood(nodes)
-        active = self._on_cpu(self.active, neighbours)
+        active = rows_of(self.active, neighbours)
         weight, n = self.weight.cpu().numpy(), len(nodes)
         gated = GatedGram(local, features, active * weight[:, None])
         by_unit = gated.cost >= self.hidden * cost_of_gram(local, features)
         first = self._by_unit(local, features, active) if by_unit else gated.kernel()
-        last = np.hstack([local @ self._on_cpu(self.relu, neighbours), np.ones((n, 1))])
+        last = np.hstack([local @ rows_of(self.relu, neighbours), np.ones((n, 1))])
         pieces = [weight * (local @ active)[:, None], np.kron(np.eye(self.parts), last[:, None])]
         rest = torch.from_numpy(np.concatenate(pieces, axis=2).reshape(n * self.parts, -1))
         kernel = torch.from_numpy(first.reshape(n * self.parts, -1))
@@ -100,13 +96,13 @@ class GCNJacobian:
 
     def _block_of_rows(self, nodes: np.ndarray) -> Tensor:
         local, neighbours, features = self._neighbourhood(nodes)
-        active = self._on_cpu(self.active, neighbours)
+        active = rows_of(self.active, neighbours)
         weight, basis = self.weight.cpu().numpy(), self.basis.cpu().numpy()
         n = len(nodes)
         unit = np.empty((n, self.hidden, self.inputs.num_features))
         for k in range(self.hidden):
             unit[:, k] = as_dense(filled(local.data * active[local.indices, k], local) @ features)
-        propagated = local @ self._on_cpu(self.relu, neighbours)
+        propagated = local @ rows_of(self.relu, neighbours)
         pieces = {
             "input.weight": weight[None, :, :, None] * unit[:, None],
             "input_bias": weight[None] * (local @ active)[:, None],
@@ -118,7 +114,7 @@ class GCNJacobian:
 
     def pull(self, nodes: np.ndarray, coefficients: Tensor) -> Tensor:
         local, neighbours = over_neighbours(self.inputs.normalized, nodes)
-        active, relu = self._on_cpu(self.active, neighbours), self._on_cpu(self.relu, neighbours)
+        active, relu = rows_of(self.active, neighbours), rows_of(self.relu, neighbours)
         rank, _ = ranked_patterns(active)
         odd = np.flatnonzero(rank)
         all_factors, odd_factors = self._factors(neighbours), self._factors(neighbours[odd])

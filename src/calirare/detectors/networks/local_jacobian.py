@@ -103,7 +103,7 @@ class LocalJacobian(AutogradJacobian):
         x = self.inputs.x
         if isinstance(x, SparseMatrix):
             return x.csr[nodes].astype(self.precision)
-        return numbers(x, nodes).astype(self.precision)
+        return rows_of(x, nodes).astype(self.precision)
 
     def _propagated_columns(self, nodes: np.ndarray) -> Any:
         local, around = self._around(nodes)
@@ -133,7 +133,7 @@ class SAGEJacobian(LocalJacobian):
         local, around = self._around(nodes)
         columns = self._read_columns(np.concatenate([nodes, around]))
         n, units = len(nodes), self.hidden.shape[1]
-        own, near = numbers(self.hidden, nodes), numbers(self.hidden, around)
+        own, near = rows_of(self.hidden, nodes), rows_of(self.hidden, around)
         alone, together = self._output_weights()
         gates = np.concatenate([alone[:, None] * (own > 0), together[:, None] * (near > 0)], axis=1)
         gated = GatedGram(sp.csr_array(sp.hstack([sp.eye_array(n), local], format="csr")), columns, gates)
@@ -156,7 +156,7 @@ class SAGEJacobian(LocalJacobian):
 
     def _pieces(self, nodes: np.ndarray) -> Iterator[Piece]:
         local, around = self._around(nodes)
-        own, near = numbers(self.hidden, nodes), numbers(self.hidden, around)
+        own, near = rows_of(self.hidden, nodes), rows_of(self.hidden, around)
         yield from self._but_the_first(own, near, local)
         alone, together = (weight.astype(self.precision)[..., None] for weight in self._output_weights())
         for name, columns in (
@@ -197,8 +197,8 @@ class GINJacobian(LocalJacobian):
 
     def _pieces(self, nodes: np.ndarray) -> Iterator[Piece]:
         local, around = self._around(nodes)
-        inner, hidden = numbers(self.inner, around), numbers(self.hidden, around)
-        summed, last, weight = numbers(self.summed, nodes), numbers(self.last, nodes), self.arrays
+        inner, hidden = rows_of(self.inner, around), rows_of(self.hidden, around)
+        summed, last, weight = rows_of(self.summed, nodes), rows_of(self.last, nodes), self.arrays
         turn = self.contrasts.T
         outer = (turn @ weight["second.2.weight"]) * (last > 0)[:, None]
         slope = outer @ weight["second.0.weight"]
@@ -226,7 +226,7 @@ class GINJacobian(LocalJacobian):
             yield "input.weight", (k,), np.stack(rows, axis=1)
 
 
-def numbers(tensor: Tensor, nodes: np.ndarray) -> np.ndarray:
+def rows_of(tensor: Tensor, nodes: np.ndarray) -> np.ndarray:
     """These rows of a tensor, in float64."""
     index = torch.from_numpy(nodes).to(tensor.device)
     array: np.ndarray = tensor[index].double().cpu().numpy()

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,12 @@ from typer.testing import CliRunner
 
 import calirare as cr
 from calirare.cli.main import app
+from calirare.cli.refit import _words
 from calirare.data.synthetic import make_transactions
 from calirare.data.tables.files import write_tables
+from calirare.evaluation.paired import PairedLikelihood
 from calirare.persistence.folder import fingerprint_of, model_version
+from calirare.review.renewal import Renewal
 from calirare.review.store import DecisionStore
 
 run = CliRunner().invoke
@@ -143,3 +147,9 @@ def test_a_switch_that_is_killed_leaves_one_whole_model(folder, more, network):
         process.communicate()
         found = model_version(folder)
         np.testing.assert_array_equal(cr.load(folder).predict_left_out(), expected[found])
+
+
+def test_the_same_model_is_not_called_better():
+    same = Renewal(True, "abc", "abc", PairedLikelihood(0.0, 0.0, 9), 9, 9, 0)
+    assert _words(same).startswith("Nothing is new") and "better" not in _words(same)
+    assert "better by" in _words(replace(same, version="def"))

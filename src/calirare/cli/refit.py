@@ -94,8 +94,12 @@ def _facts(done: Renewal) -> dict[str, Any]:
 
 
 def _words(done: Renewal) -> str:
-    labels = f"{done.labels_after:,} labels, {done.decisions:,} of them decisions; {done.labels_before:,} before."
-    verdict = f"The new model is {done.likelihood.say()}"
+    if done.installed and done.version == done.before:
+        return f"Nothing is new: these tables and decisions give the model that is in use, {done.version}."
+    labels = (
+        f"fitted on {done.labels_after:,}, {done.decisions:,} of them decisions; the old one on {done.labels_before:,}"
+    )
+    verdict = f"The new model is {done.likelihood.say()} ({labels})."
     if done.installed:
-        return f"{verdict} ({labels}) It is in use: {done.version}. Back with `--back`."
-    return f"{verdict} ({labels}) The old one stays: {done.version}. --force lets the new one in."
+        return f"{verdict} It is in use: {done.version}. Back with `--back`."
+    return f"{verdict} The old one stays: {done.version}. --force lets the new one in."

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from torch_geometric.data import Data
+from torch_geometric.nn import GCNConv
 
 import calirare as cr
 from calirare.errors import InputError, MissingDependencyError
@@ -51,6 +53,22 @@ def test_score_counts_known_labels_alone_and_weighs_them(case):
         (lambda clf, graph: cr.triage("model", graph), "clf must be a fitted RareCategoryClassifier; got str"),
         (lambda clf, graph: cr.RareCategoryClassifier(method=["a"]).fit(graph), "method must be one of"),
         (lambda clf, graph: cr.RareCategoryClassifier.from_trained("m", graph), "module must be a torch.nn.Module"),
+        (
+            lambda clf, graph: cr.RareCategoryClassifier(torch.nn.Linear).fit(graph),
+            r"not a class; got Linear. Make one: Linear\(…\)",
+        ),
+        (
+            lambda clf, graph: cr.RareCategoryClassifier(torch.nn.Linear(9, 2)).fit(graph),
+            r"must take module\(x, edge_index\) .* TypeError",
+        ),
+        (
+            lambda clf, graph: cr.RareCategoryClassifier(GCNConv(99, 2)).fit(graph),
+            "with x of 12 columns; .* shapes cannot be multiplied",
+        ),
+        (
+            lambda clf, graph: cr.split_labels(replace(graph, public_split=cr.Split(train=[0, 1])), 1),
+            "as it is: graph.public_split",
+        ),
         (lambda clf, graph: cr.split_labels(graph, train_fraction="a"), "train_fraction must lie between 0 and 1"),
         (lambda clf, graph: cr.split_labels(graph.y), "graph must be a RareGraph"),
         (lambda clf, graph: cr.make_transactions(100, rare_share="a"), "rare_share must lie above 0"),

@@ -85,6 +85,10 @@ def _classes(graph: RareGraph) -> np.ndarray:
     raise LabelError("split_labels needs nodes with a known label; this graph has none.")
 
 
+def _hint(public: Split) -> str:
+    return " The split that the graph came with, as it is: graph.public_split." if public.train.size else ""
+
+
 def _by_counts(
     graph: RareGraph,
     classes: np.ndarray,
@@ -103,7 +107,7 @@ def _by_counts(
             raise LabelError(
                 f"labels_per_class={labels_per_class} needs that many labelled nodes in every class; "
                 f"class {_class_name(graph, int(c))} has {own.size + pool.size} to draw from. "
-                "Lower labels_per_class, or cut by shares with train_fraction."
+                f"Lower labels_per_class, or cut by shares with train_fraction.{_hint(public)}"
             )
         train.append(_draw(own, pool, labels_per_class, rng))
     nodes = np.sort(np.concatenate(train))
@@ -114,7 +118,7 @@ def _by_counts(
         if size > own.size + pool.size:
             raise LabelError(
                 f"{name}={size} needs that many labelled nodes beside the others; {own.size + pool.size} are "
-                f"left. Lower {name} or labels_per_class, or cut by shares with train_fraction."
+                f"left. Lower {name} or labels_per_class, or cut by shares with train_fraction.{_hint(public)}"
             )
         roles.append(_draw(own, pool, size, rng))
         free[roles[-1]] = False

@@ -32,6 +32,10 @@ def make_detector(detector: Any) -> Detector:
         return copy
     if isinstance(detector, nn.Module):
         return _REGISTRY["module"](detector)
+    if isinstance(detector, type):
+        raise InputError(
+            f"detector must be an object, not a class; got {detector.__name__}. Make one: {detector.__name__}(…)."
+        )
     if not isinstance(detector, str) or detector not in _REGISTRY:
         raise InputError(
             f"detector must be one of {sorted(_REGISTRY)}, a calirare detector or a torch.nn.Module; got {detector!r}: "

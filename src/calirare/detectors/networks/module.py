@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from calirare.data.inputs import GraphInputs
-from calirare.errors import InputError
+from calirare.errors import InputError, first_line
 
 
 class ModuleNetwork(nn.Module):
@@ -19,10 +19,17 @@ class ModuleNetwork(nn.Module):
         self.module, self.num_classes = module, num_classes
 
     def forward(self, inputs: GraphInputs) -> Tensor:
-        if inputs.edge_weight is None:
-            logits: Tensor = self.module(inputs.torch_x, inputs.edge_index)
-        else:
-            logits = self.module(inputs.torch_x, inputs.edge_index, inputs.edge_weight)
+        weight = () if inputs.edge_weight is None else (inputs.edge_weight,)
+        try:
+            logits: Tensor = self.module(inputs.torch_x, inputs.edge_index, *weight)
+        except (TypeError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and "shapes cannot be multiplied" not in str(error):
+                raise
+            called = f"module(x, edge_index{', edge_weight' * len(weight)})"
+            raise InputError(
+                f"the module must take {called} with x of {inputs.torch_x.shape[1]} columns; it raised "
+                f"{type(error).__name__}: {first_line(error)}"
+            ) from error
         wanted = (inputs.num_nodes, self.num_classes)
         if not isinstance(logits, Tensor) or tuple(logits.shape) != wanted or not logits.is_floating_point():
             found = (

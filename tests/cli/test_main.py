@@ -42,6 +42,11 @@ def test_version():
     assert run(app, ["--version"]).stdout.strip() == __version__
 
 
+def test_the_package_is_the_program():
+    done = subprocess.run([sys.executable, "-m", "calirare", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == __version__
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -135,7 +135,7 @@ while True:
 
 
 @pytest.mark.slow
-def test_a_switch_that_is_killed_leaves_one_whole_model(folder, more, network):
+def test_a_switch_that_is_killed_leaves_one_whole_model(folder, more):
     _, said = refit(folder, *more, "--force")
     versions = [said["before"], said["version"]]
     expected = {one: cr.load(folder / "versions" / one).predict_left_out() for one in versions}

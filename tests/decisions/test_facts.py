@@ -86,7 +86,7 @@ def test_what_is_unusual(facts):
     assert facts.surprise("nothing of ours", 0) == 0 and facts.own == list(NAMES)
 
 
-def test_what_standardising_leaves_is_zero(graph):
+def test_what_standardising_leaves_is_zero():
     others = module._Others(np.array([-5.0, 0.0, 1e-7, 1e6]), False)
     assert others.snap(0.9) == 0.0 and others.snap(1.1) == 1.1 and others.snap(-2.0) == -2.0
 

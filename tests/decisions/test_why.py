@@ -116,7 +116,7 @@ def test_neighbours_are_counted_by_the_labels_that_were_read(clf, graph):
             assert said == (f"none of its {known} labelled neighbours is mule" if known > 1 else "")
 
 
-def test_of_many_nodes_the_cleared_are_told_by_their_neighbours_alone(reasons, graph):
+def test_of_many_nodes_the_cleared_are_told_by_their_neighbours_alone(reasons):
     nodes = np.arange(FULL + 1)
     said = reasons.write(nodes, ["clear"] * nodes.size, np.zeros(nodes.size, dtype=bool))
     assert not any("balance" in one for one in said)

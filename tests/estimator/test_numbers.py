@@ -66,7 +66,7 @@ def test_ten_rare_nodes_in_five_hundred(method, quick_networks):
 
 
 @pytest.mark.parametrize(("gap", "weight_decay"), [(30.0, 5e-3), (1e4, 0.0)])
-def test_perfectly_separable(gap, weight_decay, caplog):
+def test_perfectly_separable(gap, weight_decay):
     graph = rare_graph(120, 12, gap=gap)
     clf = cr.RareCategoryClassifier(
         detector=cr.detectors.GCN(epochs=40, lr=0.05, hidden=4, weight_decay=weight_decay), device="cpu"

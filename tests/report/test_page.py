@@ -68,7 +68,7 @@ def test_names_from_users_stay_text(page, graph):
     assert f"rare means {graph.class_names[1]}" in page.words
 
 
-def test_figures_are_json_that_cannot_end_their_tag(page, contents):
+def test_figures_are_json_that_cannot_end_their_tag(page):
     figures = json.loads(page.scripts[1])
     assert set(figures) == {"reliability", "scores", "costs"}
     names = [trace["name"] for trace in figures["scores"]["data"]]

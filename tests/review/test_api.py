@@ -133,12 +133,12 @@ def test_the_queue_as_parquet_keeps_names_as_they_are(shown_client, shown_desk):
     assert frame["probability"].dtype == pl.Float64
 
 
-def test_formulas_behind_a_semicolon(client, desk, node):
+def test_formulas_behind_a_semicolon(client, node):
     decide(client, node, note="a;=1+1", key="k0")
     assert read_csv(client.get("/export/decisions.csv"))[0]["note"] == "a;'=1+1"
 
 
-def test_formulas_in_notes(client, desk, node):
+def test_formulas_in_notes(client, node):
     decide(client, node, note="=cmd|'/C calc'!A0")
     [row] = read_csv(client.get("/export/decisions.csv"))
     assert row["note"] == "'=cmd|'/C calc'!A0" and row["node_id"] == node and row["time"].endswith("+00:00")
@@ -161,7 +161,7 @@ def test_a_view_that_makes_no_sense(shown_client, view):
     assert shown_client.get("/export/queue.csv", query_string={"view": view}).status_code in (200, 400)
 
 
-def test_a_database_that_was_moved_away_takes_no_decision(client, desk, model, node):
+def test_a_database_that_was_moved_away_takes_no_decision(client, model, node):
     (model / "decisions.sqlite").rename(model / "away.sqlite")
     answer = decide(client, node)
     assert answer.status_code == 503 and "nothing was stored" in answer.json["error"]

@@ -155,7 +155,7 @@ def test_pulls_are_those_of_explain(shown_desk):
     assert [one.node_id for one in found] == shown_desk.snapshot.ids[expected.labelled_node[:4]].tolist()
 
 
-def test_labels_kept_for_testing_are_not_shown(tmp_path):
+def test_labels_kept_for_testing_are_not_shown():
     graph = cr.make_transactions(num_nodes=300, rare_share=0.2, seed=0)
     split = cr.split_labels(graph, train_fraction=0.3, val_fraction=0.1, test_fraction=0.6, seed=0)
     clf = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=5, hidden=4)).fit(graph, split)

@@ -140,7 +140,7 @@ def test_a_crash_while_writing_leaves_the_old_model(model, monkeypatch, step):
     assert {one.version for one in list_versions(model)} == {version, old.version}
 
 
-def test_a_failed_refit_says_so_and_leaves_the_desk_as_it_was(desk, monkeypatch, caplog):
+def test_a_failed_refit_says_so_and_leaves_the_desk_as_it_was(desk, monkeypatch):
     version = desk.snapshot.version
     decide(desk, desk.queue.order(View())[:2].tolist())
     monkeypatch.setattr(versions, "install", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))

@@ -214,7 +214,7 @@ def test_the_limit_forgets_and_is_bounded(monkeypatch):
     assert len(limit._failures) <= 10_000
 
 
-def test_a_cookie_that_was_copied_is_worth_nothing_after_logout(guarded, desk):
+def test_a_cookie_that_was_copied_is_worth_nothing_after_logout(guarded):
     cookie = log_in(guarded).headers["Set-Cookie"].split(";")[0].split("=", 1)[1]
     name = guarded.application.config["SESSION_COOKIE_NAME"]
     assert not is_out(guarded)

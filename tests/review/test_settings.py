@@ -83,7 +83,7 @@ def test_the_queue_is_ordered_by_what_a_look_saves(desk):
     assert np.all(np.diff(desk.snapshot.scores.probability[desk.queue.order(desk.view({}))]) <= 0)
 
 
-def test_columns_and_filters_of_the_records(client, desk):
+def test_columns_and_filters_of_the_records(desk):
     name = numeric(desk)
     desk.set({"columns": [name]}, reviewer="ada")
     values = desk.station.records.columns[name].values

@@ -95,7 +95,7 @@ def test_decided_cases_leave_the_counts(client, desk):
     assert before["review"] - after["review"] == 3 and before["alert"] == after["alert"]
 
 
-def test_in_blind_mode_the_score_comes_after_the_decision(client, bob, desk, names):
+def test_in_blind_mode_the_score_comes_after_the_decision(client, desk, names):
     desk.set({"blind": True}, reviewer="ada")
     rows, _ = desk.queue.rows(desk.view({}), 0, 3, (), "ada")
     assert {row["probability"] for row in rows} == {row["action"] for row in rows} == {None}

@@ -228,7 +228,7 @@ def test_a_shift_is_found_in_parts_and_can_be_refused(fit, tables, tmp_path, det
     ]
 
 
-def test_sparse_features_weights_and_shards(fit, tables, network, tmp_path, monkeypatch):
+def test_sparse_features_weights_and_shards(tables, tmp_path, monkeypatch):
     nodes, edges = (pl.read_parquet(path) for path in tables)
     edges = edges.with_columns(pl.Series("amount", np.random.default_rng(0).integers(0, 4, edges.height)))
     graph = cr.read_tables(nodes, edges, label="is_fraud", rare="yes", weight="amount")
@@ -264,7 +264,7 @@ def test_a_failure_leaves_the_earlier_scores_and_no_rubbish(fit, tables, tmp_pat
     assert not list((tmp_path / "work").iterdir())
 
 
-def test_what_parts_cannot_do_is_said_before_reading(fit, network, tables, tmp_path):
+def test_what_parts_cannot_do_is_said_before_reading(fit, tables, tmp_path):
     plain = fit(method="uncalibrated")
     for classifier, options, says in [
         (fit(method="cagcn"), {}, "looking at the whole graph"),
@@ -277,7 +277,7 @@ def test_what_parts_cannot_do_is_said_before_reading(fit, network, tables, tmp_p
     assert not list(tmp_path.iterdir())
 
 
-def test_parts_are_chosen_unasked_for_shards_and_for_many_edges(tables, tmp_path, monkeypatch):
+def test_parts_are_chosen_unasked_for_shards_and_for_many_edges(tables, monkeypatch):
     assert not wants_parts(*tables)
     assert wants_parts(tables[0].parent, tables[1]) and wants_parts(tables[0], str(tables[1].parent / "e*.parquet"))
     monkeypatch.setattr(partitioned, "MANY_EDGES", 100)

@@ -198,7 +198,7 @@ def test_files_of_any_kind(frames, tmp_path):
         ({"id": "usr"}, "id must be a column"),
     ],
 )
-def test_mistakes_are_told_before_anything_is_read(frames, options, says, tmp_path):
+def test_mistakes_are_told_before_anything_is_read(frames, options, says):
     schema = cr.read_tables(frames["users"], frames["pays"], **LABELS).schema
     for read in (
         lambda: TableStream.open(frames["users"], frames["pays"], schema, options),

@@ -54,7 +54,7 @@ def test_too_many_columns_are_refused_quickly(tmp_path):
         assert time.perf_counter() - start < 5
 
 
-def test_long_ids_labels_and_names_are_refused_in_a_short_line(tmp_path):
+def test_long_ids_labels_and_names_are_refused_in_a_short_line():
     long = "x" * 500_000
     cases = [
         ({"nodes": {**NODES, "id": ["a", long]}}, InputError, "ids of at most 1,000 characters; one has 500,000"),

@@ -223,7 +223,7 @@ def test_ids_keep_their_looks(tmp_path):
     assert graph.ids.tolist() == ["1", "b"] and graph.num_edges == 1
 
 
-def test_columns_are_found_by_usual_names_and_by_place(tmp_path):
+def test_columns_are_found_by_usual_names_and_by_place():
     nodes = {"x": [1, 2, 3], "account": [7, 8, 9], "y": [0, 1, 0]}
     assert read_tables(nodes, {"to": [8], "when": [1], "from": [7]}, label="y", rare=1).num_edges == 1
     nodes = {"who": [7, 8, 9], "x": [1, 2, 3], "y": [0, 1, 0]}

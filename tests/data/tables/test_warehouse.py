@@ -43,7 +43,7 @@ def test_what_is_written_is_read_and_the_graph_is_the_same(base):
     np.testing.assert_array_equal(read.y, plain.y)
 
 
-def test_rows_are_replaced_whole_or_not_at_all(base, tmp_path):
+def test_rows_are_replaced_whole_or_not_at_all(base):
     table = f"{base}#scores_{uuid.uuid4().hex[:8]}"
     first = {"id": np.arange(12_000), "p": np.linspace(0, 1, 12_000), "sure": np.arange(12_000) % 2 == 0}
     write_table(first, table)

@@ -65,7 +65,7 @@ def test_explain(client, models, tables):
     assert total == pytest.approx(fresh["logit"], abs=1e-9)
 
 
-def test_triage_at_own_prices(client, models, tables):
+def test_triage_at_own_prices(client, models):
     live = models.current.live
     ids = live.graph.ids[[5, 60, 190]].tolist()
     cases = [{"id": ids[0], "cost_miss": 1e6}, {"id": ids[1], "cost_miss": 0.0}, {"id": ids[2]}]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,7 +39,6 @@ def found_believed_seconds(standings: Standings, cells: Sequence[Cell], names: S
         for name in shared:
             colour = FAMILIES[competitors()[name].family][1]
             ax.scatter(found[name], believed[name], s=sizes[name], color=colour, alpha=0.75, linewidths=0)
-        _label(ax, shared, found, believed, sizes)
         ax.margins(x=0.14, y=0.08)
         ax.invert_xaxis()
         ax.invert_yaxis()
@@ -52,6 +51,7 @@ def found_believed_seconds(standings: Standings, cells: Sequence[Cell], names: S
         for seconds in (1, 10, 100):
             ax.scatter([], [], s=_area(seconds), color=GUIDE, alpha=0.4, linewidths=0, label=f"{seconds} s")
         figure.legend(loc="outside lower center", ncols=4, columnspacing=1.5, handletextpad=0.6)
+        _label(ax, shared, found, believed, sizes)
     return figure
 
 
@@ -61,21 +61,37 @@ def _area(seconds: float) -> float:
 
 
 def _label(ax: Axes, names: Sequence[str], x: dict[str, float], y: dict[str, float], sizes: dict[str, float]) -> None:
-    """Names beside their discs, moved down where they would lie on each other."""
-    if not names:
-        return
-    step = 0.032 * (max(y.values()) - min(y.values()) or 1.0)
-    wide = 0.34 * (max(x.values()) - min(x.values()) or 1.0)
-    placed: list[tuple[float, float]] = []
+    """Each name beside its disc, where it covers no other name and no disc; the axes are final."""
+    from matplotlib.transforms import Bbox
+
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()  # only then is it known where everything lies
+    dot = figure.dpi / 72
+    radius = {name: math.sqrt(sizes[name]) / 2 for name in names}
+    taken = [
+        Bbox.from_extents(*(centre - radius[name] * dot), *(centre + radius[name] * dot))
+        for name in names
+        for centre in [ax.transData.transform((x[name], y[name]))]
+    ]
     for name in sorted(names, key=lambda one: (y[one], x[one])):
-        row = y[name]
-        while any(abs(row - other) < step and abs(x[name] - where) < wide for where, other in placed):
-            row += step / 4
-        placed.append((x[name], row))
-        ax.annotate(
-            name, (x[name], row), xytext=(math.sqrt(sizes[name]) / 2 + 2, 0), textcoords="offset points", fontsize=6.5,
-            va="center", weight="bold" if name == "auto" else "normal",
+        text = ax.annotate(
+            name, (x[name], y[name]), xytext=(0, 0), textcoords="offset points", fontsize=6.5, va="center",
+            weight="bold" if name == "auto" else "normal",
         )  # fmt: skip
+        for across, down, side in _places(radius[name] + 2):
+            text.set(position=(across, -down), horizontalalignment=side)
+            if not any(text.get_window_extent().overlaps(other) for other in taken):
+                break
+        taken.append(text.get_window_extent())
+
+
+def _places(away: float) -> Iterator[tuple[float, float, str]]:
+    """Where a name may stand, in points from its disc, the best first."""
+    for lower in (0.0, 7.0, 12.0, 17.0, 22.0):
+        for down in dict.fromkeys((lower, -lower)):
+            yield away, down, "left"
+            yield -away, down, "right"
 
 
 def critical_difference_picture(ranks: Ranks, title: str) -> Figure:

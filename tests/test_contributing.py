@@ -31,9 +31,9 @@ def test_the_layers_are_those_of_the_contract():
 
 def test_the_top_level_holds_packages():
     loose = {path.name for path in PACKAGE.iterdir() if path.is_file()}
-    assert loose == {"__init__.py", "errors.py", "py.typed"}
+    assert loose == {"__init__.py", "__main__.py", "errors.py", "py.typed"}
     packages = {path.parent.name for path in PACKAGE.glob("*/*.py")}  # an older checkout may leave folders of bytecode
-    assert packages == {*contract()["layers"]} - {"errors"}
+    assert packages == {*contract()["layers"]} - {"__main__", "errors"}
 
 
 ADDED = {

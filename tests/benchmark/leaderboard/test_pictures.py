@@ -22,4 +22,4 @@ def test_names_lie_on_no_other_name_and_on_no_disc():
     boxes = [text.get_window_extent() for text in ax.texts]
     assert [text.get_text() for text in ax.texts] == names
     assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
-    assert not any(box.overlaps(disc.get_window_extent().shrunk(0.8)) for box in boxes for disc in discs)
+    assert not any(box.overlaps(disc.get_window_extent().padded(-0.5)) for box in boxes for disc in discs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import polars as pl
 from typer.testing import CliRunner
 
@@ -65,3 +66,17 @@ def test_tables_without_an_open_node_say_so(model, tables, tmp_path):
     answer = run(app, ["triage", str(model), str(tmp_path / "nodes.csv"), tables[1], "--out", str(tmp_path / "q.csv")])
     assert answer.exit_code == 0 and "nothing is left to decide" in answer.stdout
     assert pl.read_csv(tmp_path / "q.csv").height == 0
+
+
+def test_scores_and_queues_of_a_model_that_shows_nothing_say_so_first(tables, tmp_path):
+    nodes = pl.read_csv(tables[0])
+    rare = np.flatnonzero(nodes["is_fraud"] == "yes")
+    few = nodes.with_columns(is_fraud=nodes["is_fraud"].scatter(rare[2:], None))
+    graph = cr.read_tables(few, tables[1], label="is_fraud", rare="yes")
+    cr.RareCategoryClassifier("linear").fit(graph).save(tmp_path / "model", graph)
+    words = [str(tmp_path / "model"), *tables, "--out", str(tmp_path / "q.csv")]
+    says = "Nothing is shown yet: 2 labels of is_fraud = yes"
+    assert run(app, ["triage", *words]).stdout.startswith(says)
+    assert run(app, ["score", *words, "--no-intervals", "--partitions", "2"]).stdout.startswith(says)
+    found = json.loads(run(app, ["score", *words, "--no-intervals", "--json"]).stdout)
+    assert found["beware"][0].startswith(says)

@@ -74,6 +74,7 @@ def _score_at_once(
     classifier: Any, tables: Tables, out: Path, settings: dict[str, Any], strict: bool, rare_share: str | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     from calirare.data.arrays import UNKNOWN
+    from calirare.evaluation.first_lines import score_lines
     from calirare.scoring.table import score_table
 
     with console.working("Reading the tables"):
@@ -89,12 +90,13 @@ def _score_at_once(
     read = (graph.schema or {}).get("read", {})
     unknown = table["probability"][graph.y[graph.scored] == UNKNOWN]
     facts = {"nodes": int(graph.scored.size), "parts": 1, "read": read, "shift": shifts, "rare_share": share}
-    return {**facts, "unknown": unknown}, top
+    return {"beware": score_lines(classifier, graph), **facts, "unknown": unknown}, top
 
 
 def _score_in_parts(
     classifier: Any, tables: Tables, out: Path, settings: dict[str, Any], strict: bool, rare_share: str | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
+    from calirare.evaluation.first_lines import score_lines
     from calirare.scoring.in_parts import score_in_parts
 
     if is_pipe(out):
@@ -104,10 +106,12 @@ def _score_in_parts(
     with share_done("Scoring in parts") as step:
         done = score_in_parts(classifier, tables.nodes, tables.edges, out, progress=step, **settings)
     facts = {"nodes": done.num_nodes, "parts": done.num_parts, "read": done.read, "shift": done.shift}
-    return {**facts, "rare_share": share, "unknown": done.unknown}, done.top
+    beware = score_lines(classifier, None)
+    return {"beware": beware, **facts, "rare_share": share, "unknown": done.unknown}, done.top
 
 
 def _show(facts: dict[str, Any], top: dict[str, Any], files: list[Path]) -> None:
+    console.show_lines(facts["beware"])
     show_top(top, facts["nodes"])
     show_shifts(facts["shift"])
     show_share(facts["rare_share"])

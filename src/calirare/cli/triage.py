@@ -39,6 +39,7 @@ def triage(
     """Decide every node whose label is not known: alert, review by a person, or clear, with the reason."""
     from calirare.decisions.triage import triage as decide
     from calirare.estimator.classifier import load
+    from calirare.evaluation.first_lines import score_lines
 
     check_output(out, as_json)
     tables.check_apart(out)
@@ -51,6 +52,7 @@ def triage(
         queue = decide(classifier, graph, **prices, budget=budget, coverage=coverage)
         everybody = classifier.predict_proba(graph)[graph.scored, classifier.rare_class_]  # the queue leaves some out
         shifts = check_scores(classifier, everybody, shifts, strict)
+        beware = score_lines(classifier, graph)
         write_output(queue.frame(), out)
     if rare_share is None:  # at another share, scores say nothing of how the world has moved
         made: dict[str, Any] = {"shifts": shifts, "costs": queue.costs, "action": queue.action, "draws": queue.draws}
@@ -59,10 +61,10 @@ def triage(
         return
     if as_json:
         groups = list(queue.groups_frame().rows())
-        console.show_json(
-            {"queue": out, "nodes": len(queue), "groups": groups, "shift": shifts.to_json(), "rare_share": share}
-        )
+        found = {"queue": out, "beware": beware, "nodes": len(queue), "groups": groups}
+        console.show_json({**found, "shift": shifts.to_json(), "rare_share": share})
         return
+    console.show_lines(beware)
     show_queue(queue)
     show_shifts(shifts)
     show_share(share)
@@ -79,7 +81,7 @@ def show_queue(queue: Triage) -> None:
         console.show("Every node of these tables has a label, so nothing is left to decide; the queue is empty.")
         return
     console.show_table(
-        f"What {len(queue):,} nodes will cost ({queue.coverage:.0%} intervals)",
+        f"What {len(queue):,} nodes without a label will cost ({queue.coverage:.0%} intervals)",
         ["action", "nodes", f"of them {queue.wording.rare}", "expected cost"],
         [(one.action, one.num_nodes, say(one.rare, 1), say(one.cost, 1)) for one in queue.groups.values()],
         right=(1,),

@@ -33,13 +33,18 @@ def first_lines(clf: RareCategoryClassifier, graph: RareGraph, skill: Skill | No
     >>> first_lines(cr.RareCategoryClassifier(detector="linear").fit(few), few)[0].split(":")[0]
     'Nothing is shown yet'
     """
-    rare, at_fit = wording_of(clf, 0.9).rare, clf.skill()
-    shown = at_fit if skill is None else skill
-    said = few_labels(at_fit.num_rare, rare) if shown.shown else shown.sentence(rare)
     chosen = selection_of(clf, graph)
     share = float((clf.labelled_y_ == clf.rare_class_).mean())
     follows = "" if chosen is None else chosen.sentence(share, given=clf.rare_share is not None)
-    return tuple(words for words in (warn_of_leaks(find_leaks(graph)), said, follows) if words)
+    return (*score_lines(clf, graph, skill), *([follows] if follows else []))
+
+
+def score_lines(clf: RareCategoryClassifier, graph: RareGraph | None, skill: Skill | None = None) -> tuple[str, ...]:
+    """Those of them that belong beside scores of any graph; None: one that is not in memory."""
+    rare, at_fit = wording_of(clf, 0.9).rare, clf.skill()
+    shown = at_fit if skill is None else skill
+    said = few_labels(at_fit.num_rare, rare) if shown.shown else shown.sentence(rare)
+    return tuple(words for words in (warn_of_leaks(() if graph is None else find_leaks(graph)), said) if words)
 
 
 def warn_of_leaks(columns: Sequence[str]) -> str:

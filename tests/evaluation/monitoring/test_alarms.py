@@ -108,6 +108,14 @@ def test_a_share_of_rare_nodes_that_has_moved_for_sure(series, reference, lower,
     assert states(series)["scores"] == state
 
 
+@pytest.mark.parametrize(("upper", "told"), [(0.4, "30.0% (5.0% to 40.0%)"), (1.0, "do not tell what share")])
+def test_a_share_that_could_be_anything_is_not_told(series, reference, upper, told):
+    share = {"before": 0.1, "now": 0.3, "lower": 0.05, "upper": upper}
+    add_run(series, reference, scores(1), NOW - DAY, share=share)
+    words = {one.name: one.words for one in watch(series, "m", CERTAIN, now=NOW).signals}
+    assert told in words["scores"]
+
+
 def test_decisions_that_contradict_the_scores_alarm(series, reference):
     add_run(series, reference, scores(1), NOW - DAY)
     p = np.full(60, 0.5)

@@ -43,6 +43,8 @@ OWN = "review"
 CHANCE = 0.005
 """Of a false alarm by each test that is an interval."""
 FEWEST_CASES = 10
+_SAYS_NOTHING = 0.5
+"""An interval of a share that is wider, and no alarm, is not told."""
 _MATTERS, _WORTH_A_LOOK = 2.0, 1.25
 """Factors by which the share alerted, or that of rare nodes, must differ. One quiet network and the next differ by half, more than chance allows nodes:
 columns of far neighbours move for all of them together. `benchmarks/stream.py` measures it."""
@@ -172,10 +174,12 @@ def _inputs(run: Run) -> tuple[State, str]:
 def _scores(run: Run) -> tuple[State, str]:
     index, excess = run.score_shift
     state: State = "alarm" if excess > MODERATE else "watch" if excess > MODERATE / 2 else "quiet"
-    state = max(state, _share_moved(run.share), key=STATES.index)
+    share, moved = run.share, _share_moved(run.share)
+    state = max(state, moved, key=STATES.index)
     words = f"Stability index {index:.3f} beside the fit, {max(excess, 0.0):.3f} above chance."
-    share = run.share
-    if share is not None:
+    if share is not None and moved == "quiet" and share["upper"] - share["lower"] > _SAYS_NOTHING:
+        words += " They do not tell what share of the nodes is rare."
+    elif share is not None:
         span = f"{share['now']:.1%} ({share['lower']:.1%} to {share['upper']:.1%})"
         words += f" If nothing but the share of rare nodes had changed, it would be {span}; {share['before']:.1%} at the fit."
     return state, words

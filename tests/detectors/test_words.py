@@ -47,14 +47,27 @@ def test_columns_have_the_products_of_the_words_of_all_hops(hops):
 
 
 @pytest.mark.parametrize("hops", [0, 2, 3])
-def test_all_hops_in_one_go_are_the_hops_one_by_one(hops):
+@pytest.mark.parametrize("tried", [(), (3,)], ids=["at once", "after three hops"])
+def test_more_landmarks_are_seen_on_the_scales_of_a_few(hops, tried):
     rng = np.random.default_rng(2)
     words = sp.csr_array((rng.random((40, 150)) < 0.1).astype(np.float32))
-    graph = RareGraph(x=words, edge_index=rng.integers(0, 40, (2, 80)), y=np.arange(40) % 2)
-    likeness = LikenessToLandmarks(WordHops(graph, words), np.arange(20), np.arange(0, 20, 2))
-    wanted, told = likeness.columns(hops)
-    found, said = likeness.columns_of_all(np.arange(0, 20, 2), hops)
-    np.testing.assert_allclose(said @ said.T, told @ told.T, atol=1e-4)
-    np.testing.assert_allclose(found.middle, wanted.middle, atol=1e-5)
-    for one, other in zip(found.rows, wanted.rows, strict=True):
-        np.testing.assert_allclose(one.toarray(), other.toarray(), atol=1e-6)
+    graph = RareGraph(x=words, edge_index=rng.integers(0, 40, (2, 50)), y=np.arange(40) % 2)
+    likeness = LikenessToLandmarks(WordHops(graph, words), np.arange(20), np.array([2, 8, 11, 18]))
+    for hop in tried:
+        likeness.columns(hop)
+    landmarks = np.array([0, 2, 5, 8, 9, 11, 17, 18])
+    found, said = likeness.columns_of_all(landmarks, hops)
+    mean = graph.adjacency().toarray()
+    mean /= np.maximum(mean.sum(axis=1, keepdims=True), 1)
+    rows = [words.toarray() / np.linalg.norm(words.toarray(), axis=1, keepdims=True)]
+    for _ in range(hops):
+        rows.append(mean @ rows[-1])
+    seen = [rows[min(hop, 2)][landmarks] for hop in range(hops + 1)]
+    table = sum(s * one[:20] @ other.T for s, one, other in zip(likeness.scales, rows, seen, strict=False))
+    among = sum(likeness.scales[min(hop, 2)] * one @ one.T for hop, one in enumerate(seen))
+    centred = table - table.mean(axis=0)
+    wanted = centred @ np.linalg.solve(among, centred.T) / (hops + 1)
+    np.testing.assert_allclose(said @ said.T, wanted, atol=1e-5 * np.abs(wanted).max())
+    np.testing.assert_allclose(found.middle, table.mean(axis=0) / (hops + 1), atol=1e-6)
+    for one, s, other in zip(found.rows, likeness.scales, seen, strict=False):
+        np.testing.assert_allclose(one.toarray(), s * other / (hops + 1), atol=1e-6)

@@ -106,7 +106,7 @@ class Design:
         return np.asarray((self.squash(values[:, self.dense]) - self.middle) * self.scale)
 
     def _check(self, columns: Columns) -> None:
-        words = 0 if self.words is None else self.words.rows[0].shape[1]
+        words = 0 if self.words is None else self.words.num_words
         if (
             columns.values.shape[1] != self.num_columns
             or words

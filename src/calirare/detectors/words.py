@@ -11,7 +11,8 @@ nodes × words is ever made.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,6 +27,8 @@ _FURTHEST = 2
 """How many hops away the landmarks' own words are read."""
 _SAY_BEYOND = 2.0
 """How much likeness further away varies, beside that of so many hops."""
+_MOST_HELD = 16_000_000
+"""Numbers that are held for a second use: 64 MB."""
 _LEAST_EIGENVALUE = 1e-5
 """Relative to the largest: likeness is measured in single precision."""
 _LEAST_APART = 1e-3
@@ -97,6 +100,14 @@ class WordHops:
         return np.asarray(found)
 
 
+class _Said(NamedTuple):
+    """X W of some nodes: W, where each node of the graph stands among them (-1: nowhere), and the product."""
+
+    matrix: np.ndarray
+    place: np.ndarray
+    values: np.ndarray
+
+
 class Surroundings:
     """The nodes within reach of some, hop by hop; nothing is computed for others.
 
@@ -108,6 +119,7 @@ class Surroundings:
     def __init__(self, words: WordHops, nodes: np.ndarray) -> None:
         self.words, self.nodes = words, [nodes]
         self.means: list[sp.csr_array] = []
+        self._held: _Said | None = None
 
     def _further(self) -> None:
         mean = self.words.mean[self.nodes[-1]]
@@ -117,17 +129,34 @@ class Surroundings:
         parts = mean.data.astype(np.float32), (np.cumsum(within) - 1)[mean.indices], mean.indptr
         self.means.append(sp.csr_array(parts, shape=(mean.shape[0], len(self.nodes[-1]))))
 
-    def product(self, matrices: list[np.ndarray | None]) -> np.ndarray:
-        """`(n, k)` float32: Σ_h AʰX W_h of the nodes in the middle, from the outermost hop inwards; W_h may be missing."""
+    def product(self, matrices: list[np.ndarray | None], scales: list[float]) -> np.ndarray:
+        """`(n, k)` float32: Σ_h s_h AʰX W_h of the nodes in the middle, from the outermost hop inwards; W_h may be missing."""
         while len(self.nodes) < len(matrices):
             self._further()
-        found: Any = 0.0
+        found: Any = np.float32(0.0)
         for hop in reversed(range(len(matrices))):
             matrix = matrices[hop]
             if matrix is not None:
-                found = found + self.words.words[self.nodes[hop]].astype(np.float32) @ matrix
+                found = found + self._said(hop, matrix) * np.float32(scales[hop])
             found = self.means[hop - 1] @ found if hop else found
         return np.asarray(found)
+
+    def _said(self, hop: int, matrix: np.ndarray) -> np.ndarray:
+        """`(m, k)`: X W of the nodes so many hops away.
+
+        From the second hop on W is the same and most nodes are, so what was made of it last is not made again.
+        """
+        nodes, held = self.nodes[hop], self._held
+        if held is None or held.matrix is not matrix:
+            found = np.asarray(self.words.words[nodes].astype(np.float32) @ matrix)
+        else:
+            found, new = held.values[held.place[nodes]], np.flatnonzero(held.place[nodes] < 0)
+            found[new] = self.words.words[nodes[new]].astype(np.float32) @ matrix
+        if hop >= _FURTHEST and found.size <= _MOST_HELD:
+            place = np.full(len(self.words), -1)
+            place[nodes] = np.arange(len(nodes))
+            self._held = _Said(matrix, place, found)
+        return found
 
 
 class LikenessToLandmarks:
@@ -143,6 +172,7 @@ class LikenessToLandmarks:
         self.words, self.nodes, self.landmarks = words, nodes, landmarks
         self.around = Surroundings(words, nodes)
         self.said: list[sp.csr_array] = []
+        self._words: list[np.ndarray] = []
         self.scales: list[float] = []
         self.likeness: list[np.ndarray] = []
         self.products: list[np.ndarray] = []
@@ -153,7 +183,7 @@ class LikenessToLandmarks:
 
         Scaled to a spread of one; from the third hop on so that likeness varies twice as much as that of two hops.
         """
-        table = self.around.product([None] * hops + [_dense(self.said[min(hops, _FURTHEST)])])
+        table = self.around.product([None] * hops + [self._words[min(hops, _FURTHEST)]], [1.0] * (hops + 1))
         if hops <= _FURTHEST:
             among = table[self.landmarks]
             self.scales.append(1.0 / max(float(among.diagonal().mean() - among.mean()), 1e-12))
@@ -167,6 +197,7 @@ class LikenessToLandmarks:
         """The columns with this many hops, and those of the labelled nodes, `(n, R)`; made once."""
         if len(self.said) <= min(hops, _FURTHEST):
             self.said = self.words.said(self.nodes[self.landmarks], min(hops, _FURTHEST))
+            self._words += [_dense(one) for one in self.said[len(self._words) :]]
         while len(self.likeness) <= hops:
             self._measure(len(self.likeness))
         if hops not in self._columns:
@@ -175,17 +206,32 @@ class LikenessToLandmarks:
         return self._columns[hops]
 
     def columns_of_all(self, landmarks: np.ndarray, hops: int) -> tuple[WordColumns, np.ndarray]:
-        """The same seen from other landmarks, all hops in one go, on the scales that these here have."""
-        said = self.words.said(self.nodes[landmarks], min(hops, _FURTHEST))
-        dense, scales = [_dense(one) for one in said], [np.float32(scale) for scale in self.scales[: hops + 1]]
-        table = self.around.product([dense[min(hop, _FURTHEST)] * scale for hop, scale in enumerate(scales)])
-        products = table[landmarks]
-        if hops > _FURTHEST:
-            times = [1] * _FURTHEST + [hops - _FURTHEST + 1]
-            products = np.sum(
-                [k * scale * (one.T @ one) for k, scale, one in zip(times, scales, dense, strict=False)], axis=0
-            )
+        """The same seen from more landmarks, those here among them, on the scales that these here have.
+
+        What is known of these here is not measured again; of the others all hops are measured in one go.
+        """
+        known, products = self.columns(hops), np.sum(self.products[: hops + 1], axis=0)
+        fresh = np.setdiff1d(landmarks, self.landmarks)
+        if not fresh.size:
+            return known
+        more = self.words.said(self.nodes[fresh], min(hops, _FURTHEST))
+        dense = [_dense(one) for one in more]
+        table = self.around.product([dense[min(hop, _FURTHEST)] for hop in range(hops + 1)], self.scales)
+        # Σ_h s_h (AᵍX)_S · (AᵍX)_S: beyond two hops the landmarks' own words stay those of two.
+        weights = np.bincount(np.minimum(np.arange(hops + 1), _FURTHEST), self._scales_among(hops)).astype(np.float32)
+        across, among = (
+            np.sum([w * (one.T @ two) for w, one, two in zip(weights, some, dense, strict=False)], axis=0)
+            for some in (self._words, dense)
+        )
+        order = np.argsort(np.concatenate([self.landmarks, fresh]))
+        products = np.block([[products, across], [across.T, among]])[order][:, order]
+        table = np.concatenate([np.sum(self.likeness[: hops + 1], axis=0), table], axis=1)[:, order]
+        said = [sp.csr_array(sp.vstack(pair, "csr")[order]) for pair in zip(self.said, more, strict=False)]
         return self._turned(table, products, said, hops)
+
+    def _scales_among(self, hops: int) -> list[float]:
+        """What products among the landmarks are multiplied by; beyond two hops those of two count again."""
+        return [self.scales[min(hop, _FURTHEST)] for hop in range(hops + 1)]
 
     def _turned(
         self, table: np.ndarray, products: np.ndarray, said: list[sp.csr_array], hops: int
@@ -194,12 +240,10 @@ class LikenessToLandmarks:
         table = table * np.float32(share)
         turn = _inverse_root(share * products.astype(np.float64))
         middle = table.mean(axis=0, dtype=np.float64)
-        rows = [
-            sp.csr_array(said[min(hop, _FURTHEST)].astype(np.float64) * (self.scales[hop] * share))
-            for hop in range(hops + 1)
-        ]
         turned = (table - middle.astype(np.float32)) @ turn.astype(np.float32)
-        return WordColumns(rows, turn, middle), turned.astype(np.float64)
+        said = [said[min(hop, _FURTHEST)] for hop in range(hops + 1)]
+        scales = [scale * share for scale in self.scales[: hops + 1]]
+        return WordColumns(said, scales, turn, middle), turned.astype(np.float64)
 
 
 def _dense(said: sp.csr_array) -> np.ndarray:
@@ -226,17 +270,24 @@ def _inverse_root(table: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class WordColumns:
-    """φ(v) = (Σ_h (AʰX)_v · rows_h - middle) turn.
+    """φ(v) = (Σ_h s_h (AʰX)_v · said_h - middle) turn, s being the scales.
 
     Args:
-        rows: Per hop `(S, F)` sparse, scaled.
+        said: Per hop `(S, F)` sparse, the landmarks' words.
+        scales: Per hop what they are multiplied by.
         turn: T, `(S, R)`.
         middle: `(S,)`, the labelled nodes' mean.
     """
 
-    rows: list[sp.csr_array]
+    said: list[sp.csr_array]
+    scales: list[float]
     turn: np.ndarray
     middle: np.ndarray
+
+    @cached_property
+    def rows(self) -> list[sp.csr_array]:
+        """Per hop `(S, F)` sparse float64, scaled; of most designs nobody asks."""
+        return [sp.csr_array(one.astype(np.float64) * s) for one, s in zip(self.said, self.scales, strict=True)]
 
     def coefficients(self, theta: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
         """Per hop `(F, k)`, what each word counts, and `(k,)` what is to be taken off, for θ `(R, k)`."""
@@ -247,7 +298,11 @@ class WordColumns:
         found: dict[str, Any] = {"hops": len(self.rows) - 1, "turn": self.turn, "middle": self.middle}
         for hops, matrix in enumerate(self.rows):
             found |= {f"data_{hops}": matrix.data, f"indices_{hops}": matrix.indices, f"ends_{hops}": matrix.indptr}
-        return found | {"num_words": self.rows[0].shape[1]}
+        return found | {"num_words": self.num_words}
+
+    @property
+    def num_words(self) -> int:
+        return int(self.said[0].shape[1])
 
     @classmethod
     def restore(cls, state: dict[str, Any]) -> WordColumns:
@@ -255,7 +310,8 @@ class WordColumns:
         need(hops <= 16, "the number of hops")
         turn = numbers(state, "turn", 2)
         middle = numbers(state, "middle", 1, size=len(turn))
-        return cls([_restore_rows(state, hop, (len(turn), num_words)) for hop in range(hops + 1)], turn, middle)
+        said = [_restore_rows(state, hop, (len(turn), num_words)) for hop in range(hops + 1)]
+        return cls(said, [1.0] * len(said), turn, middle)
 
 
 def _restore_rows(state: dict[str, Any], hop: int, shape: tuple[int, int]) -> sp.csr_array:

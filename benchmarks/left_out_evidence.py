@@ -34,6 +34,7 @@ from calirare.detectors.networks.evidence import FoldEvidence
 from calirare.detectors.networks.network import Network
 from calirare.detectors.networks.weights import node_weights
 from calirare.detectors.registry import make_detector
+from calirare.features.copies import find_copies
 
 DECAYS = (5e-4, 5e-3)
 
@@ -78,7 +79,7 @@ def run(name: str, what: str, decay: float | None, seed: int, device: str) -> st
     with threadpool_limits(1):
         graph, nodes = make_case(name, seed)
         y = graph.y[nodes]
-        labels = LabelledNodes(nodes, y, node_weights(y, 2), 2, np.arange(len(nodes)))
+        labels = LabelledNodes(nodes, y, node_weights(y, 2), 2, find_copies(graph, nodes))
         inputs = DetectorInputs(graph, device=device)
         detector = make_detector(what)
         if decay is not None:

@@ -9,14 +9,16 @@ import pytest
 import scipy.sparse as sp
 import torch
 from sklearn.metrics import roc_auc_score
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 import calirare as cr
 from calirare.detectors import GAT, GCN, GIN, SAGE
 from calirare.detectors.base import DetectorInputs, LabelledNodes, gather
-from calirare.detectors.networks.evidence import FoldEvidence, StepEvidence
+from calirare.detectors.networks import judging, training
+from calirare.detectors.networks.evidence import FoldEvidence, StepEvidence, step_logits
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import predict_logits
-from calirare.detectors.networks.rest import come_to_rest
+from calirare.detectors.networks.rest import Rest, come_to_rest
 from calirare.detectors.networks.training import Training, task_of, train_network
 from calirare.detectors.networks.weights import node_weights
 from calirare.errors import NumericalError
@@ -63,11 +65,41 @@ def test_one_step_is_a_refit_without_the_label(fitted):
     real = np.stack([np.diff(refitted(fitted, row)[labels.nodes[row]] - whole[labels.nodes[row]]) for row in rows])[
         :, 0
     ]
-    step = np.diff(left_out[rows] - whole[labels.nodes[rows]])[:, 0]
-    assert np.corrcoef(real, step)[0, 1] > 0.95
-    assert 0.8 < (real @ step) / (step @ step) < 1.25
-    own_label = np.where(labels.y[rows] == 1, 1, -1)
-    assert (step * own_label < 1e-9).all(), "without its label a node is never trusted more"
+    engine = fresh_engine(fitted)
+    for said in (left_out, step_logits(engine, engine.stepped_logits(np.arange(100)))):
+        step = np.diff(said[rows] - whole[labels.nodes[rows]])[:, 0]
+        assert np.corrcoef(real, step)[0, 1] > 0.95
+        assert 0.8 < (real @ step) / (step @ step) < 1.25
+        own_label = np.where(labels.y[rows] == 1, 1, -1)
+        assert (step * own_label < 1e-9).all(), "without its label a node is never trusted more"
+
+
+def fresh_engine(fitted):
+    network, inputs, labels = fitted
+    given = labels.nodes, labels.y, labels.weights, network.weight_decay_
+    return LeaveOneOut(network.model_, inputs.tensors, *given)
+
+
+def test_where_a_gcn_bends_its_evidence_is_what_it_says_itself_a_step_away(fitted, monkeypatch):
+    network, inputs, labels = fitted
+    engine, asked = fresh_engine(fitted), copy.copy(network)
+    monkeypatch.setattr(judging, "_STRAIGHT", -1.0)
+    asked._evidence = asked._solved = None
+    moved, wanted = copy.deepcopy(network.model_), []
+    for row, step in enumerate(engine.curvature.directions(np.arange(100), "newton")):
+        vector_to_parameters(parameters_to_vector(network.model_.parameters()) + step.float(), moved.parameters())
+        wanted.append(np.diff(predict_logits(moved, inputs.tensors)[labels.nodes[row]].numpy()).item())
+    level = np.diff(engine.level_changes.numpy())[:, 0]
+    np.testing.assert_allclose(np.diff(asked.left_out_logits())[:, 0], np.array(wanted) - level, atol=1e-4)
+    assert np.abs(asked.left_out_logits() - step_logits(engine)).max() > 1e-3
+
+
+def test_refits_in_folds_do_not_look_for_rest_that_is_far(fitted, monkeypatch, two_folds):
+    _, inputs, labels = fitted
+    given = []
+    monkeypatch.setattr(training, "come_to_rest", lambda task, gives_up: given.append(gives_up) or Rest(60, 2.0))
+    assert isinstance(GCN(epochs=2, hidden=4).fit(inputs, labels).evidence_, FoldEvidence)
+    assert given == [False, True, True]
 
 
 def test_a_step_moves_other_nodes_as_a_refit_does(fitted):

@@ -43,18 +43,24 @@ class Told:
     Moved to the end of a step, the network says `1 + bend` times what its tangent says there.
     """
 
-    def __init__(self, logits: np.ndarray, leverage: float = 0.1, bend: float = 0.0, apart: bool = False) -> None:
+    can_be_asked = False
+
+    def __init__(self, logits: np.ndarray, leverage: float = 0.1, bend: Any = 0.0, apart: bool = False) -> None:
         self.left_out_logits, self.bend, self.tells_copies_apart = torch.from_numpy(logits), bend, apart
         self.logits, self.index = torch.zeros_like(self.left_out_logits), torch.arange(len(logits))
         self.curvature = SimpleNamespace(leverage=torch.full((len(logits), 1, 1), leverage))
 
     def stepped_logits(self, rows: np.ndarray) -> torch.Tensor:
-        return self.left_out_logits[rows] * (1 + self.bend) + 7.0  # softmax does not see a constant
+        bend = torch.as_tensor(self.bend).expand(len(self.index))[rows, None]
+        return self.left_out_logits[rows] * (1 + bend) + 7.0  # softmax does not see a constant
 
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(judging, "step_logits", lambda engine: engine.left_out_logits.numpy())
+    def step_logits(engine: Told, said: torch.Tensor | None = None) -> np.ndarray:
+        return np.asarray(engine.left_out_logits if said is None else said)
+
+    monkeypatch.setattr(judging, "step_logits", step_logits)
     return Told
 
 
@@ -98,14 +104,35 @@ def test_what_cannot_be_believed_is_said(told: Any) -> None:
         (noise, "left-out predictions cannot be told from noise"),
         (told(np.eye(2)[y], apart=True), "the network tells labelled copies apart"),
         (learns, "the network could learn its labels whatever they are"),
-        (told(np.eye(2)[y], bend=0.16), "a Newton step leads to where the network bends"),
-        (told(np.eye(2)[y], bend=np.nan), "a Newton step leads to where the network bends"),
     ):
         assert judging.doubt(lambda engine=engine: engine, labels, rests=True, slope=0.1) == why  # type: ignore[misc]
-    assert judging.bent(told(np.eye(2)[y], bend=-0.14), labels) is None
     assert not judging.learns_anything(told(np.eye(2)[y], leverage=0.29))
     turned = told(1 - np.eye(2)[y])
     assert judging.no_skill(turned, labels) == "left-out predictions cannot be told from noise"
+
+
+@pytest.mark.parametrize(
+    ("bend", "asked", "way"),
+    [(-0.14, False, "tangent"), (0.16, False, None), (np.nan, False, None), (0.04, True, "tangent"), (-0.06, True, "itself"), (0.51, True, None), (np.nan, True, None)],
+)  # fmt: skip
+def test_where_a_network_bends_it_is_asked_itself_or_not_believed(
+    told: Any, bend: float, asked: bool, way: str | None
+) -> None:
+    y = np.arange(400) % 2
+    engine, labels = told(np.eye(2)[y], bend=bend), labels_with(y, np.full(400, 1 / 400))
+    engine.can_be_asked = asked
+    found = judging.believed(engine, labels)
+    wanted = {"tangent": np.eye(2)[y], "itself": np.eye(2)[y] * (1 + bend) + 7.0}
+    assert (found is None) == (way is None)
+    if way is not None:
+        np.testing.assert_allclose(found, wanted[way])
+
+
+def test_a_few_bent_labels_among_straight_ones_do_not_mislead(told: Any) -> None:
+    y = np.arange(400) % 2
+    bend, first = np.zeros(400), judging._some_of_each(y, 16)
+    bend[first] = 0.16  # 16 labels of the 64 that are then looked at
+    assert judging.believed(told(np.eye(2)[y], bend=bend), labels_with(y, np.full(400, 1 / 400))) is not None
 
 
 def test_another_decay_is_taken_where_it_is_likelier_and_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:

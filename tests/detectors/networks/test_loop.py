@@ -147,7 +147,7 @@ def test_training_that_left_the_range_of_numbers_is_refused_at_once(slope, monke
     graph, nodes = small_graph(2, sparse=False), np.arange(25)
     labels = LabelledNodes(nodes, graph.y[nodes], node_weights(graph.y[nodes], 2), 2, nodes)
     schedule = Schedule(epochs=1, lr=0.01, weight_decay=1e-2, settle=0.0, patience=None)
-    monkeypatch.setattr(training, "come_to_rest", lambda task: Rest(0, slope))
+    monkeypatch.setattr(training, "come_to_rest", lambda task, gives_up: Rest(0, slope))
     with pytest.raises(NumericalError, match="^training left the range of numbers; scale the features"):
         train_network(make_network("gcn", 7, 2, hidden=4), GraphInputs(graph), labels, schedule, Training(), seed=0)
 

@@ -64,14 +64,17 @@ def test_a_network_with_corners_comes_nearer_too():
         ((2.0, 1.0, 0.1, 0.1, 0.19), 60),
         ((2.0, 1.0, 0.1, 0.1, 0.7, 2.0, 0.19), 90),
         ((1.4,), 120),
-        ((1.6,), 60),
+        ((*[1.6] * 9, 1.4), 135),
+        ((1.6,), 180),
     ],
 )
 def test_steps_go_on_as_long_as_much_is_left(slopes, steps, monkeypatch):
-    """Sixty until next to nothing is left, and up to as many again where it is still much but rest is in reach."""
-    seen = iter([*slopes, *[slopes[-1]] * 9])
-    monkeypatch.setattr(rest_module, "slope_of", lambda task: next(seen))
-    assert come_to_rest(task_of(random_weights(Rows()))).steps == steps
+    """Sixty until next to nothing is left, as many again where it is still much, and again where it is too much for a step."""
+    rest = lambda **how: come_to_rest(task_of(random_weights(Rows())), **how).steps  # noqa: E731
+    for gives_up, wanted in ((False, steps), (True, steps if slopes[:5] != (1.6,) * 5 and slopes != (1.6,) else 60)):
+        seen = iter([*slopes, *[slopes[-1]] * 13])
+        monkeypatch.setattr(rest_module, "slope_of", lambda task, seen=seen: next(seen))
+        assert rest(gives_up=gives_up) == wanted
 
 
 def test_it_rests_where_another_solver_does():

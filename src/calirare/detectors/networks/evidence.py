@@ -43,9 +43,10 @@ def centred(logits: np.ndarray) -> np.ndarray:
     return np.asarray(np.clip(logits - logits.mean(axis=-1, keepdims=True), -_LARGEST_LOGIT, _LARGEST_LOGIT))
 
 
-def step_logits(engine: LeaveOneOut) -> np.ndarray:
-    """`(n, C)`: what one step says of each label without it, at a common level."""
-    return centred((engine.left_out_logits - engine.level_changes).cpu().numpy())
+def step_logits(engine: LeaveOneOut, said: Tensor | None = None) -> np.ndarray:
+    """`(n, C)`: what one step says of each label without it, at a common level; `said`: in place of the tangent's answer."""
+    said = engine.left_out_logits if said is None else said
+    return centred((said - engine.level_changes).cpu().numpy())
 
 
 class StepEvidence:
@@ -69,7 +70,7 @@ class StepEvidence:
         self._directions = directions
 
     @classmethod
-    def from_engine(cls, engine: LeaveOneOut, seed: int) -> StepEvidence:
+    def from_engine(cls, engine: LeaveOneOut, logits: np.ndarray, seed: int) -> StepEvidence:
         """Keep what later questions need, in bounded memory; what is large and may never be asked for waits."""
         n, size = len(engine.nodes), engine.jacobian.num_parameters
         kept = min(n, _MOST_LEFT_OUT, max(_FEWEST_LEFT_OUT, _LARGEST_DIRECTIONS // size))
@@ -81,7 +82,7 @@ class StepEvidence:
             if later is not None
             else _gathered(lambda some: curvature.directions(places[some], step), kept, size)
         )
-        return cls(step_logits(engine), rows, directions, -engine.level_changes.cpu().numpy())
+        return cls(logits, rows, directions, -engine.level_changes.cpu().numpy())
 
     def __getstate__(self) -> dict[str, Any]:
         """With the directions themselves: what gives them knows the whole graph."""

@@ -21,6 +21,8 @@ from calirare.detectors.networks.row_products import cost_of_gram, filled, gram_
 
 _BLOCK_BYTES = 64 * 2**20
 _PUSH_BYTES = 8 * 2**20
+_MOST_ROWS = 2**23
+"""Numbers of a Jacobian that is held as a whole where many ask for it: 64 MB."""
 
 
 class GCNJacobian:
@@ -44,12 +46,12 @@ class GCNJacobian:
         self.names = [name for name, _ in model.named_parameters()]
         self.shapes = [value.shape for value in model.parameters()]
         with torch.no_grad():
-            hidden = model.hidden_input(inputs)
-            self.active = hidden > 0
-            self.relu = hidden.clamp(min=0)
-            self.weight = self.basis.T @ model.output.weight.double()
+            self.before = model.hidden_input(inputs)
+            self.active = self.before > 0
+            self.output = model.output.weight.detach().double(), model.output.bias.detach().double()
+            self.weight = self.basis.T @ self.output[0]
         self.hidden = self.active.shape[1]
-        self.precision = np.float64 if self.relu.dtype == torch.float64 else np.float32
+        self.precision = np.float64 if self.before.dtype == torch.float64 else np.float32
 
     def _neighbourhood(self, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray, np.ndarray | sp.csr_array]:
         """Rows of Â for `nodes` over their neighbours only, the neighbours, and s = Â X of the neighbours."""
@@ -65,6 +67,9 @@ class GCNJacobian:
         index = torch.from_numpy(nodes).to(self.inputs.device)
         return [self.inputs.propagated_x[index].cpu().numpy().astype(self.precision)]
 
+    def _relu(self, nodes: np.ndarray) -> np.ndarray:
+        return rows_of(self.before, nodes).clip(min=0)
+
     def gram(self, nodes: np.ndarray) -> Tensor:
         local, neighbours, features = self._neighbourhood(nodes)
         active = rows_of(self.active, neighbours)
@@ -72,7 +77,7 @@ class GCNJacobian:
         gated = GatedGram(local, features, active * weight[:, None])
         by_unit = gated.cost >= self.hidden * cost_of_gram(local, features)
         first = self._by_unit(local, features, active) if by_unit else gated.kernel()
-        last = np.hstack([local @ rows_of(self.relu, neighbours), np.ones((n, 1))])
+        last = np.hstack([local @ self._relu(neighbours), np.ones((n, 1))])
         pieces = [weight * (local @ active)[:, None], np.kron(np.eye(self.parts), last[:, None])]
         rest = torch.from_numpy(np.concatenate(pieces, axis=2).reshape(n * self.parts, -1))
         kernel = torch.from_numpy(first.reshape(n * self.parts, -1))
@@ -102,7 +107,7 @@ class GCNJacobian:
         unit = np.empty((n, self.hidden, self.inputs.num_features))
         for k in range(self.hidden):
             unit[:, k] = as_dense(filled(local.data * active[local.indices, k], local) @ features)
-        propagated = local @ rows_of(self.relu, neighbours)
+        propagated = local @ self._relu(neighbours)
         pieces = {
             "input.weight": weight[None, :, :, None] * unit[:, None],
             "input_bias": weight[None] * (local @ active)[:, None],
@@ -113,8 +118,12 @@ class GCNJacobian:
         return torch.from_numpy(flat).to(self.inputs.device)
 
     def pull(self, nodes: np.ndarray, coefficients: Tensor) -> Tensor:
+        columns = coefficients.shape[2]
+        if columns > self.hidden and len(nodes) * self.parts * self.num_parameters <= _MOST_ROWS:
+            whole = torch.cat(list(self.rows(nodes))).reshape(-1, self.num_parameters)
+            return coefficients.double().reshape(-1, columns).T @ whole
         local, neighbours = over_neighbours(self.inputs.normalized, nodes)
-        active, relu = rows_of(self.active, neighbours), rows_of(self.relu, neighbours)
+        active, relu = rows_of(self.active, neighbours), self._relu(neighbours)
         rank, _ = ranked_patterns(active)
         odd = np.flatnonzero(rank)
         all_factors, odd_factors = self._factors(neighbours), self._factors(neighbours[odd])
@@ -159,28 +168,43 @@ class GCNJacobian:
 
     def push(self, directions: Tensor) -> Tensor:
         inputs, columns = self.inputs, len(directions)
-        pieces = directions.to(self.relu.dtype).split([shape.numel() for shape in self.shapes], dim=1)
-        by_name = {
-            name: piece.reshape(columns, *shape)
-            for name, piece, shape in zip(self.names, pieces, self.shapes, strict=True)
-        }
-        basis, weight = self.basis.to(self.relu), self.weight.to(self.relu)
+        by_name = self._by_name(directions.to(self.before.dtype))
+        basis, weight = self.basis.to(self.before), self.weight.to(self.before)
         stacked = by_name["input.weight"].reshape(columns * self.hidden, -1).T
         bias, output = by_name["input_bias"].reshape(-1), torch.einsum("bjk,jc->cbk", by_name["output.weight"], basis)
         # Of sparse features the product is made for all nodes at once, of dense ones node block by node block.
         whole = inputs.normalized @ (inputs.x @ stacked) if isinstance(inputs.x, SparseMatrix) else None
         block = inputs.num_nodes if whole is not None else max(1, _PUSH_BYTES // (4 * columns * self.hidden))
-        inner = torch.empty(inputs.num_nodes, self.parts, columns, dtype=self.relu.dtype, device=self.relu.device)
+        inner = torch.empty(inputs.num_nodes, self.parts, columns, dtype=self.before.dtype, device=self.before.device)
         for start in range(0, inputs.num_nodes, block):
             here = slice(start, start + block)
             first = (whole if whole is not None else inputs.propagated_x[here] @ stacked) + bias
             first = first.reshape(-1, columns, self.hidden) * self.active[here, None]
             inner[here] = (first @ weight.T).transpose(1, 2)
-            inner[here] += torch.einsum("nk,cbk->ncb", self.relu[here], output)
+            inner[here] += torch.einsum("nk,cbk->ncb", self.before[here].clamp(min=0), output)
         pushed = inputs.normalized @ inner.reshape(inputs.num_nodes, -1)
         return pushed.reshape(inputs.num_nodes, self.parts, columns) + torch.einsum(
             "bj,jc->cb", by_name["output.bias"], basis
         )
+
+    def moved(self, nodes: np.ndarray, directions: Tensor) -> Tensor:
+        """`(n, C)` float64: the logits of each node by the network itself, its parameters moved along that node's direction."""
+        local, neighbours, features = self._neighbourhood(nodes)
+        by_name = {name: piece.cpu().numpy() for name, piece in self._by_name(directions.double()).items()}
+        before, (weight, bias) = rows_of(self.before, neighbours), (one.cpu().numpy() for one in self.output)
+        weight, bias = weight + by_name["output.weight"], bias + by_name["output.bias"]
+        found = np.empty(bias.shape)
+        for row, (start, end) in enumerate(zip(local.indptr[:-1], local.indptr[1:], strict=True)):
+            near = local.indices[start:end]
+            change = features[near] @ by_name["input.weight"][row].T + by_name["input_bias"][row]
+            found[row] = weight[row] @ (local.data[start:end] @ np.maximum(before[near] + change, 0)) + bias[row]
+        return torch.from_numpy(found).to(self.inputs.device)
+
+    def _by_name(self, directions: Tensor) -> dict[str, Tensor]:
+        """The pieces of each direction, `(columns, P)`, in the shapes of the parameters."""
+        pieces = directions.split([shape.numel() for shape in self.shapes], dim=1)
+        named = zip(self.names, self.shapes, pieces, strict=True)
+        return {name: piece.reshape(len(directions), *shape) for name, shape, piece in named}
 
     @property
     def push_width(self) -> int:

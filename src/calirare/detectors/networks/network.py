@@ -23,7 +23,13 @@ from calirare.detectors.logistic import CLEARLY
 from calirare.detectors.networks import judging
 from calirare.detectors.networks.contributions import network_contributions
 from calirare.detectors.networks.defaults import DROPOUT, EPOCHS, HIDDEN, LR, SETTLE, WEIGHT_DECAY
-from calirare.detectors.networks.evidence import Evidence, FoldEvidence, StepEvidence, restore_evidence
+from calirare.detectors.networks.evidence import (
+    Evidence,
+    FoldEvidence,
+    StepEvidence,
+    restore_evidence,
+    step_logits,
+)
 from calirare.detectors.networks.influence.jacobian import has_two_layers
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import predict_logits
@@ -179,9 +185,11 @@ class Network(Detector):
         self.model_, self.history_ = model.to(inputs.device).eval(), History()
         return self
 
-    def _train(self, labels: LabelledNodes, seed: int, progress: Progress | None = None) -> tuple[nn.Module, History]:
+    def _train(
+        self, labels: LabelledNodes, seed: int, progress: Progress | None = None, *, gives_up: bool = False
+    ) -> tuple[nn.Module, History]:
         """A fresh network, trained on these labels."""
-        tensors, _, training, _ = self._fitted
+        tensors, training = self._fitted[0], replace(self._fitted[2], gives_up=gives_up)
         with seeded(seed, tensors.device):
             model = self.make(self.num_features_, self.num_classes_).to(tensors.device, tensors.dtype)
             if self._adopted:
@@ -228,17 +236,18 @@ class Network(Detector):
 
     def _gather(self) -> Evidence:
         tensors, labels, training, seed = self._fitted
-        fold = None
         doubt = judging.doubt(self._step, labels, training.rests, self.history_.slope)
-        if doubt is None:
-            return StepEvidence.from_engine(self._engine(), seed)
-        if training.refinement is None:
-            fold = fold_numbers(labels, seed)
+        logits = judging.believed(self._engine(), labels) if doubt is None else None
+        if logits is not None:
+            return StepEvidence.from_engine(self._engine(), logits, seed)
+        doubt = doubt or "a Newton step leads to where the network bends"
+        fold = fold_numbers(labels, seed) if training.refinement is None else None
         if fold is None:
             logger.warning("%s: %s, and there are too few labels to refit in folds.", self.name, doubt)
-            return StepEvidence.from_engine(self._engine(), seed)
+            return StepEvidence.from_engine(self._engine(), step_logits(self._engine()), seed)
         logger.info("%s: %s; left-out evidence comes from refits in folds.", self.name, doubt)
-        return FoldEvidence.refit(lambda rows: self._train(labels.take(rows), seed)[0], tensors, labels, fold)
+        fit = lambda rows: self._train(labels.take(rows), seed, gives_up=True)[0]  # noqa: E731
+        return FoldEvidence.refit(fit, tensors, labels, fold)
 
     def skip(self) -> str | None:
         engine = self._step()

@@ -16,6 +16,8 @@ from calirare.detectors.networks.optimizers import LBFGS
 from calirare.detectors.networks.task import Task
 
 _MOST_STEPS = 120
+_LAST_STEPS = 180
+"""Where slope is beyond `STEEPEST` still: folds would cost five trainings."""
 _AT_REST = 0.03
 """Slope at which steps end; one Newton step then differs from a refit by less than the labels' own noise."""
 _SOON = 60
@@ -23,7 +25,7 @@ _NEAR_REST = 0.2
 """Slope at which steps end once `_SOON` were taken: what is left changes a step little, where 0.7 puts it a twentieth off refits."""
 STEEPEST = 1.5
 """Slope beyond which a network is not at rest: one step from a steeper end is off refits (measured by
-`benchmarks/left_out_evidence.py`), and after `_SOON` steps as many again seldom mend it."""
+`benchmarks/left_out_evidence.py`)."""
 _BLOCK = 15
 """Steps between two looks at the slope."""
 _MEMORY = 20
@@ -42,12 +44,14 @@ class Rest:
     slope: float
 
 
-def come_to_rest(task: Task, most_steps: int | None = None) -> Rest:
+def come_to_rest(task: Task, most_steps: int | None = None, *, gives_up: bool = False) -> Rest:
     """Full-batch L-BFGS on the weighted cross-entropy with the L2 penalty, in eval mode, until the slope is small.
 
-    Without `most_steps`, sixty steps at most, and as many again as long as slope is left and rest in reach.
+    Without `most_steps`, sixty steps at most, as many again as long as slope is left, and again as long as it is too much
+    for a step. Who `gives_up` goes no further than the sixty where it is too much, and than as many again elsewhere.
     """
     soon, most = (_SOON, _MOST_STEPS) if most_steps is None else (most_steps, most_steps)
+    last = most if gives_up or most_steps is not None else _LAST_STEPS
     task.model.eval()
     parameters = [value for value in task.model.parameters() if value.requires_grad]
     optimizer = LBFGS(
@@ -68,7 +72,7 @@ def come_to_rest(task: Task, most_steps: int | None = None) -> Rest:
 
     kept = [value.detach().clone() for value in parameters]
     steps, slope = 0, slope_of(task)
-    while steps < most and slope > (_AT_REST if steps < soon else _NEAR_REST):
+    while steps < last and slope > (_AT_REST if steps < soon else _NEAR_REST if steps < most else STEEPEST):
         optimizer.step(loss)  # type: ignore[no-untyped-call]
         steps, before = steps + _BLOCK, slope
         slope = slope_of(task)
@@ -76,7 +80,7 @@ def come_to_rest(task: Task, most_steps: int | None = None) -> Rest:
             _put_back(parameters, kept)
             return Rest(steps, before)
         kept = [value.detach().clone() for value in parameters]
-        if steps == soon and slope > STEEPEST:
+        if gives_up and steps == soon and slope > STEEPEST:
             break
     optimizer.zero_grad()
     return Rest(steps, slope)

@@ -43,6 +43,7 @@ class Training:
         refinement: A second round of training, or None.
         rests: Whether training ends without dropout and at rest. The paper's own methods train as the paper does; an
             objective of one's own ends where it ends, since rest is that of the plain cross-entropy.
+        gives_up: Whether it stays where it is when rest is far, as a refit in a fold may, from which no step is taken.
     """
 
     objective: Callable[[], Objective] = CrossEntropy
@@ -50,6 +51,7 @@ class Training:
     stops_early: bool = False
     refinement: Refinement | None = None
     rests: bool = True
+    gives_up: bool = False
 
     def around_labels(self, patience: int | None) -> bool:
         """Whether it reads logits of the labels that it trains on, and of no other nodes."""
@@ -136,7 +138,7 @@ def train_network(
         )
         history.loss.extend(more.loss)
     if training.rests and training.objective is CrossEntropy and history.best_epoch is None:
-        _rest(task, history)
+        _rest(task, history, training.gives_up)
     return history
 
 
@@ -147,8 +149,8 @@ def _telling(progress: Progress | None, done: int, total: int) -> Callable[[int,
     return lambda epoch, _, loss: progress((done + epoch) / total, f"loss {loss:.4f}")
 
 
-def _rest(task: Task, history: History) -> None:
-    rest = come_to_rest(task)
+def _rest(task: Task, history: History, gives_up: bool) -> None:
+    rest = come_to_rest(task, gives_up=gives_up)
     if not math.isfinite(rest.slope):
         raise NumericalError("training left the range of numbers; scale the features and the edge weights.")
     history.rest_steps, history.slope = rest.steps, rest.slope

@@ -153,10 +153,11 @@ def test_paths_are_walked_where_they_are_few(monkeypatch, star):
     assert set(seen) == {not star}
 
 
-def test_a_node_given_twice_counts_twice():
+@pytest.mark.parametrize("columns", [1, 40], ids=["few", "many: through the rows"])
+def test_a_node_given_twice_counts_twice(columns):
     model, inputs = _case(3)
     nodes = np.array([4, 4, 7])
-    coefficients = torch.ones(3, 2, 1, dtype=torch.float64)
+    coefficients = torch.randn(3, 2, columns, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     expected = torch.einsum("ndp,ndb->bp", _whole(model, inputs)[nodes], coefficients)
     for kind in (GCNJacobian, AutogradJacobian):
         torch.testing.assert_close(kind(model, inputs).pull(nodes, coefficients), expected, atol=1e-10, rtol=0)

@@ -7,7 +7,7 @@ z̃ = Bᵀ z, where the columns of B are orthonormal and orthogonal to the vecto
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -63,6 +63,14 @@ class Jacobian(Protocol):
 
     def push(self, directions: Tensor) -> Tensor:
         """`(N, parts, columns)`: J d at every node of the graph, for each row d of `directions` `(columns, P)`."""
+
+
+@runtime_checkable
+class Moves(Protocol):
+    """A Jacobian that also knows the network a step away, each node with a step of its own, without a forward pass each."""
+
+    def moved(self, nodes: np.ndarray, directions: Tensor) -> Tensor:
+        """`(n, C)` float64: the logits of each node, the parameters moved along its row of `directions` `(n, P)`."""
 
 
 _CLOSED_FORMS: dict[type[nn.Module], Callable[..., Jacobian]] = {}

@@ -27,7 +27,7 @@ from calirare.detectors.networks.influence.curvature import (
     label_terms,
 )
 from calirare.detectors.networks.influence.iterative import IterativeCurvature
-from calirare.detectors.networks.influence.jacobian import contrast_basis, has_two_layers, make_jacobian
+from calirare.detectors.networks.influence.jacobian import Moves, contrast_basis, has_two_layers, make_jacobian
 from calirare.detectors.networks.influence.model import evaluating, predict_logits
 from calirare.errors import InputError, NumericalError
 
@@ -165,16 +165,31 @@ class LeaveOneOut:
             )
         return logits
 
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether `stepped_logits` take no forward pass for each label."""
+        return isinstance(self.jacobian, Moves)
+
     def stepped_logits(self, rows: np.ndarray) -> Tensor:
-        """`(len(rows), C)` float64: what the network itself says of these labels' nodes at θ₋ᵢ, a forward pass each.
+        """`(len(rows), C)` float64: what the network itself says of these labels' nodes at θ₋ᵢ.
 
         `left_out_logits` follow its tangent from θ instead, which costs no pass.
         """
-        said, steps = [], self.curvature.directions(self.place[rows], self.step)
-        parameters = dict(self._model.named_parameters())
+        block = max(1, _PUSH_BYTES // (8 * self.jacobian.num_parameters))
+        parts = [rows[start : start + block] for start in range(0, len(rows), block)]
+        return torch.cat([self._at_steps(self.nodes[part], self._directions(part)) for part in parts])
+
+    def _directions(self, rows: np.ndarray) -> Tensor:
+        return self.curvature.directions(self.place[rows], self.step)
+
+    def _at_steps(self, nodes: np.ndarray, steps: Tensor) -> Tensor:
+        """What the network says of each node with its parameters moved by that node's step."""
+        if isinstance(self.jacobian, Moves):
+            return self.jacobian.moved(nodes, steps)
+        said, parameters = [], dict(self._model.named_parameters())
         sizes = [value.numel() for value in parameters.values()]
         with evaluating(self._model), torch.no_grad():
-            inputs, places = self._read_for(self.nodes[rows])
+            inputs, places = self._read_for(nodes)
             for place, step in zip(places, steps, strict=True):
                 pieces = zip(parameters.items(), step.split(sizes), strict=True)
                 moved = {name: value + piece.view_as(value).to(value) for (name, value), piece in pieces}
@@ -210,7 +225,7 @@ class LeaveOneOut:
         index = None if targets is None else torch.from_numpy(np.asarray(targets)).to(self.index.device)
         for start in range(0, len(rows), block):
             chunk = rows[start : start + block]
-            pushed = self.jacobian.push(self.curvature.directions(self.place[chunk], self.step))
+            pushed = self.jacobian.push(self._directions(chunk))
             if index is not None:
                 pushed = pushed[index]
             yield chunk, torch.einsum("vpi,cp->vic", pushed, self.basis.to(pushed))

@@ -24,7 +24,10 @@ from calirare.review.app import DeskServer, open_desk
 from calirare.scoring.service.access import Access
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-NOTE = "Called the customer, who does not know these payments."
+NOTES = {
+    "rare": "Called the customer, who does not know these payments.",
+    "normal": "Called the customer: the cash was for a move abroad.",
+}
 UNSURE = 5  # the place of the case that ada does not decide either way
 
 
@@ -39,14 +42,14 @@ def make_model(folder: Path, nodes: int, detector: str) -> dict[str, str]:
     return {str(name): "rare" if y == 1 else "normal" for name, y in zip(graph.ids, graph.original_y, strict=True)}
 
 
-def decide(page: Page, truth: dict[str, str], place: int, note: str = "") -> None:
+def decide(page: Page, truth: dict[str, str], place: int, *, with_note: bool) -> None:
     """Decide the case on screen by keyboard, as its truth says."""
     expect(page.locator("#case-place")).to_contain_text(f"{place} of")
     expect(page.locator("#decision-now")).to_contain_text("Not decided yet")
     expect(page.locator("#decision-card.waiting")).to_have_count(0)
     answer = "unsure" if place == UNSURE else truth[page.inner_text("#case-id")]
-    if note:
-        page.fill("#note", note)
+    if with_note:
+        page.fill("#note", NOTES[answer])
         page.locator("#note").blur()
     page.keyboard.press(answer[0])
     expect(page.locator(f"#decision-now .pill-{answer}")).to_be_visible()
@@ -67,7 +70,7 @@ def visit_desk(page: Page, url: str, truth: dict[str, str], out: Path, cases: in
     expect(page.locator("#queue-grid .pill-alert")).to_have_count(0)
     page.locator("#queue-grid a.node-link").first.click()
     for place in range(1, cases + 1):
-        decide(page, truth, place, NOTE if place == 2 else "")
+        decide(page, truth, place, with_note=place == 2)
         if place == 2:
             page.wait_for_function("window.cy && window.cy.nodes().length > 1")
             photograph(page, out, "review-case")

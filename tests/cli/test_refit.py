@@ -152,4 +152,5 @@ def test_a_switch_that_is_killed_leaves_one_whole_model(folder, more):
 def test_the_same_model_is_not_called_better():
     same = Renewal(True, "abc", "abc", PairedLikelihood(0.0, 0.0, 9), 9, 9, 0)
     assert _words(same).startswith("Nothing is new") and "better" not in _words(same)
-    assert "better by" in _words(replace(same, version="def"))
+    assert "as good as the old one" in _words(replace(same, version="def"))
+    assert "better by" in _words(replace(same, version="def", likelihood=PairedLikelihood(0.2, 0.1, 9)))

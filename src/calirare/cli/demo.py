@@ -154,7 +154,7 @@ def _show(graph: RareGraph, found: dict[str, dict[str, Estimate]]) -> None:
     )
     console.show_table(
         "Can the probabilities be trusted? (lower is better)",
-        ["", "calibrated", "95% interval", "as trained", "95% interval"],
+        ["", "calibrated", "95% interval", "a plain GCN", "95% interval"],
         rows,
         right=(1, 3),
     )

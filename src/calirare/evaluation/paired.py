@@ -50,11 +50,14 @@ class PairedLikelihood:
 
         >>> PairedLikelihood(0.02, 0.01, 300).say()
         'better by 0.0200 ± 0.0100 of log-likelihood per label, on the same 300 labels'
+        >>> PairedLikelihood(0.002, 0.01, 300).say().split(":")[0]
+        'as good as the old one'
         """
-        how = "worse" if self.gain < 0 else "better"
+        how, gain = f"{'worse' if self.gain < 0 else 'better'} by", abs(self.gain)
+        if abs(self.gain) <= self.error:
+            how, gain = "as good as the old one: a gain of", self.gain
         return (
-            f"{how} by {abs(self.gain):.4f} ± {self.error:.4f} of log-likelihood per label, on the same "
-            f"{self.num_labels:,} labels"
+            f"{how} {gain:.4f} ± {self.error:.4f} of log-likelihood per label, on the same {self.num_labels:,} labels"
         )
 
 

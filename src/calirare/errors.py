@@ -118,11 +118,14 @@ def nearest(word: str, choices: Iterable[object]) -> str:
 
     >>> nearest("is_frod", ["age", "is_fraud"])
     "did you mean 'is_fraud'?"
+    >>> nearest("y", ["X", "Y"])
+    "did you mean 'Y'?"
     >>> nearest("amount", [])
     'there are no others.'
     """
     names = [str(choice) for choice in choices]
-    close = get_close_matches(word, names, n=3, cutoff=0.5)
+    close = [name for name in names if name.strip().lower() == word.strip().lower()]
+    close = close[:3] or get_close_matches(word, names, n=3, cutoff=0.5)
     if close:
         return "did you mean " + " or ".join(repr(name) for name in close) + "?"
     if not names:

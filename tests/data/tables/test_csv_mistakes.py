@@ -31,3 +31,10 @@ def test_tables_in_the_wrong_order_and_a_single_one_are_named():
         read_tables(None, NODES, schema=schema)
     bare = read_tables({"id": [1, 2], "y": [0, 1]}, EDGES, label="y", rare=1).schema
     assert read_tables(None, EDGES, schema=bare).ids.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("start", ["sep=;\n", '"sep=;"\r\n', "\ufeffsep=;\n", "# from the ledger\nSEP=;\n"])
+def test_a_line_that_names_the_separator_is_no_row(tmp_path, start):
+    (tmp_path / "bank.csv").write_text(start + "id;x;y\n1;2,5;0\n2;7,0;1\n", encoding="utf-8")
+    graph = read_tables(tmp_path / "bank.csv", EDGES, label="y", rare=1)
+    assert graph.y.tolist() == [0, 1] and graph.feature_names == ("x",)

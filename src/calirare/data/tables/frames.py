@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _NUMBER_OR_DATE = re.compile(r"[+-]?\d[\d.,]*([eE][+-]?\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T][\d:.]+Z?)?")
+_SEPARATOR = re.compile(r"^\ufeff?\"?sep=(.|\\t)\"?$", re.IGNORECASE)
 _MOST_REMARKS, _LONGEST_LINE = 100, 1 << 20
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 _ARROW = (".arrow", ".feather", ".ipc")
@@ -143,19 +144,31 @@ def _read_csv(path: Path) -> pl.DataFrame:
 
 
 def _first_lines(stream: Any) -> tuple[list[str], str]:
-    """Remarks that stand above a table, lines that begin with #, and its first line; a `#id,…` is a line of names."""
+    """Remarks that stand above a table and its first line; a `#id,…` is a line of names.
+
+    Remarks begin with #, or say `sep=;`, as spreadsheets want to be told.
+    """
     lines: list[str] = []
     while len(lines) < _MOST_REMARKS:
         line = stream.readline(_LONGEST_LINE)
         # polars replaces what is not UTF-8 in names without a word; a line that was cut may end inside a character.
         lines.append(line.decode("utf-8", errors="strict" if len(line) < _LONGEST_LINE else "replace").rstrip("\r\n"))
-        if not lines[-1].startswith("#"):
+        if not _is_remark(lines[-1]):
             break
     *remarks, first = lines
-    if not remarks or first.startswith("#"):
+    if not remarks or _is_remark(first):
         return [], lines[0]
-    names = len(remarks) == 1 and any(sign in remarks[0] for sign in ",;\t|") and not _is_data(_cells(first))
+    names = (
+        len(remarks) == 1
+        and not _SEPARATOR.match(remarks[0])
+        and any(sign in remarks[0] for sign in ",;\t|")
+        and not _is_data(_cells(first))
+    )
     return ([], remarks[0]) if names else (remarks, first)
+
+
+def _is_remark(line: str) -> bool:
+    return line.startswith("#") or _SEPARATOR.match(line) is not None
 
 
 def _cells(line: str) -> list[str]:

@@ -83,7 +83,7 @@ def test_yes_and_no_stay_words_and_amounts_have_two_decimals(tmp_path):
     assert shown["verified"].share == pytest.approx(np.mean([k % 3 != 0 for k in normal]))
     assert snapshot.why.facts(1) and Facts(snapshot.graph).say("verified", 1) == "verified is no, as at 65% of nodes"
     near = Facts(snapshot.graph).say("verified, of neighbours", 1)  # of nodes 0 and 2
-    assert near == "share of neighbours with verified = yes is 50%, above 65% of nodes (median 50%)"
+    assert near == "share of neighbours with verified = yes is 50%, as at 70% of nodes (median 50%)"
     assert Facts(snapshot.graph).say("flag", 4) == "flag is 1, as at 25% of nodes"
     assert "1,370.30" in {cell for row in edges_of(snapshot, 0).rows for cell in row.cells}
 

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from calirare.data.graph import RareGraph
 from calirare.data.sparse import in_threads
 from calirare.detectors.base import DetectorInputs, LabelledNodes, State
+from calirare.detectors.guess import NeighboursGuess
 from calirare.detectors.squash import Squash
 from calirare.detectors.stored import inside, need, numbers, under, whole
 from calirare.detectors.words import LikenessToLandmarks, WordColumns, choose_landmarks
@@ -60,6 +61,7 @@ class Design:
         squash: Their normal scores.
         middle: Their means among the labelled nodes.
         scale: What each is multiplied by: `scales_by_family`.
+        guess: What those of neighbours are where there are none; None: they stay as they are.
         words: Columns of words, or None.
         hops: How far the neighbours' columns reach.
         labelled: `(n, R)`; empty once restored.
@@ -71,6 +73,7 @@ class Design:
     squash: Squash
     middle: np.ndarray
     scale: np.ndarray
+    guess: NeighboursGuess | None
     words: WordColumns | None
     hops: int
     labelled: np.ndarray
@@ -103,7 +106,11 @@ class Design:
         return found if self.basis is None else np.asarray(self.basis @ found)
 
     def _dense(self, values: np.ndarray) -> np.ndarray:
-        return np.asarray((self.squash(values[:, self.dense]) - self.middle) * self.scale)
+        return np.asarray((self._normal_scores(values) - self.middle) * self.scale)
+
+    def _normal_scores(self, values: np.ndarray) -> np.ndarray:
+        scores = self.squash(values[:, self.dense])
+        return scores if self.guess is None else self.guess(values, scores)
 
     def _check(self, columns: Columns) -> None:
         words = 0 if self.words is None else self.words.num_words
@@ -161,17 +168,29 @@ class Design:
             coefficients, offset = self.words.coefficients(theta[:first])
             base = base - offset
             words = [(inputs.word_hops.rows(nodes, hops), matrix) for hops, matrix in enumerate(coefficients)]
-        for place, values in enumerate(self._dense(columns.values[nodes])):
-            found = ColumnShares(base, names, groups, values[:, None] * theta[first:])
+        for place, dense in enumerate(self._dense_shares(columns.values[nodes], theta[first:])):
+            found = ColumnShares(base, names, groups, dense)
             for hops, (rows, matrix) in enumerate(words):
                 ends = slice(rows.indptr[place], rows.indptr[place + 1])
                 word, count = rows.indices[ends], rows.data[ends]
                 found = found.and_words(*_strongest(word, count[:, None] * matrix[word], hops, inputs.graph), hops)
             yield found
 
+    def _dense_shares(self, values: np.ndarray, theta: np.ndarray) -> np.ndarray:
+        """`(n, D, K)`: what each dense column adds; what was guessed of neighbours counts as said by the own columns."""
+        scores = self._normal_scores(values)
+        found = ((scores - self.middle) * self.scale)[:, :, None] * theta
+        if self.guess is not None:
+            for row in self.guess.alone(values):
+                added, taken = self.guess.to_own(scores[row], self.scale[:, None] * theta)
+                found[row, self.guess.own] += added
+                found[row, self.guess.told] -= taken
+        return np.asarray(found)
+
     def state(self) -> State:
         found: State = {"num_columns": self.num_columns, "dense": self.dense, "hops": self.hops}
         found |= {"middle": self.middle, "scale": self.scale} | under("squash", self.squash.state())
+        found |= {} if self.guess is None else under("guess", self.guess.state())
         return found if self.words is None else found | under("words", self.words.state())
 
     @classmethod
@@ -182,10 +201,12 @@ class Design:
         squash = Squash.restore(inside("squash", state))
         need(len(squash.knots) == len(dense), "the knots")
         middle, scale = (numbers(state, name, 1, size=len(dense)) for name in ("middle", "scale"))
-        said = inside("words", state)
+        said, guessed = inside("words", state), inside("guess", state)
         words = WordColumns.restore(said) if said else None
+        guess = NeighboursGuess.restore(guessed, num_columns, len(dense)) if guessed else None
         size = len(dense) + (0 if words is None else words.turn.shape[1])
-        return cls(num_columns, dense, squash, middle, scale, words, whole(state, "hops"), np.empty((0, size)), None)
+        hops, nobody = whole(state, "hops"), np.empty((0, size))
+        return cls(num_columns, dense, squash, middle, scale, guess, words, hops, nobody, None)
 
 
 def scales_by_family(families: Sequence[str]) -> np.ndarray:
@@ -237,7 +258,7 @@ class DesignChoices:
         columns = inputs.columns
         self.columns, self.labels, self.groups, self.seed = columns, labels, groups, seed
         self._fixed = hops if isinstance(hops, int) else None
-        self._squash: Squash | None = None
+        self._learned: tuple[Squash, NeighboursGuess | None] | None = None
         self._scores: dict[Reach, np.ndarray] = {}
         self._likeness: LikenessToLandmarks | None = None
         self._all: tuple[WordColumns, np.ndarray] | None = None
@@ -289,11 +310,14 @@ class DesignChoices:
     def _design(self, hops: int, reach: Reach | None, with_words: bool = True) -> Design:
         dense = np.empty(0, dtype=np.int64) if reach is None else self._columns(reach)
         squash, scores = Squash(np.empty((0, 1)), np.empty((0, 1))), np.empty((len(self.labels), 0))
+        guess = None
         if reach is not None:
-            self._squash = self._squash or Squash.learn(self.columns.values, self.seed, self._columns("all"))
-            squash = self._squash.take(dense)
+            of_all, guess_all = self._learn_scores()
+            squash, guess = of_all.take(dense), guess_all and guess_all.take(dense)
             if reach not in self._scores:
-                self._scores[reach] = squash(self.columns.values[self.labels.nodes][:, dense])
+                values = self.columns.values[self.labels.nodes]
+                found = squash(values[:, dense])
+                self._scores[reach] = found if guess is None else guess(values, found)
             scores = self._scores[reach]
         middle = scores.mean(axis=0)
         scale = scales_by_family([self._families[reach][k] for k in dense] if reach else [])
@@ -308,4 +332,11 @@ class DesignChoices:
                 vectors[: found.shape[1]] = words.turn.T
                 ties = vectors, self.groups[landmarks]
         labelled = np.ascontiguousarray(np.concatenate(blocks, axis=1))
-        return Design(self.columns.values.shape[1], dense, squash, middle, scale, words, hops, labelled, ties)
+        return Design(self.columns.values.shape[1], dense, squash, middle, scale, guess, words, hops, labelled, ties)
+
+    def _learn_scores(self) -> tuple[Squash, NeighboursGuess | None]:
+        """Of all dense columns, once, without labels."""
+        if self._learned is None:
+            squash = Squash.learn(self.columns.values, self.seed, self._columns("all"))
+            self._learned = squash, NeighboursGuess.learn(self.columns, squash, self.seed)
+        return self._learned

@@ -13,8 +13,12 @@ import numpy as np
 from scipy.optimize import nnls
 
 from calirare.detectors.base import LabelledNodes, State
-from calirare.detectors.logistic import CLEARLY, loss_by_class
+from calirare.detectors.logistic import loss_by_class
 from calirare.detectors.stored import need, numbers
+
+_BEYOND_DOUBT = 5.0
+"""In nats, odds of 150 to 1: a network that is heard where it did not learn costs more than one that is silent where it knows,
+and a handful of labels without edges, four rare ones among nineteen, speak for it by three and a half through luck."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +37,7 @@ class Silence:
 
     @classmethod
     def learn(cls, left_out: np.ndarray, labels: LabelledNodes, alone: np.ndarray, networks: np.ndarray) -> Self:
-        """Networks are silent, unless left-out labels are clearly likelier with what they say of nodes without edges.
+        """Networks are silent, unless left-out labels are likelier beyond doubt with what they say of nodes without edges.
 
         What to expect of a network is the regression of its left-out logits on those of the other members, where there
         are edges. Networks are heard where most labels have none, for then it is such nodes that they learned from.
@@ -52,7 +56,7 @@ class Silence:
             found.mixture[k], found.shift[k] = _expected(left_out[~alone], k, ~networks)
             if alone.any():
                 gain = loss_by_class(found(left_out, alone)[:, k], labels.y) - loss_by_class(left_out[:, k], labels.y)
-                if n * gain > CLEARLY:
+                if n * gain > _BEYOND_DOUBT:
                     found.mixture[k], found.shift[k] = np.eye(size)[k], 0.0
         return found
 

@@ -7,6 +7,7 @@ import pytest
 
 import calirare as cr
 from calirare.evaluation import evaluate, first_lines, look_again
+from calirare.evaluation.first_lines import score_lines
 from calirare.uncertainty.skill import few_labels
 
 
@@ -72,6 +73,7 @@ def test_noise_is_called_noise_first_and_its_probabilities_are_the_base_rate():
     said = first_lines(clf, graph, found.skill)[0]
     assert said.startswith("No skill is shown") and found.verdict.level == "no skill"
     assert f"ROC-AUC {found.skill.roc_auc:.2f} on 20 labels" in said and said.endswith("the base rate, 0.2.")
+    assert score_lines(clf.with_rare_share(0.05), graph)[0].endswith("the base rate, 0.05.")
     interval = clf.predict_interval(graph)
     assert ((interval.lower <= 0.2) & (0.2 <= interval.upper)).mean() > 0.95
 

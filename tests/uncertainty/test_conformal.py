@@ -86,8 +86,10 @@ def test_too_few_labels_put_the_class_into_every_set_and_say_so(caplog):
     y = np.repeat([0, 1], [9, 8])
     with caplog.at_level(logging.WARNING):
         thresholds = conformal_thresholds(labelled, y, 0.9)
+        conformal_thresholds(labelled, y, 0.9, names=["fine", "fraud"])
     assert np.isfinite(thresholds[0]) and thresholds[1] == np.inf
-    assert "class 1 has 8 labels, too few for sets of coverage 0.9 (needs 9)" in caplog.text
+    for name, message in zip(["class 1", "fraud"], caplog.messages, strict=True):
+        assert message.startswith(f"{name} has 8 labels, too few for sets of coverage 0.9 (needs 9)")
     assert conformal_sets([[1.0, 0.0]], thresholds)[0, 1]
 
 

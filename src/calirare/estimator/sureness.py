@@ -65,7 +65,7 @@ class Sureness(LeftOutAnswers):
         >>> bool(sets[rare, 1].mean() > 0.7)
         True
         """
-        thresholds = conformal_thresholds(self.predict_left_out(), self.labelled_y_, coverage)
+        thresholds = conformal_thresholds(self.predict_left_out(), self.labelled_y_, coverage, names=self.class_names_)
         return conformal_sets(self.predict_proba(graph), thresholds)
 
     def predict_disagreement(self, graph: RareGraph) -> np.ndarray:

@@ -43,7 +43,8 @@ def score_lines(clf: RareCategoryClassifier, graph: RareGraph | None, skill: Ski
     """Those of them that belong beside scores of any graph; None: one that is not in memory."""
     rare, at_fit = wording_of(clf, 0.9).rare, clf.skill()
     shown = at_fit if skill is None else skill
-    said = few_labels(at_fit.num_rare, rare) if shown.shown else shown.sentence(rare)
+    base_rate = float(clf.shares_[clf.rare_class_])
+    said = few_labels(at_fit.num_rare, rare) if shown.shown else shown.sentence(rare, base_rate)
     return tuple(words for words in (warn_of_leaks(() if graph is None else find_leaks(graph)), said) if words)
 
 

@@ -38,11 +38,12 @@ class Verdicts:
     @classmethod
     def of(cls, classifier: RareCategoryClassifier, *, coverage: float = 0.9, intervals: bool = True) -> Verdicts:
         """Of a fitted classifier."""
+        left_out, names = classifier.predict_left_out(), tuple(classifier.class_names_)
         return cls(
             calibrator=classifier.calibrator_,
-            class_names=tuple(classifier.class_names_),
+            class_names=names,
             rare_class=classifier.rare_class_,
-            thresholds=conformal_thresholds(classifier.predict_left_out(), classifier.labelled_y_, coverage),
+            thresholds=conformal_thresholds(left_out, classifier.labelled_y_, coverage, names=names),
             bounds=classifier.calibration_draws().bounds(coverage) if intervals else None,
             coverage=coverage,
             rare_share=classifier.moved_share,

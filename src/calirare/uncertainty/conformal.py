@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,9 @@ def conformal_rank(num_labels: int, coverage: float) -> int:
     return math.ceil((num_labels + 1) * coverage - _ROUNDING)
 
 
-def conformal_thresholds(left_out_probabilities: Any, y: Any, coverage: float = 0.9) -> np.ndarray:
+def conformal_thresholds(
+    left_out_probabilities: Any, y: Any, coverage: float = 0.9, *, names: Sequence[str] | None = None
+) -> np.ndarray:
     """Largest nonconformity `(C,)` with which a node still belongs to each class.
 
     With nonconformity s_i = 1 - p_i[y_i] of the n_c labelled nodes of class c, the threshold is their k-th smallest,
@@ -42,6 +45,7 @@ def conformal_thresholds(left_out_probabilities: Any, y: Any, coverage: float = 
         left_out_probabilities: `(n, C)`: the labelled nodes by the models that never saw their labels.
         y: `(n,)` their classes.
         coverage: Share of a class's nodes whose set must hold it.
+        names: What the classes are called in the log line; default: "class 0", …
 
     >>> p = np.array([0.9, 0.8, 0.7, 0.6, 0.1, 0.2])
     >>> conformal_thresholds(np.column_stack([p, 1 - p]), [0, 0, 0, 0, 1, 1], coverage=0.6).round(2)
@@ -50,10 +54,10 @@ def conformal_thresholds(left_out_probabilities: Any, y: Any, coverage: float = 
     classes, probabilities = check_probabilities(y, left_out_probabilities)
     check_coverage(coverage)
     thresholds = class_thresholds(1.0 - probabilities, classes, coverage)
-    for c in np.flatnonzero(np.isinf(thresholds)):
+    for c in np.flatnonzero(np.isinf(thresholds)).tolist():
         logger.warning(
-            "class %d has %d labels, too few for sets of coverage %g (needs %d); it is put into every set.",
-            c, (classes == c).sum(), coverage, math.ceil(coverage / (1 - coverage) - _ROUNDING),
+            "%s has %d labels, too few for sets of coverage %g (needs %d); it is put into every set.",
+            f"class {c}" if names is None else names[c], (classes == c).sum(), coverage, math.ceil(coverage / (1 - coverage) - _ROUNDING),
         )  # fmt: skip
     return thresholds
 

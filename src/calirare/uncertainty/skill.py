@@ -84,13 +84,14 @@ class Skill:
         """
         return self.chance if self.shown else self.chance * min(1.0, _ENOUGH_RARE / self.num_rare)
 
-    def sentence(self, rare: str) -> str:
+    def sentence(self, rare: str, base_rate: float | None = None) -> str:
         """What to say first, empty where there is nothing to warn of.
 
         Args:
             rare: What the rare class is called.
+            base_rate: What the probabilities are drawn to; default: the share of rare labels.
         """
-        share = f"{self.num_rare / (self.num_rare + self.num_others):.3g}"
+        share = f"{self.num_rare / (self.num_rare + self.num_others) if base_rate is None else base_rate:.3g}"
         if self.shown:
             return few_labels(self.num_rare, rare)
         if self.num_rare <= _FEWEST_RARE:  # not even a perfect order of three is below the level

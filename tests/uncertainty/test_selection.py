@@ -20,7 +20,7 @@ def scores(rng, size, share=0.05, lift=2.0):
 
 def test_the_area_and_its_deviation_are_mann_and_whitney_s():
     rng = np.random.default_rng(0)
-    own, others = rng.random(40).round(1), rng.random(70).round(1) ** 2
+    own, others = rng.random(40).round(1), (rng.random(70) ** 2).round(1)
     found = label_selection(own, others)
     assert found.area == pytest.approx(mannwhitneyu(own, others).statistic / (40 * 70))
     areas = [label_selection(rng.random(40), rng.random(70)).area for _ in range(400)]
@@ -35,6 +35,12 @@ def test_labels_chosen_by_score_are_noticed():
     for labelled, expected in ((random, False), (chosen, True)):
         rest = np.setdiff1d(np.arange(5_000), labelled)
         assert label_selection(p[labelled], p[rest]).noticed == expected
+
+
+def test_a_model_that_says_the_same_of_every_node_was_not_chosen_by():
+    rng = np.random.default_rng(3)
+    assert not label_selection(0.2 + 1e-3 * rng.random(200), 0.2 - 1e-3 * rng.random(2000)).noticed
+    assert label_selection(0.3 + 1e-3 * rng.random(200), 0.2 - 1e-3 * rng.random(2000)).noticed
 
 
 def test_labels_drawn_by_class_are_a_random_sample_once_they_are_weighed():

@@ -22,6 +22,10 @@ _DEVIATIONS = 3.0
 _SLACK = 0.02
 """Left-out models know a label less than the one that scores the others: so far apart the two may lie without selection."""
 
+_ALIKE = 1.02
+"""Of two P(rare): up to this ratio nobody chose between them. Where a model says nearly the same of every node, what a label changes
+in all answers is as large as any difference between them."""
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -88,7 +92,7 @@ def label_selection(left_out_probability: Any, others_probability: Any, weights:
     if not own.size or not others.size:
         raise InputError("both labelled and unlabelled nodes are needed.")
     weight = np.full(own.size, 1 / own.size) if weights is None else np.asarray(weights) / np.sum(weights)
-    below = np.searchsorted(others, own, side="left") + np.searchsorted(others, own, side="right")
+    below = np.searchsorted(others, own / _ALIKE, side="left") + np.searchsorted(others, own * _ALIKE, side="right")
     area = float(weight @ below / (2 * others.size))
     size = 1 / float(weight @ weight)  # equal labels that would scatter as these weighed ones do
     deviation = float(np.sqrt((size + others.size + 1) / (12 * size * others.size)))

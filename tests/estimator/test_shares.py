@@ -66,12 +66,14 @@ def test_members_disagree_as_loops_say_at_either_share(case):
     (first, second), total = clf.weights_.values(), sum(clf.weights_.values())
     for asked, said in ((clf, alone), (clf.with_rare_share(0.3), [shift_prior(p, old, 0.3) for p in alone])):
         found = asked.predict_disagreement(graph)
+        np.testing.assert_allclose(list(asked.predict_alone(graph).values()), said, rtol=1e-6)
         for node in range(0, graph.num_nodes, 40):
             # Of two values the weighted standard deviation is their distance times the geometric mean of the weights.
             apart = abs(said[0][node] - said[1][node]) * (first * second) ** 0.5 / total
             assert found[node] == pytest.approx(apart, rel=1e-6, abs=1e-12)
     assert found.max() > 0.01
-    assert not cr.RareCategoryClassifier("linear").fit(graph).predict_disagreement(graph).any()
+    single = cr.RareCategoryClassifier("linear").fit(graph)
+    assert not single.predict_disagreement(graph).any() and single.predict_alone(graph) == {}
 
 
 def test_sets_exclude_the_same_classes_but_for_the_likeliest(case):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import calirare as cr
 from calirare.decisions.costs import Costs
+from calirare.decisions.numbers import say_probability
 from calirare.errors import DataError, InputError
 from calirare.evaluation import first_lines, look_again
 from calirare.review import app
@@ -16,6 +18,9 @@ from calirare.review.attributes import Attribute, Comparison
 from calirare.review.case import describe_case
 from calirare.review.exports import encode
 from calirare.review.pages import case_sections, forecast, model_page, widgets
+from calirare.review.queue import Queue
+from calirare.review.snapshot import Scores, Snapshot
+from calirare.review.versions import Base
 from calirare.review.view import View
 
 
@@ -35,6 +40,19 @@ def test_a_labelled_node_shows_what_the_model_says_without_its_label(desk):
     assert "not in this queue" in words(case_sections.head(case))
     said = words(case_sections.probability(case))
     assert "has trained the model" in said and f"would be {case.without_label:.3f}" in said
+
+
+def test_each_detector_of_a_stack_is_told_beside_the_probability(desk):
+    graph = cr.make_transactions(200, rare_share=0.2, labelled_share=0.5, seed=0)
+    clf = cr.RareCategoryClassifier(cr.detectors.Stack(["linear", cr.detectors.Forest(trees=10)])).fit(graph)
+    scores = Scores.from_arrays(Scores.of(clf, graph).to_arrays())
+    assert scores.fits(graph) and not replace(scores, alone=scores.alone[1:]).fits(graph)
+    queue = Queue(Snapshot("v", clf, graph, Base(graph.y, None), scores), desk.queue.book)
+    case = describe_case(queue, View(), 7)
+    assert case.alone == {name: p[7] for name, p in clf.predict_alone(graph).items()}
+    linear, forest = map(say_probability, case.alone.values())
+    assert f"Each detector alone: linear {linear}, forest {forest}." in words(case_sections.probability(case))
+    assert "Each detector" not in words(case_sections.probability(replace(case, alone={})))
 
 
 def test_attributes_of_every_kind():

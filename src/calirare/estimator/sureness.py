@@ -68,12 +68,26 @@ class Sureness(LeftOutAnswers):
         thresholds = conformal_thresholds(self.predict_left_out(), self.labelled_y_, coverage, names=self.class_names_)
         return conformal_sets(self.predict_proba(graph), thresholds)
 
+    def predict_alone(self, graph: RareGraph) -> dict[str, np.ndarray]:
+        """P(rare) `(N,)` by each member of a stack alone, through its own Platt map; empty for a single detector.
+
+        >>> import calirare as cr
+        >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
+        >>> stack = cr.detectors.Stack(["linear", cr.detectors.Forest(trees=20)])
+        >>> {name: p.shape for name, p in cr.RareCategoryClassifier(stack).fit(graph).predict_alone(graph).items()}
+        {'linear': (300,), 'forest': (300,)}
+        """
+        logits, calibrator = self._logits(graph), self.calibrator_
+        if not isinstance(calibrator, StackScaling) or len(self.weights_) < 2:
+            return {}
+        return dict(zip(self.weights_, calibrator.alone(logits)[:, :, self.rare_class_].T, strict=True))
+
     def predict_disagreement(self, graph: RareGraph) -> np.ndarray:
         """How far the members of a stack lie apart about each node, `(N,)`; 0 of a single detector.
 
             √( Σ_k ω_k (p_k − p̄)² ) ,   p̄ = Σ_k ω_k p_k
 
-        with p_k the P(rare) of member k by its own Platt map, and ω_k its weight in the stack as a share of all.
+        with p_k the P(rare) of member k as in `predict_alone`, and ω_k its weight in the stack as a share of all.
 
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
@@ -83,13 +97,13 @@ class Sureness(LeftOutAnswers):
         >>> found.shape, bool((found >= 0).all() and found.max() < 0.5)
         ((300,), True)
         """
-        logits, calibrator = self._logits(graph), self.calibrator_
-        if not isinstance(calibrator, StackScaling):
+        said = self.predict_alone(graph)
+        if not said:
             return np.zeros(graph.num_nodes)
-        alone = calibrator.alone(logits)[:, :, self.rare_class_]
-        weights = calibrator.weights_ if calibrator.weights_.any() else np.ones(alone.shape[1])
-        middle = np.average(alone, axis=1, weights=weights)
-        return np.asarray(np.sqrt(np.average((alone - middle[:, None]) ** 2, axis=1, weights=weights)))
+        alone, weights = np.stack(list(said.values())), np.array(list(self.weights_.values()))
+        weights = weights if weights.any() else np.ones(len(weights))
+        middle = np.average(alone, axis=0, weights=weights)
+        return np.asarray(np.sqrt(np.average((alone - middle) ** 2, axis=0, weights=weights)))
 
     def _num_share_labels(self) -> int | None:
         """How many labels the population's rare share was counted on; None where the user gave it."""

@@ -24,6 +24,7 @@ class Case:
         node: Index in the graph.
         node_id: Its name.
         probability, lower, upper: P(rare) and its interval.
+        alone: P(rare) by each detector alone; empty where there is one.
         set: The classes that the coverage does not rule out, in words.
         label: The label that the model has read, or None.
         without_label: P(rare) by the model that never saw that label, or None.
@@ -40,6 +41,7 @@ class Case:
     probability: float
     lower: float
     upper: float
+    alone: dict[str, float]
     set: str
     label: str | None
     without_label: float | None
@@ -75,6 +77,7 @@ def describe_case(queue: Queue, view: View, node: int) -> Case:
         probability=float(scores.probability[node]),
         lower=float(scores.lower[node]),
         upper=float(scores.upper[node]),
+        alone=dict(zip(snapshot.clf.weights_, scores.alone[node].tolist(), strict=False)),
         set=name_sets(scores.member[[node]], names)[0],
         label=None if label == UNKNOWN else str(names[label]),
         without_label=_without_label(queue, node),

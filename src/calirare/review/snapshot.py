@@ -48,6 +48,7 @@ class Scores:
         lower, upper: `(N,)` its interval; see `RareCategoryClassifier.predict_interval`.
         member: `(N, C)` bool: the classes in its conformal set.
         draws: What the labels leave open of the calibration; see `calirare.decisions.forecast`.
+        alone: `(N, K)` P(rare) by each of K detectors alone; none where there is one.
     """
 
     probability: np.ndarray
@@ -55,13 +56,15 @@ class Scores:
     upper: np.ndarray
     member: np.ndarray
     draws: CalibrationDraws
+    alone: np.ndarray
 
     @classmethod
     def of(cls, clf: RareCategoryClassifier, graph: RareGraph) -> Self:
         table = triage(clf, graph, coverage=COVERAGE, nodes=np.arange(graph.num_nodes), num_pulls=0)
         order = np.argsort(table.node)
         columns = {name: getattr(table, name)[order] for name in _COLUMNS}
-        return cls(**columns, draws=table.draws)
+        alone = np.array(list(clf.predict_alone(graph).values())).reshape(-1, graph.num_nodes).T
+        return cls(**columns, draws=table.draws, alone=alone)
 
     def fits(self, graph: RareGraph) -> bool:
         """Whether these can be the scores of this graph's nodes; a file may hold anything."""
@@ -69,7 +72,9 @@ class Scores:
         columns = (self.probability, self.lower, self.upper)
         return (
             all(column.shape == (n,) and column.dtype == np.float64 for column in columns)
-            and all(((column >= 0) & (column <= 1)).all() for column in columns)
+            and self.alone.ndim == 2
+            and len(self.alone) == n
+            and all(((column >= 0) & (column <= 1)).all() for column in (*columns, self.alone))
             and self.member.shape == (n, graph.num_classes)
             and self.member.dtype == bool
             and self.draws.parameters.ndim == 2
@@ -80,7 +85,7 @@ class Scores:
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """For a file."""
-        arrays = {name: getattr(self, name) for name in _COLUMNS}
+        arrays = {name: getattr(self, name) for name in (*_COLUMNS, "alone")}
         draws = self.draws
         said = {"draws": draws.parameters, "knots": np.array(draws.knots, dtype=np.float64)}
         return arrays | said | {"undo": np.array(astuple(draws.undo))}
@@ -90,7 +95,7 @@ class Scores:
         """From a file, which may hold anything; see `fits`."""
         base, keep, odds = arrays["undo"].ravel().tolist()
         draws = CalibrationDraws(arrays["draws"], tuple(arrays["knots"].ravel().tolist()), Drawn(base, keep, odds))
-        return cls(**{name: arrays[name] for name in _COLUMNS}, draws=draws)
+        return cls(**{name: arrays[name] for name in (*_COLUMNS, "alone")}, draws=draws)
 
 
 @dataclass(frozen=True, eq=False)

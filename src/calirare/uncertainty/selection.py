@@ -84,7 +84,7 @@ def label_selection(left_out_probability: Any, others_probability: Any, weights:
         weights: `(n,)` of the labels, as `calirare.calibration.base.share_weights`; default: all alike.
 
     >>> found = label_selection([0.6, 0.7, 0.8, 0.9] * 10, np.linspace(0, 1, 100))
-    >>> found.area, found.noticed
+    >>> round(found.area, 2), found.noticed
     (0.75, True)
     """
     own = np.asarray(left_out_probability, dtype=np.float64)

@@ -99,6 +99,9 @@ def probability(case: Case) -> Any:
         ),
         interval_track(case.probability, case.lower, case.upper, case.thresholds),
     ]
+    if case.alone:
+        said = ", ".join(f"{name} {say_probability(p)}" for name, p in case.alone.items())
+        lines.append(html.P(f"Each detector alone: {said}.", className="hint", id="alone-said"))
     if case.costs:
         lines.append(html.P(case.costs, className="reason"))
     if case.set != "none":  # the interval above says as much of a node unlike all labelled ones

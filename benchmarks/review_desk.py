@@ -57,7 +57,7 @@ def make_model(folder: Path, num_nodes: int, num_neighbours: int) -> None:
 @contextmanager
 def running_desk(model: Path, *words: str) -> Iterator[str]:
     """The address of a desk in a process of its own."""
-    command = [sys.executable, "-m", "calirare.cli", "review", str(model), "--no-open", "--port", "0", "--json", *words]
+    command = [sys.executable, "-m", "calirare", "review", str(model), "--no-open", "--port", "0", "--json", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         lines: list[str] = []
         while not lines or lines[-1] != "}\n":

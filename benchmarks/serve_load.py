@@ -50,7 +50,7 @@ request = function() at = at % #bodies + 1; return wrk.format("POST", "/score", 
 
 def start(model: Path, folder: Path) -> tuple[subprocess.Popen[str], str]:
     """The service in a process of its own, and its address."""
-    words = [sys.executable, "-m", "calirare.cli", "serve", str(model), str(folder / "nodes.parquet")]
+    words = [sys.executable, "-m", "calirare", "serve", str(model), str(folder / "nodes.parquet")]
     words += [str(folder / "edges.parquet"), "--port", "0", "--rate", "0", "--json"]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None

@@ -16,9 +16,9 @@ import numpy as np
 STARTS = {
     "python, nothing else": ["-c", "pass"],
     "import calirare": ["-c", "import calirare"],
-    "calirare --version": ["-m", "calirare.cli", "--version"],
-    "calirare --help": ["-m", "calirare.cli", "--help"],
-    "calirare fit --help": ["-m", "calirare.cli", "fit", "--help"],
+    "calirare --version": ["-m", "calirare", "--version"],
+    "calirare --help": ["-m", "calirare", "--help"],
+    "calirare fit --help": ["-m", "calirare", "fit", "--help"],
 }
 
 

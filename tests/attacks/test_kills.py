@@ -101,7 +101,7 @@ class ServedDesk:
     """`calirare review` in a process of its own, after it has said where it listens."""
 
     def __init__(self, model, database):
-        command = [sys.executable, "-m", "calirare.cli", "review", str(model), "--no-open", "--port", "0", "--json"]
+        command = [sys.executable, "-m", "calirare", "review", str(model), "--no-open", "--port", "0", "--json"]
         self.process = subprocess.Popen([*command, "--db", database], stdout=subprocess.PIPE, text=True)
         lines = []
         while not lines or lines[-1] != "}\n":

@@ -17,7 +17,7 @@ WORDS = (
 
 
 def start(folder, tiny):
-    command = [sys.executable, "-m", "calirare.cli", "benchmark", *WORDS, "--dataset", str(tiny), "--labels", "10"]
+    command = [sys.executable, "-m", "calirare", "benchmark", *WORDS, "--dataset", str(tiny), "--labels", "10"]
     command += ["--seeds", "4", "--epochs", "60", "--jobs", "2", "--out", "results"]
     with (folder / "log").open("w") as log:
         return subprocess.Popen(command, cwd=folder, start_new_session=True, stdout=log, stderr=log)

@@ -42,11 +42,6 @@ def test_version():
     assert run(app, ["--version"]).stdout.strip() == __version__
 
 
-def test_the_package_is_the_program():
-    done = subprocess.run([sys.executable, "-m", "calirare", "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == __version__
-
-
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -115,7 +110,7 @@ def test_tables_print_markup_as_it_is(capsys):
 
 @pytest.mark.slow
 def test_the_program_runs_as_a_module():
-    done = subprocess.run([sys.executable, "-m", "calirare.cli", "nope"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-m", "calirare", "nope"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert done.stderr.startswith("Error: No such command 'nope'")
 

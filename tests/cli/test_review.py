@@ -82,7 +82,7 @@ def test_it_serves_until_interrupted(tables):
     words = [
         sys.executable,
         "-m",
-        "calirare.cli",
+        "calirare",
         "review",
         str(tables / "model"),
         "--no-open",

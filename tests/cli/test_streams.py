@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells an
 
 def shell(words, redirection):
     """The program's exit code and what still reaches us, with its streams as the shell line says."""
-    line = f'"{sys.executable}" -m calirare.cli {words} {redirection}'
+    line = f'"{sys.executable}" -m calirare {words} {redirection}'
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120)
     return done.returncode, done.stdout + done.stderr
 
@@ -50,7 +50,7 @@ def test_a_full_output_is_said_in_one_line(words):
 @pytest.mark.slow
 @pytest.mark.parametrize("words", ["methods", "methods --json", "--help", "nope"])
 def test_a_reader_that_has_had_enough(words):
-    line = f'"{sys.executable}" -m calirare.cli {words} 2>&1 | true; echo ${{PIPESTATUS[0]}}'
+    line = f'"{sys.executable}" -m calirare {words} 2>&1 | true; echo ${{PIPESTATUS[0]}}'
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120)
     assert done.stderr == "" and done.stdout.strip() in ("0", "1", "2", "141")
 

@@ -73,7 +73,7 @@ class Reader:
         tools, self.environment = folder / "bin", folder / "environment"
         tools.mkdir()
         self.work.mkdir()
-        for name, words in (("calirare", "-m calirare.cli"), ("python", "")):
+        for name, words in (("calirare", "-m calirare"), ("python", "")):
             (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
             (tools / name).chmod(0o755)
         self.settings = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "MPLBACKEND": "agg", "NO_COLOR": "1"}

@@ -53,7 +53,7 @@ def shell(tmp_path):
     tools, work = tmp_path / "bin", tmp_path / "empty"
     tools.mkdir()
     work.mkdir()
-    for name, words in (("calirare", "-m calirare.cli"), ("python", "")):
+    for name, words in (("calirare", "-m calirare"), ("python", "")):
         (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
     (tools / "look").write_text(f'#!/bin/sh\necho "$1" > "{tmp_path}/address"\n')
     for script in tools.iterdir():

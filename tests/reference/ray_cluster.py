@@ -17,7 +17,7 @@ import subprocess, sys
 from ray.cluster_utils import Cluster
 cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
 cluster.add_node(num_cpus=1)
-done = subprocess.run([sys.executable, "-m", "calirare.cli", *sys.argv[1:], "--backend", "ray", "--address", cluster.address])
+done = subprocess.run([sys.executable, "-m", "calirare", *sys.argv[1:], "--backend", "ray", "--address", cluster.address])
 cluster.shutdown()
 sys.exit(done.returncode)
 """
@@ -25,7 +25,7 @@ sys.exit(done.returncode)
 
 def run_program(words: list[str], *, on_cluster: bool) -> str:
     """What `calirare …` prints, run in a process of its own."""
-    start = ["-c", _CLUSTER] if on_cluster else ["-m", "calirare.cli"]
+    start = ["-c", _CLUSTER] if on_cluster else ["-m", "calirare"]
     done = subprocess.run(
         [sys.executable, *start, *words],
         capture_output=True,

@@ -78,7 +78,7 @@ class NeighboursGuess:
         return scores
 
     def to_own(self, scores: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What neighbours' columns add to the score of a node without edges, as said by its own columns, and what is left.
+        """What was guessed of neighbours' columns, as said by the own columns of a node without edges and by themselves.
 
         Args:
             scores: `(D,)` of the node.
@@ -87,9 +87,8 @@ class NeighboursGuess:
         Returns:
             `(own, K)` to be added to the own columns, and `(told, K)` to be taken off the neighbours'.
         """
-        away = (scores - self.middle)[self.own]
-        moves = away[:, None, None] * self.turn[:, :, None] * theta[self.told][None]
-        return moves.sum(axis=1), moves.sum(axis=0)
+        away, told = (scores - self.middle)[self.own], theta[self.told]
+        return away[:, None] * (self.turn @ told), (away @ self.turn)[:, None] * told
 
     def state(self) -> State:
         return {"degree": self.degree, "own": self.own, "told": self.told, "middle": self.middle, "turn": self.turn}

@@ -106,11 +106,8 @@ class Design:
         return found if self.basis is None else np.asarray(self.basis @ found)
 
     def _dense(self, values: np.ndarray) -> np.ndarray:
-        return np.asarray((self._normal_scores(values) - self.middle) * self.scale)
-
-    def _normal_scores(self, values: np.ndarray) -> np.ndarray:
-        scores = self.squash(values[:, self.dense])
-        return scores if self.guess is None else self.guess(values, scores)
+        scores = _normal_scores(values, self.dense, self.squash, self.guess)
+        return np.asarray((scores - self.middle) * self.scale)
 
     def _check(self, columns: Columns) -> None:
         words = 0 if self.words is None else self.words.num_words
@@ -178,7 +175,7 @@ class Design:
 
     def _dense_shares(self, values: np.ndarray, theta: np.ndarray) -> np.ndarray:
         """`(n, D, K)`: what each dense column adds; what was guessed of neighbours counts as said by the own columns."""
-        scores = self._normal_scores(values)
+        scores = _normal_scores(values, self.dense, self.squash, self.guess)
         found = ((scores - self.middle) * self.scale)[:, :, None] * theta
         if self.guess is not None:
             for row in self.guess.alone(values):
@@ -207,6 +204,12 @@ class Design:
         size = len(dense) + (0 if words is None else words.turn.shape[1])
         hops, nobody = whole(state, "hops"), np.empty((0, size))
         return cls(num_columns, dense, squash, middle, scale, guess, words, hops, nobody, None)
+
+
+def _normal_scores(values: np.ndarray, dense: np.ndarray, squash: Squash, guess: NeighboursGuess | None) -> np.ndarray:
+    """Of the columns `dense` among all `values`, those of neighbours guessed where there are none."""
+    scores = squash(values[:, dense])
+    return scores if guess is None else guess(values, scores)
 
 
 def scales_by_family(families: Sequence[str]) -> np.ndarray:
@@ -316,8 +319,7 @@ class DesignChoices:
             squash, guess = of_all.take(dense), guess_all and guess_all.take(dense)
             if reach not in self._scores:
                 values = self.columns.values[self.labels.nodes]
-                found = squash(values[:, dense])
-                self._scores[reach] = found if guess is None else guess(values, found)
+                self._scores[reach] = _normal_scores(values, dense, squash, guess)
             scores = self._scores[reach]
         middle = scores.mean(axis=0)
         scale = scales_by_family([self._families[reach][k] for k in dense] if reach else [])

@@ -18,7 +18,7 @@ from calirare.detectors.stored import need, numbers
 
 _BEYOND_DOUBT = 5.0
 """In nats, odds of 150 to 1: a network that is heard where it did not learn costs more than one that is silent where it knows,
-and a handful of labels without edges, four rare ones among nineteen, speak for it by three and a half through luck."""
+and a handful of labels can speak for it by luck."""
 
 
 @dataclass(frozen=True, eq=False)

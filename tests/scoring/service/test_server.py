@@ -71,7 +71,7 @@ def fit(folder, penalty):
 
 def start(folder):
     """The service, its address; what it logs goes into a file, for a pipe that nobody reads would stop it."""
-    words = [sys.executable, "-m", "calirare.cli", "serve", *(str(folder / name) for name in ("model", "nodes.parquet", "edges.parquet"))]  # fmt: skip
+    words = [sys.executable, "-m", "calirare", "serve", *(str(folder / name) for name in ("model", "nodes.parquet", "edges.parquet"))]  # fmt: skip
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(
             [*words, "--port", "0", "--rate", "0", "--json"], stdout=subprocess.PIPE, stderr=log, text=True

@@ -6,6 +6,8 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
+from scipy.special import softmax
+from slow_calibrators import gats_temperature
 
 import calirare as cr
 from calirare.calibration import GATS, CaGCN
@@ -108,6 +110,17 @@ def test_every_declared_part_matters(name, case):
     for nodes in parts:
         changed = _changed(nodes[: len(nodes) // 2].tobytes())
         assert not np.allclose(_fit_sharing(name, changed, split).predict_proba(graph), expected)
+
+
+def test_gats_knows_the_nodes_that_trained_the_network(case):
+    graph, split = case
+    clf = _fitted("gats")
+    logits, gats = clf.state_.detector.logits(clf.asked_.inputs), clf.state_.calibrator
+    learned = gats.projection_, gats.slope_, gats.offset_, gats.factors_
+    assert (gats.factors_ != 1).all()
+    temperature = gats_temperature(logits, graph.adjacency().toarray(), set(split.train.tolist()), *learned)
+    expected = softmax(logits / temperature[:, None], axis=1)
+    np.testing.assert_allclose(clf.predict_proba(graph), expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", METHODS)

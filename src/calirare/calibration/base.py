@@ -77,6 +77,10 @@ class Calibrator(BaseEstimator):
             raise NumericalError(f"{type(self).__name__} finds no finite map for these logits; scale them down.")
         return self
 
+    def knowing(self, train_nodes: np.ndarray) -> Self:
+        """Told, before the fit, which nodes trained the model: their places, not their labels. Most do not ask."""
+        return self
+
     def predict_proba(self, logits: np.ndarray, *, graph: GraphInputs | None = None) -> np.ndarray:
         """Calibrated probabilities, float64, rows summing to one."""
         self._check_fitted()

@@ -39,14 +39,14 @@ class GATS(Calibrator):
         epochs: Steps of Adam.
         lr: Its learning rate.
         weight_decay: Its L2 penalty.
-        train_nodes: Nodes that trained the model; their places are read, never their labels. Default: none.
+        train_nodes: Nodes that trained the model; their places are read, never their labels. Default: those that the
+            estimator trained on, none where the calibrator is used alone.
         seed: Of the first W.
 
     Note:
-        The method `gats` names no training nodes, so that γ is 1 everywhere in the benchmark; the published code names
-        them. T and γ are kept above 0.01; the published code leaves both free. With two classes the normalised logits are
-        always (0, 1), so that T varies by δ and γ alone. On a graph with another number of nodes than at fit, the
-        places of the training nodes mean nothing and γ is 1 everywhere.
+        T and γ are kept above 0.01; the published code leaves both free. With two classes the normalised logits are always
+        (0, 1), so that T varies by δ and γ alone. On a graph with another number of nodes than at fit, the places of the
+        training nodes mean nothing and γ is 1 everywhere.
     """
 
     needs_graph = True
@@ -67,10 +67,14 @@ class GATS(Calibrator):
         self.train_nodes = train_nodes
         self.seed = seed
 
+    def knowing(self, train_nodes: np.ndarray) -> Self:
+        self._known = train_nodes
+        return self
+
     def _fit_on_graph(
         self, logits: np.ndarray, y: np.ndarray, weights: np.ndarray, nodes: np.ndarray, graph: GraphInputs
     ) -> None:
-        places = np.empty(0) if self.train_nodes is None else np.asarray(self.train_nodes)
+        places = np.asarray(getattr(self, "_known", ()) if self.train_nodes is None else self.train_nodes)
         self.num_nodes_ = graph.num_nodes
         self.train_nodes_ = places.astype(np.int64)
         self._check_places()

@@ -124,6 +124,7 @@ class Fitting(Fitted):
         if calibrator is not None:
             logits, y, nodes = self._evidence(method, trained, read)
             tensors = trained.inputs.tensors if calibrator.needs_graph else None
+            calibrator.knowing(trained.labels.nodes)
             calibrator.fit(logits, y, weights=share_weights(y, shares), nodes=nodes, graph=tensors)
         left_out = np.empty((0, graph.num_classes))
         if calibrator is not None and method.evidence == "left_out":

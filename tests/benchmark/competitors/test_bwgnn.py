@@ -6,7 +6,7 @@ import scipy.sparse as sp
 import torch
 from scipy.special import beta
 
-from calirare.benchmark.competitors.bwgnn import BWGNN
+from calirare.benchmark.competitors.bwgnn import BWGNN, around
 from calirare.data.sparse import SparseMatrix
 
 
@@ -30,3 +30,6 @@ def test_logits_equal_filters_of_the_spectrum(order):
     laplacian = SparseMatrix(sp.csr_array(dense), symmetric=True)
     found = model(x, laplacian, torch.from_numpy(nodes), SparseMatrix(laplacian.take_rows(nodes)))
     assert torch.allclose(found, expected, atol=1e-5)
+    near = around(x, laplacian, nodes[:1], order)
+    assert order > 1 or len(near[0]) < len(x)
+    assert torch.allclose(model(*near), expected[:1], atol=1e-5)

@@ -20,6 +20,8 @@ from calirare.detectors.networks.loop import seeded
 from calirare.detectors.networks.optimizers import Adam
 from calirare.metrics.detection import average_precision
 
+ORDER = 2
+
 
 def beta_wavelets(order: int) -> np.ndarray:
     """`(order + 1, order + 1)`: the coefficients of W_i(λ) = (λ/2)^i (1 - λ/2)^(C-i) / (2 B(i+1, C-i+1)), C the order.
@@ -39,7 +41,7 @@ class BWGNN(nn.Module):
     Its last product is taken at the nodes asked for alone.
     """
 
-    def __init__(self, num_features: int, hidden: int = 64, order: int = 2) -> None:
+    def __init__(self, num_features: int, hidden: int = 64, order: int = ORDER) -> None:
         super().__init__()
         self.theta = torch.from_numpy(beta_wavelets(order)).float()
         self.before = nn.Sequential(nn.Linear(num_features, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU())
@@ -59,6 +61,21 @@ class BWGNN(nn.Module):
         return logits
 
 
+def around(
+    table: Tensor, laplacian: SparseMatrix, asked: np.ndarray, hops: int
+) -> tuple[Tensor, SparseMatrix, Tensor, SparseMatrix]:
+    """What a filter of this order reads to answer for some nodes, as arguments of `BWGNN.forward`: they come first.
+
+    Rows of nodes further out are cut short; no answer asks for their products.
+    """
+    nodes = asked
+    for _ in range(hops):
+        nodes = np.concatenate([nodes, np.setdiff1d(laplacian.take_rows(nodes).indices, nodes)])
+    near = SparseMatrix(laplacian.take_rows(nodes)[:, nodes], symmetric=True)
+    first = np.arange(len(asked))
+    return table[nodes], near, torch.from_numpy(first), SparseMatrix(near.take_rows(first))
+
+
 def answer(problem: Problem, epochs: int = 100, lr: float = 0.01) -> Answer:
     """As its authors train it: Adam, loss weighted by normal to rare, the epoch with the best validation average precision."""
     split = problem.held_out
@@ -66,12 +83,12 @@ def answer(problem: Problem, epochs: int = 100, lr: float = 0.01) -> Answer:
     x = (x - x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-6) if x.shape[1] < 128 else x
     table = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
     laplacian, asked = _laplacian(problem), np.concatenate([split.train, split.val])
-    here = table, laplacian, torch.from_numpy(asked), SparseMatrix(laplacian.take_rows(asked))
+    here = around(table, laplacian, asked, ORDER)
     y, num_train = torch.from_numpy(problem.graph.y[asked]), len(split.train)
     counts = torch.bincount(y[:num_train], minlength=2)
     weight = torch.tensor([1.0, counts[0] / counts[1].clamp(min=1)])
     with seeded(problem.seed):
-        model = BWGNN(table.shape[1])
+        model = BWGNN(table.shape[1], order=ORDER)
         optimizer = Adam(model.parameters(), lr=lr)
         best: tuple[float, Any] = (-1.0, None)
         for _ in range(epochs):

@@ -13,10 +13,11 @@ from typer.testing import CliRunner
 
 import calirare as cr
 from calirare.cli.main import app
+from calirare.cli.score import show_top
 from calirare.scoring.table import read_for
 
 run = CliRunner().invoke
-COLUMNS = ["id", "probability", "lower", "upper", "prediction", "set"]
+COLUMNS = ["id", "probability", "lower", "upper", "disagreement", "prediction", "set"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -119,6 +120,15 @@ def test_parts_and_shards_give_the_same_table(model, tables, tmp_path):
     ):
         np.testing.assert_allclose(found["probability"], whole["probability"], atol=1e-6)
         assert found.drop("probability").equals(whole.drop("probability"))
+
+
+def test_how_far_detectors_lie_apart_is_shown_where_there_are_several(capsys):
+    top = {name: np.array([value, value]) for name, value in {"id": "A7", "prediction": "no", "set": "no"}.items()}
+    top |= {"probability": np.array([0.25, 0.125]), "disagreement": np.array([0.0, 0.0625])}
+    show_top(top, 2)
+    assert "disagreement" in (said := capsys.readouterr().out) and "0.062" in said
+    show_top(top | {"disagreement": np.zeros(2)}, 2)
+    assert "disagreement" not in capsys.readouterr().out
 
 
 def test_a_model_that_was_not_fitted_on_tables_says_so(tables, tmp_path, network):

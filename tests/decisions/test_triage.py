@@ -105,7 +105,8 @@ def test_rows_and_columns_say_the_same(table):
     first = next(iter(table))
     assert list(first) == list(columns)
     assert list(columns) == [
-        "node", "id", "probability", "lower", "upper", "set", "action", "reason", "expected_cost", "review_saves", "pulls",
+        "node", "id", "probability", "lower", "upper", "disagreement", "set", "action", "reason", "expected_cost",
+        "review_saves", "pulls",
     ]  # fmt: skip
     assert {name: column[0] for name, column in columns.items()} == first
     frame = table.to_polars()

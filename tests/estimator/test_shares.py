@@ -71,6 +71,9 @@ def test_members_disagree_as_loops_say_at_either_share(case):
             # Of two values the weighted standard deviation is their distance times the geometric mean of the weights.
             apart = abs(said[0][node] - said[1][node]) * (first * second) ** 0.5 / total
             assert found[node] == pytest.approx(apart, rel=1e-6, abs=1e-12)
+        np.testing.assert_array_equal(score_table(asked, graph, intervals=False)["disagreement"], found)
+        queue = cr.triage(asked, graph)
+        np.testing.assert_array_equal(queue.frame()["disagreement"], found[queue.node])
     assert found.max() > 0.01
     single = cr.RareCategoryClassifier("linear").fit(graph)
     assert not single.predict_disagreement(graph).any() and single.predict_alone(graph) == {}

@@ -120,10 +120,14 @@ def test_what_a_stack_chose_is_in_a_table(graph, split):
     for one in contents.detectors:
         assert f"{one.weight:.2f}" in words and f"{one.loss:.3f}" in words
     assert f"{contents.detectors_loss:.3f}" in words
+    assert "Disagreement: how far the detectors" in words
+    for row in contents.queue.take(slice(3)):
+        assert f"{row['lower']:.2f} – {row['upper']:.2f} {row['disagreement']:.3f}" in words
 
 
 def test_a_single_detector_needs_no_such_table(contents):
-    assert "Detectors: what was chosen" not in Page(render(contents, rows=3, plotly="")).words
+    words = Page(render(contents, rows=3, plotly="")).words
+    assert "Detectors: what was chosen" not in words and "Disagreement" not in words
 
 
 def test_balanced_probabilities_are_reported_without_decisions(graph, split):

@@ -59,7 +59,7 @@ def check(table, want):
     """The same columns: numbers up to rounding, the rest exactly."""
     assert table.columns == list(want)
     for name, values in want.items():
-        if name in ("probability", "lower", "upper"):
+        if name in ("probability", "lower", "upper", "disagreement"):
             np.testing.assert_allclose(table[name].to_numpy(), values, atol=2e-6)
         else:
             assert table[name].to_list() == values.tolist()

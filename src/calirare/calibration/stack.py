@@ -142,6 +142,26 @@ class StackScaling(Calibrator):
         return np.asarray(self.weights_ * own)
 
 
+def members_apart(calibrator: Calibrator | None, logits: np.ndarray, of_class: int) -> np.ndarray:
+    """How far the members of a stack lie apart about each node, `(N,)`; 0 where there is a single detector.
+
+        √( Σ_k ω_k (p_k − p̄)² ) ,   p̄ = Σ_k ω_k p_k
+
+    with p_k the probability of the class by member k alone, and ω_k its weight in the stack as a share of all.
+
+    Args:
+        calibrator: Fitted, or None.
+        logits: `(N, K, C)` of the members of a stack; `(N, C)` of a single detector.
+        of_class: The class.
+    """
+    if not isinstance(calibrator, StackScaling) or len(calibrator.weights_) < 2:
+        return np.zeros(len(logits))
+    alone, weights = calibrator.alone(logits)[:, :, of_class], calibrator.weights_
+    share = weights / weights.sum() if weights.any() else np.full(len(weights), 1 / len(weights))
+    apart = alone - (alone @ share)[:, None]
+    return np.asarray(np.sqrt(np.square(apart) @ share))
+
+
 def left_out_probabilities(
     make: Any, logits: np.ndarray, y: np.ndarray, shares: np.ndarray, fold: np.ndarray | None
 ) -> np.ndarray:

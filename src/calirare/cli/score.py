@@ -39,8 +39,9 @@ def score(
 ) -> None:
     """Score every node of the tables, old or new, without fitting again.
 
-    Columns: id, probability of the rare class, the interval lower to upper, prediction, and the set of classes that
-    the coverage does not rule out; with --rare-share the share that they are at. Parquet tables may be folders of shards,
+    Columns: id, probability of the rare class, the interval lower to upper, disagreement (how far the detectors, each
+    asked alone, lie apart; 0 where there is one), prediction, and the set of classes that the coverage does not rule
+    out; with --rare-share the share that they are at. Parquet tables may be folders of shards,
     or patterns in quotes. Those, and tables of more than 20 million edges, are scored in parts, with the same result.
 
     Tables and scores are compared with those of the fit, and what has shifted is said.
@@ -121,14 +122,16 @@ def _show(facts: dict[str, Any], top: dict[str, Any], files: list[Path]) -> None
 
 def show_top(top: dict[str, Any], num_nodes: int) -> None:
     """Print the nodes with the highest probability."""
-    shown = [
-        ("id", top["id"]),
-        ("P(rare)", [f"{value:.3f}" for value in top["probability"]]),
-        ("prediction", top["prediction"]),
-        ("set", top["set"]),
-    ]
+    shown = {"id": top["id"], "P(rare)": _three_digits(top["probability"])}
     if "lower" in top:
-        bounds = zip(top["lower"], top["upper"], strict=True)
-        shown.insert(2, ("interval", [f"{lower:.3f} – {upper:.3f}" for lower, upper in bounds]))
-    names, columns = zip(*shown, strict=True)
-    console.show_table(f"Highest of {num_nodes:,} nodes", names, zip(*columns, strict=True), right=(1,))
+        bounds = zip(*(_three_digits(top[end]) for end in ("lower", "upper")), strict=True)
+        shown["interval"] = [" – ".join(ends) for ends in bounds]
+    if top["disagreement"].any():
+        shown["disagreement"] = _three_digits(top["disagreement"])
+    shown |= {"prediction": top["prediction"], "set": top["set"]}
+    right = [place for place, name in enumerate(shown) if name in ("P(rare)", "disagreement")]
+    console.show_table(f"Highest of {num_nodes:,} nodes", list(shown), zip(*shown.values(), strict=True), right)
+
+
+def _three_digits(values: Any) -> list[str]:
+    return [f"{value:.3f}" for value in values]

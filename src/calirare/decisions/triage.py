@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 logger = logging.getLogger(__name__)
+_SAID = ("node", "id", "probability", "lower", "upper", "disagreement", "member")
+"""Columns that do not depend on the prices."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,7 @@ class Triage:
         id: `(n,)` the user's name for it.
         probability: `(n,)` natural P(rare).
         lower, upper: `(n,)` interval of P(rare).
+        disagreement: `(n,)` how far the detectors lie apart; 0 where there is one.
         member: `(n, C)` bool: the classes in its conformal set.
         decisions: Action, expected cost, and what a review saves.
         costs: The prices.
@@ -61,6 +64,7 @@ class Triage:
     probability: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+    disagreement: np.ndarray
     member: np.ndarray
     decisions: Decisions
     costs: Costs
@@ -115,6 +119,7 @@ class Triage:
             "probability": self.probability,
             "lower": self.lower,
             "upper": self.upper,
+            "disagreement": self.disagreement,
             "set": self.set,
             "action": self.action,
             "reason": self.reason,
@@ -141,7 +146,7 @@ class Triage:
         """Some rows, by mask or position; the forecast stays that of the whole."""
         return replace(
             self,
-            **{name: getattr(self, name)[rows] for name in ("node", "id", "probability", "lower", "upper", "member")},
+            **{name: getattr(self, name)[rows] for name in _SAID},
             costs=self.costs.take(rows),
             decisions=self.decisions.take(rows),
         )
@@ -203,18 +208,10 @@ def triage(
     require_natural(clf)
     read = read_nodes(clf, graph)
     chosen = _choose_nodes(graph, nodes, read)
-    probability = clf.predict_proba(graph)[:, clf.rare_class_]
-    draws = clf.calibration_draws()
-    interval = draws.interval(probability, coverage, degree=graph.degree)  # what `predict_interval` says
-    wording = wording_of(clf, coverage, None if read is None else graph.ids)
+    wording, draws = wording_of(clf, coverage, None if read is None else graph.ids), clf.calibration_draws()
     return _judged(
         Triage(
-            node=chosen,
-            id=graph.ids[chosen],
-            probability=probability[chosen],
-            lower=interval.lower[chosen],
-            upper=interval.upper[chosen],
-            member=clf.predict_set(graph, coverage=coverage)[chosen],
+            **_said_of(clf, graph, chosen, coverage, draws),
             decisions=decide(np.empty(0), Costs()),
             costs=costs.take(chosen),
             budget=budget,
@@ -227,6 +224,24 @@ def triage(
             num_pulls=num_pulls,
         )
     )
+
+
+def _said_of(
+    clf: RareCategoryClassifier, graph: RareGraph, nodes: np.ndarray, coverage: float, draws: CalibrationDraws
+) -> dict[str, np.ndarray]:
+    """What the model says of some nodes, at any price."""
+    probability = clf.predict_proba(graph)[:, clf.rare_class_]
+    interval = draws.interval(probability, coverage, degree=graph.degree)  # what `predict_interval` says
+    of_all = (
+        np.arange(graph.num_nodes),
+        graph.ids,
+        probability,
+        interval.lower,
+        interval.upper,
+        clf.predict_disagreement(graph),
+        clf.predict_set(graph, coverage=coverage),
+    )
+    return {name: values[nodes] for name, values in zip(_SAID, of_all, strict=True)}
 
 
 def _choose_nodes(graph: RareGraph, nodes: Any, read: np.ndarray | None) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calirare.calibration.stack import StackScaling
+from calirare.calibration.stack import StackScaling, members_apart
 from calirare.data.graph import RareGraph
 from calirare.estimator.left_out import LeftOutAnswers
 from calirare.estimator.methods import get_method
@@ -83,11 +83,9 @@ class Sureness(LeftOutAnswers):
         return dict(zip(self.weights_, calibrator.alone(logits)[:, :, self.rare_class_].T, strict=True))
 
     def predict_disagreement(self, graph: RareGraph) -> np.ndarray:
-        """How far the members of a stack lie apart about each node, `(N,)`; 0 of a single detector.
+        """How far the members of a stack lie apart about each node, `(N,)`; 0 where there is a single detector.
 
-            √( Σ_k ω_k (p_k − p̄)² ) ,   p̄ = Σ_k ω_k p_k
-
-        with p_k the P(rare) of member k as in `predict_alone`, and ω_k its weight in the stack as a share of all.
+        The standard deviation of what `predict_alone` gives, weighed as the stack does (`members_apart`).
 
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
@@ -97,13 +95,7 @@ class Sureness(LeftOutAnswers):
         >>> found.shape, bool((found >= 0).all() and found.max() < 0.5)
         ((300,), True)
         """
-        said = self.predict_alone(graph)
-        if not said:
-            return np.zeros(graph.num_nodes)
-        alone, weights = np.stack(list(said.values())), np.array(list(self.weights_.values()))
-        weights = weights if weights.any() else np.ones(len(weights))
-        middle = np.average(alone, axis=0, weights=weights)
-        return np.asarray(np.sqrt(np.average((alone - middle) ** 2, axis=0, weights=weights)))
+        return members_apart(self.calibrator_, self._logits(graph), self.rare_class_)
 
     def _num_share_labels(self) -> int | None:
         """How many labels the population's rare share was counted on; None where the user gave it."""

@@ -120,7 +120,7 @@ def score_in_parts(
     ...     tables = write_tables(graph, folder)
     ...     done = score_in_parts(clf, *tables, Path(folder) / "scores.parquet", partitions=3)
     >>> done.num_nodes, done.num_parts, list(done.top)
-    (300, 3, ['id', 'probability', 'lower', 'upper', 'prediction', 'set'])
+    (300, 3, ['id', 'probability', 'lower', 'upper', 'disagreement', 'prediction', 'set'])
     """
     out = _check_files(out, queue)
     if partitions is not None:

@@ -124,7 +124,7 @@ class PartScorer:
         inputs = self._inputs(number)
         logits = self._all_logits(inputs, number)
         degree = np.diff(self.parts.ends(number))
-        columns = self.verdicts.table(self.parts.ids(number), self.verdicts.probabilities(logits), degree)
+        columns = self.verdicts.table(self.parts.ids(number), *self.verdicts.said(logits), degree)
         self._probability.write(start, columns["probability"][:, None])
         wanted = np.flatnonzero(self.parts.marked(WANTED, start, stop))
         columns = {name: values[wanted] for name, values in columns.items()}

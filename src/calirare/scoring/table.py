@@ -25,18 +25,20 @@ def score_table(
         intervals: Without them `lower` and `upper` are left out, which saves time on large graphs.
 
     Returns:
-        `id`; `probability` of the rare class with its interval `lower` to `upper`; `prediction`, the likeliest
-        class; `set`, the classes that the coverage does not rule out ("none" where it rules out all); after
-        `with_rare_share` also `rare_share`, that they are at.
+        `id`; `probability` of the rare class with its interval `lower` to `upper`; apart from these `disagreement`, how far
+        the detectors lie from each other (`predict_disagreement`); `prediction`, the likeliest class; `set`, the classes that
+        the coverage does not rule out ("none" where it rules out all); after `with_rare_share` also `rare_share`, that they
+        are at.
 
     >>> import calirare as cr
     >>> graph = cr.make_transactions(num_nodes=300, seed=0)
     >>> table = score_table(cr.RareCategoryClassifier(detector="linear").fit(graph), graph)
     >>> list(table)
-    ['id', 'probability', 'lower', 'upper', 'prediction', 'set']
+    ['id', 'probability', 'lower', 'upper', 'disagreement', 'prediction', 'set']
     """
     verdicts = Verdicts.of(classifier, coverage=coverage, intervals=intervals)
-    columns = verdicts.table(graph.ids, classifier.predict_proba(graph), graph.degree)
+    said = classifier.predict_proba(graph), classifier.predict_disagreement(graph)
+    columns = verdicts.table(graph.ids, *said, graph.degree)
     kept = graph.scored
     return NamedColumns({name: values[kept] for name, values in columns.items()})
 

@@ -1,4 +1,4 @@
-"""What is written of each node: its probability with the interval, the likeliest class, the classes not ruled out."""
+"""What is written of each node: its probability, the interval, how far detectors disagree, class and set."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
+from calirare.calibration.stack import members_apart
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds, name_sets
 from calirare.uncertainty.intervals import Bounds
@@ -49,18 +50,22 @@ class Verdicts:
             rare_share=classifier.moved_share,
         )
 
-    def probabilities(self, logits: np.ndarray) -> np.ndarray:
-        """`(n, C)` from logits, of a stack from those of its members."""
+    def said(self, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Probabilities `(n, C)` and disagreement `(n,)` from logits, of a stack from those of its members."""
+        disagreement = members_apart(self.calibrator, logits, self.rare_class)
         if self.calibrator is None:
-            return np.asarray(softmax(logits, axis=1))
-        return np.asarray(self.calibrator.predict_proba(logits))
+            return np.asarray(softmax(logits, axis=1)), disagreement
+        return np.asarray(self.calibrator.predict_proba(logits)), disagreement
 
-    def table(self, ids: np.ndarray, probabilities: np.ndarray, degree: np.ndarray) -> dict[str, np.ndarray]:
-        """`id`, `probability`, `lower`, `upper`, `prediction`, `set`, perhaps `rare_share`, as columns.
+    def table(
+        self, ids: np.ndarray, probabilities: np.ndarray, disagreement: np.ndarray, degree: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """The columns of `score_table`.
 
         Args:
             ids: `(n,)` of the nodes.
             probabilities: `(n, C)` calibrated.
+            disagreement: `(n,)` of the detectors.
             degree: `(n,)` how many neighbours each has.
         """
         names = np.array(self.class_names, dtype=object)
@@ -69,5 +74,5 @@ class Verdicts:
             interval = self.bounds.of(columns["probability"], degree)
             columns |= {"lower": interval.lower, "upper": interval.upper}
         sets = name_sets(conformal_sets(probabilities, self.thresholds), names)
-        columns |= {"prediction": names[probabilities.argmax(axis=1)], "set": sets}
+        columns |= {"disagreement": disagreement, "prediction": names[probabilities.argmax(axis=1)], "set": sets}
         return columns if self.rare_share is None else columns | {"rare_share": np.full(len(sets), self.rare_share)}

@@ -44,7 +44,7 @@ def check(found, want, ids):
     rows = [place[one] for one in ids]
     assert [str(one) for one in found["id"]] == [str(one) for one in ids]
     for name, values in want.items():
-        if name in ("probability", "lower", "upper"):
+        if name in ("probability", "lower", "upper", "disagreement"):
             np.testing.assert_allclose(found[name], values[rows], atol=1e-6, err_msg=name)
         elif name != "id":
             assert found[name].tolist() == values[rows].tolist()

@@ -24,7 +24,7 @@ EDGE = [{"source": "A0000001", "target": "A0000002", "amount": 5, "time": "2024-
 
 
 def near(found, want):
-    for name in ("probability", "lower", "upper"):
+    for name in ("probability", "lower", "upper", "disagreement"):
         assert found[name] == pytest.approx(float(want[name]), abs=1e-6)
     assert (found["prediction"], found["set"]) == (want["prediction"], want["set"])
 

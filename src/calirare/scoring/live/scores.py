@@ -69,8 +69,7 @@ class LiveScores:
         inputs, structure = DetectorInputs(graph, recipe, self.device), Structure(neighbours(graph))
         if recipe is not None:
             inputs.columns = recipe.apply(graph, structure.columns)
-        found = self.verdicts.probabilities(detector.logits(inputs))
-        self.table = self.verdicts.table(graph.ids, found, graph.degree)
+        self.table = self.verdicts.table(graph.ids, *self.verdicts.said(detector.logits(inputs)), graph.degree)
         """Of every node as it stands."""
         base = None
         if recipe is not None:
@@ -103,7 +102,8 @@ class LiveScores:
         names = np.concatenate([update.ids.astype(object), self.graph.ids[asked[len(update.nodes) :]].astype(object)])
         nodes = np.unique(asked)
         question, places = _Question(self, update, nodes), places_in(nodes, asked)[0]
-        return self.verdicts.table(names, self._probabilities(question)[places], question.degree[places])
+        said = self.verdicts.said(question.logits(self.classifier.detector_))
+        return self.verdicts.table(names, *(values[places] for values in said), question.degree[places])
 
     def explain(self, node: Any, nodes: Any = None, edges: Any = None) -> Explanation:
         """The columns that made a node's P(rare), known or among the rows that come.
@@ -130,9 +130,6 @@ class LiveScores:
         if found is None:
             raise InputError(f"there is no node {node!r}; new ones come with their attributes.")
         return found
-
-    def _probabilities(self, question: _Question) -> np.ndarray:
-        return self.verdicts.probabilities(question.logits(self.classifier.detector_))
 
 
 class _Question(DetectorInputs):

@@ -22,6 +22,7 @@ class Score(_Answer):
         description="Of the interval: of the nodes that score like this one, at least this share is rare."
     )
     upper: float
+    disagreement: float = Field(description="How far the detectors lie apart about it; 0 where there is one.")
     prediction: str
     set: str = Field(description="The classes that the coverage does not rule out.")
 

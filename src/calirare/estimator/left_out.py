@@ -128,7 +128,8 @@ class LeftOutAnswers(Answers):
         True
         """
         inputs, index = self._inputs(graph), graph.index_of(node)
-        return self.explain_columns(inputs, self._logits(graph), index).with_labels(*self.label_pulls(graph, index))
+        found = self.explain_columns(inputs, self._logits(graph), index)
+        return found.with_labels(*self.label_pulls(graph, index), graph.ids)
 
     def label_pulls(self, graph: RareGraph, node: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The labels' half of `explain`: (labelled nodes, their classes, how far each moves this node's P(rare)).

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from calirare.detectors.base import Contributions
+
+_SHOWN = 3
+"""Columns and labels in the short form."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +28,7 @@ class Explanation:
         labelled_node: `(m,)` nodes whose labels pull.
         label: `(m,)` their classes.
         pull: `(m,)` P(rare) with the label minus P(rare) without it: positive pulls towards rare.
+        ids: `(N,)` the user's names of the nodes; None: their numbers.
     """
 
     node: int
@@ -36,18 +41,38 @@ class Explanation:
     labelled_node: np.ndarray
     label: np.ndarray
     pull: np.ndarray
+    ids: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.pull)
 
-    def with_labels(self, nodes: np.ndarray, labels: np.ndarray, pull: np.ndarray) -> Explanation:
-        """With the labelled nodes that pull, their classes and pulls, strongest first."""
+    def __repr__(self) -> str:
+        columns = zip(self.share[:_SHOWN], self.column[:_SHOWN], strict=True)
+        labels = zip(self.pull[:_SHOWN], self.labelled_node[:_SHOWN], self.label[:_SHOWN], strict=True)
+        lines = [
+            f"Explanation of node {self._name(self.node)}: P(rare) {self.probability:.3f}",
+            f"  logit {self.logit:+.2f} = base {self.base:+.2f} and the shares of {len(self.column):,} columns: "
+            + _first((f"{share:+.2f} {name}" for share, name in columns), len(self.column)),
+            f"  labels that pull P(rare), of {len(self):,}: "
+            + _first((f"{pull:+.3f} {self._name(node)}, class {label}" for pull, node, label in labels), len(self)),
+        ]
+        return "\n".join(lines if len(self) else lines[:2])
+
+    def _name(self, node: int) -> str:
+        return str(node if self.ids is None else self.ids[node])
+
+    def with_labels(self, nodes: np.ndarray, labels: np.ndarray, pull: np.ndarray, ids: np.ndarray) -> Explanation:
+        """With the labelled nodes that pull, their classes and pulls, strongest first, and the names of all nodes."""
         order = np.argsort(-np.abs(pull), kind="stable")
-        return replace(self, labelled_node=nodes[order], label=labels[order], pull=pull[order])
+        return replace(self, labelled_node=nodes[order], label=labels[order], pull=pull[order], ids=ids)
 
     def frame(self) -> dict[str, np.ndarray]:
         """The labels that pull, as columns by name."""
         return {"labelled_node": self.labelled_node, "label": self.label, "pull": self.pull}
+
+
+def _first(words: Iterable[str], count: int) -> str:
+    return "; ".join(words) + ("; …" if count > _SHOWN else "")
 
 
 def make_explanation(node: int, probability: float, found: Contributions, slope: float) -> Explanation:

@@ -27,6 +27,12 @@ class Intervals:
     lower: np.ndarray
     upper: np.ndarray
 
+    def __repr__(self) -> str:
+        first = ", ".join(f"{low:.3f} to {high:.3f}" for low, high in zip(self.lower[:3], self.upper[:3], strict=True))
+        if len(self.lower) > 3:
+            first += f", …, median width {np.median(self.width):.3f}"
+        return f"Intervals({len(self.lower):,} nodes{first and ': '}{first})"
+
     @property
     def width(self) -> np.ndarray:
         return np.asarray(self.upper - self.lower)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -115,7 +116,7 @@ class LiveScores:
         index = int(update.nodes[mine[0]]) if update is not None and mine else self.index_of(node)
         question = _Question(self, update or self._nothing, np.array([index]))
         logits = question.logits(self.classifier.detector_)
-        return self.classifier.explain_columns(question.widened(), logits, 0)
+        return replace(self.classifier.explain_columns(question.widened(), logits, 0), ids=np.array([node]))
 
     @property
     def _nothing(self) -> Update:

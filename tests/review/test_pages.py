@@ -74,7 +74,7 @@ def test_attributes_of_every_kind():
 def test_where_a_review_never_pays_the_page_says_so(desk):
     costs = Costs(miss=1, alarm=1, review=5)
     view = View(costs)
-    said = words(forecast.draw_forecast(view, desk.queue.judge(costs, None)))
+    said = words(forecast.draw_forecast(view, desk.queue))
     assert "a review never pays" in said and "0.500" in said
     track = widgets.interval_track(0.4, 0.2, 0.6, costs.thresholds())
     assert "zone-review" not in json.dumps(track, default=lambda one: one.to_plotly_json())
@@ -83,16 +83,34 @@ def test_where_a_review_never_pays_the_page_says_so(desk):
 def test_the_thresholds_shown_are_those_in_force(desk):
     judged = desk.queue.judge(Costs(), 10)
     limits = Costs().thresholds(judged.decisions.cutoff)
-    said = words(forecast.draw_forecast(View(Costs(), 10), judged))
+    said = words(forecast.draw_forecast(View(Costs(), 10), desk.queue))
     assert f"{limits.review:.3f}" in said and f"{limits.alert:.3f}" in said and "The budget sets these" in said
     node = int(desk.queue.order(View(budget=10))[0])
     assert desk.queue.thresholds_of(View(budget=10), node) == limits
-    assert "no review" in words(forecast.draw_forecast(View(Costs(), 0), desk.queue.judge(Costs(), 0)))
+    assert "no review" in words(forecast.draw_forecast(View(Costs(), 0), desk.queue))
     own = Costs(miss=np.linspace(1, 200, desk.snapshot.graph.num_nodes))
     judged = desk.queue.judge(own, 10)
     assert f"from a saving of {widgets.say_amount(judged.decisions.cutoff)}" in words(
-        forecast.draw_forecast(View(own, 10), judged)
+        forecast.draw_forecast(View(own, 10), desk.queue)
     )
+
+
+def test_the_forecast_says_what_is_open_beside_what_it_counts(own_desk):
+    queue, view = own_desk.queue, View(budget=20)
+    assert "decided cases" not in words(forecast.draw_forecast(view, queue))
+    first = queue.order(View(action="review", budget=20))[:3]
+    for number, node in enumerate(first):
+        own_desk.decide(queue.snapshot.ids[node], "rare", note="", reviewer="ada", seen=0, action_key=str(number))
+    said, counted = words(forecast.draw_forecast(view, queue)), queue.judge(Costs(), 20).groups
+    for name, waiting in queue.open_counts(view).items():  # what the buttons of the queue show
+        assert waiting == len(queue.order(View(action=name, status="open", budget=20)))
+        assert f"{name} {counted[name].num_nodes} {waiting} " in said
+    assert f"all {counted['all'].num_nodes} {counted['all'].num_nodes - 3} " in said
+    assert said.endswith("The forecast holds the 3 decided cases too.")
+    narrow = replace(
+        view, conditions=View.parse({}, None, {"probability": {"type": "lessThan", "filter": 0}}).conditions
+    )
+    assert said + " The filter kept for everybody does not narrow it." == words(forecast.draw_forecast(narrow, queue))
 
 
 def test_a_label_that_pulls_against_its_class_is_explained():

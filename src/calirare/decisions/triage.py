@@ -228,7 +228,7 @@ def triage(
 
 def _said_of(
     clf: RareCategoryClassifier, graph: RareGraph, nodes: np.ndarray, coverage: float, draws: CalibrationDraws
-) -> dict[str, np.ndarray]:
+) -> dict[str, Any]:
     """What the model says of some nodes, at any price."""
     probability = clf.predict_proba(graph)[:, clf.rare_class_]
     interval = draws.interval(probability, coverage, degree=graph.degree)  # what `predict_interval` says

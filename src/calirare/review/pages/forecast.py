@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,21 @@ from calirare.decisions.costs import Costs
 from calirare.decisions.numbers import say_probability
 from calirare.metrics import Estimate
 from calirare.review.pages.widgets import card, pill, say_amount, table
-from calirare.review.queue import Judgement
+from calirare.review.queue import Queue
 from calirare.review.view import View
 
 
-def draw_forecast(view: View, judged: Judgement) -> Any:
-    """Thresholds, and the table of expected rare nodes and cost."""
+def draw_forecast(view: View, queue: Queue) -> Any:
+    """Thresholds, and the table of expected rare nodes and cost: of all cases, whatever filter is kept."""
+    judged = queue.judge(view.costs, view.budget)
     rules, groups = _rules(view.costs, judged.decisions.cutoff), judged.groups
+    waiting = queue.open_counts(replace(view, conditions=()))
+    waiting["all"] = sum(waiting.values())
     rows = [
         (
             "all" if name == "all" else pill(name),
             f"{group.num_nodes:,}",
+            f"{waiting[name]:,}",
             html.Td(say_amount(group.rare.value), title=_range(group.rare)),
             html.Td(say_amount(group.cost.value), title=_range(group.cost)),
         )
@@ -31,10 +36,18 @@ def draw_forecast(view: View, judged: Judgement) -> Any:
         card("Thresholds", html.Ul(rules, className="rules")),
         card(
             "Expected",
-            table(rows, ("", "nodes", "rare", "cost"), class_name="figures totals"),
+            table(rows, ("", "nodes", "open", "rare", "cost"), class_name="figures totals"),
             html.P(f"Total cost {_range(groups['all'].cost)}.", className="hint"),
+            html.P(_counted(groups["all"].num_nodes, waiting["all"], bool(view.conditions)), className="hint"),
         ),
     ]
+
+
+def _counted(total: int, waiting: int, filtered: bool) -> str:
+    """Which cases the forecast is of, where that is not plain from the queue."""
+    decided = f"The forecast holds the {total - waiting:,} decided cases too." if total > waiting else ""
+    narrowed = "The filter kept for everybody does not narrow it." if filtered else ""
+    return " ".join(filter(None, (decided, narrowed)))
 
 
 def _rules(costs: Costs, cutoff: float) -> list[Any]:

@@ -143,7 +143,7 @@ def add_callbacks(app: Dash, desk: Desk) -> None:
         """The forecast, the columns that the desk shows, and how many cases each action has."""
         view, queue, wanted = desk.view({}), desk.queue, columns(desk)
         counts = queue.open_counts(view)
-        drawn = draw_forecast(view, queue.judge(view.costs, view.budget))
+        drawn = draw_forecast(view, queue)
         same = [one.get("field") for one in shown or ()] == [one["field"] for one in wanted]
         return paint(drawn), no_update if same else wanted, *(f"{counts[name]:,}" for name in ACTIONS)
 

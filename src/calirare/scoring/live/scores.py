@@ -103,8 +103,8 @@ class LiveScores:
         names = np.concatenate([update.ids.astype(object), self.graph.ids[asked[len(update.nodes) :]].astype(object)])
         nodes = np.unique(asked)
         question, places = _Question(self, update, nodes), places_in(nodes, asked)[0]
-        said = self.verdicts.said(question.logits(self.classifier.detector_))
-        return self.verdicts.table(names, *(values[places] for values in said), question.degree[places])
+        probabilities, apart = self.verdicts.said(question.logits(self.classifier.detector_))
+        return self.verdicts.table(names, probabilities[places], apart[places], question.degree[places])
 
     def explain(self, node: Any, nodes: Any = None, edges: Any = None) -> Explanation:
         """The columns that made a node's P(rare), known or among the rows that come.

@@ -40,7 +40,7 @@ def test_labels_apart_and_a_single_file_of_edges(tables, tmp_path):
     assert answer.exit_code == 0, answer.output
     assert json.loads(answer.stdout)["read"]["labels"]["known"] == nodes["is_fraud"].drop_nulls().len()
     answer = run(app, ["audit", "--rare", "yes", "--label", "is_fraud"])
-    assert answer.exit_code == 2 and "EDGES must be given" in answer.stderr
+    assert answer.exit_code == 2 and "NODES and EDGES must be given" in answer.stderr
     answer = run(app, ["audit", *tables, "--edges", tables[1], "--rare", "yes", "--label", "is_fraud"])
     assert answer.exit_code == 2 and "'edges' is given twice" in answer.stderr
     typed = ["audit", *tables, "--edges", f"again={tables[1]}", "--rare", "yes", "--label", "is_fraud", "--json"]

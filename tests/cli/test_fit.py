@@ -55,6 +55,21 @@ def test_it_shows_how_the_columns_were_read(tables, tmp_path):
     assert str(tmp_path / "model") in answer.stdout
 
 
+def test_nodes_alone_are_nodes_that_nothing_joins(tables, model, tmp_path, caplog):
+    words, out = ["--label", "is_fraud", "--rare", "yes", "--detector", "linear"], tmp_path / "s.parquet"
+    answer = run(app, ["fit", tables[0], *words, "--out", str(tmp_path / "alone")])
+    assert answer.exit_code == 0 and caplog.messages == ["no edges were given: each node stands alone."]
+    assert "source" not in answer.stdout and "alone NODES --out" in answer.stdout
+    graph = cr.read_tables(tables[0], {"source": [], "target": []}, label="is_fraud", rare="yes")
+    want = cr.RareCategoryClassifier("linear").fit(graph).predict_proba(graph)[:, 1]
+    for files in ([tables[0]], ["--nodes", tables[0], "--partitions", "2"]):
+        more = ["--no-intervals", "--out", str(out)]
+        assert run(app, ["score", str(tmp_path / "alone"), *files, *more]).exit_code == 0
+        np.testing.assert_allclose(pl.read_parquet(out)["probability"], want, atol=2e-6)
+        answer = run(app, ["score", str(model), "--nodes", tables[0], *files[2:], *more])
+        assert answer.exit_code == 2 and "edges must be given: the model was fitted with some" in answer.stderr
+
+
 def test_the_first_line_says_what_two_labels_can_tell(tables, tmp_path):
     nodes = pl.read_csv(tables[0])
     rare = pl.col("is_fraud") == "yes"

@@ -145,7 +145,8 @@ def _show(
     console.show_table("Data", ["", "count"], [(name.replace("_", " "), n) for name, n in counts.items()], right=(1,))
     if quality is not None:
         show_evaluation(quality)
-    console.show(f"Model: {out}\nNext:  calirare score {out} NODES EDGES --out scores.parquet")
+    files = "NODES EDGES" if graph.num_edges else "NODES"
+    console.show(f"Model: {out}\nNext:  calirare score {out} {files} --out scores.parquet")
 
 
 def _counts(classifier: RareCategoryClassifier, graph: RareGraph, decisions: int | None) -> dict[str, int]:

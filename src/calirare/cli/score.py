@@ -55,6 +55,7 @@ def score(
         tables.check_apart(parts.queue)
     with console.working("Reading the model"):
         classifier = load(model)
+    tables = tables.told_apart(classifier.schema_)
     settings: dict[str, Any] = {"coverage": coverage, "intervals": intervals}
     if parts.asked or wants_parts(tables.nodes, tables.edges):
         facts, top = _score_in_parts(classifier, tables, out, settings | parts.arguments, strict, rare_share)

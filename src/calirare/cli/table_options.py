@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -68,7 +68,7 @@ class Tables:
 
     Args:
         nodes: As `read_tables` takes them; None: the nodes come from the edges.
-        edges: As `read_tables` takes them.
+        edges: As `read_tables` takes them; None: there are none.
         options: Further arguments of `read_tables`.
     """
 
@@ -91,7 +91,20 @@ class Tables:
         """The graph of the tables; see `read_tables`."""
         from calirare.data.tables.reading import read_tables
 
-        return read_tables(self.nodes, self.edges, **self.options, **said)
+        mine = self.told_apart(said.get("schema"))
+        return read_tables(mine.nodes, mine.edges, **self.options, **said)
+
+    def told_apart(self, schema: dict[str, Any] | None = None) -> Tables:
+        """A single file is the edges; it is the nodes where the nodes cannot come from the edges, and no edges are asked for.
+
+        That is at a fit without `--labels`, and for a model that was fitted without edges.
+        """
+        from calirare.data.tables.gathering import without_edges
+
+        lone = self.nodes is None and self.options.get("labels") is None
+        return (
+            replace(self, nodes=self.edges, edges=None) if lone and (schema is None or without_edges(schema)) else self
+        )
 
     def read_for(self, classifier: Any) -> RareGraph:
         """The graph of the tables as the model wants them."""
@@ -105,7 +118,8 @@ class Tables:
         from calirare.data.tables.relearn import arguments_of
 
         said = {name: value for name, value in self.options.items() if value not in (None, False)}
-        return read_tables(self.nodes, self.edges, **{**arguments_of(schema), **said})
+        mine = self.told_apart(schema)
+        return read_tables(mine.nodes, mine.edges, **{**arguments_of(schema), **said})
 
 
 def choose_tables(
@@ -119,12 +133,12 @@ def choose_tables(
     bipartite: bool,
     **options: Any,
 ) -> Tables:
-    """What the command line says of the tables. A single file is the edges, unless `--edges` names those."""
+    """What the command line says of the tables. A single file is the edges, unless `--edges` names those; see `told_apart`."""
     if nodes is not None and edges is None and not more_edges:
         nodes, edges = None, nodes
     node_files, edge_files = _files(nodes, more_nodes), _files(edges, more_edges)
-    if not edge_files:
-        raise InputError("EDGES must be given: a table of edges, as the second file or with --edges.")
+    if not node_files and not edge_files:
+        raise InputError("NODES and EDGES must be given: two tables, or the nodes alone where nothing joins them.")
     said = {
         "id": id_column,
         "labels": None if labels is None else received(labels),

@@ -167,7 +167,7 @@ def wants_parts(nodes: Any, edges: Any) -> bool:
     }
     if any(is_sharded(table) for tables in parquet.values() for table in tables):
         return True
-    files = [table for table in parquet["edges"] if Path(table).is_file()]
+    files = [table for table in parquet.get("edges", ()) if Path(table).is_file()]
     return sum(open_shards(file, "edges").num_rows for file in files) > MANY_EDGES
 
 

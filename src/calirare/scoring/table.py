@@ -46,7 +46,7 @@ def score_table(
 def read_for(
     classifier: RareCategoryClassifier,
     nodes: Any,
-    edges: Any,
+    edges: Any = None,
     *,
     id: str | None = None,
     source: str | None = None,

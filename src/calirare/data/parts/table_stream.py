@@ -17,7 +17,15 @@ from calirare.data.parts.shards import Shards, open_shards
 from calirare.data.tables.apart import keep_apart, with_kinds
 from calirare.data.tables.asked import Asked
 from calirare.data.tables.frames import to_frame
-from calirare.data.tables.gathering import EdgeRows, NodeRows, gather_edges, gather_nodes, named_tables, with_labels
+from calirare.data.tables.gathering import (
+    EdgeRows,
+    NodeRows,
+    edges_or_none,
+    gather_edges,
+    gather_nodes,
+    named_tables,
+    with_labels,
+)
 from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.naming import find_id, find_label
 from calirare.data.tables.reading import check_names
@@ -59,7 +67,7 @@ class TableStream:
     def open(cls, nodes: Any, edges: Any, schema: Mapping[str, Any], options: Mapping[str, Any]) -> TableStream:
         """After a look at the heads of the files; `options` are further arguments of `read_tables`."""
         check_schema(schema)
-        asked = Asked.of(**options).as_at_fit(schema)
+        asked, edges = Asked.of(**options).as_at_fit(schema), edges_or_none(edges, schema)
         both = [
             tuple((name, open_shards(table, what)) for name, table in named_tables(tables, what))
             for tables, what in ((nodes, "nodes"), (edges, "edges"))

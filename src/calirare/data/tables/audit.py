@@ -60,7 +60,7 @@ class Audit:
         return cls(tuple(sorted(findings, key=lambda finding: order[finding.severity])))
 
 
-def audit_tables(nodes: Any, edges: Any, **options: Any) -> Audit:
+def audit_tables(nodes: Any, edges: Any = None, **options: Any) -> Audit:
     """The audit of tables; arguments as of `read_tables`.
 
     >>> nodes = {"id": range(200), "x": [k % 7 for k in range(200)], "y": [int(k < 20) for k in range(200)]}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
+from calirare.data.tables.gathering import without_edges
 from calirare.data.tables.naming import plain_name
 
 NOT_BY_NETWORKS = "not used: a network alone reads the nodes' columns and who is joined to whom; auto reads it"
@@ -22,7 +23,7 @@ def describe_schema(schema: Mapping[str, Any], *, networks_alone: bool = False) 
     [{'table': 'nodes', 'column': 'note', 'type': 'ignore', 'treatment': 'not used: free text'}]
     """
     rows = [*_roles_of_nodes(schema), *(_node_column(column) for column in schema["columns"])]
-    edges = schema.get("edges") or {}
+    edges = {} if without_edges(schema) else schema.get("edges") or {}
     rows += _roles_of_edges(edges, (schema.get("nodes") or {}).get("apart", {}))
     return rows + [_edge_column(column, edges, networks_alone) for column in edges.get("columns", ())]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from calirare.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
+logger = logging.getLogger(__name__)
 MAX_TYPES = 50
 
 
@@ -67,6 +69,30 @@ def named_tables(tables: Any, what: str) -> list[tuple[str, Any]]:
             names = [f"{name} {place}" for place, name in enumerate(names, start=1)]
         return list(zip(names, tables, strict=True))
     return [(what, tables)]
+
+
+def edges_or_none(edges: Any, schema: Mapping[str, Any] | None) -> Any:
+    """The tables of edges; where there are none, one without rows.
+
+    Raises:
+        InputError: The model of the schema was fitted with edges.
+    """
+    if edges is not None:
+        return edges
+    if schema is None:
+        logger.warning("no edges were given: each node stands alone.")
+        return {"source": [], "target": []}
+    if not without_edges(schema):
+        raise InputError(
+            "edges must be given: the model was fitted with some. Where nothing joins these nodes, give edges of one line: "
+            f"{schema['edges']['source']},{schema['edges']['target']}."
+        )
+    return {schema["edges"][end]: [] for end in ("source", "target")}
+
+
+def without_edges(schema: Mapping[str, Any]) -> bool:
+    """Whether the tables of the fit held no edges at all."""
+    return bool((schema.get("read") or {}).get("edges", {}).get("rows", 1) == 0)
 
 
 def _is_table(table: Any) -> bool:

@@ -19,6 +19,7 @@ from calirare.data.tables.gathering import (
     EdgeRows,
     NodeRows,
     codes_as_at_fit,
+    edges_or_none,
     gather_edges,
     gather_nodes,
     id_of_labels,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 def read_tables(
     nodes: Any,
-    edges: Any,
+    edges: Any = None,
     *,
     label: str | None = None,
     rare: Any = None,
@@ -69,7 +70,7 @@ def read_tables(
         nodes: One row per node: an id, attributes, a label where known. Several tables, in a mapping or a list, are
             kinds of node. None: the nodes are those that the edges name, and `labels` tells what is known of them.
         edges: One row per edge: the ids of both ends, and more columns if you like. Several tables, in a mapping by
-            name or a list, are types of edge.
+            name or a list, are types of edge. None: there are no edges, and each node stands alone.
         label: Label column; nulls mean unknown. With `schema` it may be left out, or be missing from the table.
         rare: The rare value of the label column. All other values together are the other class.
         id: Id column of the nodes; default: a usual name (id, node, account, …), else the first column.
@@ -160,7 +161,7 @@ def _gather(
         raise InputError(
             "there is no table of nodes; a single table is read as the edges. Give the nodes before the edges, or with labels "
             "(--labels) a table of ids and labels: then the nodes are those that the edges name. Where nothing joins the nodes, "
-            "give edges of one line: source,target."
+            "give the nodes (--nodes) alone."
         )
     names, at_fit = asked.names, schema or {"edges": {}}
     found, ids = None, None
@@ -173,6 +174,7 @@ def _gather(
         table = to_frame(labels, "labels")
         ids = table[id_of_labels(table, names["id"])]
     known = at_fit["edges"].get("tables", ())
+    edges = edges_or_none(edges, schema)
     rows = gather_edges(edges, names["source"], names["target"], asked.edge_type, known, ids)
     return keep_apart(found, rows, names["id"] or "id", asked.bipartite, asked.ends_apart(schema))
 

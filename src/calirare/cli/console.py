@@ -58,6 +58,13 @@ def show_json(value: Any) -> None:
     sys.stdout.write(json.dumps(_jsonable(value), indent=2, ensure_ascii=False) + "\n")
 
 
+def note(message: str) -> None:
+    """Print a line to stderr that is neither a result nor an error."""
+    if not is_quiet():
+        sys.stderr.write(f"{message}\n")
+        sys.stderr.flush()
+
+
 def fail(message: str) -> None:
     """Print an error to stderr, in one line."""
     with contextlib.suppress(OSError, ValueError):  # nobody listens: the exit code still says it

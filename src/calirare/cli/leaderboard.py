@@ -24,12 +24,29 @@ _CELLS: dict[str, tuple[Any, Any]] = {
         None,
     ),
     "protocol": (
-        Annotated[list[str] | None, typer.Option(help="How labels come about; repeatable; default: all.")],
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                help="How labels come about, in full; repeatable; default: all but the paper's, some shortened."
+            ),
+        ],
         None,
     ),
     "competitor": (
-        Annotated[list[str] | None, typer.Option(help="A competitor by name; repeatable; default: all.")],
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                help="A competitor by name; repeatable; default: with a tenth labelled all but the slow, else the core."
+            ),
+        ],
         None,
+    ),
+    "everything": (
+        Annotated[
+            bool,
+            typer.Option("--all", help="Every protocol in full: all numbers of labels, slow competitors, the paper's."),
+        ],
+        False,
     ),
     "everybody": (Annotated[bool, typer.Option("--everybody", help="Every competitor in every protocol.")], False),
     "any_code": (AnyCode, False),
@@ -60,7 +77,7 @@ def leaderboard(
 ) -> None:
     """Ask every competitor what it makes of the same labels, and write who finds most and whom to believe.
 
-    Rows are stored as they finish: stopped at any moment and started again, the command goes on where it was.
+    By default what an hour on two cores computes; --all does the rest. Rows are stored as they finish: stopped at any moment and started again, the command goes on where it was.
     """
     from calirare.benchmark.leaderboard.graphs import prepare
     from calirare.benchmark.leaderboard.page import write_page
@@ -70,9 +87,13 @@ def leaderboard(
     if minutes is None or minutes > 0:
         with console.working("Preparing the graphs"):
             prepare(out / "graphs", cells["graphs"])
+
+        def announce(seconds: float) -> None:
+            console.note(_how_long(seconds, workers["jobs"] if workers["backend"] == "loky" else None))
+
         with share_done("Leaderboard") as step:
             most = math.inf if minutes is None else minutes
-            found = run(out / "graphs", out, minutes=most, progress=step, **cells, **workers)
+            found = run(out / "graphs", out, minutes=most, announce=announce, progress=step, **cells, **workers)
     with console.working("Writing the page"):
         paths = write_page(out, docs or out / "leaderboard.md", command_line(context))
     if as_json:
@@ -82,3 +103,17 @@ def leaderboard(
         console.show(f"{found.num_computed} runs computed, {found.num_before} were there, {found.num_left} are left.")
     for path in paths:
         console.show(str(path))
+
+
+def _how_long(seconds: float, jobs: int | None) -> str:
+    """
+    >>> _how_long(6_900.0, 2)
+    'About 6,900 processor seconds by earlier runs: 58 minutes on 2 cores like those.'
+    """
+    import joblib
+
+    told = f"About {seconds:,.0f} processor seconds by earlier runs"
+    if jobs is None:
+        return f"{told}."
+    cores = joblib.effective_n_jobs(jobs)
+    return f"{told}: {max(1.0, seconds / 60 / cores):,.0f} minutes on {cores} core{'s' * (cores > 1)} like those."

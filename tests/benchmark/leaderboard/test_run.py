@@ -7,11 +7,14 @@ import pytest
 
 from calirare.benchmark.competitors import Answer, competitors
 from calirare.benchmark.leaderboard import __main__ as command
+from calirare.benchmark.leaderboard.cells import all_tasks
 from calirare.benchmark.leaderboard.graphs import list_graphs, load, prepare
 from calirare.benchmark.leaderboard.measures import MEASURES, measure
 from calirare.benchmark.leaderboard.page import write_page
+from calirare.benchmark.leaderboard.protocols import PROTOCOLS
 from calirare.benchmark.leaderboard.rows import add_row, pack, read_rows
 from calirare.benchmark.leaderboard.run import run
+from calirare.benchmark.leaderboard.seconds import Seconds
 from calirare.benchmark.leaderboard.work import key_of
 from calirare.data.catalogue.own import add_own
 from calirare.data.synthetic import make_transactions
@@ -49,7 +52,7 @@ def test_nothing_is_computed_twice_and_half_a_line_is_computed_again(folder):
     path.write_text(text[: len(text) // 2])
     once_more = run(folder / "graphs", folder / "store", protocols=["tenth"], names=NAMES, seeds=1, jobs=1)
     assert once_more.num_computed == 1
-    one = {name: value for name, value in json.loads(text).items() if name not in ("seconds", "memory_mb")}
+    one = {name: value for name, value in json.loads(text).items() if name not in ("seconds", "memory_mb", "spent")}
     key = key_of(one)
     found = next(row for row in read_rows(folder / "store") if key_of(row) == key)
     assert {name: found[name] for name in one} == one
@@ -63,9 +66,48 @@ def test_rows_of_other_code_count_only_where_asked_for(folder, tmp_path):
     assert run(folder / "graphs", tmp_path, any_code=True, **options).num_left == 0
 
 
-def test_nothing_is_started_after_the_time_is_up(folder, tmp_path):
-    outcome = run(folder / "graphs", tmp_path, protocols=["tenth"], names=NAMES, seeds=1, jobs=1, minutes=-1)
+def test_how_long_is_said_before_and_nothing_is_started_after_the_time_is_up(folder, tmp_path):
+    said = []
+    options = {"protocols": ["tenth"], "names": NAMES, "seeds": 1, "jobs": 1, "minutes": -1, "announce": said.append}
+    outcome = run(folder / "graphs", tmp_path, **options)
     assert (outcome.num_computed, outcome.num_left) == (0, 4)
+    runs = Seconds.known().runs
+    assert said == [pytest.approx(2 * sum(runs[name]["tenth 10"] for name in NAMES))]
+
+
+def test_what_is_slow_runs_where_everything_is_asked_for(folder, same_code):
+    def asked(full):
+        tasks = all_tasks(folder / "graphs", ["first"], list(PROTOCOLS), 3, full=full)
+        return {(task.protocol, task.size, task.seed, name) for task in tasks for name in task.names}
+
+    usual, full = asked(()), asked(PROTOCOLS)
+    assert usual < full and {one[:3] for one in usual if one[0] == "by_time"} == {("by_time", 50, 0)}
+    assert {one[1] for one in usual if one[0] == "few"} == {5, 20}
+    assert {one[1] for one in full if one[0] == "few"} == {5, 10, 20, 50}
+    slow = {name for name, one in competitors().items() if one.slow}
+    assert {one[3] for one in full if one[0] == "tenth"} == set(competitors())
+    assert {one[3] for one in usual if one[0] == "tenth"} == set(competitors()) - slow
+    assert not any(competitors()[name].core for name in slow)
+    assert {one[3] for one in full if one[0] != "tenth"} == {name for name, one in competitors().items() if one.core}
+
+
+def test_expected_seconds_add_up_to_those_that_were_spent():
+    draw = np.random.default_rng(0)
+    cells = [("a", "tenth", 10), ("b", "tenth", 10), ("a", "by_time", 50), ("b", "by_time", 50)]
+    rows = [
+        {"graph": graph, "protocol": protocol, "size": size, "competitor": name, "spent": draw.uniform(1, 9)}
+        for graph, protocol, size in cells
+        for name in ("one", "two")
+        for seed in range(2)
+    ]
+    rows[-1] = {name: value for name, value in rows[-1].items() if name != "spent"} | {"skipped": "no time"}
+    known = Seconds.of(rows)
+    for name in ("one", "two"):
+        for protocol in ("tenth", "by_time"):
+            here = [row for row in rows if row["competitor"] == name and row["protocol"] == protocol]
+            expected = sum(known.expected(row["graph"], protocol, row["size"], name) for row in here)
+            assert expected == pytest.approx(sum(row.get("spent", 0.0) for row in here))
+    assert sum(known.graphs.values()) == pytest.approx(2)
 
 
 def test_a_row_says_where_its_network_ran_and_keeps_no_seconds_of_another_device(folder, tmp_path):

@@ -149,7 +149,7 @@ class Competitor:
         answer: Reads a problem and nothing else.
         group: Competitors of one group share work and run in one task.
         core: Whether it runs in every protocol, not only with a tenth of the labels.
-        slow: Whether it takes so long that it comes last.
+        slow: Whether it takes so long that it runs only where everything is asked for, and last.
         source: Key in `docs/references.bib`, or what it is.
         reads: Which of the labels it uses for what.
     """

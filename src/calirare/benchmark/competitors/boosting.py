@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from calirare.benchmark.competitors.columns import COLUMNS
 from calirare.benchmark.competitors.tabular import tabular
 
 
@@ -12,4 +13,4 @@ def make(seed: int) -> HistGradientBoostingClassifier:
     return HistGradientBoostingClassifier(random_state=seed)
 
 
-COMPETITORS = tabular("boosting", make, "friedman2001")
+COMPETITORS = tabular("boosting", make, "friedman2001", slow=tuple(COLUMNS))  # LightGBM's are of the same kind

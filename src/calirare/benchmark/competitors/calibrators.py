@@ -12,6 +12,7 @@ from calirare.estimator.methods import Method, methods, temporarily
 SKIPPED = ("uncalibrated", "jackknife")
 """They stand among the networks and among ours."""
 CORE = ("temperature",)
+SLOW = ("mixup", "calirare", "calirare_code", "cross_fit")
 
 
 def answer(problem: Problem, method: Method) -> Answer:
@@ -30,7 +31,7 @@ def _trained(problem: Problem, clf: RareCategoryClassifier, method: Method, spli
     return problem.once(("trained gcn", *key), lambda: clf.fit_detector(inputs.graph, split, inputs=inputs))
 
 
-def competitor(method: Method) -> Competitor:
+def competitor(method: Method, slow: bool = False) -> Competitor:
     """The line of a method, on a GCN."""
     if method.evidence == "val" or method.refinement is not None:
         reads = "three quarters train, a quarter calibrates"
@@ -38,13 +39,15 @@ def competitor(method: Method) -> Competitor:
         reads = "all labels, out of fold" if method.evidence == "cross_fit" else "all labels"
     return Competitor(
         f"gcn + {method.name}", "calibrators", lambda problem: answer(problem, method), group="gcn calibrators",
-        core=method.name in CORE, source=method.source or "calirare", reads=reads,
+        core=method.name in CORE, slow=slow, source=method.source or "calirare", reads=reads,
     )  # fmt: skip
 
 
-def on_held_out(name: str, summary: str, calibrator: type[Calibrator], source: str) -> tuple[Competitor]:
+def on_held_out(
+    name: str, summary: str, calibrator: type[Calibrator], source: str, slow: bool = False
+) -> tuple[Competitor]:
     """The line of a calibrator that is fitted on held-out labels."""
-    return (competitor(Method(name, summary, calibrator=calibrator, evidence="val", source=source)),)
+    return (competitor(Method(name, summary, calibrator=calibrator, evidence="val", source=source), slow),)
 
 
 def held_out_gcn(problem: Problem) -> tuple[TrainedDetector, Split]:
@@ -53,4 +56,4 @@ def held_out_gcn(problem: Problem) -> tuple[TrainedDetector, Split]:
     return _trained(problem, clf, methods()["temperature"], problem.held_out), problem.held_out
 
 
-COMPETITORS = tuple(competitor(method) for name, method in methods().items() if name not in SKIPPED)
+COMPETITORS = tuple(competitor(method, name in SLOW) for name, method in methods().items() if name not in SKIPPED)

@@ -13,5 +13,10 @@ def make(seed: int) -> RandomForestClassifier:
 
 
 COMPETITORS = tabular(
-    "forest", make, "breiman2001", spelled=True, core=("propagated, raw", "propagated, sigmoid", "recipe, sigmoid")
+    "forest",
+    make,
+    "breiman2001",
+    spelled=True,
+    core=("propagated, raw", "propagated, sigmoid", "recipe, sigmoid"),
+    slow=("attributes",),
 )

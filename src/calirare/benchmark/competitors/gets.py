@@ -113,4 +113,4 @@ def _parts(logits: np.ndarray, graph: GraphInputs) -> list[Any]:
     return [torch.from_numpy(logits).float(), graph.x, torch.from_numpy(degree[:, None]).float()]
 
 
-COMPETITORS = on_held_out("gets", "a mixture of experts", GETS, "zhuang2025")
+COMPETITORS = on_held_out("gets", "a mixture of experts", GETS, "zhuang2025", slow=True)

@@ -27,6 +27,7 @@ def tabular(
     *,
     calibrations: tuple[str, ...] = CALIBRATIONS,
     core: tuple[str, ...] = (),
+    slow: tuple[str, ...] = (),
     spelled: bool = False,
 ) -> tuple[Competitor, ...]:
     """One model on three sets of columns; calibrated ones share the five models of `CalibratedClassifierCV`.
@@ -37,6 +38,7 @@ def tabular(
         source: Where it is described.
         calibrations: Some of `CALIBRATIONS`.
         core: Which take part in every protocol, as "columns, calibration".
+        slow: On which columns it is slow; see `Competitor`.
         spelled: Whether it reads words as they are; see `columns.attributes`.
     """
     return tuple(
@@ -48,6 +50,7 @@ def tabular(
             ),
             group=f"{name}, {columns}",
             core=f"{columns}, {calibration}" in core,
+            slow=columns in slow,
             source=source,
             reads="all labels" if calibration == "raw" else "all labels, in five folds",
         )

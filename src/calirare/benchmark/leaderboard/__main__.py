@@ -3,6 +3,7 @@
 python -m calirare.benchmark.leaderboard prepare graphs/
 python -m calirare.benchmark.leaderboard run graphs/ store/ --jobs 16 --minutes 9
 python -m calirare.benchmark.leaderboard pack store/ docs/assets/leaderboard/rows.jsonl.gz
+python -m calirare.benchmark.leaderboard seconds store/ src/calirare/benchmark/leaderboard/seconds.json
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import argparse
 
 from calirare.benchmark.leaderboard.graphs import prepare
-from calirare.benchmark.leaderboard.rows import pack
+from calirare.benchmark.leaderboard.rows import newest, pack, read_rows
 from calirare.benchmark.leaderboard.run import run
+from calirare.benchmark.leaderboard.seconds import Seconds
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -27,6 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     second.add_argument("store")
     for name in ("graph", "protocol", "competitor"):
         second.add_argument(f"--{name}", action="append", default=[], help="repeatable; default: all")
+    second.add_argument("--all", action="store_true", help="every protocol in full")
     second.add_argument("--everybody", action="store_true", help="every competitor in every protocol")
     second.add_argument("--any-code", action="store_true", help="rows that other code made count as done")
     second.add_argument("--seeds", type=int, default=3)
@@ -34,11 +37,16 @@ def main(arguments: list[str] | None = None) -> int:
     second.add_argument("--jobs", type=int, default=-1)
     second.add_argument("--minutes", type=float, default=1e9, help="nothing is started after so many")
     third = commands.add_parser("pack", help="write every row of a store as one compressed file")
-    third.add_argument("store")
-    third.add_argument("file")
+    fourth = commands.add_parser("seconds", help="write how long the runs of a store took, for those to come")
+    for one in (third, fourth):
+        one.add_argument("store")
+        one.add_argument("file")
     chosen = parser.parse_args(arguments)
-    if chosen.command == "pack":
-        print(pack(chosen.store, chosen.file))
+    if chosen.command in ("pack", "seconds"):
+        known = chosen.command == "seconds"
+        print(
+            Seconds.of(newest(read_rows(chosen.store))).save(chosen.file) if known else pack(chosen.store, chosen.file)
+        )
         return 0
     if chosen.command == "prepare":
         for path in prepare(chosen.graphs, [name for name in chosen.only.split(",") if name], chosen.data):
@@ -46,8 +54,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     found = run(
         chosen.graphs, chosen.store, graphs=chosen.graph, protocols=chosen.protocol, names=chosen.competitor,
-        everybody=chosen.everybody,
+        everything=chosen.all, everybody=chosen.everybody,
         any_code=chosen.any_code, seeds=chosen.seeds, jobs=chosen.jobs, minutes=chosen.minutes, device=chosen.device,
+        announce=lambda seconds: print(f"about {seconds:,.0f} processor seconds by earlier runs", flush=True),
         progress=lambda share, words: print(f"{share:4.0%} {words}", flush=True),
     )  # fmt: skip
     for words in found.failures:

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from calirare.benchmark.competitors import competitors
+from calirare.benchmark.competitors import Competitor, competitors
 from calirare.benchmark.leaderboard.graphs import ARENAS
-from calirare.benchmark.leaderboard.protocols import PROTOCOLS
+from calirare.benchmark.leaderboard.protocols import PROTOCOLS, Protocol
+from calirare.benchmark.leaderboard.seconds import Seconds
 from calirare.benchmark.provenance import code_digest, source_digest, versions
 from calirare.data.archive import file_sha256
 
 RowKey = tuple[str, str, int, int, str, str]
 """Graph, protocol, size, seed, competitor, fingerprint."""
-_SIZE = {
-    "bitcoin_otc": 0.4, "cora": 0.5, "citeseer": 0.6, "transactions": 0.6, "transactions_2": 0.8, "reddit": 1.0,
-    "tolokers": 1.5, "pubmed": 2.0, "dblp": 1.8, "amlsim": 2.0, "facebook": 3.0,
-}  # fmt: skip
-"""How long a graph takes beside Reddit, roughly; it only orders the work."""
-_SLOW = {"our gat": 6.0, "gat as trained": 5.0, "gcn calibrators": 6.0, "our auto": 3.0}
 
 
 @dataclass(frozen=True)
@@ -50,8 +44,9 @@ class CellTask:
 
     @property
     def cost(self) -> float:
-        """Rough, in units of a forest on Reddit."""
-        return _SIZE.get(self.graph, 1.0) * _SLOW.get(self.group, 1.0) * math.sqrt(len(self.names))
+        """Processor seconds that it takes, by earlier runs."""
+        known = Seconds.known()
+        return sum(known.expected(self.graph, self.protocol, self.size, name) for name in self.names)
 
 
 def all_tasks(
@@ -61,22 +56,36 @@ def all_tasks(
     seeds: int,
     names: Sequence[str] = (),
     everybody: bool = False,
+    full: Collection[str] = (),
 ) -> list[CellTask]:
-    """Every task: groups with a competitor of the core first, by protocol, then seed by seed, small graphs first."""
+    """Every task: groups with a competitor of the core first, by protocol, then seed by seed, small graphs first.
+
+    Args:
+        folder, graphs, seeds, names, everybody: As for `run`.
+        protocols: Some of `PROTOCOLS`.
+        full: Those with all sizes and slow competitors.
+    """
     tasks = []
     for protocol in (PROTOCOLS[name] for name in protocols):
         for graph in graphs:
             if protocol.paper_only and not (graph in ARENAS and ARENAS[graph].paper):
                 continue
             path = Path(folder) / f"{graph}.npz"
-            for size in protocol.variants:
-                for seed in range(seeds):
-                    for group, found in _groups(protocol.everybody or everybody, names).items():
+            for size in protocol.sizes(protocol.name in full):
+                for seed in protocol.seeds(seeds):
+                    for group, found in _groups(protocol, names, everybody, protocol.name in full).items():
                         tasks.append(
                             CellTask(str(path), graph, protocol.name, size, seed, group, found, fingerprint(str(path)))
                         )
     order = {name: place for place, name in enumerate(PROTOCOLS)}
-    return sorted(tasks, key=lambda task: (_turn(task), order[task.protocol], task.seed, task.cost))
+    large = Seconds.known().graphs
+    # Those of one draw stand together, so that a worker reads the graph and draws the labels once.
+    return sorted(
+        tasks,
+        key=lambda task: (
+            _turn(task), order[task.protocol], task.seed, large.get(task.graph, 1.0), task.graph, task.size, task.cost,
+        ),
+    )  # fmt: skip
 
 
 def _turn(task: CellTask) -> int:
@@ -87,13 +96,18 @@ def _turn(task: CellTask) -> int:
     return 0 if any(one.core for one in found) else 3 if found[0].slow else 1
 
 
-def _groups(everybody: bool, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Who takes part, those that share work together: the names asked for, else everybody, else the core."""
+def _groups(protocol: Protocol, names: Sequence[str], everybody: bool, full: bool) -> dict[str, tuple[str, ...]]:
+    """Who takes part, those that share work together."""
     groups: dict[str, tuple[str, ...]] = {}
     for one in competitors().values():
-        if one.name in names if names else everybody or one.core:
+        if one.name in names if names else everybody or takes_part(one, protocol, full):
             groups[one.group] = (*groups.get(one.group, ()), one.name)
     return groups
+
+
+def takes_part(one: Competitor, protocol: Protocol, full: bool) -> bool:
+    """Whether a competitor that nobody asked for by name runs: the core everywhere, the slow where everything does."""
+    return one.core or protocol.everybody and (full or not one.slow)
 
 
 def without(tasks: Iterable[CellTask], done: set[RowKey]) -> list[CellTask]:

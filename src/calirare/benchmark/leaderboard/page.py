@@ -40,6 +40,10 @@ Made from the stored runs by one command, which computes what is missing first:
 ```sh
 {command}
 ```
+
+By default it computes what an hour on two cores can, and says before how long that will take: with a tenth labelled everybody
+but {slow}; 5 and 20 rare labels, and the protocols after them, with a core of {core}. With `--all` also those, 10 and 50
+rare labels, and the paper's protocol.
 """
 _READING = """## How to read it
 
@@ -107,7 +111,11 @@ def core(names: Sequence[str]) -> list[str]:
 def markdown(standings: Standings, rows: Sequence[Row], command: str, pictures: Sequence[str]) -> str:
     """The page."""
     minute = [name for name in pictures if name == "leaderboard-tenth.svg"]
-    parts = [_INTRO.format(command=command), _extent(standings, rows), in_a_minute(standings, _shown(minute))]
+    parts = [
+        _INTRO.format(command=command, **_breadth()),
+        _extent(standings, rows),
+        in_a_minute(standings, _shown(minute)),
+    ]
     for protocol in PROTOCOLS.values():
         cells = standings.of_protocol(protocol.name)
         if not cells:
@@ -122,6 +130,14 @@ def markdown(standings: Standings, rows: Sequence[Row], command: str, pictures: 
     parts += [_sets(standings), _truth(standings), _READING.format(prices=_price_lists()), _facts(standings, rows)]
     parts.append(_every_graph(standings))
     return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
+
+
+def _breadth() -> dict[str, str]:
+    """Who is slow, as groups where all of a group are, and how many are the core."""
+    known = competitors().values()
+    quick = {one.group for one in known if not one.slow}
+    slow = dict.fromkeys(one.name if one.group in quick else one.group for one in known if one.slow)
+    return {"slow": ", ".join(f"`{name}`" for name in slow), "core": str(sum(one.core for one in known))}
 
 
 def _shown(pictures: Sequence[str]) -> str:
@@ -151,9 +167,13 @@ def _extent(standings: Standings, rows: Sequence[Row]) -> str:
     graphs = [name for name in (*ARENAS, *sorted({cell[0] for cell in standings.cells} - set(ARENAS)))]
     graphs = [name for name in graphs if any(cell[0] == name for cell in standings.cells)]
     seeds = sorted({seed for found in standings.values.values() for one in found.values() for seed in one})
+    runs = [row for row in rows if "nll" in row or "set_size" in row]
+    spent = (
+        f", {sum(row['spent'] for row in runs):,.0f} processor seconds" if all("spent" in row for row in runs) else ""
+    )
     return (
         f"Graphs: {', '.join(title(name) for name in graphs)}. Seeds: {', '.join(map(str, seeds))}. "
-        f"Competitors: {len({row['competitor'] for row in rows})}. Runs: {sum('nll' in row or 'set_size' in row for row in rows)}.\n"
+        f"Competitors: {len({row['competitor'] for row in rows})}. Runs: {len(runs)}{spent}.\n"
     )
 
 
@@ -186,7 +206,7 @@ def _facts(standings: Standings, rows: Sequence[Row]) -> str:
     }  # fmt: skip
     if any(lacks.values()):
         told = "; ".join(f"{words}: {', '.join(names)}" for words, names in lacks.items() if names)
-        lines += ["", f"Not computed yet: {told}. The command above computes them where `--minutes 0` is left out."]
+        lines += ["", f"Not computed: {told}. `calirare leaderboard --all` computes them."]
     if code != [current_code()]:
         lines += [
             "",

@@ -43,8 +43,10 @@ class Protocol:
         title: What the page calls it.
         sentence: What it does, for the page.
         variants: Its sizes.
+        usual: Those of a run that is not asked for everything; None: all.
         draw: From graph, size and seed to labels; None where the graph does not have what it takes.
-        everybody: Whether every competitor takes part, or the core alone.
+        everybody: Whether every competitor takes part, the slow ones where everything is asked for, or the core alone.
+        one_draw: Whether the labels are the same whatever the seed; then it runs once.
         paper_only: For the paper's graphs alone.
     """
 
@@ -53,8 +55,18 @@ class Protocol:
     sentence: str
     variants: tuple[int, ...]
     draw: Callable[[RareGraph, int, int], Drawn | None]
+    usual: tuple[int, ...] | None = None
     everybody: bool = False
+    one_draw: bool = False
     paper_only: bool = False
+
+    def sizes(self, full: bool) -> tuple[int, ...]:
+        """Of a run: all of them, or the usual ones."""
+        return self.variants if full or self.usual is None else self.usual
+
+    def seeds(self, count: int) -> range:
+        """Of a run that is asked for so many."""
+        return range(1 if self.one_draw else count)
 
 
 def tenth(graph: RareGraph, share: int, seed: int) -> Drawn:
@@ -94,7 +106,7 @@ def gadbench(graph: RareGraph, rare: int, seed: int) -> Drawn | None:
 
 
 def by_time(graph: RareGraph, share: int, seed: int) -> Drawn | None:
-    """The earliest `share` percent of the labels train, the latest test. The seed changes nothing but the models."""
+    """The earliest `share` percent of the labels train, the latest test, whatever the seed."""
     try:
         split = split_labels(graph, train_fraction=share / 100, val_fraction=0.0, by_time="time")
     except CalirareError:
@@ -136,7 +148,12 @@ def _rest_tests(graph: RareGraph, train: np.ndarray) -> Drawn:
 _ENTRIES = (
     Protocol("tenth", "A tenth labelled", "A tenth of each class, at random.", (10,), tenth, everybody=True),
     Protocol(
-        "few", "Few labels", "5, 10, 20 or 50 rare labels, and normal ones in natural proportion.", (10, 5, 20, 50), few
+        "few",
+        "Few labels",
+        "5, 10, 20 or 50 rare labels, and normal ones in natural proportion.",
+        (10, 5, 20, 50),
+        few,
+        usual=(5, 20),
     ),
     Protocol(
         "gadbench",
@@ -146,7 +163,14 @@ _ENTRIES = (
         (20,),
         gadbench,
     ),
-    Protocol("by_time", "By time", "The earliest half of the labels; the latest half tests.", (50,), by_time),
+    Protocol(
+        "by_time",
+        "By time",
+        "The earliest half of the labels; the latest half tests. There is one such draw, so each runs once.",
+        (50,),
+        by_time,
+        one_draw=True,
+    ),
     Protocol(
         "by_score",
         "Labels chosen by score",
@@ -160,6 +184,7 @@ _ENTRIES = (
         "20, 30 or 40 labels of every original class, and 500 random ones; 1,000 nodes test.",
         (20, 30, 40),
         paper,
+        usual=(),
         paper_only=True,
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +35,7 @@ def run(
     graphs: Sequence[str] = (),
     protocols: Sequence[str] = (),
     names: Sequence[str] = (),
+    everything: bool = False,
     everybody: bool = False,
     any_code: bool = False,
     seeds: int = 3,
@@ -43,14 +44,19 @@ def run(
     backend: str = "loky",
     address: str | None = None,
     device: str = "cpu",
+    announce: Callable[[float], None] | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
     """Go on with the leaderboard in `store`. Stopped at any moment and called again, it continues where it was.
+
+    Without being asked for more: with a tenth labelled everybody who is not slow, the core with 5 and 20 rare labels and in
+    the other protocols but the paper's. A protocol asked for by name runs in full.
 
     Args:
         graphs_folder: With the prepared graphs (`graphs.prepare`).
         store: Where rows are kept, as JSON lines.
         graphs, protocols, names: Some of the graphs, protocols, competitors; default: all.
+        everything: Every protocol in full: all sizes, the paper's, and with a tenth labelled the slow competitors.
         everybody: Every competitor in every protocol, not only with a tenth labelled.
         any_code: Rows that other code or libraries made count as done.
         seeds: Draws of labels for every cell.
@@ -58,14 +64,16 @@ def run(
         minutes: Nothing is started after so many.
         backend, address: As for `calirare.scoring.backends.mapping`.
         device: Where our networks and those as trained run; their seconds are not kept unless it is the CPU.
-        progress: Called after each task with the share of the tasks that are done, and a line on the last.
+        announce: Called before the first task with the processor seconds that all of them took in earlier runs.
+        progress: Called after each task with the share of these seconds that is done, and a line on the last task.
     """
     there = list_graphs(graphs_folder)
     chosen = {
         "graph": _known(graphs, there), "protocol": _known(protocols, list(PROTOCOLS)),
     }  # fmt: skip
     wanted = _known(names, list(competitors())) if names else []
-    tasks = all_tasks(graphs_folder, chosen["graph"], chosen["protocol"], seeds, wanted, everybody)
+    full = PROTOCOLS if everything else protocols
+    tasks = all_tasks(graphs_folder, chosen["graph"], chosen["protocol"], seeds, wanted, everybody, full)
     Path(store).mkdir(parents=True, exist_ok=True)
 
     def done() -> set[RowKey]:
@@ -75,15 +83,19 @@ def run(
 
     left = without(tasks, done())
     total = sum(len(task.names) for task in left)
+    seconds, passed = sum(task.cost for task in left), 0.0
+    if announce is not None:
+        announce(seconds)
     began, computed, failures = time.time(), 0, list[str]()
     orders = [Order(task, str(store), began + 60 * minutes, device) for task in left]
     with mapping(backend, jobs, address) as each:
-        for place, outcome in enumerate(each(run_order, orders)):
+        for outcome in each(run_order, orders):
             computed += outcome.num_rows
+            passed += outcome.task.cost
             failures.extend(outcome.failures)
             if progress is not None and (outcome.num_rows or outcome.failures):
                 words = f"{time.time() - began:5.0f} s  {outcome.task.file.removesuffix('.jsonl')}"
-                progress((place + 1) / len(orders), words)
+                progress(passed / seconds, words)
     remaining = sum(len(task.names) for task in without(tasks, done()))
     return Outcome(sum(len(task.names) for task in tasks) - total, computed, remaining, tuple(failures))
 

@@ -135,6 +135,16 @@ def test_a_few_bent_labels_among_straight_ones_do_not_mislead(told: Any) -> None
     assert judging.believed(told(np.eye(2)[y], bend=bend), labels_with(y, np.full(400, 1 / 400))) is not None
 
 
+def test_a_few_straight_labels_among_bent_ones_do_not_mislead_where_asking_is_cheap(told: Any) -> None:
+    y = np.arange(400) % 2
+    bend, first = np.full(400, 0.2), judging._some_of_each(y, 16)
+    bend[first] = 0.0
+    engine = told(np.eye(2)[y], bend=bend)
+    engine.can_be_asked = True
+    found = judging.believed(engine, labels_with(y, np.full(400, 1 / 400)))
+    np.testing.assert_allclose(found, np.eye(2)[y] * (1 + bend[:, None]) + 7.0)
+
+
 def test_another_decay_is_taken_where_it_is_likelier_and_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = dense_graph(num_nodes=60)
     inputs, labels = inputs_of(graph), labels_of(graph, 30)

@@ -89,6 +89,14 @@ class LocalJacobian(AutogradJacobian):
         self._keep(nodes)
         return super().pull(nodes, coefficients)
 
+    def _moved(self, directions: Tensor) -> Iterator[dict[str, np.ndarray]]:
+        """The parameters moved along each direction `(columns, P)`."""
+        sizes = [value.numel() for value in self.parameters.values()]
+        pieces = zip(self.arrays.items(), directions.double().cpu().split(sizes, dim=1), strict=True)
+        moved = {name: value + piece.numpy().reshape(-1, *value.shape) for (name, value), piece in pieces}
+        for row in range(len(directions)):
+            yield {name: value[row] for name, value in moved.items()}
+
     def _edges(self, nodes: np.ndarray) -> np.ndarray:
         """How many each node has, times the contrasts: of every one a hidden layer's numbers are held."""
         count: np.ndarray = np.diff(self._propagation.csr.indptr)[nodes].astype(np.int64) * self.parts
@@ -169,6 +177,24 @@ class SAGEJacobian(LocalJacobian):
                 theirs = self._times(local.data * (near[local.indices, k] > 0), local, at_others)
                 yield name, (k,), alone[:, k] * mine[:, None] + together[:, k] * theirs[:, None]
 
+    def moved(self, nodes: np.ndarray, directions: Tensor) -> Tensor:
+        local, around = self._around(nodes)
+        own, means = self._own_columns(nodes), self._propagated_columns(nodes)
+        theirs, their_means = self._own_columns(around), self._propagated_columns(around)
+        found = np.empty((len(nodes), len(self.contrasts)))
+        for row, weight in enumerate(self._moved(directions)):
+            ends = slice(local.indptr[row], local.indptr[row + 1])
+            near, by_self, by_others = (
+                local.indices[ends],
+                weight["input_self.weight"].T,
+                weight["input_neighbours.weight"].T,
+            )
+            mine = own[[row]] @ by_self + means[[row]] @ by_others + weight["input_self.bias"]
+            others = theirs[near] @ by_self + their_means[near] @ by_others + weight["input_self.bias"]
+            found[row] = weight["output_self.weight"] @ np.maximum(mine[0], 0) + weight["output_self.bias"]
+            found[row] += weight["output_neighbours.weight"] @ (local.data[ends] @ np.maximum(others, 0))
+        return torch.from_numpy(found).to(self.basis.device)
+
     def _but_the_first(self, own: np.ndarray, near: np.ndarray, local: sp.csr_array) -> Iterator[Piece]:
         """The rows over all but the first layer's weights."""
         turn, (alone, together) = self.contrasts.T[None, :, :, None], self._output_weights()
@@ -211,6 +237,17 @@ class GINJacobian(LocalJacobian):
         yield "first.weight", (), slope[..., None] * np.stack(mixed, axis=1)[:, None]
         yield "first.bias", (), slope * (local @ active)[:, None]
         yield from self._first_layer(local, slope, active, inner, self._propagated_columns(around))
+
+    def moved(self, nodes: np.ndarray, directions: Tensor) -> Tensor:
+        local, around = self._around(nodes)
+        columns, found = self._propagated_columns(around), np.empty((len(nodes), len(self.contrasts)))
+        for row, weight in enumerate(self._moved(directions)):
+            ends = slice(local.indptr[row], local.indptr[row + 1])
+            inner = np.maximum(columns[local.indices[ends]] @ weight["input.weight"].T + weight["input_bias"], 0)
+            hidden = np.maximum(inner @ weight["first.weight"].T + weight["first.bias"], 0)
+            last = np.maximum(weight["second.0.weight"] @ (local.data[ends] @ hidden) + weight["second.0.bias"], 0)
+            found[row] = weight["second.2.weight"] @ last + weight["second.2.bias"]
+        return torch.from_numpy(found).to(self.basis.device)
 
     def _first_layer(
         self, local: sp.csr_array, slope: np.ndarray, active: np.ndarray, inner: np.ndarray, columns: Any

@@ -1,12 +1,18 @@
-"""Why a CSV file cannot be read, and what to do: another encoding, a row with too many cells."""
+"""Why a CSV file cannot be read, and what to do: another encoding, a row with too many cells, titles above the names."""
 
 from __future__ import annotations
 
 import csv
+import re
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TextIO
 
+from calirare.errors import DataError
+
+NUMBER_OR_DATE = re.compile(r"[+-]?\d[\d.,]*([eE][+-]?\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T][\d:.]+Z?)?")
 _SAVE = "Save it as UTF-8 (in a spreadsheet: CSV UTF-8), or"
 
 
@@ -42,3 +48,57 @@ def _too_many_cells(lines: TextIO) -> str:
                 "no quotation marks?"
             )
     return ""
+
+
+def refuse_titles(lines: Sequence[str], path: Path) -> None:
+    """Refuse a file whose first lines are titles: what follows them would be read as rows under wrong names.
+
+    Args:
+        lines: The first lines of the file.
+        path: The file.
+    """
+    place = names_below_titles(lines)
+    if not place:
+        return
+    plain = path.suffix.lower() != ".gz"
+    copy = f", for instance: tail -n +{place} {quote(str(path))} > {quote(path.stem + '-table' + path.suffix)}"
+    raise DataError(
+        f"{path} has titles above its table: line {place} looks like the names of the columns ({lines[place - 1].strip()[:80]}). "
+        f"Delete the lines above it{copy if plain else '.'}"
+    )
+
+
+def names_below_titles(lines: Sequence[str]) -> int:
+    """Number of the line that names the columns under titles, the first being 1; 0 where there are no titles.
+
+    A title fills fewer cells than the table has columns. It is one where below it a line fills them all, with words that
+    differ. Where programs pad it with empty cells it fills the first alone, of three or more.
+
+    >>> names_below_titles(["Accounts, January 2024", "", "id,age,risk,fraud", "a1,30,low,no", "a2,,low,yes"])
+    3
+    >>> names_below_titles(["id,age,note", "a1,30", "a2,31,late", "a3,32"]), names_below_titles([",fraud", "a,no"])
+    (0, 0)
+    """
+    text = "\n".join(lines)
+    sign = max(",;\t|", key=text.count)
+    try:
+        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=sign)]
+    except csv.Error:
+        return 0
+    widths = Counter(len(row) for row in rows if any(row))
+    width = max(widths, key=lambda size: (widths[size], size), default=0)
+    if len(rows) != len(lines) or width < 2 or not _is_title(rows[0], width):
+        return 0
+    for place, row in enumerate(rows[:-1], start=1):
+        names = set(row)
+        if len(row) == len(names) == width and all(row) and not any(NUMBER_OR_DATE.fullmatch(name) for name in row):
+            return place
+        if sum(map(bool, row)) >= width:
+            return 0
+    return 0
+
+
+def _is_title(row: list[str], width: int) -> bool:
+    if not row or not row[0]:
+        return False
+    return len(row) < width or (width >= 3 and not any(row[1:]))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.addresses import is_address
 from calirare.data.tables.arrow_files import read_feather, read_parquet, without_wide_decimals
-from calirare.data.tables.csv_mistakes import explain_csv
+from calirare.data.tables.csv_mistakes import NUMBER_OR_DATE, explain_csv, refuse_titles
 from calirare.data.tables.libraries import import_arrow, import_polars
 from calirare.data.tables.limits import check_text_file, check_width, unpack
 from calirare.data.tables.shard_files import PARQUET, find_shards
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_NUMBER_OR_DATE = re.compile(r"[+-]?\d[\d.,]*([eE][+-]?\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T][\d:.]+Z?)?")
 _SEPARATOR = re.compile(r"^\ufeff?\"?sep=(.|\\t)\"?$", re.IGNORECASE)
-_MOST_REMARKS, _LONGEST_LINE = 100, 1 << 20
+_MOST_REMARKS, _LONGEST_LINE, _HEAD = 100, 1 << 20, 1 << 14
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 _ARROW = (".arrow", ".feather", ".ipc")
 _LINES = (".jsonl", ".ndjson")
@@ -122,12 +121,16 @@ def _read_csv(path: Path) -> pl.DataFrame:
     if path.name.lower().endswith(".gz"):
         content = unpack(path)
         source: Any = io.BytesIO(content)
-        remarks, first_line = _first_lines(io.BytesIO(content))
+        head, (remarks, first_line) = content[:_HEAD], _first_lines(io.BytesIO(content))
     else:
         check_text_file(path)
         source = path
         with path.open("rb") as stream:
             remarks, first_line = _first_lines(stream)
+            stream.seek(0)
+            head = stream.read(_HEAD)
+    if not remarks:
+        refuse_titles(head.decode("utf-8-sig", errors="replace").split("\n")[:-1], path)
     check_width([""] * (1 + max(first_line.count(sign) for sign in ",;\t|")), str(path))
     separator = max((",", ";", "\t", "|"), key=first_line.count)
     if separator not in first_line and " " in first_line.strip():
@@ -191,7 +194,7 @@ def _is_data(cells: list[str]) -> bool:
     (True, False, False)
     """
     texts = [cell.strip().strip("\"'") for cell in cells]
-    if len(texts) < 2 or not all(_NUMBER_OR_DATE.fullmatch(text) for text in texts):
+    if len(texts) < 2 or not all(NUMBER_OR_DATE.fullmatch(text) for text in texts):
         return False
     return texts not in ([str(k + first) for k in range(len(texts))] for first in (0, 1))
 

@@ -1,7 +1,8 @@
 """Left-out logits of many fits, computed once, for the benchmarks that judge what is made of them.
 
-Each fit reads a random sample of labels and keeps four things: which nodes it read, what it says of each of them without
-its label, what it says of every node, as logits of P(rare), and how far both were drawn to the base rate. Intervals, forecasts, tests for skill
+Each fit reads a random sample of labels and keeps five things: which nodes it read, what it says of each of them without
+its label, what it says of every node, as logits of P(rare), how far both were drawn to the base rate, and the lines that
+`calirare fit` would print first. Intervals, forecasts, tests for skill
 and label errors are functions of these arrays alone, so they can be compared without fitting again. What a folder holds
 already is not fitted again: a run that was stopped goes on, and more seeds can be asked for later.
 
@@ -25,6 +26,7 @@ import torch
 from sklearn.model_selection import StratifiedKFold
 
 import calirare as cr
+from calirare.evaluation.first_lines import first_lines
 
 RARE_LABELS = (3, 10, 30, 100)
 REAL = ("cora", "citeseer", "pubmed", "dblp", "facebook", "tolokers", "reddit")
@@ -101,7 +103,7 @@ def rare_logit(probabilities: np.ndarray, rare_class: int) -> np.ndarray:
 
 
 def gather(case: Case) -> dict[str, np.ndarray]:
-    """The arrays of a case: `nodes`, `left_out`, `logits`, and `folds`, the left-out logits of five real refits."""
+    """The arrays of a case: `nodes`, `left_out`, `logits`, `undo`, `first`, and `folds`, the left-out logits of five refits."""
     torch.set_num_threads(1)
     graph = load(case)
     nodes = draw_labels(graph, case.rare_labels, case.seed)
@@ -112,6 +114,7 @@ def gather(case: Case) -> dict[str, np.ndarray]:
         "left_out": rare_logit(clf.predict_left_out(), rare),
         "logits": rare_logit(clf.predict_proba(graph), rare),
         "undo": np.array(astuple(clf.calibration_draws().undo)),
+        "first": np.array("\n".join(first_lines(clf, graph))),
     }
     rare_labels = int((graph.y[nodes] == rare).sum())
     if case.folds and rare_labels >= 2:

@@ -43,7 +43,7 @@ class Told:
     Moved to the end of a step, the network says `1 + bend` times what its tangent says there.
     """
 
-    can_be_asked = False
+    may_bend: float | None = None
 
     def __init__(self, logits: np.ndarray, leverage: float = 0.1, bend: Any = 0.0, apart: bool = False) -> None:
         self.left_out_logits, self.bend, self.tells_copies_apart = torch.from_numpy(logits), bend, apart
@@ -120,7 +120,7 @@ def test_where_a_network_bends_it_is_asked_itself_or_not_believed(
 ) -> None:
     y = np.arange(400) % 2
     engine, labels = told(np.eye(2)[y], bend=bend), labels_with(y, np.full(400, 1 / 400))
-    engine.can_be_asked = asked
+    engine.may_bend = 0.5 if asked else None
     found = judging.believed(engine, labels)
     wanted = {"tangent": np.eye(2)[y], "itself": np.eye(2)[y] * (1 + bend) + 7.0}
     assert (found is None) == (way is None)
@@ -140,7 +140,7 @@ def test_a_few_straight_labels_among_bent_ones_do_not_mislead_where_asking_is_ch
     bend, first = np.full(400, 0.2), judging._some_of_each(y, 16)
     bend[first] = 0.0
     engine = told(np.eye(2)[y], bend=bend)
-    engine.can_be_asked = True
+    engine.may_bend = 0.5
     found = judging.believed(engine, labels_with(y, np.full(400, 1 / 400)))
     np.testing.assert_allclose(found, np.eye(2)[y] * (1 + bend[:, None]) + 7.0)
 

@@ -38,6 +38,8 @@ class GCNJacobian:
     solve with K, in float64.
     """
 
+    most_bent = 0.5
+
     def __init__(self, model: GCN, inputs: GraphInputs) -> None:
         self.inputs = inputs
         self.basis = contrast_basis(model.output.out_features).to(inputs.device)

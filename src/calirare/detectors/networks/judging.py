@@ -22,10 +22,6 @@ _MOST_BENT = 0.15
 Measured as the leverage above: a GAT whose step was a sixth off refits is beyond it."""
 _STRAIGHT = 0.05
 """The same for a network that can be asked itself at the end of every step, as all but the GAT can; beyond it that is done."""
-_MOST_BENT_ITSELF = 0.5
-"""How far such a network may lie from its tangent: what it says itself is then nearer to refits than the tangent's answer,
-within a twentieth (measured likewise: GCN on Tolokers and Reddit, where the tangent lies 0.2 to 0.4 off, GIN on PubMed and
-Facebook)."""
 _ASKED = 64
 """Labels for which that is looked at."""
 _ASKED_FIRST = 16
@@ -55,16 +51,16 @@ def believed(engine: LeaveOneOut, labels: LabelledNodes) -> np.ndarray | None:
     Those of the tangent where the network is straight. Where it bends, what a network that can be asked says itself at the end
     of every step.
     """
-    counts, limit = ((_ASKED,), _STRAIGHT) if engine.can_be_asked else ((_ASKED_FIRST, _ASKED), _MOST_BENT)
+    counts, limit = ((_ASKED_FIRST, _ASKED), _MOST_BENT) if engine.may_bend is None else ((_ASKED,), _STRAIGHT)
     for count in counts:
         rows = _some_of_each(labels.y, count)
         if _bend(engine, rows, engine.stepped_logits(rows)) <= limit:
             return step_logits(engine)
-    if not engine.can_be_asked:
+    if engine.may_bend is None:
         return None
     every = np.arange(len(labels))
     stepped = engine.stepped_logits(every)
-    return step_logits(engine, stepped) if _bend(engine, every, stepped) <= _MOST_BENT_ITSELF else None
+    return step_logits(engine, stepped) if _bend(engine, every, stepped) <= engine.may_bend else None
 
 
 def _some_of_each(y: np.ndarray, count: int) -> np.ndarray:

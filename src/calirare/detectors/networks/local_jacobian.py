@@ -128,6 +128,8 @@ class SAGEJacobian(LocalJacobian):
     So a row goes over L = [I, M], and J Jᵀ can be made by pairs of nodes: see `calirare.detectors.networks.gated_gram`.
     """
 
+    most_bent = 0.2
+
     def _remember(self, model: GraphSAGE) -> None:
         inputs = self.inputs
         before = model.input_self(inputs.x) + inputs.neighbour_mean @ model.input_neighbours(inputs.x)
@@ -209,6 +211,8 @@ class GINJacobian(LocalJacobian):
 
     Γ_ivl = (A + I)_iv 1[a_vl > 0] Σ_k G_ik 1[h_vk > 0] W_first[k, l] ;  Y is [(A + I) X, 1].
     """
+
+    most_bent = 0.2
 
     def _remember(self, model: GIN) -> None:
         inputs = self.inputs

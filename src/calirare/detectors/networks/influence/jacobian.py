@@ -67,7 +67,14 @@ class Jacobian(Protocol):
 
 @runtime_checkable
 class Moves(Protocol):
-    """A Jacobian that also knows the network a step away, each node with a step of its own, without a forward pass each."""
+    """A Jacobian that also knows the network a step away, each node with a step of its own, without a forward pass each.
+
+    Attributes:
+        most_bent: How far, of the length of a step, the network may lie from its tangent so that what it says there is near
+            refits (measured by `benchmarks/left_out_evidence.py`).
+    """
+
+    most_bent: float
 
     def moved(self, nodes: np.ndarray, directions: Tensor) -> Tensor:
         """`(n, C)` float64: the logits of each node, the parameters moved along its row of `directions` `(n, P)`."""

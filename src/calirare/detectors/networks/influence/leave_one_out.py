@@ -166,9 +166,9 @@ class LeaveOneOut:
         return logits
 
     @property
-    def can_be_asked(self) -> bool:
-        """Whether `stepped_logits` take no forward pass for each label."""
-        return isinstance(self.jacobian, Moves)
+    def may_bend(self) -> float | None:
+        """`Moves.most_bent`; None where `stepped_logits` take a forward pass for each label."""
+        return self.jacobian.most_bent if isinstance(self.jacobian, Moves) else None
 
     def stepped_logits(self, rows: np.ndarray) -> Tensor:
         """`(len(rows), C)` float64: what the network itself says of these labels' nodes at θ₋ᵢ.

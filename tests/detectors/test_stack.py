@@ -1,12 +1,13 @@
 """Several detectors side by side: who is left out and why, and what is said together is what is said alone."""
 
 import logging
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import calirare as cr
-from calirare.detectors import GCN, Forest, Linear, Stack
+from calirare.detectors import GCN, Boosting, Forest, Linear, Stack
 from calirare.detectors.base import DetectorInputs, LabelledNodes
 from calirare.detectors.registry import make_detector
 from calirare.errors import CalirareError, LabelError, NumericalError
@@ -52,6 +53,19 @@ def test_members_that_fail_or_cannot_help_are_left_out_with_a_word(case, caplog)
     assert stack.left_out_reasons_ == {"failing": "its numbers overflow.", "doubtful": "it cannot help"}
     assert "failing is left out: its numbers overflow." in caplog.text
     assert "doubtful is left out: it cannot help" in caplog.text
+
+
+def test_boosted_trees_are_heard_beside_others_from_fifteen_labels_of_each_class_on(case):
+    inputs, labels = case
+    rare, others = np.flatnonzero(labels.y == 1), np.flatnonzero(labels.y == 0)
+    for count, heard in ((14, ("linear",)), (15, ("linear", "boosting"))):
+        stack = Stack(["linear", Boosting(rounds=2)]).fit(inputs, labels.take(np.sort(np.append(others, rare[:count]))))
+        assert stack.names == heard
+    with_copies = replace(labels, groups=np.where(np.isin(np.arange(80), rare[:2]), rare[0], labels.groups))
+    few = with_copies.take(np.sort(np.append(others, rare[:15])))
+    stack = Stack(["linear", "boosting"]).fit(inputs, few)
+    assert stack.left_out_reasons_ == {"boosting": "it needs 15 labels of each class beside others; there are 14"}
+    assert Stack([Boosting(rounds=2)]).fit(inputs, few).names == ("boosting",)
 
 
 def test_mistakes_of_the_program_are_not_hidden(case):

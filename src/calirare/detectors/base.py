@@ -177,6 +177,10 @@ class Detector(BaseEstimator, ABC):
         """The labels that `logits_without` can answer for, most telling first where there are too many."""
         return np.arange(len(self.left_out_logits()))
 
+    def skip_with(self, labels: LabelledNodes) -> str | None:
+        """Why a stack should not even fit this detector to these labels, or None."""
+        return None
+
     def skip(self) -> str | None:
         """Why a stack should go on without this detector, or None. Asked before its left-out logits, which may cost."""
         return None

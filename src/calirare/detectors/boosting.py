@@ -25,6 +25,9 @@ from calirare.errors import InputError
 _MOST_ROUNDS = 300
 _STEP = 10
 _LEAF = 5
+_FEWEST = 15
+"""Labels of each class with which a stack hears boosted trees: leaves of five labels, grown on four folds of five, tell
+little from fewer, and a stack that listens does worse."""
 
 
 @register
@@ -87,6 +90,12 @@ class Boosting(OfTrees):
         self.fold_trees_ = [_first(part, self.rounds_, per_round) for part in parts]
         self.left_out_, self.shifts_ = as_logits(staged[self.rounds_]), shifts[self.rounds_]
         return self
+
+    def skip_with(self, labels: LabelledNodes) -> str | None:
+        fewest = min(len(np.unique(labels.groups[labels.y == c])) for c in np.unique(labels.y))
+        return (
+            None if fewest >= _FEWEST else f"it needs {_FEWEST} labels of each class beside others; there are {fewest}"
+        )
 
     def _check(self, labels: LabelledNodes) -> None:
         if self.rounds != "left_out":

@@ -32,6 +32,27 @@ def default_members() -> list[Detector]:
     return [Linear(), GCN(weight_decay="left_out"), Forest(), Boosting()]
 
 
+def _fit(
+    member: Detector,
+    inputs: DetectorInputs,
+    labels: LabelledNodes,
+    seed: int,
+    progress: Progress | None,
+    beside_others: bool,
+) -> str | None:
+    """Fit a member; why the stack should go on without it, or None."""
+    try:
+        if beside_others and (reason := member.skip_with(labels)):
+            return reason
+        member.fit(inputs, labels, seed=seed, progress=progress)
+        if beside_others and (reason := member.skip()):
+            return reason
+        member.left_out_logits()
+    except CalirareError as error:
+        return str(error)
+    return None
+
+
 @register
 class Stack(Detector):
     """All members fitted on the same labels. Its logits have one more axis than those of a member: `(N, K, C)`.
@@ -40,7 +61,8 @@ class Stack(Detector):
     nodes without edges, unless the labels there speak for them (`Silence`).
 
     Args:
-        members: Detectors, or their names; default: linear, gcn, forest and boosting.
+        members: Detectors, or their names; default: linear, gcn, forest and boosting, the last with fifteen labels of each
+            class or more.
     """
 
     name = "auto"
@@ -58,13 +80,7 @@ class Stack(Detector):
         self.left_out_reasons_: dict[str, str] = {}
         for number, member in enumerate(wanted):
             step = None if progress is None else _share_of(progress, member.name, number, len(wanted))
-            try:
-                member.fit(inputs, labels, seed=seed, progress=step)
-                reason = member.skip() if len(wanted) > 1 else None
-                if reason is None:
-                    member.left_out_logits()
-            except CalirareError as error:
-                reason = str(error)
+            reason = _fit(member, inputs, labels, seed, step, beside_others=len(wanted) > 1)
             if reason is None:
                 self.members_.append(member)
                 self.places_.append(number)

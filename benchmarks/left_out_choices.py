@@ -39,7 +39,7 @@ def candidates(what: str) -> list[dict[str, float]]:
 
 def chosen(detector: Detector) -> dict[str, float]:
     if detector.name == "linear":
-        return {"penalty": detector.penalty_}  # type: ignore[attr-defined]
+        return {"penalty": detector.main_.penalty}  # type: ignore[attr-defined]
     return {"hidden": detector.units, "weight_decay": detector.weight_decay_}  # type: ignore[attr-defined]
 
 

@@ -191,12 +191,13 @@ def test_words_in_parts(tmp_path, monkeypatch):
     table = {"id": np.arange(size), "bad": np.where(rng.random(size) < 0.6, np.where(y, "y", "n"), None)}
     for k in range(words):
         table[f"word {k}"] = (rng.random(size) < np.where(y & (k < 9), 0.3, 0.04)).astype(int)
-    nodes, edges = pl.DataFrame(table), pl.DataFrame(rng.integers(0, size, (600, 2)), schema=["source", "target"])
+    ends = rng.integers(0, size - 9, (600, 2))  # the last nodes have no edges
+    nodes, edges = pl.DataFrame(table), pl.DataFrame(ends, schema=["source", "target"])
     monkeypatch.setattr("calirare.data.tables.reading.SPARSE_WIDTH", 100)
     graph = cr.read_tables(nodes, edges, label="bad", rare="y")
     classifier = cr.RareCategoryClassifier(cr.detectors.Linear(penalty=0.01, hops=2)).fit(graph)
-    design = classifier.detector_.design_
-    assert design.words is not None and design.hops == 2
+    design = classifier.detector_.main_.design
+    assert design.words is not None and design.hops == 2 and classifier.detector_.own_ is not None
     done = score_in_parts(classifier, nodes, edges, tmp_path / "s.parquet", partitions=3)
     check(pl.read_parquet(tmp_path / "s.parquet"), score_table(classifier, graph))
     assert done.num_parts == 3

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from calirare.calibration.base import Calibrator
 from calirare.data.inputs import GraphInputs
-from calirare.detectors.platt import slope_and_shift
+from calirare.detectors.platt import slope_and_shift, soft_targets
 from calirare.errors import NumericalError
 
 _MOST_STEPS = 200
@@ -148,34 +148,6 @@ class MatrixScaling(ScalingCalibrator):
 def _shifts(logits: np.ndarray) -> np.ndarray:
     n, num_classes = logits.shape
     return np.broadcast_to(np.eye(num_classes), (n, num_classes, num_classes))
-
-
-def soft_targets(y: np.ndarray, weights: np.ndarray, num_classes: int) -> np.ndarray:
-    """What a map is to say of each label, `(n, C)`: nearly, not quite, its class.
-
-    A map that was shown r labels of the rarest class has not seen what the next one looks like. Platt therefore has it say
-    less than 1 of each of them; with half a label to each side, as in Jeffreys' prior, that is (r + 1/2)/(r + 1). What is
-    taken from a label goes to the class shares π of the weights, which so stay what they are, whatever shares the labels
-    themselves have:
-
-        t_i = (1 - ε) · (one at y_i) + ε π ,      ε = 1/(2 r + 2) .
-
-    Args:
-        y: `(n,)` classes.
-        weights: `(n,)` weights of the labels.
-        num_classes: C.
-
-    >>> y, weights = np.array([1, 0, 0, 0]), np.full(4, 1 / 4)
-    >>> soft_targets(y, weights, 2)[:2]
-    array([[0.1875, 0.8125],
-           [0.9375, 0.0625]])
-    >>> weights @ soft_targets(y, weights, 2)
-    array([0.75, 0.25])
-    """
-    shares = np.bincount(y, weights=weights, minlength=num_classes) / weights.sum()
-    labels = np.bincount(y, minlength=num_classes)
-    taken = 1 / (2 * labels[labels > 0].min() + 2)
-    return np.asarray((1 - taken) * np.eye(num_classes)[y] + taken * shares)
 
 
 def fit_conditional_logit(features: np.ndarray, target: np.ndarray, weights: np.ndarray, ridge: float) -> np.ndarray:

@@ -19,8 +19,9 @@ from scipy.special import log_softmax, softmax
 from torch import Tensor
 
 from calirare.calibration.base import Calibrator, share_weights
-from calirare.calibration.scaling import SoftPlattScaling, soft_targets
+from calirare.calibration.scaling import SoftPlattScaling
 from calirare.data.inputs import GraphInputs
+from calirare.detectors.platt import soft_targets
 from calirare.errors import InputError
 
 _SHRINKAGE = 1.0

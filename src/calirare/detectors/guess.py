@@ -1,26 +1,18 @@
-"""What the neighbours of a node without edges would be like: guessed from the node's own columns.
+"""What 0.11 took the neighbours of a node without edges to be like, so that its models say what they said.
 
-Where there are no neighbours, the columns that speak of them hold the population's means. A model that leans on neighbours
-would then say of every such node what it says of the average one, although its own columns tell something: who pays at night
-usually pays people who do. So the scores of these columns are what a ridge regression on the own ones expects, learned from
-nodes with edges, without labels.
+The scores of columns that speak of neighbours are what a ridge regression on the node's own ones expects. Since then such
+nodes have a regression of their own (`Linear.own_`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from calirare.detectors.base import State
-from calirare.detectors.squash import Squash
 from calirare.detectors.stored import need, numbers, whole
-from calirare.features.columns import Columns
-from calirare.features.structure import DEGREE
-
-_MOST_SEEN = 1_024
-_RIDGE = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,54 +33,13 @@ class NeighboursGuess:
     middle: np.ndarray
     turn: np.ndarray
 
-    @classmethod
-    def learn(cls, columns: Columns, squash: Squash, seed: int) -> Self | None:
-        """From nodes drawn at random; None where there is nothing to guess, or nothing to guess from."""
-        groups = np.asarray(columns.groups)
-        own, told = np.flatnonzero(groups == "own"), np.flatnonzero(groups == "neighbours")
-        if DEGREE not in columns.names or not (own.size and told.size):
-            return None
-        degree = columns.names.index(DEGREE)
-        rows = np.random.default_rng(seed).permutation(len(columns.values))[:_MOST_SEEN]
-        rows = np.sort(rows[columns.values[rows, degree] > 0])
-        if not rows.size:
-            return None
-        scores = squash(columns.values[rows])
-        middle = scores.mean(axis=0)
-        x, y = scores[:, own] - middle[own], scores[:, told] - middle[told]
-        turn = np.linalg.solve(x.T @ x + _RIDGE * np.eye(own.size), x.T @ y)
-        return cls(degree, own, told, middle, turn)
-
-    def take(self, dense: np.ndarray) -> NeighboursGuess:
-        """For a design that reads some of the columns, the own ones among them."""
-        kept = np.isin(self.told, dense)
-        own, told = np.searchsorted(dense, self.own), np.searchsorted(dense, self.told[kept])
-        return replace(self, own=own, told=told, middle=self.middle[dense], turn=self.turn[:, kept])
-
-    def alone(self, values: np.ndarray) -> np.ndarray:
-        """Which rows of all columns `(n, …)` are of nodes without edges."""
-        return np.flatnonzero(values[:, self.degree] == 0)
-
     def __call__(self, values: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """Scores `(n, D)` of rows `values` of all columns, those of nodes without edges guessed; changed in place."""
-        rows = self.alone(values)
+        rows = np.flatnonzero(values[:, self.degree] == 0)
         if rows.size and self.told.size:
             away = scores[np.ix_(rows, self.own)] - self.middle[self.own]
             scores[np.ix_(rows, self.told)] = self.middle[self.told] + away @ self.turn
         return scores
-
-    def to_own(self, scores: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What was guessed of neighbours' columns, as said by the own columns of a node without edges and by themselves.
-
-        Args:
-            scores: `(D,)` of the node.
-            theta: `(D, K)` what a score counts.
-
-        Returns:
-            `(own, K)` to be added to the own columns, and `(told, K)` to be taken off the neighbours'.
-        """
-        away, told = (scores - self.middle)[self.own], theta[self.told]
-        return away[:, None] * (self.turn @ told), (away @ self.turn)[:, None] * told
 
     def state(self) -> State:
         return {"degree": self.degree, "own": self.own, "told": self.told, "middle": self.middle, "turn": self.turn}

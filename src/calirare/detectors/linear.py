@@ -10,8 +10,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
-from calirare.detectors.contrast import as_logits, rare_against_rest
-from calirare.detectors.level import restore_shifts
+from calirare.detectors.contrast import as_logits
 from calirare.detectors.leverage import own_left_out
 from calirare.detectors.linear_design import Design, DesignChoices
 from calirare.detectors.logistic import (
@@ -21,11 +20,12 @@ from calirare.detectors.logistic import (
     fit_logistic,
     left_out_loss,
     newton_from,
+    on_scale_of,
 )
 from calirare.detectors.registry import register
-from calirare.detectors.stored import need, numbers
+from calirare.detectors.regression import Regression
+from calirare.detectors.stored import inside, need, numbers, under
 from calirare.detectors.threads import blas_for
-from calirare.detectors.without_groups import LeftOutModels, WithoutGroups
 from calirare.errors import InputError
 
 _FIRST_PENALTY = 1e-3
@@ -35,9 +35,6 @@ _STRONGEST, _WEAKEST = 0.1, 10**-4.5
 _HALF_A_DECADE = 10**0.5
 _NEAR = 1e-5
 """What a Newton step still promises where a fit is good enough to be judged, in nats per label."""
-_MOST_KEPT = 16_000_000
-_FEWEST_KEPT = 1_024
-_BLOCK = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +56,8 @@ class Linear(Detector):
     are, the node's and its neighbours' of up to three hops (`calirare.detectors.words`), or the dense columns beside them or in
     their place: whichever makes left-out labels likelier.
 
+    Nodes without edges have a regression of their own, `own_`, on what is left of these columns where edges say nothing.
+
     Labels count alike, whatever `LabelledNodes.weights` say: cost-sensitive weights change the left-out likelihood after
     a Platt map by less than its noise, and without them the logits stay near the natural scale.
 
@@ -69,7 +68,7 @@ class Linear(Detector):
     """
 
     name: ClassVar[str] = "linear"
-    learned: ClassVar[str] = "theta_"
+    learned: ClassVar[str] = "main_"
 
     def __init__(self, penalty: float | Literal["left_out"] = "left_out", hops: int | Literal["left_out"] = "left_out"):
         self.penalty, self.hops = penalty, hops
@@ -86,33 +85,20 @@ class Linear(Detector):
         choices = DesignChoices(inputs, labels, groups, self.hops, seed)
         targets = _targets(labels)
         best = self._choose(choices, targets, groups)
-        design, n, size = best.design, len(labels), best.design.size
-        self.num_classes_, self.penalty_, self.design_ = labels.num_classes, best.penalty, design
-        kept = min(n, max(_FEWEST_KEPT, _MOST_KEPT // max(size, 1)))
-        rows = np.random.default_rng(seed).permutation(n)[:kept]
-        self.rows_, self.left_out_models_ = rows, list[LeftOutModels]()
-        self.theta_, self.intercept_ = np.zeros((len(targets), size)), np.full(len(targets), np.log(0.5 / (n + 0.5)))
-        left_out, shifts = np.empty((n, len(targets))), np.zeros((n, len(targets)))
-        for k, (target, near) in enumerate(zip(targets, best.optima, strict=True)):
-            left_out[:, k] = self.intercept_[k]
-            if near is None:
-                self.left_out_models_.append(LeftOutModels(np.zeros((kept, size), dtype=np.float32)))
-            else:
-                problem = Problem(design.coordinates, target, np.full(n, 1.0 / n))
-                found = fit_logistic(problem, best.penalty, near)
-                self.theta_[k], self.intercept_[k] = design.in_columns(found.theta), found.intercept
-                left_out[:, k], shifts[:, k] = self._leave_out(problem, found, groups)
-        self.left_out_, self.shifts_ = as_logits(left_out), shifts
+        self.num_classes_ = labels.num_classes
+        self.main_, left_out = Regression.fit(best.design, best.penalty, best.optima, targets, groups, seed)
+        self.own_: Regression | None = None
+        design = choices.without_edges(best.design)
+        if design.size:
+            first = _fit(design, best.penalty, targets, groups, best)
+            found = _refine(first, targets, groups) if self.penalty == "left_out" else first
+            own, scores = Regression.fit(found.design, found.penalty, found.optima, targets, groups, seed)
+            slope, shift = _scales(left_out, scores, targets)
+            mixed = np.where(inputs.alone[labels.nodes, None], slope * scores + shift, left_out)
+            if len(labels) * (_loss(mixed, targets) - _loss(left_out, targets)) <= CLEARLY:
+                self.own_, left_out = own.rescaled(slope, shift), mixed
+        self.left_out_ = as_logits(left_out)
         return self
-
-    def _leave_out(self, problem: Problem, optimum: Optimum, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Left-out logits of a target, and their shifts to a common level; the models of some labels are kept."""
-        without = WithoutGroups(problem, optimum, self.penalty_, groups, self.design_.ties)
-        steps = without.steps()
-        kept = steps[groups[self.rows_]].astype(np.float32, copy=False)
-        self.left_out_models_.append(LeftOutModels(kept, without.root, self.design_.basis))
-        shifts = -without.level_changes(steps)[groups]
-        return without.left_out(steps) + shifts, shifts
 
     def _check(self, labels: LabelledNodes) -> None:
         if self.penalty != "left_out" and not (isinstance(self.penalty, int | float) and 0 < self.penalty < np.inf):
@@ -152,7 +138,10 @@ class Linear(Detector):
 
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
         self._check_fitted()
-        return as_logits(self.design_.scores(inputs, self.theta_.T) + self.intercept_)
+        found, alone = self.main_.scores(inputs), inputs.alone
+        if self.own_ is not None and alone.any():
+            found[alone] = self.own_.scores_at(inputs, np.flatnonzero(alone))
+        return as_logits(found)
 
     def left_out_logits(self) -> np.ndarray:
         self._check_fitted()
@@ -160,78 +149,43 @@ class Linear(Detector):
 
     def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         self._check_fitted()
-        rows = np.asarray(rows)
-        places, dense = self._places(rows), self.design_.dense_values(inputs)
-        base = self.design_.scores(inputs, self.theta_.T, dense) + self.intercept_
-        for start in range(0, len(rows), _BLOCK):
-            some = rows[start : start + _BLOCK]
-            kept = self._directions(places[start : start + _BLOCK])
-            changes = np.stack([self.design_.scores(inputs, one, dense) for one in kept], axis=-1)
-            yield some, as_logits(base[:, None] + changes + self.shifts_[some])
+        alone = np.flatnonzero(inputs.alone)
+        for some, found in self.main_.scores_without(inputs, np.asarray(rows)):
+            if self.own_ is not None and alone.size:
+                found[alone] = self.own_.scores_without_at(inputs, some, alone)
+            yield some, as_logits(found)
 
     def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         self._check_fitted()
-        kept = self._directions(self._places(np.asarray(rows)))
-        base = self.design_.scores_at(inputs, nodes, self.theta_.T) + self.intercept_
-        changes = np.stack([self.design_.scores_at(inputs, nodes, one) for one in kept], axis=-1)
-        return as_logits(base[:, None] + changes + self.shifts_[rows])
-
-    def _directions(self, places: np.ndarray) -> list[np.ndarray]:
-        """`(R, len(places))` of each target: how θ moves when the labels kept there are left out."""
-        return [models.directions[:, places].astype(np.float64) for models in self.left_out_models_]
-
-    def _places(self, rows: np.ndarray) -> np.ndarray:
-        """Where the left-out models of these labels are kept."""
-        place = np.full(len(self.left_out_), -1)
-        place[self.rows_] = np.arange(len(self.rows_))
-        if (place[rows] < 0).any():
-            raise InputError(
-                f"only {len(self.rows_)} of {len(place)} left-out models are kept; ask for those in rows_."
-            )
-        return np.asarray(place[rows])
+        found, alone = self.main_.scores_without_at(inputs, np.asarray(rows), nodes), inputs.alone[nodes]
+        if self.own_ is not None and alone.any():
+            found[alone] = self.own_.scores_without_at(inputs, np.asarray(rows), nodes[alone])
+        return as_logits(found)
 
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
         return next(self.contributions_of(inputs, np.array([node]), rare_class))
 
     def contributions_of(self, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int) -> Iterator[Contributions]:
         self._check_fitted()
-        for found in self.design_.shares(inputs, nodes, self.theta_.T):
-            total = found.shares.sum(axis=0) + found.base + self.intercept_
-            turn, constant = rare_against_rest(total, rare_class)
-            base = float((found.base + self.intercept_) @ turn + constant)
-            yield Contributions(base, found.names, found.groups, found.shares @ turn)
+        own = inputs.alone[nodes] & (self.own_ is not None)
+        of_main = self.main_.contributions_of(inputs, nodes[~own], rare_class)
+        of_own = self.own_.contributions_of(inputs, nodes[own], rare_class) if self.own_ is not None else of_main
+        yield from (next(of_own if alone else of_main) for alone in own)
 
     def state(self) -> State:
         self._check_fitted()
-        return {
-            "num_classes": self.num_classes_,
-            "penalty": self.penalty_,
-            "theta": self.theta_,
-            "intercept": self.intercept_,
-            "left_out": self.left_out_,
-            "rows": self.rows_,
-            "directions": np.stack([models.directions for models in self.left_out_models_]),
-            "shifts": self.shifts_,
-        } | self.design_.state()
+        found: State = {"num_classes": self.num_classes_, "left_out": self.left_out_} | self.main_.state()
+        return found if self.own_ is None else found | under("own", self.own_.state())
 
     def restore(self, state: State) -> Self:
-        design = Design.restore(state)
-        theta, left_out = numbers(state, "theta", 2), numbers(state, "left_out", 2)
-        intercept = numbers(state, "intercept", 1, size=len(theta))
-        num_classes = left_out.shape[1]
+        left_out = numbers(state, "left_out", 2)
+        n, num_classes = left_out.shape
         need(state.get("num_classes") == num_classes >= 2, "the number of classes")
-        need(theta.shape == (1 if num_classes == 2 else num_classes, design.size), "the coefficients")
-        rows = numbers(state, "rows", 1, kind="i")
-        need(rows.size > 0 and 0 <= rows.min() and rows.max() < len(left_out), "the rows of left-out models")
-        directions = numbers(state, "directions", 3, size=len(theta)).astype(np.float32)
-        need(directions.shape[1:] == (design.size, len(rows)), "the left-out models")
-        penalty = state.get("penalty")
-        need(isinstance(penalty, float) and 0 < penalty < np.inf, "the penalty")
-        self.design_, self.theta_, self.intercept_, self.left_out_ = design, theta, intercept, left_out
-        self.rows_, self.num_classes_ = rows, num_classes
-        self.left_out_models_ = [LeftOutModels(one.T) for one in directions]
-        self.shifts_ = restore_shifts(state, (len(left_out), len(theta)))
-        self.penalty_ = float(penalty or 0.0)
+        num_targets, own = 1 if num_classes == 2 else num_classes, inside("own", state)
+        self.main_ = Regression.restore(state, n, num_targets)
+        self.own_ = Regression.restore(own, n, num_targets) if own else None
+        need(self.own_ is None or set(self.main_.rows) <= set(self.own_.rows), "whose left-out models are kept")
+        self.left_out_, self.num_classes_ = left_out, num_classes
         return self
 
 
@@ -257,6 +211,17 @@ def _fit(design: Design, penalty: float, targets: np.ndarray, groups: np.ndarray
         score += left_out_loss(own_left_out(problem, found, penalty, groups, design.ties), target)
         optima.append(found)
     return _Fit(design, penalty, optima, score)
+
+
+def _scales(known: np.ndarray, new: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Slope and shift `(K,)` that put left-out scores `(n, K)` on the scale of known ones."""
+    found = [on_scale_of(old, own, target) for old, own, target in zip(known.T, new.T, targets, strict=True)]
+    return np.array([a for a, _ in found]), np.array([b for _, b in found])
+
+
+def _loss(scores: np.ndarray, targets: np.ndarray) -> float:
+    """Left-out loss of `(n, K)` scores, added up over the targets that occur."""
+    return sum(left_out_loss(z, y) for z, y in zip(scores.T, targets, strict=True) if 0 < y.sum() < len(y))
 
 
 def _better(known: _Fit, new: _Fit) -> _Fit:

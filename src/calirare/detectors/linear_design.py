@@ -22,8 +22,9 @@ from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.propagation import plain_means
 
 MOST_HOPS = 3
-Reach = Literal["own", "plain", "all"]
-"""Of the dense columns: the node's own, with them the plain means of its attributes over neighbours, or all."""
+Reach = Literal["attributes", "own", "plain", "all"]
+"""Of the dense columns: the node's attributes, with them what its edges and its place say, with these the plain means of
+attributes over neighbours, or all."""
 _MOST_BESIDE_WORDS = 256
 _BLOCK = 8_192
 _MOST_HELD = 40_000_000
@@ -61,7 +62,7 @@ class Design:
         squash: Their normal scores.
         middle: Their means among the labelled nodes.
         scale: What each is multiplied by: `scales_by_family`.
-        guess: What those of neighbours are where there are none; None: they stay as they are.
+        guess: In models of 0.11: what those of neighbours are where there are none; None: they stay as they are.
         words: Columns of words, or None.
         hops: How far the neighbours' columns reach.
         labelled: `(n, R)`; empty once restored.
@@ -106,7 +107,9 @@ class Design:
         return found if self.basis is None else np.asarray(self.basis @ found)
 
     def _dense(self, values: np.ndarray) -> np.ndarray:
-        scores = _normal_scores(values, self.dense, self.squash, self.guess)
+        scores = self.squash(values[:, self.dense])
+        if self.guess is not None:
+            scores = self.guess(values, scores)
         return np.asarray((scores - self.middle) * self.scale)
 
     def _check(self, columns: Columns) -> None:
@@ -165,24 +168,13 @@ class Design:
             coefficients, offset = self.words.coefficients(theta[:first])
             base = base - offset
             words = [(inputs.word_hops.rows(nodes, hops), matrix) for hops, matrix in enumerate(coefficients)]
-        for place, dense in enumerate(self._dense_shares(columns.values[nodes], theta[first:])):
-            found = ColumnShares(base, names, groups, dense)
+        for place, dense in enumerate(self._dense(columns.values[nodes])):
+            found = ColumnShares(base, names, groups, dense[:, None] * theta[first:])
             for hops, (rows, matrix) in enumerate(words):
                 ends = slice(rows.indptr[place], rows.indptr[place + 1])
                 word, count = rows.indices[ends], rows.data[ends]
                 found = found.and_words(*_strongest(word, count[:, None] * matrix[word], hops, inputs.graph), hops)
             yield found
-
-    def _dense_shares(self, values: np.ndarray, theta: np.ndarray) -> np.ndarray:
-        """`(n, D, K)`: what each dense column adds; what was guessed of neighbours counts as said by the own columns."""
-        scores = _normal_scores(values, self.dense, self.squash, self.guess)
-        found = ((scores - self.middle) * self.scale)[:, :, None] * theta
-        if self.guess is not None:
-            for row in self.guess.alone(values):
-                added, taken = self.guess.to_own(scores[row], self.scale[:, None] * theta)
-                found[row, self.guess.own] += added
-                found[row, self.guess.told] -= taken
-        return np.asarray(found)
 
     def state(self) -> State:
         found: State = {"num_columns": self.num_columns, "dense": self.dense, "hops": self.hops}
@@ -204,12 +196,6 @@ class Design:
         size = len(dense) + (0 if words is None else words.turn.shape[1])
         hops, nobody = whole(state, "hops"), np.empty((0, size))
         return cls(num_columns, dense, squash, middle, scale, guess, words, hops, nobody, None)
-
-
-def _normal_scores(values: np.ndarray, dense: np.ndarray, squash: Squash, guess: NeighboursGuess | None) -> np.ndarray:
-    """Of the columns `dense` among all `values`, those of neighbours guessed where there are none."""
-    scores = squash(values[:, dense])
-    return scores if guess is None else guess(values, scores)
 
 
 def scales_by_family(families: Sequence[str]) -> np.ndarray:
@@ -261,7 +247,7 @@ class DesignChoices:
         columns = inputs.columns
         self.columns, self.labels, self.groups, self.seed = columns, labels, groups, seed
         self._fixed = hops if isinstance(hops, int) else None
-        self._learned: tuple[Squash, NeighboursGuess | None] | None = None
+        self._squash: Squash | None = None
         self._scores: dict[Reach, np.ndarray] = {}
         self._likeness: LikenessToLandmarks | None = None
         self._all: tuple[WordColumns, np.ndarray] | None = None
@@ -271,7 +257,8 @@ class DesignChoices:
             if self._fixed is None and len(few) > _FEW_LANDMARKS:
                 few = choose_landmarks(labels.y, groups, seed, _FEW_LANDMARKS)
             self._likeness = LikenessToLandmarks(inputs.word_hops, labels.nodes, few)
-        self._families = {"own": columns.groups, "plain": plain_means(columns), "all": columns.groups}
+        families: dict[Reach, tuple[str, ...]] = dict.fromkeys(("attributes", "own", "all"), columns.groups)
+        self._families = families | {"plain": plain_means(columns)}
         self._hops = min(2, MOST_HOPS) if self._fixed is None else self._fixed
         self.first = self._design(self._hops, self._reaches[0] if self._likeness is None else None)
 
@@ -306,20 +293,27 @@ class DesignChoices:
                 yield self._design(design.hops, reach)
             yield self._design(design.hops, reach, with_words=False)
 
+    def without_edges(self, design: Design) -> Design:
+        """What is left of a design where edges say nothing: the node's attributes and words; few landmarks are enough."""
+        self._all = None
+        return self._design(0, "attributes" if len(design.dense) else None, design.words is not None)
+
     def _columns(self, reach: Reach) -> np.ndarray:
         """The places of the dense columns."""
-        return np.flatnonzero([reach == "all" or family != "neighbours" for family in self._families[reach]])
+        families = np.asarray(self._families[reach])
+        if reach == "attributes":
+            return np.flatnonzero(families == "own")
+        return np.arange(len(families)) if reach == "all" else np.flatnonzero(families != "neighbours")
 
     def _design(self, hops: int, reach: Reach | None, with_words: bool = True) -> Design:
         dense = np.empty(0, dtype=np.int64) if reach is None else self._columns(reach)
         squash, scores = Squash(np.empty((0, 1)), np.empty((0, 1))), np.empty((len(self.labels), 0))
-        guess = None
         if reach is not None:
-            of_all, guess_all = self._learn_scores()
-            squash, guess = of_all.take(dense), guess_all and guess_all.take(dense)
+            if self._squash is None:  # of all dense columns, once, without labels
+                self._squash = Squash.learn(self.columns.values, self.seed, self._columns("all"))
+            squash = self._squash.take(dense)
             if reach not in self._scores:
-                values = self.columns.values[self.labels.nodes]
-                self._scores[reach] = _normal_scores(values, dense, squash, guess)
+                self._scores[reach] = squash(self.columns.values[self.labels.nodes][:, dense])
             scores = self._scores[reach]
         middle = scores.mean(axis=0)
         scale = scales_by_family([self._families[reach][k] for k in dense] if reach else [])
@@ -334,11 +328,4 @@ class DesignChoices:
                 vectors[: found.shape[1]] = words.turn.T
                 ties = vectors, self.groups[landmarks]
         labelled = np.ascontiguousarray(np.concatenate(blocks, axis=1))
-        return Design(self.columns.values.shape[1], dense, squash, middle, scale, guess, words, hops, labelled, ties)
-
-    def _learn_scores(self) -> tuple[Squash, NeighboursGuess | None]:
-        """Of all dense columns, once, without labels."""
-        if self._learned is None:
-            squash = Squash.learn(self.columns.values, self.seed, self._columns("all"))
-            self._learned = squash, NeighboursGuess.learn(self.columns, squash, self.seed)
-        return self._learned
+        return Design(self.columns.values.shape[1], dense, squash, middle, scale, None, words, hops, labelled, ties)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
-from calirare.detectors.platt import slope_and_shift
+from calirare.detectors.platt import slope_and_shift, soft_targets
 
 _LEAST_CURVATURE = 1e-10
 _INTERCEPT_PENALTY = 1e-9
@@ -186,6 +186,26 @@ def left_out_loss(logits: np.ndarray, target: np.ndarray) -> float:
         return loss
     share = float(target.mean())
     return -share * float(np.log(share)) - (1 - share) * float(np.log(1 - share))
+
+
+def on_scale_of(known: np.ndarray, new: np.ndarray, target: np.ndarray) -> tuple[float, float]:
+    """(a, b): the Platt map that is right for the `known` left-out logits is right for a · new + b as well.
+
+    Where the known ones tell nothing, (1, 0): nothing will come of either.
+
+    >>> y, z = np.array([0.0, 1.0, 0.0, 1.0]), np.array([-1.0, 0.5, 0.2, 1.5])
+    >>> a, b = on_scale_of(2 * z + 1, z, y)
+    >>> round(a, 4), round(b, 4)
+    (2.0, 1.0)
+    """
+    n, maps = len(target), list[tuple[float, float]]()
+    soft = soft_targets(target.astype(np.int64), np.full(n, 1.0 / n), 2)[:, 1]
+    for logits in (known, new):
+        middle, scale = float(logits.mean()), float(logits.std()) or 1.0
+        slope, shift, _ = slope_and_shift((logits - middle) / scale, soft, np.full(n, 1.0 / n), _MAP_PENALTY)
+        maps.append((max(slope, 0.0) / scale, shift - max(slope, 0.0) * middle / scale))
+    (slope, shift), (own_slope, own_shift) = maps
+    return (own_slope / slope, (own_shift - shift) / slope) if slope > 0 else (1.0, 0.0)
 
 
 def loss_by_class(logits: np.ndarray, y: np.ndarray) -> float:

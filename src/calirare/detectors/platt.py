@@ -57,6 +57,34 @@ def slope_and_shift(
     return a, b, loss
 
 
+def soft_targets(y: np.ndarray, weights: np.ndarray, num_classes: int) -> np.ndarray:
+    """What a map is to say of each label, `(n, C)`: nearly, not quite, its class.
+
+    A map that was shown r labels of the rarest class has not seen what the next one looks like. Platt therefore has it say
+    less than 1 of each of them; with half a label to each side, as in Jeffreys' prior, that is (r + 1/2)/(r + 1). What is
+    taken from a label goes to the class shares π of the weights, which so stay what they are, whatever shares the labels
+    themselves have:
+
+        t_i = (1 - ε) · (one at y_i) + ε π ,      ε = 1/(2 r + 2) .
+
+    Args:
+        y: `(n,)` classes.
+        weights: `(n,)` weights of the labels.
+        num_classes: C.
+
+    >>> y, weights = np.array([1, 0, 0, 0]), np.full(4, 1 / 4)
+    >>> soft_targets(y, weights, 2)[:2]
+    array([[0.1875, 0.8125],
+           [0.9375, 0.0625]])
+    >>> weights @ soft_targets(y, weights, 2)
+    array([0.75, 0.25])
+    """
+    shares = np.bincount(y, weights=weights, minlength=num_classes) / weights.sum()
+    labels = np.bincount(y, minlength=num_classes)
+    taken = 1 / (2 * labels[labels > 0].min() + 2)
+    return np.asarray((1 - taken) * np.eye(num_classes)[y] + taken * shares)
+
+
 def _judge(
     a: float, b: float, scores: np.ndarray, target: np.ndarray, weights: np.ndarray, penalty: tuple[float, float]
 ) -> tuple[float, float, np.ndarray]:

@@ -105,5 +105,5 @@ class _Told(Reasons):
 
 
 def _reads_columns_alone(detector: Detector) -> bool:
-    reads_words = isinstance(detector, Linear) and detector.design_.words is not None
+    reads_words = isinstance(detector, Linear) and detector.main_.design.words is not None
     return not (reads_words or isinstance(detector, Network))

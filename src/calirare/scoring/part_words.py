@@ -6,11 +6,13 @@ Each hop needs of a part's neighbours the few numbers that the hop before left o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile
@@ -46,7 +48,7 @@ class PartWords:
     def write(self, done: int, number: int) -> None:
         """One hop more, for a part: `done` hops are on disk for all parts."""
         part, matrix = self.parts.part(number), self._coefficients[-1 - done]
-        found = unit_rows(self.parts.features.read(part.start, part.stop)).astype(np.float64) @ matrix
+        found = self._words(part.start, part.stop) @ matrix
         if done:
             found = found + over_neighbours(part.adjacency) @ part.take(self._file(done - 1))
         self._file(done).write(part.start, np.asarray(found))
@@ -54,24 +56,33 @@ class PartWords:
     def hand_to(self, inputs: DetectorInputs, number: int) -> None:
         """Let the model read what was found for a part instead of the graph, which is not there."""
         start, stop = self.parts.cuts[number : number + 2]
-        inputs.word_hops = _Found(self._file(self.num_passes - 1).read(start, stop))
+        values = self._file(self.num_passes - 1).read(start, stop)
+        inputs.word_hops = _Found(values, lambda nodes: self._words(start, stop)[nodes])
+
+    def _words(self, start: int, stop: int) -> sp.csr_array:
+        return unit_rows(self.parts.features.read(start, stop)).astype(np.float64)
 
     @cached_property
     def _coefficients(self) -> list[np.ndarray]:
-        design = self.linear.design_
-        assert design.words is not None
-        return design.words.coefficients(self.linear.theta_.T[: design.num_word_columns])[0]
+        main = self.linear.main_
+        assert main.design.words is not None
+        return main.design.words.coefficients(main.theta.T[: main.design.num_word_columns])[0]
 
     def _file(self, done: int) -> RowFile:
-        width = self.linear.theta_.shape[0]
+        width = self.linear.main_.theta.shape[0]
         return RowFile(self.parts.folder / f"words-{self.member}-{done}", self.parts.num_nodes, width, "<f8")
 
 
 @dataclass(frozen=True, eq=False)
 class _Found(WordHops):
-    """`WordHops` whose sum is known."""
+    """`WordHops` whose sum is known; of single nodes, as those without edges are asked about, no hop but their own."""
 
     values: np.ndarray
+    own: Callable[[np.ndarray], sp.csr_array]
 
     def everywhere(self, _: Any) -> np.ndarray:
         return self.values
+
+    def rows(self, nodes: np.ndarray, hops: int) -> sp.csr_array:
+        assert hops == 0
+        return self.own(nodes)

@@ -156,6 +156,7 @@ class PartScorer:
         """A part as detectors read it, with the columns that the neighbours have made."""
         start, stop = self.parts.cuts[number : number + 2]
         inputs = DetectorInputs(some_nodes(np.empty((stop - start, 0), dtype=np.float32), None), self.recipe)
+        vars(inputs)["alone"] = self.parts.degree.read(start, stop)[:, 0] == 0  # the graph made here has no edges
         if self._columns is not None:
             vars(inputs)["columns"] = self._columns.columns(number)
         return inputs
@@ -173,7 +174,7 @@ class PartScorer:
             found.append(member.logits(inputs))
         if self.silence is None:
             return found[0]
-        return self.silence(np.stack(found, axis=1), self.parts.degree.read(start, stop)[:, 0] == 0)
+        return self.silence(np.stack(found, axis=1), inputs.alone)
 
     @property
     def _columns(self) -> PartColumns | None:
@@ -183,7 +184,7 @@ class PartScorer:
     def _words(self) -> dict[int, PartWords]:
         """By place among the members, those that read words."""
         linear = {k: member for k, member in enumerate(self.members) if isinstance(member, Linear)}
-        return {k: PartWords(k, one, self.parts) for k, one in linear.items() if one.design_.words is not None}
+        return {k: PartWords(k, one, self.parts) for k, one in linear.items() if one.main_.design.words is not None}
 
     @property
     def _networks(self) -> dict[int, Layers]:

@@ -6,7 +6,8 @@ is sought between the mean ends of its nodes' intervals. What the draws leave op
 so those ends lie too far apart for it; `bins` seeks it in the middle of what the same draws say of the whole bin. In real graphs
 that is the rule as well, and since a share is a count there, the interval is widened by the coins (a bin of n nodes is n coins).
 Compared are the posterior of the map, which `predict_interval` uses, a Bayesian bootstrap of the same map, and Venn-Abers by
-the package `venn-abers`. In the end: how far left-out scores lie from those of nodes without a label, by the number of rare labels.
+the package `venn-abers`. In the end: how far left-out scores lie from those of nodes without a label, and how often P is an end of its
+own interval, because it would lie outside, or reads like one where both have two digits; by the number of rare labels.
 
     python benchmarks/evidence.py transactions --seeds 50 --jobs 2 --out evidence/
     python benchmarks/evidence.py real --seeds 6 --jobs 2 --out evidence/
@@ -113,27 +114,33 @@ def of_the_bin(
 
 def judge(graph: str, count: int, seed: int, arrays: dict[str, np.ndarray], method: str, coverage: float) -> np.ndarray:
     """`(bins, 2)`: whether the true share is inside, and the width."""
-    key = f"{graph}/{count}/{seed}"
-    which = graph, 0 if graph in REAL else seed
-    (known, is_rare, share), degree = truth(*which), degrees(*which)
-    nodes = arrays[f"{key}/nodes"]
-    others = np.setdiff1d(known, nodes)
-    own, p = said(arrays, key, others)
-    rows = bins_of(p)
+    draws, p, degree, share = asked(graph, count, seed, arrays)
     found = []
-    draws = draws_of(arrays, key, own, is_rare[nodes], degree[nodes])
     if method in ("posterior", "bins"):
-        interval = draws.interval(p, coverage, degree=degree[others])
+        interval = draws.interval(p, coverage, degree=degree)
         lower, upper = interval.lower, interval.upper
     else:
-        lower, upper = METHODS[method](own, is_rare[nodes], p, coverage)
-    for row in rows:
+        key = f"{graph}/{count}/{seed}"
+        own, is_rare = expit(arrays[f"{key}/left_out"].astype(np.float64)), truth(graph, seed)[1]
+        lower, upper = METHODS[method](own, is_rare[arrays[f"{key}/nodes"]], p, coverage)
+    for row in bins_of(p):
         if graph in REAL or method == "bins":
-            low, high = of_the_bin(draws, p[row], degree[others][row], coverage, graph in REAL)
+            low, high = of_the_bin(draws, p[row], degree[row], coverage, graph in REAL)
         else:
             low, high = lower[row].mean(), upper[row].mean()
-        found.append((low <= share[others][row].mean() <= high, high - low))
+        found.append((low <= share[row].mean() <= high, high - low))
     return np.array(found, dtype=float)
+
+
+def asked(
+    graph: str, count: int, seed: int, arrays: dict[str, np.ndarray]
+) -> tuple[CalibrationDraws, np.ndarray, np.ndarray, np.ndarray]:
+    """The maps of a fit; and of the nodes without a label P(rare), how many neighbours they have, and the true shares."""
+    key, which = f"{graph}/{count}/{seed}", (graph, 0 if graph in REAL else seed)
+    (known, is_rare, share), degree, nodes = truth(*which), degrees(*which), arrays[f"{key}/nodes"]
+    others = np.setdiff1d(known, nodes)
+    own, p = said(arrays, key, others)
+    return draws_of(arrays, key, own, is_rare[nodes], degree[nodes]), p, degree[others], share[others]
 
 
 def main() -> None:
@@ -146,6 +153,7 @@ def main() -> None:
     print(f"{'':28s} bin by rank: the true share inside, per cent / mean width")
     print(f"{'graphs, method':21s} {'rare':>6s} {'0-50':>12s} {'50-80':>12s} {'80-90':>12s} {'90-95':>12s} {'95-98':>12s} {'98-100':>12s}")  # fmt: skip
     distances: dict[str, list[tuple[int, float]]] = {"transactions": [], "real": []}
+    rims: dict[str, np.ndarray] = {}
     for what in distances:
         for method in arguments.methods.split(",") if what == "transactions" else ["posterior"]:
             for file in sorted(arguments.folder.glob(f"{what}-*.npz"), key=lambda path: int(path.stem.split("-")[1])):
@@ -159,11 +167,24 @@ def main() -> None:
                 show(f"{what}, {method}", expected, table)
                 if method == "posterior":
                     distances[what] += found
+                    rims[f"{what}, {expected}"] = np.mean([rim(*case, arrays, arguments.coverage) for case in kept], 0)
                     if not several.all():
                         show(f"  {several.sum()} of {several.size}: two or more", expected, table[several])
     for what, found in distances.items():
         if found:
             show_distances(what, np.array(found))
+    print("P is the lower end, the upper end; reads like it, of nodes with P above 0.05")
+    for name, shares in rims.items():
+        print(f"  {name} rare labels: " + ", ".join(f"{share:.1%}" for share in shares), flush=True)
+
+
+def rim(graph: str, count: int, seed: int, arrays: dict[str, np.ndarray], coverage: float) -> np.ndarray:
+    """`(4,)`: how often P is the lower or the upper end of its interval; how often it reads like it, where P > 0.05."""
+    draws, p, degree, _ = asked(graph, count, seed, arrays)
+    found = draws.interval(p, coverage, degree=degree)
+    ends, seen = (found.lower, found.upper), p > 0.05
+    alike = [(p[seen].round(2) == end[seen].round(2)).mean() if seen.any() else 0.0 for end in ends]
+    return np.array([*((p == end).mean() for end in ends), *alike])
 
 
 def apart(graph: str, count: int, seed: int, arrays: dict[str, np.ndarray]) -> tuple[int, float]:

@@ -56,7 +56,8 @@ class Linear(Detector):
     are, the node's and its neighbours' of up to three hops (`calirare.detectors.words`), or the dense columns beside them or in
     their place: whichever makes left-out labels likelier.
 
-    Nodes without edges have a regression of their own, `own_`, on what is left of these columns where edges say nothing.
+    Nodes without edges have a regression of their own, `own_`, on what is left of these columns where edges say nothing, under
+    the same penalty. It is not used where left-out labels of such nodes are clearly likelier without it.
 
     Labels count alike, whatever `LabelledNodes.weights` say: cost-sensitive weights change the left-out likelihood after
     a Platt map by less than its noise, and without them the logits stay near the natural scale.
@@ -90,9 +91,8 @@ class Linear(Detector):
         self.own_: Regression | None = None
         design = choices.without_edges(best.design)
         if design.size:
-            first = _fit(design, best.penalty, targets, groups, best)
-            found = _refine(first, targets, groups) if self.penalty == "left_out" else first
-            own, scores = Regression.fit(found.design, found.penalty, found.optima, targets, groups, seed)
+            near = [_carried(best, k, _problem(design, target), best.penalty) for k, target in enumerate(targets)]
+            own, scores = Regression.fit(design, best.penalty, near, targets, groups, seed)
             slope, shift = _scales(left_out, scores, targets)
             mixed = np.where(inputs.alone[labels.nodes, None], slope * scores + shift, left_out)
             if len(labels) * (_loss(mixed, targets) - _loss(left_out, targets)) <= CLEARLY:
@@ -203,14 +203,23 @@ def _fit(design: Design, penalty: float, targets: np.ndarray, groups: np.ndarray
         if not 0 < target.sum() < n:
             optima.append(None)
             continue
-        problem = Problem(design.coordinates, target, np.full(n, 1.0 / n))
-        before = start.optima[k] if start else None
-        if start and before and start.design is not design:
-            before = newton_from(problem, start.design.coordinates @ before.theta + before.intercept, penalty)
+        problem, before = _problem(design, target), start.optima[k] if start else None
+        if start and start.design is not design:
+            before = _carried(start, k, problem, penalty)
         found = fit_logistic(problem, penalty, before, tolerance=_NEAR, fresh=True)
         score += left_out_loss(own_left_out(problem, found, penalty, groups, design.ties), target)
         optima.append(found)
     return _Fit(design, penalty, optima, score)
+
+
+def _problem(design: Design, target: np.ndarray) -> Problem:
+    return Problem(design.coordinates, target, np.full(len(target), 1.0 / len(target)))
+
+
+def _carried(known: _Fit, k: int, problem: Problem, penalty: float) -> Optimum | None:
+    """Newton's step from what another design says of target k; None where no label has the class."""
+    before = known.optima[k]
+    return before and newton_from(problem, known.design.coordinates @ before.theta + before.intercept, penalty)
 
 
 def _scales(known: np.ndarray, new: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -173,6 +173,7 @@ def _along(
 
 _MAP_PENALTY = 1e-6, 1e-9
 """Of slope and shift: next to nothing."""
+_NEXT_TO_FLAT = 1e-3
 CLEARLY = 2.0
 """In nats over all labels: by how much a left-out loss must be smaller to be better by more than chance."""
 
@@ -191,21 +192,28 @@ def left_out_loss(logits: np.ndarray, target: np.ndarray) -> float:
 def on_scale_of(known: np.ndarray, new: np.ndarray, target: np.ndarray) -> tuple[float, float]:
     """(a, b): the Platt map that is right for the `known` left-out logits is right for a · new + b as well.
 
-    Where the known ones tell nothing, (1, 0): nothing will come of either.
+    Where the known ones tell nothing, (1, 0): nothing will come of either. a is never zero: new ones that tell nothing keep
+    their order, since evidence that is wrong half of the time must stay so.
 
     >>> y, z = np.array([0.0, 1.0, 0.0, 1.0]), np.array([-1.0, 0.5, 0.2, 1.5])
     >>> a, b = on_scale_of(2 * z + 1, z, y)
     >>> round(a, 4), round(b, 4)
     (2.0, 1.0)
     """
-    n, maps = len(target), list[tuple[float, float]]()
-    soft = soft_targets(target.astype(np.int64), np.full(n, 1.0 / n), 2)[:, 1]
-    for logits in (known, new):
-        middle, scale = float(logits.mean()), float(logits.std()) or 1.0
-        slope, shift, _ = slope_and_shift((logits - middle) / scale, soft, np.full(n, 1.0 / n), _MAP_PENALTY)
-        maps.append((max(slope, 0.0) / scale, shift - max(slope, 0.0) * middle / scale))
-    (slope, shift), (own_slope, own_shift) = maps
-    return (own_slope / slope, (own_shift - shift) / slope) if slope > 0 else (1.0, 0.0)
+    soft = soft_targets(target.astype(np.int64), np.ones(len(target)), 2)[:, 1]
+    (slope, level), (own_slope, own_level) = _soft_map(known, soft), _soft_map(new, soft)
+    if slope <= 0:
+        return 1.0, 0.0
+    ratio = max(own_slope / slope, _NEXT_TO_FLAT)
+    return ratio, float(known.mean()) + (own_level - level) / slope - ratio * float(new.mean())
+
+
+def _soft_map(logits: np.ndarray, target: np.ndarray) -> tuple[float, float]:
+    """Of the Platt map to soft targets: its slope, and what it gives at the mean of the logits."""
+    n, scale = len(target), float(logits.std()) or 1.0
+    centred = (logits - logits.mean()) / scale
+    slope, level, _ = slope_and_shift(centred, target, np.full(n, 1.0 / n), _MAP_PENALTY)
+    return slope / scale, level
 
 
 def loss_by_class(logits: np.ndarray, y: np.ndarray) -> float:

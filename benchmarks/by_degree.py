@@ -3,9 +3,10 @@
 Nodes that no label was read of are put into groups: by degree, by whether their component holds a label, by steps to the
 nearest label. In each: how many are rare, what was said, the mean interval, the loss beside that of the base rate, and how
 often the 90% set holds the truth. Below each table, how far the groups by degree lie apart: the step of the walk of
-`calirare.uncertainty.by_degree` that makes their counts likeliest. The networks of `evidence.py stripped` have lost all edges of a random 2% of their nodes.
+`calirare.uncertainty.by_degree` that makes their counts likeliest. The networks of `evidence.py stripped` and the graphs of
+`evidence.py stripped_real` have lost all edges of a random 2% of their nodes.
 
-    python benchmarks/evidence.py stripped real --seeds 12 --jobs 2 --out evidence/
+    python benchmarks/evidence.py stripped stripped_real real --seeds 12 --jobs 2 --out evidence/
     python benchmarks/by_degree.py evidence/
 """
 
@@ -104,7 +105,7 @@ def main() -> None:
     parser.add_argument("--one-map", action="store_true", help="intervals that do not know of degrees")
     arguments = parser.parse_args()
     print("nodes, rare, said, mean interval, NLL, NLL of the base rate, sets hold the truth")
-    for file in [*arguments.folder.glob("stripped-*.npz"), *sorted(arguments.folder.glob("real-[13]*0.npz"))]:
+    for file in [*arguments.folder.glob("stripped*.npz"), *sorted(arguments.folder.glob("real-[13]*0.npz"))]:
         arrays = dict(np.load(file))
         keys = sorted({tuple(name.split("/")[:3]) for name in arrays}, key=lambda key: int(key[2]))
         cases = [(graph, int(count), int(seed)) for graph, count, seed in keys if int(seed) < arguments.seeds]

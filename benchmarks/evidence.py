@@ -32,6 +32,8 @@ RARE_LABELS = (3, 10, 30, 100)
 REAL = ("cora", "citeseer", "pubmed", "dblp", "facebook", "tolokers", "reddit")
 DENSE = ("tolokers", "reddit")
 """Columns as published, of very different sizes: standardised here."""
+STRIPPED = "-stripped"
+"""Behind the name of a real graph: it has lost all edges of a random 2% of its nodes."""
 
 
 class Case(NamedTuple):
@@ -50,6 +52,8 @@ class Case(NamedTuple):
 
 def load(case: Case) -> cr.RareGraph:
     """The graph of a case, every label known."""
+    if case.graph.endswith(STRIPPED):
+        return strip_edges(load(case._replace(graph=case.graph.removesuffix(STRIPPED))), case.seed)
     if case.graph in DENSE:
         graph = cr.RareGraph.load(Path(os.environ["CALIRARE_DATA"]) / f"{case.graph}.npz")
         x = graph.x.toarray() if sp.issparse(graph.x) else graph.x
@@ -132,6 +136,8 @@ def cases(what: str, seeds: int, fold_seeds: int, detector: str) -> Iterator[Cas
         graphs, counts = tuple(f"noise{columns}" for columns in (10, 50, 200)), (20,)
     elif what == "real":
         graphs, counts = REAL, RARE_LABELS
+    elif what == "stripped_real":
+        graphs, counts = tuple(name + STRIPPED for name in REAL), (30,)
     else:
         graphs, counts = (what,), (25, 50) if what == "stripped" else RARE_LABELS
     for seed in range(seeds):
@@ -142,7 +148,7 @@ def cases(what: str, seeds: int, fold_seeds: int, detector: str) -> Iterator[Cas
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="+", choices=["transactions", "real", "stripped", "noise"])
+    parser.add_argument("what", nargs="+", choices=["transactions", "real", "stripped", "stripped_real", "noise"])
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--fold-seeds", type=int, default=0, help="seeds for which five refits are made as well")
     parser.add_argument("--detector", default="auto")

@@ -8,7 +8,7 @@ from scipy.special import expit
 from scipy.stats import multivariate_normal
 
 from calirare.uncertainty import by_degree
-from calirare.uncertainty.by_degree import STEPS, degree_group, draw_effects, walk_likelihood
+from calirare.uncertainty.by_degree import STEPS, degree_group, draw_effects
 from calirare.uncertainty.intervals import calibration_draws
 
 INFORMATION = np.array([0.5, 2.0, 30.0, 8.0, 100.0])
@@ -34,20 +34,23 @@ def test_the_posterior_is_that_of_numbers_seen_with_noise(step):
     assert abs(INFORMATION @ mean) < 1e-9  # it moves groups against each other, not all of them
 
 
+def step_likelihood(excess):
+    walk = by_degree._centred_walk(INFORMATION)
+    return by_degree._posterior(STEPS[:, None, None] ** 2 * walk, INFORMATION, excess)[2]
+
+
 def test_steps_are_as_likely_as_the_normal_density_says():
     seen = [
         multivariate_normal(cov=covariance_of_walk(step) + np.diag(1 / INFORMATION)).logpdf(EXCESS / INFORMATION)
         for step in STEPS
     ]
-    found = walk_likelihood(INFORMATION, EXCESS)
+    found = step_likelihood(EXCESS)
     np.testing.assert_allclose(found - found[0], np.array(seen) - seen[0], atol=1e-9)
 
 
 def test_a_common_excess_says_nothing_of_groups():
     """The level is the map's affair."""
-    np.testing.assert_allclose(
-        walk_likelihood(INFORMATION, EXCESS), walk_likelihood(INFORMATION, EXCESS + 0.3 * INFORMATION), atol=1e-9
-    )
+    np.testing.assert_allclose(step_likelihood(EXCESS), step_likelihood(EXCESS + 0.3 * INFORMATION), atol=1e-9)
 
 
 def effects(num_labels, num_draws=2_000, apart=(0.0,) * 5):

@@ -80,12 +80,6 @@ def draw_effects(
     return np.asarray(mean[chosen] + np.einsum("bij,bj->bi", root[chosen], normal))
 
 
-def walk_likelihood(information: np.ndarray, excess: np.ndarray) -> np.ndarray:
-    """Log-likelihood of each of `STEPS`, up to a constant, where h and r of the groups are known."""
-    walk = _centred_walk(information)
-    return _posterior(STEPS[:, None, None] ** 2 * walk, information, excess)[2]
-
-
 def _centred_walk(information: np.ndarray) -> np.ndarray:
     """K for τ = 1: of a walk less its mean, weighted by the information."""
     places = np.arange(information.size, dtype=np.float64)

@@ -108,12 +108,12 @@ def leaderboard(
 def _how_long(seconds: float, jobs: int | None) -> str:
     """
     >>> _how_long(6_900.0, 2)
-    'About 6,900 processor seconds by earlier runs: 58 minutes on 2 cores like those.'
+    'About 6,900 processor seconds by earlier runs: 58 min on 2 cores like those.'
     """
     import joblib
 
     told = f"About {seconds:,.0f} processor seconds by earlier runs"
-    if jobs is None:
+    if jobs is None or seconds < 60:
         return f"{told}."
     cores = joblib.effective_n_jobs(jobs)
-    return f"{told}: {max(1.0, seconds / 60 / cores):,.0f} minutes on {cores} core{'s' * (cores > 1)} like those."
+    return f"{told}: {max(1.0, seconds / 60 / cores):,.0f} min on {cores} core{'s' * (cores > 1)} like those."

@@ -52,6 +52,7 @@ _READING = """## How to read it
 * **Cost**: mean over the test nodes at the cheapest action by P(rare), for three price lists (a miss / an alarm / a
   review): {prices}. Wrong probabilities choose wrong actions.
 * **Seconds**: processor time on one core, fit and score; what several share (columns, a trained network) counts for each.
+  The forest is grown without scikit-learn's work around each tree, which would double the time where labels are few.
 * Trees and logistic regression read three sets of columns: *attributes*, the node's own; *propagated*, [x, mean over
   neighbours, over two hops]; *recipe*, the columns of `calirare.features`. More than 1,000 words are first reduced to
   128 directions; since code 0cafe9b14118 the forest reads the words themselves, which suits it better. *Raw*, or

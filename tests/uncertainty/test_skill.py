@@ -53,6 +53,9 @@ def test_one_to_three_rare_labels_show_nothing(num_rare):
 def test_the_sentence_holds_the_numbers_it_is_made_of():
     said = Skill(0.537, 0.31, 20, 180).sentence("fraud")
     assert all(part in said for part in ("No skill", "ROC-AUC 0.54", "20 labels", "31% of cases", "base rate, 0.1."))
+    assert "reaches it in 1.3% of cases" in Skill(0.75, 0.0132, 14, 180).sentence(
+        "fraud"
+    )  # skill is shown from 1% down
     assert Skill(0.9, 1e-4, 20, 180).sentence("fraud") == ""
     assert Skill(0.9, 1e-4, 5, 180).sentence("fraud") == few_labels(5, "fraud")
 

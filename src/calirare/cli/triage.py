@@ -57,18 +57,16 @@ def triage(
     if rare_share is None:  # at another share, scores say nothing of how the world has moved
         made: dict[str, Any] = {"shifts": shifts, "costs": queue.costs, "action": queue.action, "draws": queue.draws}
         watching.take(model, classifier, queue.probability, "triage", **made)
-    if is_pipe(out):
-        return
     if as_json:
         groups = list(queue.groups_frame().rows())
         found = {"queue": out, "beware": beware, "nodes": len(queue), "groups": groups}
         console.show_json({**found, "shift": shifts.to_json(), "rare_share": share})
-        return
-    console.show_lines(beware)
-    show_queue(queue)
-    show_shifts(shifts)
-    show_share(share)
-    console.show(out)
+    elif not is_pipe(out):
+        console.show_lines(beware)
+        show_queue(queue)
+        show_shifts(shifts)
+        show_share(share)
+        console.show(out)
 
 
 def show_queue(queue: Triage) -> None:

@@ -119,19 +119,19 @@ class LeaveOneOut:
         if len(self._first) < len(self.nodes):
             terms = terms.added(torch.from_numpy(self.place).to(device), len(self._first))
         self.jacobian = make_jacobian(model, inputs)
-        self.solver = (
-            solver
-            if solver != "auto"
-            else choose_solver(len(self._first), self.jacobian.parts, self.jacobian.num_parameters)
-        )
-        if solver == "auto" and self.solver == "iterative":
-            logger.warning(
-                "%d labels and %d parameters: solving by iteration.", len(nodes), self.jacobian.num_parameters
-            )
+        self.solver = self._smallest_solver() if solver == "auto" else solver
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found and said by the solvers
             distinct = self.nodes[self._first]
             self.curvature: Curvature = _SOLVERS[self.solver](self.jacobian, distinct, terms, self.damping)
         self._say_if_unstable()
+
+    def _smallest_solver(self) -> Literal["dual", "primal", "iterative"]:
+        """As `choose_solver`; says so where nothing dense fits."""
+        size = self.jacobian.num_parameters
+        found = choose_solver(len(self._first), self.jacobian.parts, size)
+        if found == "iterative":
+            logger.warning("%d labels and %d parameters: solving by iteration.", len(self.nodes), size)
+        return found
 
     def _say_if_unstable(self) -> None:
         """Log how many labels hold up a direction of the parameters all alone, where one Newton step means little."""

@@ -70,8 +70,12 @@ def test_tables_in_the_wrong_order_and_a_single_one_are_named():
     with pytest.raises(ColumnError, match="'y' is one of the edges. The table of nodes comes first"):
         read_tables(EDGES, NODES, label="y", rare=1)
     schema = read_tables(NODES, EDGES, label="y", rare=1).schema
-    with pytest.raises(InputError, match="a single table is read as the edges"):
+    with pytest.raises(InputError, match="a single table is read as the edges.*give edges of one line: source,target"):
         read_tables(None, NODES, schema=schema)
+    with pytest.raises(InputError, match="edges must be given.*give edges of one line: source,target"):
+        read_tables(NODES, schema=schema)
+    with pytest.raises(InputError, match="a single table is read as the edges.*give the nodes \\(--nodes\\) alone"):
+        read_tables(None, NODES, label="y", rare=1)
     bare = read_tables({"id": [1, 2], "y": [0, 1]}, EDGES, label="y", rare=1).schema
     assert read_tables(None, EDGES, schema=bare).ids.tolist() == [1, 2]
 

@@ -83,11 +83,18 @@ def edges_or_none(edges: Any, schema: Mapping[str, Any] | None) -> Any:
         logger.warning("no edges were given: each node stands alone.")
         return {"source": [], "target": []}
     if not without_edges(schema):
-        raise InputError(
-            "edges must be given: the model was fitted with some. Where nothing joins these nodes, give edges of one line: "
-            f"{schema['edges']['source']},{schema['edges']['target']}."
-        )
+        raise InputError(f"edges must be given: the model was fitted with some. {if_nothing_joins(schema)}")
     return {schema["edges"][end]: [] for end in ("source", "target")}
+
+
+def if_nothing_joins(schema: Mapping[str, Any] | None) -> str:
+    """What to do with nodes that stand alone, at a fit and for a model of this schema."""
+    if schema is None or without_edges(schema):
+        return "Where nothing joins the nodes, give the nodes (--nodes) alone."
+    return (
+        "Where nothing joins the nodes, give edges of one line: "
+        f"{schema['edges']['source']},{schema['edges']['target']}."
+    )
 
 
 def without_edges(schema: Mapping[str, Any]) -> bool:

@@ -23,6 +23,7 @@ from calirare.data.tables.gathering import (
     gather_edges,
     gather_nodes,
     id_of_labels,
+    if_nothing_joins,
     with_labels,
 )
 from calirare.data.tables.ids import check_ids, id_array
@@ -160,8 +161,7 @@ def _gather(
     if nodes is None and labels is None and _wants_nodes(schema):
         raise InputError(
             "there is no table of nodes; a single table is read as the edges. Give the nodes before the edges, or with labels "
-            "(--labels) a table of ids and labels: then the nodes are those that the edges name. Where nothing joins the nodes, "
-            "give the nodes (--nodes) alone."
+            f"(--labels) a table of ids and labels: then the nodes are those that the edges name. {if_nothing_joins(schema)}"
         )
     names, at_fit = asked.names, schema or {"edges": {}}
     found, ids = None, None

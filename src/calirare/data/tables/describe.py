@@ -125,7 +125,13 @@ def _edge_column(column: Mapping[str, Any], edges: Mapping[str, Any], networks_a
 
 
 def _style(column: Mapping[str, Any]) -> str:
+    """
+    >>> _style({"text": {"truth": True}}), _style({"text": {"date": "%d.%m.%Y"}})
+    (', yes read as 1', ', read as day.month.year')
+    """
     style = column.get("text") or {}
+    if style.get("truth"):
+        return ", yes read as 1"
     if "date" in style:
         words = {"%d": "day", "%m": "month", "%b": "month", "%B": "month", "%Y": "year", "%y": "year"}
         form = style["date"]

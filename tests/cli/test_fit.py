@@ -14,10 +14,12 @@ import pytest
 from typer.testing import CliRunner
 
 import calirare as cr
+from calirare.cli.fit import _show_detectors
 from calirare.cli.main import app
 from calirare.cli.model_options import OPTIONS, choose_model, number_or_left_out
 from calirare.detectors.registry import make_detector
 from calirare.evaluation import first_lines
+from calirare.evaluation.members import Member, judge_members
 from calirare.persistence.folder import load_graph
 
 run = CliRunner().invoke
@@ -53,6 +55,20 @@ def test_it_shows_how_the_columns_were_read(tables, tmp_path):
     assert answer.exit_code == 0
     assert "account_age_days" in answer.stdout and "numeric" in answer.stdout
     assert str(tmp_path / "model") in answer.stdout
+
+
+def test_it_shows_what_the_stack_chose_and_whom_it_went_without(tables, capsys):
+    graph = cr.read_tables(*tables, label="is_fraud", rare="yes")
+    clf = cr.RareCategoryClassifier(cr.detectors.Stack(["linear", cr.detectors.Forest(trees=20)])).fit(graph)
+    members = [*judge_members(clf), Member("boosting", None, None, "it needs more labels")]
+    _show_detectors(members)
+    said = capsys.readouterr().out
+    for one in members[:2]:
+        (row,) = (line for line in said.splitlines() if one.name in line)
+        assert [cell.strip() for cell in row.split("│")[2:4]] == [f"{clf.weights_[one.name]:.2f}", f"{one.loss:.3f}"]
+    assert "boosting is left out: it needs more labels" in said
+    _show_detectors([])
+    assert capsys.readouterr().out == ""
 
 
 def test_nodes_alone_are_nodes_that_nothing_joins(tables, model, tmp_path, caplog):
@@ -91,6 +107,7 @@ def test_json(tables, tmp_path, network):
     assert facts["features"] == network.num_features - 1
     assert facts["beware"] == list(first_lines(cr.load(tmp_path / "model"), load_graph(tmp_path / "model")))
     assert {row["column"]: row["type"] for row in facts["columns"]}["country_risk"] == "ignore"
+    assert facts["detectors"] == []  # one alone
 
 
 def test_val_share_sets_labels_aside(tables, tmp_path, network):

@@ -15,10 +15,13 @@ from calirare.cli.table_options import Tables, parse_types, tabled
 from calirare.errors import CalirareError, InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from calirare.data.graph import RareGraph
     from calirare.data.split import Split
     from calirare.estimator.classifier import RareCategoryClassifier
     from calirare.evaluation import Evaluation
+    from calirare.evaluation.members import Member
 
 EXAMPLE = "Example: calirare fit nodes.csv edges.csv --label is_fraud --rare yes --out model"
 
@@ -124,9 +127,10 @@ def _show(
     from calirare.data.tables.read_counts import describe_counts
     from calirare.evaluation.first_lines import first_lines
     from calirare.evaluation.graph_value import audit_with_graph
+    from calirare.evaluation.members import judge_members
 
     with console.working("Judging"):
-        beware = first_lines(classifier, graph)
+        beware, detectors = first_lines(classifier, graph), judge_members(classifier)
     with console.working("Looking whether the edges help"):
         cheap = graph.num_nodes + graph.num_edges <= _CHEAP
         audit = audit_with_graph(graph) if cheap else audit_graph(graph)
@@ -137,16 +141,29 @@ def _show(
     if as_json:
         found = {"model": out, "method": classifier.method, "beware": beware, **counts, "read": read}
         judged = {"audit": audit.to_json(), "quality": None if quality is None else quality.to_json()}
-        console.show_json(found | {"columns": columns} | judged)
+        console.show_json(found | {"columns": columns, "detectors": [vars(one) for one in detectors]} | judged)
         return
     console.show_lines(beware)
     show_audit(columns, audit)
     counts |= describe_counts(graph.schema)
     console.show_table("Data", ["", "count"], [(name.replace("_", " "), n) for name, n in counts.items()], right=(1,))
+    _show_detectors(detectors)
     if quality is not None:
         show_evaluation(quality)
     files = "NODES EDGES" if graph.num_edges else "NODES"
     console.show(f"Model: {out}\nNext:  calirare score {out} {files} --out scores.parquet")
+
+
+def _show_detectors(detectors: Sequence[Member]) -> None:
+    """What the stack chose, and whom it went without."""
+    kept = [one for one in detectors if one.weight is not None]
+    if kept:
+        rows = [(one.name, f"{one.weight:.2f}", f"{one.loss:.3f}") for one in kept]
+        title = "Detectors: what was chosen, by what each says of labels that it did not see"
+        console.show_table(title, ["detector", "weight", "negative log-likelihood alone"], rows, right=(1, 2))
+    for one in detectors:
+        if one.weight is None:
+            console.show(f"{one.name} is left out: {one.reason}")
 
 
 def _counts(classifier: RareCategoryClassifier, graph: RareGraph, decisions: int | None) -> dict[str, int]:

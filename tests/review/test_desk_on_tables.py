@@ -46,7 +46,7 @@ def test_the_price_is_a_column_and_the_budget_goes_where_it_saves_most(server, o
     price, said = page.get_by_role("combobox", name="A missed rare case"), page.locator("#settings-said")
     price.fill("amount")
     price.press("Enter")
-    expect(said).to_have_text("Set by you just now.")
+    expect(said).to_have_text("Set by you.")
     expect(page.locator("#rule-alert")).to_contain_text("Each case has its own")
     expect(page.locator("#cost-miss")).to_be_hidden()  # a column has no place on a slider
     page.get_by_role("spinbutton", name="Most reviews").fill("4")

@@ -16,8 +16,9 @@ from calirare.evaluation import first_lines, look_again
 from calirare.review import app
 from calirare.review.attributes import Attribute, Comparison
 from calirare.review.case import describe_case
+from calirare.review.edges_of import Neighbour
 from calirare.review.exports import encode
-from calirare.review.pages import case_sections, forecast, model_page, widgets
+from calirare.review.pages import case_sections, forecast, model_page, record_sections, shell, widgets
 from calirare.review.queue import Queue
 from calirare.review.snapshot import Scores, Snapshot
 from calirare.review.versions import Base
@@ -111,6 +112,16 @@ def test_the_forecast_says_what_is_open_beside_what_it_counts(own_desk):
         view, conditions=View.parse({}, None, {"probability": {"type": "lessThan", "filter": 0}}).conditions
     )
     assert said + " The filter kept for everybody does not narrow it." == words(forecast.draw_forecast(narrow, queue))
+    total = len(queue.order(View(action="review", budget=20)))
+    assert words(shell.draw_progress(queue, view)).split() == f"3 of {total} reviews done".split()
+    assert words(shell.draw_progress(queue, narrow)).strip() == "0 of 0 reviews done under the kept filter"
+
+
+def test_a_single_neighbour_is_no_list_of_all():
+    one = Neighbour(0, "a1", 0.2, "", 1)
+    assert words(record_sections.neighbours([one], 1)).endswith("Its only neighbour.")
+    assert words(record_sections.neighbours([one, one], 2)).endswith("All 2.")
+    assert words(record_sections.neighbours([one], 2)).endswith("The 1 most probable of 2.")
 
 
 def test_a_label_that_pulls_against_its_class_is_explained():

@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 
 import calirare as cr
+from calirare.decisions.costs import Costs
 from calirare.errors import DataError, InputError, LabelError
 from calirare.persistence import folder as persistence
 from calirare.review import versions
 from calirare.review.app import open_desk
 from calirare.review.jobs import Job
+from calirare.review.pages import model_page
 from calirare.review.refit import as_labels, fit_with_decisions, index_of, read_decisions
 from calirare.review.snapshot import Snapshot
 from calirare.review.store import DecisionStore
@@ -65,7 +67,15 @@ def test_a_refit_uses_the_decisions_and_keeps_the_old_model(desk, model):
     old_graph = persistence.load_graph(model / "versions" / old_version)
     np.testing.assert_allclose(kept.predict_proba(old_graph)[:, 1], old_p, atol=1e-9)
     assert [one.is_current for one in list_versions(model)] == [True, False]
+    other = desk.queue.order(View(status="open"))[0]
     assert rare in desk.queue.order(View())  # a decided node stays in the queue, with its decision
+    action = desk.queue.judge(Costs(), None).action
+    rows = model_page._changed(desk.outcome, desk.book, action, action, np.array([rare, normal, other])).children[-1]
+    marks = {
+        row.children[0].children.children: getattr(row.children[-1].children, "children", "") for row in rows.children
+    }
+    names = desk.snapshot.ids[[rare, normal, other]]
+    assert marks == dict(zip(names, ("decided rare", "decided normal", ""), strict=True))
 
 
 def test_the_share_of_rare_nodes_is_not_moved_by_reviewed_cases(desk):

@@ -90,7 +90,7 @@
         if (!result.data.ok) {
           say(result.data.error || "Nothing was set.", "bad");
         } else {
-          current = Object.assign({}, result.data.settings, { number: result.data.number, said: "Set by you just now." });
+          current = Object.assign({}, result.data.settings, { number: result.data.number, said: "Set by you." });
           pollNow();
         }
       }
@@ -110,7 +110,7 @@
         window.dash_ag_grid.getApi("queue-grid").setFilterModel(null);
       }
       pollNow();
-      return Object.assign({}, result.data.settings, { number: result.data.number, said: "Set by you just now." });
+      return Object.assign({}, result.data.settings, { number: result.data.number, said: "Set by you." });
     },
   });
 })();

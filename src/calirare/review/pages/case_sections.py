@@ -254,7 +254,7 @@ def history(rows: list[Decision], reviewer: str) -> Any:
             html.Li(
                 [
                     html.Span(f"{row.time:%Y-%m-%d %H:%M} UTC", className="when"),
-                    html.Span(["took it back: ", pill(row.decision)] if row.undoes else pill(row.decision)),
+                    html.Span(["back to ", pill(row.decision)] if row.undoes else pill(row.decision)),
                     html.Span("you" if row.reviewer == reviewer else row.reviewer, className="by"),
                     html.Div(row.note, className="note-text") if row.note and not row.undoes else None,
                 ]

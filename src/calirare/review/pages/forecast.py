@@ -15,6 +15,8 @@ from calirare.review.pages.widgets import card, pill, say_amount, table
 from calirare.review.queue import Queue
 from calirare.review.view import View
 
+_SIZES = ((1e9, "bn"), (1e6, "M"), (1e3, "k"))
+
 
 def draw_forecast(view: View, queue: Queue) -> Any:
     """Thresholds, and the table of expected rare nodes and cost: of all cases, whatever filter is kept."""
@@ -25,10 +27,10 @@ def draw_forecast(view: View, queue: Queue) -> Any:
     rows = [
         (
             "all" if name == "all" else pill(name),
-            f"{group.num_nodes:,}",
-            f"{waiting[name]:,}",
-            html.Td(say_amount(group.rare.value), title=_range(group.rare)),
-            html.Td(say_amount(group.cost.value), title=_range(group.cost)),
+            html.Td(_short(group.num_nodes), title=f"{group.num_nodes:,}"),
+            html.Td(_short(waiting[name]), title=f"{waiting[name]:,}"),
+            html.Td(_short(group.rare.value), title=_range(group.rare)),
+            html.Td(_short(group.cost.value), title=_range(group.cost)),
         )
         for name, group in groups.items()
     ]
@@ -41,6 +43,18 @@ def draw_forecast(view: View, queue: Queue) -> Any:
             html.P(_counted(groups["all"].num_nodes, waiting["all"], bool(view.conditions)), className="hint"),
         ),
     ]
+
+
+def _short(x: float) -> str:
+    """A count or a cost in the few letters that the table has room for.
+
+    >>> _short(12), _short(12.34), _short(9_999), _short(12_345.6), _short(999_999), _short(2.5e9)
+    ('12', '12.3', '9,999', '12.3k', '1M', '2.5bn')
+    """
+    if abs(x) < 10_000:
+        return f"{x:,}" if isinstance(x, int) else say_amount(x)
+    size, sign = next(one for one in _SIZES if abs(x) >= 0.9995 * one[0])
+    return f"{x / size:.3g}{sign}"
 
 
 def _counted(total: int, waiting: int, filtered: bool) -> str:

@@ -12,11 +12,13 @@ from calirare.decisions.numbers import say_probability
 from calirare.evaluation.look_again import WORDS, DoubtfulLabel
 from calirare.metrics import METRICS
 from calirare.metrics.summary import say
+from calirare.review.book import DecisionBook
 from calirare.review.desk import Desk, Outcome
 from calirare.review.jobs import Status
 from calirare.review.pages.widgets import card, case_link, number, pill, table
 from calirare.review.queue import Queue
 from calirare.review.security import current_reviewer
+from calirare.review.store import Decision
 from calirare.review.versions import list_versions
 from calirare.review.view import View
 from calirare.scoring.service.access import Access
@@ -194,7 +196,7 @@ def _outcome(desk: Desk, outcome: Outcome, view: View) -> Any:
         else None,
         html.Div([_moves(before[both], after[both]), _metrics(outcome)], className="two uneven"),
         html.H3("Nodes whose action changed, the largest change first") if moved.size else None,
-        _changed(outcome, before, after, moved),
+        _changed(outcome, desk.book, before, after, moved),
     )
 
 
@@ -234,7 +236,8 @@ def _metrics(outcome: Outcome) -> Any:
     )
 
 
-def _changed(outcome: Outcome, before: np.ndarray, after: np.ndarray, moved: np.ndarray) -> Any:
+def _changed(outcome: Outcome, book: DecisionBook, before: np.ndarray, after: np.ndarray, moved: np.ndarray) -> Any:
+    """The nodes that moved farthest; a decided one has moved by its own decision, and is marked."""
     old, new = outcome.before.scores.probability, outcome.after.scores.probability
     largest = moved[np.argsort(-np.abs(new[moved] - old[moved]), kind="stable")[:_MOST_CHANGED]]
     rows = [
@@ -242,7 +245,12 @@ def _changed(outcome: Outcome, before: np.ndarray, after: np.ndarray, moved: np.
             case_link(outcome.after.ids[node]),
             [pill(ACTIONS[before[node]]), " → ", pill(ACTIONS[after[node]])],
             number(f"{say_probability(old[node])} → {say_probability(new[node])}"),
+            _decided(book.standing(outcome.after.ids[node])),
         )
         for node in largest.tolist()
     ]
     return table(rows, class_name="figures changed") if rows else None
+
+
+def _decided(stands: Decision | None) -> Any:
+    return "" if stands is None else pill(stands.decision, f"decided {stands.decision}")

@@ -106,7 +106,7 @@ def _decisions(found: Watch) -> Any:
         html.P(
             "Each dot: decided cases of like score, with a 90% interval. The number of rare nodes is corrected for which "
             "cases were looked at: each decision stands for the nodes of its score."
-            + (f" {found.unsure:,} cases are unsure and count for nothing." if found.unsure else ""),
+            + (f" Unsure, and not counted: {found.unsure:,}." if found.unsure else ""),
             className="hint",
         ),
     )

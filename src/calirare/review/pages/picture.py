@@ -47,6 +47,7 @@ _STYLE = [
             "font-size": 12,
             "font-weight": 600,
             "text-margin-y": -6,
+            "z-index": 1,  # its name lies on top of its neighbours
             "text-background-color": "#ffffff",
             "text-background-opacity": 0.85,
             "text-background-padding": 2,

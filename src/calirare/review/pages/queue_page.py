@@ -48,7 +48,9 @@ def _group(children: list[Any], said: str) -> Any:
 
 def _controls(desk: Desk) -> Any:
     names = list(desk.station.records.columns)[:_MOST_OFFERED]
-    actions = (_chip([pill(name), html.Span(id=f"count-{name}")], f"only-{name}") for name in ACTIONS)
+    actions = (
+        _chip([pill(name), html.Span(id=f"count-{name}", title="not decided yet")], f"only-{name}") for name in ACTIONS
+    )
     statuses = [_chip(words, f"status-{status or 'all'}") for status, words in _STATUSES.items()]
     ticks = [tick(name, **{"data-column": name}) for name in names]
     columns = html.Div(**painted(ticks), className="menu many", role="group", **aria("Columns of the records to show"))

@@ -50,7 +50,7 @@ def neighbours(found: list[Neighbour], total: int, hidden: bool = False) -> Any:
         )
         for one in found
     ]
-    some = f"The {len(found)} most probable of {total:,}." if len(found) < total else f"All {total:,}."
+    some = f"The {len(found)} most probable of {total:,}." if len(found) < total else _all(total, "neighbour")
     return card(
         "Neighbours",
         _scrolling(
@@ -74,12 +74,17 @@ def edges(found: EdgeRows, ids: np.ndarray) -> Any:
     ]
     heads = zip(found.names, found.numbers, strict=True)
     names = [html.Th(name, scope="col", className="number" if is_number else None) for name, is_number in heads]
-    some = f"{len(found.rows)} of {found.total:,} edges." if len(found.rows) < found.total else f"All {found.total:,}."
+    shown = len(found.rows)
+    some = f"{shown} of {found.total:,} edges." if shown < found.total else _all(found.total, "edge")
     return card(
         "Edges",
         _scrolling(table(rows, ("Way", "Node", *names), class_name="figures rows edges", id="edges"), "Edges"),
         html.P(some, className="hint"),
     )
+
+
+def _all(total: int, what: str) -> str:
+    return f"All {total:,}." if total > 1 else f"Its only {what}."
 
 
 def _cell(words: str, is_number: bool) -> Any:

@@ -10,7 +10,9 @@ from calirare.review.desk import Desk
 from calirare.review.pages import case_page, model_page, monitoring_page, prices, quality_page, queue_page
 from calirare.review.pages.painted import PAINTED, paint, painted
 from calirare.review.pages.widgets import aria, key, table
+from calirare.review.queue import Queue
 from calirare.review.security import current_reviewer
+from calirare.review.view import View
 from calirare.scoring.service.access import Access
 
 PAGES = {
@@ -137,19 +139,23 @@ def add_callbacks(app: Dash, desk: Desk, access: Access) -> None:
     def show_progress(acted: Any, polled: Any, stamp: Any, settings: Any) -> Any:
         """Progress, and a mark that changes when the decisions or the model do, so that tables know to read again."""
         desk.team.meet(current_reviewer(access))
-        queue, change = desk.queue, desk.setting
-        progress = queue.progress(desk.view({}))
-        share = progress.done / progress.total if progress.total else 0.0
-        words = f"{progress.done:,} of {progress.total:,} reviews done"
-        children = [
-            html.Div(html.Div(className="bar", style={"width": f"{100 * share:.1f}%"}), className="bar-track"),
-            html.Span(words, title=f"{progress.decided:,} nodes decided in all", id="progress-words"),
-        ]
-        mark = desk.stamp
+        change, children, mark = desk.setting, draw_progress(desk.queue, desk.view({})), desk.stamp
         same = isinstance(settings, dict) and settings.get("number") == change.number
         people = no_update if mark == stamp else paint(_options(desk))
         shown = no_update if mark == stamp else mark
         return paint(children), shown, no_update if same else prices.store(change), people
+
+
+def draw_progress(queue: Queue, view: View) -> list[Any]:
+    """How many of the reviews are done: of all, or of those that a kept filter leaves, which the words then say."""
+    progress = queue.progress(view)
+    share = progress.done / progress.total if progress.total else 0.0
+    under = " under the kept filter" if view.conditions else ""
+    words = f"{progress.done:,} of {progress.total:,} reviews done{under}"
+    return [
+        html.Div(html.Div(className="bar", style={"width": f"{100 * share:.1f}%"}), className="bar-track"),
+        html.Span(words, title=f"{progress.decided:,} nodes decided in all", id="progress-words"),
+    ]
 
 
 def _add_scripts(app: Dash) -> None:

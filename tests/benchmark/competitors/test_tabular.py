@@ -8,7 +8,6 @@ from sklearn.model_selection import StratifiedKFold
 
 from calirare.benchmark.competitors import Problem
 from calirare.benchmark.competitors.columns import attributes, propagated
-from calirare.benchmark.competitors.forest import PlainForest
 from calirare.benchmark.competitors.tabular import tabular
 from calirare.data.graph import RareGraph
 from calirare.data.split import Split
@@ -28,14 +27,6 @@ def test_calibrated_folds_equal_scikit_learns(method):
     theirs = CalibratedClassifierCV(make(4), method=method, cv=folds, ensemble=True)
     theirs.fit(x[problem.nodes], problem.y)
     assert np.allclose(ours.probability, theirs.predict_proba(x)[:, 1], atol=2e-4)
-
-
-def test_the_forest_is_scikit_learns_to_the_last_bit():
-    problem = Problem(make_transactions(num_nodes=300, rare_share=0.2, seed=1), Split(train=np.arange(150)))
-    x, y = attributes(problem), problem.y
-    theirs = RandomForestClassifier(20, min_samples_leaf=2, random_state=3).fit(x[problem.nodes], y)
-    ours = PlainForest(20, random_state=3).fit(x[problem.nodes], y)
-    assert np.array_equal(ours.predict_proba(x), theirs.predict_proba(x))
 
 
 def test_propagated_columns_are_means_over_neighbours_and_two_hops():

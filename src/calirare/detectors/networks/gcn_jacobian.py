@@ -190,7 +190,7 @@ class GCNJacobian:
         )
 
     def moved(self, nodes: np.ndarray, directions: Tensor) -> Tensor:
-        """`(n, C)` float64: the logits of each node by the network itself, its parameters moved along that node's direction."""
+        """As `Moves.moved`: of the node and its neighbours, what the hidden layer was at rest and how it changes."""
         local, neighbours, features = self._neighbourhood(nodes)
         by_name = {name: piece.cpu().numpy() for name, piece in self._by_name(directions.double()).items()}
         before, (weight, bias) = rows_of(self.before, neighbours), (one.cpu().numpy() for one in self.output)

@@ -89,8 +89,8 @@ class LocalJacobian(AutogradJacobian):
         self._keep(nodes)
         return super().pull(nodes, coefficients)
 
-    def _moved(self, directions: Tensor) -> Iterator[dict[str, np.ndarray]]:
-        """The parameters moved along each direction `(columns, P)`."""
+    def _moved_parameters(self, directions: Tensor) -> Iterator[dict[str, np.ndarray]]:
+        """All parameters by name, moved along one row of `directions` `(n, P)` after the other."""
         sizes = [value.numel() for value in self.parameters.values()]
         pieces = zip(self.arrays.items(), directions.double().cpu().split(sizes, dim=1), strict=True)
         moved = {name: value + piece.numpy().reshape(-1, *value.shape) for (name, value), piece in pieces}
@@ -180,21 +180,18 @@ class SAGEJacobian(LocalJacobian):
                 yield name, (k,), alone[:, k] * mine[:, None] + together[:, k] * theirs[:, None]
 
     def moved(self, nodes: np.ndarray, directions: Tensor) -> Tensor:
+        """As `Moves.moved`: the hidden layer is made of the node, which comes first, and of its neighbours alone."""
         local, around = self._around(nodes)
-        own, means = self._own_columns(nodes), self._propagated_columns(nodes)
-        theirs, their_means = self._own_columns(around), self._propagated_columns(around)
+        both = np.concatenate([nodes, around])
+        columns, means = self._own_columns(both), self._propagated_columns(both)
         found = np.empty((len(nodes), len(self.contrasts)))
-        for row, weight in enumerate(self._moved(directions)):
+        for row, weight in enumerate(self._moved_parameters(directions)):
             ends = slice(local.indptr[row], local.indptr[row + 1])
-            near, by_self, by_others = (
-                local.indices[ends],
-                weight["input_self.weight"].T,
-                weight["input_neighbours.weight"].T,
-            )
-            mine = own[[row]] @ by_self + means[[row]] @ by_others + weight["input_self.bias"]
-            others = theirs[near] @ by_self + their_means[near] @ by_others + weight["input_self.bias"]
-            found[row] = weight["output_self.weight"] @ np.maximum(mine[0], 0) + weight["output_self.bias"]
-            found[row] += weight["output_neighbours.weight"] @ (local.data[ends] @ np.maximum(others, 0))
+            read = np.append(row, len(nodes) + local.indices[ends])
+            before = columns[read] @ weight["input_self.weight"].T + means[read] @ weight["input_neighbours.weight"].T
+            hidden = np.maximum(before + weight["input_self.bias"], 0)
+            found[row] = weight["output_self.weight"] @ hidden[0] + weight["output_self.bias"]
+            found[row] += weight["output_neighbours.weight"] @ (local.data[ends] @ hidden[1:])
         return torch.from_numpy(found).to(self.basis.device)
 
     def _but_the_first(self, own: np.ndarray, near: np.ndarray, local: sp.csr_array) -> Iterator[Piece]:
@@ -243,13 +240,15 @@ class GINJacobian(LocalJacobian):
         yield from self._first_layer(local, slope, active, inner, self._propagated_columns(around))
 
     def moved(self, nodes: np.ndarray, directions: Tensor) -> Tensor:
+        """As `Moves.moved`: the first MLP is asked about the node and its neighbours alone."""
         local, around = self._around(nodes)
         columns, found = self._propagated_columns(around), np.empty((len(nodes), len(self.contrasts)))
-        for row, weight in enumerate(self._moved(directions)):
+        for row, weight in enumerate(self._moved_parameters(directions)):
             ends = slice(local.indptr[row], local.indptr[row + 1])
             inner = np.maximum(columns[local.indices[ends]] @ weight["input.weight"].T + weight["input_bias"], 0)
             hidden = np.maximum(inner @ weight["first.weight"].T + weight["first.bias"], 0)
-            last = np.maximum(weight["second.0.weight"] @ (local.data[ends] @ hidden) + weight["second.0.bias"], 0)
+            summed = local.data[ends] @ hidden
+            last = np.maximum(weight["second.0.weight"] @ summed + weight["second.0.bias"], 0)
             found[row] = weight["second.2.weight"] @ last + weight["second.2.bias"]
         return torch.from_numpy(found).to(self.basis.device)
 

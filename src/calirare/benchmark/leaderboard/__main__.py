@@ -16,8 +16,7 @@ from calirare.benchmark.leaderboard.run import run
 from calirare.benchmark.leaderboard.seconds import Seconds
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Prepare graphs, go on with a run, or pack its rows; 3 if some of it is left for the next call."""
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m calirare.benchmark.leaderboard", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     first = commands.add_parser("prepare", help="write the graphs into a folder")
@@ -28,7 +27,9 @@ def main(arguments: list[str] | None = None) -> int:
     second.add_argument("graphs")
     second.add_argument("store")
     for name in ("graph", "protocol", "competitor"):
-        second.add_argument(f"--{name}", action="append", default=[], help="repeatable; default: all")
+        second.add_argument(
+            f"--{name}", action="append", default=[], help="repeatable; default: as `calirare leaderboard`"
+        )
     second.add_argument("--all", action="store_true", help="every protocol in full")
     second.add_argument("--everybody", action="store_true", help="every competitor in every protocol")
     second.add_argument("--any-code", action="store_true", help="rows that other code made count as done")
@@ -41,12 +42,17 @@ def main(arguments: list[str] | None = None) -> int:
     for one in (third, fourth):
         one.add_argument("store")
         one.add_argument("file")
-    chosen = parser.parse_args(arguments)
-    if chosen.command in ("pack", "seconds"):
-        known = chosen.command == "seconds"
-        print(
-            Seconds.of(newest(read_rows(chosen.store))).save(chosen.file) if known else pack(chosen.store, chosen.file)
-        )
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Prepare graphs, go on with a run, or write what came of it; 3 if some of it is left for the next call."""
+    chosen = _parser().parse_args(arguments)
+    if chosen.command == "pack":
+        print(pack(chosen.store, chosen.file))
+        return 0
+    if chosen.command == "seconds":
+        print(Seconds.of(newest(read_rows(chosen.store))).save(chosen.file))
         return 0
     if chosen.command == "prepare":
         for path in prepare(chosen.graphs, [name for name in chosen.only.split(",") if name], chosen.data):

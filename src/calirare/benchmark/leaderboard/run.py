@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from calirare.benchmark.competitors import competitors
-from calirare.benchmark.leaderboard.cells import RowKey, all_tasks, without
+from calirare.benchmark.leaderboard.cells import CellTask, RowKey, all_tasks, without
 from calirare.benchmark.leaderboard.graphs import list_graphs
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS
 from calirare.benchmark.leaderboard.rows import read_rows
-from calirare.benchmark.leaderboard.work import Order, key_of, run_order
+from calirare.benchmark.leaderboard.work import Done, Order, key_of, run_order
 from calirare.detectors.base import Progress
 from calirare.errors import InputError, nearest
 from calirare.scoring.backends import mapping
@@ -67,37 +67,46 @@ def run(
         announce: Called before the first task with the processor seconds that all of them took in earlier runs.
         progress: Called after each task with the share of these seconds that is done, and a line on the last task.
     """
-    there = list_graphs(graphs_folder)
-    chosen = {
-        "graph": _known(graphs, there), "protocol": _known(protocols, list(PROTOCOLS)),
-    }  # fmt: skip
-    wanted = _known(names, list(competitors())) if names else []
     full = PROTOCOLS if everything else protocols
-    tasks = all_tasks(graphs_folder, chosen["graph"], chosen["protocol"], seeds, wanted, everybody, full)
+    wanted = _known(names, list(competitors())) if names else []
+    tasks = all_tasks(
+        graphs_folder, _known(graphs, list_graphs(graphs_folder)), _known(protocols, list(PROTOCOLS)), seeds, wanted,
+        everybody, full,
+    )  # fmt: skip
     Path(store).mkdir(parents=True, exist_ok=True)
-
-    def done() -> set[RowKey]:
-        found = {key_of(row) for row in read_rows(store)}
-        told = {task.graph: task.fingerprint for task in tasks}
-        return {(*key[:5], told.get(key[0], key[5])) for key in found} if any_code else found
-
-    left = without(tasks, done())
-    total = sum(len(task.names) for task in left)
-    seconds, passed = sum(task.cost for task in left), 0.0
+    left = without(tasks, _done(store, tasks, any_code))
+    seconds, until = sum(task.cost for task in left), time.time() + 60 * minutes
     if announce is not None:
         announce(seconds)
-    began, computed, failures = time.time(), 0, list[str]()
-    orders = [Order(task, str(store), began + 60 * minutes, device) for task in left]
     with mapping(backend, jobs, address) as each:
-        for outcome in each(run_order, orders):
-            computed += outcome.num_rows
-            passed += outcome.task.cost
-            failures.extend(outcome.failures)
-            if progress is not None and (outcome.num_rows or outcome.failures):
-                words = f"{time.time() - began:5.0f} s  {outcome.task.file.removesuffix('.jsonl')}"
-                progress(passed / seconds, words)
-    remaining = sum(len(task.names) for task in without(tasks, done()))
-    return Outcome(sum(len(task.names) for task in tasks) - total, computed, remaining, tuple(failures))
+        outcomes = each(run_order, [Order(task, str(store), until, device) for task in left])
+        computed, failures = _followed(outcomes, seconds, progress)
+    remaining = without(tasks, _done(store, tasks, any_code))
+    return Outcome(_num_rows(tasks) - _num_rows(left), computed, _num_rows(remaining), failures)
+
+
+def _num_rows(tasks: Iterable[CellTask]) -> int:
+    return sum(len(task.names) for task in tasks)
+
+
+def _done(store: str | Path, tasks: Iterable[CellTask], any_code: bool) -> set[RowKey]:
+    """The rows that need not be computed."""
+    found = {key_of(row) for row in read_rows(store)}
+    told = {task.graph: task.fingerprint for task in tasks}
+    return {(*key[:5], told.get(key[0], key[5])) for key in found} if any_code else found
+
+
+def _followed(outcomes: Iterable[Done], seconds: float, progress: Progress | None) -> tuple[int, tuple[str, ...]]:
+    """How many rows were stored, and why others were not; `seconds`: of all tasks, as expected."""
+    began, passed, computed, failures = time.time(), 0.0, 0, list[str]()
+    for outcome in outcomes:
+        computed += outcome.num_rows
+        passed += outcome.task.cost
+        failures.extend(outcome.failures)
+        if progress is not None and (outcome.num_rows or outcome.failures):
+            words = f"{time.time() - began:5.0f} s  {outcome.task.file.removesuffix('.jsonl')}"
+            progress(passed / seconds, words)
+    return computed, tuple(failures)
 
 
 def _known(asked: Sequence[str], there: Sequence[str]) -> list[str]:

@@ -188,6 +188,10 @@ def test_the_plain_command_prepares_and_runs(folder, tmp_path, capsys):
     assert command.main([*words, "--competitor", "our linear", "--minutes", "0"]) == 3
     assert command.main([*words, "--competitor", "our linear"]) == 0
     assert "1 rows computed" in capsys.readouterr().out
+    (row,), file = [row for row in read_rows(tmp_path / "s") if "spent" in row], tmp_path / "seconds.json"
+    assert command.main(["seconds", str(tmp_path / "s"), str(file)]) == 0
+    told = {"graphs": {"first": 1.0}, "runs": {"our linear": {"tenth 10": pytest.approx(row["spent"], rel=5e-3)}}}
+    assert json.loads(file.read_text()) == told
 
 
 def test_every_competitor_has_a_source_and_a_word_on_its_labels():

@@ -23,7 +23,7 @@ from calirare.detectors.logistic import (
     on_scale_of,
 )
 from calirare.detectors.registry import register
-from calirare.detectors.regression import Regression
+from calirare.detectors.regression import Regression, problem_of
 from calirare.detectors.stored import inside, need, numbers, under
 from calirare.detectors.threads import blas_for
 from calirare.errors import InputError
@@ -91,7 +91,7 @@ class Linear(Detector):
         self.own_: Regression | None = None
         design = choices.without_edges(best.design)
         if design.size:
-            near = [_carried(best, k, _problem(design, target), best.penalty) for k, target in enumerate(targets)]
+            near = [_carried(best, k, problem_of(design, target), best.penalty) for k, target in enumerate(targets)]
             own, scores = Regression.fit(design, best.penalty, near, targets, groups, seed)
             slope, shift = _scales(left_out, scores, targets)
             mixed = np.where(inputs.alone[labels.nodes, None], slope * scores + shift, left_out)
@@ -203,17 +203,13 @@ def _fit(design: Design, penalty: float, targets: np.ndarray, groups: np.ndarray
         if not 0 < target.sum() < n:
             optima.append(None)
             continue
-        problem, before = _problem(design, target), start.optima[k] if start else None
+        problem, before = problem_of(design, target), start.optima[k] if start else None
         if start and start.design is not design:
             before = _carried(start, k, problem, penalty)
         found = fit_logistic(problem, penalty, before, tolerance=_NEAR, fresh=True)
         score += left_out_loss(own_left_out(problem, found, penalty, groups, design.ties), target)
         optima.append(found)
     return _Fit(design, penalty, optima, score)
-
-
-def _problem(design: Design, target: np.ndarray) -> Problem:
-    return Problem(design.coordinates, target, np.full(len(target), 1.0 / len(target)))
 
 
 def _carried(known: _Fit, k: int, problem: Problem, penalty: float) -> Optimum | None:

@@ -22,6 +22,11 @@ _FEWEST_KEPT = 1_024
 _BLOCK = 64
 
 
+def problem_of(design: Design, target: np.ndarray) -> Problem:
+    """Of a target `(n,)`, 0 or 1: every label counts alike."""
+    return Problem(design.coordinates, target, np.full(len(target), 1.0 / len(target)))
+
+
 @dataclass(frozen=True, eq=False)
 class Regression:
     """Scores of K targets: the second class of two, or each class against the rest.
@@ -71,7 +76,7 @@ class Regression:
         models = [LeftOutModels(np.zeros((len(rows), size), dtype=np.float32))] * num_targets
         for k, (target, start) in enumerate(zip(targets, near, strict=True)):
             if start is not None:
-                problem = Problem(design.coordinates, target, np.full(n, 1.0 / n))
+                problem = problem_of(design, target)
                 found = fit_logistic(problem, penalty, start)
                 theta[k], intercept[k] = design.in_columns(found.theta), found.intercept
                 without = WithoutGroups(problem, found, penalty, groups, design.ties)

@@ -24,7 +24,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
 
 import calirare as cr
-from calirare.uncertainty.by_degree import FIRST_DEGREES, STEPS, _centred_walk, _posterior, degree_group
+from calirare.uncertainty.by_degree import FIRST_DEGREES, STEPS, centred_walk, degree_group, posterior
 from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds
 
 NAMES = {
@@ -95,7 +95,7 @@ def steps(arrays: dict[str, np.ndarray], graph: str, count: int, seed: int) -> n
     p = expit(z + brentq(lambda shift: expit(z + shift).sum() - rare.sum(), -20, 20))
     group, size = degree_group(loaded.degree[others]), len(FIRST_DEGREES)
     information, excess = (np.bincount(group, weights=part, minlength=size) for part in (p * (1 - p), rare - p))
-    return _posterior(STEPS[:, None, None] ** 2 * _centred_walk(information), information, excess)[2]
+    return posterior(STEPS[:, None, None] ** 2 * centred_walk(information), information, excess)[2]
 
 
 def main() -> None:

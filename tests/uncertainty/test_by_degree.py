@@ -28,15 +28,15 @@ def test_the_posterior_is_that_of_numbers_seen_with_noise(step):
     """r/h of a group is its e, seen with variance 1/h: conditioning of a normal, as in any textbook."""
     prior = covariance_of_walk(step)
     gain = prior @ np.linalg.inv(prior + np.diag(1 / INFORMATION))
-    mean, root, _ = by_degree._posterior(step**2 * by_degree._centred_walk(INFORMATION), INFORMATION, EXCESS)
+    mean, root, _ = by_degree.posterior(step**2 * by_degree.centred_walk(INFORMATION), INFORMATION, EXCESS)
     np.testing.assert_allclose(mean, gain @ (EXCESS / INFORMATION), atol=1e-12)
     np.testing.assert_allclose(root @ root.T, prior - gain @ prior, atol=1e-12)
     assert abs(INFORMATION @ mean) < 1e-9  # it moves groups against each other, not all of them
 
 
 def step_likelihood(excess):
-    walk = by_degree._centred_walk(INFORMATION)
-    return by_degree._posterior(STEPS[:, None, None] ** 2 * walk, INFORMATION, excess)[2]
+    walk = by_degree.centred_walk(INFORMATION)
+    return by_degree.posterior(STEPS[:, None, None] ** 2 * walk, INFORMATION, excess)[2]
 
 
 def test_steps_are_as_likely_as_the_normal_density_says():

@@ -69,9 +69,9 @@ def draw_effects(
     """
     size = len(FIRST_DEGREES)
     p = expit(logits)
-    walk = _centred_walk(np.bincount(group, weights=p * (1 - p), minlength=size))
+    walk = centred_walk(np.bincount(group, weights=p * (1 - p), minlength=size))
     information, excess = (evidence * part for part in _around_the_peak(group, logits, rare, evidence, walk))
-    mean, root, likelihood = _posterior(STEPS[:, None, None] ** 2 * walk, information, excess)
+    mean, root, likelihood = posterior(STEPS[:, None, None] ** 2 * walk, information, excess)
     weight = likelihood - 0.5 * (STEPS / _STEP) ** 2
     weight = np.cumsum(np.exp(weight - weight.max()))
     ticks = (np.arange(num_draws) + rng.random()) / num_draws
@@ -80,7 +80,7 @@ def draw_effects(
     return np.asarray(mean[chosen] + np.einsum("bij,bj->bi", root[chosen], normal))
 
 
-def _centred_walk(information: np.ndarray) -> np.ndarray:
+def centred_walk(information: np.ndarray) -> np.ndarray:
     """K for τ = 1: of a walk less its mean, weighted by the information."""
     places = np.arange(information.size, dtype=np.float64)
     total = information.sum()
@@ -98,14 +98,14 @@ def _around_the_peak(
         p = expit(logits + guess[group])
         information, more = (np.bincount(group, weights=part, minlength=len(walk)) for part in (p * (1 - p), rare - p))
         excess = information * guess + more
-        step = _posterior(_STEP**2 * walk, evidence * information, evidence * excess)[0] - guess
+        step = posterior(_STEP**2 * walk, evidence * information, evidence * excess)[0] - guess
         if np.abs(step).max() < _CLOSE:
             break
         guess = guess + step / max(1.0, float(np.abs(step).max()))  # a whole step may overshoot
     return information, excess
 
 
-def _posterior(
+def posterior(
     walk: np.ndarray, information: np.ndarray, excess: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean, a root of the covariance, and the logarithm of how likely the labels are, of one K or several; K may lack a

@@ -21,7 +21,7 @@ _MOST_BENT = 0.15
 """Of how far left-out logits lie from the trained ones: how far the network at the end of the step may lie from its tangent.
 Measured as the leverage above: a GAT whose step was a sixth off refits is beyond it."""
 _STRAIGHT = 0.05
-"""The same for a network that can be asked itself at the end of every step, as all but the GAT can; beyond it that is done."""
+"""The same for a network that can be asked itself at the end of every step, as GCN, SAGE and GIN can; beyond it that is done."""
 _ASKED = 64
 """Labels for which that is looked at."""
 _ASKED_FIRST = 16

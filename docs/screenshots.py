@@ -112,7 +112,7 @@ def main(arguments: list[str] | None = None) -> None:
         server = DeskServer(open_desk(folder / "model", table=folder / "nodes.parquet"), Access(port=0, reviewer="ada"))
         server.start()
         try:
-            page = browser.new_page(viewport={"width": 1280, "height": 800})
+            page = browser.new_page(viewport={"width": 1280, "height": 1000})
             visit_desk(page, server.url, truth, given.out, given.cases)
         finally:
             server.close()

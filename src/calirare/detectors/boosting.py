@@ -27,7 +27,7 @@ _STEP = 10
 _LEAF = 5
 _FEWEST = 15
 """Labels of each class with which a stack hears boosted trees: leaves of five labels, grown on four folds of five, tell
-little from fewer, and a stack that listens does worse."""
+little from fewer."""
 
 
 @register

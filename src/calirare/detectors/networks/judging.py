@@ -22,10 +22,8 @@ _MOST_BENT = 0.15
 Measured as the leverage above: a GAT whose step was a sixth off refits is beyond it."""
 _STRAIGHT = 0.05
 """The same for a network that can be asked itself at the end of every step, as GCN, SAGE and GIN can; beyond it that is done."""
-_ASKED = 64
-"""Labels for which that is looked at."""
-_ASKED_FIRST = 16
-"""The same where each costs a forward pass; only where they bend the others are looked at, since a few labels can mislead."""
+_ASKED = (16, 0.5), (64, 1.0)
+"""Labels for which that is looked at, and the share of the limit that they may reach: a few can mislead either way."""
 _NO_SKILL = 0.05
 """p-value above which left-out logits cannot be told from noise."""
 
@@ -51,10 +49,10 @@ def believed(engine: LeaveOneOut, labels: LabelledNodes) -> np.ndarray | None:
     Those of the tangent where the network is straight. Where it bends, what a network that can be asked says itself at the end
     of every step.
     """
-    counts, limit = ((_ASKED_FIRST, _ASKED), _MOST_BENT) if engine.may_bend is None else ((_ASKED,), _STRAIGHT)
-    for count in counts:
+    limit = _MOST_BENT if engine.may_bend is None else _STRAIGHT
+    for count, share in _ASKED:
         rows = _some_of_each(labels.y, count)
-        if _bend(engine, rows, engine.stepped_logits(rows)) <= limit:
+        if _bend(engine, rows, engine.stepped_logits(rows)) <= share * limit:
             return step_logits(engine)
     if engine.may_bend is None:
         return None

@@ -27,6 +27,17 @@ def problem_of(design: Design, target: np.ndarray) -> Problem:
     return Problem(design.coordinates, target, np.full(len(target), 1.0 / len(target)))
 
 
+def leave_out(
+    problem: Problem, optimum: Optimum, penalty: float, groups: np.ndarray, design: Design, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, LeftOutModels]:
+    """`(n,)` left-out scores of a target, `(n,)` their shifts to a common level, and the left-out models of `rows`."""
+    without = WithoutGroups(problem, optimum, penalty, groups, design.ties)
+    steps = without.steps()
+    kept = LeftOutModels(steps[groups[rows]].astype(np.float32, copy=False), without.root, design.basis)
+    shifts = -without.level_changes(steps)[groups]
+    return without.left_out(steps) + shifts, shifts, kept
+
+
 @dataclass(frozen=True, eq=False)
 class Regression:
     """Scores of K targets: the second class of two, or each class against the rest.
@@ -79,12 +90,7 @@ class Regression:
                 problem = problem_of(design, target)
                 found = fit_logistic(problem, penalty, start)
                 theta[k], intercept[k] = design.in_columns(found.theta), found.intercept
-                without = WithoutGroups(problem, found, penalty, groups, design.ties)
-                steps = without.steps()
-                kept = steps[groups[rows]].astype(np.float32, copy=False)
-                models[k] = LeftOutModels(kept, without.root, design.basis)
-                shifts[:, k] = -without.level_changes(steps)[groups]
-                left_out[:, k] = without.left_out(steps) + shifts[:, k]
+                left_out[:, k], shifts[:, k], models[k] = leave_out(problem, found, penalty, groups, design, rows)
         return cls(design, penalty, theta, intercept, shifts, rows, models), left_out
 
     def rescaled(self, slope: np.ndarray, shift: np.ndarray) -> Regression:

@@ -156,11 +156,12 @@ def _show(
 
 def _show_detectors(detectors: Sequence[Member]) -> None:
     """What the stack chose, and whom it went without."""
+    from calirare.evaluation.members import MEMBERS_TITLE
+
     kept = [one for one in detectors if one.weight is not None]
     if kept:
         rows = [(one.name, f"{one.weight:.2f}", f"{one.loss:.3f}") for one in kept]
-        title = "Detectors: what was chosen, by what each says of labels that it did not see"
-        console.show_table(title, ["detector", "weight", "negative log-likelihood alone"], rows, right=(1, 2))
+        console.show_table(MEMBERS_TITLE, ["detector", "weight", "negative log-likelihood alone"], rows, right=(1, 2))
     for one in detectors:
         if one.weight is None:
             console.show(f"{one.name} is left out: {one.reason}")

@@ -61,8 +61,7 @@ class Stack(Detector):
     nodes without edges, unless the labels there speak for them (`Silence`).
 
     Args:
-        members: Detectors, or their names; default: linear, gcn, forest and boosting, the last with fifteen labels of each
-            class or more.
+        members: Detectors, or their names; default: linear, gcn, forest and boosting, the last where it has labels enough.
     """
 
     name = "auto"

@@ -14,6 +14,9 @@ from calirare.detectors.stack import Stack
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.metrics.scoring import label_losses
 
+MEMBERS_TITLE = "Detectors: what was chosen, by what each says of labels that it did not see"
+"""Above a table of them."""
+
 
 @dataclass(frozen=True)
 class Member:

@@ -17,6 +17,7 @@ from calirare.decisions.costs import Costs
 from calirare.errors import InputError, optional
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.evaluation.look_again import WORDS as LOOK_AGAIN
+from calirare.evaluation.members import MEMBERS_TITLE
 from calirare.metrics import Estimate
 from calirare.metrics.registry import CONDITIONAL_NOTE, METRICS, of_family
 from calirare.metrics.summary import say
@@ -93,6 +94,7 @@ def render(contents: Contents, *, rows: int, plotly: str) -> str:
         verdict=evaluation.verdict,
         queue=_queue_rows(contents, rows),
         metrics=METRICS,
+        members_title=MEMBERS_TITLE,
         note=CONDITIONAL_NOTE,
         look_again_note=LOOK_AGAIN,
         finding=of_family("finding"),

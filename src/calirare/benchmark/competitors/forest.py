@@ -19,8 +19,8 @@ _DEEPEST = np.iinfo(np.int32).max
 class PlainForest(ClassifierMixin, BaseEstimator):
     """`RandomForestClassifier` of two classes, tree for tree, by its own compiled parts.
 
-    Without what it does in Python around every tree: half of the time where labels are few, and it is fitted
-    thousands of times. Its seconds on the leaderboard are therefore lower than those of scikit-learn as it comes.
+    Without what it does in Python around every tree, much of the time where labels are few; it is fitted thousands of
+    times. Its seconds on the leaderboard are therefore lower than those of scikit-learn as it comes.
     These parts are private: see `is_scikit_learns`.
 
     Args:

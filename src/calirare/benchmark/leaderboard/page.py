@@ -42,7 +42,7 @@ Made from the stored runs by one command, which computes what is missing first:
 ```
 
 By default it computes what an hour on two cores can, and says before how long that will take: with a tenth labelled everybody
-but {slow}; 5 and 20 rare labels, and the protocols after them, with a core of {core}. With `--all` also those, 10 and 50
+but {slow}; {usual} rare labels, and the protocols after them, with a core of {core}. With `--all` also those, {more}
 rare labels, and the paper's protocol.
 """
 _READING = """## How to read it
@@ -52,7 +52,7 @@ _READING = """## How to read it
 * **Cost**: mean over the test nodes at the cheapest action by P(rare), for three price lists (a miss / an alarm / a
   review): {prices}. Wrong probabilities choose wrong actions.
 * **Seconds**: processor time on one core, fit and score; what several share (columns, a trained network) counts for each.
-  The forest is grown without scikit-learn's work around each tree, which would double the time where labels are few.
+  The forest is grown without scikit-learn's work around each tree, so it takes less than scikit-learn's own.
 * Trees and logistic regression read three sets of columns: *attributes*, the node's own; *propagated*, [x, mean over
   neighbours, over two hops]; *recipe*, the columns of `calirare.features`. More than 1,000 words are first reduced to
   128 directions; since code 0cafe9b14118 the forest reads the words themselves, which suits it better. *Raw*, or
@@ -134,11 +134,18 @@ def markdown(standings: Standings, rows: Sequence[Row], command: str, pictures: 
 
 
 def _breadth() -> dict[str, str]:
-    """Who is slow, as groups where all of a group are, and how many are the core."""
+    """Who is slow, as groups where all of a group are, how many are the core, and with how many rare labels they run."""
     known = competitors().values()
     quick = {one.group for one in known if not one.slow}
     slow = dict.fromkeys(one.name if one.group in quick else one.group for one in known if one.slow)
-    return {"slow": ", ".join(f"`{name}`" for name in slow), "core": str(sum(one.core for one in known))}
+    few = PROTOCOLS["few"]
+    more = sorted(set(few.variants) - set(few.sizes(full=False)))
+    return {
+        "slow": ", ".join(f"`{name}`" for name in slow),
+        "core": str(sum(one.core for one in known)),
+        "usual": " and ".join(map(str, few.sizes(full=False))),
+        "more": " and ".join(map(str, more)),
+    }
 
 
 def _shown(pictures: Sequence[str]) -> str:

@@ -49,7 +49,7 @@ def run(
 ) -> Outcome:
     """Go on with the leaderboard in `store`. Stopped at any moment and called again, it continues where it was.
 
-    Without being asked for more: with a tenth labelled everybody who is not slow, the core with 5 and 20 rare labels and in
+    Without being asked for more: with a tenth labelled everybody who is not slow, the core with the usual numbers of rare labels and in
     the other protocols but the paper's. A protocol asked for by name runs in full.
 
     Args:

@@ -94,6 +94,8 @@ def leaderboard(
         with share_done("Leaderboard") as step:
             most = math.inf if minutes is None else minutes
             found = run(out / "graphs", out, minutes=most, announce=announce, progress=step, **cells, **workers)
+        for words in found.failures:
+            console.note(f"failed: {words}")
     with console.working("Writing the page"):
         paths = write_page(out, docs or out / "leaderboard.md", command_line(context))
     if as_json:
@@ -101,6 +103,8 @@ def leaderboard(
         return
     if found is not None:
         console.show(f"{found.num_computed} runs computed, {found.num_before} were there, {found.num_left} are left.")
+        if found.failures:
+            console.show(f"{len(found.failures)} runs failed; the same command tries them again.")
     for path in paths:
         console.show(str(path))
 

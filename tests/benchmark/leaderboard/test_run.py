@@ -1,6 +1,7 @@
 """A run stops in time, goes on where it was, and its page has the same bytes whatever happened on the way."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -164,6 +165,28 @@ def test_measures_of_the_truth_are_the_best():
     assert right["average_precision"] == wrong["average_precision"]
     assert right["coverage_rare"] == sets[y == 1, 1].mean()
     assert set(right) <= set(MEASURES)
+
+
+@pytest.mark.parametrize("error", [TypeError("no such argument"), ImportError("no such library")])
+def test_who_breaks_is_named_and_tried_again_and_the_others_go_on(folder, tmp_path, monkeypatch, error):
+    bad = "lightgbm, attributes, raw"
+    options = {"graphs": ["first"], "protocols": ["tenth"], "names": ["our linear", bad], "seeds": 1, "jobs": 1}
+
+    def broken(problem):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setitem(competitors(), bad, replace(competitors()[bad], answer=broken))
+        found = run(folder / "graphs", tmp_path, **options)
+    assert (found.num_computed, found.num_left) == (1, 0)
+    told = f"{type(error).__name__}: {error}"
+    assert found.failures == (f"first, tenth 10, seed 0, {bad}: {told}",)
+    monkeypatch.setattr("calirare.benchmark.leaderboard.page.write_pictures", lambda *_: [])
+    page = write_page(tmp_path, tmp_path / "page.md", "the command")[0]
+    assert f"1 run failed, left out here and tried again by the command: {bad} on first ({told})" in page.read_text()
+    again = run(folder / "graphs", tmp_path, **options)
+    assert (again.num_before, again.num_computed, again.num_left, again.failures) == (1, 1, 0, ())
+    assert "failed" not in write_page(tmp_path, tmp_path / "page.md", "the command")[0].read_text()
 
 
 def test_words_that_mean_nothing_are_refused(folder, tmp_path):

@@ -223,7 +223,10 @@ def _facts(standings: Standings, rows: Sequence[Row]) -> str:
     if failed:
         who = sorted({f"{row['competitor']} on {title(row['graph'])} ({row['failed'][:80]})" for row in failed})
         told = f"{'; '.join(who[:6])}{' …' if len(who) > 6 else ''}"
-        lines += ["", f"{len(failed)} runs failed and are left out: {told}."]
+        lines += [
+            "",
+            f"{len(failed)} run{'s' * (len(failed) > 1)} failed, left out here and tried again by the command: {told}.",
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -20,7 +20,7 @@ from calirare.scoring.backends import mapping
 
 @dataclass(frozen=True)
 class Outcome:
-    """How far a run came."""
+    """How far a run came: rows that were there, that it computed, that it did not come to, and why others broke."""
 
     num_before: int
     num_computed: int
@@ -47,7 +47,8 @@ def run(
     announce: Callable[[float], None] | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Go on with the leaderboard in `store`. Stopped at any moment and called again, it continues where it was.
+    """Go on with the leaderboard in `store`. Stopped at any moment and called again, it continues where it was; what broke
+    is tried again.
 
     Without being asked for more: with a tenth labelled everybody who is not slow, the core with the usual numbers of rare labels and in
     the other protocols but the paper's. A protocol asked for by name runs in full.
@@ -82,7 +83,7 @@ def run(
         outcomes = each(run_order, [Order(task, str(store), until, device) for task in left])
         computed, failures = _followed(outcomes, seconds, progress)
     remaining = without(tasks, _done(store, tasks, any_code))
-    return Outcome(_num_rows(tasks) - _num_rows(left), computed, _num_rows(remaining), failures)
+    return Outcome(_num_rows(tasks) - _num_rows(left), computed, _num_rows(remaining) - len(failures), failures)
 
 
 def _num_rows(tasks: Iterable[CellTask]) -> int:
@@ -91,7 +92,7 @@ def _num_rows(tasks: Iterable[CellTask]) -> int:
 
 def _done(store: str | Path, tasks: Iterable[CellTask], any_code: bool) -> set[RowKey]:
     """The rows that need not be computed."""
-    found = {key_of(row) for row in read_rows(store)}
+    found = {key_of(row) for row in read_rows(store) if "failed" not in row}
     told = {task.graph: task.fingerprint for task in tasks}
     return {(*key[:5], told.get(key[0], key[5])) for key in found} if any_code else found
 

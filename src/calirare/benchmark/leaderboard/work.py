@@ -60,7 +60,7 @@ def _errors_only() -> Iterator[None]:
 
 
 def run_order(order: Order) -> Done:
-    """Deterministic: one thread, one seed. A row is stored as soon as it is there."""
+    """Deterministic: one thread, one seed. A row is stored as soon as it is there; who breaks does not stop the others."""
     task, stored, failures = order.task, 0, []
     if time.time() > order.until:
         return Done(task, 0, ())
@@ -70,9 +70,9 @@ def run_order(order: Order) -> Done:
         before = time.process_time()
         graph, drawn = load(task.path), _draw(task.path, task.protocol, task.size, task.seed)
         if drawn is None:
-            rows = [{"skipped": "the graph does not have what the protocol takes"}] * len(task.names)
-            for name, row in zip(task.names, rows, strict=True):
-                add_row(order.folder, task.file, _facts(task, name) | row)
+            for name in task.names:
+                skipped = {"skipped": "the graph does not have what the protocol takes"}
+                add_row(order.folder, task.file, _facts(task, name) | skipped)
             return Done(task, 0, ())
         problem = Problem(graph, drawn.split, seed=task.seed, rare_share=drawn.rare_share, device=order.device)
         for name in task.names:
@@ -80,15 +80,23 @@ def run_order(order: Order) -> Done:
                 break
             try:
                 row = run_one(task, name, problem, graph, drawn)
-                now = time.process_time()
-                add_row(order.folder, task.file, row | {"spent": now - before})
-                before = now
-                stored += 1
-            except (CalirareError, ValueError, RuntimeError, np.linalg.LinAlgError) as error:
-                said = " ".join(str(error).split())[:300]
-                add_row(order.folder, task.file, _facts(task, name) | {"failed": said})
-                failures.append(f"{task.graph}, {task.protocol} {task.size}, seed {task.seed}, {name}: {said}")
+            except Exception as error:  # a competitor is code of others: whatever it raises is its own result
+                failures.append(_failed(order, name, error))
+                continue
+            now = time.process_time()
+            add_row(order.folder, task.file, row | {"spent": now - before})
+            before = now
+            stored += 1
     return Done(task, stored, tuple(failures))
+
+
+def _failed(order: Order, name: str, error: Exception) -> str:
+    """Store that a run broke, and say where and why."""
+    task = order.task
+    said = str(error) if isinstance(error, CalirareError) else f"{type(error).__name__}: {error}"
+    said = " ".join(said.split())[:300]
+    add_row(order.folder, task.file, _facts(task, name) | {"failed": said})
+    return f"{task.graph}, {task.protocol} {task.size}, seed {task.seed}, {name}: {said}"
 
 
 @cache

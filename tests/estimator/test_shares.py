@@ -11,6 +11,7 @@ from calirare.calibration import share_weights
 from calirare.calibration.scaling import SoftPlattScaling
 from calirare.errors import InputError, LabelError
 from calirare.evaluation import evaluate
+from calirare.review.snapshot import Scores
 from calirare.scoring.table import score_table
 
 pytestmark = pytest.mark.usefixtures("few_draws", "few_sentences", "few_resamples")
@@ -74,6 +75,7 @@ def test_members_disagree_as_loops_say_at_either_share(case):
         np.testing.assert_array_equal(score_table(asked, graph, intervals=False)["disagreement"], found)
         queue = cr.triage(asked, graph)
         np.testing.assert_array_equal(queue.frame()["disagreement"], found[queue.node])
+        np.testing.assert_array_equal(Scores.of(asked, graph).disagreement, found)
     assert found.max() > 0.01
     single = cr.RareCategoryClassifier("linear").fit(graph)
     assert not single.predict_disagreement(graph).any() and single.predict_alone(graph) == {}

@@ -18,6 +18,7 @@ from calirare.review.app import open_desk
 from calirare.review.snapshot import Snapshot
 from calirare.review.store import DecisionStore
 from calirare.review.view import View
+from calirare.scoring.table import score_table
 
 
 @pytest.fixture
@@ -130,7 +131,11 @@ def test_the_queue_as_parquet_keeps_names_as_they_are(shown_client, shown_desk):
     frame = pl.read_parquet(io.BytesIO(shown_client.get("/export/queue.parquet").data))
     assert frame.height == shown_desk.snapshot.listed.size
     assert '=HYPERLINK("http://evil")' in frame["id"].to_list()
-    assert frame["probability"].dtype == pl.Float64
+    scores = score_table(shown_desk.snapshot.clf, shown_desk.snapshot.graph)
+    place = {name: row for row, name in enumerate(scores["id"].tolist())}
+    rows = [place[name] for name in frame["id"]]
+    for name in ("probability", "lower", "upper", "disagreement"):
+        np.testing.assert_allclose(frame[name], scores[name][rows], rtol=1e-12)
 
 
 def test_formulas_behind_a_semicolon(client, node):

@@ -27,7 +27,7 @@ def snapshot_of(graph, probability=None):
     """A snapshot without a model's work: scores as given."""
     n = graph.num_nodes
     p = np.linspace(0, 1, n) if probability is None else probability
-    scores = Scores(p, p, p, np.ones((n, 2), dtype=bool), CalibrationDraws(np.tile([0.0, 1.0], (10, 1))), p[:, None])
+    scores = Scores(p, p, p, p, np.ones((n, 2), dtype=bool), CalibrationDraws(np.tile([0.0, 1.0], (10, 1))), p[:, None])
 
     class Fitted:
         labelled_nodes_, labelled_y_ = graph.known, graph.y[graph.known]

@@ -21,7 +21,9 @@ from calirare.review.view import RECORD, Conditions, View, WordCondition
 
 LARGEST_PAGE = 1_000
 _KEPT = 12  # judgements, and orders, that are not worked out again
-_HIDDEN_WHEN_BLIND = ("probability", "lower", "upper", "action", "saves", "costs", "decision", "reviewer")
+_HIDDEN_WHEN_BLIND = (
+    "probability", "lower", "upper", "disagreement", "action", "saves", "costs", "decision", "reviewer",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,16 +98,14 @@ class Queue:
         """The queue's columns for these nodes, as plain values; without the reasons, which take longer."""
         snapshot, scores = self.snapshot, self.snapshot.scores
         place, picked = self._decisions(nodes, view)
-        p, lower, upper = (column[nodes] for column in (scores.probability, scores.lower, scores.upper))
+        said = {name: getattr(scores, name)[nodes] for name in ("probability", "lower", "upper", "disagreement")}
         stands = [self.book.standing(name) for name in snapshot.ids[nodes]]
         return {
             "id": snapshot.ids[nodes].tolist(),
-            "probability": p.tolist(),
-            "lower": lower.tolist(),
-            "upper": upper.tolist(),
+            **{name: values.tolist() for name, values in said.items()},
             "action": picked.action.tolist(),
             "saves": picked.gain.tolist(),
-            "costs": write_costs(p, picked, self._listed_costs(view.costs).take(place)).tolist(),
+            "costs": write_costs(said["probability"], picked, self._listed_costs(view.costs).take(place)).tolist(),
             "decision": [OPEN if one is None else one.decision for one in stands],
             "reviewer": ["" if one is None else one.reviewer for one in stands],
         }

@@ -36,7 +36,7 @@ COVERAGE = 0.9
 _SCORES_KEPT = 4
 _CASES_KEPT = 10_000
 _KEEPING = threading.Lock()
-_COLUMNS = ("probability", "lower", "upper", "member")
+_COLUMNS = ("probability", "lower", "upper", "disagreement", "member")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,7 @@ class Scores:
     Args:
         probability: `(N,)` P(rare).
         lower, upper: `(N,)` its interval; see `RareCategoryClassifier.predict_interval`.
+        disagreement: `(N,)` how far the detectors lie apart; 0 where there is one.
         member: `(N, C)` bool: the classes in its conformal set.
         draws: What the labels leave open of the calibration; see `calirare.decisions.forecast`.
         alone: `(N, K)` P(rare) by each of K detectors alone; none where there is one.
@@ -54,6 +55,7 @@ class Scores:
     probability: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+    disagreement: np.ndarray
     member: np.ndarray
     draws: CalibrationDraws
     alone: np.ndarray
@@ -69,7 +71,7 @@ class Scores:
     def fits(self, graph: RareGraph) -> bool:
         """Whether these can be the scores of this graph's nodes; a file may hold anything."""
         n = graph.num_nodes
-        columns = (self.probability, self.lower, self.upper)
+        columns = (self.probability, self.lower, self.upper, self.disagreement)
         return (
             all(column.shape == (n,) and column.dtype == np.float64 for column in columns)
             and self.alone.ndim == 2

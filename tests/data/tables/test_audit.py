@@ -43,6 +43,29 @@ def test_nothing_planted_nothing_found_but_how_many_labels_there_are():
     )
 
 
+def test_whole_numbers_that_are_called_as_codes_are_get_the_way_out():
+    rng = np.random.default_rng(0)
+    ends = {"source": rng.integers(0, N, 600), "target": rng.integers(0, N, 600)}
+    edges = {
+        **ends,
+        "dst port": rng.choice([22, 80, 443, 3389], 600),
+        "src_port": 32_768 + np.arange(600) // 2,
+        "bytes": rng.choice([22, 80, 443, 3389], 600),
+        "status": rng.integers(0, 2, 600),
+        "channel": rng.random(600).round(2),
+    }
+    found = audit(edges, branch=rng.choice([10_115, 80_331, 20_095], N), visits=rng.choice([1, 2, 5, 9], N))
+    codes = {one.column: one.words for one in found.findings if one.kind == "codes"}
+    assert list(codes) == ["branch", "dst port", "src_port"]
+    way_out = "If they are codes: --type branch=categorical."
+    assert codes["branch"] == f"3 different whole numbers, read as quantities. {way_out}"
+    assert "--type 'dst port=categorical'" in codes["dst port"] and "--type src_port=ignore, or" in codes["src_port"]
+    told = audit_tables(
+        table(branch=rng.choice([10_115, 80_331], N)), edges, label="y", rare=1, types={"dst port": "categorical"}
+    )
+    assert [one.column for one in told.findings if one.kind == "codes"] == ["src_port"]
+
+
 @pytest.mark.parametrize(
     ("column", "says"),
     [

@@ -10,6 +10,7 @@ The rules, in one place:
   with at least `ENOUGH` labels of both classes.
 * **near-constant**: one value for all but `CONSTANT` of the nodes, or of the edges. **duplicate**: correlated by more than
   `SAME` with an earlier column of the same table.
+* **codes**: whole numbers, most of which repeat, under a name such as `port` or `branch`, which are summed up as quantities.
 * **leak by an edge column**: `calirare.data.tables.audit_edges`.
 * **contradiction**: nodes with equal attributes and different labels, if more than `AT_ODDS` of the labelled nodes are
   such; where all columns are words or few numbers, that is usual and not said.
@@ -27,7 +28,8 @@ from scipy.stats import rankdata
 from calirare.data.graph import RareGraph
 from calirare.data.tables.audit_columns import AuditColumn, audit_columns
 from calirare.data.tables.audit_edges import audit_edges, edge_audit_columns
-from calirare.data.tables.finding import PURE, Finding, gives_away, leave_out
+from calirare.data.tables.finding import PURE, Finding, gives_away, leave_out, retype
+from calirare.data.tables.kinds import MAX_CATEGORIES, named_as_codes
 
 PERFECT = 0.99
 ENOUGH = 20
@@ -82,10 +84,10 @@ def audit_graph(graph: RareGraph) -> Audit:
     columns = list(audit_columns(graph))
     for column in columns:
         found += _leak(column, known, rare)
-        found += _constants(column)
+        found += [*_constants(column), *_codes(column)]
     of_edges = edge_audit_columns(graph.edges)
     for column in of_edges:
-        found += _constants(column, "edges")
+        found += [*_constants(column, "edges"), *_codes(column)]
     found += [*_duplicates(columns), *_duplicates(of_edges)]
     found += _identifiers(graph)
     found += _contradictions(graph, known, rare)
@@ -181,6 +183,21 @@ def _constants(column: AuditColumn, what: str = "nodes") -> Iterator[Finding]:
     if share >= 1 - CONSTANT and not column.word:
         word = f"the same for all {what}" if share == 1 else f"{column.usual_value} for {share:.2%} of the {what}"
         yield Finding("constant", column.name, f"{word}: it can tell next to nothing.", "note")
+
+
+def _codes(column: AuditColumn) -> Iterator[Finding]:
+    if column.values is None or not named_as_codes(column.name):
+        return
+    values = column.values[np.isfinite(column.values)]
+    whole = np.round(values)
+    count = np.unique(whole).size
+    # Of nodes the values went through float32; two values are the same either way.
+    if 2 < count <= values.size / 2 and np.abs(values - whole).max() < 0.02:
+        codes = retype(column.name, "categorical")
+        if count > MAX_CATEGORIES:
+            codes = f"{leave_out(column.name)}, or {codes} for the most frequent"
+        words = f"{count:,} different whole numbers, read as quantities. If they are codes: {codes}."
+        yield Finding("codes", column.name, words, "note")
 
 
 def _duplicates(columns: list[AuditColumn]) -> Iterator[Finding]:

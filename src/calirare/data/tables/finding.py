@@ -19,7 +19,7 @@ class Finding:
     """One thing to know before a fit.
 
     Args:
-        kind: `"leak"`, `"constant"`, `"duplicate"`, `"identifier"`, `"contradiction"`, `"labels"`, `"ends"` or `"graph"`.
+        kind: `"leak"`, `"constant"`, `"duplicate"`, `"identifier"`, `"codes"`, `"contradiction"`, `"labels"`, `"ends"` or `"graph"`.
         column: The column in question; empty where it is none.
         words: What was found and what to do, in a sentence or two.
         severity: `"leak"` (it will look good and be worth nothing), `"warning"` or `"note"`.
@@ -31,13 +31,18 @@ class Finding:
     severity: Severity
 
 
-def leave_out(column: str) -> str:
-    """The option that leaves a column out, as it can be pasted into a shell.
+def retype(column: str, kind: str) -> str:
+    """The option that says what a column is, as it can be pasted into a shell.
 
-    >>> leave_out("closed"), leave_out("closed on")
-    ('--type closed=ignore', "--type 'closed on=ignore'")
+    >>> retype("port", "categorical"), retype("closed on", "ignore")
+    ('--type port=categorical', "--type 'closed on=ignore'")
     """
-    return f"--type {quote(f'{column}=ignore')}"
+    return f"--type {quote(f'{column}={kind}')}"
+
+
+def leave_out(column: str) -> str:
+    """The option that leaves a column out."""
+    return retype(column, "ignore")
 
 
 def gives_away(special: np.ndarray, rare: np.ndarray) -> bool:

@@ -31,6 +31,13 @@ _ID_NAME = re.compile(r"(^|_|\b)(id|ids|uuid|guid|key|iban|ssn|ref|reference|ind
 _CAMEL_ID = re.compile(r"[a-z](Id|ID|Nr|Ref|Key)$")
 _NAMED = re.compile(r"(^|[_\s])(id|uuid|guid|code|mcc)$|[a-z](Id|ID|Code)$|^(id|mcc)$", re.IGNORECASE)
 """Whole numbers under such a name are names, also where they repeat."""
+_CODES = re.compile(
+    r"(^|[_\s.-]|(?-i:(?<=[a-z])(?=[A-Z])))(port|proto|protocol|vlan|asn|zip|zip_?code|post_?code|postal|plz|category|cat|class|"
+    r"type|kind|group|cluster|segment|branch|region|district|department|dept|status|state|channel|currency|country|sex|"
+    r"gender|sector|product|shop|store|merchant|terminal|device|ward|clinic|diagnosis)$",
+    re.IGNORECASE,
+)
+"""Whole numbers under such a name may be names; the audit asks."""
 _UNNAMED = re.compile(r"^column_\d+$")
 _TIME_NAME = re.compile(r"^(time|timestamp|datetime|date|ts|t|step|tick|epoch|day|when)$", re.IGNORECASE)
 _MOMENT_NAME = re.compile(
@@ -128,6 +135,15 @@ def _kind_of_numbers(column: pl.Series, whole: pl.Series | None, style: dict[str
     if reason and moments:
         reason += f"; if it says when: --type {quote(f'{column.name}=time')}"
     return Kind("ignore", reason, unit=unit) if reason else Kind("number", style=style, unit=unit)
+
+
+def named_as_codes(name: str) -> bool:
+    """Whether a column of whole numbers is called as codes are, so that sums and means of it may mean nothing.
+
+    >>> [name for name in ("dst_port", "Branch", "dstPort", "support", "report", "amount") if named_as_codes(name)]
+    ['dst_port', 'Branch', 'dstPort']
+    """
+    return _CODES.search(name) is not None
 
 
 def _unit_of_time(column: pl.Series) -> float | None:

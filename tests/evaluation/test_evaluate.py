@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -11,12 +13,17 @@ from scipy.special import expit, logit
 from sklearn.metrics import average_precision_score, log_loss
 
 import calirare as cr
+from calirare.cli.evaluate import evaluate as command
+from calirare.cli.fit import _judge
 from calirare.errors import InputError, LabelError
 from calirare.estimator.evidence import Evidence, read_nodes
 from calirare.evaluation import evaluate
 from calirare.evaluation.verdict import judge
 from calirare.metrics import METRICS, summary
+from calirare.metrics.summary import say
+from calirare.persistence.folder import Fingerprint
 from calirare.report import gather
+from calirare.report.card import model_card
 from calirare.review.quality import measure
 from calirare.review.snapshot import Scores, Snapshot
 from calirare.review.versions import Base
@@ -91,10 +98,22 @@ def test_another_graph_judges_by_all_its_labels(clf):
         evaluate(clf, other, [300])
 
 
-def test_report_and_desk_give_the_same_judgement(clf, graph, split, few_resamples):
+def test_every_page_and_command_gives_the_same_judgement(clf, graph, split, few_resamples, monkeypatch):
+    module, asked = sys.modules["calirare.metrics.summary"], []
+    resample = module.bootstrap_intervals
+
+    def remember(*arguments, num_resamples, **options):
+        asked.append(num_resamples)
+        return resample(*arguments, num_resamples=num_resamples, **options)
+
+    monkeypatch.setattr(module, "bootstrap_intervals", remember)
     desk = measure(Snapshot("v", clf, graph, Base(graph.y, split), Scores.of(clf, graph)))
-    report = gather(clf, graph, num_resamples=100).evaluation
-    assert desk.verdict == report.verdict
+    report = gather(clf, graph).evaluation
+    screen, card = _judge(clf, graph), model_card(clf, graph, Fingerprint("m", "d", "0"))
+    assert set(asked) - {0} == {signature(command).parameters["resamples"].default}
+    assert desk.verdict == report.verdict == screen.verdict
+    assert report.after["average_precision"] == clf.evaluate(graph)["average_precision"]
+    assert say(report.after["average_precision"]) in card
     assert {name: desk.after[name] for name in desk.after} == {name: report.after[name] for name in desk.after}
 
 

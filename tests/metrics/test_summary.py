@@ -6,7 +6,7 @@ from metric_cases import cases
 
 from calirare import metrics
 from calirare.errors import InputError
-from calirare.metrics.bootstrap import bootstrap_interval
+from calirare.metrics.bootstrap import bootstrap_interval, bootstrap_intervals
 
 CASES = cases()
 Y, PROBABILITIES = CASES["random-90x2"]
@@ -50,13 +50,25 @@ def test_every_interval_holds_its_value(case):
         assert math.isnan(estimate.lower) or estimate.lower <= estimate.value <= estimate.upper
 
 
+def test_four_rare_nodes_ranked_first_do_not_prove_a_perfect_order():
+    y, p = np.arange(150) < 4, np.linspace(0.9, 0.1, 150)
+    asked = {"num_resamples": 30, "only": ["average_precision", "roc_auc", "recall", "precision", "accuracy"]}
+    found = metrics.summary(y.astype(int), np.column_stack([1 - p, p]), 1, **asked)
+    for name in ("average_precision", "roc_auc", "recall"):
+        assert found[name].value == found[name].upper == 1.0 and 0.4 < found[name].lower < 0.8, name
+    weak = metrics.summary(y[::-1].astype(int), np.column_stack([p, 1 - p])[::-1], 1, **asked)
+    assert 0 < weak["average_precision"].lower < weak["average_precision"].value
+    # Precision and accuracy are means over the called and over all: 2 called, or 150, say more or less than 4 rare do.
+    few = metrics.summary(y.astype(int), np.column_stack([1 - p, p]), 1, **asked, predicted=np.arange(150) < 2)
+    assert few["precision"].value == 1.0 and few["precision"].lower < 0.6
+    assert few["accuracy"].upper - few["accuracy"].lower < 0.05
+
+
 def test_strata_reach_the_intervals():
-    alone = {"num_resamples": 50, "only": ["recall"]}
-    kept = metrics.summary(Y, PROBABILITIES, 1, **alone, stratified=True)["recall"]
-    assert kept == bootstrap_interval(
-        lambda y, p: metrics.recall(y, p.argmax(axis=1), 1), Y, PROBABILITIES, num_resamples=50, stratified=True
-    )
-    assert kept != metrics.summary(Y, PROBABILITIES, 1, **alone)["recall"]
+    alone = {"num_resamples": 50, "only": ["brier_score"]}
+    kept = metrics.summary(Y, PROBABILITIES, 1, **alone, stratified=True)["brier_score"]
+    assert kept == bootstrap_interval(metrics.brier_score, Y, PROBABILITIES, num_resamples=50, stratified=True)
+    assert kept != metrics.summary(Y, PROBABILITIES, 1, **alone)["brier_score"]
 
 
 def test_the_rare_class_and_the_decisions_are_checked():
@@ -107,13 +119,14 @@ def test_a_budget_adds_its_metric_and_a_resample_keeps_it():
     found = metrics.summary(
         Y, PROBABILITIES, 1, budget=5, num_resamples=20, seed=3, coverage=0.8, only=["recall_at_budget"]
     )
-    alone = bootstrap_interval(
-        lambda y, p: metrics.recall_at_budget(y == 1, p[:, 1], 5),
+    alone = bootstrap_intervals(
+        {"it": lambda y, p: metrics.recall_at_budget(y == 1, p[:, 1], 5)},
         Y,
         PROBABILITIES,
         num_resamples=20,
         seed=3,
         coverage=0.8,
+        counts={"it": int((Y == 1).sum())},
     )
-    assert found["recall_at_budget"] == alone and found.coverage == 0.8
+    assert found["recall_at_budget"] == alone["it"] and found.coverage == 0.8
     assert "recall_at_budget" not in metrics.summary(Y, PROBABILITIES, 1, num_resamples=0)

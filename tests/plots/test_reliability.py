@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 import slow_metrics
 from matplotlib.figure import Figure
-from scipy.stats import binomtest
 
 from calirare.errors import InputError
 from calirare.metrics import reliability_bins
@@ -48,13 +47,6 @@ def test_with_many_classes_the_majority_is_the_rest():
     table = reliability.frame(y, probabilities, rare_class=2, num_bins=5)
     total = {group: table["count"][table["group"] == group].sum() for group in reliability.GROUPS}
     assert total == {"all": 90, "majority": (y != 2).sum(), "rare": (y == 2).sum()}
-
-
-@pytest.mark.parametrize(("hits", "trials"), [(0, 1), (3, 3), (7, 20), (150, 151)])
-def test_whiskers_are_wilson_intervals(hits, trials):
-    judge = binomtest(hits, trials).proportion_ci(0.9, method="wilson")
-    lower, upper = reliability.wilson_interval(np.array([hits / trials]), np.array([trials]), 0.9)
-    assert (lower[0], upper[0]) == (pytest.approx(judge.low, abs=1e-12), pytest.approx(judge.high, abs=1e-12))
 
 
 def test_the_picture_is_the_frame(labels_and_probabilities):

@@ -84,6 +84,7 @@ def _judge(classifier: RareCategoryClassifier, graph: RareGraph, truth: RareGrap
     import numpy as np
 
     from calirare.metrics import Estimate, summary
+    from calirare.metrics.bootstrap import NUM_RESAMPLES
     from calirare.metrics.registry import METRICS
 
     unseen = np.setdiff1d(np.arange(graph.num_nodes), graph.known)
@@ -95,7 +96,7 @@ def _judge(classifier: RareCategoryClassifier, graph: RareGraph, truth: RareGrap
         graph.rare_class,
         predicted=classifier.predict(graph)[unseen],
         budget=_reviews(graph),
-        num_resamples=200,
+        num_resamples=NUM_RESAMPLES,
         only=[name for name, metric in METRICS.items() if not metric.conditional],
     )
     distance = float(np.abs(probabilities[:, graph.rare_class] - exact[unseen]).mean())

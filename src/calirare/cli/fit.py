@@ -189,7 +189,7 @@ def _judge(classifier: RareCategoryClassifier, graph: RareGraph) -> Evaluation |
         return None
     with console.working("Judging"):
         try:
-            return evaluate(classifier, graph, num_resamples=100, only=headlines())
+            return evaluate(classifier, graph, only=headlines())
         except CalirareError:
             return None
 

@@ -31,6 +31,7 @@ from calirare.estimator.shares import OtherShares
 from calirare.estimator.specs import describe_detector, rebuild_detector
 from calirare.estimator.state import from_record, to_record
 from calirare.metrics import Summary
+from calirare.metrics.bootstrap import NUM_RESAMPLES
 from calirare.persistence.folder import read_folder, write_folder
 
 
@@ -171,7 +172,7 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         *,
         budget: int | None = None,
         coverage: float = 0.95,
-        num_resamples: int = 200,
+        num_resamples: int = NUM_RESAMPLES,
     ) -> Summary:
         """Every metric with its interval, on nodes whose labels are known and did not make the answers.
 

@@ -15,6 +15,7 @@ from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import Evidence, gather_evidence
 from calirare.evaluation.verdict import Verdict, judge
 from calirare.metrics import Summary
+from calirare.metrics.bootstrap import NUM_RESAMPLES
 from calirare.plots import reliability, scores
 from calirare.plots.tables import Frame
 from calirare.uncertainty.skill import Skill, no_skill
@@ -90,7 +91,7 @@ def evaluate(
     among: np.ndarray | None = None,
     budget: int | None = None,
     coverage: float = 0.95,
-    num_resamples: int = 200,
+    num_resamples: int = NUM_RESAMPLES,
     only: Iterable[str] | None = None,
 ) -> Evaluation:
     """Judge a model by labels that did not make its answers.

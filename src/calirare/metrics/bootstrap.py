@@ -5,7 +5,8 @@ usual percentile interval therefore lies above the truth, and often above the va
 misses the true error, nearly 0, almost every time. The basic interval used here, [2v − q_high, 2v − q_low] for the
 value v and the resamples' quantiles q, takes that bias out once. It is about as good as the percentile interval for
 scores without bias and much better for small calibration errors, though there it still holds the truth less often
-than its coverage says.
+than its coverage says. Metrics that are means over nodes of numbers between 0 and 1 have another interval, which
+`calirare.metrics.share_interval` tells.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ from calirare.data.arrays import as_array
 from calirare.data.checks import check_count, check_coverage
 from calirare.errors import InputError
 from calirare.metrics.inputs import check_classes
+from calirare.metrics.share_interval import mean_interval
+
+NUM_RESAMPLES = 200
+"""Behind every interval that a page or a command shows: with other numbers, the same model would have other intervals."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +88,11 @@ def bootstrap_intervals(
     seed: int = 0,
     stratified: bool = False,
     bounds: Mapping[str, tuple[float, float]] | None = None,
+    counts: Mapping[str, int] | None = None,
 ) -> dict[str, Estimate]:
     """Several metrics on the same resamples; each is called as `metric(y, *arrays)`. See `bootstrap_interval`.
+
+    Those named in `counts` are means over so many nodes of numbers between 0 and 1; see `calirare.metrics.share_interval`.
 
     >>> from calirare.metrics import brier_score, negative_log_likelihood
     >>> p = np.tile([[0.8, 0.2], [0.4, 0.6]], (50, 1))
@@ -109,15 +117,19 @@ def bootstrap_intervals(
         drawn_y, drawn_tables = y[nodes], [table[nodes] for table in tables]
         for name, metric in metrics.items():
             drawn[name][resample] = metric(drawn_y, *drawn_tables)
-    limits = {} if bounds is None else bounds
-    return {name: _estimate(values[name], drawn[name], coverage, limits.get(name)) for name in metrics}
+    limits, means = bounds or {}, counts or {}
+    return {name: _estimate(values[name], drawn[name], coverage, limits.get(name), means.get(name)) for name in metrics}
 
 
-def _estimate(value: float, drawn: np.ndarray, coverage: float, bounds: tuple[float, float] | None) -> Estimate:
+def _estimate(
+    value: float, drawn: np.ndarray, coverage: float, bounds: tuple[float, float] | None, count: int | None = None
+) -> Estimate:
     # A resample without rare nodes has no recall; it says nothing about the spread.
     drawn = drawn[np.isfinite(drawn)]
     if not np.isfinite(value) or drawn.size == 0:
         return Estimate(value, float("nan"), float("nan"))
+    if count:
+        return Estimate(value, *mean_interval(value, float(drawn.var()), count, coverage))
     if bounds is None:
         least, most = min(value, float(drawn.min())), max(value, float(drawn.max()))
         bounds = (0.0 if least >= 0 else -np.inf, 1.0 if least >= 0 and most <= 1 else np.inf)

@@ -93,6 +93,7 @@ class Metric:
             no best is marked, and nothing is ranked by it.
         headline: One of the few that stand where there is room for few.
         unbounded: May exceed 1, so that its interval is not cut there.
+        over: Of a family where higher is better: the nodes over which it is a mean, or nearly so.
     """
 
     function: Callable[..., float] = field(repr=False)
@@ -104,6 +105,7 @@ class Metric:
     conditional: bool = False
     headline: bool = False
     unbounded: bool = False
+    over: Literal["rare", "called", "all"] = "rare"
 
     @property
     def name(self) -> str:
@@ -186,6 +188,7 @@ _ENTRIES = (
         (*DECISIONS, "rare_class"),
         "finding",
         percent=True,
+        over="called",
     ),
     Metric(
         rare_f1,
@@ -196,7 +199,7 @@ _ENTRIES = (
         percent=True,
     ),
     Metric(macro_f1, "Macro-F1", "Macro-F1", DECISIONS, "finding", percent=True),
-    Metric(accuracy, "Accuracy", "Accuracy", DECISIONS, "finding", percent=True),
+    Metric(accuracy, "Accuracy", "Accuracy", DECISIONS, "finding", percent=True, over="all"),
     Metric(
         recall_at_budget, "Recall within the budget", "Recall in budget", (*RANKING, "budget"), "finding", percent=True
     ),

@@ -132,6 +132,8 @@ def summary(
     def computes(metric: Metric) -> Callable[..., float]:
         return lambda y, p, d: metric(Answers(y, p, d, rare_class, size))
 
+    num_rare, num_called = int((y == rare_class).sum()), int((decisions == rare_class).sum())
+    counts = {"rare": num_rare, "called": num_called, "all": int(y.size)}
     found = bootstrap_intervals(
         {metric.name: computes(metric) for metric in wanted},
         y,
@@ -142,8 +144,9 @@ def summary(
         seed=seed,
         stratified=stratified,
         bounds={metric.name: (0.0, np.inf) for metric in wanted if metric.unbounded},
+        counts={metric.name: counts[metric.over] for metric in wanted if metric.family == "finding"},
     )
-    return Summary(found, int(y.size), int((y == rare_class).sum()), coverage)
+    return Summary(found, int(y.size), num_rare, coverage)
 
 
 def _known(names: Iterable[str]) -> list[str]:

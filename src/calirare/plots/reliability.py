@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy.stats import norm
 
-from calirare.data.checks import check_coverage
 from calirare.errors import InputError
 from calirare.metrics import Bins, Estimate, bootstrap_interval, reliability_bins
 from calirare.metrics.binning import Strategy
 from calirare.metrics.inputs import check_class, check_probabilities
+from calirare.metrics.share_interval import wilson_interval
 from calirare.plots.style import FAINT, GREEN, GUIDE, VERMILION, figure_of, new_figure, styled
 from calirare.plots.tables import Frame
 
@@ -153,24 +152,6 @@ def _draw_panel(
     if strip is not None:
         _draw_counts(strip, part)
         strip.set(xlabel="confidence" if of_class is None else f"P({of_class})", ylabel="nodes" if first else "")
-
-
-def wilson_interval(share: np.ndarray, count: np.ndarray, coverage: float) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's interval of a share seen in `count` trials; NaN where there is none.
-
-    SciPy's `binomtest(…).proportion_ci` takes one bin at a time and whole numbers of hits; nodes tied across bins share
-    theirs. The tests compare the two.
-
-    >>> lower, upper = wilson_interval(np.array([1.0]), np.array([3]), 0.95)
-    >>> lower.round(3), upper.round(3)
-    (array([0.439]), array([1.]))
-    """
-    check_coverage(coverage)
-    z = float(norm.ppf((1 + coverage) / 2))
-    trials = np.where(count > 0, count, np.nan)
-    centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
-    half = z / (1 + z**2 / trials) * np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
-    return centre - half, centre + half
 
 
 def _models(probabilities: Any) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from calirare.persistence.folder import Fingerprint, fingerprint_of, replace_fil
 from calirare.report.contents import MOST_COLUMNS, describe_data, describe_labels
 
 FILE = "MODEL_CARD.md"
-_RESAMPLES = 50
 _LIMITS = (
     "The probabilities hold for nodes like those it was fitted on. `calirare score` says which columns have shifted since, "
     "`calirare monitor` what that did to the scores.",
@@ -43,7 +42,7 @@ def model_card(clf: RareCategoryClassifier, graph: RareGraph, fingerprint: Finge
     """
     wording = wording_of(clf, 0.9)
     try:
-        found: Evaluation | None = evaluate(clf, graph, num_resamples=_RESAMPLES, only=headlines())
+        found: Evaluation | None = evaluate(clf, graph, only=headlines())
     except LabelError:  # no label can judge it
         found = None
     labels = {} if found is None else describe_labels(clf, graph, found)

@@ -24,6 +24,7 @@ from calirare.estimator.methods import get_method
 from calirare.evaluation import DoubtfulLabel, Evaluation, evaluate, first_lines, look_again
 from calirare.evaluation.graph_value import audit_with_graph
 from calirare.evaluation.members import Member, judge_members, left_out_loss
+from calirare.metrics.bootstrap import NUM_RESAMPLES
 from calirare.plots import cost_curve
 from calirare.plots.tables import Frame
 
@@ -99,7 +100,7 @@ def gather(
     costs: Costs | None = None,
     budget: int | None = None,
     coverage: float = 0.9,
-    num_resamples: int = 200,
+    num_resamples: int = NUM_RESAMPLES,
     title: str | None = None,
     date: datetime | None = None,
     model_version: str | None = None,

@@ -19,6 +19,7 @@ from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.evaluation.look_again import WORDS as LOOK_AGAIN
 from calirare.evaluation.members import MEMBERS_TITLE
 from calirare.metrics import Estimate
+from calirare.metrics.bootstrap import NUM_RESAMPLES
 from calirare.metrics.registry import CONDITIONAL_NOTE, METRICS, of_family
 from calirare.metrics.summary import say
 from calirare.plots.interactive import cost_figure, reliability_figure, score_figure
@@ -35,7 +36,7 @@ def write_report(
     budget: int | None = None,
     coverage: float = 0.9,
     rows: int = 200,
-    num_resamples: int = 200,
+    num_resamples: int = NUM_RESAMPLES,
     title: str | None = None,
     date: datetime | None = None,
     model_version: str | None = None,

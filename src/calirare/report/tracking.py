@@ -34,7 +34,7 @@ def log_to_mlflow(
         address: Of the tracking server; default: what MLFLOW_TRACKING_URI says.
     """
     mlflow = optional("mlflow", "mlflow", "mlflow-skinny")
-    found = evaluate(clf, graph, num_resamples=50, only=headlines())
+    found = evaluate(clf, graph, only=headlines())
     metrics: dict[str, float] = {}
     for name, one in found.after.items():
         ends = {name: one.value, f"{name}_lower": one.lower, f"{name}_upper": one.upper}

@@ -7,10 +7,9 @@ import numpy as np
 from calirare.data.arrays import UNKNOWN
 from calirare.evaluation import Evaluation, evaluate
 from calirare.metrics import Summary, summary
+from calirare.metrics.bootstrap import NUM_RESAMPLES
 from calirare.metrics.registry import headlines
 from calirare.review.snapshot import Snapshot
-
-NUM_RESAMPLES = 100
 
 
 def measure(snapshot: Snapshot) -> Evaluation:
@@ -22,7 +21,6 @@ def measure(snapshot: Snapshot) -> Evaluation:
         snapshot.clf,
         snapshot.graph,
         among=np.flatnonzero(snapshot.base.y != UNKNOWN),
-        num_resamples=NUM_RESAMPLES,
         only=headlines(),
     )
 

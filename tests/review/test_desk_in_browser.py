@@ -152,8 +152,14 @@ def test_refit_and_see_the_changed_queue(serve, open_page):
         page.keyboard.press("j")
     page.click("#nav-model")
     expect(page.locator("#refit-about .counts")).to_contain_text("6")
+    page.evaluate("dash_clientside.set_props('poll', {interval: 1e6})")  # the header may not wait for its clock
+    words = page.locator("#progress-words").inner_text()
     page.click("#refit")
     expect(page.locator("#refit-done")).to_be_visible(timeout=120_000)
+    expect(page.locator("#progress-words")).not_to_have_text(words)
+    done = server.desk.queue.progress(server.desk.view({}))
+    expect(page.locator("#progress-words")).to_have_text(f"{done.done:,} of {done.total:,} reviews done")
+    page.evaluate("dash_clientside.set_props('poll', {interval: 5000})")
     expect(page.locator("#outcome-said")).to_contain_text("6 decisions")
     expect(page.locator(".versions li")).to_have_count(2)
     page.click("#nav-queue")
@@ -164,6 +170,7 @@ def test_refit_and_see_the_changed_queue(serve, open_page):
     page.click(".versions button")
     expect(page.locator(".versions li", has_text=old_version)).to_contain_text("in use")
     assert server.desk.snapshot.version == old_version
+    expect(page.locator("#progress-words")).to_have_text(words)
 
 
 def test_a_script_tag_in_a_name_stays_text(serve, open_page):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,7 @@ def _add_refit(app: Dash, desk: Desk, access: Access) -> None:
         Output("refit", "disabled"),
         Output("refit-poll", "disabled"),
         Output("refit-number", "data"),
+        Output("poll", "n_intervals", allow_duplicate=True),
         Input("refit", "n_clicks"),
         Input("refit-poll", "n_intervals"),
         Input("asked-model", "data"),
@@ -76,8 +78,10 @@ def _add_refit(app: Dash, desk: Desk, access: Access) -> None:
             desk.job.start(current_reviewer(access))
         status = desk.job.status
         running = status.state == "running"
-        finished = seen if running else status.number
-        return _status(status), running, not running, finished if finished != seen else no_update
+        if running or status.number == seen:
+            return _status(status), running, not running, no_update, no_update
+        now = time.time_ns() // 1_000_000  # the header asks at once, not at the next turn of its clock
+        return _status(status), False, True, status.number, now
 
 
 def _add_model(app: Dash, desk: Desk) -> None:

@@ -10,6 +10,7 @@ from calirare.data.graph import RareGraph
 from calirare.data.merging import merge_edges
 from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.reading import read_tables
+from calirare.data.tables.relearn import arguments_of
 from calirare.errors import ColumnError, InputError
 
 NODES = {"id": ["a", "b", "c"], "x": [1.0, 2.0, 4.0], "fraud": ["yes", "no", None]}
@@ -162,6 +163,10 @@ def test_edges_that_leave_the_nodes_can_be_dropped():
     graph = read(edges, drop_unknown_edges=True, weight="amount")
     assert graph.edges.columns[0].values.tolist() == [1.0] and graph.edge_weight.tolist() == [1.0, 1.0]
     assert graph.schema["read"]["edges"]["unknown_ends"] == 2 and graph.schema["read"]["edges"]["rows"] == 3
+    again = read(edges, schema=graph.schema)  # a model reads later tables as it read those of its fit
+    assert again.edge_weight.tolist() == [1.0, 1.0] and arguments_of(graph.schema)["drop_unknown_edges"]
+    with pytest.raises(InputError, match="2 of 3 rows name 2 nodes"):
+        read(edges, schema=read({name: values[:1] for name, values in edges.items()}).schema)
 
 
 def test_time_of_nodes_and_edges():

@@ -52,4 +52,5 @@ class Asked:
             directed=edges.get("directed", True) if self.directed is None else self.directed,
             edge_type=edges.get("type") if self.edge_type is None else self.edge_type,
             node_type=nodes.get("type") if self.node_type is None else self.node_type,
+            drop_unknown=self.drop_unknown or bool(edges.get("drop_unknown")),
         )

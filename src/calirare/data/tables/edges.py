@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from calirare.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +53,11 @@ def read_edges(
     values = None if weight is None else edge_weights(rows.frame[weight])
     known = (start >= 0) & (end >= 0)
     if not known.all():
+        logger.warning(
+            "%d of %d rows of the edges name nodes that are not in the nodes table; they are left out.",
+            known.size - known.sum(),
+            known.size,
+        )
         table, start, end = table.take(known), start[known], end[known]
         values = None if values is None else values[known]
     edge_index, edge_weight = merge_edges(np.vstack([start, end]), values, ids.len(), rows_count=True)

@@ -86,7 +86,8 @@ def read_tables(
         edge_type: Column of the edges that tells their type.
         node_type: Column of the nodes that tells their kind. Only kinds that carry labels are scored.
         time: Column of the edges or of the nodes that says when.
-        drop_unknown_edges: Leave out edges to nodes that are not in the nodes table, instead of refusing them.
+        drop_unknown_edges: Leave out edges to nodes that are not in the nodes table, instead of refusing them; with `schema`
+            also where the fit did.
         labels: A table of ids and labels, where they are not in the nodes table.
         bipartite: Whether the ends of an edge are of two kinds, so that customer 5 is not merchant 5; default: where that
             is plain to see (`calirare.data.tables.apart`), or as at fit.
@@ -220,6 +221,7 @@ def _learn(
             "target": rows.tables[0]["target"],
             "weight": names["weight"],
             "directed": asked.directed is not False,
+            "drop_unknown": asked.drop_unknown,
             "type": asked.edge_type,
             "types": list(rows.type_names),
             "time": edge_time,

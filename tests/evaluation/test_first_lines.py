@@ -114,3 +114,16 @@ def test_a_balanced_prior_ranks_by_natural_probabilities(network, many):
 
 def test_another_graph_has_no_labels_to_look_at(many):
     assert look_again(many[0], cr.make_transactions(300, seed=9)) == []
+
+
+def test_a_doubtful_label_is_told_as_the_table_spells_it():
+    rng = np.random.default_rng(0)
+    fraud = np.arange(200) < 40
+    words = np.where(fraud, "Fraud", "ok").astype(object)
+    words[:3] = "Betrug"  # one of the others, for all that the reader knows
+    nodes = {"id": np.arange(200), "x": rng.normal(3.0 * fraud), "case": words}
+    graph = cr.read_tables(nodes, {"a": [0], "b": [1]}, label="case", rare="Fraud")
+    found = {one.node: one.label for one in look_again(cr.RareCategoryClassifier("linear").fit(graph), graph)}
+    told = {node: found[node] for node in range(3) if node in found}
+    assert told and set(told.values()) == {"not Fraud (Betrug)"}
+    assert {label for node, label in found.items() if node > 2} <= {"Fraud", "not Fraud (ok)"}

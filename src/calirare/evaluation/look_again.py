@@ -26,7 +26,7 @@ class DoubtfulLabel:
     Args:
         node: Index in the graph.
         id: The user's name for it.
-        label: The class that it has.
+        label: The class that it has, and where several values of the table are one class, its own.
         likelier: The class that the model calls likeliest without this label.
         probability: Of its label, without it.
     """
@@ -59,8 +59,9 @@ def look_again(clf: RareCategoryClassifier, graph: RareGraph, most: int = MOST) 
     ranked = doubtful_labels(at_shares(clf.predict_left_out(), counted / clf.shares_), y)
     otherwise = np.flatnonzero(ranked.likelier != y[ranked.row])[:most]
     nodes = clf.labelled_nodes_[ranked.row[otherwise]]
+    own = _own_words(graph)
     return [
-        DoubtfulLabel(int(node), str(name), names[label], names[likelier], float(p))
+        DoubtfulLabel(int(node), str(name), own.get(int(node), names[label]), names[likelier], float(p))
         for node, name, label, likelier, p in zip(
             nodes,
             graph.ids[nodes].tolist(),
@@ -70,3 +71,15 @@ def look_again(clf: RareCategoryClassifier, graph: RareGraph, most: int = MOST) 
             strict=True,
         )
     ]
+
+
+def _own_words(graph: RareGraph) -> dict[int, str]:
+    """The labels of nodes that are one of several values of the other class, as the table spells them, by node."""
+    learned = (graph.schema or {}).get("label") or {}
+    values = learned.get("values", ())
+    if graph.original_y is None or len(values) <= 2:
+        return {}
+    other = graph.class_names[1 - graph.rare_class]
+    nodes = np.flatnonzero((graph.original_y >= 0) & (graph.y >= 0) & (graph.y != graph.rare_class))
+    found = {int(node): values[graph.original_y[node]] for node in nodes}
+    return {node: f"{other} ({word})" for node, word in found.items() if word != learned["rare"]}

@@ -65,7 +65,9 @@ def test_a_share_that_is_surely_another_is_said_unasked(fitted, capsys):
     assert same is far and not facts["estimate"]["lower"] <= 0.6 <= facts["estimate"]["upper"]
     said = " ".join(capsys.readouterr().out.split())
     assert said.startswith("By their scores") and "; 60% at the fit." in said
-    assert said.endswith("Probabilities are at the share of the fit; --rare-share moves them to another.")
+    assert said.endswith(
+        "Probabilities, and what is forecast from them, are at the share of the fit; --rare-share moves them."
+    )
 
 
 def test_parts_take_a_number_and_no_estimate(model, tables, tmp_path):

@@ -36,6 +36,14 @@ def test_json(model, tables, tmp_path):
     assert found["groups"][-1]["nodes"] == found["nodes"] == pl.read_csv(tmp_path / "q.csv").height
 
 
+def test_prices_at_which_no_review_pays_are_said(model, tables, tmp_path):
+    words = ["triage", str(model), *tables, "--out", str(tmp_path / "q.csv"), "--json", "--cost-review"]
+    said = {price: json.loads(run(app, [*words, price]).stdout) for price in ("1", "5")}
+    assert not any("No review pays" in line for line in said["1"]["beware"])
+    assert said["5"]["groups"][1]["nodes"] == 0
+    assert said["5"]["beware"][-1].startswith("No review pays at these prices: it costs 5, a false alarm 5, a miss 50.")
+
+
 def test_a_negative_cost_is_refused(model, tables, tmp_path):
     answer = run(app, ["triage", str(model), *tables, "--out", str(tmp_path / "q.csv"), "--cost-miss", "-1"])
     assert answer.exit_code == 2 and "cost_miss" in answer.stderr

@@ -62,6 +62,8 @@ def test_four_rare_nodes_ranked_first_do_not_prove_a_perfect_order():
     few = metrics.summary(y.astype(int), np.column_stack([1 - p, p]), 1, **asked, predicted=np.arange(150) < 2)
     assert few["precision"].value == 1.0 and few["precision"].lower < 0.6
     assert few["accuracy"].upper - few["accuracy"].lower < 0.05
+    none = metrics.summary(y.astype(int), np.column_stack([1 - p, p]), 1, **asked, predicted=np.zeros(150, dtype=int))
+    assert none["precision"].value == 0.0 and math.isnan(none["precision"].upper)  # nobody was called
 
 
 def test_strata_reach_the_intervals():

@@ -80,7 +80,9 @@ def show_share(facts: dict[str, Any]) -> None:
             f"Probabilities, intervals and sets are at a rare share of {facts['used']:.4g}, not {facts['at_fit']:.4g} as at the fit."
         )
     elif "words" in facts:
-        console.show("Probabilities are at the share of the fit; --rare-share moves them to another.")
+        console.show(
+            "Probabilities, and what is forecast from them, are at the share of the fit; --rare-share moves them."
+        )
 
 
 def _number(said: str) -> float:

@@ -52,7 +52,8 @@ def triage(
         queue = decide(classifier, graph, **prices, budget=budget, coverage=coverage)
         everybody = classifier.predict_proba(graph)[graph.scored, classifier.rare_class_]  # the queue leaves some out
         shifts = check_scores(classifier, everybody, shifts, strict)
-        beware = score_lines(classifier, graph)
+        never = queue.costs.never_reviewed
+        beware = (*score_lines(classifier, graph), *([never] if never else ()))
         write_output(queue.frame(), out)
     if rare_share is None:  # at another share, scores say nothing of how the world has moved
         made: dict[str, Any] = {"shifts": shifts, "costs": queue.costs, "action": queue.action, "draws": queue.draws}

@@ -126,6 +126,20 @@ class Costs:
         """
         return self.take(row)
 
+    @property
+    def never_reviewed(self) -> str:
+        """Why nothing is reviewed at these prices, and the way out; empty where reviews pay, or prices differ by node.
+
+        >>> Costs(miss=1000, alarm=5, review=20).never_reviewed.split(": ")[0], Costs().never_reviewed
+        ('No review pays at these prices', '')
+        """
+        if self.per_node or self.thresholds().review_pays:
+            return ""
+        return (
+            f"No review pays at these prices: it costs {self.review:,g}, a false alarm {self.alarm:,g}, a miss {self.miss:,g}. Is "
+            "that what a false alarm costs (--cost-alarm)?"
+        )
+
     def thresholds(self, cutoff: float = 0.0) -> Thresholds:
         """Where the three lines cross. Prices per node have thresholds per node: ask `at(row)` for one of them.
 

@@ -128,7 +128,7 @@ def _estimate(
     drawn = drawn[np.isfinite(drawn)]
     if not np.isfinite(value) or drawn.size == 0:
         return Estimate(value, float("nan"), float("nan"))
-    if count:
+    if count is not None:
         return Estimate(value, *mean_interval(value, float(drawn.var()), count, coverage))
     if bounds is None:
         least, most = min(value, float(drawn.min())), max(value, float(drawn.max()))

@@ -46,6 +46,8 @@ def mean_interval(value: float, variance: float, count: int, coverage: float) ->
     >>> bool(np.allclose(mean_interval(0.75, 0.75 * 0.25 / 40, 40, 0.95), wilson_interval(0.75, 40, 0.95)))
     True
     """
+    if not count:
+        return np.nan, np.nan
     bound = value * (1 - value) / count
     seen = variance / bound if bound > 0 else 1.0  # at 0 and 1 no resample can tell
     trials = count * (count + _BOUND_WEIGHS) / (count * seen + _BOUND_WEIGHS)

@@ -142,9 +142,15 @@ def _count(estimate: Estimate) -> str:
 
 
 def _percent(estimate: Estimate) -> str:
+    """
+    >>> _percent(Estimate(0.75, 0.6, 0.86)), _percent(Estimate(0.0, np.nan, np.nan))  # the latter: of none
+    ('75% (60% to 86%)', '0%')
+    """
     if not np.isfinite(estimate.value):
         return "–"
-    return f"{estimate.value:.0%} ({estimate.lower:.0%} to {estimate.upper:.0%})"
+    return f"{estimate.value:.0%}" + (
+        f" ({estimate.lower:.0%} to {estimate.upper:.0%})" if np.isfinite(estimate.lower) else ""
+    )
 
 
 def _number(value: float, digits: int = 0) -> str:

@@ -84,6 +84,7 @@ def test_where_a_gcn_bends_its_evidence_is_what_it_says_itself_a_step_away(fitte
     network, inputs, labels = fitted
     engine, asked = fresh_engine(fitted), copy.copy(network)
     monkeypatch.setattr(judging, "_STRAIGHT", -1.0)
+    monkeypatch.setattr(judging, "_FAR", 0.0)
     asked._evidence = asked._solved = None
     moved, wanted = copy.deepcopy(network.model_), []
     for row, step in enumerate(engine.curvature.directions(np.arange(100), "newton")):

@@ -145,6 +145,18 @@ def test_a_few_nearly_straight_labels_among_bent_ones_do_not_mislead(told: Any) 
     np.testing.assert_allclose(found, np.eye(2)[y] * (1 + bend[:, None]) + 7.0)
 
 
+@pytest.mark.parametrize("near", [slice(0, 200), slice(None)])
+def test_a_bent_network_is_not_asked_about_steps_that_lead_nowhere(told: Any, near: slice) -> None:
+    y = np.arange(400) % 2
+    logits = np.eye(2)[y]
+    logits[near] *= 0.03  # 0.015 to either side of the mean
+    engine = told(logits, bend=0.3)
+    engine.may_bend = 0.5
+    wanted = logits * 1.3 + 7.0
+    wanted[near] = logits[near]
+    np.testing.assert_allclose(judging.believed(engine, labels_with(y, np.full(400, 1 / 400))), wanted)
+
+
 def test_another_decay_is_taken_where_it_is_likelier_and_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = dense_graph(num_nodes=60)
     inputs, labels = inputs_of(graph), labels_of(graph, 30)

@@ -24,6 +24,8 @@ _STRAIGHT = 0.05
 """The same for a network that can be asked itself at the end of every step, as GCN, SAGE and GIN can; beyond it that is done."""
 _ASKED = (16, 0.5), (64, 1.0)
 """Labels for which that is looked at, and the share of the limit that they may reach: a few can mislead either way."""
+_FAR = 0.02
+"""A change of a logit up to which the tangent speaks for a network that bends."""
 _NO_SKILL = 0.05
 """p-value above which left-out logits cannot be told from noise."""
 
@@ -47,7 +49,7 @@ def believed(engine: LeaveOneOut, labels: LabelledNodes) -> np.ndarray | None:
     """`(n, C)` left-out logits that speak for refits, None where there are none.
 
     Those of the tangent where the network is straight. Where it bends, what a network that can be asked says itself at the end
-    of every step.
+    of every step that leads anywhere.
     """
     limit = _MOST_BENT if engine.may_bend is None else _STRAIGHT
     for count, share in _ASKED:
@@ -56,9 +58,11 @@ def believed(engine: LeaveOneOut, labels: LabelledNodes) -> np.ndarray | None:
             return step_logits(engine)
     if engine.may_bend is None:
         return None
-    every = np.arange(len(labels))
-    stepped = engine.stepped_logits(every)
-    return step_logits(engine, stepped) if _bend(engine, every, stepped) <= engine.may_bend else None
+    far = np.flatnonzero(_moved(engine).abs().amax(dim=1).cpu().numpy() > _FAR)
+    said = engine.left_out_logits.clone()
+    if far.size:
+        said[far] = engine.stepped_logits(far)
+    return step_logits(engine, said) if _bend(engine, far, said[far]) <= engine.may_bend else None
 
 
 def _some_of_each(y: np.ndarray, count: int) -> np.ndarray:
@@ -70,10 +74,15 @@ def _some_of_each(y: np.ndarray, count: int) -> np.ndarray:
 
 def _bend(engine: LeaveOneOut, rows: np.ndarray, stepped: Tensor) -> float:
     """How far the network at θ₋ᵢ lies from its tangent at label i's node, of how far the tangent leads."""
-    straight = engine.left_out_logits[rows]
-    apart, moved = stepped - straight, straight - engine.logits[engine.index[rows]]
-    apart, moved = (change - change.mean(dim=1, keepdim=True) for change in (apart, moved))
+    apart = stepped - engine.left_out_logits[rows]
+    apart, moved = apart - apart.mean(dim=1, keepdim=True), _moved(engine)[rows]
     return float(apart.abs().sum() / moved.abs().sum().clamp(min=1e-300))
+
+
+def _moved(engine: LeaveOneOut) -> Tensor:
+    """`(n, C)`: how far the tangent leads from the trained logits, centred."""
+    moved = engine.left_out_logits - engine.logits[engine.index]
+    return moved - moved.mean(dim=1, keepdim=True)
 
 
 def no_skill(engine: LeaveOneOut, labels: LabelledNodes) -> str | None:

@@ -234,41 +234,43 @@ class DualCurvature(OverLabels):
 
 
 class PrimalCurvature:
-    """H over the parameters; the choice when they are fewer than the labels. J passes by in blocks."""
+    """H = LLᵀ over the parameters; the choice when they are fewer than the labels. J passes by in blocks.
+
+    All is said of the labels' halves ψ_i = L⁻¹ J_iᵀ, held where they are few: M_i = ψ_iᵀ ψ_i, and only directions of the
+    parameters take the other half of a solve.
+    """
 
     def __init__(self, jacobian: Jacobian, nodes: np.ndarray, terms: LabelTerms, damping: float) -> None:
         self.jacobian, self.nodes, self.terms = jacobian, nodes, terms
-        size = jacobian.num_parameters
-        self._held: list[Tensor] | None = None
-        if terms.residual.numel() * size <= _LARGEST_HELD**2:
-            self._held = [block.double() for block in jacobian.rows(nodes)]
+        size, start = jacobian.num_parameters, 0
+        few = terms.residual.numel() * size <= _LARGEST_HELD**2
+        blocks = [torch.cat(list(jacobian.rows(nodes)))] if few else jacobian.rows(nodes)
         matrix = damping * torch.eye(size, dtype=torch.float64, device=terms.residual.device)
-        for rows, block in self._blocks():
-            scaled = terms.factor[rows].mT @ block
-            flat = scaled.reshape(-1, size)
-            matrix += with_itself(flat)
+        for block in blocks:
+            scaled = terms.factor[start : start + len(block)].mT @ block.double()
+            matrix += with_itself(scaled.reshape(-1, size))
+            start += len(block)
         self.factor = factorised(matrix, damping)
-        self.inverse_blocks = torch.cat([self._inverse_blocks(block) for _, block in self._blocks()])
+        self._held = self._half(block) if few else None
+        self.inverse_blocks = torch.cat([torch.einsum("sip,siq->ipq", half, half) for _, half in self._halves()])
         self.leverage = terms.factor.mT @ self.inverse_blocks @ terms.factor
 
-    def _blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, Tensor]]:
-        start, held = 0, self._held if rows is None else None
-        for block in held or self.jacobian.rows(self.nodes if rows is None else self.nodes[rows]):
-            yield slice(start, start + len(block)), block.double()
+    def _half(self, block: Tensor) -> Tensor:
+        """ψ_i of a block of rows: `(P, b, parts)`."""
+        b, parts, size = block.shape
+        columns = block.double().reshape(-1, size).T
+        return torch.linalg.solve_triangular(self.factor, columns, upper=False).reshape(size, b, parts)
+
+    def _halves(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, Tensor]]:
+        """Blocks of the ψ_i of these labels, or of all."""
+        if self._held is not None:
+            held = self._held if rows is None else self._held[:, torch.from_numpy(rows).to(self._held.device)]
+            yield slice(None), held
+            return
+        start = 0
+        for block in self.jacobian.rows(self.nodes if rows is None else self.nodes[rows]):
+            yield slice(start, start + len(block)), self._half(block)
             start += len(block)
-
-    def _inverse_blocks(self, block: Tensor) -> Tensor:
-        """M_i = J_i H⁻¹ J_iᵀ for a block of rows: half of a solve, and its product with itself."""
-        b, parts, size = block.shape
-        half = torch.linalg.solve_triangular(self.factor, block.reshape(-1, size).T, upper=False)
-        half = half.reshape(size, b, parts)
-        return torch.einsum("sip,siq->ipq", half, half)
-
-    def _solve(self, block: Tensor) -> Tensor:
-        """H⁻¹ J_iᵀ for a block of rows: `(b, P, parts)`."""
-        b, parts, size = block.shape
-        solved = torch.cholesky_solve(block.reshape(-1, size).T, self.factor)
-        return solved.reshape(size, b, parts).permute(1, 0, 2)
 
     def _steps(self, step: Step) -> Tensor:
         """(I - Λ_i M_i)⁻¹ ρ_i, or ρ_i: `(n, parts)`."""
@@ -279,10 +281,15 @@ class PrimalCurvature:
     def own_change(self, step: Step) -> Tensor:
         return (self.inverse_blocks @ self._steps(step)[..., None])[..., 0]
 
-    def directions(self, rows: np.ndarray, step: Step) -> Tensor:
+    def _half_directions(self, rows: np.ndarray, step: Step) -> Tensor:
+        """`(P, len(rows))`: Lᵀ(θ₋ᵢ - θ)."""
         steps = self._steps(step)[torch.from_numpy(rows).to(self.leverage.device)]
-        found = [(self._solve(block) @ steps[where][..., None])[..., 0] for where, block in self._blocks(rows)]
-        return torch.cat(found)
+        found = [torch.einsum("sip,ip->si", half, steps[where]) for where, half in self._halves(rows)]
+        return torch.cat(found, dim=1)
+
+    def directions(self, rows: np.ndarray, step: Step) -> Tensor:
+        solved: Tensor = torch.linalg.solve_triangular(self.factor.mT, self._half_directions(rows, step), upper=True)
+        return solved.T
 
     def later(self, rows: np.ndarray, step: Step) -> Later | None:
         if len(self.factor) > _LARGEST_HELD:
@@ -292,12 +299,11 @@ class PrimalCurvature:
         return lambda some: held.directions(rows[some], step)
 
     def changes_among_labelled(self, step: Step) -> Tensor:
-        directions = self.directions(np.arange(len(self.nodes)), step)
-        return torch.cat([block @ directions.T for _, block in self._blocks()])
+        moves = self._half_directions(np.arange(len(self.nodes)), step)
+        return torch.cat([torch.einsum("svp,si->vpi", half, moves) for _, half in self._halves()])
 
     def mean_change(self, step: Step) -> Tensor:
-        mean = torch.stack([block.sum(dim=0) for _, block in self._blocks()]).sum(dim=0) / len(self.nodes)
-        solved = self._solve(mean[None])[0]
+        mean = torch.stack([half.sum(dim=1) for _, half in self._halves()]).sum(dim=0) / len(self.nodes)
         steps = self._steps(step)
-        found = [torch.einsum("iqs,sp,iq->ip", block, solved, steps[where]) for where, block in self._blocks()]
+        found = [torch.einsum("siq,sp,iq->ip", half, mean, steps[where]) for where, half in self._halves()]
         return torch.cat(found)

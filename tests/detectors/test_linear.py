@@ -241,7 +241,7 @@ def test_a_fresh_curvature_is_that_of_the_optimum() -> None:
     wanted = fit_logistic(problem, 1e-3)
     # Near enough for a small gain, and a curvature that must be taken again on the way.
     start = Optimum(wanted.theta + 0.02, wanted.intercept, 10 * wanted.gram)
-    found = fit_logistic(problem, 1e-3, start, fresh=True)
+    found = fit_logistic(problem, 1e-3, start)
     there = problem.gram(problem.columns @ found.theta + found.intercept)
     assert np.abs(found.gram - there).max() < 1e-6 * np.abs(there).max()
 

@@ -65,6 +65,7 @@ def test_own_columns_alone_tell_on_the_scale_of_the_others(graph: cr.RareGraph) 
         [fit_logistic(Problem(fitted.main_.design.coordinates, y, np.full(n, 1 / n)), PENALTY)],
         y[None],
         np.arange(n),
+        np.ones(n, dtype=bool),
         seed=0,
     )[1][:, 0]
     (own_slope, own_shift), (slope, shift) = soft_platt(left_out, labels.y), soft_platt(main, labels.y)
@@ -78,7 +79,7 @@ def test_own_columns_alone_tell_on_the_scale_of_the_others(graph: cr.RareGraph) 
     assert lonely.sum() > 8
     said = margins(fitted.left_out_logits())
     np.testing.assert_allclose(said[lonely], on_scale(left_out[lonely]), atol=0.03)
-    np.testing.assert_allclose(said[~lonely], main[~lonely], atol=1e-5)
+    np.testing.assert_allclose(said[~lonely], main[~lonely], atol=1e-3)
 
 
 @pytest.mark.parametrize("words", [False, True])

@@ -7,28 +7,33 @@ for all labels. Of a group that is left out together, a_i is the table of ψ_i �
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import expit
 
-from calirare.detectors.logistic import Optimum, Problem, precision
+from calirare.detectors.logistic import Optimum, Problem, Whitened, precision
 
 LEAST_LEFT_OVER = 1e-6
 """Of 1 - leverage: a label that holds up a direction alone leaves nothing to say about it."""
 
 
-def root_of(gram: np.ndarray, penalty: float) -> np.ndarray:
-    """L, lower, from `Problem.gram` and λ; the intercept is held."""
-    hessian = gram[:-1, :-1].copy()
+def whitened_by(problem: Problem, optimum: Optimum, penalty: float) -> Whitened:
+    """From the optimum's `gram`; as made before, where it was."""
+    if optimum.whitened is not None and optimum.whitened.penalty == penalty:
+        return optimum.whitened
+    hessian, kind = optimum.gram[:-1, :-1].copy(), precision(penalty)
     hessian.flat[:: len(hessian) + 1] += penalty
-    return np.asarray(cholesky(hessian, lower=True, overwrite_a=True, check_finite=False))
-
-
-def whitened(problem: Problem, root: np.ndarray, penalty: float) -> np.ndarray:
-    """ψ `(n, R)`, in the precision that the penalty allows."""
-    kind = precision(penalty)
+    root = np.asarray(cholesky(hessian, lower=True, overwrite_a=True, check_finite=False))
     columns = problem.columns if kind is np.float64 else problem.single
-    return np.asarray(solve_triangular(root.astype(kind, copy=False), columns.T, lower=True, check_finite=False).T)
+    rows = solve_triangular(root.astype(kind, copy=False), columns.T, lower=True, check_finite=False).T
+    return Whitened(penalty, root, np.asarray(rows))
+
+
+def with_whitened(problem: Problem, optimum: Optimum, penalty: float) -> Optimum:
+    """The optimum, for several questions."""
+    return replace(optimum, whitened=whitened_by(problem, optimum, penalty))
 
 
 def own_left_out(
@@ -52,8 +57,8 @@ def own_left_out(
     """
     z = problem.columns @ optimum.theta + optimum.intercept
     residual, scale = problem.weights * (expit(z) - problem.y), problem.curvature(z)
-    root = root_of(optimum.gram, penalty)
-    rows = whitened(problem, root, penalty)
+    white = whitened_by(problem, optimum, penalty)
+    root, rows = white.root, white.rows
     own = np.einsum("nr,nr->n", rows, rows).astype(np.float64)
     ratio = scale / np.maximum(1.0 - scale * own, LEAST_LEFT_OVER)
     grown = residual * (1.0 + ratio * own)

@@ -11,7 +11,7 @@ import numpy as np
 
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.contrast import as_logits
-from calirare.detectors.leverage import own_left_out
+from calirare.detectors.leverage import own_left_out, with_whitened
 from calirare.detectors.linear_design import Design, DesignChoices
 from calirare.detectors.logistic import (
     CLEARLY,
@@ -33,7 +33,7 @@ _LIGHT = 1e-2
 """From here on a penalty is first made stronger still."""
 _STRONGEST, _WEAKEST = 0.1, 10**-4.5
 _HALF_A_DECADE = 10**0.5
-_NEAR = 1e-5
+_NEAR = 1e-6
 """What a Newton step still promises where a fit is good enough to be judged, in nats per label."""
 
 
@@ -87,14 +87,15 @@ class Linear(Detector):
         targets = _targets(labels)
         best = self._choose(choices, targets, groups)
         self.num_classes_ = labels.num_classes
-        self.main_, left_out = Regression.fit(best.design, best.penalty, best.optima, targets, groups, seed)
+        every = np.ones(len(labels), dtype=bool)
+        self.main_, left_out = Regression.fit(best.design, best.penalty, best.optima, targets, groups, every, seed)
         self.own_: Regression | None = None
-        design = choices.without_edges(best.design)
+        design, alone = choices.without_edges(best.design), inputs.alone[labels.nodes]
         if design.size:
             near = [_carried(best, k, problem_of(design, target), best.penalty) for k, target in enumerate(targets)]
-            own, scores = Regression.fit(design, best.penalty, near, targets, groups, seed)
+            own, scores = Regression.fit(design, best.penalty, near, targets, groups, alone, seed)
             slope, shift = _scales(left_out, scores, targets)
-            mixed = np.where(inputs.alone[labels.nodes, None], slope * scores + shift, left_out)
+            mixed = np.where(alone[:, None], slope * scores + shift, left_out)
             if len(labels) * (_loss(mixed, targets) - _loss(left_out, targets)) <= CLEARLY:
                 self.own_, left_out = own.rescaled(slope, shift), mixed
         self.left_out_ = as_logits(left_out)
@@ -206,7 +207,7 @@ def _fit(design: Design, penalty: float, targets: np.ndarray, groups: np.ndarray
         problem, before = problem_of(design, target), start.optima[k] if start else None
         if start and start.design is not design:
             before = _carried(start, k, problem, penalty)
-        found = fit_logistic(problem, penalty, before, tolerance=_NEAR, fresh=True)
+        found = with_whitened(problem, fit_logistic(problem, penalty, before, tolerance=_NEAR), penalty)
         score += left_out_loss(own_left_out(problem, found, penalty, groups, design.ties), target)
         optima.append(found)
     return _Fit(design, penalty, optima, score)

@@ -313,7 +313,9 @@ class DesignChoices:
                 self._squash = Squash.learn(self.columns.values, self.seed, self._columns("all"))
             squash = self._squash.take(dense)
             if reach not in self._scores:
-                self._scores[reach] = squash(self.columns.values[self.labels.nodes][:, dense])
+                known = self._scores.get("all")
+                values = self.columns.values[self.labels.nodes]
+                self._scores[reach] = squash(values[:, dense]) if known is None else known[:, dense]
             scores = self._scores[reach]
         middle = scores.mean(axis=0)
         scale = scales_by_family([self._families[reach][k] for k in dense] if reach else [])

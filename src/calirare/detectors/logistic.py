@@ -69,12 +69,37 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
+class Whitened:
+    """Columns as they are where the curvature is the identity: H = LLᵀ and ψ = L⁻¹φ, the intercept being held.
+
+    Args:
+        penalty: λ in H.
+        root: L, lower.
+        rows: ψ, `(n, R)`, in the precision that the penalty allows.
+    """
+
+    penalty: float
+    root: np.ndarray
+    rows: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Optimum:
-    """θ and b, and the `gram` of a point near them, which serves as curvature for the next fit."""
+    """θ and b, and the `gram` of a point near them, which serves as curvature for the next fit.
+
+    Args:
+        theta: θ.
+        intercept: b.
+        gram: See `Problem.gram`.
+        gained: By how much the loss there was larger; infinite where nobody knows.
+        whitened: What was made of the gram, if it was; not made again under the same penalty.
+    """
 
     theta: np.ndarray
     intercept: float
     gram: np.ndarray
+    gained: float = np.inf
+    whitened: Whitened | None = None
 
 
 def fit_logistic(
@@ -84,12 +109,11 @@ def fit_logistic(
     *,
     tolerance: float = 1e-13,
     max_steps: int = 100,
-    fresh: bool = False,
 ) -> Optimum:
     """The optimum; `tolerance` bounds the decrease that the last Newton step still promised.
 
     The curvature is the costly part of a step, so a step uses the last one known, in single precision where the penalty
-    allows, and takes it again only where that made little way; with `fresh` also at the end, where it has changed.
+    allows, and takes it again only where that made little way, and at the end where it has changed.
 
     >>> problem = Problem(np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 0.0]), np.full(3, 1 / 3))
     >>> found = fit_logistic(problem, penalty=1.0)
@@ -102,8 +126,8 @@ def fit_logistic(
         share = float(problem.weights @ problem.y)
         intercept = float(np.log(share / (1.0 - share)))
         z = np.full(len(problem.y), intercept)
-        start = Optimum(np.zeros(problem.columns.shape[1]), intercept, problem.gram(z, kind))
-    theta, intercept, gram, gained = start.theta, start.intercept, start.gram, np.inf
+        start = Optimum(np.zeros(problem.columns.shape[1]), intercept, problem.gram(z, kind), 0.0)
+    theta, intercept, gram, gained = start.theta, start.intercept, start.gram, start.gained
     z = problem.columns @ theta + intercept
     value, before, factor = problem.loss_at(z) + 0.5 * penalty * theta @ theta, np.inf, _factor(gram, penalty)
     for _ in range(max_steps):
@@ -125,9 +149,9 @@ def fit_logistic(
         theta, intercept = theta - size * step[:-1], intercept - size * float(step[-1])
         gained += value - now
         before, value = decrease, now
-    if fresh and gained > _SAME:
-        gram = problem.gram(z, kind)
-    return Optimum(theta, intercept, gram)
+    if gained > _SAME:
+        gram, gained = problem.gram(z, kind), 0.0
+    return Optimum(theta, intercept, gram, gained, start.whitened if gram is start.gram else None)
 
 
 def newton_from(problem: Problem, z: np.ndarray, penalty: float) -> Optimum:

@@ -28,11 +28,17 @@ def problem_of(design: Design, target: np.ndarray) -> Problem:
 
 
 def leave_out(
-    problem: Problem, optimum: Optimum, penalty: float, groups: np.ndarray, design: Design, rows: np.ndarray
+    problem: Problem,
+    optimum: Optimum,
+    penalty: float,
+    groups: np.ndarray,
+    asked: np.ndarray,
+    design: Design,
+    rows: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, LeftOutModels]:
     """`(n,)` left-out scores of a target, `(n,)` their shifts to a common level, and the left-out models of `rows`."""
     without = WithoutGroups(problem, optimum, penalty, groups, design.ties)
-    steps = without.steps()
+    steps = without.steps(asked)
     kept = LeftOutModels(steps[groups[rows]].astype(np.float32, copy=False), without.root, design.basis)
     shifts = -without.level_changes(steps)[groups]
     return without.left_out(steps) + shifts, shifts, kept
@@ -68,6 +74,7 @@ class Regression:
         near: Sequence[Optimum | None],
         targets: np.ndarray,
         groups: np.ndarray,
+        asked: np.ndarray,
         seed: int,
     ) -> tuple[Self, np.ndarray]:
         """The regression, and `(n, K)` its left-out scores.
@@ -78,6 +85,7 @@ class Regression:
             near: Of each target an optimum that is good enough to go on from; None where no label has the class.
             targets: `(K, n)` 0 or 1.
             groups: `(n,)` labels that are left out together.
+            asked: `(n,)` labels whose own left-out scores count; of others one Newton step is enough.
             seed: Of which left-out models are kept where they are many.
         """
         (num_targets, n), size = targets.shape, design.size
@@ -90,7 +98,9 @@ class Regression:
                 problem = problem_of(design, target)
                 found = fit_logistic(problem, penalty, start)
                 theta[k], intercept[k] = design.in_columns(found.theta), found.intercept
-                left_out[:, k], shifts[:, k], models[k] = leave_out(problem, found, penalty, groups, design, rows)
+                left_out[:, k], shifts[:, k], models[k] = leave_out(
+                    problem, found, penalty, groups, asked, design, rows
+                )
         return cls(design, penalty, theta, intercept, shifts, rows, models), left_out
 
     def rescaled(self, slope: np.ndarray, shift: np.ndarray) -> Regression:

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import expit
 
-from calirare.detectors.leverage import LEAST_LEFT_OVER, root_of, whitened
-from calirare.detectors.logistic import Optimum, Problem, precision
+from calirare.detectors.leverage import LEAST_LEFT_OVER, whitened_by
+from calirare.detectors.logistic import Optimum, Problem
 
 _MOST_REFINED = 256
 _REFINEMENTS = 2
@@ -36,7 +36,7 @@ class WithoutGroups:
 
     Args:
         problem: What was fitted.
-        optimum: θ and b.
+        optimum: θ and b, and the curvature there.
         penalty: λ.
         groups: `(n,)` numbers 0…G-1, each of them used.
         ties: `(R, T)` and `(T,)`: vectors c and their groups; or None.
@@ -53,8 +53,8 @@ class WithoutGroups:
         self.weights, self.groups, self.num_groups = problem.weights, groups, int(groups.max()) + 1
         self.z = problem.columns @ optimum.theta + optimum.intercept
         self._residual, self._scale = problem.weights * (expit(self.z) - problem.y), problem.curvature(self.z)
-        self.root = root_of(problem.gram(self.z, precision(penalty)), penalty)
-        self._rows = whitened(problem, self.root, penalty)
+        white = whitened_by(problem, optimum, penalty)
+        self.root, self._rows = white.root, white.rows
         self._counts = np.bincount(groups, minlength=self.num_groups)
         self._order, self._starts = np.argsort(groups, kind="stable"), np.cumsum(self._counts) - self._counts
         leverage = self._scale * np.einsum("nr,nr->n", self._rows, self._rows)
@@ -94,11 +94,14 @@ class WithoutGroups:
             step[places] -= self._tied[tie] * (ends / self._along[tie])[:, None]
         return step
 
-    def steps(self) -> np.ndarray:
+    def steps(self, asked: np.ndarray | None = None) -> np.ndarray:
         """`(G, R)`: Lᵀ(θ₋g - θ).
 
         The first step is Newton's. Where it moves a logit of its own labels far, the gradient is taken again at its
         end and another step follows with the same curvature; so it goes on where that one moves a logit far, too.
+
+        Args:
+            asked: `(n,)` labels for which that is done; None: all.
         """
         which = np.arange(self.num_groups)
         pulls = self._rows[self._order]
@@ -107,8 +110,9 @@ class WithoutGroups:
             pulls = np.add.reduceat(pulls, self._starts, axis=0)
         found = self._tie(self._without(pulls, which), which, from_optimum=True)
         first = there = step = found
+        asked = np.ones(len(self.groups), dtype=bool) if asked is None else asked
         for _ in range(_REFINEMENTS):
-            moves = self._own_moves(step, which)
+            moves = self._own_moves(step, which, asked)
             far = np.flatnonzero(moves > _FAR)
             far = far[np.argsort(-moves[far], kind="stable")[:_MOST_REFINED]]
             if not far.size:
@@ -119,11 +123,11 @@ class WithoutGroups:
             found[which] = there
         return found
 
-    def _own_moves(self, steps: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """How far steps `(g, R)` of the groups `which` move a logit of their own labels at most."""
+    def _own_moves(self, steps: np.ndarray, which: np.ndarray, asked: np.ndarray) -> np.ndarray:
+        """How far steps `(g, R)` of the groups `which` move a logit of those of their own labels that are asked for."""
         place = np.full(self.num_groups, -1)
         place[which] = np.arange(len(which))
-        rows = np.flatnonzero(place[self.groups] >= 0)
+        rows = np.flatnonzero((place[self.groups] >= 0) & asked)
         at, moves = place[self.groups[rows]], np.zeros(len(which))
         np.maximum.at(moves, at, np.abs(np.einsum("nr,nr->n", self._rows[rows], steps[at])))
         return moves

@@ -33,7 +33,7 @@ _LIGHT = 1e-2
 """From here on a penalty is first made stronger still."""
 _STRONGEST, _WEAKEST = 0.1, 10**-4.5
 _HALF_A_DECADE = 10**0.5
-_NEAR = 1e-6
+_NEAR = 1e-7
 """What a Newton step still promises where a fit is good enough to be judged, in nats per label."""
 
 

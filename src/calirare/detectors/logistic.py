@@ -22,7 +22,7 @@ _INTERCEPT_PENALTY = 1e-9
 """Next to nothing: it keeps the system solvable where the classes are separable without columns."""
 _SLOW = 0.3
 """Of the decrease that the step before promised: beyond it the curvature is taken again."""
-_SAME = 1e-6
+_SAME = 1e-7
 """Decrease of the loss within which the curvature is taken as the same."""
 _SINGLE = 1e-5
 """Least penalty beside which a curvature in single precision is exact enough."""

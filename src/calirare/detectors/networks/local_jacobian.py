@@ -45,7 +45,6 @@ class LocalJacobian(AutogradJacobian):
         super().__init__(model, inputs)
         self.arrays = {name: value.double().cpu().numpy() for name, value in self.parameters.items()}
         self.contrasts = self.basis.double().cpu().numpy()
-        self.precision = np.float64 if self.basis.dtype == torch.float64 else np.float32
         with evaluating(model), torch.no_grad():
             self._remember(model)
 

@@ -21,7 +21,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from calirare.detectors.networks.influence.factors import factorised, inverted, with_itself
+from calirare.detectors.networks.influence.dual_inverse import DualInverse
+from calirare.detectors.networks.influence.factors import factorised, with_itself
 from calirare.detectors.networks.influence.jacobian import Jacobian, contrast_basis
 
 Step = Literal["newton", "influence"]
@@ -183,26 +184,20 @@ class DualCurvature(OverLabels):
 
     Attributes:
         kernel: K.
-        half: The inverse of Q⁻¹'s Cholesky factor: Q is its transpose times itself.
+        inverse: λQ.
     """
 
     def __init__(self, jacobian: Jacobian, nodes: np.ndarray, terms: LabelTerms, damping: float) -> None:
         self.jacobian, self.nodes, self.terms = jacobian, nodes, terms
-        self.kernel = jacobian.gram(nodes)
-        n, parts = terms.residual.shape
-        whitened = _whitened(self.kernel, terms.factor)
-        whitened.diagonal().add_(damping)
-        self.half = inverted(factorised(whitened, damping))
-        half = self.half.reshape(n * parts, n, parts)
-        self._take(damping * torch.einsum("mip,miq->ipq", half, half))
+        self.kernel, self.damping = jacobian.gram(nodes), damping
+        whitened = _whitened(self.kernel, terms.factor / damping**0.5)
+        self.inverse = DualInverse(whitened, damping, jacobian.precision == np.float32)
+        self._take(self.inverse.blocks(terms.residual.shape[1]))
 
     def _columns(self, rows: np.ndarray) -> Tensor:
         n, parts = self.terms.residual.shape
-        index = torch.from_numpy(rows).to(self.half.device)
-        if 2 * len(rows) > n:  # the whole takes no longer
-            return with_itself(self.half).reshape(n, parts, n, parts)[:, :, index]
-        asked = self.half.reshape(-1, n, parts)[:, index].reshape(n * parts, -1)
-        return (self.half.T @ asked).reshape(n, parts, len(rows), parts)
+        places = torch.from_numpy(rows[:, None] * parts + np.arange(parts)).reshape(-1)
+        return self.inverse.columns(places.to(self.left_over.device)).reshape(n, parts, len(rows), parts) / self.damping
 
     def _own_changes(self, rows: np.ndarray, step: Step) -> Tensor:
         n, parts = self.terms.residual.shape
@@ -213,7 +208,7 @@ class DualCurvature(OverLabels):
         return self.jacobian.pull(self.nodes, self._coefficients(rows, step))
 
     def later(self, rows: np.ndarray, step: Step) -> Later:
-        if len(self.half) <= _LARGEST_HELD:
+        if len(self.inverse) <= _LARGEST_HELD:
             held = copy.copy(self)
             del held.kernel
             return lambda some: held.directions(rows[some], step)
@@ -228,7 +223,12 @@ class DualCurvature(OverLabels):
         n, parts = self.terms.residual.shape
         mean = self.kernel.reshape(n, parts, n * parts).mean(dim=0)
         right = _by_block(self.terms.factor.mT, mean.T.reshape(n, parts, parts)).reshape(n * parts, parts)
-        solved = self.half.T @ (self.half @ right)
+        solved = self.inverse.times(right)
+        for _ in range(self.inverse.single):  # what single precision left
+            again = _by_block(self.terms.factor, solved.reshape(n, parts, parts)).reshape(n * parts, parts)
+            again = _by_block(self.terms.factor.mT, (self.kernel @ again).reshape(n, parts, parts))
+            solved += self.inverse.times(right - solved - again.reshape(n * parts, parts) / self.damping)
+        solved /= self.damping
         steps = newton_or_plain(self.left_over, self.terms.whitened, step)
         return torch.einsum("iqp,iq->ip", solved.reshape(n, parts, parts), steps)
 

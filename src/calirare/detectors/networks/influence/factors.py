@@ -13,7 +13,8 @@ def factorised(matrix: Tensor, damping: float) -> Tensor:
     """The lower Cholesky factor, or an error that says why there is none; `matrix` may be written over."""
     factor: Tensor
     if matrix.device.type == "cpu":  # its transpose is the same matrix, laid out as LAPACK wants it
-        array, info = lapack.dpotrf(matrix.numpy().T, lower=1, overwrite_a=1)
+        (potrf,) = lapack.get_lapack_funcs(("potrf",), (matrix.numpy(),))
+        array, info = potrf(matrix.numpy().T, lower=1, overwrite_a=1)
         factor = torch.from_numpy(array)
     else:
         factor, info = torch.linalg.cholesky_ex(matrix)
@@ -28,9 +29,10 @@ def factorised(matrix: Tensor, damping: float) -> Tensor:
 
 
 def inverted(factor: Tensor) -> Tensor:
-    """The inverse of a lower factor in float64, which is lower too; `factor` may be written over."""
+    """The inverse of a lower factor, which is lower too; `factor` may be written over."""
     if factor.device.type == "cpu":  # a third of a solve's time
-        return torch.from_numpy(lapack.dtrtri(factor.numpy(), lower=1, overwrite_c=1)[0])
+        (trtri,) = lapack.get_lapack_funcs(("trtri",), (factor.numpy(),))
+        return torch.from_numpy(trtri(factor.numpy(), lower=1, overwrite_c=1)[0])
     identity = torch.eye(len(factor), dtype=factor.dtype, device=factor.device)
     inverse: Tensor = torch.linalg.solve_triangular(factor, identity, upper=False)
     return inverse

@@ -7,7 +7,7 @@ z̃ = Bᵀ z, where the columns of B are orthonormal and orthogonal to the vecto
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -47,6 +47,8 @@ class Jacobian(Protocol):
 
     num_parameters: int
     parts: int
+    precision: type[np.floating[Any]]
+    """In which long sums are made."""
 
     @property
     def push_width(self) -> int:
@@ -114,6 +116,7 @@ class AutogradJacobian:
             num_classes = int(model(inputs).shape[1])
         self.basis = contrast_basis(num_classes).to(first)
         self.parts = num_classes - 1
+        self.precision = np.float64 if self.basis.dtype == torch.float64 else np.float32
         self._kept: tuple[np.ndarray, Tensor] | None = None
 
     @property

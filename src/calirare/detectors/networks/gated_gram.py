@@ -15,6 +15,7 @@ u being the odd nodes, so that only their own pairs are gone through one by one.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,7 +68,7 @@ class GatedGram:
         """With so many common patterns."""
         odd = self.size - int(self.count[:common].sum())
         pairs = odd * (odd / 2 * self.of_pair + self.of_row * min(common, 1))
-        return float(pairs + common**2 * self.of_product)
+        return float(pairs + common ** (1 if len(self.gates) == 1 else 2) * self.of_product)
 
     def kernel(self) -> np.ndarray:
         """`(n, parts, n, parts)` float64."""
@@ -99,14 +100,19 @@ def ranked_patterns(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_common(common: list[Common]) -> np.ndarray:
-    """The pairs of nodes that both show a common pattern."""
+    """The pairs of nodes that both show a common pattern.
+
+    Of a single contrast turning the units changes nothing, so they are turned until the k-th pattern opens k of them: a
+    Gram matrix for each pattern then does, in place of one for each pair.
+    """
     rows = [one.rows for one in common]
+    if len(common[0].gates) == 1:
+        turned = np.linalg.qr(np.stack([one.gates[0] for one in common]).T, mode="r").astype(rows[0].dtype)
+        mixed = (sum(turned[k, p] * rows[p] for p in range(k, len(rows))) for k in range(len(turned)))
+        return reduce(np.ndarray.__iadd__, map(gram_of, mixed))[:, None, :, None]
     products = gram_of(np.vstack(rows) if isinstance(rows[0], np.ndarray) else sp.csr_array(sp.vstack(rows, "csr")))
     shown = np.stack([one.gates for one in common])
     between = np.einsum("pck,qdk->pqcd", shown, shown)
-    if between.size == 1:
-        products *= between.item()
-        return products[:, None, :, None]
     n, parts = rows[0].shape[0], shown.shape[1]
     kernel = np.zeros((n, parts, n, parts))
     for p, q in np.ndindex(between.shape[:2]):

@@ -17,7 +17,14 @@ from calirare.detectors.networks.gated_gram import GatedGram, ranked_patterns
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.influence.jacobian import contrast_basis
 from calirare.detectors.networks.local_jacobian import rows_of
-from calirare.detectors.networks.row_products import cost_of_gram, filled, gram_of, over_neighbours
+from calirare.detectors.networks.row_products import (
+    cost_of_gram,
+    filled,
+    gram_of,
+    grouped_products,
+    over_neighbours,
+    summed_by,
+)
 
 _BLOCK_BYTES = 64 * 2**20
 _PUSH_BYTES = 8 * 2**20
@@ -195,11 +202,10 @@ class GCNJacobian:
         by_name = {name: piece.cpu().numpy() for name, piece in self._by_name(directions.double()).items()}
         before, (weight, bias) = rows_of(self.before, neighbours), (one.cpu().numpy() for one in self.output)
         weight, bias = weight + by_name["output.weight"], bias + by_name["output.bias"]
-        found = np.empty(bias.shape)
-        for row, (start, end) in enumerate(zip(local.indptr[:-1], local.indptr[1:], strict=True)):
-            near = local.indices[start:end]
-            change = features[near] @ by_name["input.weight"][row].T + by_name["input_bias"][row]
-            found[row] = weight[row] @ (local.data[start:end] @ np.maximum(before[near] + change, 0)) + bias[row]
+        change = grouped_products(features, local.indices, local.indptr, by_name["input.weight"])
+        change += np.repeat(by_name["input_bias"], np.diff(local.indptr), axis=0)
+        hidden = np.maximum(before[local.indices] + change, 0)
+        found = np.einsum("njk,nk->nj", weight, summed_by(local, hidden)) + bias
         return torch.from_numpy(found).to(self.inputs.device)
 
     def _by_name(self, directions: Tensor) -> dict[str, Tensor]:

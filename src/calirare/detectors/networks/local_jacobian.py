@@ -27,11 +27,13 @@ from calirare.detectors.networks.gated_gram import GatedGram
 from calirare.detectors.networks.gin import GIN
 from calirare.detectors.networks.influence.jacobian import MOST_KEPT, AutogradJacobian
 from calirare.detectors.networks.influence.model import evaluating
-from calirare.detectors.networks.row_products import filled, over_neighbours
+from calirare.detectors.networks.row_products import filled, grouped_products, over_neighbours, summed_by
 from calirare.detectors.networks.sage import GraphSAGE
 
 _MOST_EDGES = 2**18
 """Of the nodes whose rows are made at once, times the contrasts."""
+_FEW_COLUMNS = 16
+"""For which `pull` takes a backward pass each rather than making all rows."""
 _MOST_EDGES_IN_ALL = 2**20
 """Of the nodes whose Gram matrix is made unit by unit, likewise."""
 Piece = tuple[str, tuple[int | slice, ...], np.ndarray]
@@ -76,7 +78,8 @@ class LocalJacobian(AutogradJacobian):
     def gram(self, nodes: np.ndarray) -> Tensor:
         size = len(nodes) * self.parts
         widest = max(value.shape[-1] for value in self.arrays.values())
-        if size * widest > MOST_KEPT or self._edges(nodes).sum() > _MOST_EDGES_IN_ALL:
+        kept = size * self.num_parameters <= MOST_KEPT  # `pull` asks for them again
+        if kept or size * widest > MOST_KEPT or self._edges(nodes).sum() > _MOST_EDGES_IN_ALL:
             return super().gram(nodes)
         result = np.zeros((size, size))
         for _, _, piece in self._pieces(nodes):
@@ -85,16 +88,15 @@ class LocalJacobian(AutogradJacobian):
         return torch.from_numpy(result).to(self.basis.device)
 
     def pull(self, nodes: np.ndarray, coefficients: Tensor) -> Tensor:
-        self._keep(nodes)
+        if coefficients.shape[2] > _FEW_COLUMNS:
+            self._keep(nodes)
         return super().pull(nodes, coefficients)
 
-    def _moved_parameters(self, directions: Tensor) -> Iterator[dict[str, np.ndarray]]:
-        """All parameters by name, moved along one row of `directions` `(n, P)` after the other."""
+    def _moved_parameters(self, directions: Tensor) -> dict[str, np.ndarray]:
+        """`(n, …)` by name: the parameters moved along each row of `directions` `(n, P)`."""
         sizes = [value.numel() for value in self.parameters.values()]
         pieces = zip(self.arrays.items(), directions.double().cpu().split(sizes, dim=1), strict=True)
-        moved = {name: value + piece.numpy().reshape(-1, *value.shape) for (name, value), piece in pieces}
-        for row in range(len(directions)):
-            yield {name: value[row] for name, value in moved.items()}
+        return {name: value + piece.numpy().reshape(-1, *value.shape) for (name, value), piece in pieces}
 
     def _edges(self, nodes: np.ndarray) -> np.ndarray:
         """How many each node has, times the contrasts: of every one a hidden layer's numbers are held."""
@@ -181,16 +183,16 @@ class SAGEJacobian(LocalJacobian):
     def moved(self, nodes: np.ndarray, directions: Tensor) -> Tensor:
         """As `Moves.moved`: the hidden layer is made of the node, which comes first, and of its neighbours alone."""
         local, around = self._around(nodes)
-        both = np.concatenate([nodes, around])
-        columns, means = self._own_columns(both), self._propagated_columns(both)
-        found = np.empty((len(nodes), len(self.contrasts)))
-        for row, weight in enumerate(self._moved_parameters(directions)):
-            ends = slice(local.indptr[row], local.indptr[row + 1])
-            read = np.append(row, len(nodes) + local.indices[ends])
-            before = columns[read] @ weight["input_self.weight"].T + means[read] @ weight["input_neighbours.weight"].T
-            hidden = np.maximum(before + weight["input_self.bias"], 0)
-            found[row] = weight["output_self.weight"] @ hidden[0] + weight["output_self.bias"]
-            found[row] += weight["output_neighbours.weight"] @ (local.data[ends] @ hidden[1:])
+        both, weight = np.concatenate([nodes, around]), self._moved_parameters(directions)
+        places = np.insert(len(nodes) + local.indices, local.indptr[:-1], np.arange(len(nodes)))
+        starts = local.indptr + np.arange(len(nodes) + 1)
+        hidden = np.repeat(weight["input_self.bias"], np.diff(starts), axis=0)
+        hidden += grouped_products(self._own_columns(both), places, starts, weight["input_self.weight"])
+        hidden += grouped_products(self._propagated_columns(both), places, starts, weight["input_neighbours.weight"])
+        hidden = np.maximum(hidden, 0)
+        near = summed_by(local, np.delete(hidden, starts[:-1], axis=0))
+        found = np.einsum("njk,nk->nj", weight["output_self.weight"], hidden[starts[:-1]]) + weight["output_self.bias"]
+        found += np.einsum("njk,nk->nj", weight["output_neighbours.weight"], near)
         return torch.from_numpy(found).to(self.basis.device)
 
     def _but_the_first(self, own: np.ndarray, near: np.ndarray, local: sp.csr_array) -> Iterator[Piece]:
@@ -241,14 +243,13 @@ class GINJacobian(LocalJacobian):
     def moved(self, nodes: np.ndarray, directions: Tensor) -> Tensor:
         """As `Moves.moved`: the first MLP is asked about the node and its neighbours alone."""
         local, around = self._around(nodes)
-        columns, found = self._propagated_columns(around), np.empty((len(nodes), len(self.contrasts)))
-        for row, weight in enumerate(self._moved_parameters(directions)):
-            ends = slice(local.indptr[row], local.indptr[row + 1])
-            inner = np.maximum(columns[local.indices[ends]] @ weight["input.weight"].T + weight["input_bias"], 0)
-            hidden = np.maximum(inner @ weight["first.weight"].T + weight["first.bias"], 0)
-            summed = local.data[ends] @ hidden
-            last = np.maximum(weight["second.0.weight"] @ summed + weight["second.0.bias"], 0)
-            found[row] = weight["second.2.weight"] @ last + weight["second.2.bias"]
+        weight, counts = self._moved_parameters(directions), np.diff(local.indptr)
+        inner = grouped_products(self._propagated_columns(around), local.indices, local.indptr, weight["input.weight"])
+        inner = np.maximum(inner + np.repeat(weight["input_bias"], counts, axis=0), 0)
+        hidden = grouped_products(inner, np.arange(len(inner)), local.indptr, weight["first.weight"])
+        hidden = np.maximum(hidden + np.repeat(weight["first.bias"], counts, axis=0), 0)
+        last = np.einsum("nlk,nk->nl", weight["second.0.weight"], summed_by(local, hidden)) + weight["second.0.bias"]
+        found = np.einsum("njl,nl->nj", weight["second.2.weight"], np.maximum(last, 0)) + weight["second.2.bias"]
         return torch.from_numpy(found).to(self.basis.device)
 
     def _first_layer(

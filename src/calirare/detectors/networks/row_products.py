@@ -9,6 +9,8 @@ from calirare.data.sparse import SparseMatrix
 
 SPARSE_COST = 7
 """Time of a multiplication in a sparse product, in those of a dense one."""
+_MOST_GATHERED = 2**14
+"""Rows that are picked at once."""
 MOST_ADDED = 2**10
 """Products that are added up in the rows' own precision: of 50,000 in single precision the sum was off by 5e-5."""
 
@@ -53,6 +55,16 @@ def filled(values: np.ndarray, pattern: sp.csr_array) -> sp.csr_array:
     return sp.csr_array((values, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
+def summed_by(local: sp.csr_array, values: np.ndarray) -> np.ndarray:
+    """`(n, units)`: Σ_u L_iu times what stands in `values`, `(entries, units)`, for each entry of L's row i.
+
+    >>> summed_by(sp.csr_array(np.array([[1.0, 2.0], [0.0, 0.0]])), np.array([[1.0], [10.0]])).ravel().tolist()
+    [21.0, 0.0]
+    """
+    entries = np.arange(local.nnz)
+    return np.asarray(sp.csr_array((local.data, entries, local.indptr), shape=(local.shape[0], local.nnz)) @ values)
+
+
 def over_neighbours(matrix: SparseMatrix, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
     """Rows of a matrix over the columns that they reach alone, and which these are."""
     rows = matrix.take_rows(nodes)
@@ -61,3 +73,45 @@ def over_neighbours(matrix: SparseMatrix, nodes: np.ndarray) -> tuple[sp.csr_arr
     reached = np.flatnonzero(place)
     place[reached] = np.arange(len(reached))
     return sp.csr_array((rows.data, place[rows.indices], rows.indptr), shape=(len(nodes), len(reached))), reached
+
+
+def grouped_products(
+    columns: np.ndarray | sp.csr_array, places: np.ndarray, starts: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """`(len(places), units)`: the rows at `places` of `columns` times the weights of the group that each stands in.
+
+    Args:
+        columns: `(m, F)`.
+        places: Which rows, group by group.
+        starts: `(groups + 1,)` where each group begins, and the end.
+        weights: `(groups, units, F)`.
+
+    >>> columns = np.array([[1.0, 2.0], [3.0, 0.0]])
+    >>> weights = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
+    >>> for of_any_kind in (columns, sp.csr_array(columns)):
+    ...     print(grouped_products(of_any_kind, np.array([0, 1, 0]), np.array([0, 2, 3]), weights).ravel().tolist())
+    [1.0, 3.0, 2.0]
+    [1.0, 3.0, 2.0]
+    """
+    found = np.zeros((len(places), weights.shape[1]))
+    few = np.split(np.arange(len(weights)), np.flatnonzero(np.diff(starts[:-1] // _MOST_GATHERED)) + 1)
+    for groups in few:
+        first = starts[groups[0]]
+        rows = columns[places[first : starts[groups[-1] + 1]]]
+        for group in groups.tolist():
+            here = slice(starts[group] - first, starts[group + 1] - first)
+            found[starts[group] : starts[group + 1]] = _times(rows, here, weights[group])
+    return found
+
+
+def _times(rows: np.ndarray | sp.csr_array, here: slice, weight: np.ndarray) -> np.ndarray:
+    """Some of the rows times `weight`ᵀ; SciPy would take longer to make an array of a few sparse rows than to multiply it."""
+    if isinstance(rows, np.ndarray):
+        return np.asarray(rows[here] @ weight.T)
+    ends = rows.indptr[here.start : here.stop + 1]
+    found, full = np.zeros((len(ends) - 1, len(weight))), np.flatnonzero(np.diff(ends))
+    if full.size:
+        inside = slice(ends[0], ends[-1])
+        products = rows.data[inside, None] * weight.T[rows.indices[inside]]
+        found[full] = np.add.reduceat(products, ends[full] - ends[0])
+    return found

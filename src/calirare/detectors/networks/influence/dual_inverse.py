@@ -20,9 +20,9 @@ from calirare.detectors.networks.influence.factors import factorised, inverted, 
 
 _FEW = 512
 """Up to this size everything is in double precision."""
-_PIVOTS = 16
-_LARGEST = 100.0
-"""On the diagonal of what is left for single precision; where there is more, everything is in double precision."""
+_MOST_PIVOTS = 128
+_SMALL, _LARGEST = 5.0, 30.0
+"""On the diagonal of what is left for single precision: when it is enough, and when everything is in double precision."""
 
 
 class DualInverse:
@@ -37,10 +37,10 @@ class DualInverse:
     def __init__(self, matrix: Tensor, damping: float, single: bool) -> None:
         self.large, self.inner = matrix.new_empty(len(matrix), 0), matrix.new_empty(0, 0)
         taken = _large_directions(matrix.numpy()) if single and _fits(matrix) else None
-        if taken is not None:
+        if taken is not None and taken.size:
             # One half is enough; of a symmetric matrix the transpose is the same, laid out as BLAS wants it.
             blas.dsyrk(-1.0, taken, beta=1.0, c=matrix.numpy().T, lower=1, overwrite_c=1)
-            matrix = matrix.float()
+        matrix = matrix if taken is None else matrix.float()
         matrix.diagonal().add_(1.0)
         self.half = inverted(factorised(matrix, damping))
         if taken is not None:
@@ -84,9 +84,10 @@ def _fits(matrix: Tensor) -> bool:
 def _large_directions(matrix: np.ndarray) -> np.ndarray | None:
     """F, `(n, k)`, as columns; None where what they leave is too large for single precision."""
     left = matrix.diagonal().copy()
-    found = np.zeros((_PIVOTS, len(matrix)))
-    for k in range(_PIVOTS):
+    found = np.empty((0, len(matrix)))
+    while len(found) < _MOST_PIVOTS and left.max() > _SMALL:
         pivot = int(left.argmax())
-        found[k] = (matrix[pivot] - found[:k, pivot] @ found[:k]) / np.sqrt(max(left[pivot], 1e-300))
-        left -= found[k] ** 2
+        row = (matrix[pivot] - found[:, pivot] @ found) / np.sqrt(left[pivot])
+        found = np.vstack([found, row])
+        left -= row**2
     return found.T if left.max() <= _LARGEST else None

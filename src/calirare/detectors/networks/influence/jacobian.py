@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from calirare.data.inputs import GraphInputs
+from calirare.detectors.networks.influence.factors import with_itself
 from calirare.detectors.networks.influence.model import evaluating
 from calirare.detectors.networks.row_products import MOST_ADDED
 
@@ -190,7 +191,7 @@ class AutogradJacobian:
         result = torch.zeros(size, size, dtype=torch.float64, device=self.basis.device)
         if kept is not None:
             for some in kept.reshape(size, -1).split(MOST_ADDED, dim=1):
-                result += some @ some.T
+                result += with_itself(some.T)
             return result
         top = 0
         for upper in self.rows(nodes):

@@ -16,7 +16,7 @@ import torch
 from scipy.linalg import blas
 from torch import Tensor
 
-from calirare.detectors.networks.influence.factors import factorised, inverted, with_itself
+from calirare.detectors.networks.influence.factors import factorised, inverted, transposed_times
 
 _FEW = 512
 """Up to this size everything is in double precision."""
@@ -65,10 +65,7 @@ class DualInverse:
 
     def columns(self, index: Tensor) -> Tensor:
         """`(n, len(index))`: some columns, float64."""
-        if 2 * len(index) > len(self):  # the whole takes no longer
-            found = with_itself(self.half)[:, index]
-        else:
-            found = self.half.T @ self.half[:, index]
+        found = transposed_times(self.half, self.half.T[index].T)
         return found.double() - self.large @ (self.inner @ self.large[index].T)
 
     def times(self, right: Tensor) -> Tensor:

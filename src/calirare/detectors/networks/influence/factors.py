@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 from torch import Tensor
 
 from calirare.errors import NumericalError
@@ -44,3 +44,11 @@ def with_itself(rows: Tensor) -> Tensor:
         return rows.T @ rows
     array = rows.numpy()
     return torch.from_numpy(array.T @ array)  # NumPy asks BLAS for one half, torch for both
+
+
+def transposed_times(factor: Tensor, columns: Tensor) -> Tensor:
+    """Lᵀ C of a lower factor L; `columns` may be written over."""
+    if factor.device.type != "cpu":
+        return factor.T @ columns
+    (trmm,) = blas.get_blas_funcs(("trmm",), (factor.numpy(),))  # leaves the zeros out
+    return torch.from_numpy(trmm(1.0, factor.numpy(), columns.numpy(), lower=1, trans_a=1, overwrite_b=1))

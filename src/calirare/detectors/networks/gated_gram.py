@@ -107,7 +107,7 @@ def _of_common(common: list[Common]) -> np.ndarray:
     """
     rows = [one.rows for one in common]
     if len(common[0].gates) == 1:
-        turned = np.linalg.qr(np.stack([one.gates[0] for one in common]).T, mode="r").astype(rows[0].dtype)
+        turned = np.linalg.qr(np.stack([one.gates[0] for one in common]).T)[1].astype(rows[0].dtype)
         mixed = (sum(turned[k, p] * rows[p] for p in range(k, len(rows))) for k in range(len(turned)))
         return reduce(np.ndarray.__iadd__, map(gram_of, mixed))[:, None, :, None]
     products = gram_of(np.vstack(rows) if isinstance(rows[0], np.ndarray) else sp.csr_array(sp.vstack(rows, "csr")))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -22,22 +24,27 @@ def gram_of(rows: np.ndarray | sp.csr_array) -> np.ndarray:
     >>> gram_of(rows).tolist() == gram_of(sp.csr_array(rows)).tolist() == [[5.0, 6.0], [6.0, 9.0]]
     True
     """
-    n, width = rows.shape
-    result = np.zeros((n, n))
-    product = np.empty((n, n), dtype=rows.dtype)
+    result: np.ndarray | None = None
+    for product in _grams(rows):
+        result = product.astype(np.float64) if result is None else np.add(result, product, out=result)
+    return np.zeros((rows.shape[0],) * 2) if result is None else result
+
+
+def _grams(rows: np.ndarray | sp.csr_array) -> Iterator[np.ndarray]:
+    """R Rᵀ of a few columns at a time."""
+    width = rows.shape[1]
     if isinstance(rows, np.ndarray):
         for start in range(0, width, MOST_ADDED):
             some = rows[:, start : start + MOST_ADDED]
-            result += np.matmul(some, some.T, out=product)  # of an array with itself BLAS makes one half only
-        return result
+            yield some @ some.T  # of an array with itself BLAS makes one half only
+        return
     count = np.bincount(rows.indices, minlength=width)
     columns = rows.T.tocsr()[np.argsort(-count, kind="stable")[: np.count_nonzero(count)]]
     for start in range(0, columns.shape[0], MOST_ADDED):
         some = columns[start : start + MOST_ADDED]
         dense = some.toarray()
         full = 2 * SPARSE_COST * some.nnz > dense.size
-        result += np.matmul(dense.T, dense, out=product) if full else some.T.tocsr() @ dense
-    return result
+        yield dense.T @ dense if full else some.T.tocsr() @ dense
 
 
 def cost_of_gram(local: sp.csr_array, columns: np.ndarray | sp.csr_array) -> float:

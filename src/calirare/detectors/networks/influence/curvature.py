@@ -259,7 +259,8 @@ class PrimalCurvature:
         """ψ_i of a block of rows: `(P, b, parts)`."""
         b, parts, size = block.shape
         columns = block.double().reshape(-1, size).T
-        return torch.linalg.solve_triangular(self.factor, columns, upper=False).reshape(size, b, parts)
+        half: Tensor = torch.linalg.solve_triangular(self.factor, columns, upper=False)
+        return half.reshape(size, b, parts)
 
     def _halves(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, Tensor]]:
         """Blocks of the ψ_i of these labels, or of all."""

@@ -58,9 +58,9 @@ class DualInverse:
 
     def blocks(self, parts: int) -> Tensor:
         """`(n, parts, parts)`: the blocks on the diagonal."""
-        half = self.half.reshape(len(self), -1, parts)
-        large = self.large.reshape(half.shape[1], parts, -1)
-        found = [(half[..., p] * half[..., q]).sum(dim=0).double() for p in range(parts) for q in range(parts)]
+        half = self.half.T.reshape(-1, parts, len(self))
+        large = self.large.reshape(len(half), parts, -1)
+        found = [(half[:, p] * half[:, q]).sum(dim=1).double() for p in range(parts) for q in range(parts)]
         return torch.stack(found, dim=-1).reshape(-1, parts, parts) - large @ self.inner @ large.mT
 
     def columns(self, index: Tensor) -> Tensor:

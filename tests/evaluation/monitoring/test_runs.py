@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, replace
+
 import numpy as np
 import pytest
 
 from calirare.data.tables.shift import stability_index
 from calirare.decisions.costs import Costs, decide
 from calirare.errors import InputError
+from calirare.evaluation.monitoring.alarms import _share_moved
 from calirare.evaluation.monitoring.runs import Reference, Run, measure_run
 from calirare.uncertainty.intervals import CalibrationDraws
 
@@ -49,8 +53,6 @@ def test_quiet_scores_are_quiet_and_moved_ones_are_not():
 
 
 def test_a_run_survives_json_and_needs_a_node():
-    import json
-
     reference = Reference.of(scores(0))
     run = measure_run(scores(1, 300), reference, CERTAIN)
     again = Run.from_json(json.loads(json.dumps(run.to_json())) | {"added later": 1})
@@ -59,15 +61,27 @@ def test_a_run_survives_json_and_needs_a_node():
         measure_run([], reference, CERTAIN)
 
 
+def draw(n, share, rng):
+    """Scores that are calibrated where 5% are rare, of nodes of which another share is."""
+    rare = rng.random(n) < share
+    odds = np.exp(2 * rng.normal(np.where(rare, 1.0, -1.0))) * 0.05 / 0.95
+    return odds / (1 + odds), rare
+
+
 def test_a_doubled_share_is_read_off_the_scores():
     rng = np.random.default_rng(0)
-
-    def draw(n, share):
-        rare = rng.random(n) < share
-        odds = np.exp(2 * rng.normal(np.where(rare, 1.0, -1.0))) * 0.05 / 0.95
-        return odds / (1 + odds), rare
-
-    (old, rare), (new, _) = draw(4_000, 0.05), draw(4_000, 0.10)
+    (old, rare), (new, _) = draw(4_000, 0.05, rng), draw(4_000, 0.10, rng)
     run = measure_run(new, Reference.of(old), CERTAIN, left_out=(old, rare, 0.05))
     assert run.share["before"] == 0.05 and run.share["lower"] < 0.10 < run.share["upper"]
     assert run.share["now"] == pytest.approx(0.10, abs=0.02)
+
+
+def test_labels_that_were_chosen_raise_no_alarm_on_nodes_like_those_of_the_fit():
+    rng = np.random.default_rng(1)
+    (labelled, rare), (then, _), (now, _), (later, _) = (draw(4_000, k, rng) for k in (0.05, 0.01, 0.01, 0.04))
+    reference = Reference.from_json(json.loads(json.dumps(asdict(Reference.of(then, label_share=0.05)))))
+    runs = [measure_run(p, reference, CERTAIN, left_out=(labelled, rare, 0.05)) for p in (now, later)]
+    assert reference.share == pytest.approx(0.01, abs=0.005)
+    assert [_share_moved(run.share) for run in runs] == ["quiet", "alarm"]
+    of_earlier = replace(reference, share=None)
+    assert measure_run(now, of_earlier, CERTAIN, left_out=(labelled, rare, 0.05)).share["before"] == 0.05

@@ -51,16 +51,21 @@ class Reference:
         profile: Of logit P(rare); see `calirare.data.tables.profile`.
         alerted: Share of the nodes that would be alerted at the default prices if nobody reviewed.
         num_nodes: How many nodes that is.
+        share: Share of rare nodes among them, as their scores have it: labels that people chose to make have another. None:
+            not known, as in references of earlier versions.
     """
 
     profile: dict[str, Any]
     alerted: float
     num_nodes: int
+    share: float | None = None
 
     @classmethod
-    def of(cls, probability: np.ndarray) -> Reference:
-        """From P(rare) of nodes like those that will be scored."""
-        return cls(profile_logits(probability), alert_share(probability), int(probability.size))
+    def of(cls, probability: np.ndarray, label_share: float | None = None) -> Reference:
+        """From P(rare) of nodes like those that will be scored, and the share that they were calibrated to, where it is known."""
+        size = int(probability.size)
+        share = None if label_share is None else max(estimate_share(probability, label_share), 0.5 / size)
+        return cls(profile_logits(probability), alert_share(probability), size, share)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Reference:
@@ -69,7 +74,9 @@ class Reference:
         cuts, shares = value["profile"]["cuts"], value["profile"]["shares"]
         need(len(shares) == len(cuts) + 1 and cuts == sorted(cuts) and min(shares) >= 0, "bins")
         need(0 <= value["alerted"] <= 1 and value["num_nodes"] > 0, "a reference")
-        return cls(value["profile"], value["alerted"], value["num_nodes"])
+        share = value.get("share")
+        need(share is None or fits(share, float) and 0 < share <= 1, "a reference")
+        return cls(value["profile"], value["alerted"], value["num_nodes"], share)
 
     def bins(self, probability: Any) -> np.ndarray:
         """Bin of each probability, from low to high."""
@@ -98,8 +105,8 @@ class Run:
         counts, said: `(bins,)` nodes and mean P(rare) by score.
         alerted: Share of the nodes that would be alerted at the default prices if nobody reviewed; `actions` counts what was done.
         actions: Nodes by action, under the prices of the run.
-        share: Share of rare nodes that the scores suggest, with an interval, and that of the fit; None where more has
-            changed than the share.
+        share: Share of rare nodes that the scores suggest, with an interval, and what they suggested at the fit; None where
+            more has changed than the share.
         rare, cost: Forecast for all nodes, each with an interval.
     """
 
@@ -130,7 +137,8 @@ def make_reference(clf: RareCategoryClassifier, graph: RareGraph) -> Reference:
     """The reference of a model, from the graph of its fit."""
     probability = clf.predict_proba(graph)[:, clf.rare_class_]
     left_out = clf.predict_left_out()[:, clf.rare_class_]
-    return Reference.of(scores_without_labels(probability, left_out, np.setdiff1d(graph.scored, graph.known)))
+    scores = scores_without_labels(probability, left_out, np.setdiff1d(graph.scored, graph.known))
+    return Reference.of(scores, float(clf.shares_[clf.rare_class_]) if clf.prior == "natural" else None)
 
 
 def measure_run(
@@ -174,7 +182,7 @@ def measure_run(
         said=said.tolist(),
         alerted=alert_share(p),
         actions={name: int((taken == name).sum()) for name in ACTIONS},
-        share=_share(p, draws, left_out),
+        share=_share(p, draws, left_out, reference.share),
         rare=(every.rare.value, every.rare.lower, every.rare.upper),
         cost=(every.cost.value, every.cost.lower, every.cost.upper),
     )
@@ -192,17 +200,21 @@ def alert_share(probability: np.ndarray) -> float:
 
 
 def _share(
-    p: np.ndarray, draws: CalibrationDraws, left_out: tuple[np.ndarray, np.ndarray, float] | None
+    p: np.ndarray,
+    draws: CalibrationDraws,
+    left_out: tuple[np.ndarray, np.ndarray, float] | None,
+    at_fit: float | None,
 ) -> dict[str, float] | None:
     if left_out is None:
         return None
-    own, rare, before = left_out
+    own, rare, of_labels = left_out
     try:
-        gap, allowed = mixture_gap(p, own, rare, estimate_share(p, before))
+        gap, allowed = mixture_gap(p, own, rare, estimate_share(p, of_labels))
         if gap > allowed:  # more has changed than the share
             return None
         few = replace(draws, parameters=draws.parameters[:_FEW_DRAWS])
-        found = share_of_new_nodes(p, before, own, rare, few)
+        found = share_of_new_nodes(p, of_labels, own, rare, few)
     except (InputError, LabelError):  # a share of 0 or 1, labels of one class
         return None
+    before = of_labels if at_fit is None else at_fit
     return {"before": before, "now": found.value, "lower": found.lower, "upper": found.upper}

@@ -67,11 +67,16 @@ def reliability_figure(table: Frame, rare: str, calibrates: bool) -> Figure:
 
 def _reliability_traces(part: Frame, model: str, colour: str, symbol: str) -> list[Figure]:
     named = {"before": "before calibration (softmax)", "after": "after calibration"}[model]
-    points = {
+    shared = {"legendgroup": model, "name": named, "xaxis": "x"}
+    return [shared | _reliability_points(part, named, colour, symbol), shared | _reliability_bars(part, named, colour)]
+
+
+def _reliability_points(part: Frame, named: str, colour: str, symbol: str) -> Figure:
+    """What was predicted and what came true, with whiskers."""
+    lower, upper, count = rounded(part["lower"]), rounded(part["upper"]), part["count"].tolist()
+    return {
         "type": "scatter",
         "mode": "lines+markers",
-        "name": named,
-        "legendgroup": model,
         "x": rounded(part["confidence"]),
         "y": rounded(part["accuracy"]),
         "error_y": {
@@ -83,31 +88,27 @@ def _reliability_traces(part: Frame, model: str, colour: str, symbol: str) -> li
             "thickness": 1.2,
             "width": 3,
         },
-        "customdata": [
-            list(row)
-            for row in zip(rounded(part["lower"]), rounded(part["upper"]), part["count"].tolist(), strict=True)
-        ],
+        "customdata": [list(row) for row in zip(lower, upper, count, strict=True)],
         "hovertemplate": "predicted %{x:.3f}<br>came true %{y:.3f} (95% interval %{customdata[0]:.3f} to %{customdata[1]:.3f})<br>%{customdata[2]:,} nodes<extra>"
         + named
         + "</extra>",
         "marker": {"color": colour, "size": 8, "symbol": symbol},
         "line": {"color": colour, "width": 1.4},
-        "xaxis": "x",
         "yaxis": "y",
     }
-    bars = {
+
+
+def _reliability_bars(part: Frame, named: str, colour: str) -> Figure:
+    """How many nodes each point stands for."""
+    return {
         "type": "bar",
-        "legendgroup": model,
         "showlegend": False,
-        "name": named,
         "x": rounded((part["left"] + part["right"]) / 2),
         "y": part["count"].tolist(),
         "marker": {"color": colour, "opacity": 0.75},
         "hovertemplate": "%{y:,} nodes<extra>" + named + "</extra>",
-        "xaxis": "x",
         "yaxis": "y2",
     }
-    return [points, bars]
 
 
 def score_figure(table: Frame, rare: str, other: str, limits: Thresholds | None = None) -> Figure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -188,46 +189,48 @@ def _extent(standings: Standings, rows: Sequence[Row]) -> str:
 def _facts(standings: Standings, rows: Sequence[Row]) -> str:
     """Who made the rows, and what is missing."""
     code = sorted({str(row.get("code", "?")) for row in rows})
-    made: dict[tuple[tuple[str, str], ...], int] = {}
-    for row in rows:
-        key = tuple(sorted(row["versions"].items()))
-        made[key] = made.get(key, 0) + 1
-    lines = ["## What made the rows", ""]
-    lines += [
+    paragraphs = ["## What made the rows", _made_by(rows), f"Code: {', '.join(code)}.", _not_computed(standings, rows)]
+    if code != [current_code()]:
+        paragraphs.append(
+            "The code has changed since these runs; the command computes them again unless told `--any-code`."
+        )
+    paragraphs.append(_broken(rows))
+    return "\n\n".join(part for part in paragraphs if part) + "\n"
+
+
+def _made_by(rows: Sequence[Row]) -> str:
+    """How many rows each set of versions made, the most first."""
+    made = Counter(tuple(sorted(row["versions"].items())) for row in rows)
+    return "\n".join(
         f"* {count} rows: {', '.join(f'{name} {version}' for name, version in one)}"
         for one, count in sorted(made.items(), key=lambda item: (-item[1], item[0]))
-    ]
-    lines += ["", f"Code: {', '.join(code)}."]
-    failed = [row for row in rows if "failed" in row]
+    )
+
+
+def _not_computed(standings: Standings, rows: Sequence[Row]) -> str:
+    """Competitors without a row, or with fewer than others, and protocols without one."""
     there = {row["competitor"] for row in rows}
-    missing = [name for name in competitors() if name not in there]
     tenth = standings.of_protocol("tenth")
     most = sum(max(map(len, standings.values[cell].values())) for cell in tenth)
-    partly = [
-        f"{name} ({sum(len(standings.values[cell].get(name, ())) for cell in tenth)} of {most})"
-        for name in competitors()
-        if name in there and 0 < sum(len(standings.values[cell].get(name, ())) for cell in tenth) < most
-    ]
+    counts = {name: sum(len(standings.values[cell].get(name, ())) for cell in tenth) for name in competitors()}
+    missing = [name for name in competitors() if name not in there]
+    partly = [f"{name} ({count} of {most})" for name, count in counts.items() if name in there and 0 < count < most]
     absent = [protocol.title for protocol in PROTOCOLS.values() if not standings.of_protocol(protocol.name)]
     lacks = {
         f"{len(missing)} of {len(competitors())} competitors": missing, "rows with a tenth labelled": partly, "protocols": absent,
     }  # fmt: skip
-    if any(lacks.values()):
-        told = "; ".join(f"{words}: {', '.join(names)}" for words, names in lacks.items() if names)
-        lines += ["", f"Not computed: {told}. `calirare leaderboard --all` computes them."]
-    if code != [current_code()]:
-        lines += [
-            "",
-            "The code has changed since these runs; the command computes them again unless told `--any-code`.",
-        ]
-    if failed:
-        who = sorted({f"{row['competitor']} on {title(row['graph'])} ({row['failed'][:80]})" for row in failed})
-        told = f"{'; '.join(who[:6])}{' …' if len(who) > 6 else ''}"
-        lines += [
-            "",
-            f"{len(failed)} run{'s' * (len(failed) > 1)} failed, left out here and tried again by the command: {told}.",
-        ]
-    return "\n".join(lines) + "\n"
+    told = "; ".join(f"{words}: {', '.join(names)}" for words, names in lacks.items() if names)
+    return f"Not computed: {told}. `calirare leaderboard --all` computes them." if told else ""
+
+
+def _broken(rows: Sequence[Row]) -> str:
+    """Who failed where, and why."""
+    failed = [row for row in rows if "failed" in row]
+    if not failed:
+        return ""
+    who = sorted({f"{row['competitor']} on {title(row['graph'])} ({row['failed'][:80]})" for row in failed})
+    told = f"{'; '.join(who[:6])}{' …' if len(who) > 6 else ''}"
+    return f"{len(failed)} run{'s' * (len(failed) > 1)} failed, left out here and tried again by the command: {told}."
 
 
 def _sets(standings: Standings) -> str:

@@ -113,8 +113,8 @@ def _labels(graph: RareGraph, rare: np.ndarray) -> Iterator[Finding]:
     if count < 10:
         yield Finding(
             "labels", "",
-            f"ONLY {count} LABELS ARE {name!r}: no model can be judged by so few, probabilities will stay near the base "
-            "rate, and 90% sets need nine of each class. Label more before you rely on it.",
+            f"ONLY {count} LABELS ARE {name!r}: no model can be judged by so few, every probability will be a rough one, and "
+            "90% sets need nine of each class. Label more before you rely on it.",
             "warning",
         )  # fmt: skip
     else:

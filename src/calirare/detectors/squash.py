@@ -42,12 +42,10 @@ class Squash:
             seen = values[np.sort(np.random.default_rng(seed).permutation(len(values))[:_MOST_SEEN])]
         places = np.unique(np.linspace(0, len(seen) - 1, _KNOTS).round().astype(np.int64))
         knots, scores = np.zeros((values.shape[1], len(places))), np.zeros((values.shape[1], len(places)))
-        for k in range(values.shape[1]) if only is None else only:
-            column = np.sort(seen[:, k])
-            chosen = column[places]
-            knots[k] = chosen
-            scores[k] = np.searchsorted(column, chosen) + np.searchsorted(column, chosen, side="right")
-        learned = slice(None) if only is None else only
+        learned = np.arange(values.shape[1]) if only is None else only
+        for k, column in zip(learned, np.sort(seen.T[learned], axis=1), strict=True):
+            knots[k] = column[places]
+            scores[k] = column.searchsorted(column[places]) + column.searchsorted(column[places], side="right")
         scores[learned] = ndtri(scores[learned] / (2 * len(seen)))
         return cls(knots, scores)
 

@@ -29,6 +29,8 @@ _SAY_BEYOND = 2.0
 """How much likeness further away varies, beside that of so many hops."""
 _MOST_HELD = 16_000_000
 """Numbers that are held for a second use: 64 MB."""
+_SPARSE_COST = 7
+"""Time of a multiplication in a sparse product, in those of a dense one."""
 _LEAST_EIGENVALUE = 1e-5
 """Relative to the largest: likeness is measured in single precision."""
 _LEAST_APART = 1e-3
@@ -220,8 +222,8 @@ class LikenessToLandmarks:
         # Σ_h s_h (AᵍX)_S · (AᵍX)_S: beyond two hops the landmarks' own words stay those of two.
         weights = np.bincount(np.minimum(np.arange(hops + 1), _FURTHEST), self._scales_among(hops)).astype(np.float32)
         across, among = (
-            np.sum([w * (one.T @ two) for w, one, two in zip(weights, some, dense, strict=False)], axis=0)
-            for some in (self._words, dense)
+            np.sum([w * _products(*three) for w, *three in zip(weights, *some, dense, strict=False)], axis=0)
+            for some in ((self.said, self._words), (more, dense))
         )
         order = np.argsort(np.concatenate([self.landmarks, fresh]))
         products = np.block([[products, across], [across.T, among]])[order][:, order]
@@ -248,6 +250,11 @@ class LikenessToLandmarks:
 
 def _dense(said: sp.csr_array) -> np.ndarray:
     return np.asarray(said.T.toarray(order="C"))
+
+
+def _products(said: sp.csr_array, dense: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """`(S, k)`: the rows `said`, which are the columns of `dense` too, times `other`, `(F, k)`."""
+    return np.asarray(said @ other if _SPARSE_COST * said.nnz < dense.size else dense.T @ other)
 
 
 def _variation(table: np.ndarray) -> float:

@@ -28,9 +28,13 @@ class Kept:
     def add(self, name: str, group: ColumnGroup, column: np.ndarray, *, whatever: bool = False) -> None:
         """Keep a column, if it varies and is not yet there."""
         column = np.ascontiguousarray(column)  # one pass over a column of a matrix; all that follows is quick
-        mean = _mean(column)
-        column = filled(column, mean)
-        alike = self._alike[float(column.sum(dtype=np.float64))]  # equal columns have equal sums
+        total = float(column.sum(dtype=np.float64))
+        mean = total / max(column.size, 1)
+        if np.isnan(total):  # something is missing
+            mean = _mean(column)
+            column = filled(column, mean)
+            total = float(column.sum(dtype=np.float64))
+        alike = self._alike[total]  # equal columns have equal sums
         new = column.size and column.min() < column.max() and not any(np.array_equal(column, one) for one in alike)
         if whatever or new:
             alike.append(column)
@@ -75,9 +79,8 @@ def _varies(block: np.ndarray) -> np.ndarray:
 
 
 def _mean(column: np.ndarray) -> float:
+    """Over what is not missing."""
     known = ~np.isnan(column)
-    if known.all():  # a mean over some takes ten times as long
-        return float(np.mean(column, dtype=np.float64)) if column.size else 0.0
     return float(np.mean(column, where=known, dtype=np.float64)) if known.any() else 0.0
 
 

@@ -80,11 +80,12 @@ def _fits(matrix: Tensor) -> bool:
 
 def _large_directions(matrix: np.ndarray) -> np.ndarray | None:
     """F, `(n, k)`, as columns; None where what they leave is too large for single precision."""
-    left = matrix.diagonal().copy()
-    found = np.empty((0, len(matrix)))
-    while len(found) < _MOST_PIVOTS and left.max() > _SMALL:
+    left, count = matrix.diagonal().copy(), 0
+    found = np.empty((_MOST_PIVOTS, len(matrix)))
+    while count < _MOST_PIVOTS and left.max() > _SMALL:
         pivot = int(left.argmax())
-        row = (matrix[pivot] - found[:, pivot] @ found) / np.sqrt(left[pivot])
-        found = np.vstack([found, row])
-        left -= row**2
-    return found.T if left.max() <= _LARGEST else None
+        known = found[:count]
+        found[count] = (matrix[pivot] - known[:, pivot] @ known) / np.sqrt(left[pivot])
+        left -= found[count] ** 2
+        count += 1
+    return found[:count].T if left.max() <= _LARGEST else None

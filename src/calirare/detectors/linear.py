@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from calirare.detectors.linear_design import Design, DesignChoices
 from calirare.detectors.logistic import (
     CLEARLY,
     Optimum,
-    Problem,
     fit_logistic,
     left_out_loss,
     newton_from,
@@ -57,7 +56,8 @@ class Linear(Detector):
     their place: whichever makes left-out labels likelier.
 
     Nodes without edges have a regression of their own, `own_`, on what is left of these columns where edges say nothing, under
-    the same penalty. It is not used where left-out labels of such nodes are clearly likelier without it.
+    the same penalty. It is not used where left-out labels of such nodes are clearly likelier without it; where there are none,
+    it is fitted when it is first asked for.
 
     Labels count alike, whatever `LabelledNodes.weights` say: cost-sensitive weights change the left-out likelihood after
     a Platt map by less than its noise, and without them the logits stay near the natural scale.
@@ -89,17 +89,26 @@ class Linear(Detector):
         self.num_classes_ = labels.num_classes
         every = np.ones(len(labels), dtype=bool)
         self.main_, left_out = Regression.fit(best.design, best.penalty, best.optima, targets, groups, every, seed)
-        self.own_: Regression | None = None
-        design, alone = choices.without_edges(best.design), inputs.alone[labels.nodes]
-        if design.size:
-            near = [_carried(best, k, problem_of(design, target), best.penalty) for k, target in enumerate(targets)]
-            own, scores = Regression.fit(design, best.penalty, near, targets, groups, alone, seed)
-            slope, shift = _scales(left_out, scores, targets)
-            mixed = np.where(alone[:, None], slope * scores + shift, left_out)
-            if len(labels) * (_loss(mixed, targets) - _loss(left_out, targets)) <= CLEARLY:
-                self.own_, left_out = own.rescaled(slope, shift), mixed
+        alone = inputs.alone[labels.nodes]
+        said = [_said(best, k) for k in range(len(targets))]
+        own = _Own(choices.without_edges(best.design), best.penalty, said, targets, groups, alone, left_out, seed)
+        self._own: Regression | _Own | None = own if own.design.size else None
+        if own.design.size and alone.any():
+            self._own, left_out = own.fit()
         self.left_out_ = as_logits(left_out)
         return self
+
+    @property
+    def own_(self) -> Regression | None:
+        """The regression of nodes without edges; fitted when first asked for where no label is of such a node."""
+        if isinstance(self._own, _Own):
+            self._own = self._own.fit()[0]
+        return self._own
+
+    def __getstate__(self) -> dict[str, Any]:
+        if hasattr(self, "_own"):
+            self.own_  # noqa: B018  what it is fitted to is larger
+        return dict(super().__getstate__())
 
     def _check(self, labels: LabelledNodes) -> None:
         if self.penalty != "left_out" and not (isinstance(self.penalty, int | float) and 0 < self.penalty < np.inf):
@@ -140,7 +149,7 @@ class Linear(Detector):
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
         self._check_fitted()
         found, alone = self.main_.scores(inputs), inputs.alone
-        if self.own_ is not None and alone.any():
+        if alone.any() and self.own_ is not None:
             found[alone] = self.own_.scores_at(inputs, np.flatnonzero(alone))
         return as_logits(found)
 
@@ -152,14 +161,14 @@ class Linear(Detector):
         self._check_fitted()
         alone = np.flatnonzero(inputs.alone)
         for some, found in self.main_.scores_without(inputs, np.asarray(rows)):
-            if self.own_ is not None and alone.size:
+            if alone.size and self.own_ is not None:
                 found[alone] = self.own_.scores_without_at(inputs, some, alone)
             yield some, as_logits(found)
 
     def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         self._check_fitted()
         found, alone = self.main_.scores_without_at(inputs, np.asarray(rows), nodes), inputs.alone[nodes]
-        if self.own_ is not None and alone.any():
+        if alone.any() and self.own_ is not None:
             found[alone] = self.own_.scores_without_at(inputs, np.asarray(rows), nodes[alone])
         return as_logits(found)
 
@@ -168,9 +177,11 @@ class Linear(Detector):
 
     def contributions_of(self, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int) -> Iterator[Contributions]:
         self._check_fitted()
-        own = inputs.alone[nodes] & (self.own_ is not None)
+        own = inputs.alone[nodes]
+        regression = self.own_ if own.any() else None
+        own = own & (regression is not None)
         of_main = self.main_.contributions_of(inputs, nodes[~own], rare_class)
-        of_own = self.own_.contributions_of(inputs, nodes[own], rare_class) if self.own_ is not None else of_main
+        of_own = of_main if regression is None else regression.contributions_of(inputs, nodes[own], rare_class)
         yield from (next(of_own if alone else of_main) for alone in own)
 
     def state(self) -> State:
@@ -184,10 +195,50 @@ class Linear(Detector):
         need(state.get("num_classes") == num_classes >= 2, "the number of classes")
         num_targets, own = 1 if num_classes == 2 else num_classes, inside("own", state)
         self.main_ = Regression.restore(state, n, num_targets)
-        self.own_ = Regression.restore(own, n, num_targets) if own else None
+        self._own = Regression.restore(own, n, num_targets) if own else None
         need(self.own_ is None or set(self.main_.rows) <= set(self.own_.rows), "whose left-out models are kept")
         self.left_out_, self.num_classes_ = left_out, num_classes
         return self
+
+
+@dataclass(frozen=True, eq=False)
+class _Own:
+    """What the regression of nodes without edges is fitted to.
+
+    Args:
+        design: What is left of the columns.
+        penalty: λ.
+        said: Of each target `(n,)` what the first regression says; None where no label has the class.
+        targets: `(K, n)`.
+        groups: `(n,)` labels that are left out together.
+        alone: `(n,)` labels of nodes without edges.
+        left_out: `(n, K)` left-out scores of the first regression.
+        seed: Of which left-out models are kept.
+    """
+
+    design: Design
+    penalty: float
+    said: list[np.ndarray | None]
+    targets: np.ndarray
+    groups: np.ndarray
+    alone: np.ndarray
+    left_out: np.ndarray
+    seed: int
+
+    def fit(self) -> tuple[Regression | None, np.ndarray]:
+        """The regression on the scale of the first, None where labels speak against it; and left-out scores of both."""
+        targets, n = self.targets, len(self.alone)
+        with blas_for(n):
+            near = [
+                None if z is None else newton_from(problem_of(self.design, target), z, self.penalty)
+                for z, target in zip(self.said, targets, strict=True)
+            ]
+            own, scores = Regression.fit(self.design, self.penalty, near, targets, self.groups, self.alone, self.seed)
+        slope, shift = _scales(self.left_out, scores, targets)
+        mixed = np.where(self.alone[:, None], slope * scores + shift, self.left_out)
+        if n * (_loss(mixed, targets) - _loss(self.left_out, targets)) > CLEARLY:
+            return None, self.left_out
+        return own.rescaled(slope, shift), mixed
 
 
 def _targets(labels: LabelledNodes) -> np.ndarray:
@@ -206,17 +257,18 @@ def _fit(design: Design, penalty: float, targets: np.ndarray, groups: np.ndarray
             continue
         problem, before = problem_of(design, target), start.optima[k] if start else None
         if start and start.design is not design:
-            before = _carried(start, k, problem, penalty)
+            said = _said(start, k)
+            before = None if said is None else newton_from(problem, said, penalty)
         found = with_whitened(problem, fit_logistic(problem, penalty, before, tolerance=_NEAR), penalty)
         score += left_out_loss(own_left_out(problem, found, penalty, groups, design.ties), target)
         optima.append(found)
     return _Fit(design, penalty, optima, score)
 
 
-def _carried(known: _Fit, k: int, problem: Problem, penalty: float) -> Optimum | None:
-    """Newton's step from what another design says of target k; None where no label has the class."""
-    before = known.optima[k]
-    return before and newton_from(problem, known.design.coordinates @ before.theta + before.intercept, penalty)
+def _said(known: _Fit, k: int) -> np.ndarray | None:
+    """`(n,)`: what a fit says of target k; None where no label has the class."""
+    found = known.optima[k]
+    return None if found is None else np.asarray(known.design.coordinates @ found.theta + found.intercept)
 
 
 def _scales(known: np.ndarray, new: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

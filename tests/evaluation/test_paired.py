@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import ttest_rel
 
 from calirare.errors import InputError
-from calirare.evaluation.paired import compare_likelihood
+from calirare.evaluation.paired import PairedLikelihood, compare_likelihood
 
 
 def test_gain_and_error_are_those_of_a_stratified_mean():
@@ -55,3 +55,10 @@ def test_certain_answers_give_finite_numbers_and_other_labels_are_refused():
     assert np.isfinite(compare_likelihood([1, 0], [0.0, 1.0], [1.0, 0.0], 0.5).gain)
     with pytest.raises(InputError, match="same labels"):
         compare_likelihood([1, 0], [0.5], [0.5, 0.5], 0.5)
+
+
+def test_what_rounding_makes_is_no_difference():
+    for gain in (-2e-7, 2e-7):
+        found = PairedLikelihood(gain, 1e-8, 300)
+        assert not found.is_worse and found.say().startswith("as good as the old one")
+    assert PairedLikelihood(-2e-3, 1e-8, 300).is_worse

@@ -24,6 +24,8 @@ import numpy as np
 from calirare.errors import InputError
 
 _TINY = 1e-12
+_NOTHING = 5e-5
+"""A difference that the four digits shown do not tell, which rounding may make, is none."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class PairedLikelihood:
     @property
     def is_worse(self) -> bool:
         """Whether the new model is worse by more than the error."""
-        return self.gain + self.error < 0
+        return self.gain + max(self.error, _NOTHING) < 0
 
     def say(self) -> str:
         """In words.
@@ -54,7 +56,7 @@ class PairedLikelihood:
         'as good as the old one'
         """
         how, gain = f"{'worse' if self.gain < 0 else 'better'} by", abs(self.gain)
-        if abs(self.gain) <= self.error:
+        if abs(self.gain) <= max(self.error, _NOTHING):
             how, gain = "as good as the old one: a gain of", self.gain
         return (
             f"{how} {gain:.4f} ± {self.error:.4f} of log-likelihood per label, on the same {self.num_labels:,} labels"

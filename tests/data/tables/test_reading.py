@@ -344,7 +344,7 @@ FILES = {
     "text.parquet": (b"id,x,y\n1,2,3\n", "cannot be read"),
     "text.arrow": (b"id,x,y\n1,2,3\n", "cannot be read"),
     "cut.csv.gz": (b"\x1f\x8b\x08\x00", "cannot be read"),
-    "table.xlsx": (b"PK", "must end in one of"),
+    "table.xlsx": (b"PK", "must end in one of .* Save the sheet as CSV"),
 }
 
 

@@ -89,7 +89,8 @@ def _read_file(path: Path, what: str) -> pl.DataFrame:
     if not path.is_file():
         raise DataError(f"{what}: {path} is not a file.")
     if not name.endswith(_ALL):
-        raise InputError(f"{what}: {path} must end in one of {list(_ALL)}.")
+        sheet = " Save the sheet as CSV." if path.suffix.lower() in (".xlsx", ".xls", ".ods", ".numbers") else ""
+        raise InputError(f"{what}: {path} must end in one of {list(_ALL)}.{sheet}")
     if path.stat().st_size == 0:
         raise DataError(f"{what}: {path} is empty.")
     try:

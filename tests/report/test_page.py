@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 
@@ -108,6 +109,13 @@ def test_without_test_labels_the_left_out_ones_judge(graph, split):
     assert contents.evaluation.evidence.y.size == split.train.size
     words = Page(render(contents, rows=3, plotly="")).words
     assert "There is no test set" in words
+    evidence = contents.evaluation.evidence
+    assert (
+        contents.evaluation.num_called == sum(evidence.after[:, 1] > 0.5) > 0 and "of the nodes it calls rare" in words
+    )
+    nobody = replace(evidence, predicted=np.zeros_like(evidence.y))
+    none = replace(contents, evaluation=replace(contents.evaluation, evidence=nobody))
+    assert "; it calls none of them rare" in Page(render(none, rows=3, plotly="")).words
 
 
 def test_what_a_stack_chose_is_in_a_table(graph, split):

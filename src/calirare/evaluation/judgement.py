@@ -45,6 +45,11 @@ class Evaluation:
     def warnings(self) -> tuple[str, ...]:
         return self.verdict.warnings
 
+    @property
+    def num_called(self) -> int:
+        """How many of the nodes that judge it the model calls rare."""
+        return int((self.evidence.predicted == self.evidence.rare_class).sum())
+
     @cached_property
     def reliability(self) -> Frame:
         """The bins of the reliability diagram of P(rare), `"before"` and `"after"`."""

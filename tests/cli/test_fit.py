@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -55,6 +56,9 @@ def test_it_shows_how_the_columns_were_read(tables, tmp_path):
     assert answer.exit_code == 0
     assert "account_age_days" in answer.stdout and "numeric" in answer.stdout
     assert str(tmp_path / "model") in answer.stdout
+    _, *said = shlex.split(answer.stdout.splitlines()[-1].removeprefix("Next:"))
+    said[-1] = str(tmp_path / said[-1])
+    assert run(app, said).exit_code == 0 and (tmp_path / "scores.parquet").exists()
 
 
 def test_it_shows_what_the_stack_chose_and_whom_it_went_without(tables, capsys):
@@ -75,7 +79,7 @@ def test_nodes_alone_are_nodes_that_nothing_joins(tables, model, tmp_path, caplo
     words, out = ["--label", "is_fraud", "--rare", "yes", "--detector", "linear"], tmp_path / "s.parquet"
     answer = run(app, ["fit", tables[0], *words, "--out", str(tmp_path / "alone")])
     assert answer.exit_code == 0 and caplog.messages == ["no edges were given: each node stands alone."]
-    assert "source" not in answer.stdout and "alone NODES --out" in answer.stdout
+    assert "source" not in answer.stdout and f"alone {shlex.quote(tables[0])} --out" in answer.stdout
     graph = cr.read_tables(tables[0], {"source": [], "target": []}, label="is_fraud", rare="yes")
     want = cr.RareCategoryClassifier("linear").fit(graph).predict_proba(graph)[:, 1]
     for files in ([tables[0]], ["--nodes", tables[0], "--partitions", "2"]):

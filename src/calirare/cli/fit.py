@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,6 +66,9 @@ def fit(
     if mlflow is not None:
         _log(classifier, graph, out, mlflow)
     _show(classifier, graph, out, as_json, used)
+    if not as_json:
+        score = f"calirare score {shlex.quote(str(out))} {tables.words()} --out scores.parquet"
+        console.show(f"Model: {out}\nNext:  {score}")
 
 
 def _keep_decisions(out: Path) -> None:
@@ -150,8 +154,6 @@ def _show(
     _show_detectors(detectors)
     if quality is not None:
         show_evaluation(quality)
-    files = "NODES EDGES" if graph.num_edges else "NODES"
-    console.show(f"Model: {out}\nNext:  calirare score {out} {files} --out scores.parquet")
 
 
 def _show_detectors(detectors: Sequence[Member]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -86,6 +87,16 @@ class Tables:
             where = out.parent if file.is_dir() else out
             if (file.is_file() or file.is_dir()) and where.exists() and file.samefile(where):
                 raise InputError(f"--out must not be one of the tables that are read; {out} is part of {file}.")
+
+    def words(self) -> str:
+        """The tables as another command takes them; placeholders where they are not files, one of each.
+
+        >>> Tables(Path("my nodes.csv"), Path("edges.csv")).words(), Tables("postgresql://a#b", None).words()
+        ("'my nodes.csv' edges.csv", 'NODES EDGES')
+        """
+        given = [one for one in (self.nodes, self.edges) if one is not None]
+        plain = all(isinstance(one, Path) and one.stem != "stdin" for one in given) and not self.options.get("labels")
+        return shlex.join(map(str, given)) if plain else "NODES EDGES"
 
     def read(self, **said: Any) -> RareGraph:
         """The graph of the tables; see `read_tables`."""

@@ -43,6 +43,13 @@ def test_nothing_planted_nothing_found_but_how_many_labels_there_are():
     )
 
 
+def test_categories_that_are_one_but_for_case_are_named():
+    kinds = np.array(["Privat", "privat ", "Firma"])[np.arange(N) % 3]
+    edges = {"source": [0, 1, 2], "target": [1, 2, 3], "by": ["card", "Card", "wire"]}
+    found = {one.column: one.words for one in audit(edges, kind=kinds).findings if one.kind == "spellings"}
+    assert list(found) == ["kind", "by"] and found["by"].startswith("'card' and 'Card' are read as different")
+
+
 def test_whole_numbers_that_are_called_as_codes_are_get_the_way_out():
     rng = np.random.default_rng(0)
     ends = {"source": rng.integers(0, N, 600), "target": rng.integers(0, N, 600)}

@@ -11,6 +11,7 @@ The rules, in one place:
 * **near-constant**: one value for all but `CONSTANT` of the nodes, or of the edges. **duplicate**: correlated by more than
   `SAME` with an earlier column of the same table.
 * **codes**: whole numbers, most of which repeat, under a name such as `port` or `branch`, which are summed up as quantities.
+* **spellings**: categories that differ in case or blanks alone.
 * **leak by an edge column**: `calirare.data.tables.audit_edges`.
 * **contradiction**: nodes with equal attributes and different labels, if more than `AT_ODDS` of the labelled nodes are
   such; where all columns are words or few numbers, that is usual and not said.
@@ -30,6 +31,7 @@ from calirare.data.tables.audit_columns import AuditColumn, audit_columns
 from calirare.data.tables.audit_edges import audit_edges, edge_audit_columns
 from calirare.data.tables.finding import PURE, Finding, gives_away, leave_out, retype
 from calirare.data.tables.kinds import MAX_CATEGORIES, named_as_codes
+from calirare.data.tables.spellings import known_spellings
 
 PERFECT = 0.99
 ENOUGH = 20
@@ -89,7 +91,7 @@ def audit_graph(graph: RareGraph) -> Audit:
     for column in of_edges:
         found += [*_constants(column, "edges"), *_codes(column)]
     found += [*_duplicates(columns), *_duplicates(of_edges)]
-    found += _identifiers(graph)
+    found += [*_identifiers(graph), *_spellings(graph)]
     found += _contradictions(graph, known, rare)
     found += audit_edges(graph)
     return Audit.of(found)
@@ -231,6 +233,17 @@ def _identifiers(graph: RareGraph) -> Iterator[Finding]:
         if column.get("identifier"):
             words = f"{column['identifier']}; used because you said so. A model memorises names."
             yield Finding("identifier", column["name"], words, "warning")
+
+
+def _spellings(graph: RareGraph) -> Iterator[Finding]:
+    """Categories that differ in case or blanks alone; of labels such are one class."""
+    schema = graph.schema or {}
+    for column in [*schema.get("columns", ()), *(schema.get("edges") or {}).get("columns", ())]:
+        names = column.get("categories", ())
+        pairs = [f"{one!r} and {other!r}" for one, other in known_spellings(names, names, first=True).items()]
+        if pairs:
+            words = f"{', '.join(pairs[:3])}{' …' if len(pairs) > 3 else ''} are read as different; write what is one alike."
+            yield Finding("spellings", column["name"], words, "note")
 
 
 def _contradictions(graph: RareGraph, known: np.ndarray, rare: np.ndarray) -> Iterator[Finding]:

@@ -27,7 +27,7 @@ from calirare.detectors.networks.gated_gram import GatedGram
 from calirare.detectors.networks.gin import GIN
 from calirare.detectors.networks.influence.jacobian import MOST_KEPT, AutogradJacobian
 from calirare.detectors.networks.influence.model import evaluating
-from calirare.detectors.networks.row_products import filled, grouped_products, over_neighbours, summed_by
+from calirare.detectors.networks.row_products import filled, grouped_products, leaner, over_neighbours, summed_by
 from calirare.detectors.networks.sage import GraphSAGE
 
 _MOST_EDGES = 2**18
@@ -238,13 +238,15 @@ class GINJacobian(LocalJacobian):
         yield "second.0.bias", (), outer
         yield "first.weight", (), slope[..., None] * np.stack(mixed, axis=1)[:, None]
         yield "first.bias", (), slope * (local @ active)[:, None]
-        yield from self._first_layer(local, slope, active, inner, self._propagated_columns(around))
+        yield from self._first_layer(local, slope, active, inner, leaner(self._propagated_columns(around)))
 
     def moved(self, nodes: np.ndarray, directions: Tensor) -> Tensor:
         """As `Moves.moved`: the first MLP is asked about the node and its neighbours alone."""
         local, around = self._around(nodes)
         weight, counts = self._moved_parameters(directions), np.diff(local.indptr)
-        inner = grouped_products(self._propagated_columns(around), local.indices, local.indptr, weight["input.weight"])
+        inner = grouped_products(
+            leaner(self._propagated_columns(around)), local.indices, local.indptr, weight["input.weight"]
+        )
         inner = np.maximum(inner + np.repeat(weight["input_bias"], counts, axis=0), 0)
         hidden = grouped_products(inner, np.arange(len(inner)), local.indptr, weight["first.weight"])
         hidden = np.maximum(hidden + np.repeat(weight["first.bias"], counts, axis=0), 0)

@@ -1,5 +1,6 @@
 """The closed forms of Jacobians and the autograd one, both against torch's whole Jacobian."""
 
+import copy
 from functools import cache, partial
 from itertools import product
 
@@ -198,6 +199,31 @@ def test_rows_are_made_once_and_kept(monkeypatch):
     torch.testing.assert_close(torch.cat(list(found.rows(NODES[::-1].copy()))), first.flip(0), atol=0, rtol=0)
     torch.testing.assert_close(found.gram(NODES), gram, atol=0, rtol=0)
     assert len(made) == 1
+
+
+@pytest.mark.parametrize("kind", [SAGEJacobian, GINJacobian])
+def test_the_gram_matrix_of_rows_that_are_too_many_is_made_unit_by_unit(monkeypatch, kind):
+    model, inputs = _case(3, make=MODELS[kind])
+    flat = _whole(model, inputs)[NODES].reshape(2 * len(NODES), -1)
+    for module in ("influence.jacobian", "local_jacobian"):
+        monkeypatch.setattr(f"calirare.detectors.networks.{module}.MOST_KEPT", flat.numel() - 1)
+    monkeypatch.setattr(GatedGram, "_cost", lambda *_: np.inf)
+    monkeypatch.setattr(kind, "_fresh_rows", None)
+    torch.testing.assert_close(kind(model, inputs).gram(NODES), flat @ flat.T, atol=1e-10, rtol=0)
+
+
+def test_parameters_of_dead_units_are_not_kept():
+    model, inputs = _case(2, make=MODELS[GINJacobian])
+    model = copy.deepcopy(model)
+    with torch.no_grad():
+        model.input_bias[1] = -1e6
+    some, found = _whole(model, inputs)[NODES], GINJacobian(model, inputs)
+    flat = some.reshape(len(NODES), -1)
+    torch.testing.assert_close(found.gram(NODES), flat @ flat.T, atol=1e-10, rtol=0)
+    assert len(found._kept.live) < flat.shape[1]
+    torch.testing.assert_close(torch.cat(list(found.rows(NODES[:3]))), some[:3], atol=1e-10, rtol=0)
+    coefficients = torch.randn(len(NODES), 1, 20, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    torch.testing.assert_close(found.pull(NODES, coefficients), coefficients[:, 0].T @ flat, atol=1e-10, rtol=0)
 
 
 def test_long_sums_in_single_precision_keep_their_digits():

@@ -7,7 +7,7 @@ z̃ = Bᵀ z, where the columns of B are orthonormal and orthogonal to the vecto
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -101,6 +101,22 @@ def make_jacobian(model: nn.Module, inputs: GraphInputs) -> Jacobian:
     return _CLOSED_FORMS.get(type(model), AutogradJacobian)(model, inputs)
 
 
+class _Kept(NamedTuple):
+    """Rows of some nodes, `(n, parts, L)`, over the `(L,)` parameters that move any of them: units can be dead."""
+
+    nodes: np.ndarray
+    live: Tensor
+    values: Tensor
+
+    def spread(self, values: Tensor, size: int) -> Tensor:
+        """`(…, size)`: what stands over the live parameters, over all."""
+        if len(self.live) == size:
+            return values
+        found = values.new_zeros(*values.shape[:-1], size)
+        found[..., self.live] = values
+        return found
+
+
 class AutogradJacobian:
     """The Jacobian of any module: one backward pass per row, and one per direction.
 
@@ -118,7 +134,7 @@ class AutogradJacobian:
         self.basis = contrast_basis(num_classes).to(first)
         self.parts = num_classes - 1
         self.precision = np.float64 if self.basis.dtype == torch.float64 else np.float32
-        self._kept: tuple[np.ndarray, Tensor] | None = None
+        self._kept: _Kept | None = None
 
     @property
     def push_width(self) -> int:
@@ -141,22 +157,26 @@ class AutogradJacobian:
 
         return pull_one
 
-    def _keep(self, nodes: np.ndarray) -> Tensor | None:
-        """The rows of `nodes`, `(n, parts, P)`, if they are few enough."""
-        if self._kept is not None and np.array_equal(self._kept[0], nodes):
-            return self._kept[1]
+    def _keep(self, nodes: np.ndarray) -> _Kept | None:
+        """The rows of `nodes`, if they are few enough."""
+        if self._kept is not None and np.array_equal(self._kept.nodes, nodes):
+            return self._kept
         if len(nodes) * self.parts * self.num_parameters > MOST_KEPT:
             return None
         self._kept = None
-        self._kept = nodes.copy(), torch.cat([block.to(self.basis) for block in self._fresh_rows(nodes)])
-        return self._kept[1]
+        rows = torch.cat([block.to(self.basis) for block in self._fresh_rows(nodes)])
+        live = (rows.abs().amax(dim=(0, 1)) > 0).nonzero()[:, 0]
+        self._kept = _Kept(nodes.copy(), live, rows if len(live) == self.num_parameters else rows[:, :, live])
+        return self._kept
 
     def rows(self, nodes: np.ndarray) -> Iterator[Tensor]:
-        if self._kept is not None and (places := self._places(nodes)) is not None:
-            yield from (self._kept[1][some] for some in places.split(self._block))
+        places = None if self._kept is None else self._places(nodes)
+        kept = self._kept if places is not None or len(nodes) == 1 else self._keep(nodes)
+        if kept is None or places is None and len(nodes) == 1:
+            yield from self._fresh_rows(nodes)
             return
-        kept = self._keep(nodes) if len(nodes) > 1 else None
-        yield from self._fresh_rows(nodes) if kept is None else kept.split(self._block)
+        values = kept.values if places is None else kept.values[places]
+        yield from (kept.spread(some, self.num_parameters) for some in values.split(self._block))
 
     @property
     def _block(self) -> int:
@@ -165,10 +185,11 @@ class AutogradJacobian:
     def _places(self, nodes: np.ndarray) -> Tensor | None:
         """Where these nodes stand among those kept; None if one of them is not there."""
         assert self._kept is not None
-        order = np.argsort(self._kept[0], kind="stable")
-        place = np.minimum(np.searchsorted(self._kept[0][order], nodes), len(order) - 1)
+        known = self._kept.nodes
+        order = np.argsort(known, kind="stable")
+        place = np.minimum(np.searchsorted(known[order], nodes), len(order) - 1)
         found = order[place]
-        if not np.array_equal(self._kept[0][found], nodes):
+        if not np.array_equal(known[found], nodes):
             return None
         return torch.from_numpy(found).to(self.basis.device)
 
@@ -190,7 +211,7 @@ class AutogradJacobian:
         kept, size = self._keep(nodes), len(nodes) * self.parts
         result = torch.zeros(size, size, dtype=torch.float64, device=self.basis.device)
         if kept is not None:
-            for some in kept.reshape(size, -1).split(MOST_ADDED, dim=1):
+            for some in kept.values.reshape(size, -1).split(MOST_ADDED, dim=1):
                 result += with_itself(some.T)
             return result
         top = 0
@@ -209,9 +230,9 @@ class AutogradJacobian:
 
     def pull(self, nodes: np.ndarray, coefficients: Tensor) -> Tensor:
         columns = coefficients.shape[2]
-        if self._kept is not None and np.array_equal(self._kept[0], nodes):
-            whole = self._kept[1].reshape(-1, self.num_parameters)
-            return coefficients.to(self.basis).reshape(-1, columns).T @ whole
+        if self._kept is not None and np.array_equal(self._kept.nodes, nodes):
+            whole = self._kept.values.reshape(-1, len(self._kept.live))
+            return self._kept.spread(coefficients.to(self.basis).reshape(-1, columns).T @ whole, self.num_parameters)
         result = self.basis.new_empty(columns, self.num_parameters)
         index = torch.from_numpy(nodes).to(self.basis.device)
         with evaluating(self.model):

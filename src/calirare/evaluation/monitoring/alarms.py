@@ -4,7 +4,7 @@ Two things must come together for an alarm: more than chance, and enough to matt
 
     input columns   a shift that `calirare.data.tables.shift` calls large; moderate: watch
     scores          stability index above chance by more than 0.10 (alarm) or half of that (watch); or the share of rare nodes
-                    that they suggest: its whole interval beyond twice or half that of the fit (alarm), or a quarter (watch)
+                    that they suggest: its whole interval beyond twice or half of what those of the fit did (alarm), or a quarter (watch)
     share alerted   the share of nodes above the threshold of an alert beside that of the fit: beyond chance, where nodes
                     that are joined count as half a node each, and by more than a quarter
     calibration     rare cases among those decided in the window, and among all since the model came into use, outside

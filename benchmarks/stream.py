@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from calirare.data.tables.shift import compare_with_fit
 from calirare.decisions.costs import Costs, decide
 from calirare.evaluation.monitoring.alarms import DAY, watch
 from calirare.evaluation.monitoring.feeding import reference_for, take_decision, take_run
-from calirare.evaluation.monitoring.series import KINDS, Series
+from calirare.evaluation.monitoring.series import Kind, Series
 from calirare.review.database import Database, database_url
 
 ACCOUNTS, RARE_SHARE = 1_500, 0.05
@@ -125,7 +125,7 @@ class Stream:
     def copy(self, name: str) -> Series:
         """The series so far, under another name."""
         copied = Series(self.database, name)
-        for kind in KINDS:
+        for kind in get_args(Kind):
             for row in self.quiet.read(kind):
                 copied.add(kind, row.model_version, row.subject, row.value, time=row.time)
         return copied

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,24 @@ def test_the_program_understands_every_command():
         assert set(given) <= named, line
         if len(words) > len(given):  # a whole command, not the name of one
             command.make_context(command.name, list(words), resilient_parsing=False)
+
+
+@cache
+def source_of(module: str) -> tuple[str, bool]:
+    """The text of a module of the library, and whether it is a package. It is read, not imported: that takes seconds."""
+    path = ROOT / "src" / Path(*module.split("."))
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return file.read_text(encoding="utf-8"), path.is_dir()
+
+
+def test_scripts_take_from_the_library_what_it_has():
+    for script in [*(ROOT / "benchmarks").glob("*.py"), *(ROOT / "examples").glob("*.py")]:
+        for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("calirare"):
+                text, is_package = source_of(node.module)
+                for one in node.names:
+                    found = re.search(rf"\b{one.name}\b", text) or is_package and source_of(f"{node.module}.{one.name}")
+                    assert found, f"{script.name}: {node.module} has no {one.name}"
 
 
 def test_every_script_is_there_and_takes_the_arguments():

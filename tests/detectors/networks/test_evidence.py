@@ -151,6 +151,32 @@ def test_what_is_no_copy_to_a_network_is_left_out_by_folds(fitted, in_folds):
     np.testing.assert_allclose(network.logits_without_at(inputs, asked, nodes), whole, atol=1e-5)
 
 
+def test_folds_speak_in_the_unit_and_at_the_level_of_the_network_of_all_labels(fitted, in_folds):
+    _, inputs, labels = fitted
+    network, _ = in_folds
+    refits = iter(copy.deepcopy(network.evidence_.models))
+
+    def louder(rows):
+        model = next(refits)
+        with torch.no_grad():
+            for value in model.output.parameters():
+                value.mul_(8.0)
+        return model
+
+    again = FoldEvidence.refit(louder, network.model_, inputs.tensors, labels, network.evidence_.fold)
+    np.testing.assert_allclose(again.logits, network.left_out_logits(), atol=1e-4)
+    np.testing.assert_allclose(again.factors, network.evidence_.factors / 8, rtol=1e-4)
+    others = np.delete(np.arange(inputs.num_nodes), labels.nodes)
+    whole = np.diff(network.logits(inputs)[others])[:, 0]
+    for row in [int(np.flatnonzero(again.fold == number)[0]) for number in range(2)]:
+        ((_, block),) = again.logits_without(network.model_, inputs.tensors, np.array([row]))
+        found = np.diff(
+            block[np.setdiff1d(np.arange(inputs.num_nodes), labels.nodes[again.fold != again.fold[row]]), 0]
+        )
+        assert np.median(found) == pytest.approx(np.median(whole), abs=1e-4)
+        assert np.ptp(np.quantile(found, [0.1, 0.9])) == pytest.approx(np.ptp(np.quantile(whole, [0.1, 0.9])), rel=1e-4)
+
+
 @pytest.mark.parametrize("kind", [GCN, GAT, GIN, SAGE])
 @pytest.mark.parametrize("as_features", [np.asarray, sp.csr_array])
 def test_training_on_what_lies_around_labels_is_training_on_the_whole_graph(kind, as_features):

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import LabelledNodes, gather
 from calirare.detectors.folds import folds
-from calirare.detectors.level import restore_shifts
+from calirare.detectors.level import Scale, restore_shifts
 from calirare.detectors.networks.influence.jacobian import AutogradJacobian, contrast_basis, make_jacobian
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import predict_logits
@@ -150,33 +150,39 @@ class FoldEvidence:
         logits: `(n, C)` left-out logits of the labelled nodes.
         fold: `(n,)` the fold that leaves each label out.
         models: The refitted networks, one per fold.
-        shifts: `(n, C)` to a common level.
+        factors: `(n,)` to a common unit.
+        shifts: `(n, C)` to a common level, after that.
     """
 
     logits: np.ndarray
     fold: np.ndarray
     models: tuple[nn.Module, ...]
+    factors: np.ndarray
     shifts: np.ndarray
 
     @classmethod
     def refit(
         cls,
         fit: Callable[[np.ndarray], nn.Module],
+        model: nn.Module,
         inputs: GraphInputs,
         labels: LabelledNodes,
         fold: np.ndarray,
     ) -> FoldEvidence:
-        """`fit` gives a fresh network trained on the labels of some rows."""
+        """`fit` gives a fresh network trained on the labels of some rows; `model` was trained on them all."""
         logits = np.empty((len(labels), labels.num_classes))
-        models, levels = [], []
+        models, scales = [], []
         for _, kept, left in folds(fold):
             models.append(fit(kept))
             found = predict_logits(models[-1], inputs).double().cpu().numpy()
             logits[left] = found[labels.nodes[left]]
-            # The median: where a network adds up its neighbours, a few hubs have logits in the hundreds.
-            levels.append(np.median(np.delete(found, labels.nodes[kept], axis=0), axis=0))
-        shifts = (np.mean(levels, axis=0) - levels)[fold]
-        return cls(centred(logits + shifts), fold, tuple(models), shifts)
+            scales.append(Scale.of(np.delete(found, labels.nodes[kept], axis=0)))
+        others = np.delete(predict_logits(model, inputs).double().cpu().numpy(), labels.nodes, axis=0)
+        common = Scale.of(others) if len(others) else Scale.middle_of(scales)
+        factors = np.array([one.factor_to(common) for one in scales])
+        shifts = common.level - factors[:, None] * [one.level for one in scales]
+        factors, shifts = factors[fold], shifts[fold]
+        return cls(centred(factors[:, None] * logits + shifts), fold, tuple(models), factors, shifts)
 
     @property
     def rows(self) -> np.ndarray:
@@ -188,7 +194,8 @@ class FoldEvidence:
             left = rows[self.fold[rows] == number]
             if left.size:
                 logits = predict_logits(refitted.to(inputs.device), inputs).cpu().numpy()
-                yield left, logits[:, None] + self.shifts[left].astype(logits.dtype)
+                factors, shifts = self.factors[left, None].astype(logits.dtype), self.shifts[left].astype(logits.dtype)
+                yield left, factors * logits[:, None] + shifts
 
     def logits_without_at(
         self, model: nn.Module, inputs: GraphInputs, rows: np.ndarray, nodes: np.ndarray
@@ -199,14 +206,15 @@ class FoldEvidence:
         for number in np.unique(fold).tolist():
             logits = predict_logits(self.models[number].to(inputs.device), inputs).cpu().numpy()[nodes]
             found[:, fold == number] = logits[:, None]
-        return np.asarray(found + self.shifts[rows])
+        return np.asarray(self.factors[rows, None] * found + self.shifts[rows])
 
     def state(self) -> dict[str, np.ndarray]:
         stacked = {
             name: np.stack([dict(model.state_dict())[name].cpu().numpy() for model in self.models])
             for name in self.models[0].state_dict()
         }
-        return {"logits": self.logits, "fold": self.fold, "shifts": self.shifts} | under("models", stacked)
+        scales = {"factors": self.factors, "shifts": self.shifts}
+        return {"logits": self.logits, "fold": self.fold} | scales | under("models", stacked)
 
 
 Evidence = StepEvidence | FoldEvidence
@@ -234,4 +242,7 @@ def restore_evidence(state: dict[str, np.ndarray], model: nn.Module, num_classes
     for number in range(count):
         models.append(copy.deepcopy(model))
         models[-1].load_state_dict({name: torch.from_numpy(value[number]) for name, value in weights.items()})
-    return FoldEvidence(logits, fold, tuple(models), shifts)
+    factors = (
+        numbers(state, "factors", 1, size=len(logits)) if "factors" in state else np.ones(len(logits))
+    )  # from 0.13 on
+    return FoldEvidence(logits, fold, tuple(models), factors, shifts)

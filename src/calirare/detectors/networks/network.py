@@ -247,7 +247,7 @@ class Network(Detector):
             return StepEvidence.from_engine(self._engine(), step_logits(self._engine()), seed)
         logger.info("%s: %s; left-out evidence comes from refits in folds.", self.name, doubt)
         fit = lambda rows: self._train(labels.take(rows), seed, gives_up=True)[0]  # noqa: E731
-        return FoldEvidence.refit(fit, tensors, labels, fold)
+        return FoldEvidence.refit(fit, self.model_, tensors, labels, fold)
 
     def skip(self) -> str | None:
         engine = self._step()

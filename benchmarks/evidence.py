@@ -150,6 +150,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="+", choices=["transactions", "real", "stripped", "stripped_real", "noise"])
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--rare-labels", type=int, help="this number alone")
     parser.add_argument("--fold-seeds", type=int, default=0, help="seeds for which five refits are made as well")
     parser.add_argument("--detector", default="auto")
     parser.add_argument("--jobs", type=int, default=1)
@@ -158,6 +159,8 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     for what in arguments.what:
         wanted = list(cases(what, arguments.seeds, arguments.fold_seeds, arguments.detector))
+        if arguments.rare_labels is not None:
+            wanted = [case for case in wanted if case.rare_labels == arguments.rare_labels]
         for count in sorted({case.rare_labels for case in wanted}):
             file = arguments.out / f"{what}-{count}.npz"
             arrays = dict(np.load(file)) if file.exists() else {}

@@ -29,7 +29,8 @@ def test_json_is_the_library_s_judgement(model, tables):
     assert found["metrics"]["brier_score"]["value"] == pytest.approx(own.after["brier_score"].value)
 
 
-def test_without_tables_those_of_the_fit_judge(model):
+def test_without_tables_those_of_the_fit_judge(model, monkeypatch):
+    monkeypatch.setattr("calirare.uncertainty.skill.LEVEL", 0.0)  # nothing is shown, which is said first
     answer = run(app, ["evaluate", str(model), "--resamples", "5"], env={"COLUMNS": "150"})
     assert answer.exit_code == 0 and "Average precision" in answer.stdout and "Verdict: " in answer.stdout
     clf, graph = cr.load(model), load_graph(model)

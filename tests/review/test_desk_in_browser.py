@@ -140,8 +140,9 @@ def test_refit_and_see_the_changed_queue(serve, open_page):
     server = serve(reviewer="ada")
     page = open_page(server.url)
     open_queue(page)
-    first = page.locator("#queue-grid .ag-center-cols-container [row-index='0'] .probability-cell")
-    said = first.inner_text()
+    rows = ", ".join(f"#queue-grid .ag-center-cols-container [row-index='{k}'] .probability-cell" for k in range(3))
+    first = page.locator(rows)
+    said = first.all_inner_texts()
     old_version = server.desk.snapshot.version
     page.locator("#queue-grid a.node-link").first.click()
     for place in range(1, 7):
@@ -163,6 +164,7 @@ def test_refit_and_see_the_changed_queue(serve, open_page):
     expect(page.locator("#outcome-said")).to_contain_text("6 decisions")
     expect(page.locator(".versions li")).to_have_count(2)
     page.click("#nav-queue")
+    expect(first).to_have_count(3)
     expect(first).not_to_have_text(said)
     new_version = server.desk.snapshot.version
     assert new_version != old_version

@@ -18,6 +18,8 @@ from torch import Tensor
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Rows: TypeAlias = "sp.csr_array | sp.csc_array"
+SPARSE_COST = 7
+"""Time of a multiplication in a sparse product, in those of a dense one."""
 _MIN_PARALLEL_WORK = 2_000_000
 """Multiplications below which handing rows to threads costs more than it saves."""
 

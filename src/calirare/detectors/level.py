@@ -14,7 +14,7 @@ over the other labels the mean *change* is exactly what label i had no part in. 
 others are trained on. Detectors that are refitted have no such change; their level is that of nodes that they were not
 trained on, which none of the labels kept has a part in either.
 
-The unit is no evidence either. Networks that were trained on other labels may speak in other units, up to ten times as large
+The unit is no evidence either. Networks that were trained on other labels may speak in other units, far larger ones at times
 where they add up their neighbours. One map for all of them would count that as error, and it is the network of all labels that
 the map is for.
 """
@@ -48,6 +48,8 @@ class Scale:
     >>> one, other = (Scale.of(factor * np.array([[-4.0, 4.0], [-1.0, 1.0], [2.0, -2.0]]) + 1.0) for factor in (1.0, 5.0))
     >>> one.level.tolist(), round(other.factor_to(one), 6)
     ([0.0, 2.0], 0.2)
+    >>> Scale(one.level, spread=1e-6).factor_to(one)  # collapsed
+    3.0
     """
 
     level: np.ndarray

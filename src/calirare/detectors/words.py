@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
 from calirare.data.graph import RareGraph
+from calirare.data.sparse import SPARSE_COST
 from calirare.detectors.stored import need, numbers, whole
 from calirare.features.words import unit_rows
 
@@ -29,8 +30,6 @@ _SAY_BEYOND = 2.0
 """How much likeness further away varies, beside that of so many hops."""
 _MOST_HELD = 16_000_000
 """Numbers that are held for a second use: 64 MB."""
-_SPARSE_COST = 7
-"""Time of a multiplication in a sparse product, in those of a dense one."""
 _LEAST_EIGENVALUE = 1e-5
 """Relative to the largest: likeness is measured in single precision."""
 _LEAST_APART = 1e-3
@@ -254,7 +253,7 @@ def _dense(said: sp.csr_array) -> np.ndarray:
 
 def _products(said: sp.csr_array, dense: np.ndarray, other: np.ndarray) -> np.ndarray:
     """`(S, k)`: the rows `said`, which are the columns of `dense` too, times `other`, `(F, k)`."""
-    return np.asarray(said @ other if _SPARSE_COST * said.nnz < dense.size else dense.T @ other)
+    return np.asarray(said @ other if SPARSE_COST * said.nnz < dense.size else dense.T @ other)
 
 
 def _variation(table: np.ndarray) -> float:

@@ -23,8 +23,8 @@ import scipy.sparse as sp
 import torch
 
 from calirare.data.arrays import as_dense
-from calirare.data.sparse import in_threads
-from calirare.detectors.networks.row_products import SPARSE_COST, cost_of_gram, gram_of
+from calirare.data.sparse import SPARSE_COST, in_threads
+from calirare.detectors.networks.row_products import cost_of_gram, gram_of
 
 _MOST_COMMON = 4
 """Patterns that count as common; their price grows with the square."""

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.sparse import SparseMatrix
+from calirare.data.sparse import SPARSE_COST, SparseMatrix
 
-SPARSE_COST = 7
-"""Time of a multiplication in a sparse product, in those of a dense one."""
 _MOST_GATHERED = 2**14
 """Rows that are picked at once."""
 MOST_ADDED = 2**10

@@ -13,6 +13,7 @@ from calirare.detectors.boosting import Boosting
 from calirare.detectors.forest import Forest
 from calirare.detectors.linear import Linear
 from calirare.detectors.networks.members import GCN
+from calirare.detectors.spreading import Spreading
 from calirare.detectors.stack import Stack
 from calirare.detectors.stored import numbers, texts, whole
 from calirare.errors import ModelFormatError
@@ -23,6 +24,7 @@ MADE = {
     "linear": lambda: Linear(penalty=0.1, hops=1),
     "words": lambda: Linear(penalty=0.1, hops=1),
     "gcn": lambda: GCN(hidden=2, epochs=3, weight_decay=0.05),
+    "spreading": lambda: Spreading(),
     "stack": lambda: Stack([Linear(penalty=0.1, hops=0), Forest(trees=4, jobs=1)]),
 }
 
@@ -42,6 +44,17 @@ def changed(value: np.ndarray, place: Any, to: float) -> np.ndarray:
 
 
 CASES: list[tuple[str, str, Any, str | None]] = [
+    ("spreading", "keys", lambda v: v[::-1].copy(), "keys must ascend"),
+    ("spreading", "keys", lambda v: np.minimum(v, v[1]), "keys must ascend"),
+    ("spreading", "field", lambda v: -v, "what nodes pass on is below zero"),
+    ("spreading", "field", lambda v: v[1:], "'field' must have 80 rows"),
+    ("spreading", "field", lambda v: v[:, :1], "the number of classes"),
+    ("spreading", "shares", lambda v: 0 * v, "what nodes pass on is below zero"),
+    ("spreading", "shares", lambda v: -v, "what nodes pass on is below zero"),
+    ("spreading", "y", lambda v: changed(v, 0, 2), "the classes of the labels"),
+    ("spreading", "y", lambda v: changed(v, 0, -1), "the classes of the labels"),
+    ("spreading", "label_keys", lambda v: v[1:], "'label_keys' must have 40 rows"),
+    ("spreading", "left_out", lambda v: v[:, :1], "the number of classes"),
     ("forest", "prior", lambda v: np.array([1.5, -0.5]), "the prior"),
     ("forest", "prior", lambda v: np.array([0.5, 0.6]), "the prior"),
     ("forest", "prior", lambda v: np.ones(3) / 3, "'prior' must have 2 rows"),

@@ -22,6 +22,7 @@ DETECTORS = {
     **dict.fromkeys(("GCN", "GAT", "GIN", "SAGE"), NETWORK),
     "Linear": {"hops": "left_out", "penalty": "left_out"},
     "Forest": {"columns": None, "jobs": None, "leaf": 3, "trees": 200},
+    "Spreading": {"alpha": 0.95, "steps": 24},
     "Boosting": {"jobs": None, "learning_rate": 0.05, "leaves": 8, "rounds": "left_out"},
 }
 CALIBRATORS = {
@@ -41,7 +42,7 @@ def test_calibrators(name: str) -> None:
 
 
 def test_the_stack() -> None:
-    assert StackScaling().get_params() == {"shrinkage": 1.0}
+    assert StackScaling().get_params() == {"drawn_to": None, "shrinkage": 1.0}
 
 
 @pytest.mark.parametrize("name", [*DETECTORS, *CALIBRATORS])

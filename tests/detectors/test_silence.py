@@ -9,6 +9,7 @@ from calirare.detectors.silence import Silence
 from calirare.detectors.stack import Stack
 
 NETWORKS = np.array([False, True, False])
+NOBODY = np.zeros(3, dtype=bool)
 
 
 def labels_of(y):
@@ -33,21 +34,23 @@ def case():
 def test_a_silent_network_is_taken_to_say_what_the_others_let_one_expect(case):
     margins, y, alone = case
     margins[alone, 1] = np.random.default_rng(1).normal(scale=9, size=alone.sum())
-    silence = Silence.learn(two(margins), labels_of(y), alone, NETWORKS)
+    silence = Silence.learn(two(margins), labels_of(y), alone, NETWORKS, NOBODY)
     np.testing.assert_allclose(silence.mixture, [[1, 0, 0], [0.5, 0, 2.0], [0, 0, 1]], atol=1e-9)
     np.testing.assert_allclose(silence.shift, [[0, 0], [-0.5, 0.5], [0, 0]], atol=1e-9)
     assert silence.silent.tolist() == [False, True, False]
     said = silence(two(margins), alone)
     np.testing.assert_allclose(said[alone, 1, 1] * 2, 0.5 * margins[alone, 0] + 2 * margins[alone, 2] + 1)
     assert (said[~alone] == two(margins)[~alone]).all() and (said[:, [0, 2]] == two(margins)[:, [0, 2]]).all()
-    np.testing.assert_allclose(silence.weights(np.array([1.0, 10.0, 3.0])), [6.0, 0.0, 23.0])
+    np.testing.assert_allclose(
+        silence.weights(np.array([1.0, 10.0, 3.0]), silence.unheard(said, alone)[:2]), [[6, 0, 23], [1, 10, 3]]
+    )
 
 
 def test_slopes_are_never_below_zero(case):
     margins, y, alone = case
     margins[:, 1] = margins[:, 0] - margins[:, 2]
     margins[alone, 1] = 0.0
-    mixture = Silence.learn(two(margins), labels_of(y), alone, NETWORKS).mixture
+    mixture = Silence.learn(two(margins), labels_of(y), alone, NETWORKS, NOBODY).mixture
     assert mixture[1, 0] > 0 and mixture[1, 2] == 0
 
 
@@ -60,21 +63,50 @@ def test_a_network_is_heard_where_labels_without_edges_speak_for_it(case, num_cl
     logits = np.eye(num_classes)[y][:, None] * np.array([1.0, 3.0, 1.0])[:, None] + rng.normal(
         size=(len(y), 3, num_classes)
     )
-    assert not Silence.learn(logits, labels_of(y), alone, NETWORKS).silent.any()
+    assert not Silence.learn(logits, labels_of(y), alone, NETWORKS, NOBODY).silent.any()
     logits[alone, 1] = rng.normal(size=(alone.sum(), num_classes))
-    assert Silence.learn(logits, labels_of(y), alone, NETWORKS).silent.tolist() == [False, True, False]
+    assert Silence.learn(logits, labels_of(y), alone, NETWORKS, NOBODY).silent.tolist() == [False, True, False]
 
 
 def test_who_learned_from_nodes_without_edges_is_heard_on_them(case):
     margins, y, alone = case
     margins[~alone, 1] = np.random.default_rng(1).normal(scale=9, size=(~alone).sum())
-    assert not Silence.learn(two(margins), labels_of(y), ~alone, NETWORKS).silent.any()
+    assert not Silence.learn(two(margins), labels_of(y), ~alone, NETWORKS, NOBODY).silent.any()
 
 
 def test_networks_alone_are_heard(case):
     margins, y, alone = case
-    silence = Silence.learn(two(margins), labels_of(y), alone, np.ones(3, dtype=bool))
+    silence = Silence.learn(two(margins), labels_of(y), alone, np.ones(3, dtype=bool), NOBODY)
     assert (silence(two(margins), alone) == two(margins)).all() and not silence.silent.any()
+
+
+def test_who_says_nothing_of_a_node_is_taken_to_say_what_the_others_let_one_expect(case):
+    """The network in the middle is silent without edges, the last member wherever its logits are zero."""
+    margins, y, alone = case
+    margins[:, 2] = 3.0 * margins[:, 0] - 1.0
+    nothing = np.arange(400) % 7 == 0
+    margins[nothing, 2] = 0.0
+    quiet = np.array([False, False, True])
+    silence = Silence.learn(two(margins), labels_of(y), alone, NETWORKS, quiet)
+    np.testing.assert_allclose(silence.mixture[2], [3.0, 0, 0])
+    assert (silence.mixture[1, 1:] == 0).all() and silence.silent.tolist() == [False, True, True]
+    said = silence(two(margins), alone)
+    np.testing.assert_allclose(said[nothing, 2, 1] * 2, 3.0 * margins[nothing, 0] - 1.0)
+    assert (said[~nothing, 2] == two(margins)[~nothing, 2]).all()
+    np.testing.assert_array_equal(
+        silence.unheard(two(margins), alone), np.column_stack([NOBODY[0] & alone, alone, nothing])
+    )
+    many = np.repeat(two(margins)[:, None], 2, axis=1)
+    np.testing.assert_allclose(silence(many, alone)[:, 1], said)
+
+
+def test_networks_are_asked_about_who_says_nothing_where_nobody_else_is(case):
+    margins, y, alone = case
+    networks, quiet = np.array([True, True, False]), np.array([False, False, True])
+    silence = Silence.learn(two(margins), labels_of(y), alone, networks, quiet)
+    assert silence.silent.tolist() == [False, False, True] and silence.mixture[2, :2].any()
+    only = Silence.learn(two(margins)[:, 2:], labels_of(y), alone, networks[2:], quiet[2:])
+    assert not only.silent.any()
 
 
 @pytest.fixture(scope="module")

@@ -118,7 +118,7 @@ def typed(tables):
         ({"edge_type": "kind"}, "forest"),
         (
             {"directed": False, "weight": "amount"},
-            cr.detectors.Stack(["linear", cr.detectors.GCN(epochs=5)]),
+            cr.detectors.Stack(["linear", cr.detectors.GCN(epochs=5), "spreading"]),
         ),
     ],
 )
@@ -301,7 +301,7 @@ def test_two_processes_and_a_ray_cluster_of_two_workers_give_the_same_scores(fit
         assert out.read_bytes() == (tmp_path / "one.parquet").read_bytes()
 
 
-@pytest.mark.parametrize("detector", ["linear", "gcn"])
+@pytest.mark.parametrize("detector", ["gcn", cr.detectors.Stack(["linear", "spreading"])], ids=["gcn", "stack"])
 def test_the_queue_is_told_as_at_once(detector, tables, tmp_path, monkeypatch):
     """The likeliest nodes of all parts, in the words of the whole graph; few of the others are asked, the same ones."""
     monkeypatch.setattr("calirare.decisions.facts._SAMPLE", 50)

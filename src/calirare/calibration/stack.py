@@ -2,14 +2,16 @@
 
 Left-out logits of K detectors, each first put on a common scale by its own Platt map, z_k. On those rows alone,
 
-    P(c | v) = softmax_c( a_c + Σ_k w_k z_kc(v) ),   w_k ≥ 0,   penalty τ K Σ_k (w_k - 1/K)²,   τ = 1
+    P(c | v) = softmax_c( a_c + Σ_k w_k z_kc(v) ),   w_k ≥ 0,   penalty τ K Σ_k (w_k - u_k)²,   τ = 1
 
-is fitted by maximum likelihood, which is convex, to the targets of `soft_targets`, as the maps are. With one detector the
+is fitted by maximum likelihood, which is convex, to the targets of `soft_targets`, as the maps are. The weights are drawn to
+u_k = 1/K, but for a member that only adds to what the others say: its u_k is 0, and theirs are equal. With one detector the
 weight is that of the Platt map and this is Platt's calibration. The sum is additive, so the reasons of the members add up to the reason of the whole.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -33,7 +35,8 @@ class StackScaling(Calibrator):
     """Maps the logits `(N, K, C)` of K detectors to probabilities `(N, C)`.
 
     Args:
-        shrinkage: τ; how strongly the weights are drawn to 1/K each.
+        shrinkage: τ; how strongly the weights are drawn to `drawn_to`.
+        drawn_to: u `(K,)`; None: 1/K each.
 
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 400); signal = np.where(y == 1, 1.0, -1.0) + rng.normal(size=400)
@@ -44,8 +47,8 @@ class StackScaling(Calibrator):
     (True, True)
     """
 
-    def __init__(self, shrinkage: float = _SHRINKAGE) -> None:
-        self.shrinkage = shrinkage
+    def __init__(self, shrinkage: float = _SHRINKAGE, drawn_to: Sequence[float] | None = None) -> None:
+        self.shrinkage, self.drawn_to = shrinkage, drawn_to
 
     def fit(
         self,
@@ -78,18 +81,19 @@ class StackScaling(Calibrator):
             return np.ones(1), np.zeros(c)
         counts = n * weights[:, None] / weights.sum()
         target = soft_targets(y, weights, c)
+        middle = np.full(k, 1 / k) if self.drawn_to is None else np.asarray(self.drawn_to, dtype=np.float64)
 
         def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
             w, a = theta[:k], theta[k:]
             scores = np.einsum("k,nkc->nc", w, z) + a
             log_p = log_softmax(scores, axis=1)
             residual = counts * (np.exp(log_p) - target)
-            value = -float((counts * target * log_p).sum()) + self.shrinkage * k * float(((w - 1 / k) ** 2).sum())
+            value = -float((counts * target * log_p).sum()) + self.shrinkage * k * float(((w - middle) ** 2).sum())
             value += _RIDGE * float(a @ a)
-            slope_w = np.einsum("nc,nkc->k", residual, z) + 2 * self.shrinkage * k * (w - 1 / k)
+            slope_w = np.einsum("nc,nkc->k", residual, z) + 2 * self.shrinkage * k * (w - middle)
             return value, np.concatenate([slope_w, residual.sum(axis=0) + 2 * _RIDGE * a])
 
-        start = np.concatenate([np.full(k, 1 / k), np.zeros(c)])
+        start = np.concatenate([middle, np.zeros(c)])
         bounds = [(0.0, None)] * k + [(None, None)] * c
         options = {"maxiter": 1_000, "ftol": 1e-14, "gtol": 1e-10}
         found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x

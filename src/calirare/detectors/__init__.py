@@ -9,6 +9,7 @@ from calirare.detectors.forest import Forest
 from calirare.detectors.linear import Linear
 from calirare.detectors.networks.members import GAT, GCN, GIN, SAGE, Module
 from calirare.detectors.registry import detectors, make_detector, register
+from calirare.detectors.spreading import Spreading
 from calirare.detectors.stack import Stack
 
 for _module in iter_modules(__path__):  # whoever stands in a file here is known by name, without a line here
@@ -27,6 +28,7 @@ __all__ = [
     "LabelledNodes",
     "Linear",
     "Module",
+    "Spreading",
     "Stack",
     "detectors",
     "make_detector",

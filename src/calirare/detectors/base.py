@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import torch
@@ -17,15 +17,25 @@ from sklearn.base import BaseEstimator
 
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import GraphInputs
+from calirare.data.node_keys import node_keys
 from calirare.detectors.words import WordHops
 from calirare.errors import LabelError, NotFittedError
 from calirare.features.columns import ColumnGroup, Columns
+from calirare.features.ends import over_root
 from calirare.features.recipe import ColumnRecipe
+from calirare.features.structure import neighbours
 
 Progress = Callable[[float, str], None]
 """Called with the share of the work that is done, and what is being done."""
 State = dict[str, Any]
 """What a fit learned, as plain numbers, texts, lists and NumPy arrays, so that it can be stored without pickle."""
+
+
+class Sender(Protocol):
+    """Who says what nodes pass on to their neighbours."""
+
+    def passes_on(self, keys: np.ndarray, degree: np.ndarray) -> np.ndarray:
+        """`(n, k)` of nodes with these keys and so many neighbours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +101,16 @@ class DetectorInputs:
         return np.asarray(self.graph.degree == 0)
 
     @cached_property
+    def keys(self) -> np.ndarray:
+        """`(N,)` by which nodes of the fit are known again (`calirare.data.node_keys`)."""
+        return node_keys(self.graph)
+
+    def from_neighbours(self, sender: Sender) -> np.ndarray:
+        """`(N, k)` what the neighbours of each node pass on to it, over the root of their number."""
+        adjacency = neighbours(self.graph)
+        return over_root(adjacency, sender.passes_on(self.keys, np.diff(adjacency.indptr)))
+
+    @cached_property
     def tensors(self) -> GraphInputs:
         return GraphInputs(self.graph, self.device)
 
@@ -145,6 +165,10 @@ class Detector(BaseEstimator, ABC):
     """What `detector=` may be instead of an object."""
     learned: ClassVar[str] = ""
     """Something that only a fitted one has; see `_check_fitted`."""
+    quiet: ClassVar[bool] = False
+    """Whether it says nothing of some nodes: all their logits are zero. A stack then hears the others in its place."""
+    adds: ClassVar[bool] = False
+    """Whether it only adds to what others say: a stack draws its weight to nothing, not to an equal share."""
 
     @abstractmethod
     def fit(

@@ -1,6 +1,6 @@
-"""What a network is taken to say of nodes without edges: what the other members of its stack let one expect.
+"""What a member of a stack is taken to say where it is not heard: what the other members let one expect.
 
-A network weighs a node's own attributes against its neighbours'. Where there are none, its own count for many times what
+Some say nothing of some nodes. And a network weighs a node's own attributes against its neighbours'. Where there are none, its own count for many times what
 they did at the nodes that it learned from, and few or no labels show what then comes of it.
 """
 
@@ -23,37 +23,47 @@ and a handful of labels can speak for it by luck."""
 
 @dataclass(frozen=True, eq=False)
 class Silence:
-    """Logits of K members at a node without edges, from those that they give: z ↦ Mz + s.
+    """Logits of K members, from those that they give: z ↦ Mz + s wherever one of them is not heard.
 
-    A member that is heard has its row of the identity and no shift; one that is silent has no say in anybody's row.
+    A network that is not heard is so at nodes without edges; a quiet member at those of which it says nothing. Who is always
+    heard has its row of the identity and no shift; the others have no say in anybody's row.
 
     Args:
         mixture: M `(K, K)`.
         shift: s `(K, C)`.
+        quiet: `(K,)` who says nothing of some nodes.
     """
 
     mixture: np.ndarray
     shift: np.ndarray
+    quiet: np.ndarray
 
     @classmethod
-    def learn(cls, left_out: np.ndarray, labels: LabelledNodes, alone: np.ndarray, networks: np.ndarray) -> Self:
+    def learn(
+        cls, left_out: np.ndarray, labels: LabelledNodes, alone: np.ndarray, networks: np.ndarray, quiet: np.ndarray
+    ) -> Self:
         """Networks are silent, unless left-out labels are likelier beyond doubt with what they say of nodes without edges.
 
-        What to expect of a network is the regression of its left-out logits on those of the other members, where there
-        are edges. Networks are heard where most labels have none, for then it is such nodes that they learned from.
+        What to expect of a member is the regression of its left-out logits on those of the members that are always heard,
+        where it is heard itself. Networks are heard where most labels have no edges, for then it is such nodes that they
+        learned from, and where nobody else is.
 
         Args:
             left_out: `(n, K, C)` left-out logits.
             labels: The labels.
             alone: `(n,)` whether a labelled node has no edges.
             networks: `(K,)` which members are networks.
+            quiet: `(K,)` who says nothing of some nodes.
         """
         n, size, num_classes = left_out.shape
-        found = cls(np.eye(size), np.zeros((size, num_classes)))
-        if networks.all() or 2 * alone.sum() > n:
-            return found
+        found = cls(np.eye(size), np.zeros((size, num_classes)), quiet)
+        if (networks | quiet).all() or 2 * alone.sum() > n:
+            networks = np.zeros(size, dtype=bool)
+        always = ~(networks | quiet)
+        for k in np.flatnonzero(quiet).tolist() if always.any() else ():
+            found.mixture[k], found.shift[k] = _expected(left_out[left_out[:, k].any(axis=1)], k, always)
         for k in np.flatnonzero(networks).tolist():
-            found.mixture[k], found.shift[k] = _expected(left_out[~alone], k, ~networks)
+            found.mixture[k], found.shift[k] = _expected(left_out[~alone], k, always)
             if alone.any():
                 gain = loss_by_class(found(left_out, alone)[:, k], labels.y) - loss_by_class(left_out[:, k], labels.y)
                 if n * gain > _BEYOND_DOUBT:
@@ -62,29 +72,40 @@ class Silence:
 
     @property
     def silent(self) -> np.ndarray:
-        """`(K,)` who is not heard."""
+        """`(K,)` who is not heard somewhere."""
         return np.asarray(np.diag(self.mixture) == 0)
 
+    def unheard(self, logits: np.ndarray, alone: np.ndarray) -> np.ndarray:
+        """`(N, …, K)` bool: who is not heard of logits `(N, …, K, C)`, at nodes that are `(N,)` without edges or not."""
+        alone = alone.reshape(-1, *(1,) * (logits.ndim - 2))
+        return np.asarray(self.silent & np.where(self.quiet, ~logits.any(axis=-1), alone))
+
     def __call__(self, logits: np.ndarray, alone: np.ndarray) -> np.ndarray:
-        """`(N, …, K, C)`: the same logits, but for those of silent members at nodes `(N,)` without edges."""
-        if not (self.silent.any() and alone.any()):
+        """`(N, …, K, C)`: the same logits, but for those of members that are not heard."""
+        if not self.silent.any():
             return logits
+        unheard = self.unheard(logits, alone)
+        here = unheard.any(axis=-1)
+        if not here.any():
+            return logits
+        expected = np.einsum("jk,...kc->...jc", self.mixture, logits[here]) + self.shift
         changed = logits.copy()
-        changed[alone] = np.einsum("jk,...kc->...jc", self.mixture, logits[alone]) + self.shift
+        changed[here] = np.where(unheard[here][..., None], expected, logits[here])
         return changed
 
-    def weights(self, weights: np.ndarray) -> np.ndarray:
-        """`(K,)`: how far each member is heard at a node without edges, of weights for all others."""
-        return np.asarray(weights @ self.mixture)
+    def weights(self, weights: np.ndarray, unheard: np.ndarray) -> np.ndarray:
+        """`(n, K)`: how far each member is heard at some nodes, of weights `(K,)` for where all are."""
+        return np.asarray(weights * ~unheard + (weights * unheard) @ self.mixture)
 
     def state(self) -> State:
         return {"mixture": self.mixture, "shift": self.shift}
 
     @classmethod
-    def restore(cls, state: State, size: int, num_classes: int) -> Self:
+    def restore(cls, state: State, quiet: np.ndarray, num_classes: int) -> Self:
+        size = len(quiet)
         mixture, shift = (numbers(state, name, 2, size=size) for name in ("mixture", "shift"))
         need((mixture.shape[1], shift.shape[1]) == (size, num_classes), "what silent members are taken to say")
-        return cls(mixture, shift)
+        return cls(mixture, shift, quiet)
 
 
 def _expected(left_out: np.ndarray, k: int, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

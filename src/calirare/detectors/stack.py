@@ -18,6 +18,7 @@ from calirare.detectors.networks.members import GCN
 from calirare.detectors.networks.network import Network
 from calirare.detectors.registry import make_detector, register
 from calirare.detectors.silence import Silence
+from calirare.detectors.spreading import Spreading
 from calirare.detectors.stored import inside, need, numbers, texts, under
 from calirare.errors import CalirareError, LabelError
 from calirare.features.columns import ColumnGroup
@@ -29,7 +30,7 @@ _BLOCK_NUMBERS = 8_000_000
 
 def default_members() -> list[Detector]:
     """What `"auto"` stacks: members that differ in kind, each cheap beside a network."""
-    return [Linear(), GCN(weight_decay="left_out"), Forest(), Boosting()]
+    return [Linear(), GCN(weight_decay="left_out"), Forest(), Boosting(), Spreading()]
 
 
 def _fit(
@@ -58,10 +59,11 @@ class Stack(Detector):
     """All members fitted on the same labels. Its logits have one more axis than those of a member: `(N, K, C)`.
 
     A member that fails, or whose own evidence says that it cannot help, is left out with a log line. Networks are silent on
-    nodes without edges, unless the labels there speak for them (`Silence`).
+    nodes without edges, unless the labels there speak for them, and so is spreading where no label reaches (`Silence`).
 
     Args:
-        members: Detectors, or their names; default: linear, gcn, forest and boosting, the last where it has labels enough.
+        members: Detectors, or their names; default: linear, gcn, forest, boosting where it has labels enough, and
+            spreading.
     """
 
     name = "auto"
@@ -91,8 +93,20 @@ class Stack(Detector):
             raise LabelError(f"no detector could be fitted. {reasons}")
         self.alone_ = inputs.alone[labels.nodes]
         networks = np.array([isinstance(member, Network) for member in self.members_])
-        self.silence_ = Silence.learn(self._as_fitted(), labels, self.alone_, networks)
+        self.silence_ = Silence.learn(self._as_fitted(), labels, self.alone_, networks, self._quiet)
         return self
+
+    @property
+    def _quiet(self) -> np.ndarray:
+        return np.array([member.quiet for member in self.members_])
+
+    @property
+    def drawn_to(self) -> tuple[float, ...]:
+        """`(K,)` the weights that calibration draws the members to: equal ones, and none to those that only add."""
+        count = sum(not member.adds for member in self.members_)
+        if not count:
+            return (1 / len(self.members_),) * len(self.members_)
+        return tuple(0.0 if member.adds else 1 / count for member in self.members_)
 
     def _unfitted(self) -> list[Detector]:
         return [make_detector(member) for member in (default_members() if self.members is None else self.members)]
@@ -162,22 +176,28 @@ class Stack(Detector):
             inputs: The graph.
             nodes: Their indices.
             rare_class: The class looked for.
-            weights: `(K,)` of the members. Where a node has no edges, what a silent one would weigh goes to those that
-                are heard in its place.
+            weights: `(K,)` of the members. What one that is not heard would weigh goes to those that are heard in its
+                place.
             told: `(K,)` bool: whose columns are told; default: everybody's.
         """
-        lonely, instead = inputs.alone[nodes], self.silence_.weights(weights)
-        speaks = (weights != 0) & ~lonely.all() | (instead != 0) & lonely.any()
+        everywhere = self.silence_.weights(weights, self._unheard(inputs, nodes))
+        speaks = (everywhere != 0).any(axis=0)
         heard = np.flatnonzero(speaks if told is None else speaks & told).tolist()
         of_members = [self.members_[k].contributions_of(inputs, nodes, rare_class) for k in heard]
-        for alone in lonely:
+        for here in everywhere[:, heard]:
             parts = [next(of_member) for of_member in of_members]
             names, groups, places = _together(tuple(one.names for one in parts), tuple(one.groups for one in parts))
-            here = (instead if alone else weights)[heard]
             shares = [weight * one.shares for weight, one in zip(here, parts, strict=True)]
             total = np.bincount(places, weights=np.concatenate(shares), minlength=len(names)) if shares else np.zeros(0)
             base = sum(weight * one.base for weight, one in zip(here.tolist(), parts, strict=True))
             yield Contributions(base, names, groups, total)
+
+    def _unheard(self, inputs: DetectorInputs, nodes: np.ndarray) -> np.ndarray:
+        """`(n, K)` bool: who is not heard at some nodes; only quiet members need be asked."""
+        said = np.ones((len(nodes), len(self.members_), 1))
+        for k in np.flatnonzero(self._quiet):
+            said[:, k, 0] = self.members_[k].logits(inputs)[nodes].any(axis=1)
+        return self.silence_.unheard(said, inputs.alone[nodes])
 
     def to(self, device: torch.device) -> Self:
         for member in self.members_:
@@ -207,9 +227,9 @@ class Stack(Detector):
             need(known, f"the stack has no {name!r} at that place")
             self.members_.append(wanted[place].restore(inside(str(number), state)))
             self.places_.append(place)
-        num_labels, size, num_classes = self._as_fitted().shape
+        num_labels, _, num_classes = self._as_fitted().shape
         self.alone_ = numbers(state, "alone", 1, size=num_labels, kind="i") == 1
-        self.silence_ = Silence.restore(inside("silence", state), size, num_classes)
+        self.silence_ = Silence.restore(inside("silence", state), self._quiet, num_classes)
         return self
 
 

@@ -14,6 +14,7 @@ from torch import Tensor
 from calirare.data.graph import RareGraph
 from calirare.detectors.base import Contributions, Detector, DetectorInputs
 from calirare.detectors.networks.network import Network
+from calirare.detectors.spreading import Spreading
 from calirare.detectors.stack import Stack
 from calirare.estimator.answers import Answers, as_they_come
 from calirare.features.columns import Columns
@@ -214,8 +215,9 @@ class LeftOutAnswers(Answers):
         return detector.contributions_of(inputs, nodes, rare)
 
     def columns(self, graph: RareGraph) -> Columns | None:
-        """The columns that the detectors read beside the attributes; None where all are networks."""
-        return None if all(isinstance(one, Network) for one in self.members_) else self._inputs(graph).columns
+        """The columns that the detectors read beside the attributes; None where none does."""
+        without = all(isinstance(one, Network | Spreading) for one in self.members_)
+        return None if without else self._inputs(graph).columns
 
     def left_out_table(self, graph: RareGraph, of_class: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """(rows of `labelled_nodes_`, `(N, m)` P(class) of every node by the model without each of these labels).

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-ColumnGroup = Literal["own", "neighbours", "edges", "structure"]
+ColumnGroup = Literal["own", "neighbours", "edges", "structure", "labels"]
 """The node's own attributes, those of its neighbours, what its edges say, and its place in the graph."""
 
 

@@ -42,3 +42,15 @@ def sums(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     ends = np.cumsum(lengths)
     total = np.concatenate([[0], np.cumsum(values)])
     return np.asarray(total[ends] - total[ends - lengths])
+
+
+def over_root(adjacency: sp.csr_array, sent: np.ndarray) -> np.ndarray:
+    """`(n, k)`: what neighbours send, `(N, k)`, added up for each of n rows of neighbours and divided by the root of their number.
+
+    >>> over_root(sp.csr_array(np.array([[0, 5, 5, 5, 5], [0, 0, 0, 0, 0]])), np.array([[9.0], [1.0], [2.0], [3.0], [4.0]]))
+    array([[5.],
+           [0.]])
+    """
+    starts, ends = adjacency.indptr, adjacency.indices
+    ones = sp.csr_array((np.ones(len(ends)), ends, starts), shape=adjacency.shape)
+    return np.asarray(ones @ sent / np.sqrt(np.maximum(np.diff(starts), 1))[:, None])

@@ -1,13 +1,13 @@
 """Why the nodes at the head of a graph in parts score as they do, in the words of `calirare.decisions.why`.
 
-While a part's scores are written its columns are at hand: those of its likeliest nodes are kept, and those of the nodes that
-values are compared with. Once all parts are scored, the likeliest of all are told by them. Networks, and words, would ask for
+While a part's scores are written its columns are at hand, and what labels pass on: those of its likeliest nodes are kept, and
+those of the nodes that values are compared with. Once all parts are scored, the likeliest of all are told by them. Networks, and words, would ask for
 neighbours that a part does not hold; they are not heard, as networks are not on any large graph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calirare.data.graph import RareGraph
 from calirare.data.parts.partitions import Partitions
 from calirare.decisions.facts import Facts, some_others
 from calirare.decisions.why import Reasons
@@ -45,65 +44,65 @@ class PartQueue:
         """The nodes that values are compared with: those of the whole graph."""
         return some_others(self.parts.num_nodes)
 
-    def keep(self, number: int, likeliest: np.ndarray, columns: Columns | None) -> None:
-        """Of a part, its likeliest nodes and those that others are compared with."""
+    def keep(
+        self, number: int, likeliest: np.ndarray, columns: Columns | None, arrived: Mapping[int, np.ndarray]
+    ) -> None:
+        """Of a part, its likeliest nodes and those that others are compared with; what came to them by member's place."""
         start, stop = self.parts.cuts[number : number + 2]
         first, last = np.searchsorted(self.others, (start, stop))
         nodes = np.union1d(likeliest, self.others[first:last])
         rows = np.empty((nodes.size, 0), dtype=np.float32) if columns is None else columns.values[nodes - start]
-        np.savez(self._file(number), nodes=nodes, rows=rows)
+        came = {_arrived(k): values[nodes - start] for k, values in arrived.items()}
+        np.savez(self._file(number), nodes=nodes, rows=rows, **came)
 
     def reasons(self, classifier: RareCategoryClassifier, asked: np.ndarray) -> np.ndarray:
         """`(n,)` a sentence or two on each of some nodes, all of which were kept."""
-        nodes, rows = self._read(np.union1d(asked, self.others))
+        kept = self._read(np.union1d(asked, self.others))
+        nodes, rows = kept["nodes"], kept["rows"]
         names = classifier.state_.feature_names
         graph = some_nodes(self.parts.features.take(nodes), names, schema=classifier.schema_)
-        recipe, columns = classifier.state_.recipe, None
+        inputs = DetectorInputs(graph, classifier.state_.recipe)
+        vars(inputs)["alone"] = self.parts.degree.take(nodes)[:, 0] == 0  # the graph made here has no edges
+        recipe = classifier.state_.recipe
         if recipe is not None and rows.shape[1]:
-            columns = Columns(rows, recipe.names, recipe.groups, None, recipe.num_spelled)
-        alone = self.parts.degree.take(nodes)[:, 0] == 0
-        told = _Told(classifier, graph, columns, np.searchsorted(nodes, self.others), alone)
+            vars(inputs)["columns"] = Columns(rows, recipe.names, recipe.groups, None, recipe.num_spelled)
+        came = {id(one): kept[_arrived(k)] for k, one in enumerate(classifier.members_) if _arrived(k) in kept}
+        vars(inputs)["from_neighbours"] = lambda sender: came[id(sender)]
+        told = _Told(classifier, inputs, np.searchsorted(nodes, self.others))
         review = ["review"] * asked.size
         return told.write(np.searchsorted(nodes, asked), review, np.zeros(asked.size, dtype=bool))
 
-    def _read(self, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        nodes, rows = [], []
+    def _read(self, wanted: np.ndarray) -> dict[str, np.ndarray]:
+        found: dict[str, list[np.ndarray]] = {}
         for number in range(len(self.parts)):
             with np.load(self._file(number), allow_pickle=False) as kept:
                 mine = np.isin(kept["nodes"], wanted)
-                nodes.append(kept["nodes"][mine])
-                rows.append(kept["rows"][mine])
-        return np.concatenate(nodes), np.concatenate(rows)
+                for name in kept.files:
+                    found.setdefault(name, []).append(kept[name][mine])
+        return {name: np.concatenate(parts) for name, parts in found.items()}
 
     def _file(self, number: int) -> Path:
         return self.parts.folder / f"told-{number:05d}.npz"
 
 
 class _Told(Reasons):
-    """Reasons about nodes of which only the columns are at hand."""
+    """Reasons about nodes of which only what detectors read is at hand."""
 
-    def __init__(
-        self,
-        classifier: RareCategoryClassifier,
-        graph: RareGraph,
-        columns: Columns | None,
-        others: np.ndarray,
-        alone: np.ndarray,
-    ) -> None:
-        super().__init__(classifier, graph, graph.y, wording_of(classifier, 0.9))
-        self._columns, self._others, self._alone = columns, others, alone
+    def __init__(self, classifier: RareCategoryClassifier, inputs: DetectorInputs, others: np.ndarray) -> None:
+        super().__init__(classifier, inputs.graph, inputs.graph.y, wording_of(classifier, 0.9))
+        self._inputs, self._others = inputs, others
 
     def _make_facts(self) -> Facts:
-        return Facts(self._graph, self._columns, self._others)
+        return Facts(self._graph, vars(self._inputs).get("columns"), self._others)
 
     def _shares(self, nodes: np.ndarray) -> Iterable[Contributions]:
-        inputs = DetectorInputs(self._graph, self._clf.state_.recipe)
-        vars(inputs)["alone"] = self._alone  # in the whole graph: this one has no edges
-        if self._columns is not None:
-            vars(inputs)["columns"] = self._columns
-        return self._clf.shares_of(inputs, nodes, _reads_columns_alone)
+        return self._clf.shares_of(self._inputs, nodes, _is_at_hand)
 
 
-def _reads_columns_alone(detector: Detector) -> bool:
+def _arrived(k: int) -> str:
+    return f"arrived-{k}"
+
+
+def _is_at_hand(detector: Detector) -> bool:
     reads_words = isinstance(detector, Linear) and detector.main_.design.words is not None
     return not (reads_words or isinstance(detector, Network))

@@ -23,11 +23,13 @@ from calirare.detectors.linear import Linear
 from calirare.detectors.networks.layerwise import Layers, layers_of, run_layer
 from calirare.detectors.networks.network import Network
 from calirare.detectors.silence import Silence
+from calirare.detectors.spreading import Spreading
 from calirare.detectors.stack import Stack
 from calirare.features.recipe import ColumnRecipe
 from calirare.scoring.live.base import some_nodes
 from calirare.scoring.live.networks import last_logits
 from calirare.scoring.part_columns import PartColumns
+from calirare.scoring.part_labels import PartLabels
 from calirare.scoring.part_queue import PartQueue
 from calirare.scoring.part_words import PartWords
 from calirare.scoring.verdicts import Verdicts
@@ -44,7 +46,7 @@ class PartScorer:
 
     Args:
         members: The detectors, a network as its layers.
-        silence: Of a stack, who is heard on nodes without edges; None: there is a single detector.
+        silence: Of a stack, who is heard where; None: there is a single detector.
         verdicts: From logits to scores.
         device: Of the networks.
         recipe: Of the columns; None where no member reads any.
@@ -81,7 +83,7 @@ class PartScorer:
             for file in (scorer._passed(k), scorer._logits(k)):
                 file.clear()
         scorer._probability.clear()
-        for shared in (scorer._columns, *scorer._words.values()):
+        for shared in (scorer._columns, *scorer._words.values(), *scorer._labels.values()):
             if shared is not None:
                 shared.create()
         return scorer
@@ -96,6 +98,7 @@ class PartScorer:
         for words in self._words.values():
             hops = range(words.num_passes)
             found += [("words", partial(words.write, done), everywhere) for done in hops]
+        found += [("labels", labels.write, everywhere) for labels in self._labels.values()]
         if self._networks:
             found += [("first layer", self.first_layer, everywhere), ("second layer", self.second_layer, everywhere)]
         return [*found, ("writing", self.write_scores, everywhere)]
@@ -132,7 +135,9 @@ class PartScorer:
             write_table(columns, self.shard(number))
         best = np.argsort(-columns["probability"], kind="stable")[: self.head]
         if self.reasons:
-            self.queue.keep(number, start + wanted[best], None if self.recipe is None else inputs.columns)
+            arrived = {k: inputs.from_neighbours(labels.spreading) for k, labels in self._labels.items()}
+            columns_here = None if self.recipe is None else inputs.columns
+            self.queue.keep(number, start + wanted[best], columns_here, arrived)
         return {"node": start + wanted[best], **{name: values[best] for name, values in columns.items()}}
 
     def shard(self, number: int) -> Path:
@@ -159,6 +164,8 @@ class PartScorer:
         vars(inputs)["alone"] = self.parts.degree.read(start, stop)[:, 0] == 0  # the graph made here has no edges
         if self._columns is not None:
             vars(inputs)["columns"] = self._columns.columns(number)
+        arrived = {id(labels.spreading): labels.arrived(number) for labels in self._labels.values()}
+        vars(inputs)["from_neighbours"] = lambda sender: arrived[id(sender)]
         return inputs
 
     def _all_logits(self, inputs: DetectorInputs, number: int) -> np.ndarray:
@@ -185,6 +192,11 @@ class PartScorer:
         """By place among the members, those that read words."""
         linear = {k: member for k, member in enumerate(self.members) if isinstance(member, Linear)}
         return {k: PartWords(k, one, self.parts) for k, one in linear.items() if one.main_.design.words is not None}
+
+    @property
+    def _labels(self) -> dict[int, PartLabels]:
+        """By place among the members, those that read the labels of the fit."""
+        return {k: PartLabels(k, one, self.parts) for k, one in enumerate(self.members) if isinstance(one, Spreading)}
 
     @property
     def _networks(self) -> dict[int, Layers]:

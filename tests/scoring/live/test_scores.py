@@ -29,7 +29,10 @@ def members():
         "forest": detectors.Forest(trees=20),
         "boosting": detectors.Boosting(rounds=20),
         **{name: detectors.detectors()[name](**QUICK) for name in ("gcn", "sage", "gin", "gat")},
-        "auto": Stack(["linear", detectors.GCN(**QUICK), detectors.Forest(trees=20), detectors.Boosting(rounds=20)]),
+        "auto": Stack(
+            ["linear", detectors.GCN(**QUICK), detectors.Forest(trees=20), detectors.Boosting(rounds=20), "spreading"]
+        ),
+        "spreading": "spreading",
     }
 
 

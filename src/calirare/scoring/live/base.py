@@ -12,8 +12,11 @@ import scipy.sparse as sp
 from calirare.data.arrays import UNKNOWN
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
+from calirare.data.node_keys import keys_of_ids, node_keys
+from calirare.detectors.base import Sender
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_groups import EdgeGroups
+from calirare.features.ends import over_root
 from calirare.features.propagation import Relation, relation_ends, relation_matrix, relations_of
 from calirare.features.recipe import ColumnRecipe, base_columns
 from calirare.features.structure import STRUCTURE, neighbours
@@ -30,6 +33,7 @@ class Standing:
         recipe: Of its columns; None where no detector reads columns.
         structure: Of the graph, where it is made already.
         base: `(N, B)` the columns that `recipe.base` gives, where they are made already.
+        keys: `(N,)` of the nodes, where they are made already.
     """
 
     def __init__(
@@ -38,8 +42,9 @@ class Standing:
         recipe: ColumnRecipe | None,
         structure: Structure | None = None,
         base: np.ndarray | None = None,
+        keys: np.ndarray | None = None,
     ) -> None:
-        self.graph = graph
+        self.graph, self.keys = graph, node_keys(graph) if keys is None else keys
         self.structure = structure or Structure(neighbours(graph))
         self._rows: tuple[Links, Links] | None = None
         self.relations: dict[Relation, Links] = {}
@@ -131,6 +136,19 @@ class GrownBase:
         if table is None or not len(table):
             return replace(before, num_nodes=self.update.num_nodes)
         return before.grown(*relation_ends(table, relation, type), self.update.num_nodes)
+
+    def keys(self, nodes: np.ndarray) -> np.ndarray:
+        """By which the nodes are known again; they ascend."""
+        return np.asarray(overlaid(self.standing.keys, self.update.nodes, keys_of_ids(self.update.ids), nodes))
+
+    def from_neighbours(self, sender: Sender, nodes: np.ndarray) -> np.ndarray:
+        """As `DetectorInputs.from_neighbours`, of some nodes."""
+        links = self.structure.links
+        starts, ends = links.rows(nodes)
+        near = distinct(ends, self.update.num_nodes)
+        shape = (len(nodes), len(near))
+        adjacency = sp.csr_array((np.ones(len(ends)), places_in(near, ends)[0], starts), shape=shape)
+        return over_root(adjacency, sender.passes_on(self.keys(near), links.degrees(near)))
 
     def attributes(self, nodes: np.ndarray) -> Any:
         """Rows of the attributes as they are now; nodes ascend."""

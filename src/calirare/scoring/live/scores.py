@@ -23,7 +23,7 @@ import numpy as np
 from calirare.data.around import InputsAround
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import choose_device
-from calirare.detectors.base import Detector, DetectorInputs
+from calirare.detectors.base import Detector, DetectorInputs, Sender
 from calirare.detectors.networks.layerwise import layers_of
 from calirare.detectors.networks.network import Network
 from calirare.detectors.stack import Stack
@@ -75,8 +75,7 @@ class LiveScores:
         base = None
         if recipe is not None:
             base = inputs.columns.values[:, : recipe.propagated[1]].copy()
-        del inputs
-        self.standing = Standing(graph, recipe, structure, base)
+        self.standing = Standing(graph, recipe, structure, base, inputs.keys)
 
     def read(self, nodes: Any = None, edges: Any = None) -> Update:
         """Rows as the model wants them; see `read_update`."""
@@ -152,6 +151,9 @@ class _Question(DetectorInputs):
     @cached_property
     def alone(self) -> np.ndarray:
         return np.asarray(self.degree == 0)
+
+    def from_neighbours(self, sender: Sender) -> np.ndarray:
+        return self.grown.from_neighbours(sender, self.nodes)
 
     @cached_property
     def columns(self) -> Columns:

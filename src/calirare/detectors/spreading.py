@@ -1,0 +1,201 @@
+"""The labels around a node, spread along the edges: key `zhou2004`.
+
+With Y `(N, C)` the labels, one column per class, and S = D^-½ A D^-½,
+
+    t = Σ_s (αS)^s Y,   s = 1 … 24,        z_c(v) = log(1 + t_c(v) / (m π_c))
+
+where π are the shares of the classes among the labels. What has come to v is weighed against m = 0.01 labels of the usual mixture:
+where little comes, little is said, and where nothing comes, nothing.
+
+Labels that lie a dozen steps away still count, so no neighbourhood is large enough to make t of. What every node of the fit passes on,
+g = Y + Σ_s (αS)^s Y up to the last step but one, is kept, by the node's key. Then t = αS g is a sum over neighbours: in the graph of
+the fit it is the t above, and a node that came since, or has new edges, gets what its neighbours pass on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from scipy.special import log_softmax
+
+from calirare.data.checks import check_count
+from calirare.data.graph import RareGraph
+from calirare.data.node_keys import places_of
+from calirare.data.sparse import SparseMatrix
+from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
+from calirare.detectors.folds import spread_over_folds
+from calirare.detectors.registry import register
+from calirare.detectors.stored import need, numbers
+from calirare.errors import InputError
+from calirare.features.structure import neighbours
+
+LABELS_AROUND = "labels around it"
+"""What the one reason of this detector is called."""
+_NUM_FOLDS = 10
+_USUAL = 0.01
+"""m: so many labels of the usual mixture are there before any came."""
+_NEAR = 2
+"""Steps from a label within which other nodes are told what they would hear without it."""
+_BLOCK_NUMBERS = 4_000_000
+
+
+@register
+class Spreading(Detector):
+    """Labels spread along edges; attributes are not read. Nodes that no label reaches have equal logits for all classes.
+
+    Nothing is trained. The left-out logits are those of ten folds of the labels, each spread without the others.
+
+    Args:
+        alpha: α, what is left of a label after each step.
+        steps: How far labels go.
+    """
+
+    name: ClassVar[str] = "spreading"
+    learned: ClassVar[str] = "field_"
+    quiet: ClassVar[bool] = True
+    adds: ClassVar[bool] = True
+
+    def __init__(self, alpha: float = 0.95, steps: int = 24) -> None:
+        self.alpha, self.steps = alpha, steps
+
+    def fit(
+        self, inputs: DetectorInputs, labels: LabelledNodes, *, seed: int = 0, progress: Progress | None = None
+    ) -> Self:
+        self._check()
+        labels.require_two_classes()
+        fold, count = spread_over_folds(labels, seed, _NUM_FOLDS), labels.num_classes
+        start = np.zeros((inputs.num_nodes, (int(fold.max()) + 1) * count), dtype=np.float32)
+        start[labels.nodes, fold * count + labels.y] = 1.0
+        before, last = _spread(neighbours(inputs.graph), start, self.alpha, self.steps)
+        field = (start + before).reshape(len(start), -1, count).sum(axis=1)
+        arrived = (before + last)[labels.nodes].reshape(len(labels), -1, count)
+        self.shares_ = np.bincount(labels.y, minlength=count) / len(labels)
+        self.left_out_ = self._logits_of(_sum_of_others(arrived, fold))
+        self.label_keys_, self.y_ = inputs.keys[labels.nodes], labels.y.copy()
+        reached = np.flatnonzero(field.any(axis=1))
+        reached = reached[np.argsort(inputs.keys[reached])]
+        self.keys_, self.field_ = inputs.keys[reached], field[reached]
+        return self
+
+    def _check(self) -> None:
+        if not (isinstance(self.alpha, int | float) and 0 < self.alpha < 1):
+            raise InputError(f"alpha must lie between 0 and 1; got {self.alpha!r}.")
+        check_count(self.steps, "steps")
+
+    def skip(self) -> str | None:
+        return None if self.left_out_.any() else "no label reaches another along the edges"
+
+    def passes_on(self, keys: np.ndarray, degree: np.ndarray) -> np.ndarray:
+        """`(n, C)` what nodes with these keys, and so many neighbours, pass on to each of them."""
+        self._check_fitted()
+        at, known = places_of(keys, self.keys_)
+        sent = np.zeros((len(keys), len(self.shares_)))
+        sent[known] = self.field_[at[known]]
+        return np.asarray(sent * (self.alpha / np.sqrt(np.maximum(degree, 1)))[:, None])
+
+    def _arrived(self, inputs: DetectorInputs) -> np.ndarray:
+        """t `(N, C)`."""
+        self._check_fitted()
+        return inputs.from_neighbours(self)
+
+    def _logits_of(self, arrived: np.ndarray) -> np.ndarray:
+        """`(…, C)`; a class without labels is one label short of having a share."""
+        shares = np.where(self.shares_ > 0, self.shares_, self.shares_[self.shares_ > 0].min())
+        z = np.log1p(np.maximum(arrived, 0.0) / (_USUAL * shares))
+        return np.asarray(z - z.mean(axis=-1, keepdims=True), dtype=np.float64)
+
+    def logits(self, inputs: DetectorInputs) -> np.ndarray:
+        return self._logits_of(self._arrived(inputs))
+
+    def left_out_logits(self) -> np.ndarray:
+        self._check_fitted()
+        return self.left_out_.copy()
+
+    def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        rows = np.asarray(rows)
+        every = np.arange(inputs.num_nodes)
+        block = max(1, _BLOCK_NUMBERS // max(1, inputs.num_nodes))
+        for start in range(0, len(rows), block):
+            some = rows[start : start + block]
+            yield some, self.logits_without_at(inputs, some, every)
+
+    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+        """What came from a label is counted as far as two steps; what is left further off is little."""
+        rows = np.asarray(rows)
+        arrived = np.repeat(self._arrived(inputs)[nodes][:, None], len(rows), axis=1)
+        order = np.argsort(inputs.keys)
+        at, there = places_of(self.label_keys_[rows], inputs.keys[order])
+        came = _near(inputs.graph, self.alpha, nodes, order[at[there]])
+        place, found = np.flatnonzero(there)[came.col], self.y_[rows]
+        np.subtract.at(arrived, (came.row, place, found[place]), came.data)
+        return self._logits_of(arrived)
+
+    def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
+        return next(self.contributions_of(inputs, np.array([node]), rare_class))
+
+    def contributions_of(self, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int) -> Iterator[Contributions]:
+        base = -float(np.log(len(self.shares_) - 1))  # of equal logits
+        for z in log_softmax(self._logits_of(self._arrived(inputs)[nodes]), axis=1):
+            against = z[rare_class] - np.logaddexp.reduce(np.delete(z, rare_class))
+            yield Contributions(base, (LABELS_AROUND,), ("labels",), np.array([against - base]))
+
+    def state(self) -> State:
+        self._check_fitted()
+        return {
+            "keys": self.keys_,
+            "field": self.field_,
+            "shares": self.shares_,
+            "label_keys": self.label_keys_,
+            "y": self.y_,
+            "left_out": self.left_out_,
+        }
+
+    def restore(self, state: State) -> Self:
+        left_out, shares = numbers(state, "left_out", 2), numbers(state, "shares", 1)
+        n, num_classes = left_out.shape
+        keys, label_keys = numbers(state, "keys", 1, kind="i"), numbers(state, "label_keys", 1, size=n, kind="i")
+        field, y = numbers(state, "field", 2, size=len(keys)), numbers(state, "y", 1, size=n, kind="i")
+        need(num_classes >= 2 and shares.shape == field.shape[1:] == (num_classes,), "the number of classes")
+        need(bool((np.diff(keys) > 0).all()), "keys must ascend")
+        need(bool((field >= 0).all() and (shares >= 0).all() and shares.any()), "what nodes pass on is below zero")
+        need(bool(((y >= 0) & (y < num_classes)).all()), "the classes of the labels")
+        self.keys_, self.field_, self.shares_ = keys, field.astype(np.float32), shares
+        self.label_keys_, self.y_, self.left_out_ = label_keys, y, left_out
+        return self
+
+
+def _spread(adjacency: sp.csr_array, start: np.ndarray, alpha: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """(Σ_s (αS)^s start up to the last step but one, the last), float32."""
+    scale = torch.from_numpy(1 / np.sqrt(np.maximum(np.diff(adjacency.indptr), 1)).astype(np.float32))[:, None]
+    matrix = SparseMatrix(adjacency.astype(np.float32), symmetric=True)
+    now = torch.from_numpy(start)
+    before = torch.zeros_like(now)
+    for step in range(steps):
+        if step:
+            before += now
+        now = (matrix @ (now * scale)) * (alpha * scale)
+    return before.numpy(), now.numpy()
+
+
+def _sum_of_others(arrived: np.ndarray, fold: np.ndarray) -> np.ndarray:
+    """`(n, C)`: what came `(n, F, C)` to each label from the folds that it is not of."""
+    return np.asarray((arrived * (np.arange(arrived.shape[1]) != fold[:, None])[:, :, None]).sum(axis=1))
+
+
+def _near(graph: RareGraph, alpha: float, nodes: np.ndarray, labelled: np.ndarray) -> sp.coo_array:
+    """`(len(nodes), len(labelled))`: what came to some nodes, within two steps, of a label at each of others."""
+    if len(labelled) < len(nodes):  # S is symmetric
+        return _near(graph, alpha, labelled, nodes).T
+    adjacency = neighbours(graph)
+    scale = 1 / np.sqrt(np.maximum(np.diff(adjacency.indptr), 1))
+    adjacency.data = alpha * np.repeat(scale, np.diff(adjacency.indptr)) * scale[adjacency.indices]
+    step = adjacency[nodes]
+    found = step[:, labelled]
+    for _ in range(_NEAR - 1):
+        step = step @ adjacency
+        found = found + step[:, labelled]
+    return sp.coo_array(found)

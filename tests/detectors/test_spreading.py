@@ -1,0 +1,164 @@
+"""Labels spread along edges, against the sum of matrix powers and against real refits."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import calirare as cr
+from calirare.detectors import Spreading, Stack
+from calirare.detectors.base import DetectorInputs, LabelledNodes, gather
+from calirare.detectors.folds import spread_over_folds
+from calirare.metrics import roc_auc
+
+
+def labels_at(nodes, y, num_classes=2, groups=None):
+    n = len(nodes)
+    return LabelledNodes(nodes, y, np.full(n, 1 / n), num_classes, np.arange(n) if groups is None else groups)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """Two halves that hold together, and a third of nodes that nobody labels joined to none of them."""
+    rng = np.random.default_rng(0)
+    half = np.repeat([0, 1, 2], 40)
+    pairs = rng.integers(0, 120, (2, 900))
+    alike = (half[pairs[0]] == half[pairs[1]]) | ((rng.random(900) < 0.05) & (half[pairs] < 2).all(axis=0))
+    return cr.RareGraph(x=rng.normal(size=(120, 2)), edge_index=pairs[:, alike], y=(half == 1).astype(np.int64))
+
+
+@pytest.fixture(scope="module")
+def labels(graph):
+    nodes = np.sort(np.random.default_rng(1).permutation(80)[:40])
+    return labels_at(nodes, graph.y[nodes])
+
+
+def by_powers(graph, labels, alpha, steps, num_classes=2):
+    """z `(N, C)` of the module's formula, with dense matrices."""
+    A = graph.adjacency().toarray()
+    root = np.sqrt(np.maximum(A.sum(axis=1), 1))
+    S = A / np.outer(root, root)
+    Y = np.zeros((graph.num_nodes, num_classes))
+    Y[labels.nodes, labels.y] = 1
+    t = sum(np.linalg.matrix_power(alpha * S, s) @ Y for s in range(1, steps + 1))
+    z = np.log(1 + t / (0.01 * np.bincount(labels.y, minlength=num_classes) / len(labels)))
+    return z - z.mean(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(("alpha", "steps"), [(0.95, 24), (0.5, 1)])
+def test_it_is_the_sum_of_powers(graph, labels, alpha, steps):
+    found = Spreading(alpha, steps).fit(DetectorInputs(graph), labels)
+    np.testing.assert_allclose(
+        found.logits(DetectorInputs(graph)), by_powers(graph, labels, alpha, steps), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_of_three_classes_too(graph):
+    nodes, y = np.arange(0, 120, 3), np.repeat([0, 1, 2], 40)[::3]
+    labels, inputs = labels_at(nodes, y, 3), DetectorInputs(graph)
+    found = Spreading().fit(inputs, labels)
+    np.testing.assert_allclose(found.logits(inputs), by_powers(graph, labels, 0.95, 24, 3), rtol=1e-4, atol=1e-5)
+    why, logits = found.contributions(inputs, 5, 2), found.logits(inputs)[5]
+    assert why.names == ("labels around it",) and why.base == pytest.approx(-np.log(2))
+    assert why.logit == pytest.approx(logits[2] - np.logaddexp(logits[0], logits[1]))
+
+
+def refit(inputs, labels, rows, whole, **options):
+    """Fitted without some labels; the shares are those of all, which calibration speaks for."""
+    found = Spreading(**options).fit(inputs, labels.take(np.setdiff1d(np.arange(len(labels)), rows)))
+    found.shares_ = whole.shares_
+    return found.logits(inputs)
+
+
+def test_left_out_is_what_a_refit_without_the_fold_says(graph, labels):
+    inputs, copies = DetectorInputs(graph), replace(labels, groups=np.arange(len(labels)) // 2)
+    for given in (labels, copies):
+        whole, fold = Spreading().fit(inputs, given, seed=3), spread_over_folds(given, 3, 10)
+        assert fold.max() == 9
+        for number in range(10):
+            left = np.flatnonzero(fold == number)
+            expected = refit(inputs, given, left, whole)[given.nodes[left]]
+            np.testing.assert_allclose(whole.left_out_logits()[left], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_without_a_label_two_steps_from_it_it_is_what_a_refit_says(graph, labels):
+    inputs, rows = DetectorInputs(graph), np.array([0, 7, 30])
+    whole = Spreading(steps=2).fit(inputs, labels)
+    expected = np.stack([refit(inputs, labels, [row], whole, steps=2) for row in rows], axis=1)
+    every = np.arange(graph.num_nodes)
+    np.testing.assert_allclose(gather(whole.logits_without(inputs, rows), rows, every), expected, rtol=1e-4, atol=1e-5)
+    few = np.array([3, 100])
+    np.testing.assert_allclose(whole.logits_without_at(inputs, rows, few), expected[few], rtol=1e-4, atol=1e-5)
+
+
+def test_labels_that_mean_nothing_are_not_found(graph):
+    """Over many draws: of one draw the nodes of a half have nearly one score, and their labels are theirs by chance."""
+    rng, inputs, nodes = np.random.default_rng(0), DetectorInputs(graph), np.arange(80)
+    found = []
+    for _ in range(40):
+        labels = labels_at(nodes, (rng.permutation(80) < 24).astype(np.int64))
+        left_out = Spreading().fit(inputs, labels).left_out_logits()
+        found.append(roc_auc(labels.y == 1, left_out[:, 1]))
+    assert np.mean(found) == pytest.approx(0.5, abs=0.05)
+
+
+def test_nodes_are_known_again_by_their_ids(graph, labels):
+    named = replace(graph, node_ids=np.array([f"n{k}" for k in range(120)]))
+    found = Spreading().fit(DetectorInputs(named), labels)
+    order = np.random.default_rng(2).permutation(120)
+    place = np.argsort(order)
+    turned = cr.RareGraph(
+        x=graph.x[order], edge_index=place[graph.edge_index], y=graph.y[order], node_ids=named.node_ids[order]
+    )
+    logits = found.logits(DetectorInputs(named))
+    np.testing.assert_allclose(found.logits(DetectorInputs(turned)), logits[order])
+    without = found.logits_without_at(DetectorInputs(turned), np.array([4]), place[[int(labels.nodes[4]), 9]])
+    expected = found.logits_without_at(DetectorInputs(named), np.array([4]), np.array([int(labels.nodes[4]), 9]))
+    np.testing.assert_allclose(without, expected)
+
+
+def test_a_new_node_hears_its_neighbours_and_another_network_nothing(graph, labels):
+    named = replace(graph, node_ids=np.array([f"n{k}" for k in range(120)]))
+    found = Spreading().fit(DetectorInputs(named), labels)
+    grown = cr.RareGraph(
+        x=np.zeros((122, 2)),
+        edge_index=np.hstack([graph.edge_index, [[120, 120, 120, 121], [41, 42, 43, 100]]]),
+        y=np.full(122, -1),
+        node_ids=np.array([*named.node_ids, "new", "far"]),
+    )
+    told = found.logits(DetectorInputs(grown))
+    assert told[120, 1] > 0.5 and not told[121].any()  # its neighbours are of the rare half; nobody labels the third
+    bare = Spreading().fit(DetectorInputs(graph), labels)
+    other = cr.RareGraph(x=graph.x, edge_index=graph.edge_index[:, (graph.edge_index != 5).all(axis=0)], y=graph.y)
+    assert bare.logits(DetectorInputs(graph))[:80].any() and not bare.logits(DetectorInputs(other)).any()
+
+
+def test_where_no_label_reaches_the_others_speak_for_it(graph, labels):
+    inputs = DetectorInputs(graph)
+    stack = Stack(["linear", "spreading"]).fit(inputs, labels)
+    assert stack.drawn_to == (1.0, 0.0) and stack.silence_.silent.tolist() == [False, True]
+    linear, spreading = (member.logits(inputs) for member in stack.members_)
+    assert not spreading[80:].any()
+    logits = stack.logits(inputs)
+    np.testing.assert_allclose(logits[80:, 1], stack.silence_.mixture[1, 0] * linear[80:] + stack.silence_.shift[1])
+    assert (logits[:80, 1] == spreading[:80])[spreading[:80].any(axis=1)].all()
+    weights = np.array([0.6, 0.5])
+    (why,) = stack.weighted_contributions(inputs, np.array([100]), 1, weights)
+    assert "labels around it" not in why.names
+    own = stack.members_[0].contributions(inputs, 100, 1)
+    assert why.logit == pytest.approx((0.6 + 0.5 * stack.silence_.mixture[1, 0]) * own.logit)
+    (near,) = stack.weighted_contributions(inputs, np.array([5]), 1, weights)
+    parts = [member.contributions(inputs, 5, 1) for member in stack.members_]
+    assert near.logit == pytest.approx(0.6 * parts[0].logit + 0.5 * parts[1].logit)
+
+
+def test_it_is_left_out_where_no_label_reaches_another(graph, labels):
+    lonely = cr.RareGraph(x=graph.x, edge_index=np.zeros((2, 0), dtype=np.int64), y=graph.y)
+    stack = Stack(["linear", "spreading"]).fit(DetectorInputs(lonely), labels)
+    assert stack.left_out_reasons_ == {"spreading": "no label reaches another along the edges"}
+
+
+@pytest.mark.parametrize("wrong", [{"alpha": 1.0}, {"alpha": 0}, {"alpha": "much"}, {"steps": 0}, {"steps": 2.5}])
+def test_parameters_out_of_range_are_refused(graph, labels, wrong):
+    with pytest.raises(cr.errors.InputError, match=next(iter(wrong))):
+        Spreading(**wrong).fit(DetectorInputs(graph), labels)

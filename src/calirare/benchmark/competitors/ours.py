@@ -7,7 +7,7 @@ from calirare.detectors import detectors
 from calirare.detectors.networks.network import Network
 from calirare.estimator.classifier import RareCategoryClassifier
 
-ALONE = ("linear", "forest", "boosting", "gcn", "gat", "gin", "sage")
+ALONE = ("linear", "forest", "boosting", "spreading", "gcn", "gat", "gin", "sage")
 CORE = ("linear",)
 
 

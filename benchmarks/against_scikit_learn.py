@@ -30,7 +30,7 @@ from calirare.benchmark.leaderboard.protocols import tenth as draw_share
 from calirare.data.catalogue.download import data_folder
 
 GRAPHS = ("cora", "citeseer", "pubmed", "dblp", "facebook", "tolokers", "reddit")
-DETECTORS = ("auto", "linear", "forest", "boosting", "gcn")
+DETECTORS = ("auto", "linear", "forest", "boosting", "spreading", "gcn")
 COMPETITORS = ("forest, propagated, sigmoid", "boosting, propagated, sigmoid", "logistic, propagated, raw")
 
 

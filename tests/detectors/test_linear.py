@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from slow_logistic import refit_without
 
+from calirare.data.synthetic import make_transactions
 from calirare.detectors import linear
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.linear import Linear
@@ -307,3 +308,20 @@ def test_of_neighbours_it_reads_what_left_out_labels_ask_for(statistic: str, all
     means = {f"{name}, mean over neighbours", f"{name}, mean over neighbours two steps away"}
     assert {name, "degree"} | means <= read
     assert (f"{name}, spread over neighbours" in read) == all_of_it
+
+
+@pytest.mark.parametrize("edges_tell", [False, True])
+def test_what_edges_and_structure_say_is_left_out_where_it_only_dilutes(edges_tell: bool) -> None:
+    """Most columns of the table are of the edges; labels hang on attributes of nodes and neighbours, or on edges too."""
+    graph = make_transactions(800, seed=0)
+    inputs, rng = inputs_of(graph), np.random.default_rng(0)
+    columns = inputs.columns
+    own, edges = (np.flatnonzero(np.array(columns.groups) == group)[:3] for group in ("own", "edges"))
+    around = [columns.names.index(f"{columns.names[k]}, mean over neighbours") for k in own]
+    telling = [*own, *around, *(edges if edges_tell else ())]
+    ranks = columns.values[:, telling].argsort(axis=0).argsort(axis=0) / 800 - 0.5
+    y = (rng.random(800) < expit(6 * ranks.sum(axis=1) - 3)).astype(np.int64)
+    design = Linear().fit(inputs, labels_of(replace(graph, y=y), 600)).main_.design
+    read = {columns.groups[k] for k in design.dense}
+    assert read == ({"own", "neighbours", "edges", "structure"} if edges_tell else {"own", "neighbours"})
+    assert set(telling) <= set(design.dense.tolist())

@@ -22,9 +22,9 @@ from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.propagation import plain_means
 
 MOST_HOPS = 3
-Reach = Literal["attributes", "own", "plain", "all"]
+Reach = Literal["attributes", "own", "plain", "all", "means"]
 """Of the dense columns: the node's attributes, with them what its edges and its place say, with these the plain means of
-attributes over neighbours, or all."""
+attributes over neighbours, or all; or attributes and plain means alone."""
 _MOST_BESIDE_WORDS = 256
 _BLOCK = 8_192
 _MOST_HELD = 40_000_000
@@ -258,7 +258,7 @@ class DesignChoices:
                 few = choose_landmarks(labels.y, groups, seed, _FEW_LANDMARKS)
             self._likeness = LikenessToLandmarks(inputs.word_hops, labels.nodes, few)
         families: dict[Reach, tuple[str, ...]] = dict.fromkeys(("attributes", "own", "all"), columns.groups)
-        self._families = families | {"plain": plain_means(columns)}
+        self._families = families | dict.fromkeys(("plain", "means"), plain_means(columns))
         self._hops = min(2, MOST_HOPS) if self._fixed is None else self._fixed
         self.first = self._design(self._hops, self._reaches[0] if self._likeness is None else None)
 
@@ -267,8 +267,10 @@ class DesignChoices:
         """Those that differ, the leanest that hears of neighbours first: of equals it is kept."""
         if self._hops == 0 or "neighbours" not in self.columns.groups:
             return ["own"]
-        some: list[Reach] = ["plain", "all"] if len(self._columns("plain")) > len(self._columns("own")) else ["all"]
-        return some if self._fixed is not None else [*some, "own"]
+        if len(self._columns("plain")) == len(self._columns("own")):
+            return ["all"] if self._fixed is not None else ["all", "own"]
+        some: list[Reach] = ["plain", "all"] if self._fixed is not None else ["plain", "all", "own"]
+        return [*some, "means"] if 2 * len(self._columns("means")) <= len(self._columns("plain")) else some
 
     def others(self) -> Iterator[Design]:
         """Other reaches or numbers of hops; each is made when it is asked for, and far hops are the costly ones."""
@@ -303,6 +305,8 @@ class DesignChoices:
         families = np.asarray(self._families[reach])
         if reach == "attributes":
             return np.flatnonzero(families == "own")
+        if reach == "means":
+            return np.flatnonzero(~np.isin(families, ["edges", "structure", "neighbours"]))
         return np.arange(len(families)) if reach == "all" else np.flatnonzero(families != "neighbours")
 
     def _design(self, hops: int, reach: Reach | None, with_words: bool = True) -> Design:

@@ -117,6 +117,21 @@ def test_nodes_are_known_again_by_their_ids(graph, labels):
     np.testing.assert_allclose(without, expected)
 
 
+def test_keys_far_apart_are_restored():
+    """Two ids whose keys lie further apart than a number of the same size can say."""
+    ids = np.array([f"n{k}" for k in range(40)])
+    graph = cr.RareGraph(
+        x=np.zeros((40, 1)), edge_index=np.array([[0, 1], [1, 2]]), y=np.zeros(40, dtype=np.int64), node_ids=ids
+    )
+    keys = DetectorInputs(graph).keys
+    low, high = np.argsort(keys)[[0, -1]]
+    pair = replace(graph, edge_index=np.array([[low], [high]]))
+    found = Spreading().fit(DetectorInputs(pair), labels_at(np.array([low, high]), np.array([0, 1])))
+    assert int(keys[high]) - int(keys[low]) > 2**63 and len(found.keys_) == 2
+    again = Spreading().restore(found.state())
+    np.testing.assert_array_equal(again.logits(DetectorInputs(pair)), found.logits(DetectorInputs(pair)))
+
+
 def test_a_new_node_hears_its_neighbours_and_another_network_nothing(graph, labels):
     named = replace(graph, node_ids=np.array([f"n{k}" for k in range(120)]))
     found = Spreading().fit(DetectorInputs(named), labels)

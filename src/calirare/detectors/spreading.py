@@ -103,7 +103,7 @@ class Spreading(Detector):
         return inputs.from_neighbours(self)
 
     def _logits_of(self, arrived: np.ndarray) -> np.ndarray:
-        """`(…, C)`; a class without labels is one label short of having a share."""
+        """`(…, C)`; a class without labels has the share of the rarest that has some."""
         shares = np.where(self.shares_ > 0, self.shares_, self.shares_[self.shares_ > 0].min())
         z = np.log1p(np.maximum(arrived, 0.0) / (_USUAL * shares))
         return np.asarray(z - z.mean(axis=-1, keepdims=True), dtype=np.float64)
@@ -124,7 +124,7 @@ class Spreading(Detector):
             yield some, self.logits_without_at(inputs, some, every)
 
     def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-        """What came from a label is counted as far as two steps; what is left further off is little."""
+        """What came from a label is counted as far as two steps from it."""
         rows = np.asarray(rows)
         arrived = np.repeat(self._arrived(inputs)[nodes][:, None], len(rows), axis=1)
         order = np.argsort(inputs.keys)
@@ -160,7 +160,7 @@ class Spreading(Detector):
         keys, label_keys = numbers(state, "keys", 1, kind="i"), numbers(state, "label_keys", 1, size=n, kind="i")
         field, y = numbers(state, "field", 2, size=len(keys)), numbers(state, "y", 1, size=n, kind="i")
         need(num_classes >= 2 and shares.shape == field.shape[1:] == (num_classes,), "the number of classes")
-        need(bool((np.diff(keys) > 0).all()), "keys must ascend")
+        need(bool((keys[1:] > keys[:-1]).all()), "keys must ascend")
         need(bool((field >= 0).all() and (shares >= 0).all() and shares.any()), "what nodes pass on is below zero")
         need(bool(((y >= 0) & (y < num_classes)).all()), "the classes of the labels")
         self.keys_, self.field_, self.shares_ = keys, field.astype(np.float32), shares

@@ -23,7 +23,7 @@ class Explanation:
         logit: log P(rare) - log P(not rare).
         base: What the logit would be where no column speaks.
         column: `(D,)` readable column names, strongest first.
-        group: `(D,)` where each comes from: own, neighbours, edges, structure.
+        group: `(D,)` where each comes from: own, neighbours, edges, structure, labels.
         share: `(D,)` its signed share of the logit; positive pulls towards rare.
         labelled_node: `(m,)` nodes whose labels pull.
         label: `(m,)` their classes.

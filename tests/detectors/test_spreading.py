@@ -81,14 +81,17 @@ def test_left_out_is_what_a_refit_without_the_fold_says(graph, labels):
             np.testing.assert_allclose(whole.left_out_logits()[left], expected, rtol=1e-4, atol=1e-5)
 
 
-def test_without_a_label_two_steps_from_it_it_is_what_a_refit_says(graph, labels):
+@pytest.mark.parametrize("steps", [2, 24])
+def test_without_a_label_it_is_what_a_refit_says(graph, labels, steps):
     inputs, rows = DetectorInputs(graph), np.array([0, 7, 30])
-    whole = Spreading(steps=2).fit(inputs, labels)
-    expected = np.stack([refit(inputs, labels, [row], whole, steps=2) for row in rows], axis=1)
-    every = np.arange(graph.num_nodes)
-    np.testing.assert_allclose(gather(whole.logits_without(inputs, rows), rows, every), expected, rtol=1e-4, atol=1e-5)
+    whole = Spreading(steps=steps).fit(inputs, labels)
+    expected = np.stack([refit(inputs, labels, [row], whole, steps=steps) for row in rows], axis=1)
+    found = gather(whole.logits_without(inputs, rows), rows, np.arange(graph.num_nodes))
+    np.testing.assert_allclose(found, expected, atol=5e-4)
+    moved = np.abs(expected - whole.logits(inputs)[:, None])
+    assert moved.max() > 0.1 and np.abs(found - expected).max() < 5e-3 * moved.max()
     few = np.array([3, 100])
-    np.testing.assert_allclose(whole.logits_without_at(inputs, rows, few), expected[few], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(whole.logits_without_at(inputs, rows, few), expected[few], atol=5e-4)
 
 
 def test_labels_that_mean_nothing_are_not_found(graph):

@@ -38,8 +38,8 @@ LABELS_AROUND = "labels around it"
 _NUM_FOLDS = 10
 _USUAL = 0.01
 """m: so many labels of the usual mixture are there before any came."""
-_NEAR = 2
-"""Steps from a label within which other nodes are told what they would hear without it."""
+_FAINT = 1e-4
+"""What comes from a single label at a step is not followed further once it is less than this."""
 _BLOCK_NUMBERS = 4_000_000
 
 
@@ -124,12 +124,12 @@ class Spreading(Detector):
             yield some, self.logits_without_at(inputs, some, every)
 
     def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-        """What came from a label is counted as far as two steps from it."""
+        """What comes of a label is followed from here to there until it is faint, so the rest of the graph is not touched."""
         rows = np.asarray(rows)
         arrived = np.repeat(self._arrived(inputs)[nodes][:, None], len(rows), axis=1)
         order = np.argsort(inputs.keys)
         at, there = places_of(self.label_keys_[rows], inputs.keys[order])
-        came = _near(inputs.graph, self.alpha, nodes, order[at[there]])
+        came = _from_each(inputs.graph, self.alpha, self.steps, nodes, order[at[there]])
         place, found = np.flatnonzero(there)[came.col], self.y_[rows]
         np.subtract.at(arrived, (came.row, place, found[place]), came.data)
         return self._logits_of(arrived)
@@ -186,16 +186,18 @@ def _sum_of_others(arrived: np.ndarray, fold: np.ndarray) -> np.ndarray:
     return np.asarray((arrived * (np.arange(arrived.shape[1]) != fold[:, None])[:, :, None]).sum(axis=1))
 
 
-def _near(graph: RareGraph, alpha: float, nodes: np.ndarray, labelled: np.ndarray) -> sp.coo_array:
-    """`(len(nodes), len(labelled))`: what came to some nodes, within two steps, of a label at each of others."""
+def _from_each(graph: RareGraph, alpha: float, steps: int, nodes: np.ndarray, labelled: np.ndarray) -> sp.coo_array:
+    """`(len(nodes), len(labelled))`: what comes to some nodes of a label at each of others, but for what is faint."""
     if len(labelled) < len(nodes):  # S is symmetric
-        return _near(graph, alpha, labelled, nodes).T
+        return _from_each(graph, alpha, steps, labelled, nodes).T
     adjacency = neighbours(graph)
     scale = 1 / np.sqrt(np.maximum(np.diff(adjacency.indptr), 1))
     adjacency.data = alpha * np.repeat(scale, np.diff(adjacency.indptr)) * scale[adjacency.indices]
-    step = adjacency[nodes]
-    found = step[:, labelled]
-    for _ in range(_NEAR - 1):
-        step = step @ adjacency
-        found = found + step[:, labelled]
+    now = adjacency[nodes]
+    found = now[:, labelled]
+    for _ in range(steps - 1):
+        now.data[now.data < _FAINT] = 0.0
+        now.eliminate_zeros()
+        now = now @ adjacency
+        found = found + now[:, labelled]
     return sp.coo_array(found)

@@ -174,7 +174,7 @@ def main() -> None:
 
 def save(file: Path, arrays: dict[str, np.ndarray]) -> None:
     """Write the arrays so that a stop at any moment leaves the old file or the new one."""
-    draft = file.with_suffix(".draft.npz")
+    draft = file.with_name(f".{file.name}")  # who looks for results does not see it
     np.savez_compressed(draft, **arrays)
     draft.replace(file)
 

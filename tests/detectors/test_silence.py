@@ -9,7 +9,9 @@ from calirare.detectors.silence import Silence
 from calirare.detectors.stack import Stack
 
 NETWORKS = np.array([False, True, False])
-NOBODY = np.zeros(3, dtype=bool)
+NOBODY = np.full((3, 2), np.nan)
+LAST = np.array([[np.nan, np.nan], [np.nan, np.nan], [0.35, -0.35]])
+"""What each says where it has nothing to say; NaN: it always speaks."""
 
 
 def labels_of(y):
@@ -56,16 +58,16 @@ def test_slopes_are_never_below_zero(case):
 
 @pytest.mark.parametrize("num_classes", [2, 3])
 def test_a_network_is_heard_where_labels_without_edges_speak_for_it(case, num_classes):
-    margins, y, alone = case
+    (_, y, alone), nobody = case, np.full((3, num_classes), np.nan)
     rng = np.random.default_rng(2)
     if num_classes == 3:
         y = rng.integers(0, 3, len(y))
     logits = np.eye(num_classes)[y][:, None] * np.array([1.0, 3.0, 1.0])[:, None] + rng.normal(
         size=(len(y), 3, num_classes)
     )
-    assert not Silence.learn(logits, labels_of(y), alone, NETWORKS, NOBODY).silent.any()
+    assert not Silence.learn(logits, labels_of(y), alone, NETWORKS, nobody).silent.any()
     logits[alone, 1] = rng.normal(size=(alone.sum(), num_classes))
-    assert Silence.learn(logits, labels_of(y), alone, NETWORKS, NOBODY).silent.tolist() == [False, True, False]
+    assert Silence.learn(logits, labels_of(y), alone, NETWORKS, nobody).silent.tolist() == [False, True, False]
 
 
 def test_who_learned_from_nodes_without_edges_is_heard_on_them(case):
@@ -81,20 +83,19 @@ def test_networks_alone_are_heard(case):
 
 
 def test_who_says_nothing_of_a_node_is_taken_to_say_what_the_others_let_one_expect(case):
-    """The network in the middle is silent without edges, the last member wherever its logits are zero."""
+    """The network in the middle is silent without edges, the last member wherever it says the shares alone."""
     margins, y, alone = case
     margins[:, 2] = 3.0 * margins[:, 0] - 1.0
     nothing = np.arange(400) % 7 == 0
-    margins[nothing, 2] = 0.0
-    quiet = np.array([False, False, True])
-    silence = Silence.learn(two(margins), labels_of(y), alone, NETWORKS, quiet)
+    margins[nothing, 2] = -0.7
+    silence = Silence.learn(two(margins), labels_of(y), alone, NETWORKS, LAST)
     np.testing.assert_allclose(silence.mixture[2], [3.0, 0, 0])
     assert (silence.mixture[1, 1:] == 0).all() and silence.silent.tolist() == [False, True, True]
     said = silence(two(margins), alone)
     np.testing.assert_allclose(said[nothing, 2, 1] * 2, 3.0 * margins[nothing, 0] - 1.0)
     assert (said[~nothing, 2] == two(margins)[~nothing, 2]).all()
     np.testing.assert_array_equal(
-        silence.unheard(two(margins), alone), np.column_stack([NOBODY[0] & alone, alone, nothing])
+        silence.unheard(two(margins), alone), np.column_stack([alone & False, alone, nothing])
     )
     many = np.repeat(two(margins)[:, None], 2, axis=1)
     np.testing.assert_allclose(silence(many, alone)[:, 1], said)
@@ -102,10 +103,10 @@ def test_who_says_nothing_of_a_node_is_taken_to_say_what_the_others_let_one_expe
 
 def test_networks_are_asked_about_who_says_nothing_where_nobody_else_is(case):
     margins, y, alone = case
-    networks, quiet = np.array([True, True, False]), np.array([False, False, True])
-    silence = Silence.learn(two(margins), labels_of(y), alone, networks, quiet)
+    networks = np.array([True, True, False])
+    silence = Silence.learn(two(margins), labels_of(y), alone, networks, LAST)
     assert silence.silent.tolist() == [False, False, True] and silence.mixture[2, :2].any()
-    only = Silence.learn(two(margins)[:, 2:], labels_of(y), alone, networks[2:], quiet[2:])
+    only = Silence.learn(two(margins)[:, 2:], labels_of(y), alone, networks[2:], LAST[2:])
     assert not only.silent.any()
 
 

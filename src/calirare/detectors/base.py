@@ -165,8 +165,6 @@ class Detector(BaseEstimator, ABC):
     """What `detector=` may be instead of an object."""
     learned: ClassVar[str] = ""
     """Something that only a fitted one has; see `_check_fitted`."""
-    quiet: ClassVar[bool] = False
-    """Whether it says nothing of some nodes: all their logits are zero. A stack then hears the others in its place."""
     adds: ClassVar[bool] = False
     """Whether it only adds to what others say: a stack draws its weight to nothing, not to an equal share."""
 
@@ -200,6 +198,11 @@ class Detector(BaseEstimator, ABC):
     def left_out_rows(self) -> np.ndarray:
         """The labels that `logits_without` can answer for, most telling first where there are too many."""
         return np.arange(len(self.left_out_logits()))
+
+    @property
+    def nothing(self) -> np.ndarray | None:
+        """`(C,)` its logits where it has nothing to say, and a stack hears the others in its place; None: it always speaks."""
+        return None
 
     def skip_with(self, labels: LabelledNodes) -> str | None:
         """Why a stack should not even fit this detector to these labels, or None."""

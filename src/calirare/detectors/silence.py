@@ -31,16 +31,16 @@ class Silence:
     Args:
         mixture: M `(K, K)`.
         shift: s `(K, C)`.
-        quiet: `(K,)` who says nothing of some nodes.
+        nothing: `(K, C)` the logits of a member that has nothing to say; NaN for those that always speak.
     """
 
     mixture: np.ndarray
     shift: np.ndarray
-    quiet: np.ndarray
+    nothing: np.ndarray
 
     @classmethod
     def learn(
-        cls, left_out: np.ndarray, labels: LabelledNodes, alone: np.ndarray, networks: np.ndarray, quiet: np.ndarray
+        cls, left_out: np.ndarray, labels: LabelledNodes, alone: np.ndarray, networks: np.ndarray, nothing: np.ndarray
     ) -> Self:
         """Networks are silent, unless left-out labels are likelier beyond doubt with what they say of nodes without edges.
 
@@ -53,15 +53,18 @@ class Silence:
             labels: The labels.
             alone: `(n,)` whether a labelled node has no edges.
             networks: `(K,)` which members are networks.
-            quiet: `(K,)` who says nothing of some nodes.
+            nothing: `(K, C)` the logits of a member that has nothing to say; NaN for those that always speak.
         """
         n, size, num_classes = left_out.shape
-        found = cls(np.eye(size), np.zeros((size, num_classes)), quiet)
+        found = cls(np.eye(size), np.zeros((size, num_classes)), nothing)
+        quiet = ~np.isnan(nothing[:, 0])
         if (networks | quiet).all() or 2 * alone.sum() > n:
             networks = np.zeros(size, dtype=bool)
         always = ~(networks | quiet)
         for k in np.flatnonzero(quiet).tolist() if always.any() else ():
-            found.mixture[k], found.shift[k] = _expected(left_out[left_out[:, k].any(axis=1)], k, always)
+            found.mixture[k], found.shift[k] = _expected(
+                left_out[(left_out[:, k] != nothing[k]).any(axis=1)], k, always
+            )
         for k in np.flatnonzero(networks).tolist():
             found.mixture[k], found.shift[k] = _expected(left_out[~alone], k, always)
             if alone.any():
@@ -78,7 +81,8 @@ class Silence:
     def unheard(self, logits: np.ndarray, alone: np.ndarray) -> np.ndarray:
         """`(N, …, K)` bool: who is not heard of logits `(N, …, K, C)`, at nodes that are `(N,)` without edges or not."""
         alone = alone.reshape(-1, *(1,) * (logits.ndim - 2))
-        return np.asarray(self.silent & np.where(self.quiet, ~logits.any(axis=-1), alone))
+        says_nothing = (logits == self.nothing).all(axis=-1)
+        return np.asarray(self.silent & np.where(np.isnan(self.nothing[:, 0]), alone, says_nothing))
 
     def __call__(self, logits: np.ndarray, alone: np.ndarray) -> np.ndarray:
         """`(N, …, K, C)`: the same logits, but for those of members that are not heard."""
@@ -101,11 +105,11 @@ class Silence:
         return {"mixture": self.mixture, "shift": self.shift}
 
     @classmethod
-    def restore(cls, state: State, quiet: np.ndarray, num_classes: int) -> Self:
-        size = len(quiet)
+    def restore(cls, state: State, nothing: np.ndarray) -> Self:
+        size, num_classes = nothing.shape
         mixture, shift = (numbers(state, name, 2, size=size) for name in ("mixture", "shift"))
         need((mixture.shape[1], shift.shape[1]) == (size, num_classes), "what silent members are taken to say")
-        return cls(mixture, shift, quiet)
+        return cls(mixture, shift, nothing)
 
 
 def _expected(left_out: np.ndarray, k: int, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -2,10 +2,10 @@
 
 With Y `(N, C)` the labels, one column per class, and S = D^-½ A D^-½,
 
-    t = Σ_s (αS)^s Y,   s = 1 … 24,        z_c(v) = log(1 + t_c(v) / (m π_c))
+    t = Σ_s (αS)^s Y,   s = 1 … 24,        z_c(v) = log(t_c(v) + m π_c)
 
 where π are the shares of the classes among the labels. What has come to v is weighed against m = 0.01 labels of the usual mixture:
-where little comes, little is said, and where nothing comes, nothing.
+where little comes, little is said, and where nothing comes, nothing but that mixture.
 
 Labels that lie a dozen steps away still count, so no neighbourhood is large enough to make t of. What every node of the fit passes on,
 g = Y + Σ_s (αS)^s Y up to the last step but one, is kept, by the node's key. Then t = αS g is a sum over neighbours: in the graph of
@@ -20,7 +20,7 @@ from typing import ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 import torch
-from scipy.special import log_softmax
+from scipy.special import logsumexp
 
 from calirare.data.checks import check_count
 from calirare.data.graph import RareGraph
@@ -45,7 +45,7 @@ _BLOCK_NUMBERS = 4_000_000
 
 @register
 class Spreading(Detector):
-    """Labels spread along edges; attributes are not read. Nodes that no label reaches have equal logits for all classes.
+    """Labels spread along edges; attributes are not read. Of nodes that no label reaches it says nothing but the shares of the labels.
 
     Nothing is trained. The left-out logits are those of ten folds of the labels, each spread without the others.
 
@@ -56,7 +56,6 @@ class Spreading(Detector):
 
     name: ClassVar[str] = "spreading"
     learned: ClassVar[str] = "field_"
-    quiet: ClassVar[bool] = True
     adds: ClassVar[bool] = True
 
     def __init__(self, alpha: float = 0.95, steps: int = 24) -> None:
@@ -86,8 +85,13 @@ class Spreading(Detector):
             raise InputError(f"alpha must lie between 0 and 1; got {self.alpha!r}.")
         check_count(self.steps, "steps")
 
+    @property
+    def nothing(self) -> np.ndarray:
+        self._check_fitted()
+        return np.asarray(self._logits_of(np.zeros((1, len(self.shares_))))[0])
+
     def skip(self) -> str | None:
-        return None if self.left_out_.any() else "no label reaches another along the edges"
+        return None if (self.left_out_ != self.nothing).any() else "no label reaches another along the edges"
 
     def passes_on(self, keys: np.ndarray, degree: np.ndarray) -> np.ndarray:
         """`(n, C)` what nodes with these keys, and so many neighbours, pass on to each of them."""
@@ -105,7 +109,7 @@ class Spreading(Detector):
     def _logits_of(self, arrived: np.ndarray) -> np.ndarray:
         """`(…, C)`; a class without labels has the share of the rarest that has some."""
         shares = np.where(self.shares_ > 0, self.shares_, self.shares_[self.shares_ > 0].min())
-        z = np.log1p(np.maximum(arrived, 0.0) / (_USUAL * shares))
+        z = np.log1p(np.maximum(arrived, 0.0) / (_USUAL * shares)) + np.log(shares)
         return np.asarray(z - z.mean(axis=-1, keepdims=True), dtype=np.float64)
 
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
@@ -138,10 +142,10 @@ class Spreading(Detector):
         return next(self.contributions_of(inputs, np.array([node]), rare_class))
 
     def contributions_of(self, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int) -> Iterator[Contributions]:
-        base = -float(np.log(len(self.shares_) - 1))  # of equal logits
-        for z in log_softmax(self._logits_of(self._arrived(inputs)[nodes]), axis=1):
-            against = z[rare_class] - np.logaddexp.reduce(np.delete(z, rare_class))
-            yield Contributions(base, (LABELS_AROUND,), ("labels",), np.array([against - base]))
+        logits = np.vstack([self.nothing, self._logits_of(self._arrived(inputs)[nodes])])
+        base, *found = logits[:, rare_class] - logsumexp(np.delete(logits, rare_class, axis=1), axis=1)
+        for against in found:
+            yield Contributions(float(base), (LABELS_AROUND,), ("labels",), np.array([against - base]))
 
     def state(self) -> State:
         self._check_fitted()

@@ -93,12 +93,14 @@ class Stack(Detector):
             raise LabelError(f"no detector could be fitted. {reasons}")
         self.alone_ = inputs.alone[labels.nodes]
         networks = np.array([isinstance(member, Network) for member in self.members_])
-        self.silence_ = Silence.learn(self._as_fitted(), labels, self.alone_, networks, self._quiet)
+        self.silence_ = Silence.learn(self._as_fitted(), labels, self.alone_, networks, self._nothing)
         return self
 
     @property
-    def _quiet(self) -> np.ndarray:
-        return np.array([member.quiet for member in self.members_])
+    def _nothing(self) -> np.ndarray:
+        """`(K, C)` the logits of members that have nothing to say; NaN for those that always speak."""
+        always = np.full(self.members_[0].left_out_logits().shape[1], np.nan)
+        return np.stack([always if member.nothing is None else member.nothing for member in self.members_])
 
     @property
     def drawn_to(self) -> tuple[float, ...]:
@@ -193,10 +195,10 @@ class Stack(Detector):
             yield Contributions(base, names, groups, total)
 
     def _unheard(self, inputs: DetectorInputs, nodes: np.ndarray) -> np.ndarray:
-        """`(n, K)` bool: who is not heard at some nodes; only quiet members need be asked."""
-        said = np.ones((len(nodes), len(self.members_), 1))
-        for k in np.flatnonzero(self._quiet):
-            said[:, k, 0] = self.members_[k].logits(inputs)[nodes].any(axis=1)
+        """`(n, K)` bool: who is not heard at some nodes; only members that may have nothing to say need be asked."""
+        said = np.zeros((len(nodes), *self.silence_.nothing.shape))
+        for k in np.flatnonzero(~np.isnan(self.silence_.nothing[:, 0])):
+            said[:, k] = self.members_[k].logits(inputs)[nodes]
         return self.silence_.unheard(said, inputs.alone[nodes])
 
     def to(self, device: torch.device) -> Self:
@@ -227,9 +229,8 @@ class Stack(Detector):
             need(known, f"the stack has no {name!r} at that place")
             self.members_.append(wanted[place].restore(inside(str(number), state)))
             self.places_.append(place)
-        num_labels, _, num_classes = self._as_fitted().shape
-        self.alone_ = numbers(state, "alone", 1, size=num_labels, kind="i") == 1
-        self.silence_ = Silence.restore(inside("silence", state), self._quiet, num_classes)
+        self.alone_ = numbers(state, "alone", 1, size=len(self._as_fitted()), kind="i") == 1
+        self.silence_ = Silence.restore(inside("silence", state), self._nothing)
         return self
 
 

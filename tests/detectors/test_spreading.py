@@ -95,6 +95,17 @@ def test_without_a_label_it_is_what_a_refit_says(graph, labels, steps):
     np.testing.assert_allclose(whole.logits_without_at(inputs, rows, few), expected[few], atol=5e-4)
 
 
+def test_without_the_only_label_that_comes_it_has_nothing_to_say():
+    rng = np.random.default_rng(0)
+    graph = cr.RareGraph(
+        x=np.zeros((8, 1)), edge_index=np.array([[0, 1, 0, 4, 5], [1, 2, 3, 5, 6]]), y=rng.integers(0, 2, 8)
+    )
+    found = Spreading().fit(DetectorInputs(graph), labels_at(np.array([0, 4]), np.array([1, 0])))
+    told = found.logits_without_at(DetectorInputs(graph), np.array([0, 1]), np.array([2, 6]))
+    assert (told[0, 0] == found.nothing).all() and (told[1, 1] == found.nothing).all()
+    assert (told[0, 1] != found.nothing).all() and (told[1, 0] != found.nothing).all()
+
+
 def test_labels_that_mean_nothing_are_not_found(graph):
     """Over many draws: of one draw the nodes of a half have nearly one score, and their labels are theirs by chance."""
     rng, inputs, nodes = np.random.default_rng(0), DetectorInputs(graph), np.arange(80)

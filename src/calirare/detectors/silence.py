@@ -1,7 +1,7 @@
 """What a member of a stack is taken to say where it is not heard: what the other members let one expect.
 
-Some say nothing of some nodes. And a network weighs a node's own attributes against its neighbours'. Where there are none, its own count for many times what
-they did at the nodes that it learned from, and few or no labels show what then comes of it.
+Some have nothing to say of some nodes. And a network weighs a node's own attributes against its neighbours'. Where there are none,
+its own count for many times what they did at the nodes that it learned from, and few or no labels show what then comes of it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ and a handful of labels can speak for it by luck."""
 class Silence:
     """Logits of K members, from those that they give: z ↦ Mz + s wherever one of them is not heard.
 
-    A network that is not heard is so at nodes without edges; a quiet member at those of which it says nothing. Who is always
-    heard has its row of the identity and no shift; the others have no say in anybody's row.
+    A network that is not heard is so at nodes without edges, another member where it has nothing to say. Who is always heard has
+    its row of the identity and no shift; the others have no say in anybody's row.
 
     Args:
         mixture: M `(K, K)`.

@@ -38,6 +38,8 @@ LABELS_AROUND = "labels around it"
 _NUM_FOLDS = 10
 _USUAL = 0.01
 """m: so many labels of the usual mixture are there before any came."""
+_NONE = 1e-6
+"""Less than this has not come at all: it may be what rounding leaves of a difference."""
 _FAINT = 1e-4
 """What comes from a single label at a step is not followed further once it is less than this."""
 _BLOCK_NUMBERS = 4_000_000
@@ -109,7 +111,7 @@ class Spreading(Detector):
     def _logits_of(self, arrived: np.ndarray) -> np.ndarray:
         """`(…, C)`; a class without labels has the share of the rarest that has some."""
         shares = np.where(self.shares_ > 0, self.shares_, self.shares_[self.shares_ > 0].min())
-        z = np.log1p(np.maximum(arrived, 0.0) / (_USUAL * shares)) + np.log(shares)
+        z = np.log1p(np.where(arrived < _NONE, 0.0, arrived) / (_USUAL * shares)) + np.log(shares)
         return np.asarray(z - z.mean(axis=-1, keepdims=True), dtype=np.float64)
 
     def logits(self, inputs: DetectorInputs) -> np.ndarray:

@@ -8,7 +8,7 @@ from calirare.detectors.networks.network import Network
 from calirare.estimator.classifier import RareCategoryClassifier
 
 ALONE = ("linear", "forest", "boosting", "spreading", "gcn", "gat", "gin", "sage")
-CORE = ("linear",)
+CORE = ("linear", "spreading")
 
 
 def answer(problem: Problem, detector: str) -> Answer:

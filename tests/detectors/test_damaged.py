@@ -46,6 +46,7 @@ def changed(value: np.ndarray, place: Any, to: float) -> np.ndarray:
 CASES: list[tuple[str, str, Any, str | None]] = [
     ("spreading", "keys", lambda v: v[::-1].copy(), "keys must ascend"),
     ("spreading", "keys", lambda v: np.minimum(v, v[1]), "keys must ascend"),
+    ("spreading", "pairs", lambda v: v[:, :1], "'pairs' must have two columns"),
     ("spreading", "field", lambda v: -v, "what nodes pass on is below zero"),
     ("spreading", "field", lambda v: v[1:], "'field' must have 80 rows"),
     ("spreading", "field", lambda v: v[:, :1], "the number of classes"),

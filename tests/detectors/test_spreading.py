@@ -166,6 +166,18 @@ def test_a_new_node_hears_its_neighbours_and_another_network_nothing(graph, labe
     assert silent[80:].all() and not silent[:80].all() and (bare.logits(DetectorInputs(other)) == bare.nothing).all()
 
 
+def test_another_network_with_the_same_ids_is_not_taken_for_it(graph, labels):
+    """As where two banks number their accounts alike; half of the edges may be gone."""
+    named = replace(graph, node_ids=np.arange(120))
+    found = Spreading().fit(DetectorInputs(named), labels)
+    rng = np.random.default_rng(0)
+    other = replace(named, edge_index=rng.permutation(120)[graph.edge_index])
+    assert (found.logits(DetectorInputs(other)) == found.nothing).all()
+    once = graph.edge_index[:, graph.edge_index[0] < graph.edge_index[1]]
+    fewer = replace(named, edge_index=once[:, rng.random(once.shape[1]) < 0.7])
+    assert (found.logits(DetectorInputs(fewer))[:80] != found.nothing).any(axis=1).mean() > 0.8
+
+
 def test_where_no_label_reaches_the_others_speak_for_it(graph, labels):
     inputs = DetectorInputs(graph)
     stack = Stack(["linear", "spreading"]).fit(inputs, labels)

@@ -141,6 +141,19 @@ def test_columns_in_parts_are_those_of_the_whole(typed, tmp_path, options, detec
     assert seen[0].indices == shifts.indices
 
 
+@pytest.mark.parametrize("same", [True, False])
+def test_labels_spread_in_parts_of_their_own_network_alone(tables, tmp_path, same):
+    classifier = cr.RareCategoryClassifier("spreading").fit(cr.read_tables(*tables, label="is_fraud", rare="yes"))
+    if not same:  # the same ids, and other payments
+        other = cr.make_transactions(300, rare_share=0.15, labelled_share=0.4, seed=4)
+        tables = write_tables(other, tmp_path)
+    score_in_parts(classifier, *tables, tmp_path / "s.parquet", partitions=4)
+    found = pl.read_parquet(tmp_path / "s.parquet")
+    check(found, score_table(classifier, read_for(classifier, *tables)))
+    spread = found["probability"].max() - found["probability"].min()
+    assert spread > 0.1 if same else spread == 0
+
+
 def test_part_columns_equal_those_of_the_recipe_to_the_last_bit(typed, tmp_path):
     graph = cr.read_tables(*typed, label="is_fraud", rare="yes", edge_type="kind")
     recipe, want = ColumnRecipe.learn_and_apply(graph)

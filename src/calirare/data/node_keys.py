@@ -1,8 +1,11 @@
-"""A number for each node by which it is known again: that of its id, or of its place in the very same network."""
+"""A number for each node by which it is known again: that of its id, or of its place in the very same network.
+
+Ids alone can mislead: two banks number their accounts alike. So a network is known again by some of its edges too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import Any
 
@@ -46,6 +49,23 @@ def places_of(keys: np.ndarray, among: np.ndarray) -> tuple[np.ndarray, np.ndarr
         return np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=bool)
     at = np.minimum(np.searchsorted(among, keys), among.size - 1)
     return at, among[at] == keys
+
+
+def is_known_by(pairs: np.ndarray, keys: np.ndarray, joined: Callable[[int, int], bool]) -> bool:
+    """Whether a network has at least half of the edges, given as pairs of keys `(E, 2)`, whose ends it has; False: it has none.
+
+    Args:
+        pairs: Some edges of the network that is looked for.
+        keys: `(N,)` of the nodes of the one at hand.
+        joined: Whether it joins the nodes at two places; asked in the order of the first.
+
+    >>> is_known_by(np.array([[7, 8], [7, 9]]), np.array([8, 7]), lambda one, other: (one, other) == (1, 0))
+    True
+    """
+    order = np.argsort(keys)
+    at, there = places_of(pairs.ravel(), keys[order])
+    ends = order[at].reshape(-1, 2)[there.reshape(-1, 2).all(axis=1)] if len(keys) else pairs[:0]
+    return len(ends) > 0 and 2 * sum(joined(one, other) for one, other in sorted(ends.tolist())) >= len(ends)
 
 
 def _digest(said: Any) -> bytes:

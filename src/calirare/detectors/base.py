@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import GraphInputs
-from calirare.data.node_keys import node_keys
+from calirare.data.node_keys import is_known_by, node_keys
 from calirare.detectors.words import WordHops
 from calirare.errors import LabelError, NotFittedError
 from calirare.features.columns import ColumnGroup, Columns
@@ -32,7 +32,10 @@ State = dict[str, Any]
 
 
 class Sender(Protocol):
-    """Who says what nodes pass on to their neighbours."""
+    """Who says what the nodes of a network pass on to their neighbours."""
+
+    pairs_: np.ndarray
+    """`(E, 2)` keys of the ends of some edges, by which the network is known again."""
 
     def passes_on(self, keys: np.ndarray, degree: np.ndarray) -> np.ndarray:
         """`(n, k)` of nodes with these keys and so many neighbours."""
@@ -106,9 +109,11 @@ class DetectorInputs:
         return node_keys(self.graph)
 
     def from_neighbours(self, sender: Sender) -> np.ndarray:
-        """`(N, k)` what the neighbours of each node pass on to it, over the root of their number."""
+        """`(N, k)` what the neighbours of each node pass on to it, over the root of their number; 0 in another network."""
         adjacency = neighbours(self.graph)
-        return over_root(adjacency, sender.passes_on(self.keys, np.diff(adjacency.indptr)))
+        starts, ends = adjacency.indptr, adjacency.indices
+        known = is_known_by(sender.pairs_, self.keys, lambda one, other: other in ends[starts[one] : starts[one + 1]])
+        return known * over_root(adjacency, sender.passes_on(self.keys, np.diff(starts)))
 
     @cached_property
     def tensors(self) -> GraphInputs:

@@ -52,8 +52,9 @@ class Linear(Detector):
 
     Dense columns become normal scores, so that heavy tails do not decide, and every family of them has the same say
     beforehand. Of the neighbours' columns it reads the plain means of their attributes, or all, or none; where what edges and
-    structure say is most of the columns, it may leave that out. Words are read as they are, the node's and its neighbours' of up to three hops (`calirare.detectors.words`), or the dense columns beside them or in
-    their place: whichever makes left-out labels likelier.
+    structure say is most of the columns, it may leave that out. Words are read as they are, the node's and its neighbours' of up
+    to three hops (`calirare.detectors.words`), or the dense columns beside them or in their place: whichever makes left-out
+    labels likelier.
 
     Nodes without edges have a regression of their own, `own_`, on what is left of these columns where edges say nothing, under
     the same penalty. It is not used where left-out labels of such nodes are clearly likelier without it; where there are none,

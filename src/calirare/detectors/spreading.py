@@ -9,7 +9,8 @@ where little comes, little is said, and where nothing comes, nothing but that mi
 
 Labels that lie a dozen steps away still count, so no neighbourhood is large enough to make t of. What every node of the fit passes on,
 g = Y + Σ_s (αS)^s Y up to the last step but one, is kept, by the node's key. Then t = αS g is a sum over neighbours: in the graph of
-the fit it is the t above, and a node that came since, or has new edges, gets what its neighbours pass on.
+the fit it is the t above, and a node that came since, or has new edges, gets what its neighbours pass on. Another network is told by
+its edges, whatever its ids.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ from calirare.features.structure import neighbours
 LABELS_AROUND = "labels around it"
 """What the one reason of this detector is called."""
 _NUM_FOLDS = 10
+_PAIRS = 64
+"""Edges that are kept to know the network by."""
 _USUAL = 0.01
 """m: so many labels of the usual mixture are there before any came."""
 _NONE = 1e-6
@@ -49,7 +52,7 @@ _BLOCK_NUMBERS = 4_000_000
 class Spreading(Detector):
     """Labels spread along edges; attributes are not read. Of nodes that no label reaches it says nothing but the shares of the labels.
 
-    Nothing is trained. The left-out logits are those of ten folds of the labels, each spread without the others.
+    Nothing is trained. Left-out logits come from ten folds: what comes to a label from the other nine.
 
     Args:
         alpha: α, what is left of a label after each step.
@@ -80,6 +83,8 @@ class Spreading(Detector):
         reached = np.flatnonzero(field.any(axis=1))
         reached = reached[np.argsort(inputs.keys[reached])]
         self.keys_, self.field_ = inputs.keys[reached], field[reached]
+        some = np.random.default_rng(seed).permutation(inputs.graph.edge_index.shape[1])[:_PAIRS]
+        self.pairs_ = inputs.keys[inputs.graph.edge_index[:, some].T]
         return self
 
     def _check(self) -> None:
@@ -154,6 +159,7 @@ class Spreading(Detector):
         return {
             "keys": self.keys_,
             "field": self.field_,
+            "pairs": self.pairs_,
             "shares": self.shares_,
             "label_keys": self.label_keys_,
             "y": self.y_,
@@ -166,11 +172,13 @@ class Spreading(Detector):
         keys, label_keys = numbers(state, "keys", 1, kind="i"), numbers(state, "label_keys", 1, size=n, kind="i")
         field, y = numbers(state, "field", 2, size=len(keys)), numbers(state, "y", 1, size=n, kind="i")
         need(num_classes >= 2 and shares.shape == field.shape[1:] == (num_classes,), "the number of classes")
+        pairs = numbers(state, "pairs", 2, kind="i")
         need(bool((keys[1:] > keys[:-1]).all()), "keys must ascend")
+        need(pairs.shape[1] == 2, "'pairs' must have two columns")
         need(bool((field >= 0).all() and (shares >= 0).all() and shares.any()), "what nodes pass on is below zero")
         need(bool(((y >= 0) & (y < num_classes)).all()), "the classes of the labels")
         self.keys_, self.field_, self.shares_ = keys, field.astype(np.float32), shares
-        self.label_keys_, self.y_, self.left_out_ = label_keys, y, left_out
+        self.label_keys_, self.y_, self.left_out_, self.pairs_ = label_keys, y, left_out, pairs
         return self
 
 

@@ -203,8 +203,7 @@ class _Surroundings:
 
 def _named(part: Part) -> np.ndarray:
     """The neighbours of a part's nodes, one list after the other, as places in the whole graph."""
-    names: np.ndarray = np.concatenate([np.arange(part.start, part.stop), part.halo])[part.adjacency.indices]
-    return names
+    return np.asarray(part.places[part.adjacency.indices])
 
 
 def _whole(parts: Partitions) -> sp.csr_array:

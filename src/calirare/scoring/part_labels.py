@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calirare.data.node_keys import keys_of_ids
+from calirare.data.node_keys import is_known_by, keys_of_ids
 from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile
 from calirare.detectors.spreading import Spreading
@@ -28,14 +28,18 @@ class PartLabels:
     parts: Partitions
 
     def create(self) -> None:
-        """Make the file that the parts share."""
+        """Make the files that the parts share: who is who, and place for what they pass on, which is nothing in another network."""
         self._file.clear()
+        keys = np.concatenate([keys_of_ids(self.parts.ids(number)) for number in range(len(self.parts))])
+        self._keys.clear()
+        if is_known_by(self.spreading.pairs_, keys, _Joined(self.parts)):
+            self._keys.write(0, keys[:, None])
 
     def write(self, number: int) -> None:
         """What the nodes of a part pass on."""
-        degree = np.diff(self.parts.ends(number))
-        sent = self.spreading.passes_on(keys_of_ids(self.parts.ids(number)), degree)
-        self._file.write(self.parts.cuts[number], sent)
+        start, stop = self.parts.cuts[number : number + 2]
+        sent = self.spreading.passes_on(self._keys.read(start, stop)[:, 0], np.diff(self.parts.ends(number)))
+        self._file.write(start, sent)
 
     def arrived(self, number: int) -> np.ndarray:
         """`(n, C)` what comes to the nodes of a part, once all are written."""
@@ -46,3 +50,21 @@ class PartLabels:
     def _file(self) -> RowFile:
         width = len(self.spreading.shares_)
         return RowFile(self.parts.folder / f"labels-{self.member}", self.parts.num_nodes, width, "<f8")
+
+    @property
+    def _keys(self) -> RowFile:
+        return RowFile(self.parts.folder / f"keys-{self.member}", self.parts.num_nodes, 1, "<i8")
+
+
+class _Joined:
+    """Whether two nodes are joined; the part that was read last is kept."""
+
+    def __init__(self, parts: Partitions) -> None:
+        self.parts, self.number = parts, -1
+
+    def __call__(self, one: int, other: int) -> bool:
+        number = int(np.searchsorted(self.parts.cuts, one, side="right")) - 1
+        if number != self.number:
+            self.number, self.part = number, self.parts.part(number)
+        starts, row = self.part.adjacency.indptr, one - self.part.start
+        return other in self.part.places[self.part.adjacency.indices[starts[row] : starts[row + 1]]]

@@ -76,6 +76,17 @@ def test_every_detector_says_what_a_full_scoring_says(tables, name):
     np.testing.assert_allclose(mine.share, [shares[column] for column in mine.column], atol=1e-4)
 
 
+def test_labels_do_not_spread_in_another_network_with_the_same_ids(tables):
+    classifier = fit(tables[0], "spreading")
+    before, since = split(cr.make_transactions(300, rare_share=0.15, labelled_share=0.5, seed=4), num_new=15)
+    assert before[0]["id"][:9] == tables[0][0]["id"][:9]
+    live = LiveScores(classifier, read_for(classifier, *before))
+    found = live.score(*since, also=before[0]["id"][:7])
+    whole = read_for(classifier, *(join(*pair) for pair in zip(before, since, strict=True)))
+    check(found, score_table(classifier, whole), [*since[0]["id"], *before[0]["id"][:7]])
+    assert np.ptp(found["probability"]) == 0
+
+
 @pytest.mark.parametrize("name", ["gcn", pytest.param("auto", marks=pytest.mark.slow)])
 def test_weights_and_changed_attributes(tables, name):
     before, since = tables

@@ -42,6 +42,11 @@ class Part:
     def num_nodes(self) -> int:
         return self.stop - self.start
 
+    @property
+    def places(self) -> np.ndarray:
+        """`(own + halo,)` where its nodes, then those of its halo, stand in the whole graph."""
+        return np.concatenate([np.arange(self.start, self.stop), self.halo])
+
     def take(self, file: RowFile | SparseRowFile) -> Any:
         """Rows of the part's own nodes, then of its halo."""
         own, halo = file.read(self.start, self.stop), file.take(self.halo)

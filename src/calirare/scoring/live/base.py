@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from calirare.data.arrays import UNKNOWN
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
-from calirare.data.node_keys import is_known_by, keys_of_ids, node_keys
+from calirare.data.node_keys import keys_of_ids, node_keys
 from calirare.detectors.base import Sender
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_groups import EdgeGroups
@@ -80,19 +80,6 @@ class Standing:
             self.relations.setdefault(turned(over), self._links(*turned(over)))
         return sums
 
-    def is_network_of(self, sender: Sender) -> bool:
-        """Whether it is the network that a detector was fitted to; made once, for it takes all nodes."""
-        if id(sender) not in self._known:
-            links = self.structure.links
-            self._known[id(sender)] = is_known_by(
-                sender.pairs_, self.keys, lambda one, other: int(links.find(np.array([one]), np.array([other]))[0]) >= 0
-            )
-        return self._known[id(sender)]
-
-    @cached_property
-    def _known(self) -> dict[int, bool]:
-        return {}
-
     def edge_rows(self, nodes: np.ndarray) -> np.ndarray:
         """Rows of the edge table that touch the nodes, ascending."""
         if self._rows is None:
@@ -155,13 +142,11 @@ class GrownBase:
         return np.asarray(overlaid(self.standing.keys, self.update.nodes, keys_of_ids(self.update.ids), nodes))
 
     def from_neighbours(self, sender: Sender, nodes: np.ndarray) -> np.ndarray:
-        """As `DetectorInputs.from_neighbours`, of some nodes."""
+        """As `DetectorInputs.from_neighbours`, of some nodes of the network of the fit."""
         links = self.structure.links
         starts, ends = links.rows(nodes)
         near = distinct(ends, self.update.num_nodes)
         shape = (len(nodes), len(near))
-        if not self.standing.is_network_of(sender):
-            return np.zeros((len(nodes), sender.passes_on(near[:0], near[:0]).shape[1]))
         adjacency = sp.csr_array((np.ones(len(ends)), places_in(near, ends)[0], starts), shape=shape)
         return over_root(adjacency, sender.passes_on(self.keys(near), links.degrees(near)))
 

@@ -23,6 +23,7 @@ import numpy as np
 from calirare.data.around import InputsAround
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import choose_device
+from calirare.data.node_keys import is_known_by
 from calirare.detectors.base import Detector, DetectorInputs, Sender
 from calirare.detectors.networks.layerwise import layers_of
 from calirare.detectors.networks.network import Network
@@ -124,6 +125,18 @@ class LiveScores:
         weight = None if graph.edge_weight is None else np.empty(0, dtype=np.float32)
         return Update(none, graph.ids[:0], graph.x[:0], graph.num_nodes, table, np.empty((2, 0), np.int64), weight)
 
+    def is_network_of(self, sender: Sender) -> bool:
+        """Whether the graph is the network that a detector was fitted to; found once, for it takes all nodes."""
+        if id(sender) not in self._known:
+            links, keys = self.standing.structure.links, self.standing.keys
+            joined = lambda one, other: int(links.find(np.array([one]), np.array([other]))[0]) >= 0  # noqa: E731
+            self._known[id(sender)] = is_known_by(sender.pairs_, keys, joined)
+        return self._known[id(sender)]
+
+    @cached_property
+    def _known(self) -> dict[int, bool]:
+        return {}
+
     def index_of(self, node: Any) -> int:
         """The index of a known node, by its id."""
         found = self.names.find(node)
@@ -136,7 +149,7 @@ class _Question(DetectorInputs):
     """Some nodes of a grown graph as detectors read them: their columns, and the network around them."""
 
     def __init__(self, live: LiveScores, update: Update, nodes: np.ndarray) -> None:
-        self.grown = GrownBase(live.standing, update)
+        self.live, self.grown = live, GrownBase(live.standing, update)
         self.nodes, self.around = nodes, Surroundings(self.grown)
         self.names = live.graph.feature_names
         graph = some_nodes(self.grown.attributes(nodes), self.names)
@@ -153,7 +166,7 @@ class _Question(DetectorInputs):
         return np.asarray(self.degree == 0)
 
     def from_neighbours(self, sender: Sender) -> np.ndarray:
-        return self.grown.from_neighbours(sender, self.nodes)
+        return self.live.is_network_of(sender) * self.grown.from_neighbours(sender, self.nodes)
 
     @cached_property
     def columns(self) -> Columns:

@@ -11,7 +11,7 @@ With 85 rare labels the coverage of one split scatters by 3 points around its me
 
     python benchmarks/conformal_coverage.py --datasets cora,citeseer,pubmed --splits 100 --jobs 2
     python benchmarks/conformal_coverage.py --datasets cora,citeseer,pubmed,dblp,facebook,tolokers,reddit,transactions \\
-        --detectors auto,linear,forest,boosting,gcn,gat,gin,sage --splits 20 --jobs 16 --out coverage.jsonl
+        --detectors auto,linear,forest,boosting,spreading,gcn,gat,gin,sage --splits 20 --jobs 16 --out coverage.jsonl
 
 Tolokers and Reddit, which have no original classes, are labelled to a tenth. With `--out`, splits that the file holds already
 are not run again.

@@ -124,7 +124,7 @@ def _line(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graphs", default="cora,citeseer,tolokers,reddit,random:5:200,random:50:200,random:500:200")
-    parser.add_argument("--detectors", default="gcn,gat,gin,sage,linear,forest,boosting")
+    parser.add_argument("--detectors", default="gcn,gat,gin,sage,linear,forest,boosting,spreading")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--device", default="cpu", help="of the networks: cpu or cuda")

@@ -5,7 +5,7 @@ columns and labels and each detector: the mean over seeds of the left-out ROC-AU
 scatter more, so they are drawn more often (`--draws` labels in all). `auto` is judged by its calibrated left-out
 probabilities, the others by their left-out logits. With `--out`, cells that the file holds already are not run again.
 
-    python benchmarks/random_labels.py --detectors linear,forest,boosting --jobs 2 --out random.jsonl
+    python benchmarks/random_labels.py --detectors linear,forest,boosting,spreading --jobs 2 --out random.jsonl
     python benchmarks/random_labels.py --detectors gcn,gat,gin,sage,auto --jobs 16 --out random.jsonl
 """
 
@@ -31,7 +31,7 @@ from calirare.detectors.registry import make_detector
 from calirare.features.recipe import ColumnRecipe
 
 NUM_NODES, SHARE = 2_000, 0.3
-DETECTORS = "linear,forest,boosting,gcn,gat,gin,sage,auto"
+DETECTORS = "linear,forest,boosting,spreading,gcn,gat,gin,sage,auto"
 
 
 def inputs_of(columns: int, device: str) -> DetectorInputs:

@@ -91,6 +91,20 @@ def test_the_penalty_draws_weights_to_equal_shares():
     assert far == sorted(far, reverse=True) and far[-1] < 1e-3
 
 
+def test_the_penalty_draws_weights_to_those_that_are_asked_for():
+    logits, y = case()
+    wanted = np.array([0.5, 0.5, 0.0])
+    far = [
+        np.abs(StackScaling(shrinkage=tau, drawn_to=wanted.tolist()).fit(logits, y).weights_ - wanted).sum()
+        for tau in (0.01, 1.0, 100.0, 1e6)
+    ]
+    assert far == sorted(far, reverse=True) and far[0] > 0.1 and far[-1] < 1e-3
+    equal = StackScaling(drawn_to=(1 / 3,) * 3).fit(logits, y)
+    np.testing.assert_allclose(equal.weights_, StackScaling().fit(logits, y).weights_, atol=1e-8)
+    with pytest.raises(InputError, match="a weight for each of 3 detectors"):
+        StackScaling(drawn_to=(1.0,)).fit(logits, y)
+
+
 def test_who_is_right_is_heard_and_nobody_is_turned_over():
     logits, y = case(3, n=2_000)
     logits[:, 1] = -logits[:, 0]  # the wrong way round: no weight below zero makes use of it

@@ -63,6 +63,10 @@ class StackScaling(Calibrator):
         y = np.asarray(y)
         if weights is None:
             weights = np.full(len(y), 1 / len(y))
+        if self.drawn_to is not None and len(self.drawn_to) != table.shape[1]:
+            raise InputError(
+                f"drawn_to must hold a weight for each of {table.shape[1]} detectors; got {self.drawn_to!r}."
+            )
         self.num_classes_ = int(table.shape[2])
         maps = [SoftPlattScaling().fit(table[:, k], y, weights=weights)._affine() for k in range(table.shape[1])]
         self.scales_ = np.stack([matrix for matrix, _ in maps])

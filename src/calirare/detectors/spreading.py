@@ -34,7 +34,7 @@ from calirare.detectors.stored import need, numbers
 from calirare.errors import InputError
 from calirare.features.structure import neighbours
 
-LABELS_AROUND = "labels around it"
+_LABELS_AROUND = "labels around it"
 """What the one reason of this detector is called."""
 _NUM_FOLDS = 10
 _PAIRS = 64
@@ -152,7 +152,7 @@ class Spreading(Detector):
         logits = np.vstack([self.nothing, self._logits_of(self._arrived(inputs)[nodes])])
         base, *found = logits[:, rare_class] - logsumexp(np.delete(logits, rare_class, axis=1), axis=1)
         for against in found:
-            yield Contributions(float(base), (LABELS_AROUND,), ("labels",), np.array([against - base]))
+            yield Contributions(float(base), (_LABELS_AROUND,), ("labels",), np.array([against - base]))
 
     def state(self) -> State:
         self._check_fitted()

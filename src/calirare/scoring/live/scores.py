@@ -76,7 +76,9 @@ class LiveScores:
         base = None
         if recipe is not None:
             base = inputs.columns.values[:, : recipe.propagated[1]].copy()
-        self.standing = Standing(graph, recipe, structure, base, inputs.keys)
+        keys = inputs.keys
+        del inputs  # its columns are larger than what stays
+        self.standing = Standing(graph, recipe, structure, base, keys)
 
     def read(self, nodes: Any = None, edges: Any = None) -> Update:
         """Rows as the model wants them; see `read_update`."""

@@ -84,3 +84,70 @@ def test_to_pyg_carries_weights_truth_and_split():
     assert data.edge_weight.tolist() == [4.0, 4.0]
     assert data.true_probability.tolist() == [0.1, 0.5, 0.9]
     assert data.train_mask.tolist() == [False, False, True] and not data.test_mask.any()
+
+
+def some(**given):
+    """Four nodes, three edges in one direction each."""
+    parts = {"x": torch.eye(4), "edge_index": torch.tensor([[0, 1, 3], [1, 2, 0]]), "y": torch.tensor([0, 1, 1, 0])}
+    return Data(**parts | given)
+
+
+def test_direction_is_kept_where_there_is_one():
+    assert from_pyg(some()).edges.source.tolist() == [0, 1, 3]
+    both = torch.tensor([[0, 1, 2, 1], [1, 0, 1, 2]])
+    assert from_pyg(some(edge_index=both)).edges is None
+
+
+def test_types_of_edges_and_nodes_are_kept():
+    from torch_geometric.data import HeteroData
+
+    graph = from_pyg(some(edge_type=torch.tensor([7, 2, 7])))
+    assert graph.edges.type.tolist() == [1, 0, 1] and graph.edges.type_names == ("2", "7")
+    data = HeteroData()
+    data["user"].x, data["user"].y, data["shop"].x = torch.eye(3), torch.tensor([0, 1, 0]), torch.eye(3)
+    data["user", "buys at", "shop"].edge_index = torch.tensor([[0, 1], [2, 2]])
+    with pytest.raises(InputError, match="got HeteroData; data.to_homogeneous"):
+        from_pyg(data)
+    graph = from_pyg(data.to_homogeneous())
+    assert graph.node_type_names == ("user", "shop") and graph.scored.tolist() == [0, 1, 2]
+    assert graph.edges.type_names == ("user buys at shop",) and graph.edges.target.tolist() == [5, 5]
+
+
+@pytest.mark.parametrize("values", [[-2.0, 1.0, 3.0], [0.0, 1.0, 2.0], [float("nan"), 1.0, 2.0]])
+@pytest.mark.parametrize("columns", [(3,), (3, 1)])
+def test_a_number_per_edge_that_is_no_weight_is_a_column(values, columns):
+    """A rating can be negative, and an edge whose type is number 0 is an edge."""
+    graph = from_pyg(some(edge_attr=torch.tensor(values).reshape(columns)))
+    assert graph.edge_weight is None and graph.num_edges == 3
+    assert graph.edges.columns[0].name == "edge_attr"
+    np.testing.assert_array_equal(graph.edges.columns[0].values, values)
+
+
+def test_weights_and_attributes_may_come_together_and_from_numpy():
+    graph = from_pyg(some(edge_weight=torch.ones(3, dtype=torch.bfloat16), edge_attr=np.array([5.0, 6.0, 7.0])))
+    assert graph.edge_weight.tolist() == [1.0] * 6 and graph.edges.columns[0].values.tolist() == [5.0, 6.0, 7.0]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"y": ["no", "yes", "yes", "no"]}, "must hold whole numbers, .* return_inverse=True"),
+        ({"y": torch.tensor([0.0, 1.0, float("inf"), 0.0])}, "must hold whole numbers"),
+        ({"y": torch.tensor([0, 10**12, 0, 0])}, "must number the classes 0, 1, …; got 1000000000000"),
+        ({"train_mask": torch.tensor([2, 3])}, "train_mask must hold one truth value per node"),
+        ({"train_mask": torch.tensor([0, 1, 2, 3])}, "train_mask must hold one truth value per node"),
+        ({"edge_attr": torch.ones(3, 2, 2)}, "edge_attr must hold a row of numbers per edge"),
+        ({"edge_index": torch.tensor([[0, 1], [1, 2], [3, 0]])}, r"shape \(2, E\); got \(3, 2\)"),
+        ({"edge_index": torch.eye(4).to_sparse()}, "to_edge_index makes it from a sparse matrix"),
+        ({"edge_index": None, "adj_t": torch.eye(4).to_sparse()}, "data must have edge_index; .*flip"),
+        ({"x": None}, "data must have x; .* torch.empty"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_the_way_out(given, said):
+    with pytest.raises(InputError, match=said):
+        from_pyg(some(**given))
+
+
+def test_what_is_no_data_is_refused():
+    with pytest.raises(InputError, match=r"must be a torch_geometric.data.Data; got dict\."):
+        from_pyg({"x": 1})

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
 import calirare as cr
-from calirare.errors import InputError, MissingDependencyError
+from calirare.errors import InputError, LabelError, MissingDependencyError
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 
@@ -119,7 +119,8 @@ def test_numbers_on_edges_become_columns():
     np.testing.assert_allclose(graph.edges.columns[1].values, values[:, 1], rtol=1e-6)
     names = cr.RareCategoryClassifier("linear").fit(graph).explain(graph, 0).column
     assert any("edge_attr 1" in name for name in names)
-    assert cr.from_pyg(pyg(edge_attr=values[:, :1])).edges is None  # one number is a weight
+    weighed = cr.from_pyg(pyg(edge_attr=values[:, :1]))  # one number is a weight
+    assert weighed.edge_weight is not None and not weighed.edges.columns
 
 
 class Ends(torch.nn.Module):
@@ -167,3 +168,16 @@ def test_recall_and_precision_say_at_which_decision(case):
     p, y = clf.predict_left_out()[:, 1], clf.labelled_y_ == 1
     assert found["recall"].value == pytest.approx((p[y] > 0.5).mean())
     assert found["precision"].value == pytest.approx(y[p > 0.5].mean())
+
+
+def test_parameters_of_a_detector_need_a_detector_that_is_an_object():
+    clf = cr.RareCategoryClassifier("gcn")
+    with pytest.raises(InputError, match=r"detector__hidden is for .* the name 'gcn'. .*detector=cr.detectors.GCN\(\)"):
+        clf.set_params(detector__hidden=8)
+    assert clf.set_params(detector=cr.detectors.GCN(), detector__hidden=8).detector.hidden == 8
+
+
+def test_classes_without_labels_are_named_in_short_with_the_way_out():
+    graph = cr.from_pyg(pyg(y=torch.tensor([0, 1, 9] * 40)), rare_class=9)
+    with pytest.raises(LabelError, match=r"none of \['2', '3', '4', '5', '6', …\] .*graph.against_rest\(\)"):
+        cr.RareCategoryClassifier("linear").fit(graph)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from calirare.data.arrays import UNKNOWN
+from calirare.data.arrays import UNKNOWN, as_indices
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.split import Split
@@ -17,6 +17,12 @@ from calirare.errors import InputError, LabelError
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
+
+_RENUMBER = "torch.unique or np.unique, with return_inverse=True, numbers them."
+_INSTEAD = {
+    "x": "Without columns, torch.empty(num_nodes, 0) will do.",
+    "edge_index": "torch_geometric.utils.to_edge_index makes it from a sparse matrix; from adj_t it is turned round, .flip(0).",
+}
 
 
 def from_pyg(
@@ -30,9 +36,10 @@ def from_pyg(
 
     Args:
         data: With `x` (dense, or sparse in any of torch's layouts), `edge_index` and `y`; negative or NaN labels are
-            unknown. `edge_weight` (or `edge_attr` with one number per edge), `node_ids` and the masks are used where
-            they exist; of several columns of masks the first. A `train_mask` makes a split, which `fit` keeps to.
-            Several numbers per edge in `edge_attr` become columns of the edges.
+            unknown. `node_ids`, `node_type` and the masks are used where they exist; of several columns of masks the first.
+            A `train_mask` makes a split, which `fit` keeps to. Edges have a direction where `edge_index` is not the same
+            both ways, and keep their `edge_type`. `edge_weight`, or an `edge_attr` of one positive number per edge, weighs
+            them; any other `edge_attr` becomes columns of theirs.
         rare_class: The class looked for.
         class_names: One name per class; default: their numbers, or "normal" and "rare" when there are two.
         name: What to call the graph.
@@ -45,9 +52,7 @@ def from_pyg(
     >>> graph.num_edges, graph.known.tolist()
     (2, [0, 1])
     """
-    for part in ("x", "edge_index", "y"):
-        if getattr(data, part, None) is None:
-            raise InputError(f"data must have {part}; this one has {_keys(data)}.")
+    _require(data)
     y = _labels(data.y)
     num_classes = max(2, int(y.max(initial=0)) + 1)
     if not (y == rare_class).any():
@@ -57,17 +62,20 @@ def from_pyg(
     if class_names is None:
         two = ("rare", "normal") if rare_class == 0 else ("normal", "rare")
         class_names = two if num_classes == 2 else tuple(str(c) for c in range(num_classes))
-    node_ids = getattr(data, "node_ids", None)
+    edge_index, node_ids, kinds = _array(data.edge_index), getattr(data, "node_ids", None), _codes(data, "node_type")
+    weight, attributes = _weights_and_attributes(data)
     return RareGraph(
         x=_features(data.x),
-        edge_index=_array(data.edge_index),
+        edge_index=edge_index,
         y=y,
         rare_class=int(rare_class),
-        edge_weight=_edge_weight(data),
+        edge_weight=weight,
         class_names=class_names,
         node_ids=None if node_ids is None else _array(node_ids),
         public_split=_public_split(data),
-        edges=_edge_columns(data),
+        edges=_edge_table(data, edge_index, attributes),
+        node_type=None if kinds is None else kinds[0],
+        node_type_names=() if kinds is None else kinds[1],
         name=name,
     )
 
@@ -93,30 +101,57 @@ def _labels(y: Any) -> np.ndarray:
         raise InputError(f"data.y must hold one label per node; got shape {labels.shape}.")
     if np.issubdtype(labels.dtype, np.floating):
         labels = np.where(np.isnan(labels), UNKNOWN, labels)
-        if not (labels == np.round(labels)).all():
-            raise InputError("data.y must hold whole numbers, one class per node.")
+    if labels.dtype.kind not in "biuf" or not np.isfinite(labels).all() or not (labels == np.round(labels)).all():
+        raise InputError(f"data.y must hold whole numbers, one class per node; got {labels.dtype}. {_RENUMBER}")
+    if labels.size and labels.max() >= labels.size:
+        raise InputError(f"data.y must number the classes 0, 1, …; got {labels.max():.0f}. {_RENUMBER}")
     labels = labels.astype(np.int64)
     return np.where(labels < 0, UNKNOWN, labels)
 
 
-def _edge_weight(data: Any) -> np.ndarray | None:
-    weight = getattr(data, "edge_weight", None)
-    if weight is None:
-        weight = getattr(data, "edge_attr", None)
-        if weight is None or (weight.dim() == 2 and weight.size(1) != 1):
-            return None  # several numbers per edge are attributes, not a weight
-    return _array(weight).reshape(-1)
+def _weights_and_attributes(data: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """`(E,)` what the edges weigh, and `(E, K)` what else is said of each."""
+    weight, attributes = (getattr(data, name, None) for name in ("edge_weight", "edge_attr"))
+    weight = None if weight is None else _array(weight).reshape(-1)
+    if attributes is None:
+        return weight, None
+    attributes = _array(attributes)
+    if attributes.ndim not in (1, 2) or attributes.dtype.kind not in "biuf":
+        raise InputError(
+            f"data.edge_attr must hold a row of numbers per edge; got {attributes.dtype} of shape {attributes.shape}."
+        )
+    attributes = attributes.reshape(len(attributes), -1).astype(np.float64)
+    if weight is None and attributes.shape[1] == 1 and (attributes > 0).all():
+        return attributes[:, 0], None
+    return weight, attributes
 
 
-def _edge_columns(data: Any) -> EdgeTable | None:
-    """Several numbers per edge, as columns; an undirected graph has every edge in both directions, and so have these."""
-    attributes = getattr(data, "edge_attr", None)
-    if attributes is None or attributes.dim() != 2 or attributes.size(1) < 2:
+def _edge_table(data: Any, edge_index: np.ndarray, attributes: np.ndarray | None) -> EdgeTable | None:
+    """What is known of the edges beyond who is joined to whom; an undirected graph has every edge twice, and so has this."""
+    from torch_geometric.utils import is_undirected
+
+    types = _codes(data, "edge_type")
+    if attributes is None and types is None and is_undirected(torch.as_tensor(edge_index)):
         return None
-    source, target = _array(data.edge_index)
-    values = _array(attributes).astype(np.float64)
-    columns = (EdgeColumn(f"edge_attr {k}", "number", values[:, k]) for k in range(values.shape[1]))
-    return EdgeTable(source, target, tuple(columns))
+    values = np.empty((edge_index.shape[1], 0)) if attributes is None else attributes
+    names = ["edge_attr"] if values.shape[1] == 1 else [f"edge_attr {k}" for k in range(values.shape[1])]
+    columns = tuple(EdgeColumn(name, "number", values[:, k]) for k, name in enumerate(names))
+    codes, type_names = (None, ()) if types is None else types
+    return EdgeTable(edge_index[0], edge_index[1], columns, type=codes, type_names=type_names)
+
+
+def _codes(data: Any, name: str) -> tuple[np.ndarray, tuple[str, ...]] | None:
+    """The types of nodes or edges: codes, and a name for each; those of `to_homogeneous` where it made the data."""
+    given = getattr(data, name, None)
+    if given is None:
+        return None
+    found, codes = np.unique(as_indices(_array(given).reshape(-1), f"data.{name}"), return_inverse=True)
+    called = dict(enumerate(getattr(data, f"_{name}_names", None) or ()))
+    return codes, tuple(_called(called.get(int(code), code)) for code in found)
+
+
+def _called(name: Any) -> str:
+    return " ".join(name) if isinstance(name, tuple) else str(name)
 
 
 def _public_split(data: Any) -> Split | None:
@@ -126,15 +161,37 @@ def _public_split(data: Any) -> Split | None:
     roles = {}
     for role in ("train", "val", "test"):
         mask = getattr(data, f"{role}_mask", None)
-        found = np.zeros(len(data.y), dtype=bool) if mask is None else _array(mask).astype(bool)
-        roles[role] = found[:, 0] if found.ndim == 2 else found
+        found = np.zeros(len(data.y), dtype=bool) if mask is None else _array(mask)
+        found = found[:, 0] if found.ndim == 2 else found
+        if found.shape != (len(data.y),) or not np.isin(found, (0, 1)).all():
+            raise InputError(
+                f"data.{role}_mask must hold one truth value per node, shape ({len(data.y)},); got {found.dtype} of shape "
+                f"{found.shape}. Indices of nodes go into a Split."
+            )
+        roles[role] = found.astype(bool)
     return Split(**roles)
 
 
 def _array(value: Any) -> np.ndarray:
-    return np.array(value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else value)
+    if isinstance(value, torch.Tensor):
+        value = value.detach().cpu()
+        value = value.float() if value.dtype == torch.bfloat16 else value  # a type that NumPy does not have
+        return np.array(value.numpy())
+    return np.array(value)
 
 
-def _keys(data: Any) -> list[str]:
-    keys = data.keys() if callable(getattr(data, "keys", None)) else []
-    return sorted(str(key) for key in keys)
+def _require(data: Any) -> None:
+    """Refuse what lacks a part, or holds it in another form."""
+    from torch_geometric.data import Data, HeteroData
+
+    if not isinstance(data, Data):
+        found = "HeteroData; data.to_homogeneous() makes one" if isinstance(data, HeteroData) else type(data).__name__
+        raise InputError(f"data must be a torch_geometric.data.Data; got {found}.")
+    for part in ("x", "edge_index", "y"):
+        if getattr(data, part, None) is None:
+            raise InputError(
+                f"data must have {part}; this one has {sorted(data.keys())}. {_INSTEAD.get(part, '')}".rstrip()
+            )
+    layout, shape = getattr(data.edge_index, "layout", torch.strided), tuple(np.shape(data.edge_index))
+    if layout != torch.strided or len(shape) != 2 or shape[0] != 2:
+        raise InputError(f"data.edge_index must hold node indices, shape (2, E); got {shape}. {_INSTEAD['edge_index']}")

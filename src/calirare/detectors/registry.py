@@ -8,7 +8,7 @@ from sklearn.base import clone
 from torch import nn
 
 from calirare.detectors.base import Detector
-from calirare.errors import InputError, nearest
+from calirare.errors import InputError, first_line, nearest
 
 _REGISTRY: dict[str, type[Detector]] = {}
 Kind = TypeVar("Kind", bound=type[Detector])
@@ -27,11 +27,17 @@ def detectors() -> dict[str, type[Detector]]:
 
 def make_detector(detector: Any) -> Detector:
     """An unfitted detector from a name, a detector (copied, never changed), or a torch module."""
-    if isinstance(detector, Detector):
-        copy: Detector = clone(detector)
-        return copy
     if isinstance(detector, nn.Module):
-        return _REGISTRY["module"](detector)
+        detector = _REGISTRY["module"](detector)
+    if isinstance(detector, Detector):
+        try:
+            copy: Detector = clone(detector)
+        except RuntimeError as error:  # torch copies no tensor that a computation made
+            raise InputError(
+                f"the module must be one that copy.deepcopy can copy; it says: {first_line(error)} "
+                "Where forward keeps a tensor (self.h = h), let it keep h.detach()."
+            ) from error
+        return copy
     if isinstance(detector, type):
         raise InputError(
             f"detector must be an object, not a class; got {detector.__name__}. Make one: {detector.__name__}(…)."

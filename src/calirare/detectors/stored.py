@@ -45,6 +45,19 @@ def numbers(state: dict[str, Any], name: str, ndim: int, *, size: int | None = N
     return array.astype(np.float64 if kind == "f" else np.int64)
 
 
+def network_weights(name: str, state: dict[str, Any]) -> dict[str, np.ndarray]:
+    """The arrays of a network's part `name`, finite; a batch norm also counts in whole numbers.
+
+    >>> network_weights("weights", {"weights/seen": np.array(3)})
+    {'seen': array(3)}
+    """
+    found = inside(name, state)
+    for key, array in found.items():
+        need(isinstance(array, np.ndarray) and array.dtype.kind in "fiub", f"{key!r} must hold numbers")
+        need(bool(np.isfinite(array).all()), f"{key!r} is not finite")
+    return found
+
+
 def texts(state: dict[str, Any], name: str) -> tuple[str, ...]:
     """The list of texts `state[name]`."""
     found = state.get(name)

@@ -76,6 +76,17 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         self.device = device
         self.class_costs = class_costs
 
+    def set_params(self, **params: Any) -> Self:
+        detector = params.get("detector", self.detector)
+        nested = [name for name in params if name.startswith("detector__")]
+        if nested and isinstance(detector, str):
+            raise InputError(
+                f"{nested[0]} is for a detector that is an object; this one is the name {detector!r}. Give the object: "
+                f"detector=cr.detectors.{type(make_detector(detector)).__name__}()."
+            )
+        set_: Self = super().set_params(**params)
+        return set_
+
     # Fitting: `calirare.estimator.fitting`
 
     @classmethod

@@ -57,8 +57,11 @@ class ReadLabels:
     def _check(self, method: Method, graph: RareGraph) -> None:
         missing = np.setdiff1d(np.arange(graph.num_classes), self.train_y)
         if missing.size:
-            names = [graph.class_names[c] for c in missing]
-            raise LabelError(f"training needs at least one label of every class; none of {names} is labelled.")
+            names = ", ".join(repr(graph.class_names[c]) for c in missing[:5]) + ", …" * (missing.size > 5)
+            way_out = " graph.against_rest() joins all classes but the rare one." if graph.num_classes > 2 else ""
+            raise LabelError(
+                f"training needs at least one label of every class; none of [{names}] is labelled.{way_out}"
+            )
         if method.evidence == "val" and len(np.unique(self.val_y)) < 2:
             raise LabelError(
                 f"method {method.name!r} calibrates on validation labels of at least two classes; "

@@ -23,7 +23,7 @@ from calirare.detectors.level import Scale, restore_shifts
 from calirare.detectors.networks.influence.jacobian import AutogradJacobian, contrast_basis, make_jacobian
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import predict_logits
-from calirare.detectors.stored import inside, need, numbers, under
+from calirare.detectors.stored import need, network_weights, numbers, under
 from calirare.errors import NumericalError
 
 Blocks = Iterator[tuple[np.ndarray, np.ndarray]]
@@ -233,15 +233,15 @@ def restore_evidence(state: dict[str, np.ndarray], model: nn.Module, num_classes
         need(directions.shape[1] == size, f"'directions' must have {size} columns")
         return StepEvidence(logits, rows, state["directions"], shifts)
     fold = numbers(state, "fold", 1, size=len(logits), kind="i")
-    weights = inside("models", state)
+    weights = network_weights("models", state)
     count = int(fold.max()) + 1
     need(fold.min() >= 0 and bool(weights), "'fold' is out of range")
-    for name in weights:
-        numbers(weights, name, weights[name].ndim, size=count)
+    for name, value in weights.items():
+        need(value.shape[:1] == (count,), f"{name!r} must have {count} rows")
     models = []
     for number in range(count):
         models.append(copy.deepcopy(model))
-        models[-1].load_state_dict({name: torch.from_numpy(value[number]) for name, value in weights.items()})
+        models[-1].load_state_dict({name: torch.from_numpy(value)[number] for name, value in weights.items()})
     factors = (
         numbers(state, "factors", 1, size=len(logits)) if "factors" in state else np.ones(len(logits))
     )  # from 0.13 on

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+
+import torch
 from torch import Tensor, nn
 
 from calirare.data.inputs import GraphInputs
@@ -11,15 +14,22 @@ from calirare.errors import InputError, first_line
 class ModuleNetwork(nn.Module):
     """A user's `module(x, edge_index, edge_weight)` that returns logits, called with `GraphInputs`.
 
-    A module whose forward takes no edge weight is called without it when the graph has none.
+    Where the graph has no weights the module is called without, or with ones if its forward must have them.
     """
 
     def __init__(self, module: nn.Module, num_classes: int) -> None:
         super().__init__()
+        if not any(parameter.requires_grad for parameter in module.parameters()):
+            raise InputError(
+                "the module must have parameters that learn; module.requires_grad_(True) thaws frozen ones."
+            )
         self.module, self.num_classes = module, num_classes
+        asked = inspect.signature(module.forward).parameters.get("edge_weight")
+        self.must_weigh = asked is not None and asked.default is asked.empty
 
     def forward(self, inputs: GraphInputs) -> Tensor:
-        weight = () if inputs.edge_weight is None else (inputs.edge_weight,)
+        ones = (torch.ones_like(inputs.edge_index[0], dtype=inputs.dtype),) if self.must_weigh else ()
+        weight = ones if inputs.edge_weight is None else (inputs.edge_weight,)
         try:
             logits: Tensor = self.module(inputs.torch_x, inputs.edge_index, *weight)
         except (TypeError, RuntimeError) as error:
@@ -38,7 +48,7 @@ class ModuleNetwork(nn.Module):
                 else type(logits).__name__
             )
             raise InputError(f"the module must return logits of shape {wanted}, a column per class; got {found}.")
-        return logits
+        return logits.to(inputs.dtype)
 
 
 def forget(model: nn.Module) -> None:

@@ -37,7 +37,7 @@ from calirare.detectors.networks.loop import History, seeded
 from calirare.detectors.networks.module import forget
 from calirare.detectors.networks.rest import STEEPEST, come_to_rest
 from calirare.detectors.networks.training import Schedule, Training, task_of, train_network
-from calirare.detectors.stored import inside, need, numbers, under, whole
+from calirare.detectors.stored import inside, need, network_weights, under, whole
 from calirare.errors import InputError, NumericalError
 
 logger = logging.getLogger(__name__)
@@ -176,13 +176,14 @@ class Network(Detector):
         return found if found.loss < known.loss and rest.slope <= STEEPEST else known
 
     def adopt(self, model: nn.Module, inputs: DetectorInputs, labels: LabelledNodes, seed: int) -> Self:
-        """Take a network that was trained elsewhere as it is."""
+        """Take a copy of a network that was trained elsewhere, as it is."""
         self._check()
         self._fitted, self._adopted = (inputs.tensors, labels, Training(rests=False), seed), True
         self._evidence, self._solved = None, None
         self.num_features_, self.num_classes_ = inputs.graph.num_features, labels.num_classes
         self.weight_decay_ = float(self._decays[0])
-        self.model_, self.history_ = model.to(inputs.device).eval(), History()
+        self.model_ = copy.deepcopy(model).to(inputs.tensors.device, inputs.tensors.dtype).eval()
+        self.history_ = History()
         return self
 
     def _train(
@@ -290,9 +291,9 @@ class Network(Detector):
 
     def restore(self, state: State) -> Self:
         self._check()
-        weights = inside("weights", state)
+        weights = network_weights("weights", state)
         self.num_features_, self.num_classes_ = whole(state, "num_features", 1), whole(state, "num_classes", 2)
-        stored = sum(numbers(weights, name, value.ndim).size for name, value in weights.items())
+        stored = sum(value.size for value in weights.values())
         if "hidden" in state:
             self.hidden_ = whole(state, "hidden", 1)
         need(

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 import torch
 
 from calirare.data import sparse as sparse_module
-from calirare.data.sparse import SparseMatrix
+from calirare.data.sparse import SparseMatrix, single_product
 
 
 def _matrix(shape=(9, 6), seed=0):
@@ -120,3 +120,19 @@ def test_symmetric_matrices_reuse_themselves_as_transpose():
     assert symmetric.transposed() is symmetric.csr
     dense = torch.from_numpy(np.random.default_rng(0).normal(size=(6, 2)))
     torch.testing.assert_close(symmetric.product(dense, True), torch.from_numpy((csr + csr.T).T @ dense.numpy()))
+
+
+@pytest.mark.parametrize("with_mkl", [True, False])
+@pytest.mark.parametrize("shape", [(30, 12), (12, 30), (5, 0), (0, 5)])
+def test_products_in_single_precision_are_those_of_dense_matrices(
+    shape: tuple[int, int], with_mkl: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not with_mkl:
+        monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: False)
+    rng = np.random.default_rng(0)
+    matrix = rng.standard_normal(shape) * (rng.random(shape) < 0.3)
+    dense = rng.standard_normal((shape[1], 4)).astype(np.float32)
+    for given in (matrix, sp.csr_array(matrix), sp.csr_array(matrix.T).T):
+        found = single_product(given)(dense)
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, matrix @ dense, atol=1e-5)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import expit
 
-from calirare.detectors.leverage import LEAST_LEFT_OVER, whitened_by
+from calirare.detectors.leverage import LEAST_LEFT_OVER, whitened, whitened_by
 from calirare.detectors.logistic import Optimum, Problem
 
 _MOST_REFINED = 256
@@ -63,7 +63,7 @@ class WithoutGroups:
         if ties is not None:
             vectors, tied = ties
             self._tie_of[tied] = np.arange(len(tied))
-            self._ties = solve_triangular(self.root, vectors, lower=True, check_finite=False).T
+            self._ties = whitened(self.root, vectors)
             self._reach = optimum.theta @ vectors
             self._tied = self._without(self._ties.copy(), tied)
             self._along = np.maximum(np.einsum("tr,tr->t", self._ties, self._tied), 1e-300)

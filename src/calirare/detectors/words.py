@@ -10,6 +10,7 @@ nodes × words is ever made.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
 from calirare.data.graph import RareGraph
-from calirare.data.sparse import SPARSE_COST
+from calirare.data.sparse import SPARSE_COST, single_product
 from calirare.detectors.stored import need, numbers, whole
 from calirare.features.words import unit_rows
 
@@ -119,7 +120,7 @@ class Surroundings:
 
     def __init__(self, words: WordHops, nodes: np.ndarray) -> None:
         self.words, self.nodes = words, [nodes]
-        self.means: list[sp.csr_array] = []
+        self.means: list[Callable[[np.ndarray], np.ndarray]] = []
         self._held: _Said | None = None
 
     def _further(self) -> None:
@@ -127,8 +128,8 @@ class Surroundings:
         within = np.zeros(len(self.words), dtype=bool)
         within[mean.indices] = True
         self.nodes.append(np.flatnonzero(within))
-        parts = mean.data.astype(np.float32), (np.cumsum(within) - 1)[mean.indices], mean.indptr
-        self.means.append(sp.csr_array(parts, shape=(mean.shape[0], len(self.nodes[-1]))))
+        parts = mean.data, (np.cumsum(within) - 1)[mean.indices], mean.indptr
+        self.means.append(single_product(sp.csr_array(parts, shape=(mean.shape[0], len(self.nodes[-1])))))
 
     def product(self, matrices: list[np.ndarray | None], scales: list[float]) -> np.ndarray:
         """`(n, k)` float32: Σ_h s_h AʰX W_h of the nodes in the middle, from the outermost hop inwards; W_h may be missing."""
@@ -139,7 +140,7 @@ class Surroundings:
             matrix = matrices[hop]
             if matrix is not None:
                 found = found + self._said(hop, matrix) * np.float32(scales[hop])
-            found = self.means[hop - 1] @ found if hop else found
+            found = self.means[hop - 1](found) if hop else found
         return np.asarray(found)
 
     def _said(self, hop: int, matrix: np.ndarray) -> np.ndarray:
@@ -149,10 +150,10 @@ class Surroundings:
         """
         nodes, held = self.nodes[hop], self._held
         if held is None or held.matrix is not matrix:
-            found = np.asarray(self.words.words[nodes].astype(np.float32) @ matrix)
+            found = single_product(self.words.words[nodes])(matrix)
         else:
             found, new = held.values[held.place[nodes]], np.flatnonzero(held.place[nodes] < 0)
-            found[new] = self.words.words[nodes[new]].astype(np.float32) @ matrix
+            found[new] = single_product(self.words.words[nodes[new]])(matrix)
         if hop >= _FURTHEST and found.size <= _MOST_HELD:
             place = np.full(len(self.words), -1)
             place[nodes] = np.arange(len(nodes))

@@ -33,8 +33,7 @@ def whitened_by(problem: Problem, optimum: Optimum, penalty: float) -> Whitened:
     hessian, kind = optimum.gram[:-1, :-1].copy(), precision(penalty)
     hessian.flat[:: len(hessian) + 1] += penalty
     root = np.asarray(cholesky(hessian, lower=True, overwrite_a=True, check_finite=False))
-    columns = problem.columns if kind is np.float64 else problem.single
-    return Whitened(penalty, root, whitened(root, columns.T))
+    return Whitened(penalty, root, whitened(root, problem.columns_in(kind).T))
 
 
 def with_whitened(problem: Problem, optimum: Optimum, penalty: float) -> Optimum:

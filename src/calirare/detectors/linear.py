@@ -92,9 +92,9 @@ class Linear(Detector):
         self.main_, left_out = Regression.fit(best.design, best.penalty, best.optima, targets, groups, every, seed)
         alone = inputs.alone[labels.nodes]
         said = [_said(best, k) for k in range(len(targets))]
-        own = _Own(choices.without_edges(best.design), best.penalty, said, targets, groups, alone, left_out, seed)
-        self._own: Regression | _Own | None = own if own.design.size else None
-        if own.design.size and alone.any():
+        own = _Own(choices, best.design, best.penalty, said, targets, groups, alone, left_out, seed)
+        self._own: Regression | _Own | None = own
+        if alone.any():
             self._own, left_out = own.fit()
         self.left_out_ = as_logits(left_out)
         return self
@@ -207,7 +207,8 @@ class _Own:
     """What the regression of nodes without edges is fitted to.
 
     Args:
-        design: What is left of the columns.
+        choices: Among which is what is left of the columns.
+        whole: The columns of the first regression.
         penalty: λ.
         said: Of each target `(n,)` what the first regression says; None where no label has the class.
         targets: `(K, n)`.
@@ -217,7 +218,8 @@ class _Own:
         seed: Of which left-out models are kept.
     """
 
-    design: Design
+    choices: DesignChoices
+    whole: Design
     penalty: float
     said: list[np.ndarray | None]
     targets: np.ndarray
@@ -227,14 +229,17 @@ class _Own:
     seed: int
 
     def fit(self) -> tuple[Regression | None, np.ndarray]:
-        """The regression on the scale of the first, None where labels speak against it; and left-out scores of both."""
+        """The regression on the scale of the first, None where nothing is left or labels speak against it; and left-out scores of both."""
         targets, n = self.targets, len(self.alone)
         with blas_for(n):
+            design = self.choices.without_edges(self.whole)
+            if not design.size:
+                return None, self.left_out
             near = [
-                None if z is None else newton_from(problem_of(self.design, target), z, self.penalty)
+                None if z is None else newton_from(problem_of(design, target), z, self.penalty)
                 for z, target in zip(self.said, targets, strict=True)
             ]
-            own, scores = Regression.fit(self.design, self.penalty, near, targets, self.groups, self.alone, self.seed)
+            own, scores = Regression.fit(design, self.penalty, near, targets, self.groups, self.alone, self.seed)
         slope, shift = _scales(self.left_out, scores, targets)
         mixed = np.where(self.alone[:, None], slope * scores + shift, self.left_out)
         if n * (_loss(mixed, targets) - _loss(self.left_out, targets)) > CLEARLY:

@@ -26,6 +26,8 @@ _SAME = 1e-7
 """Decrease of the loss within which the curvature is taken as the same."""
 _SINGLE = 1e-5
 """Least penalty beside which a curvature in single precision is exact enough."""
+_ROUGH = 1e-7
+"""Tolerance from which every product may be in that precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +45,16 @@ class Problem:
     weights: np.ndarray
 
     @cached_property
-    def single(self) -> np.ndarray:
-        """φ in single precision."""
+    def _single(self) -> np.ndarray:
         return self.columns.astype(np.float32)
+
+    def columns_in(self, kind: type[np.floating[Any]]) -> np.ndarray:
+        """φ in this precision."""
+        return self.columns if kind is np.float64 else self._single
+
+    def times(self, theta: np.ndarray, kind: type[np.floating[Any]]) -> np.ndarray:
+        """φθ, `(n,)` float64; the product in this precision."""
+        return np.asarray(self.columns_in(kind) @ theta.astype(kind, copy=False), dtype=np.float64)
 
     def loss_at(self, z: np.ndarray) -> float:
         """Of logits `(n,)`, without the penalty."""
@@ -59,8 +68,7 @@ class Problem:
     def gram(self, z: np.ndarray, kind: type[np.floating[Any]] = np.float64) -> np.ndarray:
         """[φ, 1]ᵀ diag(curvature) [φ, 1], `(R + 1, R + 1)`; the product in this precision."""
         scale = self.curvature(z)
-        columns = self.columns if kind is np.float64 else self.single
-        scaled = columns * np.sqrt(scale).astype(kind)[:, None]
+        scaled = self.columns_in(kind) * np.sqrt(scale).astype(kind)[:, None]
         found = np.empty((scaled.shape[1] + 1,) * 2)
         found[:-1, :-1] = scaled.T @ scaled
         found[:-1, -1] = found[-1, :-1] = self.columns.T @ scale
@@ -127,12 +135,14 @@ def fit_logistic(
         intercept = float(np.log(share / (1.0 - share)))
         z = np.full(len(problem.y), intercept)
         start = Optimum(np.zeros(problem.columns.shape[1]), intercept, problem.gram(z, kind), 0.0)
+    rough = kind if tolerance >= _ROUGH else np.float64
     theta, intercept, gram, gained = start.theta, start.intercept, start.gram, start.gained
-    z = problem.columns @ theta + intercept
+    z = problem.times(theta, rough) + intercept
     value, before, factor = problem.loss_at(z) + 0.5 * penalty * theta @ theta, np.inf, _factor(gram, penalty)
     for _ in range(max_steps):
         residual = problem.weights * (expit(z) - problem.y)
-        gradient = np.append(problem.columns.T @ residual + penalty * theta, residual.sum())
+        pull = problem.columns_in(rough).T @ residual.astype(rough, copy=False)
+        gradient = np.append(pull + penalty * theta, residual.sum())
         step = cho_solve(factor, gradient, check_finite=False)
         decrease = float(gradient @ step)
         if decrease < tolerance:
@@ -142,7 +152,8 @@ def fit_logistic(
             factor = _factor(gram, penalty)
             step = cho_solve(factor, gradient, check_finite=False)
             decrease = float(gradient @ step)
-        moved = _along(problem, penalty, theta, z, step, value, decrease)
+        change = problem.times(step[:-1], rough) + step[-1]
+        moved = _along(problem, penalty, theta, z, step, change, value, decrease)
         if moved is None:
             break
         size, z, now = moved
@@ -181,11 +192,12 @@ def _along(
     theta: np.ndarray,
     z: np.ndarray,
     step: np.ndarray,
+    change: np.ndarray,
     value: float,
     decrease: float,
 ) -> tuple[float, np.ndarray, float] | None:
     """How much of the step is taken, halved until the loss falls, the logits there and the loss; None where it never does."""
-    change, size = problem.columns @ step[:-1] + step[-1], 1.0
+    size = 1.0
     while size > 1e-6:
         there, at = z - size * change, theta - size * step[:-1]
         now = problem.loss_at(there) + 0.5 * penalty * float(at @ at)

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, eigh
 
 from calirare.data.graph import RareGraph
 from calirare.data.sparse import SPARSE_COST, single_product
+from calirare.detectors.leverage import whitened
 from calirare.detectors.stored import need, numbers, whole
 from calirare.features.words import unit_rows
 
@@ -267,7 +268,7 @@ def _inverse_root(table: np.ndarray) -> np.ndarray:
     try:
         lower = cholesky(table, lower=True, check_finite=False)
         if lower.diagonal().min() ** 2 > _LEAST_APART * table.diagonal().mean():
-            return np.asarray(solve_triangular(lower, np.eye(len(table)), lower=True, check_finite=False).T)
+            return whitened(lower, np.eye(len(table)))
     except LinAlgError:  # some landmarks are alike
         pass
     values, vectors = eigh(table)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import torch
 from scipy.linalg import solve_triangular
 from scipy.special import expit
 
@@ -142,7 +143,7 @@ class WithoutGroups:
         curved = np.flatnonzero(p * (1.0 - p) > _FLAT)
         rows, p = self._rows[curved], p[curved, None].astype(self._rows.dtype)
         change = rows @ there.T.astype(rows.dtype)
-        left = expit(self.z[curved, None].astype(rows.dtype) + change)
+        left = torch.from_numpy(self.z[curved, None].astype(rows.dtype) + change).sigmoid_().numpy()
         left -= p
         change *= p * (1.0 - p)
         left -= change

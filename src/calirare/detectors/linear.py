@@ -18,7 +18,6 @@ from calirare.detectors.logistic import (
     Optimum,
     fit_logistic,
     left_out_loss,
-    newton_from,
     on_scale_of,
 )
 from calirare.detectors.registry import register
@@ -235,11 +234,7 @@ class _Own:
             design = self.choices.without_edges(self.whole)
             if not design.size:
                 return None, self.left_out
-            near = [
-                None if z is None else newton_from(problem_of(design, target), z, self.penalty)
-                for z, target in zip(self.said, targets, strict=True)
-            ]
-            own, scores = Regression.fit(design, self.penalty, near, targets, self.groups, self.alone, self.seed)
+            own, scores = Regression.fit(design, self.penalty, self.said, targets, self.groups, self.alone, self.seed)
         slope, shift = _scales(self.left_out, scores, targets)
         mixed = np.where(self.alone[:, None], slope * scores + shift, self.left_out)
         if n * (_loss(mixed, targets) - _loss(self.left_out, targets)) > CLEARLY:
@@ -261,10 +256,9 @@ def _fit(design: Design, penalty: float, targets: np.ndarray, groups: np.ndarray
         if not 0 < target.sum() < n:
             optima.append(None)
             continue
-        problem, before = problem_of(design, target), start.optima[k] if start else None
-        if start and start.design is not design:
-            said = _said(start, k)
-            before = None if said is None else newton_from(problem, said, penalty)
+        problem, before = problem_of(design, target), None
+        if start:
+            before = start.optima[k] if start.design is design else _said(start, k)
         found = with_whitened(problem, fit_logistic(problem, penalty, before, tolerance=_NEAR), penalty)
         score += left_out_loss(own_left_out(problem, found, penalty, groups, design.ties), target)
         optima.append(found)

@@ -30,6 +30,10 @@ _ROUGH = 1e-7
 """Tolerance from which every product may be in that precision."""
 
 
+Factor = tuple[np.ndarray, bool]
+"""As `cho_solve` reads it."""
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """A two-class problem.
@@ -113,12 +117,14 @@ class Optimum:
 def fit_logistic(
     problem: Problem,
     penalty: float,
-    start: Optimum | None = None,
+    start: Optimum | np.ndarray | None = None,
     *,
     tolerance: float = 1e-13,
     max_steps: int = 100,
 ) -> Optimum:
     """The optimum; `tolerance` bounds the decrease that the last Newton step still promised.
+
+    It starts from an optimum nearby, or by Newton's step from logits `(n,)` that other columns gave.
 
     The curvature is the costly part of a step, so a step uses the last one known, in single precision where the penalty
     allows, and takes it again only where that made little way, and at the end where it has changed.
@@ -130,15 +136,15 @@ def fit_logistic(
     True
     """
     kind = precision(penalty)
-    if start is None:
-        share = float(problem.weights @ problem.y)
-        intercept = float(np.log(share / (1.0 - share)))
-        z = np.full(len(problem.y), intercept)
-        start = Optimum(np.zeros(problem.columns.shape[1]), intercept, problem.gram(z, kind), 0.0)
+    if isinstance(start, np.ndarray):
+        start, factor = newton_from(problem, start, penalty)
+    else:
+        start = start or _flat(problem, kind)
+        factor = _factor(start.gram, penalty)
     rough = kind if tolerance >= _ROUGH else np.float64
     theta, intercept, gram, gained = start.theta, start.intercept, start.gram, start.gained
     z = problem.times(theta, rough) + intercept
-    value, before, factor = problem.loss_at(z) + 0.5 * penalty * theta @ theta, np.inf, _factor(gram, penalty)
+    value, before = problem.loss_at(z) + 0.5 * penalty * theta @ theta, np.inf
     for _ in range(max_steps):
         residual = problem.weights * (expit(z) - problem.y)
         pull = problem.columns_in(rough).T @ residual.astype(rough, copy=False)
@@ -165,13 +171,21 @@ def fit_logistic(
     return Optimum(theta, intercept, gram, gained, start.whitened if gram is start.gram else None)
 
 
-def newton_from(problem: Problem, z: np.ndarray, penalty: float) -> Optimum:
+def newton_from(problem: Problem, z: np.ndarray, penalty: float) -> tuple[Optimum, Factor]:
     """Newton's step from logits `(n,)` that other columns gave: the optimum, were the curvature everywhere as there."""
     gram = problem.gram(z, precision(penalty))
+    factor = _factor(gram, penalty)
     wanted = problem.curvature(z) * z - problem.weights * (expit(z) - problem.y)
-    sums = np.append(problem.columns.T @ wanted, wanted.sum())
-    found = cho_solve(_factor(gram, penalty), sums, check_finite=False)
-    return Optimum(found[:-1], float(found[-1]), gram)
+    found = cho_solve(factor, np.append(problem.columns.T @ wanted, wanted.sum()), check_finite=False)
+    return Optimum(found[:-1], float(found[-1]), gram), factor
+
+
+def _flat(problem: Problem, kind: type[np.floating[Any]]) -> Optimum:
+    """What to start from where nothing is known: every label is as likely."""
+    share = float(problem.weights @ problem.y)
+    intercept = float(np.log(share / (1.0 - share)))
+    gram = problem.gram(np.full(len(problem.y), intercept), kind)
+    return Optimum(np.zeros(problem.columns.shape[1]), intercept, gram, 0.0)
 
 
 def precision(penalty: float) -> type[np.floating[Any]]:
@@ -179,7 +193,7 @@ def precision(penalty: float) -> type[np.floating[Any]]:
     return np.float32 if penalty >= _SINGLE else np.float64
 
 
-def _factor(gram: np.ndarray, penalty: float) -> tuple[np.ndarray, bool]:
+def _factor(gram: np.ndarray, penalty: float) -> Factor:
     matrix = gram.copy()
     matrix.flat[: -1 : len(matrix) + 1] += penalty
     matrix[-1, -1] += _INTERCEPT_PENALTY

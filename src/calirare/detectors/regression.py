@@ -71,7 +71,7 @@ class Regression:
         cls,
         design: Design,
         penalty: float,
-        near: Sequence[Optimum | None],
+        near: Sequence[Optimum | np.ndarray | None],
         targets: np.ndarray,
         groups: np.ndarray,
         asked: np.ndarray,
@@ -82,7 +82,7 @@ class Regression:
         Args:
             design: The columns.
             penalty: λ.
-            near: Of each target an optimum that is good enough to go on from; None where no label has the class.
+            near: Of each target what `fit_logistic` may start from; None where no label has the class.
             targets: `(K, n)` 0 or 1.
             groups: `(n,)` labels that are left out together.
             asked: `(n,)` labels whose own left-out scores count; of others one Newton step is enough.

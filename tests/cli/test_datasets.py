@@ -64,3 +64,6 @@ def test_a_graph_of_ones_own_is_kept_and_named_once(tmp_path):
     assert (graph.num_nodes, graph.num_edges, int((graph.y == graph.rare_class).sum())) == (40, 40, 8)
     assert run(app, words, env=env).exit_code == 2
     assert run(app, [*words, "--force"], env=env).exit_code == 0
+    listed = json.loads(run(app, ["datasets", "list", "--json"], env=env).stdout)
+    assert listed["own"] == {"mine": str(tmp_path / "own" / "mine.npz")}
+    assert "Your own: mine" in run(app, ["datasets", "list"], env=env).stdout

@@ -23,9 +23,11 @@ Names = Annotated[
 @commands.command("list", epilog="Example: calirare datasets list")
 @voiced
 def list_(as_json: AsJson = False) -> None:
-    """What the graphs hold, and which of them are in the cache folder."""
+    """What the graphs hold, which of them are in the cache folder, and the files of your own."""
     from calirare.data.catalogue.benchmarks import benchmark_path, list_benchmarks
+    from calirare.data.catalogue.own import list_own
 
+    own = {path.stem: path for path in list_own()}
     rows = [
         {
             "name": entry.name,
@@ -42,7 +44,7 @@ def list_(as_json: AsJson = False) -> None:
         for entry in list_benchmarks()
     ]
     if as_json:
-        console.show_json({"folder": benchmark_path("cora").parent, "datasets": rows})
+        console.show_json({"folder": benchmark_path("cora").parent, "datasets": rows, "own": own})
         return
     console.show_table(
         f"Benchmark graphs in {benchmark_path('cora').parent}",
@@ -61,6 +63,8 @@ def list_(as_json: AsJson = False) -> None:
         ],
         right=(1, 2, 3, 4),
     )
+    for name, path in own.items():
+        console.show(f"Your own: {name}, {path}")
 
 
 @commands.command(epilog="Example: calirare datasets fetch cora pubmed")

@@ -1,6 +1,7 @@
 """Edges as they come: direction, repetition, types, columns of every kind, several tables, no nodes table."""
 
 import json
+from datetime import timedelta
 
 import numpy as np
 import polars as pl
@@ -195,3 +196,18 @@ def test_time_of_nodes_and_edges():
 def test_hints_lead_to_the_cause(edges, hint):
     with pytest.raises(InputError, match=hint):
         read(edges, nodes={"id": ["007", "008"], "x": [1, 2], "fraud": ["yes", "no"]})
+
+
+def test_how_long_a_call_took_is_a_number_of_days():
+    """Durations hold no ids; the guess of the ends must not stumble over them."""
+    long = pl.Series([timedelta(days=k) for k in range(5)])
+    edges = pl.DataFrame({"long": long, "hash": [b"\xff"] * 5, "who": EDGES["from"], "whom": EDGES["to"]})
+    graph = read(edges)
+    assert graph.edges.source.tolist() == [0, 0, 1, 2, 1]
+    assert [column.name for column in graph.edges.columns] == ["long"]
+    assert graph.edges.columns[0].values.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_ids_that_are_no_text_are_refused_by_name():
+    with pytest.raises(InputError, match="column 'id' must hold ids as text or whole numbers; it holds Binary"):
+        read(nodes=NODES | {"id": [b"\xff", b"\xfe", b"\xfd"]})

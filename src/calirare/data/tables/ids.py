@@ -166,8 +166,13 @@ def as_whole(column: pl.Series) -> pl.Series | None:
 
 def plain_ids(ids: pl.Series) -> pl.Series:
     """Ids as they are given back: whole numbers as numbers, all else as text."""
-    whole = as_whole(ids)
-    return ids.cast(import_polars().String) if whole is None else whole
+    pl, whole = import_polars(), as_whole(ids)
+    try:
+        return ids.cast(pl.String) if whole is None else whole
+    except pl.exceptions.PolarsError:
+        raise InputError(
+            f"column {ids.name!r} must hold ids as text or whole numbers; it holds {ids.dtype}. Write them as text."
+        ) from None
 
 
 def text_ids(ids: pl.Series) -> pl.Series:

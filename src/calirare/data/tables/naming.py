@@ -81,7 +81,7 @@ def ends_by_ids(frame: pl.DataFrame, ids: pl.Series) -> tuple[str, str] | None:
     found = {}
     for name in frame.columns:
         values = frame[name].drop_nulls()
-        if values.dtype.is_nested() or values.dtype == pl.Boolean:
+        if values.dtype.is_nested() or values.dtype in (pl.Boolean, pl.Duration, pl.Binary):
             continue
         some = text_ids(values.unique())
         if some.len() and some.is_in(known).mean() >= _MOST_KNOWN:  # type: ignore[operator]

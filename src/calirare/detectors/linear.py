@@ -131,7 +131,10 @@ class Linear(Detector):
         if seen is not best.design:
             best = _fit(seen, best.penalty, targets, groups, best)
         for design in choices.with_dense(best.design):
-            best = _better(best, _fit(design, best.penalty, targets, groups, best))
+            found = _fit(design, best.penalty, targets, groups, best)
+            if design.words is not None and found.score >= best.score:
+                break  # what is no help beside the words is none in their place
+            best = _better(best, found)
         return _refine(best, targets, groups) if self.penalty == "left_out" else best
 
     def _along_penalties(self, design: Design, targets: np.ndarray, groups: np.ndarray) -> _Fit:

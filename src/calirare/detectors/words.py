@@ -70,7 +70,7 @@ class WordHops:
     """
 
     def __init__(self, graph: RareGraph, words: sp.csr_array) -> None:
-        self.words = unit_rows(words).astype(np.float64)
+        self.words = unit_rows(words)
         self.mean = over_neighbours(graph.adjacency())
 
     def rows(self, nodes: np.ndarray, hops: int) -> sp.csr_array:

@@ -108,7 +108,6 @@ def why_lost(ids: pl.Series, lost: pl.Series) -> str:
 
 def same_type(ids: pl.Series, ends: list[pl.Series]) -> list[pl.Series]:
     """All columns in one type: as they are if equal, whole numbers if all are, else text; 7.0 is 7."""
-    pl = import_polars()
     ids, *ends = _without_decimals([ids, *(end.alias("end") for end in ends)])
     if all(end.dtype == ids.dtype for end in ends) and not ids.dtype.is_float():
         return [ids, *ends]
@@ -116,10 +115,7 @@ def same_type(ids: pl.Series, ends: list[pl.Series]) -> list[pl.Series]:
     numbers = [column for column in whole if column is not None]
     if len(numbers) == len(whole):
         return numbers
-    return [
-        (column if number is None else number).cast(pl.String)
-        for column, number in zip((ids, *ends), whole, strict=True)
-    ]
+    return [text_ids(column) for column in (ids, *ends)]
 
 
 def _without_decimals(columns: list[pl.Series]) -> list[pl.Series]:

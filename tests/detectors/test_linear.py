@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from slow_logistic import refit_without
 
 from calirare.data.synthetic import make_transactions
-from calirare.detectors import linear
+from calirare.detectors import linear, linear_design
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.linear import Linear
 from calirare.detectors.logistic import _INTERCEPT_PENALTY, Optimum, Problem, _factor, fit_logistic, newton_from
@@ -325,3 +325,20 @@ def test_what_edges_and_structure_say_is_left_out_where_it_only_dilutes(edges_te
     read = {columns.groups[k] for k in design.dense}
     assert read == ({"own", "neighbours", "edges", "structure"} if edges_tell else {"own", "neighbours"})
     assert set(telling) <= set(design.dense.tolist())
+
+
+@pytest.mark.parametrize("helps", [True, False])
+def test_dense_columns_that_are_no_help_beside_the_words_are_not_tried_alone(
+    helps: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, fit, tried = word_graph(), linear._fit, list[str]()
+
+    def judged(design: Any, *given: Any) -> Any:
+        found, dense = fit(design, *given), bool(len(design.dense))
+        tried.append("alone" if design.words is None else "beside" if dense else "none")
+        return replace(found, score=found.score + (-1.0 if helps else 1.0)) if tried[-1] == "beside" else found
+
+    monkeypatch.setattr(linear, "_fit", judged)
+    monkeypatch.setattr(linear_design, "_MOST_BESIDE_WORDS", 1_000)
+    Linear(penalty=1e-2, hops=1).fit(inputs_of(graph), labels_of(graph, 80))
+    assert tried == (["none", "beside", "alone"] if helps else ["none", "beside"])

@@ -61,6 +61,15 @@ def test_it_shows_how_the_columns_were_read(tables, tmp_path):
     assert run(app, said).exit_code == 0 and (tmp_path / "scores.parquet").exists()
 
 
+def test_the_next_command_names_the_tables_where_labels_lie_apart(tables, tmp_path):
+    nodes = pl.read_csv(tables[0])
+    nodes.select("id", "is_fraud").drop_nulls().write_csv(tmp_path / "known.csv")
+    words = ["fit", str(tables[1]), "--labels", str(tmp_path / "known.csv"), "--label", "is_fraud", "--rare", "yes"]
+    answer = run(app, [*words, "--detector", "linear", "--out", str(tmp_path / "model")])
+    assert answer.exit_code == 0, answer.output
+    assert f"{tmp_path / 'model'} {tables[1]} --out scores.parquet" in answer.stdout
+
+
 def test_it_shows_what_the_stack_chose_and_whom_it_went_without(tables, capsys):
     graph = cr.read_tables(*tables, label="is_fraud", rare="yes")
     clf = cr.RareCategoryClassifier(cr.detectors.Stack(["linear", cr.detectors.Forest(trees=20)])).fit(graph)

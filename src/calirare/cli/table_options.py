@@ -95,7 +95,7 @@ class Tables:
         ("'my nodes.csv' edges.csv", 'NODES EDGES')
         """
         given = [one for one in (self.nodes, self.edges) if one is not None]
-        plain = all(isinstance(one, Path) and one.stem != "stdin" for one in given) and not self.options.get("labels")
+        plain = all(isinstance(one, Path) and one.stem != "stdin" for one in given)
         return shlex.join(map(str, given)) if plain else "NODES EDGES"
 
     def read(self, **said: Any) -> RareGraph:

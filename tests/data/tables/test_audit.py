@@ -161,6 +161,14 @@ def test_few_rare_labels_are_said_loudly(count, severity):
     assert ("will be uncertain" in found[0].words) == (10 <= count < 30)
 
 
+@pytest.mark.parametrize(("count", "asks"), [(N // 2, False), (N // 2 + 1, True)])
+def test_a_rare_class_that_most_labels_have_is_asked_about(count, asks):
+    nodes = table()
+    nodes["y"] = (np.arange(N) < count).astype(int)
+    found = [one.words for one in audit_tables(nodes, EDGES, label="y", rare=1).findings if one.kind == "labels"]
+    assert any(words.startswith(f"Most labels, {count} of {N}, are '1'.") for words in found) == asks
+
+
 def payments(**columns):
     """Everybody pays ten others; every tenth, who is rare, is marked by hand in some column."""
     source = np.repeat(np.arange(N), 10)

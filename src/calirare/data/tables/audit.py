@@ -126,6 +126,12 @@ def _labels(graph: RareGraph, rare: np.ndarray) -> Iterator[Finding]:
             f"most, and allow sets of up to {1 - 1 / (count + 1):.1%} coverage."
         )
         yield Finding("labels", "", words, "note")
+    if count > others:
+        words = (
+            f"Most labels, {count:,} of {rare.size:,}, are {name!r}. If you look for the others, name them as the rare "
+            "class; if it is rarer among all nodes than among the labels, give its share, rare_share (--rare-share)."
+        )
+        yield Finding("labels", "", words, "note")
     if others < 10:
         yield Finding("labels", "", f"Only {others} labels are not {name!r}; label some nodes that are not.", "warning")
 

@@ -15,7 +15,9 @@ from evidence import Case, load
 
 import calirare as cr
 from calirare.calibration.base import share_weights
+from calirare.evaluation.first_lines import warn_of_chosen_labels
 from calirare.uncertainty.selection import label_selection
+from calirare.uncertainty.unlike import labels_unlike
 
 CHANCES = {
     "at random": lambda rank: np.ones(rank.size),
@@ -33,14 +35,18 @@ def judge(graph: cr.RareGraph, nodes: np.ndarray, rare_share: float | None, dete
     chance = np.clip(p[rest], 1e-9, 1 - 1e-9)
     loss = -np.where(rare, np.log(chance), np.log1p(-chance)).mean()
     weights = share_weights(clf.labelled_y_, clf.shares_)
-    chosen = label_selection(clf.predict_left_out()[:, graph.rare_class], p[rest], weights)
-    return [(graph.y[nodes] == graph.rare_class).mean(), chosen.area, chosen.noticed, rare.mean(), p[rest].mean(), loss]
+    by_score = label_selection(clf.predict_left_out()[:, graph.rare_class], p[rest], weights)
+    by_columns = labels_unlike(clf.inputs(graph), clf.state_.labels, rest, clf.shares_, seed)
+    assert by_columns is not None
+    noticed = bool(warn_of_chosen_labels(clf, graph))
+    share = (graph.y[nodes] == graph.rare_class).mean()
+    return [share, by_score.area, by_columns.area, noticed, rare.mean(), p[rest].mean(), loss]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--detector", default="linear")
+    parser.add_argument("--detector", default="auto")
     arguments = parser.parse_args()
     graph = load(Case("tolokers", 0, 0))
     share = float((graph.y[graph.known] == graph.rare_class).mean())
@@ -58,11 +64,11 @@ def main() -> None:
                 found = judge(graph, nodes, value, arguments.detector, seed)
                 rows.setdefault((name, given), []).append(found)
     print(
-        "labels chosen; share used: rare among labels; labelled scores above others, noticed; others: rare, said; NLL"
+        "labels chosen; share used: rare among labels; labelled above others by score, by columns, noticed; others: rare, said; NLL"
     )
     for (name, given), table in rows.items():
-        labels, area, noticed, rare, said, loss = np.mean(table, axis=0)
-        print(f"{name:10s} {given:12s} {labels:.3f}   {area:.2f} {noticed * len(table):.0f} of {len(table)}   {rare:.3f} {said:.3f}   {loss:.3f}")  # fmt: skip
+        labels, score, columns, noticed, rare, said, loss = np.mean(table, axis=0)
+        print(f"{name:10s} {given:12s} {labels:.3f}   {score:.2f} {columns:.2f} {noticed * len(table):.0f} of {len(table)}   {rare:.3f} {said:.3f}   {loss:.3f}")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -72,5 +72,5 @@ def test_both_classes_of_two_are_told_by_one_table(graphs):
     rows, rare = clf.left_out_table(graphs[0], of_class=1)
     again, other = clf.left_out_table(graphs[0], of_class=0)
     np.testing.assert_array_equal(rows, again)
-    np.testing.assert_allclose(other, clf._table(clf._inputs(graphs[0]), 0)[1], atol=1e-6)
+    np.testing.assert_allclose(other, clf._table(clf.inputs(graphs[0]), 0)[1], atol=1e-6)
     np.testing.assert_allclose(rare + other, 1, atol=1e-6)

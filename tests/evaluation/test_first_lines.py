@@ -92,6 +92,19 @@ def test_labels_chosen_by_score_are_said(network):
     assert f"by the scores {rest:.1%} of the others" in said
 
 
+def test_labels_from_a_corner_are_said_whatever_they_score(network):
+    column = int(
+        np.argmin(np.abs(np.corrcoef(network.x.T, network.true_probability)[-1, :-1]))
+    )  # tells nothing of fraud
+    chosen = np.random.default_rng(1).permutation(np.argsort(network.x[:, column])[-500:])[:250]
+    clf, graph = fitted(network, np.where(np.isin(np.arange(1_000), chosen), network.y, -1))
+    said = first_lines(clf, graph)
+    assert len(said) == 1 and said[0].startswith("Labels are no random sample")
+    assert repr(network.feature_names[column]) in said[0]
+    alone = cr.RareCategoryClassifier(cr.detectors.GCN(epochs=20)).fit(graph)  # reads no columns
+    assert not any(line.startswith("Labels are no random sample") for line in first_lines(alone, graph))
+
+
 def test_flipped_labels_are_among_those_to_look_at_again(network):
     y = keep(network.y, 60, 300)
     sure = np.flatnonzero((y == 0) & (network.true_probability < 0.01))[:6]

@@ -35,7 +35,7 @@ class Answers(Fitted):
         >>> bool(abs(clf.predict_proba(graph).sum(axis=1) - 1).max() < 1e-12)
         True
         """
-        return self._to_probabilities(self._logits(graph), self._inputs(graph))
+        return self._to_probabilities(self._logits(graph), self.inputs(graph))
 
     def predict_uncalibrated(self, graph: RareGraph) -> np.ndarray:
         """`(N, C)`: what the detector says before calibration; of a stack, its members' mean.
@@ -86,7 +86,8 @@ class Answers(Fitted):
             self.asked_ = AskedGraph(graph, DetectorInputs(graph, state.recipe, device, self._seed()))
         return self.asked_
 
-    def _inputs(self, graph: RareGraph) -> DetectorInputs:
+    def inputs(self, graph: RareGraph) -> DetectorInputs:
+        """The graph as the model's detectors read it, with columns as at the fit."""
         return self._ask(graph).inputs
 
     def _logits(self, graph: RareGraph) -> np.ndarray:

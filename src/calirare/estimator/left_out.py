@@ -128,7 +128,7 @@ class LeftOutAnswers(Answers):
         >>> bool(abs(why.base + why.share.sum() - why.logit) < 1e-9)
         True
         """
-        inputs, index = self._inputs(graph), graph.index_of(node)
+        inputs, index = self.inputs(graph), graph.index_of(node)
         found = self.explain_columns(inputs, self._logits(graph), index)
         return found.with_labels(*self.label_pulls(graph, index), graph.ids)
 
@@ -142,7 +142,7 @@ class LeftOutAnswers(Answers):
         >>> bool(abs(pull).max() == abs(clf.explain(graph, 7).pull[0]))
         True
         """
-        inputs, whole, detector = self._inputs(graph), self._logits(graph), self.detector_
+        inputs, whole, detector = self.inputs(graph), self._logits(graph), self.detector_
         rows = detector.left_out_rows
         without = self._without(whole, detector.logits_without_at(inputs, rows, np.array([node]))[0], node, inputs)
         probability = self._without(whole, whole[[node]], node, inputs)
@@ -158,7 +158,7 @@ class LeftOutAnswers(Answers):
         >>> bool((found.node[1] == why.labelled_node[:3]).all()), bool(np.allclose(found.pull[1], why.pull[:3]))
         (True, True)
         """
-        inputs, detector = self._inputs(graph), self.detector_
+        inputs, detector = self.inputs(graph), self.detector_
         probability = self.predict_proba(graph)[nodes, self.rare_class_]
         if self.calibrator_ is not None and self.calibrator_.needs_graph:  # what is said of one hangs on all others
             rows, table = self.left_out_table(graph)
@@ -199,7 +199,7 @@ class LeftOutAnswers(Answers):
         >>> len(found.shares) == len(clf.explain(graph, 7).share)
         True
         """
-        return self.shares_of(self._inputs(graph), nodes, lambda one: networks or not isinstance(one, Network))
+        return self.shares_of(self.inputs(graph), nodes, lambda one: networks or not isinstance(one, Network))
 
     def shares_of(
         self, inputs: DetectorInputs, nodes: np.ndarray, told: Callable[[Detector], bool] = lambda one: True
@@ -217,7 +217,7 @@ class LeftOutAnswers(Answers):
     def columns(self, graph: RareGraph) -> Columns | None:
         """The columns that the detectors read beside the attributes; None where none does."""
         without = all(isinstance(one, Network | Spreading) for one in self.members_)
-        return None if without else self._inputs(graph).columns
+        return None if without else self.inputs(graph).columns
 
     def left_out_table(self, graph: RareGraph, of_class: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """(rows of `labelled_nodes_`, `(N, m)` P(class) of every node by the model without each of these labels).

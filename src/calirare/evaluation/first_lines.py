@@ -1,4 +1,4 @@
-"""What must be said before any number: leaks, no skill, few labels, labels that were chosen by score."""
+"""What must be said before any number: leaks, no skill, few labels, labels that are no random sample."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import read_nodes
 from calirare.uncertainty.selection import Selection, label_selection
 from calirare.uncertainty.skill import Skill, few_labels
+from calirare.uncertainty.unlike import Unlike, labels_unlike
+
+_FAR_BETTER = 0.1
+"""Of the chance that a labelled node is told from another, by columns and by scores."""
 
 
 def first_lines(clf: RareCategoryClassifier, graph: RareGraph, skill: Skill | None = None) -> tuple[str, ...]:
@@ -33,10 +37,7 @@ def first_lines(clf: RareCategoryClassifier, graph: RareGraph, skill: Skill | No
     >>> first_lines(cr.RareCategoryClassifier(detector="linear").fit(few), few)[0].split(":")[0]
     'Nothing is shown yet'
     """
-    chosen = selection_of(clf, graph)
-    share = float((clf.labelled_y_ == clf.rare_class_).mean())
-    follows = "" if chosen is None else chosen.sentence(share, given=clf.rare_share is not None)
-    return (*score_lines(clf, graph, skill), *([follows] if follows else []))
+    return tuple(words for words in (*score_lines(clf, graph, skill), warn_of_chosen_labels(clf, graph)) if words)
 
 
 def score_lines(clf: RareCategoryClassifier, graph: RareGraph | None, skill: Skill | None = None) -> tuple[str, ...]:
@@ -63,14 +64,31 @@ def warn_of_leaks(columns: Sequence[str]) -> str:
     )
 
 
-def selection_of(clf: RareCategoryClassifier, graph: RareGraph) -> Selection | None:
-    """How the labels that trained the model score beside nodes whose labels it has not read; None where there are none."""
+def warn_of_chosen_labels(clf: RareCategoryClassifier, graph: RareGraph) -> str:
+    """That the labels which trained the model are no random sample, as far as scores or columns show it; else empty.
+
+    That they follow the scores says more, unless columns show far better that they were chosen.
+    """
     read = read_nodes(clf, graph)
-    if read is None or clf.prior != "natural":
-        return None
-    others = np.setdiff1d(graph.scored, read)
-    if not others.size:
-        return None
+    others = np.setdiff1d(graph.scored, [] if read is None else read)
+    if read is None or clf.prior != "natural" or not others.size:
+        return ""
+    by_score, by_columns = _selection(clf, graph, others), _unlike(clf, graph, others)
+    share = float((clf.labelled_y_ == clf.rare_class_).mean())
+    follows = by_score.sentence(share, given=clf.rare_share is not None)
+    if by_columns is None or follows and by_columns.area < by_score.area + _FAR_BETTER:
+        return follows
+    return by_columns.sentence() or follows
+
+
+def _selection(clf: RareCategoryClassifier, graph: RareGraph, others: np.ndarray) -> Selection:
     rare = clf.rare_class_
     weights = share_weights(clf.labelled_y_, clf.shares_)
     return label_selection(clf.predict_left_out()[:, rare], clf.predict_proba(graph)[others, rare], weights)
+
+
+def _unlike(clf: RareCategoryClassifier, graph: RareGraph, others: np.ndarray) -> Unlike | None:
+    """None for a model that reads no columns: to make them for this alone would cost more than the model."""
+    if clf.state_.recipe is None:
+        return None
+    return labels_unlike(clf.inputs(graph), clf.state_.labels, others, clf.shares_, clf.seed)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import friedmanchisquare, studentized_range
 
+from calirare.benchmark.leaderboard.measures import PRICES
 from calirare.benchmark.leaderboard.standings import Standings, critical_difference, mean_ranks, wins
 from calirare.benchmark.leaderboard.summary import in_a_minute
 from calirare.benchmark.leaderboard.tables import sets_table
@@ -100,3 +101,15 @@ def test_the_first_section_says_who_beats_the_champion_beyond_doubt(standings):
         line.split(" | ")[:2] for line in text.splitlines() if line.startswith("| our") or line.startswith("| bwgnn")
     ]
     assert table == [["| our linear", "ours"], ["| our gcn", "ours"], ["| bwgnn", "networks as trained"]]
+
+
+def test_costs_are_counted_beside_all_and_beside_others_than_ours():
+    prices = {"auto": 2.0, "our linear": 1.0, "bwgnn": 3.0}
+    rows = [
+        {"graph": "g", "protocol": "tenth", "size": 10, "seed": seed, "competitor": name, "nll": 0.1, "brier": 0.1,
+         "average_precision": 0.5, "seconds": 1.0} | {measure: price + 0.01 * seed for measure in PRICES}
+        for name, price in prices.items() for seed in range(3)
+    ]  # fmt: skip
+    said = in_a_minute(Standings.of(rows), "")
+    assert "test over the seeds: A tenth labelled 0 and 0 of 3 (0%, 0%)." in said
+    assert "members of `auto` or kin to them: A tenth labelled 3 and 3 of 3 (100%, 100%)." in said

@@ -10,7 +10,7 @@ import calirare as cr
 from calirare.detectors import GCN, Boosting, Forest, Linear, Stack
 from calirare.detectors.base import DetectorInputs, LabelledNodes
 from calirare.detectors.registry import make_detector
-from calirare.errors import CalirareError, LabelError, NumericalError
+from calirare.errors import CalirareError, InputError, LabelError, NumericalError
 
 
 class Failing(Linear):
@@ -80,6 +80,19 @@ def test_who_stands_alone_is_not_asked_whether_it_helps(case):
 def test_no_member_left_is_an_error_that_says_why(case):
     with pytest.raises(LabelError, match="no detector could be fitted. failing: its numbers overflow"):
         Stack([Failing(), Doubtful()]).fit(*case)
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ([], "at least one; got"),
+        ("linear", "a list of detectors .* got 'linear'"),
+        (["linear", "auto"], "is a stack itself"),
+    ],
+)
+def test_members_that_make_no_stack_are_refused(case, members, said):
+    with pytest.raises(InputError, match=said):
+        Stack(members).fit(*case)
 
 
 def test_a_network_without_attributes_is_left_out():

@@ -20,7 +20,7 @@ from calirare.detectors.registry import make_detector, register
 from calirare.detectors.silence import Silence
 from calirare.detectors.spreading import Spreading
 from calirare.detectors.stored import inside, need, numbers, texts, under
-from calirare.errors import CalirareError, LabelError
+from calirare.errors import CalirareError, InputError, LabelError
 from calirare.features.columns import ColumnGroup
 
 logger = logging.getLogger(__name__)
@@ -111,7 +111,13 @@ class Stack(Detector):
         return tuple(0.0 if member.adds else 1 / count for member in self.members_)
 
     def _unfitted(self) -> list[Detector]:
-        return [make_detector(member) for member in (default_members() if self.members is None else self.members)]
+        members = default_members() if self.members is None else self.members
+        if isinstance(members, str) or not isinstance(members, Sequence) or not members:
+            raise InputError(f"members must be a list of detectors or their names, at least one; got {members!r}.")
+        made = [make_detector(member) for member in members]
+        if any(isinstance(member, Stack) for member in made):
+            raise InputError("members must be single detectors; 'auto' is a stack itself. List what it should hold.")
+        return made
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -77,6 +77,12 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         self.class_costs = class_costs
 
     def set_params(self, **params: Any) -> Self:
+        """Change arguments; those of a detector that is an object as `detector__NAME`.
+
+        >>> import calirare as cr
+        >>> cr.RareCategoryClassifier(cr.detectors.GCN()).set_params(seed=1, detector__hidden=8)
+        RareCategoryClassifier(detector=GCN(hidden=8), seed=1)
+        """
         detector = params.get("detector", self.detector)
         nested = [name for name in params if name.startswith("detector__")]
         if nested and isinstance(detector, str):

@@ -94,8 +94,25 @@ def some(**given):
 
 def test_direction_is_kept_where_there_is_one():
     assert from_pyg(some()).edges.source.tolist() == [0, 1, 3]
+    assert from_pyg(some()).edges.directed
     both = torch.tensor([[0, 1, 2, 1], [1, 0, 1, 2]])
     assert from_pyg(some(edge_index=both)).edges is None
+
+
+def test_edges_listed_once_have_no_direction():
+    once = torch.tensor([[0, 0, 1], [1, 2, 2]])
+    for edges in (once, once.flip(0)):
+        assert from_pyg(some(edge_index=edges)).edges is None
+        kept = from_pyg(some(edge_index=edges, edge_attr=torch.tensor([-1.0, 0.0, 2.0]))).edges
+        assert not kept.directed and kept.columns[0].values.tolist() == [-1.0, 0.0, 2.0]
+
+
+def test_edges_that_say_the_same_both_ways_stand_once():
+    both = torch.tensor([[0, 1, 2, 1], [1, 0, 1, 2]])
+    kept = from_pyg(some(edge_index=both, edge_attr=torch.tensor([-1.0, -1.0, 3.0, 3.0]))).edges
+    assert not kept.directed and kept.source.tolist() == [0, 1] and kept.columns[0].values.tolist() == [-1.0, 3.0]
+    apart = from_pyg(some(edge_index=both, edge_attr=torch.tensor([-1.0, 4.0, 3.0, 3.0]))).edges
+    assert apart.directed and len(apart) == 4
 
 
 def test_types_of_edges_and_nodes_are_kept():

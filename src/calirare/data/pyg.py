@@ -38,7 +38,7 @@ def from_pyg(
         data: With `x` (dense, or sparse in any of torch's layouts), `edge_index` and `y`; negative or NaN labels are
             unknown. `node_ids`, `node_type` and the masks are used where they exist; of several columns of masks the first.
             A `train_mask` makes a split, which `fit` keeps to. Edges have a direction where `edge_index` is not the same
-            both ways, and keep their `edge_type`. `edge_weight`, or an `edge_attr` of one positive number per edge, weighs
+            both ways and does not list each edge once, from the lower number to the higher; they keep their `edge_type`. `edge_weight`, or an `edge_attr` of one positive number per edge, weighs
             them; any other `edge_attr` becomes columns of theirs.
         rare_class: The class looked for.
         class_names: One name per class; default: their numbers, or "normal" and "rare" when there are two.
@@ -127,17 +127,28 @@ def _weights_and_attributes(data: Any) -> tuple[np.ndarray | None, np.ndarray | 
 
 
 def _edge_table(data: Any, edge_index: np.ndarray, attributes: np.ndarray | None) -> EdgeTable | None:
-    """What is known of the edges beyond who is joined to whom; an undirected graph has every edge twice, and so has this."""
+    """What is known of the edges beyond who is joined to whom.
+
+    Edges that are the same both ways have no direction, and stand here once. Nor have those that all lead to nodes of higher
+    numbers, or all to lower ones: so are edges listed that were meant to be given once.
+    """
     from torch_geometric.utils import is_undirected
 
+    source, target = edge_index
     types = _codes(data, "edge_type")
-    if attributes is None and types is None and is_undirected(torch.as_tensor(edge_index)):
+    said = [
+        torch.as_tensor(values) for values in (attributes, None if types is None else types[0]) if values is not None
+    ]
+    twice = is_undirected(torch.as_tensor(edge_index), said)
+    once = bool((source <= target).all() or (source >= target).all())
+    if not said and (twice or once):
         return None
-    values = np.empty((edge_index.shape[1], 0)) if attributes is None else attributes
+    kept = source <= target if twice else np.ones(source.size, dtype=bool)
+    values = np.empty((source.size, 0)) if attributes is None else attributes
     names = ["edge_attr"] if values.shape[1] == 1 else [f"edge_attr {k}" for k in range(values.shape[1])]
-    columns = tuple(EdgeColumn(name, "number", values[:, k]) for k, name in enumerate(names))
-    codes, type_names = (None, ()) if types is None else types
-    return EdgeTable(edge_index[0], edge_index[1], columns, type=codes, type_names=type_names)
+    columns = tuple(EdgeColumn(name, "number", values[kept, k]) for k, name in enumerate(names))
+    codes, type_names = (None, ()) if types is None else (types[0][kept], types[1])
+    return EdgeTable(source[kept], target[kept], columns, not (twice or once), codes, type_names)
 
 
 def _codes(data: Any, name: str) -> tuple[np.ndarray, tuple[str, ...]] | None:

@@ -20,9 +20,9 @@ labels come.
 Two more things are unsure. The left-out predictions themselves: a model without one of r rare labels knows less of the rare
 class than the model that is used, and scores otherwise. It has seen m = r − 1 of them, so each left-out prediction counts as
 e = m/(m + 2) of an independent one: not at all with one rare label, half with three, nearly all of it with a hundred. And they
-lie elsewhere than the population's scores: with one rare label by 1.2 deviations, with two or three by 0.7, with five by 0.2,
-with ten by 0.1 (generated networks, root mean square). So each map is brought to its share of rare nodes over a population that
-lies a normal number of 1/r deviations apart.
+lie elsewhere than the population's scores: with one rare label by 0.1 to 0.4 deviations, with two or three by 0.3, with ten by
+0.1 (generated networks and real graphs, root mean square). So each map is brought to its share of rare nodes over a population
+that lies a normal number of 1/r deviations apart.
 
 That share is the one that the map has over the labels' own scores. A count of n random labels would leave a share s open by
 s (1 − s)/n, the scores leave E p (1 − p)/n: how many rare labels came by luck shows in how high they score. What a left-out

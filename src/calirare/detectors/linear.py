@@ -91,9 +91,9 @@ class Linear(Detector):
         self.main_, left_out = Regression.fit(best.design, best.penalty, best.optima, targets, groups, every, seed)
         alone = inputs.alone[labels.nodes]
         said = [_said(best, k) for k in range(len(targets))]
-        own = _Own(choices, best.design, best.penalty, said, targets, groups, alone, left_out, seed)
-        self._own: Regression | _Own | None = own
-        if alone.any():
+        own = _Own(choices.without_edges(best.design), best.penalty, said, targets, groups, alone, left_out, seed)
+        self._own: Regression | _Own | None = own if own.design.size else None
+        if own.design.size and alone.any():
             self._own, left_out = own.fit()
         self.left_out_ = as_logits(left_out)
         return self
@@ -209,8 +209,7 @@ class _Own:
     """What the regression of nodes without edges is fitted to.
 
     Args:
-        choices: Among which is what is left of the columns.
-        whole: The columns of the first regression.
+        design: What is left of the columns, made at once: what makes it holds the columns of the whole graph.
         penalty: λ.
         said: Of each target `(n,)` what the first regression says; None where no label has the class.
         targets: `(K, n)`.
@@ -220,8 +219,7 @@ class _Own:
         seed: Of which left-out models are kept.
     """
 
-    choices: DesignChoices
-    whole: Design
+    design: Design
     penalty: float
     said: list[np.ndarray | None]
     targets: np.ndarray
@@ -231,13 +229,12 @@ class _Own:
     seed: int
 
     def fit(self) -> tuple[Regression | None, np.ndarray]:
-        """The regression on the scale of the first, None where nothing is left or labels speak against it; and left-out scores of both."""
+        """The regression on the scale of the first, None where labels speak against it; and left-out scores of both."""
         targets, n = self.targets, len(self.alone)
         with blas_for(n):
-            design = self.choices.without_edges(self.whole)
-            if not design.size:
-                return None, self.left_out
-            own, scores = Regression.fit(design, self.penalty, self.said, targets, self.groups, self.alone, self.seed)
+            own, scores = Regression.fit(
+                self.design, self.penalty, self.said, targets, self.groups, self.alone, self.seed
+            )
         slope, shift = _scales(self.left_out, scores, targets)
         mixed = np.where(self.alone[:, None], slope * scores + shift, self.left_out)
         if n * (_loss(mixed, targets) - _loss(self.left_out, targets)) > CLEARLY:

@@ -45,7 +45,7 @@ format: $(READY)
 	@$(BIN)/ruff format src tests examples benchmarks docs
 
 types: $(READY)
-	@$(BIN)/mypy src
+	@$(BIN)/mypy
 
 docs: $(READY)
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict # --quiet would hide what strict must count

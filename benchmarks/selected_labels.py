@@ -14,10 +14,7 @@ import numpy as np
 from evidence import Case, load
 
 import calirare as cr
-from calirare.calibration.base import share_weights
-from calirare.evaluation.first_lines import warn_of_chosen_labels
-from calirare.uncertainty.selection import label_selection
-from calirare.uncertainty.unlike import labels_unlike
+from calirare.evaluation.first_lines import selection_of, unlike_of, warn_of_chosen_labels
 
 CHANCES = {
     "at random": lambda rank: np.ones(rank.size),
@@ -34,9 +31,7 @@ def judge(graph: cr.RareGraph, nodes: np.ndarray, rare_share: float | None, dete
     rare = graph.y[rest] == graph.rare_class
     chance = np.clip(p[rest], 1e-9, 1 - 1e-9)
     loss = -np.where(rare, np.log(chance), np.log1p(-chance)).mean()
-    weights = share_weights(clf.labelled_y_, clf.shares_)
-    by_score = label_selection(clf.predict_left_out()[:, graph.rare_class], p[rest], weights)
-    by_columns = labels_unlike(clf.inputs(graph), clf.state_.labels, rest, clf.shares_, seed)
+    by_score, by_columns = selection_of(clf, graph, rest), unlike_of(clf, graph, rest)
     assert by_columns is not None
     noticed = bool(warn_of_chosen_labels(clf, graph))
     share = (graph.y[nodes] == graph.rare_class).mean()

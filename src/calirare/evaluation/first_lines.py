@@ -18,7 +18,7 @@ from calirare.uncertainty.skill import Skill, few_labels
 from calirare.uncertainty.unlike import Unlike, labels_unlike
 
 _FAR_BETTER = 0.1
-"""Of the chance that a labelled node is told from another, by columns and by scores."""
+"""By so much more often columns must tell a labelled node from another than scores do."""
 
 
 def first_lines(clf: RareCategoryClassifier, graph: RareGraph, skill: Skill | None = None) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ def warn_of_chosen_labels(clf: RareCategoryClassifier, graph: RareGraph) -> str:
     others = np.setdiff1d(graph.scored, [] if read is None else read)
     if read is None or clf.prior != "natural" or not others.size:
         return ""
-    by_score, by_columns = _selection(clf, graph, others), _unlike(clf, graph, others)
+    by_score, by_columns = selection_of(clf, graph, others), unlike_of(clf, graph, others)
     share = float((clf.labelled_y_ == clf.rare_class_).mean())
     follows = by_score.sentence(share, given=clf.rare_share is not None)
     if by_columns is None or follows and by_columns.area < by_score.area + _FAR_BETTER:
@@ -81,14 +81,15 @@ def warn_of_chosen_labels(clf: RareCategoryClassifier, graph: RareGraph) -> str:
     return by_columns.sentence() or follows
 
 
-def _selection(clf: RareCategoryClassifier, graph: RareGraph, others: np.ndarray) -> Selection:
+def selection_of(clf: RareCategoryClassifier, graph: RareGraph, others: np.ndarray) -> Selection:
+    """How the labels that trained the model score beside other nodes."""
     rare = clf.rare_class_
     weights = share_weights(clf.labelled_y_, clf.shares_)
     return label_selection(clf.predict_left_out()[:, rare], clf.predict_proba(graph)[others, rare], weights)
 
 
-def _unlike(clf: RareCategoryClassifier, graph: RareGraph, others: np.ndarray) -> Unlike | None:
-    """None for a model that reads no columns: to make them for this alone would cost more than the model."""
+def unlike_of(clf: RareCategoryClassifier, graph: RareGraph, others: np.ndarray) -> Unlike | None:
+    """How well columns tell them from other nodes; None for a model that reads none: they would cost more than it."""
     if clf.state_.recipe is None:
         return None
     return labels_unlike(clf.inputs(graph), clf.state_.labels, others, clf.shares_, clf.seed)

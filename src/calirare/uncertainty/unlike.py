@@ -19,12 +19,13 @@ from calirare.detectors.linear import Linear
 from calirare.uncertainty.skill import no_skill
 
 _MOST = 1_000
-"""Nodes of each kind: so many tell 0.58 from luck."""
+"""Nodes of each kind: so many tell an A of 0.56 from luck."""
 _SHOWN = 50
 """Of each kind, whose reasons tell which column it is."""
 _LUCK = 0.001
-_SLACK = 0.52
-"""What luck alone reaches less often, and by less than this, is no matter."""
+"""What luck reaches more often is not said."""
+_LEAST_AREA = 0.52
+"""Nor is a smaller A, which many labels tell from luck and nobody needs to know."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Unlike:
     @property
     def noticed(self) -> bool:
         """Whether it is more than luck."""
-        return self.luck < _LUCK and self.area > _SLACK
+        return self.luck < _LUCK and self.area > _LEAST_AREA
 
     def sentence(self) -> str:
         """What to beware of; empty where labels look like a random sample.

@@ -10,6 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from calirare.cli.main import app
+from calirare.data.catalogue.own import add_own
+from calirare.data.graph import RareGraph
 from calirare.data.synthetic import make_transactions
 
 run = CliRunner().invoke
@@ -60,6 +62,20 @@ def test_tables_in_every_format_and_a_page_for_the_docs(words, tmp_path):
     repeated = run(app, [*shlex.split(line)[1:], "--json"])
     assert json.loads(repeated.stdout)["reused"] == 12
     assert docs.read_text() == page
+
+
+def test_a_graph_of_ones_own_by_its_name_and_one_seed(words, tiny, tmp_path):
+    env = {"CALIRARE_DATA": str(tmp_path)}
+    add_own("mine", RareGraph.load(tiny), tmp_path)
+    said = [*words, "--out", str(tmp_path / "results"), "--labels", "10", "--seeds", "1"]
+    said[said.index("--datasets") + 1] = "mine"
+    del said[said.index("--dataset") : said.index("--dataset") + 2]
+    assert json.loads(run(app, [*said, "--json"], env=env).stdout)["computed"] == 3
+    page = (tmp_path / "results" / "results.md").read_text()
+    assert "Graphs: mine." in page and "Seed: 0; a seed draws" in page
+    said[said.index("mine")] = "mien"
+    answer = run(app, said, env=env)
+    assert answer.exit_code == 2 and "did you mean 'mine'?" in answer.stderr
 
 
 @pytest.mark.datasets
@@ -115,10 +131,11 @@ def test_mistakes_get_one_line(words, tmp_path, more, says):
 @pytest.mark.slow
 def test_figures(words, tiny, tmp_path):
     results = tmp_path / "results"
+    add_own("mine", RareGraph.load(tiny), tmp_path)
     assert run(app, [*words, "--out", str(results)]).exit_code == 0
     answer = run(
         app,
-        ["figures", "--out", str(tmp_path / "figures"), "--dataset", str(tiny), "--results", str(results)]
+        ["figures", "--out", str(tmp_path / "figures"), "--dataset", "mine", "--results", str(results)]
         + [
             "--figure",
             "reliability_rare",
@@ -130,6 +147,7 @@ def test_figures(words, tiny, tmp_path):
             "10",
             "--json",
         ],
+        env={"CALIRARE_DATA": str(tmp_path)},
     )
     assert answer.exit_code == 0, answer.output
     files = json.loads(answer.stdout)["files"]

@@ -8,8 +8,12 @@ import shutil
 import pytest
 from typer.testing import CliRunner
 
+from calirare.benchmark.leaderboard.graphs import ARENAS
 from calirare.cli.main import app
+from calirare.data.catalogue.own import add_own
 from calirare.data.graph import RareGraph
+from calirare.data.synthetic import make_transactions
+from calirare.errors import InputError
 
 run = CliRunner().invoke
 
@@ -67,3 +71,9 @@ def test_a_graph_of_ones_own_is_kept_and_named_once(tmp_path):
     listed = json.loads(run(app, ["datasets", "list", "--json"], env=env).stdout)
     assert listed["own"] == {"mine": str(tmp_path / "own" / "mine.npz")}
     assert "Your own: mine" in run(app, ["datasets", "list"], env=env).stdout
+
+
+@pytest.mark.parametrize("name", [*ARENAS, "Cora", "my graph", "../mine"])
+def test_names_that_a_graph_of_ones_own_may_not_have(name, tmp_path):
+    with pytest.raises(InputError, match="name must be up to 64 letters"):
+        add_own(name, make_transactions(100, seed=0), tmp_path)

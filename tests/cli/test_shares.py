@@ -14,6 +14,7 @@ import calirare as cr
 from calirare.cli.main import app
 from calirare.cli.shares import move_to_share, show_share
 from calirare.scoring.table import read_for
+from calirare.uncertainty import prior_shift
 
 run = CliRunner().invoke
 
@@ -68,6 +69,16 @@ def test_a_share_that_is_surely_another_is_said_unasked(fitted, capsys):
     assert said.endswith(
         "Probabilities, and what is forecast from them, are at the share of the fit; --rare-share moves them."
     )
+
+
+def test_what_nobody_asked_is_not_answered(fitted, monkeypatch, caplog):
+    classifier, graph, _ = fitted
+    at_fit = float(classifier.shares_[1])
+    monkeypatch.setattr(prior_shift, "mixture_gap", lambda *_: (0.3, 0.1))  # scores that no share explains
+    assert not classifier.estimate_rare_share(graph).explained
+    assert move_to_share(classifier, graph, None)[1] == {"at_fit": at_fit, "used": at_fit}
+    assert not caplog.records
+    assert "cannot be trusted" in move_to_share(classifier, graph, "estimate")[1]["words"]
 
 
 def test_parts_take_a_number_and_no_estimate(model, tables, tmp_path):

@@ -141,10 +141,11 @@ def _costs(results: Results) -> str:
 def _facts(results: Results) -> list[str]:
     grid = results.grid
     labels = ", ".join(str(count) for count in grid.labels)
+    seeds = "Seed: 0" if grid.seeds == 1 else f"Seeds: 0…{grid.seeds - 1}"
     protocols = sorted({source.protocol for source in grid.datasets})
     facts = [
         f"Graphs: {', '.join(source.title for source in grid.datasets)}. Labels per class: {labels}. "
-        f"Seeds: 0…{grid.seeds - 1}; a seed draws the labels and starts the training. "
+        f"{seeds}; a seed draws the labels and starts the training. "
         f"Protocol: {', '.join(protocols)}.",
         "Everything is measured on the test nodes, which no method reads.",
         RANK_NOTE,

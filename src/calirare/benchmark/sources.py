@@ -17,6 +17,7 @@ from calirare.calibration import Calibrator
 from calirare.data.archive import file_sha256
 from calirare.data.catalogue.benchmarks import list_benchmarks, load_benchmark
 from calirare.data.catalogue.entries import find_benchmark
+from calirare.data.catalogue.own import list_own
 from calirare.data.graph import RareGraph
 from calirare.errors import DataError, InputError
 from calirare.estimator.methods import Method
@@ -28,7 +29,8 @@ class DatasetSource:
 
     Args:
         name: What tables call it.
-        where: A benchmark's name, the path of an `.npz` file, or `module:function`.
+        where: A benchmark's name, the path of an `.npz` file (that of a graph which `calirare datasets add` keeps, too),
+            or `module:function`.
         fingerprint: Changes when the graph does.
         protocol: Of a benchmark graph.
     """
@@ -49,7 +51,10 @@ class DatasetSource:
         if ":" in text:
             module, _ = import_attribute(text)
             return cls(text.rpartition(":")[2], _anywhere(text), _digest_of(module))
-        benchmark = find_benchmark(text)
+        own = list_own()
+        if text in own:
+            return cls(text, str(own[text].resolve()), file_sha256(own[text])[:16])
+        benchmark = find_benchmark(text, own)
         return cls(benchmark.name, benchmark.name, benchmark.content_sha256[:16], protocol)
 
     @property

@@ -28,7 +28,9 @@ def benchmark(
     table: Annotated[
         list[str] | None, typer.Option(help="calibration (Table 2) or classification (Table 3); default: both.")
     ] = None,
-    datasets: Annotated[str, typer.Option(help="Benchmark graphs, by commas; none: only yours.")] = "all",
+    datasets: Annotated[
+        str, typer.Option(help="Graphs by name, yours of `datasets add` too, by commas; none: only --dataset.")
+    ] = "all",
     dataset: Annotated[
         list[str] | None,
         typer.Option(help="A graph of yours: FILE.npz, or MODULE:FUNCTION that returns one; repeatable."),

@@ -27,7 +27,7 @@ def list_(as_json: AsJson = False) -> None:
     from calirare.data.catalogue.benchmarks import benchmark_path, list_benchmarks
     from calirare.data.catalogue.own import list_own
 
-    own = {path.stem: path for path in list_own()}
+    own = list_own()
     rows = [
         {
             "name": entry.name,
@@ -101,7 +101,7 @@ def add(
     force: Annotated[bool, typer.Option("--force", help="Take the place of one of the same name.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Keep a graph of your own for `calirare leaderboard`, read from your tables."""
+    """Keep a graph of your own, read from your tables, for leaderboard, benchmark and figures by its name."""
     from calirare.data.catalogue.own import add_own
 
     with console.working("Reading the tables"):

@@ -24,7 +24,9 @@ def figures(
     results: Annotated[Path, typer.Option(help="Folder of `calirare benchmark`; label_curve reads it.")] = Path(
         "results"
     ),
-    dataset: Annotated[str, typer.Option(help="Graph of the reliability diagrams: a name or FILE.npz.")] = "citeseer",
+    dataset: Annotated[
+        str, typer.Option(help="Graph of the reliability diagrams: a name, of `datasets add` too, or FILE.npz.")
+    ] = "citeseer",
     labels: Annotated[int, typer.Option(help="Labels per class.")] = 20,
     seeds: Annotated[int, typer.Option(help="Runs behind every point of the sensitivity study.")] = 5,
     seed: Seed = 0,

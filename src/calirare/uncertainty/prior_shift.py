@@ -15,7 +15,6 @@ gap that chance allows.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +27,6 @@ from calirare.uncertainty.intervals import CalibrationDraws
 from calirare.uncertainty.left_out import check_left_out
 from calirare.uncertainty.posterior import equal_runs
 
-logger = logging.getLogger(__name__)
 _MOST_BINS = 512
 _HALVINGS = 40
 _MOST_DRAWS = 400
@@ -129,12 +127,6 @@ def share_of_new_nodes(
     found = _likeliest(draws.probabilities(draws.scores(mean)), sizes, old_shares)
     lower, upper = np.quantile(found, [(1 - coverage) / 2, (1 + coverage) / 2])
     gap, allowed = mixture_gap(p, left_out_probability, y_rare, value)
-    if gap > allowed:
-        logger.warning(
-            "the new scores are no mixture of what rare and other labels scored (gap %.3f, chance allows %.3f): "
-            "more has changed than the share, and the estimate %.2f%% of it cannot be trusted; label some of the new nodes.",
-            gap, allowed, 100 * value,
-        )  # fmt: skip
     return Share(value, min(float(lower), value), max(float(upper), value), gap, allowed)
 
 

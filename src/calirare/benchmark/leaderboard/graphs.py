@@ -77,7 +77,7 @@ def prepare(out: str | Path, names: Sequence[str] = (), data: str | Path | None 
         names: Some of `ARENAS` and of the graphs that `calirare datasets add` keeps; default: all of them.
         data: The data folder, as in `load_benchmark`.
     """
-    own = {path.stem: path for path in list_own(data)}
+    own = list_own(data)
     paths = []
     for name in names or [*ARENAS, *own]:
         if name not in ARENAS and name not in own:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from calirare.errors import InputError, nearest
@@ -244,9 +245,10 @@ _REDDIT = Benchmark(
 BENCHMARKS = {entry.name: entry for entry in (_CORA, _CITESEER, _PUBMED, _DBLP, _FACEBOOK, _TOLOKERS, _REDDIT)}
 
 
-def find_benchmark(name: str) -> Benchmark:
-    """The entry of that name, whatever its case."""
+def find_benchmark(name: str, own: Iterable[str] = ()) -> Benchmark:
+    """The entry of that name, whatever its case; `own` are further names that would have done, for the message."""
     entry = BENCHMARKS.get(str(name).lower())
     if entry is None:
-        raise InputError(f"name must be one of {sorted(BENCHMARKS)}; got {name!r}: {nearest(str(name), BENCHMARKS)}")
+        names = [*sorted(BENCHMARKS), *own]
+        raise InputError(f"name must be one of {names}; got {name!r}: {nearest(str(name), names)}")
     return entry

@@ -11,12 +11,15 @@ from calirare.data.catalogue.entries import BENCHMARKS
 from calirare.data.graph import RareGraph
 from calirare.errors import InputError
 
+TAKEN = (*BENCHMARKS, "amlsim", "bitcoin_otc", "transactions", "transactions_2")
+"""Names of graphs that everybody has: a graph of somebody's own may not stand for one of them."""
+
 
 def add_own(name: str, graph: RareGraph, cache_dir: str | Path | None = None, *, replaces: bool = False) -> Path:
     """Keep a graph under a name; where it is kept.
 
     Args:
-        name: Letters, digits and underscores; none of a benchmark graph's.
+        name: Letters, digits and underscores; none of `TAKEN`.
         graph: With its labels.
         cache_dir: As in `load_benchmark`.
         replaces: Whether it may take the place of one of the same name.
@@ -25,12 +28,12 @@ def add_own(name: str, graph: RareGraph, cache_dir: str | Path | None = None, *,
     >>> from calirare.data.synthetic import make_transactions
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = add_own("mine", make_transactions(300, seed=0), folder)
-    ...     [found.name for found in list_own(folder)]
-    ['mine.npz']
+    ...     [name for name, kept in list_own(folder).items() if kept == path]
+    ['mine']
     """
-    if not re.fullmatch(r"[A-Za-z0-9]\w{0,63}", name) or name.lower() in BENCHMARKS:
+    if not re.fullmatch(r"[A-Za-z0-9]\w{0,63}", name) or name.lower() in TAKEN:
         raise InputError(
-            f"name must be up to 64 letters, digits and underscores, and none of {sorted(BENCHMARKS)}; got {name!r}."
+            f"name must be up to 64 letters, digits and underscores, and none of {sorted(TAKEN)}; got {name!r}."
         )
     path = data_folder(cache_dir) / "own" / f"{name}.npz"
     if path.exists() and not replaces:
@@ -40,6 +43,6 @@ def add_own(name: str, graph: RareGraph, cache_dir: str | Path | None = None, *,
     return path
 
 
-def list_own(cache_dir: str | Path | None = None) -> list[Path]:
-    """The files of a user's own graphs, by name."""
-    return sorted((data_folder(cache_dir) / "own").glob("*.npz"))
+def list_own(cache_dir: str | Path | None = None) -> dict[str, Path]:
+    """The files of a user's own graphs by the names of the graphs."""
+    return {path.stem: path for path in sorted((data_folder(cache_dir) / "own").glob("*.npz"))}

@@ -15,9 +15,11 @@ import scipy.sparse as sp
 
 from calirare.data.graph import RareGraph
 from calirare.data.synthetic import make_transactions
+from calirare.data.tables.audit import audit_graph
 from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.files import write_tables
 from calirare.data.tables.frames import to_frame
+from calirare.data.tables.read_counts import describe_counts
 from calirare.data.tables.reading import read_tables
 from calirare.errors import CalirareError, ColumnError, DataError, InputError, LabelError, MissingDependencyError
 
@@ -47,8 +49,24 @@ def test_every_cell_of_a_small_table_is_where_it_belongs():
     assert graph.edge_weight is None and graph.original_y is None
     counts = {"rows": 5, "edges": 3, "duplicates": 1, "self_loops": 1, "zero_weights": 0}
     labels = {"known": 3, "missing": 1, "missing_words": {}, "spellings": {}}
-    filled = {"imputed": {"age": 1, "country": 1}, "unseen": {}, "rare": {}, "unreadable": {}}
+    filled = {"imputed": {"age": 1, "country": 1}, "unseen": {}, "rare": {}, "unreadable": {}, "infinite": {}}
     assert graph.schema["read"] == {"edges": counts, "labels": labels, **filled}
+
+
+def test_infinite_values_count_as_missing_in_both_tables(caplog):
+    inf = float("inf")
+    empty = read({"age": [20.0, 40.0, None, None]}, EDGES | {"amount": [1.0, None, 9.0, None, 0.5]})
+    graph = read({"age": [20.0, 40.0, inf, -inf]}, EDGES | {"amount": [1.0, inf, 9.0, -inf, 0.5]})
+    assert graph.x.tolist() == empty.x.tolist() and graph.feature_names == empty.feature_names
+    np.testing.assert_array_equal(graph.edges.columns[0].values, empty.edges.columns[0].values)
+    assert graph.schema["read"]["infinite"] == {"age": 2, "amount": 2}
+    told = [record.message for record in caplog.records if "infinite" in record.message]
+    assert told == [f"column {name!r}: infinite values count as missing, 2 of them." for name in ("age", "amount")]
+    notes = [finding.column for finding in audit_graph(graph).findings if finding.kind == "infinite"]
+    assert notes == ["age", "amount"]
+    assert describe_counts(graph.schema)["infinite values, which count as missing, in age"] == 2
+    scored = read({"age": [inf, 40.0, 20.0, 1.0]}, schema=graph.schema, label=None, rare=None)
+    assert scored.schema["read"]["infinite"] == {"age": 1} and scored.x[0, 0] == graph.x[2, 0]
 
 
 @pytest.mark.parametrize("dictionary", [True, False])
@@ -294,7 +312,7 @@ BAD = [
     ({"nodes": {"is_fraud": [None] * 4}}, LabelError, "every value is missing"),
     ({"nodes": {"is_fraud": ["yes"] * 4}}, LabelError, "at least two classes; every labelled node is 'yes'"),
     ({"nodes": {"is_fraud": ["no"] * 4}}, LabelError, "rare must be one of the values"),
-    ({"nodes": {"age": [1.0, float("inf"), 2.0, float("-inf")]}}, InputError, "column 'age' holds 2 infinite values, the first in row 2"),
+    ({"edges": {**EDGES, "size": [1.0, float("inf"), 2.0, 1.0, 1.0]}, "weight": "size"}, InputError, "not negative, missing or infinite; 1 are"),
     ({"nodes": {"id": [[1], [2], [3], [4]]}}, InputError, "must hold one id per node"),
     ({"nodes": {"is_fraud": [[1], [2], [3], [4]]}}, InputError, "single values"),
     ({"edges": {"source": ["a", "z", "q"], "target": ["b", "a", "z"]}}, InputError,
@@ -304,7 +322,7 @@ BAD = [
     ({"edges": {}}, InputError, "edges must have columns"),
     ({"edges": 7}, InputError, "edges must be a path, or a polars, pandas or Arrow frame"),
     ({"edges": {"source": ["a"], "target": ["b"], "w": [-1.0]}, "weight": "w"}, InputError, "not negative"),
-    ({"edges": {"source": ["a"], "target": ["b"], "w": [None]}, "weight": "w"}, InputError, "not missing"),
+    ({"edges": {"source": ["a"], "target": ["b"], "w": [None]}, "weight": "w"}, InputError, "not negative, missing or infinite"),
 ]  # fmt: skip
 
 

@@ -1,9 +1,11 @@
 """One class written in several ways."""
 
+import polars as pl
 import pytest
 
 from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.reading import read_tables
+from calirare.errors import LabelError
 
 
 def read(labels, **said):
@@ -49,3 +51,33 @@ def test_classes_that_an_earlier_version_told_apart_stay_apart():
     schema = read(["yes", "no"]).schema
     old = {**schema, "label": {"column": "y", "rare": "yes", "values": ["1", "Yes", "no", "yes"]}}
     assert read(["yes", "Yes", "1", "YES", "NO"], schema=old).y.tolist() == [1, 0, 0, -1, 0]
+
+
+@pytest.mark.parametrize(
+    ("labels", "rare"),
+    [
+        (["unknown", "ok", "ok"], "Unknown"),
+        (["NA", "ok", "ok"], " na "),
+        ([0, 1, -1], -1.0),
+        ([0, 1, -1], "-1.0"),
+        ([1.0, 0.0, None], "1"),
+        (["1.0", "0.0", ""], 1),
+        (["Yes", "No", "No"], "yes"),
+        (["1", "0", "0"], True),
+        ([True, False, False], "1.0"),
+    ],
+)
+def test_the_rare_class_may_be_spelled_as_a_label_may(labels, rare):
+    nodes = {"id": range(len(labels)), "age": [1, 2, 3], "label": pl.Series(labels)}
+    graph = read_tables(nodes, {"source": [0], "target": [1]}, label="label", rare=rare)
+    assert graph.y[0 if str(rare)[0] != "-" else 2] == graph.rare_class and (graph.y == graph.rare_class).sum() == 1
+    again = read_tables({**nodes, "label": pl.Series(labels).cast(pl.String).str.to_uppercase()}, {"source": [0], "target": [1]},
+                        schema=graph.schema)  # fmt: skip
+    assert again.y.tolist() == graph.y.tolist()
+
+
+@pytest.mark.parametrize("rare", ["", [1], float("nan"), object()])
+def test_a_rare_class_that_is_no_value_is_refused(rare):
+    nodes = {"id": [0, 1], "age": [1, 2], "label": ["a", "b"]}
+    with pytest.raises(LabelError, match="rare must be one of the values"):
+        read_tables(nodes, {"source": [0], "target": [1]}, label="label", rare=rare)

@@ -73,7 +73,9 @@ class NodeReader:
     labels: list[pl.Series] = field(default_factory=list)
     codes: list[np.ndarray] = field(default_factory=list)
     names: tuple[str, ...] = ()
-    read: Counts = field(default_factory=lambda: {"imputed": {}, "unseen": {}, "rare": {}, "unreadable": {}})
+    read: Counts = field(
+        default_factory=lambda: {"imputed": {}, "unseen": {}, "rare": {}, "unreadable": {}, "infinite": {}}
+    )
     count: int = 0
 
     def all(self, node_rows: int, edge_rows: int, step: Step) -> ReadNodes:

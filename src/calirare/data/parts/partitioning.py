@@ -19,7 +19,7 @@ from calirare.data.parts.node_reading import NodeReader, Step
 from calirare.data.parts.partitions import Partitions, rows_file
 from calirare.data.parts.row_files import RowFile
 from calirare.data.parts.table_stream import TableStream
-from calirare.data.tables.preprocess import warn_of_unseen
+from calirare.data.tables.preprocess import warn_of_values
 from calirare.data.tables.profile import TablesTally
 
 Run = Callable[[Callable[[int], Any], Sequence[int]], Iterator[Any]]
@@ -70,7 +70,7 @@ def partition_tables(
     found = EdgeReader(stream, work, tally, read.places, rows).all(
         EDGE_ROWS, read.read, lambda share: step(0.3 + 0.4 * share)
     )
-    warn_of_unseen(read.read)
+    warn_of_values(read.read)
     cuts = _cut(found.counts, partitions, edges_per_part)
     made = Partitions(
         folder=work,

@@ -91,7 +91,7 @@ def audit_graph(graph: RareGraph) -> Audit:
     for column in of_edges:
         found += [*_constants(column, "edges"), *_codes(column)]
     found += [*_duplicates(columns), *_duplicates(of_edges)]
-    found += [*_identifiers(graph), *_spellings(graph)]
+    found += [*_identifiers(graph), *_spellings(graph), *_infinite(graph)]
     found += _contradictions(graph, known, rare)
     found += audit_edges(graph)
     return Audit.of(found)
@@ -250,6 +250,12 @@ def _spellings(graph: RareGraph) -> Iterator[Finding]:
         if pairs:
             words = f"{', '.join(pairs[:3])}{' …' if len(pairs) > 3 else ''} are read as different; write what is one alike."
             yield Finding("spellings", column["name"], words, "note")
+
+
+def _infinite(graph: RareGraph) -> Iterator[Finding]:
+    for name, count in ((graph.schema or {}).get("read") or {}).get("infinite", {}).items():
+        words = f"{count:,} values are infinite, as a division by zero leaves them; they count as missing."
+        yield Finding("infinite", name, words, "note")
 
 
 def _contradictions(graph: RareGraph, known: np.ndarray, rare: np.ndarray) -> Iterator[Finding]:

@@ -27,16 +27,23 @@ def is_number_like(kind: Any) -> bool:
     return bool(kind.is_numeric() or kind.is_temporal() or kind == pl.Boolean)
 
 
-def to_numbers(column: pl.Series, style: Mapping[str, Any] | None = None, *, infinite: str = "refuse") -> np.ndarray:
-    """The column as float64, NaN where a value is missing; dates and spans in days, times of day in hours.
+def to_numbers(
+    column: pl.Series, style: Mapping[str, Any] | None = None, infinite: dict[str, int] | None = None
+) -> np.ndarray:
+    """The column as float64, NaN where a value is missing or infinite; dates and spans in days, times of day in hours.
 
     Args:
         column: Of any type.
         style: How its text is to be read (see `calirare.data.tables.text`); default: plain numbers.
-        infinite: "refuse" infinite values, or count them as "missing".
+        infinite: Told how many values of the column are infinite, where some are.
 
     Raises:
-        InputError: It holds words, infinite values, or values within values.
+        InputError: It holds words, or values within values.
+
+    >>> import polars as pl
+    >>> counts: dict[str, int] = {}
+    >>> to_numbers(pl.Series("rate", [1.0, float("inf")]), infinite=counts), counts
+    (array([ 1., nan]), {'rate': 1})
     """
     pl = import_polars()
     if column.dtype == pl.String:
@@ -55,19 +62,19 @@ def to_numbers(column: pl.Series, style: Mapping[str, Any] | None = None, *, inf
     else:
         raise InputError(f"column {column.name!r} must hold single values; it holds {kind}. Leave it out with types.")
     values = np.array(numbers.to_numpy(), dtype=np.float64)  # NaN for null
-    endless = np.flatnonzero(np.isinf(values))
-    if endless.size and infinite == "missing":
-        logger.warning("column %r: %d infinite values count as missing.", column.name, endless.size)
-        values[endless] = np.nan
-    elif endless.size:
-        raise InputError(
-            f"column {column.name!r} holds {endless.size} infinite values, the first in row {endless[0] + 1}. "
-            "Replace them, or leave them empty to have them imputed."
-        )
+    endless = np.isinf(values)
+    if infinite is not None and endless.any():
+        infinite[column.name] = int(endless.sum())
+    values[endless] = np.nan  # a division by zero says that nothing is known
     return values
 
 
-def to_seconds(column: pl.Series, style: Mapping[str, Any] | None = None, unit: float = 1.0) -> np.ndarray:
+def to_seconds(
+    column: pl.Series,
+    style: Mapping[str, Any] | None = None,
+    unit: float = 1.0,
+    infinite: dict[str, int] | None = None,
+) -> np.ndarray:
     """Moments as float64 seconds since 1970 (UTC), NaN where missing. Numbers are multiplied by `unit`."""
     pl = import_polars()
     if column.dtype == pl.String:
@@ -77,7 +84,7 @@ def to_seconds(column: pl.Series, style: Mapping[str, Any] | None = None, unit: 
         return np.array(_seconds(column).to_numpy(), dtype=np.float64)
     if column.dtype == pl.Time or (style or {}).get("clock"):
         style, unit = {"clock": True}, _HOUR
-    return to_numbers(column, style, infinite="missing") * unit
+    return to_numbers(column, style, infinite) * unit
 
 
 def _seconds(column: pl.Series) -> pl.Series:

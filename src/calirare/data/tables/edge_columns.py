@@ -75,23 +75,24 @@ def _learn(column: pl.Series, wanted: str | None) -> dict[str, Any]:
 def apply_edge_columns(
     frame: pl.DataFrame, columns: Sequence[Mapping[str, Any]]
 ) -> tuple[tuple[EdgeColumn, ...], dict[str, dict[str, int]]]:
-    """The columns of every edge, and how many values of each category column are of `"rare"` or `"unseen"` categories.
+    """The columns of every edge, and how many values of each are `"infinite"`, or of `"rare"` or `"unseen"` categories.
 
     Raises:
         ColumnError: A column that the model was fitted on is missing.
     """
     wanted = [column for column in columns if column["kind"] != "ignore"]
     check_fitted_columns(frame, [column["name"] for column in wanted], "edges")
-    counts: dict[str, dict[str, int]] = {"rare": {}, "unseen": {}}
+    counts: dict[str, dict[str, int]] = {"rare": {}, "unseen": {}, "infinite": {}}
     return tuple(_apply(frame[column["name"]], column, counts) for column in wanted), counts
 
 
 def _apply(series: pl.Series, column: Mapping[str, Any], counts: dict[str, dict[str, int]]) -> EdgeColumn:
     name, kind = column["name"], column["kind"]
     if kind == "number":
-        return EdgeColumn(name, "number", to_numbers(series, column.get("text"), infinite="missing"))
+        return EdgeColumn(name, "number", to_numbers(series, column.get("text"), counts["infinite"]))
     if kind == "time":
-        return EdgeColumn(name, "time", to_seconds(series, column.get("text"), column.get("unit", 1.0)))
+        unit = column.get("unit", 1.0)
+        return EdgeColumn(name, "time", to_seconds(series, column.get("text"), unit, counts["infinite"]))
     pl = import_polars()
     text, names = to_categories(series), column["categories"]
     codes = text.replace_strict(names, list(range(len(names))), default=None, return_dtype=pl.Int32)

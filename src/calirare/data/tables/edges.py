@@ -82,7 +82,7 @@ def edge_weights(column: pl.Series) -> np.ndarray:
     bad = np.flatnonzero(np.isnan(values) | (values < 0))
     if bad.size:
         raise InputError(
-            f"column {column.name!r} must hold weights that are not negative and not missing; {bad.size} are, the first "
+            f"column {column.name!r} must hold weights that are not negative, missing or infinite; {bad.size} are, the first "
             f"in row {bad[0] + 1}. Leave weight (--weight) out: as a column of the edges it is used anyway."
         )
     return values

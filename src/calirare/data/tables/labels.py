@@ -68,7 +68,8 @@ def learn_labels(column: pl.Series, rare: Any) -> Labels:
     Raises:
         LabelError: No label at all, a single class, or no node with the rare value.
     """
-    text, words = known_labels(column, [str(rare)])
+    ways = _ways_to_write(rare)
+    text, words = known_labels(column, ways)
     values = sorted(text.drop_nulls().unique().to_list())
     note = f" {', '.join(map(repr, words))} count as missing." if words else ""
     if not values:
@@ -78,7 +79,9 @@ def learn_labels(column: pl.Series, rare: Any) -> Labels:
             f"column {column.name!r} must hold at most {MAX_LABELS} different labels of at most {MAX_LABEL_LENGTH} "
             f"characters; it holds {len(values):,}, the longest of {max(map(len, values)):,}. Is it the label column?"
         )
-    word = _match(rare, values)
+    if rare is None:
+        raise InputError(f"rare must be given: one of the values {values[:12]}.")
+    word = _match(ways, values)
     if word is None:
         shown = values if len(values) <= 12 else [*values[:12], "…"]
         raise LabelError(f"rare must be one of the values in column {column.name!r}: {shown}; got {rare!r}.{note}")
@@ -100,8 +103,8 @@ def known_labels(
 ) -> tuple[pl.Series, dict[str, int]]:
     """The labels as text, null where unknown, and how often each word stood for an unknown one.
 
-    So does -1 beside two or more whole numbers from 0 on. What is among `classes` is a class, however it reads. "1.0", as
-    programs write a 1 beside gaps, is "1" unless it is among those that stay `as_written`.
+    So does -1 beside two or more whole numbers from 0 on. What is among `classes`, in upper or lower case, is a class, however
+    it reads. "1.0", as programs write a 1 beside gaps, is "1" unless it is among those that stay `as_written`.
 
     >>> import polars as pl
     >>> known_labels(pl.Series(["yes", "NA", "", "Unknown"]), ["yes"])[1]
@@ -110,11 +113,12 @@ def known_labels(
     ({'-1': 1}, {})
     """
     text = _whole(to_categories(column), as_written)
-    missing = text.str.to_lowercase().is_in(MISSING_LABELS).fill_null(False)
+    lower = text.str.to_lowercase()
+    missing = lower.is_in(MISSING_LABELS).fill_null(False)
     values = {str(value) for value in text.filter(~missing).drop_nulls().unique().to_list()}
     if len(values) > 2 and all(value.isdecimal() for value in values - {"-1"}):
         missing |= (text == "-1").fill_null(False)
-    missing &= ~text.is_in(list(classes)).fill_null(False)
+    missing &= ~lower.is_in([one.lower() for one in classes]).fill_null(False)
     found = text.filter(missing)
     words = {str(word): int((found == word).sum()) for word in sorted(found.unique().to_list())}
     if words:
@@ -168,20 +172,24 @@ def _labels(
     return Labels(y, original_y, names_of_two(values, rare), rare, values, words, spellings)
 
 
-def _match(rare: Any, values: list[str]) -> str | None:
+def _ways_to_write(rare: Any) -> list[str]:
+    """The rare value as a label column would hold it: as it is, and "1.0" as "1"; none where it is no single value."""
     pl = import_polars()
-    if rare is None:
-        raise InputError(f"rare must be given: one of the values {values[:12]}.")
     try:
         word = to_categories(pl.Series("rare", [rare]))[0]
     except (TypeError, InputError, pl.exceptions.PolarsError):
-        return None
-    if word in values:
-        return str(word)
-    # "1.0" on a command line and 1 in the table
-    with contextlib.suppress(ValueError):
-        number = str(to_categories(pl.Series("rare", [float(str(word))]))[0])
-        if number in values:
-            return number
+        return []
+    if word is None:
+        return []
+    ways = [str(word)]
+    with contextlib.suppress(ValueError, OverflowError):
+        ways.append(str(to_categories(pl.Series("rare", [float(ways[0])]))[0]))
+    return ways
+
+
+def _match(ways: Sequence[str], values: list[str]) -> str | None:
+    """The value that is meant: one that is written so, else one that says the same."""
     key = same_spelling(values)
-    return next((value for value in values if key(value) == key(str(word))), None)
+    exact = (way for way in ways if way in values)
+    alike = (value for way in ways for value in values if key(value) == key(way))
+    return next(exact, None) or next(alike, None)

@@ -23,14 +23,14 @@ logger = logging.getLogger(__name__)
 def apply_columns(
     frame: pl.DataFrame, schema: Mapping[str, Any]
 ) -> tuple[np.ndarray | sp.csr_array, dict[str, dict[str, int]]]:
-    """Features of every row, and per column how many values were imputed, unreadable, rare or never seen.
+    """Features of every row, and per column how many values were imputed, unreadable, infinite, rare or never seen.
 
     Numbers: (value - mean) / scale, the median where one is missing. Categories: one column each, all 0 for a category
     that the schema does not know. An indicator column says where a value was missing.
     """
     columns = [column for column in schema["columns"] if column["type"] != "ignore"]
     check_fitted_columns(frame, [column["name"] for column in columns], "nodes")
-    counts: dict[str, dict[str, int]] = {"imputed": {}, "unseen": {}, "rare": {}, "unreadable": {}}
+    counts: dict[str, dict[str, int]] = {"imputed": {}, "unseen": {}, "rare": {}, "unreadable": {}, "infinite": {}}
     blocks: list[Any] = []
     for column in columns:
         series = frame[column["name"]]
@@ -47,8 +47,10 @@ def apply_columns(
     return np.hstack([block.toarray() if sp.issparse(block) else block for block in blocks]), counts
 
 
-def warn_of_unseen(counts: Mapping[str, Mapping[str, int]]) -> None:
-    """Log how many values of each column belong to categories that the fit did not know."""
+def warn_of_values(counts: Mapping[str, Mapping[str, int]]) -> None:
+    """Log how many values of each column are infinite, and how many of categories that the fit did not know."""
+    for name, number in counts["infinite"].items():
+        logger.warning("column %r: infinite values count as missing, %d of them.", name, number)
     for name, number in counts["unseen"].items():
         logger.warning(
             "column %r: %d values of categories never seen at fit; they count as none of them.", name, number
@@ -58,7 +60,7 @@ def warn_of_unseen(counts: Mapping[str, Mapping[str, int]]) -> None:
 def _numeric(
     series: pl.Series, column: Mapping[str, Any], counts: dict[str, dict[str, int]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    values = to_numbers(series, column.get("text"))
+    values = to_numbers(series, column.get("text"), counts["infinite"])
     strange = count_strange(series, column.get("text"))
     if strange:
         counts["unreadable"][series.name] = strange

@@ -14,6 +14,7 @@ _ROWS = {
 _VALUES = {
     "imputed": "gaps filled in",
     "unreadable": "values that cannot be read, in",
+    "infinite": "infinite values, which count as missing, in",
     "unseen": "values never seen at fit, in",
     "rare": "values of rare categories, in",
 }

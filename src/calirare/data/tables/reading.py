@@ -31,7 +31,7 @@ from calirare.data.tables.kinds import kind_of
 from calirare.data.tables.labels import Labels, apply_labels, learn_labels, no_labels
 from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.naming import find_label
-from calirare.data.tables.preprocess import apply_columns, warn_of_unseen
+from calirare.data.tables.preprocess import apply_columns, warn_of_values
 from calirare.data.tables.profile import profile_tables
 from calirare.data.tables.schema import FORMAT, SPARSE_WIDTH, check_schema, feature_names, learn_columns
 from calirare.errors import InputError
@@ -96,7 +96,7 @@ def read_tables(
         DataError: A file is missing, empty, truncated or not in its format.
         ColumnError: A column is missing; the message names the nearest ones.
         LabelError: No labels, a single class, or no node with the rare value.
-        InputError: Duplicate ids, edges to unknown nodes, infinite values.
+        InputError: Duplicate ids, edges to unknown nodes.
 
     >>> nodes = {"id": ["a", "b", "c"], "age": [30, None, 50], "fraud": ["yes", "no", None]}
     >>> edges = {"source": ["a", "b", "c"], "target": ["b", "a", "c"], "amount": [5.0, -2.0, 1.0]}
@@ -251,7 +251,7 @@ def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any]
     edge_list, of_edges = _build_edges(found.frame[found.id], rows, plan, asked)
     for word, columns in of_edges.items():
         counts[word] |= columns
-    warn_of_unseen(counts)
+    warn_of_values(counts)
     if "read" not in plan:  # just learned
         seen = profile_tables(x, plan, edge_list.table)
         plan = {**plan, "seen": {**seen, "rows": found.frame.height}}

@@ -189,8 +189,8 @@ def as_torch_csr(
         # Older releases also say that the checks turned off below are off.
         warnings.filterwarnings("ignore", "Sparse invariant checks are implicitly disabled", UserWarning)
         return torch.sparse_csr_tensor(
-            torch.from_numpy(matrix.indptr.astype(index)),
-            torch.from_numpy(matrix.indices.astype(index)),
+            torch.from_numpy(matrix.indptr.astype(index, copy=False)),
+            torch.from_numpy(matrix.indices.astype(index, copy=False)),
             torch.from_numpy(matrix.data).to(dtype),
             size=matrix.shape,
             device=device,

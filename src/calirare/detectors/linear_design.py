@@ -14,9 +14,10 @@ from calirare.data.graph import RareGraph
 from calirare.data.sparse import in_threads
 from calirare.detectors.base import DetectorInputs, LabelledNodes, State
 from calirare.detectors.guess import NeighboursGuess
+from calirare.detectors.landmarks import LikenessToLandmarks, choose_landmarks
 from calirare.detectors.squash import Squash
 from calirare.detectors.stored import inside, need, numbers, under, whole
-from calirare.detectors.words import LikenessToLandmarks, WordColumns, choose_landmarks
+from calirare.detectors.words import WordColumns
 from calirare.errors import InputError
 from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.propagation import plain_means
@@ -250,13 +251,10 @@ class DesignChoices:
         self._squash: Squash | None = None
         self._scores: dict[Reach, np.ndarray] = {}
         self._likeness: LikenessToLandmarks | None = None
-        self._all: tuple[WordColumns, np.ndarray] | None = None
+        self._all_landmarks = False
         if columns.words is not None:
-            self._landmarks = choose_landmarks(labels.y, groups, seed)
-            few = self._landmarks
-            if self._fixed is None and len(few) > _FEW_LANDMARKS:
-                few = choose_landmarks(labels.y, groups, seed, _FEW_LANDMARKS)
-            self._likeness = LikenessToLandmarks(inputs.word_hops, labels.nodes, few)
+            landmarks, few = choose_landmarks(labels.y, groups, seed), _FEW_LANDMARKS if self._fixed is None else None
+            self._likeness = LikenessToLandmarks(inputs.word_hops, labels.nodes, landmarks, few)
         families: dict[Reach, tuple[str, ...]] = dict.fromkeys(("attributes", "own", "all"), columns.groups)
         self._families = families | dict.fromkeys(("plain", "means"), plain_means(columns))
         self._hops = min(2, MOST_HOPS) if self._fixed is None else self._fixed
@@ -282,9 +280,9 @@ class DesignChoices:
 
     def with_all_landmarks(self, design: Design) -> Design:
         """The same hops, seen from all landmarks; few were enough to choose them by."""
-        if self._likeness is None or len(self._likeness.landmarks) == len(self._landmarks):
+        if self._likeness is None or self._likeness.few == len(self._likeness.landmarks):
             return design
-        self._all = self._likeness.columns_of_all(self._landmarks, design.hops)
+        self._all_landmarks = True
         return self._design(design.hops, None)
 
     def with_dense(self, design: Design) -> Iterator[Design]:
@@ -297,7 +295,7 @@ class DesignChoices:
 
     def without_edges(self, design: Design) -> Design:
         """What is left of a design where edges say nothing: the node's attributes and words; few landmarks are enough."""
-        self._all = None
+        self._all_landmarks = False
         return self._design(0, "attributes" if len(design.dense) else None, design.words is not None)
 
     def _columns(self, reach: Reach) -> np.ndarray:
@@ -326,8 +324,9 @@ class DesignChoices:
         blocks = [(scores - middle) * scale]
         words, ties = None, None
         if self._likeness is not None and with_words:
-            landmarks = self._likeness.landmarks if self._all is None else self._landmarks
-            words, found = self._all or self._likeness.columns(hops)
+            count = None if self._all_landmarks else self._likeness.few
+            words, found = self._likeness.columns(hops, count)
+            landmarks = self._likeness.landmarks[:count]
             blocks.insert(0, found)
             if len(landmarks) < int(self.groups.max()) + 1:
                 vectors = np.zeros((found.shape[1] + len(dense), len(landmarks)))

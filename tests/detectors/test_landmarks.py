@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from calirare.data.graph import RareGraph
-from calirare.detectors.words import LikenessToLandmarks, WordHops, _inverse_root
+from calirare.detectors.landmarks import LikenessToLandmarks, _inverse_root
+from calirare.detectors.words import WordHops
 
 
 @pytest.mark.parametrize("alike", [False, True])
@@ -52,11 +53,15 @@ def test_more_landmarks_are_seen_on_the_scales_of_a_few(hops, tried):
     rng = np.random.default_rng(2)
     words = sp.csr_array((rng.random((40, 150)) < 0.1).astype(np.float32))
     graph = RareGraph(x=words, edge_index=rng.integers(0, 40, (2, 50)), y=np.arange(40) % 2)
-    likeness = LikenessToLandmarks(WordHops(graph, words), np.arange(20), np.array([2, 8, 11, 18]))
+    landmarks, few = np.array([2, 8, 18, 11, 0, 9, 5, 17]), 4
+    likeness = LikenessToLandmarks(WordHops(graph, words), np.arange(20), landmarks, few)
+    alone = LikenessToLandmarks(WordHops(graph, words), np.arange(20), landmarks[:few])
     for hop in tried:
-        likeness.columns(hop)
-    landmarks = np.array([0, 2, 5, 8, 9, 11, 17, 18])
-    found, said = likeness.columns_of_all(landmarks, hops)
+        (seen, here), (lone, there) = likeness.columns(hop, few), alone.columns(hop)
+        np.testing.assert_allclose(here, there, atol=1e-5)
+        np.testing.assert_allclose(seen.rows[-1].toarray(), lone.rows[-1].toarray(), atol=1e-6)
+        np.testing.assert_allclose(likeness.scales, alone.scales, rtol=1e-5)
+    found, said = likeness.columns(hops)
     mean = graph.adjacency().toarray()
     mean /= np.maximum(mean.sum(axis=1, keepdims=True), 1)
     rows = [words.toarray() / np.linalg.norm(words.toarray(), axis=1, keepdims=True)]

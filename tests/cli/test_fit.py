@@ -61,6 +61,15 @@ def test_it_shows_how_the_columns_were_read(tables, tmp_path):
     assert run(app, said).exit_code == 0 and (tmp_path / "scores.parquet").exists()
 
 
+def test_what_was_counted_names_the_columns_as_the_table_does(tables, tmp_path):
+    nodes = pl.read_csv(tables[0]).with_row_index("k")
+    gaps = pl.when(pl.col("k") < 7).then(None).otherwise(pl.col("night_share")).alias("night_share")
+    nodes.with_columns(gaps).drop("k").write_csv(tmp_path / "nodes.csv")
+    answer = run(app, fit_words([str(tmp_path / "nodes.csv"), tables[1]], tmp_path / "model"))
+    counted = [line.split("│")[1:3] for line in answer.stdout.splitlines() if "gaps filled in" in line]
+    assert [[cell.strip() for cell in row] for row in counted] == [["gaps filled in night_share", "7"]]
+
+
 def test_the_next_command_names_the_tables_where_labels_lie_apart(tables, tmp_path):
     nodes = pl.read_csv(tables[0])
     nodes.select("id", "is_fraud").drop_nulls().write_csv(tmp_path / "known.csv")

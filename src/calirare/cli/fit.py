@@ -149,8 +149,8 @@ def _show(
         return
     console.show_lines(beware)
     show_audit(columns, audit)
-    counts |= describe_counts(graph.schema)
-    console.show_table("Data", ["", "count"], [(name.replace("_", " "), n) for name, n in counts.items()], right=(1,))
+    own = {name.replace("_", " "): count for name, count in counts.items()}
+    console.show_table("Data", ["", "count"], [*(own | describe_counts(graph.schema)).items()], right=(1,))
     _show_detectors(detectors)
     if quality is not None:
         show_evaluation(quality)

@@ -41,8 +41,10 @@ def score(
 
     Columns: id, probability of the rare class, the interval lower to upper, disagreement (how far the detectors, each
     asked alone, lie apart; 0 where there is one), prediction, and the set of classes that the coverage does not rule
-    out; with --rare-share the share that they are at. Parquet tables may be folders of shards,
-    or patterns in quotes. Those, and tables of more than 20 million edges, are scored in parts, with the same result.
+    out; with --rare-share the share that they are at.
+
+    Tables may be folders of shards, or patterns in quotes. Shards in Parquet, and tables of more than 20 million edges, are
+    scored in parts, with the same result.
 
     Tables and scores are compared with those of the fit, and what has shifted is said.
     """

@@ -39,7 +39,7 @@ def test_a_folder_a_file_and_a_pattern(folder):
     assert not is_sharded(folder / "odd[1].parquet")  # a name, as the file is there
 
 
-def test_what_is_not_there_or_not_parquet_is_named(folder, tmp_path):
+def test_what_is_not_there_or_of_two_formats_is_named(folder, tmp_path):
     (tmp_path / "empty").mkdir()
     (folder / "b-3.csv").write_text("id\n1\n")
     (folder / "cut.parquet").write_bytes((folder / "a-1.parquet").read_bytes()[:80])
@@ -47,7 +47,7 @@ def test_what_is_not_there_or_not_parquet_is_named(folder, tmp_path):
         (folder / "c.parquet", DataError, "does not exist"),
         (tmp_path / "empty", DataError, "has no shards"),
         (folder / "c-*.parquet", DataError, "has no shards"),
-        (folder / "b-?.csv", InputError, "must hold Parquet"),
+        (folder, InputError, "of one format; .* holds a-1.parquet and b-3.csv. .* such as '.*/[*].parquet'"),
         (folder / "cut.parquet", DataError, "truncated or altered"),
     ]:
         with pytest.raises(kind, match=says):
@@ -55,9 +55,11 @@ def test_what_is_not_there_or_not_parquet_is_named(folder, tmp_path):
 
 
 @pytest.mark.parametrize("size", [1, 3, 10])
-def test_a_table_that_is_not_parquet_is_held_and_gives_the_same_batches(folder, size):
-    pl.read_parquet(folder / "*.parquet").write_csv(folder / "all.csv")
-    for table in (folder / "all.csv", pl.read_parquet(folder / "*.parquet")):
+def test_a_table_that_is_not_parquet_is_held_and_gives_the_same_batches(folder, size, tmp_path_factory):
+    apart = tmp_path_factory.mktemp("csv")
+    whole = pl.read_parquet(folder / "*.parquet")
+    whole.write_csv(apart / "all.csv")
+    for table in (apart / "all.csv", apart, whole):
         held = open_shards(table, "nodes")
         want = [
             (first, frame["word"].to_list()) for first, frame in open_shards(folder, "nodes").batches(["word"], size)

@@ -403,6 +403,41 @@ def test_missing_files_folders_and_truncated_parquet_are_refused(tmp_path):
             read_tables(path, EDGES, label="is_fraud", rare="yes")
 
 
+SHARDS = {
+    "csv": lambda frame, path: frame.write_csv(path, include_bom=True, separator=";"),
+    "tsv": lambda frame, path: frame.write_csv(path, separator="\t"),
+    "jsonl": lambda frame, path: frame.write_ndjson(path),
+    "parquet": lambda frame, path: frame.write_parquet(path),
+    "arrow": lambda frame, path: frame.write_ipc(path, compat_level=pl.CompatLevel.oldest()),
+}
+
+
+@pytest.mark.parametrize("ending", SHARDS)
+def test_a_folder_and_a_pattern_of_shards_are_the_table(tmp_path, ending):
+    folder = tmp_path / "nodes"
+    folder.mkdir()
+    for place in range(2):
+        SHARDS[ending](pl.DataFrame(NODES)[2 * place : 2 * place + 2], folder / f"part-{place}.{ending}")
+    (folder / "_SUCCESS").touch()
+    (folder / "README.txt").write_text("exported")
+    for table in (folder, folder / f"part-?.{ending}"):
+        graph = read_tables(table, EDGES, label="is_fraud", rare="yes")
+        np.testing.assert_allclose(graph.x, read().x)
+        assert graph.y.tolist() == read().y.tolist() and graph.ids.tolist() == NODES["id"]
+    SHARDS[ending](pl.DataFrame(NODES).rename({"age": "years"}), folder / f"part-9.{ending}")
+    with pytest.raises(DataError, match=r"by \['years'\]; shards must be alike"):
+        read_tables(folder, EDGES, label="is_fraud", rare="yes")
+
+
+def test_names_that_stand_between_rows_are_no_node(tmp_path, caplog):
+    path = tmp_path / "nodes.csv"
+    rows = pl.DataFrame(NODES).write_csv()
+    path.write_text("\ufeff" + rows + "\ufeff" + rows.replace("a,", "e,").replace("b,", "f,").split("c,")[0])
+    graph = read_tables(path, EDGES, label="is_fraud", rare="yes")
+    assert graph.ids.tolist() == ["a", "b", "c", "d", "e", "f"]
+    assert "repeat the names of the columns are left out, 1 of them" in caplog.text
+
+
 def test_columns_of_the_same_name_in_pandas_are_refused():
     frame = pd.DataFrame([[1, 2, 0], [2, 3, 1]], columns=["id", "x", "x"])
     with pytest.raises(InputError, match="appear twice"):

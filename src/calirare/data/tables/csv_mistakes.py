@@ -1,16 +1,23 @@
-"""Why a CSV file cannot be read, and what to do: another encoding, a row with too many cells, titles above the names."""
+"""Mistakes in CSV files, and what to do: another encoding, a row with too many cells, titles above the names, names twice."""
 
 from __future__ import annotations
 
 import csv
+import logging
 import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
+from calirare.data.tables.libraries import import_polars
 from calirare.errors import DataError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+logger = logging.getLogger(__name__)
 
 NUMBER_OR_DATE = re.compile(r"[+-]?\d[\d.,]*([eE][+-]?\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T][\d:.]+Z?)?")
 _SAVE = "Save it as UTF-8 (in a spreadsheet: CSV UTF-8), or"
@@ -102,3 +109,21 @@ def _is_title(row: list[str], width: int) -> bool:
     if not row or not row[0]:
         return False
     return len(row) < width or (width >= 3 and not any(row[1:]))
+
+
+def drop_repeated_names(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """Without rows that repeat the names of the columns, as they stand where files were put one behind the other.
+
+    Args:
+        frame: All text.
+        path: Its file.
+    """
+    pl = import_polars()
+    if not frame[:, 0].str.contains(frame.columns[0].strip(), literal=True).any():  # a look at one column is cheap
+        return frame
+    repeats = [pl.col(name).str.strip_chars("\ufeff ") == name.strip() for name in frame.columns]
+    kept = frame.filter(~pl.all_horizontal(repeats).fill_null(False))
+    if kept.height < frame.height:
+        rows = frame.height - kept.height
+        logger.warning("%s: rows that repeat the names of the columns are left out, %d of them.", path, rows)
+    return kept

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.addresses import is_address
 from calirare.data.tables.arrow_files import read_feather, read_parquet, without_wide_decimals
-from calirare.data.tables.csv_mistakes import NUMBER_OR_DATE, explain_csv, refuse_titles
+from calirare.data.tables.csv_mistakes import NUMBER_OR_DATE, drop_repeated_names, explain_csv, refuse_titles
 from calirare.data.tables.libraries import import_arrow, import_polars
 from calirare.data.tables.limits import check_text_file, check_width, unpack
-from calirare.data.tables.shard_files import PARQUET, find_shards
+from calirare.data.tables.shard_files import CSV, ENDINGS, LINES, PARQUET, find_shards, is_sharded
 from calirare.data.tables.warehouse import read_address
 from calirare.errors import CalirareError, ColumnError, DataError, InputError, first_line, nearest
 
@@ -27,17 +27,13 @@ logger = logging.getLogger(__name__)
 
 _SEPARATOR = re.compile(r"^\ufeff?\"?sep=(.|\\t)\"?$", re.IGNORECASE)
 _MOST_REMARKS, _LONGEST_LINE, _HEAD = 100, 1 << 20, 1 << 14
-_CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
-_ARROW = (".arrow", ".feather", ".ipc")
-_LINES = (".jsonl", ".ndjson")
-_ALL = (*_CSV, *PARQUET, *_ARROW, *_LINES)
 
 
 def to_frame(table: Any, what: str) -> pl.DataFrame:
     """A polars frame with at least one column.
 
     Args:
-        table: A path, a folder of Parquet files, the address of a table in a database
+        table: A path, a folder or a pattern of files of one format, the address of a table in a database
             (`calirare.data.tables.addresses`), a polars, pandas or Arrow frame, or a dict of columns.
         what: "nodes" or "edges", for messages.
 
@@ -69,35 +65,43 @@ def _plain(column: pl.Series) -> pl.Series:
 
 
 def _read_folder(path: Path, what: str) -> pl.DataFrame:
-    """The Parquet files of a folder as one frame, in the order of their names; their columns must be alike."""
+    """The files of a folder or a pattern as one frame, in the order of their names; their columns must be alike.
+
+    JSON does not say of numbers whether they are whole, nor of gaps what they lack: there names must be alike.
+    """
     pl = import_polars()
     files = find_shards(path, what)
     frames = [_read_file(file, what) for file in files]
+    typed = not files[0].name.lower().endswith(LINES)
     for file, frame in zip(files, frames, strict=True):
-        if frame.schema != frames[0].schema:
-            raise DataError(f"{what}: the columns of {file} differ from those of {files[0]}; shards must be alike.")
-    return pl.concat(frames)  # type: ignore[no-any-return]
+        if frame.columns != frames[0].columns or (typed and frame.schema != frames[0].schema):
+            others = [name for name in frame.columns if name not in frames[0].columns]
+            raise DataError(
+                f"{what}: the columns of {file} differ from those of {files[0]}{f', by {others[:3]}' if others else ''}; "
+                "shards must be alike."
+            )
+    return pl.concat(frames, how="vertical" if typed else "vertical_relaxed")  # type: ignore[no-any-return]
 
 
 def _read_file(path: Path, what: str) -> pl.DataFrame:
     pl = import_polars()
     name = path.name.lower()
+    if is_sharded(path):
+        return _read_folder(path, what)
     if not path.exists():
         raise DataError(f"{what}: {path} does not exist.")
-    if path.is_dir():
-        return _read_folder(path, what)
     if not path.is_file():
         raise DataError(f"{what}: {path} is not a file.")
-    if not name.endswith(_ALL):
+    if not name.endswith(ENDINGS):
         sheet = " Save the sheet as CSV." if path.suffix.lower() in (".xlsx", ".xls", ".ods", ".numbers") else ""
-        raise InputError(f"{what}: {path} must end in one of {list(_ALL)}.{sheet}")
+        raise InputError(f"{what}: {path} must end in one of {list(ENDINGS)}.{sheet}")
     if path.stat().st_size == 0:
         raise DataError(f"{what}: {path} is empty.")
     try:
-        if name.endswith(_LINES):
+        if name.endswith(LINES):
             check_text_file(path)
             return pl.read_ndjson(path, infer_schema_length=None)  # type: ignore[no-any-return]
-        return _read_csv(path) if name.endswith(_CSV) else _read_arrow(path, is_parquet=name.endswith(PARQUET))
+        return _read_csv(path) if name.endswith(CSV) else _read_arrow(path, is_parquet=name.endswith(PARQUET))
     except CalirareError:
         raise
     except (
@@ -108,7 +112,7 @@ def _read_file(path: Path, what: str) -> pl.DataFrame:
         EOFError,
         zlib.error,
     ) as error:
-        known = explain_csv(path) if path.suffix.lower() in _CSV else ""
+        known = explain_csv(path) if path.suffix.lower() in CSV else ""
         if known:
             raise DataError(f"{what}: {path} cannot be read: {known}") from error
         raise DataError(
@@ -144,7 +148,7 @@ def _read_csv(path: Path) -> pl.DataFrame:
     if not named:
         frame.columns = _names_in(remarks, separator, frame.width, path)
     # A blank line is read as a row of gaps; nobody means a node by it.
-    return frame.filter(~pl.all_horizontal(pl.all().is_null()))  # type: ignore[no-any-return]
+    return drop_repeated_names(frame.filter(~pl.all_horizontal(pl.all().is_null())), path)
 
 
 def _first_lines(stream: Any) -> tuple[list[str], str]:

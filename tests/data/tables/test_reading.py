@@ -438,6 +438,14 @@ def test_names_that_stand_between_rows_are_no_node(tmp_path, caplog):
     assert "repeat the names of the columns are left out, 1 of them" in caplog.text
 
 
+def test_a_column_without_a_name_is_called_by_its_place(tmp_path):
+    path = tmp_path / "nodes.csv"
+    rows = "".join(f"{k},{k % 3},{k % 7},{'yes' if k % 5 else 'no'}\n" for k in range(40))
+    path.write_text(",x, ,is_fraud\n" + rows + ",x,,is_fraud\n")
+    graph = read_tables(path, {"source": [1], "target": [2]}, label="is_fraud", rare="no")
+    assert graph.schema["id"] == "column_1" and graph.feature_names == ("x", "column_3") and graph.num_nodes == 40
+
+
 def test_columns_of_the_same_name_in_pandas_are_refused():
     frame = pd.DataFrame([[1, 2, 0], [2, 3, 1]], columns=["id", "x", "x"])
     with pytest.raises(InputError, match="appear twice"):

@@ -121,8 +121,8 @@ def drop_repeated_names(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
     pl = import_polars()
     if not frame[:, 0].str.contains(frame.columns[0].strip(), literal=True).any():  # a look at one column is cheap
         return frame
-    repeats = [pl.col(name).str.strip_chars("\ufeff ") == name.strip() for name in frame.columns]
-    kept = frame.filter(~pl.all_horizontal(repeats).fill_null(False))
+    repeats = [pl.col(name).fill_null("").str.strip_chars("\ufeff ") == name.strip() for name in frame.columns]
+    kept = frame.filter(~pl.all_horizontal(repeats))
     if kept.height < frame.height:
         rows = frame.height - kept.height
         logger.warning("%s: rows that repeat the names of the columns are left out, %d of them.", path, rows)

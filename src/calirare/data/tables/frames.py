@@ -148,7 +148,9 @@ def _read_csv(path: Path) -> pl.DataFrame:
     if not named:
         frame.columns = _names_in(remarks, separator, frame.width, path)
     # A blank line is read as a row of gaps; nobody means a node by it.
-    return drop_repeated_names(frame.filter(~pl.all_horizontal(pl.all().is_null())), path)
+    frame = drop_repeated_names(frame.filter(~pl.all_horizontal(pl.all().is_null())), path)
+    # As the columns of a file without names; pandas leaves one nameless when it writes its index.
+    return frame.rename({name: f"column_{k}" for k, name in enumerate(frame.columns, start=1) if not name.strip()})
 
 
 def _first_lines(stream: Any) -> tuple[list[str], str]:

@@ -123,6 +123,18 @@ def test_gats_knows_the_nodes_that_trained_the_network(case):
     np.testing.assert_allclose(clf.predict_proba(graph), expected, atol=1e-10)
 
 
+@pytest.mark.parametrize("name", ["cagcn", "gats"])
+def test_what_is_said_without_a_label_is_of_the_graph_of_the_fit(name, case):
+    """Their calibrators look at the graph, whichever was asked about last."""
+    graph, split = case
+    clf, asked = (_fit_sharing(name, graph, split) for _ in range(2))
+    asked.predict_proba(cr.make_transactions(num_nodes=60, seed=5))
+    expected = clf.predict_left_out()
+    np.testing.assert_array_equal(asked.predict_left_out(), expected)
+    clf.predict_left_out()[:] = 0.5  # the caller's own
+    np.testing.assert_array_equal(clf.predict_left_out(), expected)
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_shapes_ranges_and_refit(name, case):
     graph, split = case

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from calirare.data.arrays import check_chances
+from calirare.data.arrays import as_array, check_chances
 from calirare.data.checks import check_count, is_number
 from calirare.data.graph import RareGraph
 from calirare.decisions.prices import ALARM, MISS, REVIEW, REVIEW_ERROR
@@ -201,7 +201,7 @@ def costs_of(
     """The prices of every node of a graph, each a number, the name of a column, or one per node."""
     given = {"miss": cost_miss, "alarm": cost_alarm, "review": cost_review}
     prices = {name: graph.column(one) if isinstance(one, str) else one for name, one in given.items()}
-    costs = Costs(**prices, review_error=float(review_error))
+    costs = Costs(**prices, review_error=review_error)
     costs.expected(np.zeros(graph.num_nodes))  # prices per node must speak of the nodes of this graph
     return costs
 
@@ -215,11 +215,13 @@ def _check_price(price: Any, name: str) -> Price:
             raise InputError(f"cost_{name} must be {rule}; got {price!r}.")
         return float(price)
     try:
-        column = np.array(price, dtype=np.float64)
+        column = np.array(as_array(price, f"cost_{name}"), dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(f"cost_{name} must hold numbers; got {type(price).__name__}.") from None
+    if column.ndim != 1:
+        raise InputError(f"cost_{name} must be a number, or hold one per node, shape (N,); got shape {column.shape}.")
     bad = ~np.isfinite(column) | (column < 0)
-    if column.ndim != 1 or bad.any():
+    if bad.any():
         raise InputError(
             f"cost_{name} must hold one number of at least 0 per node; {int(bad.sum()):,} of {column.size:,} are missing, "
             "negative or infinite. Fill them in first."

@@ -19,7 +19,7 @@ from calirare.decisions.why import Reasons
 from calirare.decisions.wording import Wording, sets_beside, wording_of, write_pulls
 from calirare.errors import InputError
 from calirare.estimator.classifier import RareCategoryClassifier
-from calirare.estimator.evidence import as_node_indices, labels_read, read_nodes
+from calirare.estimator.evidence import answered_nodes, as_node_indices, labels_read, read_nodes
 from calirare.estimator.fitted import Fitted
 from calirare.uncertainty.conformal import name_sets
 from calirare.uncertainty.intervals import CalibrationDraws
@@ -189,8 +189,8 @@ def triage(
         budget: Most reviews; None: wherever one pays.
         review_error: Share of reviews that end in the wrong call.
         coverage: Of the intervals, the conformal sets and the forecast.
-        nodes: The nodes to decide, indices or a mask; default: all but those whose labels the model has read, for
-            their answer is known.
+        nodes: The nodes to decide, indices or a mask; default: all but those whose answer is known, because the model has
+            read their labels, or they came since. Labels that a split keeps for testing do not count as known.
         num_pulls: How many labelled nodes to name that pull each probability.
 
     >>> import calirare as cr
@@ -207,7 +207,7 @@ def triage(
         budget = check_count(budget, "budget", least=0)
     require_natural(clf)
     read = read_nodes(clf, graph)
-    chosen = _choose_nodes(graph, nodes, read)
+    chosen = _choose_nodes(graph, nodes, answered_nodes(clf, graph, read))
     wording, draws = wording_of(clf, coverage, None if read is None else graph.ids), clf.calibration_draws()
     return _judged(
         Triage(
@@ -244,10 +244,10 @@ def _said_of(
     return {name: values[nodes] for name, values in zip(_SAID, of_all, strict=True)}
 
 
-def _choose_nodes(graph: RareGraph, nodes: Any, read: np.ndarray | None) -> np.ndarray:
-    """Those that were asked for; else all of kinds that carry labels, but for those whose labels were read."""
+def _choose_nodes(graph: RareGraph, nodes: Any, answered: np.ndarray) -> np.ndarray:
+    """Those that were asked for; else all of kinds that carry labels, but for those whose answer is known."""
     if nodes is None:
-        return np.setdiff1d(graph.scored, [] if read is None else read)
+        return np.setdiff1d(graph.scored, answered)
     return np.unique(as_node_indices(nodes, graph.num_nodes))
 
 

@@ -22,7 +22,6 @@ def as_they_come(logits: np.ndarray) -> np.ndarray:
 class Answers(Fitted):
     """Probabilities and calls; the graph that was asked about last costs once."""
 
-    method: str
     device: str
     asked_: AskedGraph | None
 

@@ -75,6 +75,14 @@ def check_degree(connections: dict[str, Any], num_labels: int) -> np.ndarray:
     return degree
 
 
+def check_held_out(held_out: dict[str, Any]) -> np.ndarray:
+    """The nodes of the validation labels: indices."""
+    nodes = np.asarray(held_out.get("nodes"))
+    good = nodes.ndim == 1 and nodes.dtype.kind == "i" and bool((nodes >= 0).all())
+    need(good, "held_out/nodes must hold node indices")
+    return nodes
+
+
 def check_left_out(detector: Detector, num_labels: int, num_classes: int) -> None:
     """That what the detector kept of its left-out models is of as many labels as there are."""
     shape, rows = detector.left_out_logits().shape, detector.left_out_rows

@@ -22,7 +22,7 @@ from calirare.detectors.networks.network import Network
 from calirare.detectors.networks.weights import ClassCosts
 from calirare.detectors.registry import make_detector
 from calirare.errors import InputError, ModelFormatError
-from calirare.estimator.evidence import gather_evidence
+from calirare.estimator.evidence import gather_evidence, require_same_classes
 from calirare.estimator.fitting import Fitting, TrainedDetector
 from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import get_method
@@ -168,19 +168,23 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         True
         """
         require_graph(graph)
+        if y is None:
+            require_same_classes(self, graph)
         labels = graph.y if y is None else as_array(y, "y")
         if labels.shape != (graph.num_nodes,) or labels.dtype.kind not in "biu":
             raise InputError(
                 f"y must hold one class per node, a whole number, {graph.num_nodes} in all; got {labels.dtype} of shape {labels.shape}."
             )
-        weights = None if sample_weight is None else as_doubles(sample_weight, "sample_weight")
-        if weights is not None and weights.shape != labels.shape:
-            raise InputError(f"sample_weight must hold one number per node; got shape {weights.shape}.")
+        weights = np.ones(labels.shape) if sample_weight is None else as_doubles(sample_weight, "sample_weight")
+        if weights.shape != labels.shape or (weights < 0).any():
+            raise InputError(f"sample_weight must hold one number per node, 0 or more; got shape {weights.shape}.")
         known = labels != UNKNOWN
         if not known.any():
             raise InputError("y must hold at least one known label; all are -1.")
+        if not weights[known].any():
+            raise InputError("sample_weight must be above 0 for a node with a known label; it is 0 for all of them.")
         right = self.predict(graph)[known] == labels[known]
-        return float(np.average(right, weights=None if weights is None else weights[known]))
+        return float(np.average(right, weights=weights[known]))
 
     def evaluate(
         self,

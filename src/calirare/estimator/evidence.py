@@ -10,9 +10,7 @@ import numpy as np
 from calirare.data.arrays import UNKNOWN, as_array
 from calirare.data.graph import RareGraph, require_graph
 from calirare.errors import InputError, LabelError
-from calirare.estimator.labels import ReadLabels
 from calirare.estimator.left_out import LeftOutAnswers
-from calirare.estimator.methods import get_method
 from calirare.metrics import Summary, summary
 
 Source = Literal["unread", "left_out", "both"]
@@ -72,17 +70,37 @@ class Evidence:
 def read_nodes(clf: LeftOutAnswers, graph: RareGraph) -> np.ndarray | None:
     """The nodes of `graph` whose labels the model has read; None where it was fitted on another graph.
 
-    The graph of the fit is known by its labels: all those that trained the model are there, at the same nodes.
+    The graph of the fit is known by its labels: all those that trained the model are there, at the same nodes. Labels that
+    came since were not read.
     """
     require_graph(graph)
     labelled, y = clf.labelled_nodes_, clf.labelled_y_
     if labelled.max(initial=-1) >= graph.num_nodes or not np.array_equal(graph.y[labelled], y):
         return None
-    try:
-        read = ReadLabels.of(get_method(clf.method), graph, clf.split_, clf.seed)
-    except InputError:  # other labels of this graph are gone: it can only be told which ones trained the model
-        return np.sort(labelled)
-    return np.union1d(np.union1d(read.train_nodes, read.val_nodes), labelled)
+    return np.union1d(labelled, np.intersect1d(clf.held_out_nodes_, graph.known))
+
+
+def answered_nodes(clf: LeftOutAnswers, graph: RareGraph, read: np.ndarray | None) -> np.ndarray:
+    """The nodes of `graph` whose answer is known: those read (from `read_nodes`), and labels that came since the fit.
+
+    Where the split of the fit keeps labels for testing, labels that were not read answer nothing.
+    """
+    if read is None:
+        return np.empty(0, dtype=np.int64)
+    tests = clf.split_ is not None and clf.split_.test.size
+    return read if tests else np.union1d(read, graph.known)
+
+
+def require_same_classes(clf: LeftOutAnswers, graph: RareGraph) -> None:
+    """Refuse labels that are numbered otherwise than at the fit: they would be compared with other classes."""
+    require_graph(graph)
+    at_fit, now = clf.class_names_, graph.class_names
+    turned = sorted(at_fit) == sorted(now) and at_fit != now
+    if len(at_fit) != len(now) or graph.rare_class != clf.rare_class_ or turned:
+        raise LabelError(
+            f"the graph must have the classes of the fit, in their order: {list(at_fit)}, {at_fit[clf.rare_class_]!r} the rare "
+            f"one; got {list(now)}, {now[graph.rare_class]!r} the rare one."
+        )
 
 
 def labels_read(graph: RareGraph, read: np.ndarray | None) -> np.ndarray:
@@ -106,6 +124,7 @@ def gather_evidence(
         among: Only labels of these nodes count; the desk leaves out what reviewers decided, for they decide the cases
             that the model picked.
     """
+    require_same_classes(clf, graph)
     read = read_nodes(clf, graph)
     trained = clf.labelled_nodes_ if read is not None else np.empty(0, dtype=np.int64)
     allowed = graph.known if among is None else np.intersect1d(graph.known, among)

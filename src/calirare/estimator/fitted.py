@@ -15,12 +15,14 @@ from calirare.detectors.networks.loop import History
 from calirare.detectors.networks.network import Network
 from calirare.detectors.stack import Stack
 from calirare.errors import NotFittedError
+from calirare.estimator.methods import get_method
 from calirare.estimator.state import FittedState
 
 
 class Fitted:
     """The fitted state by its parts; all raise `NotFittedError` before `fit`."""
 
+    method: str
     seed: int
 
     @cached_property  # `fit` puts the state in its place
@@ -60,6 +62,15 @@ class Fitted:
     @property
     def split_(self) -> Split | None:
         return self.state_.split
+
+    @property
+    def held_out_nodes_(self) -> np.ndarray:
+        """The nodes of the validation labels that the method has read; with `"jackknife"` they trained the model too."""
+        held_out, split = self.state_.held_out, self.split_
+        if held_out is not None:
+            return held_out
+        read = split is not None and get_method(self.method).reads_validation
+        return split.val if split is not None and read else np.empty(0, dtype=np.int64)
 
     @property
     def labelled_nodes_(self) -> np.ndarray:

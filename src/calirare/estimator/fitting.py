@@ -146,7 +146,8 @@ class Fitting(Fitted):
             shares=shares,
             labels=trained.labels,
             left_out=left_out,
-            split=split,
+            split=graph.public_split if split is None else split,
+            held_out=read.val_nodes,
             degree=graph.degree[trained.labels.nodes],
         )
         return self

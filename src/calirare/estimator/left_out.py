@@ -17,6 +17,7 @@ from calirare.detectors.networks.network import Network
 from calirare.detectors.spreading import Spreading
 from calirare.detectors.stack import Stack
 from calirare.estimator.answers import Answers, as_they_come
+from calirare.estimator.asked import AskedGraph
 from calirare.features.columns import Columns
 from calirare.uncertainty.explanation import Explanation, make_explanation
 from calirare.uncertainty.jackknife import (
@@ -51,7 +52,13 @@ class LeftOutAnswers(Answers):
         """
         if not len(self.state_.left_out):
             self.state_ = replace(self.state_, left_out=self._left_out_probabilities())
-        return self.state_.left_out
+        return self.state_.left_out.copy()  # the caller's own, to change as she likes
+
+    def _ask(self, graph: RareGraph) -> AskedGraph:
+        calibrator, before = self.calibrator_, self.asked_
+        if calibrator is not None and calibrator.needs_graph and before is not None and before.graph is not graph:
+            self.predict_left_out()  # which looks at the graph of the fit, while that is at hand
+        return super()._ask(graph)
 
     def left_out_uncalibrated(self) -> np.ndarray:
         """`(n, C)`: the same of each of `labelled_nodes_` without its label."""

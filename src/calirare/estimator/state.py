@@ -13,7 +13,15 @@ from calirare.data.split import Split
 from calirare.detectors.base import Detector, LabelledNodes
 from calirare.detectors.registry import make_detector
 from calirare.detectors.stack import Stack
-from calirare.estimator.checks import check_calibrator, check_degree, check_header, check_labels, check_left_out, need
+from calirare.estimator.checks import (
+    check_calibrator,
+    check_degree,
+    check_header,
+    check_held_out,
+    check_labels,
+    check_left_out,
+    need,
+)
 from calirare.estimator.methods import get_method
 from calirare.features.recipe import ColumnRecipe
 from calirare.persistence.folder import Record
@@ -35,9 +43,10 @@ class FittedState:
         shares: `(C,)` class shares that the probabilities are calibrated to.
         labels: The labels that trained the detector.
         left_out: `(n, C)` calibrated probabilities of the labelled nodes without their labels.
-        split: As given to `fit`, or None.
+        split: As given to `fit`, or as it came with the graph; else None.
         scores: Profiles of the scores of the fit, or None where the model was not saved with its graph.
         degree: `(n,)` how many neighbours each labelled node had; None where an older calirare fitted the model.
+        held_out: `(m,)` nodes of the validation labels that were read; None where an older calirare fitted the model.
     """
 
     class_names: tuple[str, ...]
@@ -54,6 +63,7 @@ class FittedState:
     split: Split | None
     scores: dict[str, Any] | None = None
     degree: np.ndarray | None = None
+    held_out: np.ndarray | None = None
 
 
 def make_calibrator(method: str, detector: Detector) -> Calibrator | None:
@@ -86,8 +96,9 @@ def to_record(state: FittedState, arguments: dict[str, Any]) -> Record:
         {"nodes": labels.nodes, "y": labels.y, "weights": labels.weights, "groups": labels.groups,
          "left_out": state.left_out},
     )  # fmt: skip
-    # Apart from the labels: an older calirare reads models with it and without.
+    # Apart from the labels: an older calirare reads models with them and without.
     record.put("connections", None if state.degree is None else {"degree": state.degree})
+    record.put("held_out", None if state.held_out is None else {"nodes": state.held_out})
     record.put("split", None if state.split is None else state.split.roles)
     return record
 
@@ -109,7 +120,7 @@ def from_record(record: Record, method: str, detector: Any) -> FittedState:
     if calibrator is not None and learned is not None:
         calibrator = check_calibrator(calibrator, learned, fitted, num_classes)
     recipe, split = record.get("recipe"), record.get("split")
-    connections = record.get("connections") if "connections" in header else None
+    connections, held_out = (record.get(name) if name in header else None for name in ("connections", "held_out"))
     names = header["feature_names"]
     return FittedState(
         class_names=tuple(header["class_names"]),
@@ -126,4 +137,5 @@ def from_record(record: Record, method: str, detector: Any) -> FittedState:
         split=None if split is None else Split(**split),
         scores=header.get("scores"),
         degree=None if connections is None else check_degree(connections, len(labels)),
+        held_out=None if held_out is None else check_held_out(held_out),
     )

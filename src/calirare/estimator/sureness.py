@@ -7,7 +7,6 @@ import numpy as np
 from calirare.calibration.stack import StackScaling, members_apart
 from calirare.data.graph import RareGraph
 from calirare.estimator.left_out import LeftOutAnswers
-from calirare.estimator.methods import get_method
 from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds
 from calirare.uncertainty.intervals import CalibrationDraws, Drawn, calibration_draws
 from calirare.uncertainty.jackknife import Intervals
@@ -101,6 +100,4 @@ class Sureness(LeftOutAnswers):
         """How many labels the population's rare share was counted on; None where the user gave it."""
         if self.rare_share is not None:
             return None
-        split = self.split_
-        held_out = 0 if split is None or not get_method(self.method).reads_validation else len(split.val)
-        return held_out or len(self.labelled_nodes_)
+        return len(self.held_out_nodes_) or len(self.labelled_nodes_)

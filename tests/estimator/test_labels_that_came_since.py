@@ -1,0 +1,81 @@
+"""A model fitted while labels were hidden, asked once they are known; and labels that are numbered otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import calirare as cr
+from calirare.errors import LabelError
+from calirare.estimator.evidence import read_nodes
+
+pytestmark = pytest.mark.usefixtures("few_draws")
+
+
+@pytest.fixture(scope="module")
+def full():
+    return cr.make_transactions(num_nodes=400, rare_share=0.2, seed=0)
+
+
+@pytest.fixture(scope="module")
+def hidden(full):
+    return np.random.default_rng(0).permutation(full.num_nodes)[:200]
+
+
+def hide(graph, nodes):
+    y = graph.y.copy()
+    y[nodes] = -1
+    return graph.with_labels(y)
+
+
+@pytest.mark.parametrize("method", ["jackknife", "temperature"])
+def test_labels_that_came_since_judge_the_model(full, hidden, method, tmp_path):
+    clf = cr.RareCategoryClassifier(cr.detectors.Linear(penalty=0.1), method=method).fit(hide(full, hidden))
+    clf.save(tmp_path / "model")
+    right = clf.predict(full)[hidden] == full.y[hidden]
+    for one in (clf, cr.load(tmp_path / "model")):
+        np.testing.assert_array_equal(read_nodes(one, full), np.setdiff1d(np.arange(full.num_nodes), hidden))
+        for found in (one.evaluate(full, hidden, num_resamples=0), one.evaluate(full, num_resamples=0)):
+            assert found.num_nodes == hidden.size and found["accuracy"].value == pytest.approx(right.mean())
+        if method == "jackknife":  # which calibrates to the share
+            assert abs(one.estimate_rare_share(full).value - (full.y[hidden] == 1).mean()) < 0.1
+        assert one._num_share_labels() == (200 - one.labelled_nodes_.size or 200)
+
+
+def test_their_answer_is_known_so_they_are_not_decided(full, hidden):
+    fitted_on = hide(full, hidden)
+    clf = cr.RareCategoryClassifier("linear").fit(fitted_on)
+    since = hide(full, hidden[50:])
+    assert sorted(cr.triage(clf, since).node) == sorted(hidden[50:])
+    assert sorted(cr.triage(clf, full, nodes=hidden).node) == sorted(hidden)
+
+
+def test_the_split_that_came_with_the_graph_is_as_if_given(full, hidden):
+    """Labels were read by it, the rare share was counted on its validation labels, and its test nodes judge."""
+    rest = np.setdiff1d(np.arange(full.num_nodes), hidden)
+    split = cr.Split(train=rest[:120], val=rest[120:], test=hidden[:150])
+    for method in ("jackknife", "temperature"):
+        clf = cr.RareCategoryClassifier(cr.detectors.Linear(penalty=0.1), method=method)
+        came = clf.fit(replace(full, public_split=split))
+        given = cr.RareCategoryClassifier(**clf.get_params(deep=False)).fit(full, split)
+        for name in ("lower", "upper"):
+            one, other = (getattr(model.predict_interval(full), name) for model in (came, given))
+            np.testing.assert_array_equal(one, other)
+        assert dict(came.evaluate(full, num_resamples=9)) == dict(given.evaluate(full, num_resamples=9))
+        assert came.evaluate(full, num_resamples=0).num_nodes == split.test.size
+        np.testing.assert_array_equal(read_nodes(came, full), split.labelled)
+
+
+def test_classes_in_another_order_are_not_compared(full):
+    clf = cr.RareCategoryClassifier("linear").fit(full)
+    turned = replace(full, y=1 - full.y, rare_class=0, class_names=full.class_names[::-1])
+    more = replace(full, class_names=(*full.class_names, "third"))
+    for other in (turned, more, replace(full, rare_class=0)):
+        np.testing.assert_array_equal(clf.predict_proba(other), clf.predict_proba(full))
+        for ask in (clf.score, clf.evaluate):
+            with pytest.raises(LabelError, match="must have the classes of the fit, in their order"):
+                ask(other)
+    renamed = replace(full, class_names=("no", "yes"))
+    assert clf.score(renamed) == clf.score(full)

@@ -31,7 +31,7 @@ def snapshot_of(graph, probability=None):
 
     class Fitted:
         labelled_nodes_, labelled_y_ = graph.known, graph.y[graph.known]
-        method, split_, seed, rare_class_ = "jackknife", None, 0, graph.rare_class
+        held_out_nodes_, rare_class_ = graph.known[:0], graph.rare_class
 
     return Snapshot("v", Fitted(), graph, Base(graph.y, None), scores)
 

@@ -1,6 +1,9 @@
 """Time: graphs as they were, and splits in which earlier labels train and later ones test."""
 
+from datetime import datetime, timedelta, timezone
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from calirare.data.as_of import edges_before, moment
@@ -24,12 +27,20 @@ def test_only_edges_before_the_moment_are_there():
     assert early.y.tolist() == graph.y.tolist() and early.x.shape == graph.x.shape
     assert edges_before(graph.edges, "2024-01-03", time="day").columns[1].values.tolist() == [1.0, 2.0]
     assert graph.as_of(np.datetime64("2024-01-02T00:00:01"), "day").num_edges == 2
-    assert graph.as_of(0).num_edges == 0
-    for wrong, says in ((("x",), "a moment must be"), ((3, "dya"), "did you mean 'day'")):
+    assert graph.as_of(0).num_edges == 0 and graph.as_of(float("inf")).num_edges == 3
+    for wrong, says in ((("x",), "a moment must be"), ((None,), "a moment must be"), ((pd.NaT,), "a moment must be"), ((3, "dya"), "did you mean 'day'")):
         with pytest.raises(InputError, match=says):
             graph.as_of(*wrong)
     with pytest.raises(InputError, match="must have a column of times"):
         make_transactions(50, with_payments=False).as_of(3)
+
+
+def test_dates_of_python_and_pandas_are_moments():
+    noon = datetime(2024, 1, 2, 12)
+    assert moment(noon) == moment(pd.Timestamp(noon)) == moment("2024-01-02T12:00") == 1704196800.0
+    assert moment(noon.date()) == moment("2024-01-02")
+    in_oslo = datetime(2024, 1, 2, 13, tzinfo=timezone(timedelta(hours=1)))
+    assert moment(in_oslo) == moment(pd.Timestamp(in_oslo)) == moment(noon)
 
 
 def test_columns_as_of_a_moment_do_not_see_what_came_later():

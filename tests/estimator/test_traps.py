@@ -185,3 +185,19 @@ def test_classes_without_labels_are_named_in_short_with_the_way_out():
     graph = cr.from_pyg(pyg(y=torch.tensor([0, 1, 9] * 40)), rare_class=9)
     with pytest.raises(LabelError, match=r"none of \['2', '3', '4', '5', '6', …\] .*graph.against_rest\(\)"):
         cr.RareCategoryClassifier("linear").fit(graph)
+
+
+def test_tables_that_were_read_on_their_own_are_refused():
+    """The same amount would be another number than at the fit, and every score wrong without a word."""
+    rng = np.random.default_rng(0)
+    nodes = {"id": np.arange(80), "amount": rng.normal(size=80), "age": rng.normal(size=80), "y": np.arange(80) % 4 == 0}
+    edges = {"source": rng.integers(0, 80, 99), "target": rng.integers(0, 80, 99)}
+    graph = cr.read_tables(nodes, edges, label="y", rare=True)
+    clf = cr.RareCategoryClassifier("linear").fit(graph)
+    later = nodes | {"age": 5 * nodes["age"] + 3}
+    with pytest.raises(InputError, match=r"'age' is scaled otherwise.* read_tables\(…, schema=clf.schema_\)"):
+        clf.predict_proba(cr.read_tables(later, edges, label="y", rare=True))
+    clf.predict_proba(cr.read_tables(later, edges, schema=clf.schema_))
+    order = rng.permutation(80)  # sums in another order
+    turned = cr.read_tables({name: column[order] for name, column in nodes.items()}, edges, label="y", rare=True)
+    np.testing.assert_allclose(clf.predict_proba(turned), clf.predict_proba(graph)[order], atol=1e-6)

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
+from numbers import Real
+
 import numpy as np
 
 from calirare.data.edge_table import EdgeTable
 from calirare.errors import InputError, nearest
 
 
-def moment(when: float | str | np.datetime64) -> float:
+Moment = float | str | date | np.datetime64
+"""Seconds since 1970, a number in the table's own steps, or a date; times without a zone are in UTC."""
+
+
+def moment(when: Moment) -> float:
     """A moment as edge columns keep it: seconds since 1970 in UTC, or a number in the table's own steps.
 
-    >>> moment("2024-01-01"), moment(200)
-    (1704067200.0, 200.0)
+    >>> moment("2024-01-01"), moment(200), moment(date(2024, 1, 1))
+    (1704067200.0, 200.0, 1704067200.0)
     """
-    if isinstance(when, (str, np.datetime64)):
-        try:
-            value = np.datetime64(str(when), "us")
-        except ValueError:
-            raise InputError(f"a moment must be a number or a date such as 2024-01-31T18:05; got {when!r}.") from None
-        return float(value.astype(np.int64)) / 1e6
-    return float(when)
+    if isinstance(when, Real) and not isinstance(when, bool) and not np.isnan(float(when)):
+        return float(when)
+    if isinstance(when, datetime) and when.tzinfo is not None:
+        return when.timestamp()
+    try:
+        value = np.datetime64(str(when), "us")
+    except ValueError:
+        value = np.datetime64("NaT")
+    if np.isnat(value) or not isinstance(when, str | date | np.datetime64):
+        raise InputError(f"a moment must be a number or a date such as 2024-01-31T18:05; got {when!r}.")
+    return float(value.astype(np.int64)) / 1e6
 
 
 def time_column(edges: EdgeTable | None, name: str | None) -> np.ndarray:
@@ -36,7 +47,7 @@ def time_column(edges: EdgeTable | None, name: str | None) -> np.ndarray:
     return columns[name].values
 
 
-def edges_before(edges: EdgeTable | None, when: float | str | np.datetime64, time: str | None = None) -> EdgeTable:
+def edges_before(edges: EdgeTable | None, when: Moment, time: str | None = None) -> EdgeTable:
     """The edges before a moment; those without a time stay out.
 
     Args:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from calirare.data.against_rest import names_of_two, rare_or_not
 from calirare.data.archive import MAX_BYTES
 from calirare.data.arrays import UNKNOWN, column_of
-from calirare.data.as_of import edges_before, first_seen, weights_of
+from calirare.data.as_of import Moment, edges_before, first_seen, weights_of
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph_checks import checked
 from calirare.data.merging import merge_edges
@@ -197,7 +197,7 @@ class RareGraph:
             original_y=self.y if self.original_y is None else self.original_y,
         )
 
-    def as_of(self, moment: float | str | np.datetime64, time: str | None = None) -> RareGraph:
+    def as_of(self, moment: Moment, time: str | None = None) -> RareGraph:
         """The graph with the edges before a moment alone, so that nothing of what came later is seen.
 
         Nodes, attributes and labels stay; edges without a time stay out.

@@ -7,6 +7,7 @@ from scipy.special import softmax
 
 from calirare.data.graph import RareGraph, require_graph
 from calirare.data.inputs import choose_device
+from calirare.data.tables.schema import scaled_otherwise
 from calirare.detectors.base import DetectorInputs
 from calirare.errors import InputError
 from calirare.estimator.asked import AskedGraph
@@ -80,10 +81,21 @@ class Answers(Fitted):
                 "Read the tables with the model's schema."
             )
         if self.asked_ is None or self.asked_.graph is not graph:
+            self._require_same_scale(graph)
             device = choose_device(self.device)
             state.detector.to(device)
             self.asked_ = AskedGraph(graph, DetectorInputs(graph, state.recipe, device, self._seed()))
         return self.asked_
+
+    def _require_same_scale(self, graph: RareGraph) -> None:
+        """Refuse tables that were read on their own: the same value is another number there than at the fit."""
+        at_fit, now = self.state_.schema, graph.schema
+        name = None if at_fit is None or now is None else scaled_otherwise(at_fit, now)
+        if name is not None:
+            raise InputError(
+                f"the graph must be read as at the fit; column {name!r} is scaled otherwise. Read the tables with the model's "
+                "schema: read_tables(…, schema=clf.schema_)."
+            ).see("guides/tables.md")
 
     def inputs(self, graph: RareGraph) -> DetectorInputs:
         """The graph as the model's detectors read it, with columns as at the fit."""

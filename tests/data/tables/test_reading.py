@@ -591,3 +591,18 @@ def test_a_network_alone_says_that_it_does_not_read_the_columns_of_edges():
     assert said["note"].startswith("not used: texts of up to 300") and said["target"] == "to"
     assert said["since"].startswith("days since 2020-01-02, / 1") and "missing: 2020-01-02" in said["since"]
     assert {row["column"]: row["treatment"] for row in describe_schema(schema)}["amount"] == "summed up per node"
+
+
+def test_another_rare_value_than_at_the_fit_is_refused():
+    nodes = {"id": ["a", "b"], "x": [1.0, 2.0], "fraud": ["yes", "no"]}
+    edges = {"source": ["a"], "target": ["b"]}
+    schema = read_tables(nodes, edges, label="fraud", rare="yes").schema
+    assert read_tables(nodes, edges, label="fraud", rare="Yes", schema=schema).y.tolist() == [1, 0]
+    with pytest.raises(InputError, match="rare must be that of the fit, 'yes', where a schema is given; got 'no'"):
+        read_tables(nodes, edges, label="fraud", rare="no", schema=schema)
+
+
+def test_a_column_that_arrow_does_not_have_is_refused():
+    nodes = pd.DataFrame({"id": ["a", "b"], "x": [1j, 2j], "fraud": ["yes", "no"]})
+    with pytest.raises(InputError, match="nodes cannot be turned into a table"):
+        read_tables(nodes, None, label="fraud", rare="yes")

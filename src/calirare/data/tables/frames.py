@@ -231,7 +231,13 @@ def _convert(table: Any, what: str) -> pl.DataFrame:
             return _from_pandas(table)
         if hasattr(table, "__arrow_c_stream__"):
             return pl.DataFrame(without_wide_decimals(table) if hasattr(table, "set_column") else table)  # type: ignore[no-any-return]
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError) as error:
+    except (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        NotImplementedError,  # of Arrow, which has no complex numbers
+        TypeError,
+        ValueError,
+    ) as error:
         raise InputError(f"{what} cannot be turned into a table: {first_line(error)}.") from error
     raise InputError(
         f"{what} must be a path, or a polars, pandas or Arrow frame, or a dict of columns; got {type(table).__name__}."

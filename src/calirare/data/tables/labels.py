@@ -134,8 +134,10 @@ def _whole(text: pl.Series, as_written: Sequence[str]) -> pl.Series:
     return text.zip_with(text.is_in(list(as_written)), whole) if as_written else whole
 
 
-def apply_labels(column: pl.Series, label: Mapping[str, Any]) -> Labels:
+def apply_labels(column: pl.Series, label: Mapping[str, Any], rare: Any = None) -> Labels:
     """Labels of a table that is scored: the values of the fit keep their meaning, new ones are unknown."""
+    if rare is not None and _match(rare, label["values"]) != label["rare"]:
+        raise InputError(f"rare must be that of the fit, {label['rare']!r}, where a schema is given; got {rare!r}.")
     text, words = known_labels(column, label["values"], label["values"])
     same = known_spellings(label["values"], text.drop_nulls().unique().to_list())
     text, spellings = _respelled(text, same)

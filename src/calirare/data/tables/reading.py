@@ -73,7 +73,8 @@ def read_tables(
         edges: One row per edge: the ids of both ends, and more columns if you like. Several tables, in a mapping by
             name or a list, are types of edge. None: there are no edges, and each node stands alone.
         label: Label column; nulls mean unknown. With `schema` it may be left out, or be missing from the table.
-        rare: The rare value of the label column. All other values together are the other class.
+        rare: The rare value of the label column. All other values together are the other class. With `schema` it may be left
+            out.
         id: Id column of the nodes; default: a usual name (id, node, account, …), else the first column.
         source: Column of one end of the edges; default: usual names (source, src, from, …), else the first column.
         target: Column of the other end; default: the usual partner, else the second column.
@@ -241,7 +242,7 @@ def _read_labels(frame: pl.DataFrame, label: str | None, rare: Any, schema: Mapp
         return learn_labels(frame[label], rare)  # type: ignore[index]
     if label is None or schema["label"] is None:
         return no_labels(frame.height, schema["label"])
-    return apply_labels(frame[label], schema["label"])
+    return apply_labels(frame[label], schema["label"], rare)
 
 
 def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any], asked: Asked) -> RareGraph:

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 TYPES = ("numeric", "categorical", "ignore")
+_ROUNDING = 1e-9
+"""Means of the same rows in another order differ by less."""
 SPARSE_WIDTH = 200
 """From this many features on they are kept sparse: most of them are then columns of a few ones."""
 
@@ -128,6 +130,25 @@ def _learn_categorical(column: pl.Series) -> dict[str, Any]:
         "rare": names[MAX_CATEGORIES : MAX_CATEGORIES + MAX_RARE_NAMES],
         "indicator": bool(to_categories(column).null_count()),
     }
+
+
+def scaled_otherwise(at_fit: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+    """The first numeric column whose numbers two schemas bring to another mean or scale; None where all are alike.
+
+    >>> age = {"name": "age", "type": "numeric", "mean": 40.0, "scale": 10.0}
+    >>> scaled_otherwise({"columns": [age]}, {"columns": [age]})
+    >>> scaled_otherwise({"columns": [age]}, {"columns": [age | {"mean": 41.0}]})
+    'age'
+    """
+    before = {column["name"]: column for column in at_fit["columns"] if column["type"] == "numeric"}
+    for column in now["columns"]:
+        then = before.get(column["name"])
+        if then is None or column["type"] != "numeric":
+            continue
+        rounding = _ROUNDING * (abs(then["mean"]) + then["scale"])
+        if any(abs(column[said] - then[said]) > rounding for said in ("mean", "scale")):
+            return str(column["name"])
+    return None
 
 
 def feature_names(schema: Mapping[str, Any]) -> tuple[str, ...]:

@@ -61,10 +61,18 @@ def test_rare_class_zero_of_two_is_named_rare():
     assert graph.class_names == ("rare", "normal") and graph.rare_class == 0
 
 
+@pytest.mark.parametrize("y", [None, torch.full((4,), -1), torch.full((4,), float("nan"))])
+def test_nodes_to_score_need_no_labels(y):
+    graph = from_pyg(some(y=y), rare_class=0)
+    assert not graph.known.size and graph.rare_class == 0 and graph.class_names == ("rare", "normal")
+    assert from_pyg(some(y=y), rare_class=2).class_names == ("0", "1", "2")
+    for wrong in (-1, 10**9, "rare", None):
+        with pytest.raises(InputError, match="rare_class must be"):
+            from_pyg(some(y=y), rare_class=wrong)
+
+
 def test_what_is_missing_is_said():
     edges = torch.tensor([[0], [1]])
-    with pytest.raises(InputError, match="data must have y; this one has .*edge_index"):
-        from_pyg(Data(x=torch.ones(2, 1), edge_index=edges))
     with pytest.raises(LabelError, match=r"rare_class must be one of the labels \[0, 1\]; got 3"):
         from_pyg(Data(x=torch.ones(2, 1), edge_index=edges, y=torch.tensor([0, 1])), rare_class=3)
     with pytest.raises(InputError, match="one label per node"):
@@ -153,6 +161,9 @@ def test_weights_and_attributes_may_come_together_and_from_numpy():
         ({"y": torch.tensor([0, 10**12, 0, 0])}, "must number the classes 0, 1, …; got 1000000000000"),
         ({"train_mask": torch.tensor([2, 3])}, "train_mask must hold one truth value per node"),
         ({"train_mask": torch.tensor([0, 1, 2, 3])}, "train_mask must hold one truth value per node"),
+        ({"edge_attr": torch.ones(2, 2)}, "edge_attr must hold a row of numbers per edge, 3 rows"),
+        ({"edge_type": torch.zeros(2, dtype=torch.long)}, "edge_type must hold one type per edge, 3 in all; got 2"),
+        ({"x": torch.ones(4, 1, dtype=torch.complex64)}, "x must hold real numbers; got torch.complex64"),
         ({"edge_attr": torch.ones(3, 2, 2)}, "edge_attr must hold a row of numbers per edge"),
         ({"edge_index": torch.tensor([[0, 1], [1, 2], [3, 0]])}, r"shape \(2, E\); got \(3, 2\)"),
         ({"edge_index": torch.eye(4).to_sparse()}, "to_edge_index makes it from a sparse matrix"),

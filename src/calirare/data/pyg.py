@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import torch
 
 from calirare.data.arrays import UNKNOWN, as_indices
+from calirare.data.checks import check_count
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.split import Split
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 _RENUMBER = "torch.unique or np.unique, with return_inverse=True, numbers them."
+_MOST_CLASSES = 10_000
+"""Where no label says how many there are."""
 _INSTEAD = {
     "x": "Without columns, torch.empty(num_nodes, 0) will do.",
     "edge_index": "torch_geometric.utils.to_edge_index makes it from a sparse matrix; from adj_t it is turned round, .flip(0).",
@@ -36,7 +39,7 @@ def from_pyg(
 
     Args:
         data: With `x` (dense, or sparse in any of torch's layouts), `edge_index` and `y`; negative or NaN labels are
-            unknown. `node_ids`, `node_type` and the masks are used where they exist; of several columns of masks the first.
+            unknown, and without `y` all are. `node_ids`, `node_type` and the masks are used where they exist; of several columns of masks the first.
             A `train_mask` makes a split, which `fit` keeps to. Edges have a direction where `edge_index` is not the same
             both ways and does not list each edge once, from the lower number to the higher; they keep their `edge_type`. `edge_weight`, or an `edge_attr` of one positive number per edge, weighs
             them; any other `edge_attr` becomes columns of theirs.
@@ -53,17 +56,20 @@ def from_pyg(
     (2, [0, 1])
     """
     _require(data)
-    y = _labels(data.y)
-    num_classes = max(2, int(y.max(initial=0)) + 1)
-    if not (y == rare_class).any():
+    y = np.full(len(data.x), UNKNOWN) if data.y is None else _labels(data.y)
+    known = np.unique(y[y != UNKNOWN])
+    if not known.size:  # nodes to score
+        check_count(rare_class, "rare_class", least=0, most=_MOST_CLASSES - 1)
+    num_classes = max(2, int(known.max(initial=0 if known.size else rare_class)) + 1)
+    if known.size and rare_class not in known.tolist():
         raise LabelError(
-            f"rare_class must be one of the labels {np.unique(y[y != UNKNOWN]).tolist()}; got {rare_class!r}."
+            f"rare_class must be one of the labels {known.tolist()}; got {rare_class!r}."
         )
     if class_names is None:
         two = ("rare", "normal") if rare_class == 0 else ("normal", "rare")
         class_names = two if num_classes == 2 else tuple(str(c) for c in range(num_classes))
     edge_index, node_ids, kinds = _array(data.edge_index), getattr(data, "node_ids", None), _codes(data, "node_type")
-    weight, attributes = _weights_and_attributes(data)
+    weight, attributes = _weights_and_attributes(data, edge_index.shape[1])
     return RareGraph(
         x=_features(data.x),
         edge_index=edge_index,
@@ -72,7 +78,7 @@ def from_pyg(
         edge_weight=weight,
         class_names=class_names,
         node_ids=None if node_ids is None else _array(node_ids),
-        public_split=_public_split(data),
+        public_split=_public_split(data, len(y)),
         edges=_edge_table(data, edge_index, attributes),
         node_type=None if kinds is None else kinds[0],
         node_type_names=() if kinds is None else kinds[1],
@@ -84,6 +90,8 @@ def _features(x: Any) -> np.ndarray | sp.csr_array:
     if not isinstance(x, torch.Tensor):
         return x  # RareGraph takes arrays and SciPy matrices, and refuses the rest
     x = x.detach().cpu()
+    if x.is_complex():
+        raise InputError(f"data.x must hold real numbers; got {x.dtype}.")
     if x.layout == torch.strided:
         return np.array(x.float().numpy())
     with warnings.catch_warnings():
@@ -109,16 +117,17 @@ def _labels(y: Any) -> np.ndarray:
     return np.where(labels < 0, UNKNOWN, labels)
 
 
-def _weights_and_attributes(data: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
+def _weights_and_attributes(data: Any, num_edges: int) -> tuple[np.ndarray | None, np.ndarray | None]:
     """`(E,)` what the edges weigh, and `(E, K)` what else is said of each."""
     weight, attributes = (getattr(data, name, None) for name in ("edge_weight", "edge_attr"))
     weight = None if weight is None else _array(weight).reshape(-1)
     if attributes is None:
         return weight, None
     attributes = _array(attributes)
-    if attributes.ndim not in (1, 2) or attributes.dtype.kind not in "biuf":
+    if attributes.ndim not in (1, 2) or attributes.dtype.kind not in "biuf" or len(attributes) != num_edges:
         raise InputError(
-            f"data.edge_attr must hold a row of numbers per edge; got {attributes.dtype} of shape {attributes.shape}."
+            f"data.edge_attr must hold a row of numbers per edge, {num_edges:,} rows; got {attributes.dtype} of shape "
+            f"{attributes.shape}."
         )
     attributes = attributes.reshape(len(attributes), -1).astype(np.float64)
     if weight is None and attributes.shape[1] == 1 and (attributes > 0).all():
@@ -136,6 +145,8 @@ def _edge_table(data: Any, edge_index: np.ndarray, attributes: np.ndarray | None
 
     source, target = edge_index
     types = _codes(data, "edge_type")
+    if types is not None and types[0].size != source.size:
+        raise InputError(f"data.edge_type must hold one type per edge, {source.size:,} in all; got {types[0].size:,}.")
     said = [
         torch.as_tensor(values) for values in (attributes, None if types is None else types[0]) if values is not None
     ]
@@ -165,18 +176,18 @@ def _called(name: Any) -> str:
     return " ".join(name) if isinstance(name, tuple) else str(name)
 
 
-def _public_split(data: Any) -> Split | None:
+def _public_split(data: Any, num_nodes: int) -> Split | None:
     """The split that the masks make; without a mask for training, none."""
     if getattr(data, "train_mask", None) is None:
         return None
     roles = {}
     for role in ("train", "val", "test"):
         mask = getattr(data, f"{role}_mask", None)
-        found = np.zeros(len(data.y), dtype=bool) if mask is None else _array(mask)
+        found = np.zeros(num_nodes, dtype=bool) if mask is None else _array(mask)
         found = found[:, 0] if found.ndim == 2 else found
-        if found.shape != (len(data.y),) or not np.isin(found, (0, 1)).all():
+        if found.shape != (num_nodes,) or not np.isin(found, (0, 1)).all():
             raise InputError(
-                f"data.{role}_mask must hold one truth value per node, shape ({len(data.y)},); got {found.dtype} of shape "
+                f"data.{role}_mask must hold one truth value per node, shape ({num_nodes},); got {found.dtype} of shape "
                 f"{found.shape}. Indices of nodes go into a Split."
             )
         roles[role] = found.astype(bool)
@@ -185,7 +196,7 @@ def _public_split(data: Any) -> Split | None:
 
 def _array(value: Any) -> np.ndarray:
     if isinstance(value, torch.Tensor):
-        value = value.detach().cpu()
+        value = value.detach().cpu().to_dense()
         value = value.float() if value.dtype == torch.bfloat16 else value  # a type that NumPy does not have
         return np.array(value.numpy())
     return np.array(value)
@@ -198,7 +209,7 @@ def _require(data: Any) -> None:
     if not isinstance(data, Data):
         found = "HeteroData; data.to_homogeneous() makes one" if isinstance(data, HeteroData) else type(data).__name__
         raise InputError(f"data must be a torch_geometric.data.Data; got {found}.")
-    for part in ("x", "edge_index", "y"):
+    for part in ("x", "edge_index"):
         if getattr(data, part, None) is None:
             raise InputError(
                 f"data must have {part}; this one has {sorted(data.keys())}. {_INSTEAD.get(part, '')}".rstrip()

@@ -28,7 +28,12 @@ def test_only_edges_before_the_moment_are_there():
     assert edges_before(graph.edges, "2024-01-03", time="day").columns[1].values.tolist() == [1.0, 2.0]
     assert graph.as_of(np.datetime64("2024-01-02T00:00:01"), "day").num_edges == 2
     assert graph.as_of(0).num_edges == 0 and graph.as_of(float("inf")).num_edges == 3
-    for wrong, says in ((("x",), "a moment must be"), ((None,), "a moment must be"), ((pd.NaT,), "a moment must be"), ((3, "dya"), "did you mean 'day'")):
+    for wrong, says in (
+        (("x",), "a moment must be"),
+        ((None,), "a moment must be"),
+        ((pd.NaT,), "a moment must be"),
+        ((3, "dya"), "did you mean 'day'"),
+    ):
         with pytest.raises(InputError, match=says):
             graph.as_of(*wrong)
     with pytest.raises(InputError, match="must have a column of times"):

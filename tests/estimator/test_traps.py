@@ -52,7 +52,10 @@ def test_score_counts_known_labels_alone_and_weighs_them(case):
         (lambda clf, graph: cr.triage(clf, graph, coverage="x"), "coverage must lie between 0 and 1"),
         (lambda clf, graph: cr.triage(clf, graph, num_pulls="x"), "num_pulls must be a whole number"),
         (lambda clf, graph: cr.triage(clf, graph, review_error="x"), "review_error must lie in"),
-        (lambda clf, graph: cr.triage(clf, graph, cost_miss=np.ones((200, 1))), r"one per node, .* got shape \(200, 1\)"),
+        (
+            lambda clf, graph: cr.triage(clf, graph, cost_miss=np.ones((200, 1))),
+            r"one per node, .* got shape \(200, 1\)",
+        ),
         (lambda clf, graph: cr.triage(clf, graph.x), "graph must be a RareGraph"),
         (lambda clf, graph: cr.triage("model", graph), "clf must be a fitted RareCategoryClassifier; got str"),
         (lambda clf, graph: cr.RareCategoryClassifier(method=["a"]).fit(graph), "method must be one of"),
@@ -190,7 +193,12 @@ def test_classes_without_labels_are_named_in_short_with_the_way_out():
 def test_tables_that_were_read_on_their_own_are_refused():
     """The same amount would be another number than at the fit, and every score wrong without a word."""
     rng = np.random.default_rng(0)
-    nodes = {"id": np.arange(80), "amount": rng.normal(size=80), "age": rng.normal(size=80), "y": np.arange(80) % 4 == 0}
+    nodes = {
+        "id": np.arange(80),
+        "amount": rng.normal(size=80),
+        "age": rng.normal(size=80),
+        "y": np.arange(80) % 4 == 0,
+    }
     edges = {"source": rng.integers(0, 80, 99), "target": rng.integers(0, 80, 99)}
     graph = cr.read_tables(nodes, edges, label="y", rare=True)
     clf = cr.RareCategoryClassifier("linear").fit(graph)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from numbers import Real
 
 import numpy as np
 
 from calirare.data.edge_table import EdgeTable
 from calirare.errors import InputError, nearest
 
-
 Moment = float | str | date | np.datetime64
 """Seconds since 1970, a number in the table's own steps, or a date; times without a zone are in UTC."""
+_NO_TIME = float(np.iinfo(np.int64).min) / 1e6
+"""NumPy's NaT as seconds."""
 
 
 def moment(when: Moment) -> float:
@@ -21,17 +21,19 @@ def moment(when: Moment) -> float:
     >>> moment("2024-01-01"), moment(200), moment(date(2024, 1, 1))
     (1704067200.0, 200.0, 1704067200.0)
     """
-    if isinstance(when, Real) and not isinstance(when, bool) and not np.isnan(float(when)):
-        return float(when)
     if isinstance(when, datetime) and when.tzinfo is not None:
         return when.timestamp()
-    try:
-        value = np.datetime64(str(when), "us")
-    except ValueError:
-        value = np.datetime64("NaT")
-    if np.isnat(value) or not isinstance(when, str | date | np.datetime64):
+    if isinstance(when, str | date | np.datetime64):
+        try:
+            seconds = float(np.datetime64(str(when), "us").astype(np.int64)) / 1e6
+        except ValueError:
+            seconds = _NO_TIME
+        found = np.nan if seconds == _NO_TIME else seconds
+    else:
+        found = float(when) if isinstance(when, float | int | np.number) and not isinstance(when, bool) else np.nan
+    if np.isnan(found):
         raise InputError(f"a moment must be a number or a date such as 2024-01-31T18:05; got {when!r}.")
-    return float(value.astype(np.int64)) / 1e6
+    return found
 
 
 def time_column(edges: EdgeTable | None, name: str | None) -> np.ndarray:

@@ -62,9 +62,7 @@ def from_pyg(
         check_count(rare_class, "rare_class", least=0, most=_MOST_CLASSES - 1)
     num_classes = max(2, int(known.max(initial=0 if known.size else rare_class)) + 1)
     if known.size and rare_class not in known.tolist():
-        raise LabelError(
-            f"rare_class must be one of the labels {known.tolist()}; got {rare_class!r}."
-        )
+        raise LabelError(f"rare_class must be one of the labels {known.tolist()}; got {rare_class!r}.")
     if class_names is None:
         two = ("rare", "normal") if rare_class == 0 else ("normal", "rare")
         class_names = two if num_classes == 2 else tuple(str(c) for c in range(num_classes))

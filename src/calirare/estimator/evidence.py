@@ -9,7 +9,7 @@ import numpy as np
 
 from calirare.data.arrays import UNKNOWN, as_array
 from calirare.data.graph import RareGraph, require_graph
-from calirare.errors import InputError, LabelError
+from calirare.errors import LabelError
 from calirare.estimator.left_out import LeftOutAnswers
 from calirare.metrics import Summary, summary
 

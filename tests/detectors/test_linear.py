@@ -19,7 +19,7 @@ from calirare.detectors import linear, linear_design
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.landmarks import choose_landmarks
 from calirare.detectors.linear import Linear
-from calirare.detectors.logistic import _INTERCEPT_PENALTY, Optimum, Problem, _factor, fit_logistic, newton_from
+from calirare.detectors.logistic import _INTERCEPT_PENALTY, Optimum, Problem, factor_of, fit_logistic, newton_from
 from calirare.detectors.without_groups import WithoutGroups
 from calirare.errors import InputError, LabelError, NotFittedError
 
@@ -289,8 +289,7 @@ def test_a_step_from_what_other_columns_say_is_newtons(penalty: float) -> None:
 
 def test_columns_that_say_nothing_leave_a_system_that_can_be_solved() -> None:
     """As where every probability is 0 or 1: the penalties alone, and next to none for the intercept."""
-    factor, lower = _factor(np.zeros((3, 3)), 2.0)
-    assert lower
+    factor = factor_of(np.zeros((3, 3)), 2.0)
     np.testing.assert_allclose(np.tril(factor) @ np.tril(factor).T, np.diag([2.0, 2.0, _INTERCEPT_PENALTY]), atol=1e-15)
 
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from scipy.linalg import cholesky
 from scipy.special import expit
 
 from calirare.detectors.logistic import Optimum, Problem, Whitened, precision
@@ -30,10 +29,8 @@ def whitened_by(problem: Problem, optimum: Optimum, penalty: float) -> Whitened:
     """From the optimum's `gram`; as made before, where it was."""
     if optimum.whitened is not None and optimum.whitened.penalty == penalty:
         return optimum.whitened
-    hessian, kind = optimum.gram[:-1, :-1].copy(), precision(penalty)
-    hessian.flat[:: len(hessian) + 1] += penalty
-    root = np.asarray(cholesky(hessian, lower=True, overwrite_a=True, check_finite=False))
-    return Whitened(penalty, root, whitened(root, problem.columns_in(kind).T))
+    factor = optimum.factor(penalty)
+    return Whitened(penalty, factor, whitened(factor[:-1, :-1], problem.columns_in(precision(penalty)).T))
 
 
 def with_whitened(problem: Problem, optimum: Optimum, penalty: float) -> Optimum:

@@ -137,6 +137,23 @@ def test_columns_that_do_not_vary_or_repeat_are_left_out():
     assert "one" not in names and "two" in names and "two (again)" not in names
 
 
+def test_words_are_columns_where_they_vary_and_differ_from_those_before():
+    rng = np.random.default_rng(0)
+    x = (rng.random((60, 200)) < 0.2).astype(np.float32) * rng.integers(1, 4, 200).astype(np.float32)
+    x[:, 3], x[:, 7], x[:, 11], x[:, 12] = 0.0, 2.0, x[:, 10], 2 * x[:, 10]
+    stored = sp.csr_array(x + 9.0)  # every number is stored, zeros too
+    stored.data = x.ravel()
+    kept = [k for k in range(200) if k not in (3, 7, 11)]
+    names = [*(f"w{k}" for k in range(199)), "degree"]
+    graph = RareGraph(stored, rng.integers(0, 60, (2, 90)), np.arange(60) % 2, feature_names=tuple(names))
+    recipe, learned = ColumnRecipe.learn_and_apply(graph)
+    for columns in (learned, recipe.apply(graph)):
+        assert columns.num_spelled == len(kept)
+        assert columns.names[: len(kept)] == tuple(names[k] for k in kept) and "degree (again)" in columns.names
+        np.testing.assert_array_equal(columns.values[:, : len(kept)], x[:, kept])
+    np.testing.assert_allclose(recipe.means[: len(kept)], x[:, kept].mean(axis=0), rtol=1e-6)
+
+
 def test_an_attribute_may_be_called_like_a_derived_column():
     graph = replace(plain_graph(), feature_names=("degree", "clustering", "kind = shop"))
     recipe, columns = ColumnRecipe.learn_and_apply(graph)

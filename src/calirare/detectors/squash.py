@@ -53,10 +53,11 @@ class Squash:
         """Normal scores, float64."""
         if len(values) <= _FEW:
             return np.array([self._of_one(row) for row in values]).reshape(values.shape)
-        found = np.empty(values.shape)
-        for k, column in enumerate(values.T):
-            found[:, k] = np.interp(column, self.knots[k], self.scores[k])
-        return found
+        columns = np.ascontiguousarray(values.T)
+        found = np.empty(columns.shape)
+        for k, column in enumerate(columns):
+            found[k] = np.interp(column, self.knots[k], self.scores[k])
+        return found.T
 
     def _of_one(self, row: np.ndarray) -> np.ndarray:
         """All columns of one row at once; what `np.interp` says of each."""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
+import scipy.sparse as sp
 
 from calirare.features.columns import ColumnGroup
+from calirare.features.own import spell
 from calirare.features.propagation import Propagated
 
 _AT_ONCE = 4_096
@@ -24,6 +28,21 @@ class Kept:
         self._names: set[str] = set()
         self._columns: list[np.ndarray] = []
         self._alike: defaultdict[float, list[np.ndarray]] = defaultdict(list)
+        self._words: tuple[sp.csr_array, np.ndarray] | None = None
+
+    def add_words(self, words: sp.csr_array, names: Sequence[str]) -> None:
+        """Before all other columns: words `(N, F)` that vary and differ from each other, told from what is stored of them."""
+        by_word, places, known = words.tocsc(), np.full(len(names), -1), set[tuple[bytes, bytes]]()
+        by_word.eliminate_zeros()
+        means = by_word.sum(axis=0, dtype=np.float64) / max(self.num_nodes, 1)
+        for k, (start, stop) in enumerate(pairwise(by_word.indptr)):
+            rows, counts = by_word.indices[start:stop], by_word.data[start:stop]
+            stored = rows.tobytes(), counts.tobytes()
+            if rows.size and (rows.size < self.num_nodes or counts.min() < counts.max()) and stored not in known:
+                known.add(stored)
+                places[k] = len(self.names)
+                self._note(names[k], "own", means[k])
+        self._words = words, places
 
     def add(self, name: str, group: ColumnGroup, column: np.ndarray, *, whatever: bool = False) -> None:
         """Keep a column, if it varies and is not yet there."""
@@ -64,9 +83,12 @@ class Kept:
     def matrix(self, width: int) -> np.ndarray:
         """The columns so far, with room for others; they are handed over, not kept."""
         values = np.empty((self.num_nodes, width), dtype=np.float32)
+        first = len(self.names) - len(self._columns)
+        if self._words is not None:
+            spell(*self._words, values)
         for start in range(0, self.num_nodes, _TURNED_AT_ONCE):  # so few rows that turning them stays in the cache
             rows = slice(start, start + _TURNED_AT_ONCE)
-            for k, column in enumerate(self._columns):
+            for k, column in enumerate(self._columns, first):
                 values[rows, k] = column[rows]
         self._columns.clear()
         self._alike.clear()

@@ -67,6 +67,11 @@ class OwnPlan:
             block = block.toarray(order="F") if sp.issparse(block) else block
             yield from zip(self.feature_names[start : start + _AT_ONCE], block.T, strict=True)
 
+    @property
+    def spells_words(self) -> bool:
+        """Whether some columns are words as they are."""
+        return self.words and self.spelled
+
     def derived(self, graph: RareGraph) -> Iterator[tuple[str, np.ndarray]]:
         """Leading directions and the kind of node."""
         if self.basis is not None:
@@ -91,3 +96,11 @@ def unique_names(names: Iterable[str], taken: set[str] | None = None) -> Iterato
             name += " (again)"
         taken.add(name)
         yield name
+
+
+def spell(words: sp.csr_array, places: np.ndarray, values: np.ndarray) -> None:
+    """Write words into the columns of `values` at their `(F,)` places, -1 being none; straight from what is stored."""
+    values[:, places[places >= 0]] = 0.0
+    row, at = np.repeat(np.arange(words.shape[0]), np.diff(words.indptr)), places[words.indices]
+    kept = slice(None) if (places >= 0).all() else at >= 0
+    values[row[kept], at[kept]] = words.data[kept]

@@ -17,7 +17,7 @@ from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_plan import EdgePlan, edge_table, plan_edges
 from calirare.features.kept import Kept, filled
-from calirare.features.own import OwnPlan, unique_names
+from calirare.features.own import OwnPlan, spell, unique_names
 from calirare.features.propagation import Aggregate, Propagated, Whose, plan_aggregates, propagate, whose_column
 from calirare.features.stored import read_state
 from calirare.features.structure import structure_columns
@@ -72,6 +72,8 @@ class ColumnRecipe:
         """The recipe and the graph's columns, at the price of one."""
         own, edges = OwnPlan.learn(graph, seed), plan_edges(edge_table(graph))
         kept = Kept(graph.num_nodes)
+        if own.spells_words:
+            kept.add_words(graph.x, own.feature_names)
         for name, group, column in _base_columns(graph, own, edges):
             kept.add(name, group, column)
         if not kept.names:  # nothing varies: a column is needed all the same
@@ -139,7 +141,11 @@ class ColumnRecipe:
 
     def _make_base(self, graph: RareGraph, values: np.ndarray, structure: Make | None = None) -> None:
         self.own.check(graph)
-        written = self.fill(_base_columns(graph, self.own, self.edges, structure), values)
+        written = set[str]()
+        if self.own.spells_words:
+            spell(graph.x, self.word_places, values)
+            written = set(self.names[: self.num_spelled])
+        written |= self.fill(_base_columns(graph, self.own, self.edges, structure), values)
         self._say(set(self.names[: self.propagated[1]]) - written)
 
     def _columns(self, graph: RareGraph, values: np.ndarray) -> Columns:
@@ -151,6 +157,12 @@ class ColumnRecipe:
         """How many of the first columns are words as they are."""
         spelled = set(self.own.feature_names) if self.own.words and self.own.spelled else set()
         return sum(name in spelled for name in self.names)
+
+    @cached_property
+    def word_places(self) -> np.ndarray:
+        """`(F,)` the columns of words as they are; -1 for those that are none."""
+        places = {name: k for k, name in enumerate(self.names[: self.num_spelled])}
+        return np.array([places.get(name, -1) for name in self.own.feature_names])
 
     def _say(self, missing: set[str]) -> None:
         if missing:
@@ -190,17 +202,21 @@ class ColumnRecipe:
 def _base_columns(
     graph: RareGraph, own: OwnPlan, edges: EdgePlan | None, structure: Make | None = None
 ) -> Iterator[Base]:
+    """But for words, which are spelled out at once."""
     table, summed = edge_table(graph), None
     if edges is not None and table is not None:
         summed = partial(_summed, table, edges, graph.num_nodes)
-    return base_columns(own, graph, structure or (lambda: structure_columns(graph).items()), summed)
+    structure = structure or (lambda: structure_columns(graph).items())
+    return base_columns(own, graph, structure, summed, with_words=False)
 
 
 def _summed(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterable[tuple[str, np.ndarray]]:
     return edge_columns(table, plan, num_nodes).items()
 
 
-def base_columns(own: OwnPlan, graph: RareGraph, structure: Make, edges: Make | None = None) -> Iterator[Base]:
+def base_columns(
+    own: OwnPlan, graph: RareGraph, structure: Make, edges: Make | None = None, *, with_words: bool = True
+) -> Iterator[Base]:
     """Everything but the neighbours' columns, each name once; a derived column gives way to an attribute's name.
 
     Args:
@@ -208,14 +224,16 @@ def base_columns(own: OwnPlan, graph: RareGraph, structure: Make, edges: Make | 
         graph: Of which attributes and kinds are read.
         structure: Each node's place in the graph.
         edges: What its edges say; None where there is no table of them.
+        with_words: Whether words that are spelled out are among them; if not, their names are taken all the same.
     """
+    known = own.spells_words and not with_words
     families: list[tuple[ColumnGroup, Make]] = [
-        ("own", lambda: own.plain(graph)),
+        ("own", lambda: () if known else own.plain(graph)),
         ("own", lambda: own.derived(graph)),
         ("structure", structure),
         ("edges", edges or (lambda: ())),
     ]
-    taken: set[str] = set()
+    taken = set(own.feature_names) if known else set()
     for group, family in families:
         for name, column in family():
             (name,) = unique_names([name], taken)

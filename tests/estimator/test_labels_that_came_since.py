@@ -79,3 +79,56 @@ def test_classes_in_another_order_are_not_compared(full):
                 ask(other)
     renamed = replace(full, class_names=("no", "yes"))
     assert clf.score(renamed) == clf.score(full)
+
+
+@pytest.fixture(scope="module")
+def told_by_ids(full, hidden):
+    """A model that keeps keys of ids."""
+    named = replace(
+        hide(full, hidden), node_ids=np.array([f"account {i}" for i in range(full.num_nodes)], dtype=object)
+    )
+    return named, cr.RareCategoryClassifier(cr.detectors.Stack(["linear", "spreading"])).fit(named)
+
+
+def rows_of(graph, nodes):
+    """The graph of some nodes, in this order."""
+    place = np.full(graph.num_nodes, -1)
+    place[nodes] = np.arange(nodes.size)
+    ends = place[graph.edge_index]
+    ends = ends[:, (ends >= 0).all(axis=0)]
+    return cr.RareGraph(x=graph.x[nodes], edge_index=ends, y=graph.y[nodes], node_ids=graph.node_ids[nodes],
+                        class_names=graph.class_names)  # fmt: skip
+
+
+def test_rows_in_another_order_do_not_make_labels_unread(told_by_ids, full, hidden):
+    """Else a model would be judged by what it was taught."""
+    named, clf = told_by_ids
+    some = np.random.default_rng(1).permutation(full.num_nodes)[:300]
+    moved = rows_of(named, some)
+    np.testing.assert_array_equal(read_nodes(clf, moved), moved.known)
+    found = clf.evaluate(moved, num_resamples=0)
+    rows = np.flatnonzero(np.isin(clf.labelled_nodes_, some))
+    right = clf.predict_left_out()[rows].argmax(axis=1) == clf.labelled_y_[rows]
+    assert found.num_nodes == rows.size and found["accuracy"].value == pytest.approx(right.mean())
+    assert sorted(cr.triage(clf, moved).node) == np.flatnonzero(moved.y == -1).tolist()
+    assert (
+        "training node" in cr.triage(clf, moved, nodes=[0]).frame()["pulls"][0]
+    )  # numbers of the fit, not names of here
+    assert "training node" in repr(clf.explain(moved, 0)) and "account" in repr(clf.explain(named, 0))
+
+
+def test_the_same_ids_in_another_network_are_other_nodes(told_by_ids):
+    named, clf = told_by_ids
+    other = replace(cr.make_transactions(num_nodes=400, rare_share=0.2, seed=7), node_ids=named.node_ids)
+    assert read_nodes(clf, other) is None and clf.evaluate(other, num_resamples=0).num_nodes == 400
+
+
+def test_a_corrected_label_does_not_make_all_unread(full, hidden):
+    """The node is judged by its label of today, by the model that did not see the one before."""
+    graph = hide(full, hidden)
+    clf = cr.RareCategoryClassifier("linear").fit(graph)
+    y = graph.y.copy()
+    y[clf.labelled_nodes_[0]] = 1 - clf.labelled_y_[0]
+    np.testing.assert_array_equal(read_nodes(clf, graph.with_labels(y)), graph.known)
+    right = clf.predict_left_out().argmax(axis=1) == y[clf.labelled_nodes_]
+    assert clf.evaluate(graph.with_labels(y), num_resamples=0)["accuracy"].value == pytest.approx(right.mean())

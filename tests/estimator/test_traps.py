@@ -47,6 +47,21 @@ def test_score_counts_known_labels_alone_and_weighs_them(case):
         (lambda clf, graph: clf.predict_set(graph, "a"), "coverage must lie between 0 and 1"),
         (lambda clf, graph: clf.jackknife_interval(graph, "a"), "coverage must lie between 0 and 1"),
         (lambda clf, graph: clf.individual_calibration_error(graph, "a"), "coverage must lie between 0 and 1"),
+        (
+            lambda clf, graph: clf.predict(
+                replace(
+                    graph,
+                    x=graph.x[:0],
+                    edge_index=[[], []],
+                    y=graph.y[:0],
+                    node_ids=None,
+                    edges=None,
+                    original_y=None,
+                    true_probability=None,
+                )
+            ),
+            "must have at least one node",
+        ),
         (lambda clf, graph: clf.explain(graph, "nobody"), "there is no 'nobody'"),
         (lambda clf, graph: clf.explain(graph, 1.5), "or an id; got 1.5"),
         (lambda clf, graph: cr.triage(clf, graph, coverage="x"), "coverage must lie between 0 and 1"),

@@ -21,6 +21,7 @@ from calirare.errors import InputError
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import answered_nodes, as_node_indices, labels_read, read_nodes
 from calirare.estimator.fitted import Fitted
+from calirare.estimator.known_again import is_graph_of_fit
 from calirare.uncertainty.conformal import name_sets
 from calirare.uncertainty.intervals import CalibrationDraws
 from calirare.uncertainty.pulls import Pulls
@@ -208,7 +209,10 @@ def triage(
     require_natural(clf)
     read = read_nodes(clf, graph)
     chosen = _choose_nodes(graph, nodes, answered_nodes(clf, graph, read))
-    wording, draws = wording_of(clf, coverage, None if read is None else graph.ids), clf.calibration_draws()
+    wording, draws = (
+        wording_of(clf, coverage, graph.ids if is_graph_of_fit(clf, graph) else None),
+        clf.calibration_draws(),
+    )
     return _judged(
         Triage(
             **_said_of(clf, graph, chosen, coverage, draws),

@@ -69,6 +69,8 @@ class Answers(Fitted):
     def _ask(self, graph: RareGraph) -> AskedGraph:
         state = self.state_
         require_graph(graph)
+        if not graph.num_nodes:
+            raise InputError("the graph must have at least one node; it has none.")
         if graph.num_features != state.num_features:
             raise InputError(
                 f"the graph has {graph.num_features} features; the model was fitted on {state.num_features}."
@@ -88,9 +90,12 @@ class Answers(Fitted):
         return self.asked_
 
     def _require_same_scale(self, graph: RareGraph) -> None:
-        """Refuse tables that were read on their own: the same value is another number there than at the fit."""
+        """Refuse tables that were read on their own: the same value is another number there than at the fit.
+
+        A generated graph was never read, and has nothing seen in it.
+        """
         at_fit, now = self.state_.schema, graph.schema
-        name = None if at_fit is None or now is None else scaled_otherwise(at_fit, now)
+        name = None if at_fit is None or now is None or "seen" not in now else scaled_otherwise(at_fit, now)
         if name is not None:
             raise InputError(
                 f"the graph must be read as at the fit; column {name!r} is scaled otherwise. Read the tables with the model's "

@@ -10,6 +10,7 @@ import numpy as np
 from calirare.data.arrays import UNKNOWN, as_array
 from calirare.data.graph import RareGraph, require_graph
 from calirare.errors import LabelError
+from calirare.estimator.known_again import NOWHERE, trained_at
 from calirare.estimator.left_out import LeftOutAnswers
 from calirare.metrics import Summary, summary
 
@@ -70,14 +71,14 @@ class Evidence:
 def read_nodes(clf: LeftOutAnswers, graph: RareGraph) -> np.ndarray | None:
     """The nodes of `graph` whose labels the model has read; None where it was fitted on another graph.
 
-    The graph of the fit is known by its labels: all those that trained the model are there, at the same nodes. Labels that
-    came since were not read.
+    Labels that came since were not read.
     """
-    require_graph(graph)
-    labelled, y = clf.labelled_nodes_, clf.labelled_y_
-    if labelled.max(initial=-1) >= graph.num_nodes or not np.array_equal(graph.y[labelled], y):
+    trained = trained_at(clf, graph)
+    if trained is None:
         return None
-    return np.union1d(labelled, np.intersect1d(clf.held_out_nodes_, graph.known))
+    moved = not np.array_equal(trained, clf.labelled_nodes_)  # then no others were read
+    held_out = np.empty(0, dtype=np.int64) if moved else np.intersect1d(clf.held_out_nodes_, graph.known)
+    return np.union1d(trained[trained != NOWHERE], held_out)
 
 
 def answered_nodes(clf: LeftOutAnswers, graph: RareGraph, read: np.ndarray | None) -> np.ndarray:
@@ -125,25 +126,29 @@ def gather_evidence(
             that the model picked.
     """
     require_same_classes(clf, graph)
-    read = read_nodes(clf, graph)
-    trained = clf.labelled_nodes_ if read is not None else np.empty(0, dtype=np.int64)
+    read, trained = read_nodes(clf, graph), trained_at(clf, graph)
+    if trained is None:
+        trained = np.full(clf.labelled_nodes_.size, NOWHERE)
     allowed = graph.known if among is None else np.intersect1d(graph.known, among)
     if nodes is not None:
         allowed = np.intersect1d(allowed, as_node_indices(nodes, graph.num_nodes))
     unread = np.setdiff1d(allowed, [] if read is None else read)
     if nodes is not None:
-        return _collect(clf, graph, unread, np.isin(trained, allowed))
-    if read is not None and clf.split_ is not None and clf.split_.test.size:
+        return _collect(clf, graph, unread, trained, allowed)
+    in_place = np.array_equal(trained, clf.labelled_nodes_)
+    if in_place and clf.split_ is not None and clf.split_.test.size:
         unread = np.intersect1d(unread, clf.split_.test)
     enough = unread.size >= FEWEST_UNREAD or read is None
     if enough and np.unique(graph.y[unread] == clf.rare_class_).size == 2:
-        return _collect(clf, graph, unread, np.zeros(trained.size, dtype=bool))
-    return _collect(clf, graph, np.empty(0, dtype=np.int64), np.isin(trained, allowed))
+        return _collect(clf, graph, unread, trained, allowed[:0])
+    return _collect(clf, graph, unread[:0], trained, allowed)
 
 
-def _collect(clf: LeftOutAnswers, graph: RareGraph, unread: np.ndarray, rows: np.ndarray) -> Evidence:
-    """Predictions for the unread nodes, left-out ones for those rows of the labelled nodes."""
-    rows = np.flatnonzero(rows)
+def _collect(
+    clf: LeftOutAnswers, graph: RareGraph, unread: np.ndarray, trained: np.ndarray, allowed: np.ndarray
+) -> Evidence:
+    """Predictions for the unread nodes, left-out ones for those that trained the model and are allowed."""
+    rows = np.flatnonzero(np.isin(trained, allowed))
     if not unread.size and not rows.size:
         raise LabelError(
             "no node with a known label can judge this model. Give the tables a label column with known labels."
@@ -164,8 +169,8 @@ def _collect(clf: LeftOutAnswers, graph: RareGraph, unread: np.ndarray, rows: np
         after = clf.predict_left_out()[rows]
         pieces.append(
             (
-                clf.labelled_nodes_[rows],
-                clf.labelled_y_[rows],
+                trained[rows],
+                graph.y[trained[rows]],
                 clf.left_out_uncalibrated()[rows],
                 after,
                 after.argmax(axis=1),

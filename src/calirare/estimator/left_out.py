@@ -18,6 +18,7 @@ from calirare.detectors.spreading import Spreading
 from calirare.detectors.stack import Stack
 from calirare.estimator.answers import Answers, as_they_come
 from calirare.estimator.asked import AskedGraph
+from calirare.estimator.known_again import is_graph_of_fit
 from calirare.features.columns import Columns
 from calirare.uncertainty.explanation import Explanation, make_explanation
 from calirare.uncertainty.jackknife import (
@@ -137,7 +138,7 @@ class LeftOutAnswers(Answers):
         """
         inputs, index = self.inputs(graph), graph.index_of(node)
         found = self.explain_columns(inputs, self._logits(graph), index)
-        return found.with_labels(*self.label_pulls(graph, index), graph.ids)
+        return found.with_labels(*self.label_pulls(graph, index), graph.ids, of_graph=is_graph_of_fit(self, graph))
 
     def label_pulls(self, graph: RareGraph, node: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The labels' half of `explain`: (labelled nodes, their classes, how far each moves this node's P(rare)).

@@ -13,6 +13,7 @@ from calirare.data.tables.finding import leave_out
 from calirare.decisions.wording import wording_of
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import read_nodes
+from calirare.estimator.known_again import is_graph_of_fit
 from calirare.uncertainty.selection import Selection, label_selection
 from calirare.uncertainty.skill import Skill, few_labels
 from calirare.uncertainty.unlike import Unlike, labels_unlike
@@ -89,7 +90,10 @@ def selection_of(clf: RareCategoryClassifier, graph: RareGraph, others: np.ndarr
 
 
 def unlike_of(clf: RareCategoryClassifier, graph: RareGraph, others: np.ndarray) -> Unlike | None:
-    """How well columns tell them from other nodes; None for a model that reads none: they would cost more than it."""
-    if clf.state_.recipe is None:
+    """How well columns tell them from other nodes; None for a model that reads none: they would cost more than it.
+
+    Nor where the labelled nodes stand elsewhere than at the fit.
+    """
+    if clf.state_.recipe is None or not is_graph_of_fit(clf, graph):
         return None
     return labels_unlike(clf.inputs(graph), clf.state_.labels, others, clf.shares_, clf.seed)

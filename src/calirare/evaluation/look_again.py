@@ -9,7 +9,7 @@ import numpy as np
 from calirare.calibration.base import at_shares
 from calirare.data.graph import RareGraph
 from calirare.estimator.classifier import RareCategoryClassifier
-from calirare.estimator.evidence import read_nodes
+from calirare.estimator.known_again import is_graph_of_fit
 from calirare.uncertainty.label_errors import doubtful_labels
 
 MOST = 20
@@ -52,7 +52,7 @@ def look_again(clf: RareCategoryClassifier, graph: RareGraph, most: int = MOST) 
     >>> len(found), found[0].label != found[0].likelier, found[0].probability <= found[1].probability < 0.5
     (3, True, True)
     """
-    if read_nodes(clf, graph) is None:
+    if not is_graph_of_fit(clf, graph):
         return []
     y, names = clf.labelled_y_, clf.class_names_
     counted = np.bincount(y, minlength=len(names)) / y.size

@@ -29,6 +29,7 @@ class Explanation:
         label: `(m,)` their classes.
         pull: `(m,)` P(rare) with the label minus P(rare) without it: positive pulls towards rare.
         ids: `(N,)` the user's names of the nodes; None: their numbers.
+        of_graph: Whether the labelled nodes are of this graph, and have its names.
     """
 
     node: int
@@ -42,6 +43,7 @@ class Explanation:
     label: np.ndarray
     pull: np.ndarray
     ids: np.ndarray | None = None
+    of_graph: bool = True
 
     def __len__(self) -> int:
         return len(self.pull)
@@ -54,17 +56,24 @@ class Explanation:
             f"  logit {self.logit:+.2f} = base {self.base:+.2f} and the shares of {len(self.column):,} columns: "
             + _first((f"{share:+.2f} {name}" for share, name in columns), len(self.column)),
             f"  labels that pull P(rare), of {len(self):,}: "
-            + _first((f"{pull:+.3f} {self._name(node)}, class {label}" for pull, node, label in labels), len(self)),
+            + _first((f"{pull:+.3f} {self._named(node)}, class {label}" for pull, node, label in labels), len(self)),
         ]
         return "\n".join(lines if len(self) else lines[:2])
 
     def _name(self, node: int) -> str:
         return str(node if self.ids is None else self.ids[node])
 
-    def with_labels(self, nodes: np.ndarray, labels: np.ndarray, pull: np.ndarray, ids: np.ndarray) -> Explanation:
+    def _named(self, labelled: int) -> str:
+        return self._name(labelled) if self.of_graph else f"training node {labelled}"
+
+    def with_labels(
+        self, nodes: np.ndarray, labels: np.ndarray, pull: np.ndarray, ids: np.ndarray, *, of_graph: bool = True
+    ) -> Explanation:
         """With the labelled nodes that pull, their classes and pulls, strongest first, and the names of all nodes."""
         order = np.argsort(-np.abs(pull), kind="stable")
-        return replace(self, labelled_node=nodes[order], label=labels[order], pull=pull[order], ids=ids)
+        return replace(
+            self, labelled_node=nodes[order], label=labels[order], pull=pull[order], ids=ids, of_graph=of_graph
+        )
 
     def frame(self) -> dict[str, np.ndarray]:
         """The labels that pull, as columns by name."""

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 TYPES = ("numeric", "categorical", "ignore")
-_ROUNDING = 1e-9
-"""Means of the same rows in another order differ by less."""
+_ROUNDING = 1e-6
+"""Means of the same rows, in another order or in single precision, differ by less."""
 SPARSE_WIDTH = 200
 """From this many features on they are kept sparse: most of them are then columns of a few ones."""
 

@@ -1,0 +1,75 @@
+"""Where the nodes that trained a model are in a graph, also where rows stand in another order or labels were corrected.
+
+By place first: a graph that is asked about is mostly that of the fit. Else by ids, where a member of the model keeps keys of
+them (`calirare.detectors.spreading`). Places and ids alone can mislead: two banks number their accounts alike. So the labels must
+agree too, better than by luck.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calirare.data.arrays import UNKNOWN
+from calirare.data.graph import RareGraph, require_graph
+from calirare.data.node_keys import node_keys, places_of
+from calirare.detectors.spreading import Spreading
+from calirare.estimator.fitted import Fitted
+
+NOWHERE = -1
+_LEAST_AGREEMENT = 0.5
+"""Cohen's kappa of the labels of the fit and of the graph: 1 where all are the same, 0 by luck."""
+
+
+def trained_at(clf: Fitted, graph: RareGraph) -> np.ndarray | None:
+    """`(n,)` the node of `graph` that each of `labelled_nodes_` is, `NOWHERE` for none; None in another network.
+
+    >>> import calirare as cr
+    >>> graph = cr.make_transactions(num_nodes=300, seed=0)
+    >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+    >>> bool((trained_at(clf, graph) == clf.labelled_nodes_).all()), trained_at(clf, cr.make_transactions(300, seed=1))
+    (True, None)
+    """
+    require_graph(graph)
+    nodes, y = clf.labelled_nodes_, clf.labelled_y_
+    if nodes.max(initial=NOWHERE) < graph.num_nodes and _agree(y, graph.y[nodes]):
+        return nodes
+    keys = _label_keys(clf)
+    if keys is None or graph.node_ids is None:
+        return None
+    of_graph = node_keys(graph)
+    order = np.argsort(of_graph)
+    at, there = places_of(keys, of_graph[order])
+    found = np.full(nodes.size, NOWHERE)
+    found[there] = order[at[there]]
+    return found if _agree(y[there], graph.y[found[there]]) else None
+
+
+def is_graph_of_fit(clf: Fitted, graph: RareGraph) -> bool:
+    """Whether the nodes that trained the model are in `graph`, at their places."""
+    found = trained_at(clf, graph)
+    return found is not None and np.array_equal(found, clf.labelled_nodes_)
+
+
+def _label_keys(clf: Fitted) -> np.ndarray | None:
+    """`(n,)` keys of the nodes that trained the model; None where it keeps none, or has read other labels too."""
+    if np.setdiff1d(clf.held_out_nodes_, clf.labelled_nodes_).size:
+        return None
+    keys = next((one.label_keys_ for one in clf.members_ if isinstance(one, Spreading)), None)
+    return keys if keys is not None and keys.size == clf.labelled_nodes_.size else None
+
+
+def _agree(y: np.ndarray, now: np.ndarray) -> bool:
+    """Whether labels are those of the fit, as far as they are known; a few may have been corrected.
+
+    >>> fit, shuffled = np.array([0, 0, 0, 0, 1, 1]), np.array([1, 0, 1, 0, 0, 0])
+    >>> _agree(fit, np.array([0, 0, 0, -1, 1, 1])), _agree(fit, np.array([1, 0, 0, 0, 1, 1])), _agree(fit, shuffled)
+    (True, True, False)
+    """
+    known = now != UNKNOWN
+    if not known.any():
+        return False
+    then, now = y[known], now[known]
+    classes = np.arange(1 + max(then.max(), now.max()))[:, None]
+    by_luck = float(((then == classes).mean(axis=1) * (now == classes).mean(axis=1)).sum())
+    same = float((then == now).mean())
+    return by_luck < 1 and same - by_luck >= _LEAST_AGREEMENT * (1 - by_luck)

@@ -15,9 +15,14 @@ from calirare.errors import DataError
 from calirare.persistence.folder import load_graph
 from calirare.review.app import open_desk
 from calirare.review.attributes import compare, say_number
+from calirare.review.book import DecisionBook
 from calirare.review.case import describe_case, strongest_pulls
+from calirare.review.edges_of import neighbours_of
 from calirare.review.neighbourhood import MOST_DRAWN, MOST_NEIGHBOURS, neighbourhood
+from calirare.review.pages.case_sections import head, probability
+from calirare.review.queue import Queue
 from calirare.review.snapshot import Scores, Snapshot
+from calirare.review.store import DecisionStore
 from calirare.review.versions import Base
 from calirare.review.view import View
 from calirare.uncertainty.intervals import CalibrationDraws
@@ -171,6 +176,26 @@ def test_where_every_node_is_labelled_all_are_listed():
     snapshot = Snapshot("v", clf, graph, Base(graph.y, None), Scores.of(clf, graph))
     assert snapshot.listed.size == 300
     assert replace(snapshot, version="w").find(str(graph.ids[5])) == 5
+
+
+def test_of_several_kinds_those_with_labels_are_the_queue_as_in_triage():
+    made = cr.make_transactions(num_nodes=300, rare_share=0.2, labelled_share=0.5, seed=0)
+    kinds = np.arange(300) % 3 // 2  # every third is a shop
+    graph = replace(
+        made, y=np.where(kinds, -1, made.y), node_type=kinds, node_type_names=("person", "shop"), true_probability=None
+    )
+    clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
+    snapshot = Snapshot("v", clf, graph, Base(graph.y, None), Scores.of(clf, graph))
+    assert np.array_equal(snapshot.listed, np.sort(cr.triage(clf, graph).node))
+    assert not kinds[snapshot.listed].any()
+    queue = Queue(snapshot, DecisionBook(DecisionStore.open("sqlite://")))
+    shop, person = 2, int(snapshot.listed[0])
+    said = {node: describe_case(queue, View(), node) for node in (shop, person)}
+    assert (said[shop].other_kind, said[shop].action, said[shop].place) == ("shop", None, None)
+    assert "does not speak of it" in str(probability(said[shop])) and "shop" in str(head(said[shop]))
+    assert said[person].other_kind == "" and said[person].action is not None
+    known, _ = neighbours_of(snapshot, queue.book, person)
+    assert {one.node for one in known if one.probability is None} == {one.node for one in known if kinds[one.node]}
 
 
 def test_two_nodes_of_one_name_are_refused(model, tmp_path):

@@ -46,6 +46,7 @@ class Case:
     label: str | None
     without_label: float | None
     action: str | None
+    other_kind: str
     costs: str
     thresholds: Thresholds
     place: int | None
@@ -82,6 +83,7 @@ def describe_case(queue: Queue, view: View, node: int) -> Case:
         label=None if label == UNKNOWN else str(names[label]),
         without_label=_without_label(queue, node),
         action=action,
+        other_kind=snapshot.other_kind.get(node, ""),
         costs="" if action is None else queue.columns(np.array([node]), view)["costs"][0],
         thresholds=queue.thresholds_of(view, node),
         place=place,

@@ -47,11 +47,14 @@ class EdgeRows:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A neighbour: P(rare), what a person said of it ("" if nobody did), and how many edges join it."""
+    """A neighbour: P(rare), what a person said of it ("" if nobody did), and how many edges join it.
+
+    One of another kind than those that are looked at has no P(rare).
+    """
 
     node: int
     node_id: str
-    probability: float
+    probability: float | None
     state: str
     num_edges: int
 
@@ -83,7 +86,8 @@ def edges_of(snapshot: Snapshot, node: int) -> EdgeRows:
 def neighbours_of(snapshot: Snapshot, book: DecisionBook, node: int) -> tuple[list[Neighbour], int]:
     """(the most probable neighbours, how many there are)."""
     near = snapshot.neighbours(node)
-    best = near[np.argsort(-snapshot.scores.probability[near], kind="stable")[:MOST]]
+    told = [one not in snapshot.other_kind for one in near.tolist()]
+    best = near[np.argsort(-np.where(told, snapshot.scores.probability[near], -1.0), kind="stable")[:MOST]]
     table = _table(snapshot)
     at = _places(table, node, snapshot.graph.num_nodes)
     other = np.where(table.source[at] == node, table.target[at], table.source[at])
@@ -92,7 +96,7 @@ def neighbours_of(snapshot: Snapshot, book: DecisionBook, node: int) -> tuple[li
         Neighbour(
             one,
             snapshot.ids[one],
-            float(snapshot.scores.probability[one]),
+            None if one in snapshot.other_kind else float(snapshot.scores.probability[one]),
             said_of(snapshot, book, one),
             counts.get(one, 1),
         )

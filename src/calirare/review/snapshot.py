@@ -163,7 +163,10 @@ class Snapshot:
 
     @cached_property
     def listed(self) -> np.ndarray:
-        """Nodes of the queue, ascending: those without a label before the first decision; all if every one had one."""
+        """Nodes of the queue, ascending: those without a label before the first decision; all if every one had one.
+
+        Of several kinds of node only those that carry labels are looked at, as in `calirare triage`.
+        """
         graph = self.graph
         if not np.array_equal(self.base.y, graph.y):
             graph = graph.with_labels(self.base.y)
@@ -172,8 +175,17 @@ class Snapshot:
             known = np.union1d(read.train_nodes, read.val_nodes)
         except InputError:
             known = graph.known
-        open_nodes = np.setdiff1d(np.arange(graph.num_nodes), known)
-        return open_nodes if open_nodes.size else np.arange(graph.num_nodes)
+        open_nodes = np.setdiff1d(self.graph.scored, known)
+        return open_nodes if open_nodes.size else self.graph.scored
+
+    @cached_property
+    def other_kind(self) -> dict[int, str]:
+        """Nodes of kinds that carry no labels, each with its kind: the model does not speak of them."""
+        graph = self.graph
+        if graph.node_type is None:
+            return {}
+        others = np.setdiff1d(np.arange(graph.num_nodes), graph.scored)
+        return {node: graph.node_type_names[graph.node_type[node]] for node in others.tolist()}
 
     @cached_property
     def wording(self) -> Wording:

@@ -174,6 +174,7 @@ class _CasePage:
         if self._only_acted():
             return [no_update] * len(_CARDS)
         hidden = desk.is_hidden(case["id"], current_reviewer(self.access))
+        untold = hidden or node in snapshot.other_kind
         score = sections.hidden_score() if hidden else sections.probability(describe_case(queue, desk.view({}), node))
         return (
             paint(html.Div(score, id="case-body", **{"data-case": case["id"]})),  # whose the cards are
@@ -182,13 +183,15 @@ class _CasePage:
             paint(sections.attributes(compare(snapshot, node))),
             paint(record_sections.record(desk.station.records, node)),
             paint(record_sections.edges(edges_of(snapshot, node), snapshot.ids)),
-            paint(None if hidden else sections.why(snapshot.why.facts(node), snapshot.why.neighbours(node))),
+            paint(None if untold else sections.why(snapshot.why.facts(node), snapshot.why.neighbours(node))),
         )
 
     def show_pulls(self, case: Any, acted: Any) -> Any:
         """The labels that pull it, which take longest."""
         node = self._node(case)
         if node is None or self.desk.is_hidden(case["id"], current_reviewer(self.access)):
+            return paint(None)
+        if node in self.desk.snapshot.other_kind:
             return paint(None)
         return (
             no_update if self._only_acted() else paint(sections.pulls(strongest_pulls(self.desk.station.queue, node)))

@@ -35,6 +35,8 @@ def head(case: Case, links: Sequence[str] = (), *, hidden: bool = False) -> Any:
     place = f"{case.place + 1:,} of {case.total:,} in the queue" if case.place is not None else "not in this queue"
     if hidden:
         status = None
+    elif case.other_kind:
+        status = html.Span([pill("label", case.other_kind)])
     elif case.label is not None and case.action is None:
         status = html.Span([pill("label", f"labelled {case.label}")])
     else:
@@ -89,6 +91,9 @@ def _step(words: str, node_id: str | None, letter: str) -> Any:
 
 
 def probability(case: Case) -> Any:
+    if case.other_kind:
+        said = f"No label is of a node of this kind, {case.other_kind}: the model does not speak of it."
+        return card("P(rare)", html.P(said, className="hint", id="kind-said"))
     lines: list[Any] = [
         html.Div(
             [

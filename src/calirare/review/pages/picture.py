@@ -85,6 +85,7 @@ def _nodes(snapshot: Snapshot, book: DecisionBook, around: Neighbourhood, hidden
     for place, (node, step, (x, y)) in enumerate(places):
         name, p = snapshot.ids[node], float(snapshot.scores.probability[node])
         own = hidden and step == 0
+        untold = own or node in snapshot.other_kind
         classes = [("self", "", "far")[step], "" if own else _known(snapshot, book, node)]
         found.append(
             {
@@ -92,8 +93,8 @@ def _nodes(snapshot: Snapshot, book: DecisionBook, around: Neighbourhood, hidden
                     "id": str(place),
                     "node": name,
                     "name": _short(name),
-                    "p": 0 if own else round(p, 3),
-                    "colour": "#ffffff" if own else colour(p),
+                    "p": 0 if untold else round(p, 3),
+                    "colour": "#ffffff" if untold else colour(p),
                 },
                 "position": {"x": x * _WIDTH, "y": y * _HEIGHT},
                 "classes": " ".join(filter(None, classes)),

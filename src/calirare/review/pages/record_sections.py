@@ -44,7 +44,7 @@ def neighbours(found: list[Neighbour], total: int, hidden: bool = False) -> Any:
     rows = [
         (
             case_link(one.node_id),
-            number("" if hidden else say_probability(one.probability)),
+            number("" if hidden or one.probability is None else say_probability(one.probability)),
             _state(one.state),
             number(f"{one.num_edges:,}"),
         )

@@ -236,3 +236,24 @@ def test_the_leak_of_amlsim_is_found_and_none_in_tolokers():
     assert audit_graph(RareGraph.load(DATA / "tolokers.npz")).leaks == ()
     assert audit_graph(RareGraph.load(DATA / "reddit.npz")).leaks == ()
     assert audit_graph(RareGraph.load(DATA / "cora.npz").against_rest()).leaks == ()
+
+
+def test_categories_without_a_label_are_named():
+    size = 600
+    nodes = {
+        "id": list(range(size)),
+        "kind": ["doctor" if k % 5 == 0 else "patient" for k in range(size)],
+        "ward": [("A", "B", "C")[k % 3] for k in range(size)],
+        "few": ["odd" if k % 100 == 0 else "even" for k in range(size)],
+        "ill": [None if k % 5 == 0 or k % 2 else ("yes" if k % 12 == 0 else "no") for k in range(size)],
+    }
+    edges = {"source": list(range(size - 1)), "target": list(range(1, size))}
+    found = [
+        one
+        for one in audit_tables(nodes, edges, label="ill", rare="yes").findings
+        if one.column and one.kind == "labels"
+    ]
+    assert [(one.column, one.severity) for one in found] == [("kind", "warning")]  # six odd ones may well have no label
+    assert "'doctor' (120 nodes)" in found[0].words and "--node-type kind" in found[0].words
+    apart = audit_tables(nodes, edges, label="ill", rare="yes", node_type="kind").findings
+    assert not [one for one in apart if one.column and one.kind == "labels"]

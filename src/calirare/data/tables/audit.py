@@ -29,6 +29,7 @@ from scipy.stats import rankdata
 from calirare.data.graph import RareGraph
 from calirare.data.tables.audit_columns import AuditColumn, audit_columns
 from calirare.data.tables.audit_edges import audit_edges, edge_audit_columns
+from calirare.data.tables.audit_unlabelled import find_unlabelled
 from calirare.data.tables.finding import PURE, Finding, gives_away, leave_out, retype
 from calirare.data.tables.kinds import MAX_CATEGORIES, named_as_codes
 from calirare.data.tables.spellings import known_spellings
@@ -82,7 +83,7 @@ def audit_graph(graph: RareGraph) -> Audit:
     """The audit of a graph, from its attributes and labels."""
     known = graph.known
     rare = graph.y[known] == graph.rare_class
-    found: list[Finding] = list(_labels(graph, rare))
+    found: list[Finding] = [*_labels(graph, rare), *find_unlabelled(graph)]
     columns = list(audit_columns(graph))
     for column in columns:
         found += _leak(column, known, rare)

@@ -19,7 +19,8 @@ class Finding:
     """One thing to know before a fit.
 
     Args:
-        kind: `"leak"`, `"constant"`, `"duplicate"`, `"identifier"`, `"codes"`, `"contradiction"`, `"spellings"`, `"labels"`, `"ends"` or `"graph"`.
+        kind: `"leak"`, `"constant"`, `"duplicate"`, `"identifier"`, `"codes"`, `"infinite"`, `"contradiction"`, `"spellings"`, `"labels"`,
+            `"ends"` or `"graph"`.
         column: The column in question; empty where it is none.
         words: What was found and what to do, in a sentence or two.
         severity: `"leak"` (it will look good and be worth nothing), `"warning"` or `"note"`.

@@ -207,6 +207,19 @@ def test_what_all_nodes_share_is_no_reason(graph):
     assert [fact.share for fact in module._by_share(Facts(same), found, 0)] == [0.3]
 
 
+def test_what_lies_in_the_middle_of_all_nodes_is_a_reason_only_where_there_is_no_other(graph):
+    n = graph.num_nodes
+    own = replace(graph, x=np.stack([np.arange(n), np.roll(np.arange(n), 1)], axis=1).astype(float), feature_names=("age", "size"), schema=None)  # fmt: skip
+    facts, middle = Facts(own), n // 2
+    own.x[middle, 1] = n + 1.0  # of middle age, and the largest
+    assert facts.is_usual("age", middle) and not facts.is_usual("age", n - 1) and not facts.is_usual("nobody knows", 0)
+    found = Contributions(0.0, ("age", "size"), ("own", "own"), np.array([0.9, 0.3]))
+    assert [fact.share for fact in module._by_share(facts, found, middle)] == [0.3]
+    assert [fact.share for fact in module._by_share(facts, found, n - 1)] == [0.9, 0.3]
+    alone = Contributions(0.0, ("age",), ("own",), np.array([0.9]))
+    assert [fact.share for fact in module._by_share(facts, alone, middle)] == [0.9]
+
+
 def test_the_three_most_unusual_attributes_are_told_and_usual_ones_are_not():
     unusual = {"a": 0.99, "b": 1.0, "c": 0.97, "d": 0.98, "e": 0.1}
     facts = SimpleNamespace(own=list(unusual), surprise=lambda name, node: unusual[name], say=lambda name, node: name)

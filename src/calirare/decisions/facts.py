@@ -23,6 +23,8 @@ _ALIKE = 0.1
 """A share of nodes with one value that is worth telling."""
 _TIMES = 2.0
 """From so many times the median on, that is what is said."""
+_MIDDLE = 0.2
+"""Share of the nodes around the median that count as its like."""
 _OF_EDGES = re.compile(
     r"^(.*), (sum|mean|spread|least|greatest|last|first|span|mean gap) of (outgoing|incoming|edges)$"
 )
@@ -150,6 +152,10 @@ class Facts:
         if others is None:
             return 0.0
         return abs(2 * others.below(float(self._values(name, np.array([node]))[0])) - 1)
+
+    def is_usual(self, name: str, node: int) -> bool:
+        """Whether the node lies in the middle of the others, as far as is known."""
+        return self._others_of(name) is not None and self.surprise(name, node) < _MIDDLE
 
     @property
     def own(self) -> list[str]:

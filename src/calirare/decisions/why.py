@@ -159,20 +159,25 @@ def _clause(head: str, parts: list[str], most: int) -> str:
 
 
 def _by_share(facts: Facts, found: Contributions, node: int) -> list[Fact]:
-    """Columns of one source told once, by the one that speaks loudest in the direction of them all."""
+    """Columns of one source told once, by the one that speaks loudest in the direction of them all.
+
+    A value in the middle of all nodes is no reason, unless there is no other.
+    """
     if not len(found.shares):
         return []
     members, family = _families(found.names, found.groups)
     totals = np.bincount(family, weights=found.shares).tolist()
     largest = max(map(abs, totals))
     told: list[Fact] = []
+    usual: list[Fact] = []
     for total, places in sorted(zip(totals, members, strict=True), key=lambda item: -abs(item[0])):
         if abs(total) <= _FAINT * largest or len(told) == 8:
             break
         best = found.names[places[int(np.argmax(found.shares[places] * np.sign(total)))]]
         if facts.tells(best):  # a network moves by what all nodes share; that is no reason
-            told.append(Fact(facts.say(best, node), total))
-    return told
+            kept = usual if facts.is_usual(best, node) else told
+            kept.append(Fact(facts.say(best, node), total))
+    return told or usual
 
 
 @lru_cache(maxsize=16)

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from calirare.data.graph import RareGraph
+from calirare.detectors import landmarks as landmarks_module
 from calirare.detectors.landmarks import LikenessToLandmarks, _inverse_root
 from calirare.detectors.words import WordHops
 
@@ -49,7 +50,9 @@ def test_columns_have_the_products_of_the_words_of_all_hops(hops):
 
 @pytest.mark.parametrize("hops", [0, 2, 3])
 @pytest.mark.parametrize("tried", [(), (3,)], ids=["at once", "after three hops"])
-def test_more_landmarks_are_seen_on_the_scales_of_a_few(hops, tried):
+@pytest.mark.parametrize("most_held", [0, 10_000], ids=["made again", "held"])
+def test_more_landmarks_are_seen_on_the_scales_of_a_few(hops, tried, most_held, monkeypatch):
+    monkeypatch.setattr(landmarks_module, "_MOST_HELD", most_held)
     rng = np.random.default_rng(2)
     words = sp.csr_array((rng.random((40, 150)) < 0.1).astype(np.float32))
     graph = RareGraph(x=words, edge_index=rng.integers(0, 40, (2, 50)), y=np.arange(40) % 2)

@@ -26,8 +26,8 @@ _FURTHEST = 2
 """How many hops away the landmarks' own words are read."""
 _SAY_BEYOND = 2.0
 """How much likeness further away varies, beside that of so many hops."""
-_MOST_HELD = 16_000_000
-"""Numbers that are held for a second use: 64 MB."""
+_MOST_HELD = 32_000_000
+"""Numbers that are held for a second use: 128 MB."""
 _LEAST_EIGENVALUE = 1e-5
 """Relative to the largest: likeness is measured in single precision."""
 _LEAST_APART = 1e-3
@@ -50,8 +50,9 @@ def choose_landmarks(y: np.ndarray, groups: np.ndarray, seed: int, most: int = M
 
 
 class _Said(NamedTuple):
-    """X W of some nodes: where each node of the graph stands among them (-1: nowhere), and the product."""
+    """X W of some nodes: these, where each node of the graph stands among them (-1: nowhere), and the product."""
 
+    nodes: np.ndarray
     place: np.ndarray
     values: np.ndarray
 
@@ -81,28 +82,33 @@ class Surroundings:
         """`(n, k)` float32: these columns of AʰX W of the nodes in the middle."""
         while len(self.nodes) <= hops:
             self._further()
-        found = np.ascontiguousarray(self._said(hops, matrix)[:, columns])
+        found = np.ascontiguousarray(self._said(hops, matrix, columns))
         for mean in reversed(self.means[:hops]):
             found = mean(found)
         return found
 
-    def _said(self, hops: int, matrix: np.ndarray) -> np.ndarray:
-        """`(m, k)`: X W of the nodes so many hops away.
+    def _said(self, hops: int, matrix: np.ndarray, columns: slice) -> np.ndarray:
+        """`(m, k)`: these columns of X W of the nodes so many hops away.
 
-        From the second hop on W is the same and most nodes are, so what was made of it last is not made again.
+        From the second hop on W is the same and most nodes are, so what was made of all of it is not made again.
         """
         nodes, held = self.nodes[hops], self._held
         if held is None or hops <= _FURTHEST:
-            found = single_product(self.words.single[nodes])(matrix)
-        else:
+            found = single_product(self.words.single[nodes])(np.ascontiguousarray(matrix[:, columns]))
+            if hops == _FURTHEST and found.shape[1] == matrix.shape[1] and found.size <= _MOST_HELD:
+                self._hold(nodes, found)
+            return found
+        if held.nodes is not nodes:
             found, new = held.values[held.place[nodes]], np.flatnonzero(held.place[nodes] < 0)
-            if new.size:
-                found[new] = single_product(self.words.single[nodes[new]])(matrix)
-        if hops >= _FURTHEST and found.size <= _MOST_HELD:
-            place = np.full(len(self.words), -1)
-            place[nodes] = np.arange(len(nodes))
-            self._held = _Said(place, found)
-        return found
+            found[new] = single_product(self.words.single[nodes[new]])(matrix)
+            held = self._hold(nodes, found)
+        return held.values[:, columns]
+
+    def _hold(self, nodes: np.ndarray, values: np.ndarray) -> _Said:
+        place = np.full(len(self.words), -1)
+        place[nodes] = np.arange(len(nodes))
+        self._held = _Said(nodes, place, values)
+        return self._held
 
 
 class LikenessToLandmarks:
@@ -177,7 +183,7 @@ class LikenessToLandmarks:
         products = sum(scales[read] * tables[read][self.landmarks[:count]].astype(np.float64) for read in reads)
         turn, middle = _inverse_root(np.asarray(products)), np.asarray(np.mean(table, axis=0, dtype=np.float64))
         turned = (table - middle.astype(np.float32)) @ turn.astype(np.float32)
-        return WordColumns([self.said[read][:count] for read in reads], scales, turn, middle), turned.astype(np.float64)
+        return WordColumns([self.said[read] for read in reads], scales, turn, middle), turned.astype(np.float64)
 
 
 def _variation(table: np.ndarray) -> float:

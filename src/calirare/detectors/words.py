@@ -67,7 +67,7 @@ class WordColumns:
     """φ(v) = (Σ_h s_h (AʰX)_v · said_h - middle) turn, s being the scales.
 
     Args:
-        said: Per hop `(S, F)` sparse, the landmarks' words.
+        said: Per hop `(S, F)` sparse, the landmarks' words; perhaps of more landmarks behind them.
         scales: Per hop what they are multiplied by.
         turn: T, `(S, R)`.
         middle: `(S,)`, the labelled nodes' mean.
@@ -81,7 +81,8 @@ class WordColumns:
     @cached_property
     def rows(self) -> list[sp.csr_array]:
         """Per hop `(S, F)` sparse float64, scaled; of most designs nobody asks."""
-        return [sp.csr_array(one.astype(np.float64) * s) for one, s in zip(self.said, self.scales, strict=True)]
+        said = (one[: len(self.turn)].astype(np.float64) for one in self.said)
+        return [sp.csr_array(one * s) for one, s in zip(said, self.scales, strict=True)]
 
     def coefficients(self, theta: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
         """Per hop `(F, k)`, what each word counts, and `(k,)` what is to be taken off, for θ `(R, k)`."""

@@ -17,7 +17,8 @@ from calirare.calibration import (
     share_weights,
     target_shares,
 )
-from calirare.calibration.scaling import SoftPlattScaling, fit_conditional_logit
+from calirare.calibration.conditional_logit import fit_conditional_logit
+from calirare.calibration.scaling import SoftPlattScaling
 from calirare.detectors.platt import soft_targets
 from calirare.errors import InputError, LabelError
 

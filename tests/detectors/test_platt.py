@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from calirare.calibration.scaling import PlattScaling, SoftPlattScaling, fit_conditional_logit
+from calirare.calibration.conditional_logit import fit_conditional_logit
+from calirare.calibration.scaling import PlattScaling, SoftPlattScaling
 from calirare.detectors.platt import slope_and_shift
 
 PENALTY = 1e-6, 5e-7

@@ -12,11 +12,10 @@ from scipy.special import expit, softmax
 from torch import Tensor
 
 from calirare.calibration.base import Calibrator
+from calirare.calibration.conditional_logit import fit_conditional_logit
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.platt import slope_and_shift, soft_targets
-from calirare.errors import NumericalError
 
-_MOST_STEPS = 200
 _RIDGE = 1e-6
 """Keeps the answer finite where the labels are separable; on standardised logits it moves nothing else."""
 _ROUNDING = 1e-12
@@ -148,49 +147,3 @@ class MatrixScaling(ScalingCalibrator):
 def _shifts(logits: np.ndarray) -> np.ndarray:
     n, num_classes = logits.shape
     return np.broadcast_to(np.eye(num_classes), (n, num_classes, num_classes))
-
-
-def fit_conditional_logit(features: np.ndarray, target: np.ndarray, weights: np.ndarray, ridge: float) -> np.ndarray:
-    """argmin_θ of -Σ_i w_i t_i · log softmax(φ_i θ) + (ridge/2)‖θ‖², by damped Newton steps.
-
-    Args:
-        features: φ, `(n, C, parameters)`.
-        target: t, `(n, C)`, rows summing to one.
-        weights: `(n,)`, summing to one.
-        ridge: Small and positive, so that the minimum exists and is unique.
-    """
-    flat = features.reshape(features.shape[0] * features.shape[1], features.shape[2])
-    wanted = weights[:, None] * target
-
-    def judge(theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """The loss and the probabilities. Plain NumPy: SciPy's softmax costs more than the sums at these sizes."""
-        logits = features @ theta
-        logits -= logits.max(axis=1, keepdims=True)
-        p = np.exp(logits)
-        total = p.sum(axis=1, keepdims=True)
-        missed = np.log(total) - logits
-        p /= total
-        return float((wanted * missed).sum() + 0.5 * ridge * theta @ theta), p
-
-    theta = np.zeros(features.shape[2])
-    value, p = judge(theta)
-    for _ in range(_MOST_STEPS):
-        weighted = weights[:, None] * p
-        gradient = (weighted - wanted).reshape(-1) @ flat + ridge * theta
-        mean = (p[:, None, :] @ features)[:, 0]
-        hessian = (flat.T * weighted.reshape(-1)) @ flat
-        hessian += (ridge + 1e-12) * np.eye(len(theta)) - (weights[:, None] * mean).T @ mean
-        step = np.linalg.solve(hessian, gradient)
-        decrease = float(gradient @ step)
-        if decrease < 1e-14:
-            return theta
-        size = 1.0
-        while (found := judge(theta - size * step))[0] > value - 0.25 * size * decrease:
-            size /= 2
-            if size < 1e-10:
-                return theta
-        theta = theta - size * step
-        value, p = found
-    if not np.isfinite(theta).all():
-        raise NumericalError("the calibration map did not converge; the logits may be constant.")
-    return theta

@@ -16,11 +16,11 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 from torch import Tensor
 
 from calirare.calibration.base import Calibrator, share_weights
+from calirare.calibration.conditional_logit import fit_conditional_logit
 from calirare.calibration.scaling import SoftPlattScaling
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.platt import soft_targets
@@ -83,24 +83,11 @@ class StackScaling(Calibrator):
         n, k, c = z.shape
         if k == 1:
             return np.ones(1), np.zeros(c)
-        counts = n * weights[:, None] / weights.sum()
-        target = soft_targets(y, weights, c)
         middle = np.full(k, 1 / k) if self.drawn_to is None else np.asarray(self.drawn_to, dtype=np.float64)
-
-        def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
-            w, a = theta[:k], theta[k:]
-            scores = np.einsum("k,nkc->nc", w, z) + a
-            log_p = log_softmax(scores, axis=1)
-            residual = counts * (np.exp(log_p) - target)
-            value = -float((counts * target * log_p).sum()) + self.shrinkage * k * float(((w - middle) ** 2).sum())
-            value += _RIDGE * float(a @ a)
-            slope_w = np.einsum("nc,nkc->k", residual, z) + 2 * self.shrinkage * k * (w - middle)
-            return value, np.concatenate([slope_w, residual.sum(axis=0) + 2 * _RIDGE * a])
-
-        start = np.concatenate([middle, np.zeros(c)])
-        bounds = [(0.0, None)] * k + [(None, None)] * c
-        options = {"maxiter": 1_000, "ftol": 1e-14, "gtol": 1e-10}
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        features = np.concatenate([z.swapaxes(1, 2), np.broadcast_to(np.eye(c), (n, c, c))], axis=2)
+        ridge = np.repeat([2 * self.shrinkage * k / n, 2 * _RIDGE / n], [k, c])
+        target, start = soft_targets(y, weights, c), np.concatenate([middle, np.zeros(c)])
+        found = fit_conditional_logit(features, target, weights / weights.sum(), ridge, start, bounded=k)
         return found[:k], found[k:] - found[k:].mean()
 
     def scores(self, logits: np.ndarray) -> np.ndarray:

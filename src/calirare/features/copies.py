@@ -73,7 +73,7 @@ def _attribute_traces(graph: RareGraph) -> np.ndarray:
     """`(N,)` hash of each node's attributes."""
     x: Any = graph.x
     if sp.issparse(x):
-        entries = _mix(_mix(x.indices.astype(np.uint64)) ^ _bits(x.data))
+        entries = _mix(_mix(np.arange(x.shape[1], dtype=np.uint64))[x.indices] ^ _bits(x.data))
         totals = np.concatenate([[np.uint64(0)], np.cumsum(entries, dtype=np.uint64)])
         return np.asarray(totals[x.indptr[1:]] - totals[x.indptr[:-1]])
     found = np.zeros(graph.num_nodes, dtype=np.uint64)
@@ -127,7 +127,9 @@ def _bits(values: np.ndarray) -> np.ndarray:
 def _mix(bits: np.ndarray) -> np.ndarray:
     """SplitMix64's finish: every bit of the result depends on every bit."""
     bits = bits + np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: np.ndarray = bits ^ (bits >> np.uint64(31))
-    return mixed
+    bits ^= bits >> np.uint64(30)
+    bits *= np.uint64(0xBF58476D1CE4E5B9)
+    bits ^= bits >> np.uint64(27)
+    bits *= np.uint64(0x94D049BB133111EB)
+    bits ^= bits >> np.uint64(31)
+    return bits

@@ -224,3 +224,13 @@ def test_tables_that_were_read_on_their_own_are_refused():
     order = rng.permutation(80)  # sums in another order
     turned = cr.read_tables({name: column[order] for name, column in nodes.items()}, edges, label="y", rare=True)
     np.testing.assert_allclose(clf.predict_proba(turned), clf.predict_proba(graph)[order], atol=1e-6)
+
+
+def test_arguments_that_were_changed_since_the_fit_are_not_saved(tmp_path):
+    graph = cr.make_transactions(120, rare_share=0.2, seed=0)
+    for change in ({"detector": "forest"}, {"method": "isotonic"}, {"detector__hops": 1}):
+        clf = cr.RareCategoryClassifier(cr.detectors.Linear(penalty=0.1)).fit(graph)
+        with pytest.raises(InputError, match="must be those of the fit to save the model"):
+            clf.set_params(**change).save(tmp_path / "model")
+    clf.set_params(detector__hops=cr.detectors.Linear().hops, seed=3).save(tmp_path / "model")
+    np.testing.assert_array_equal(cr.load(tmp_path / "model").predict(graph), clf.predict(graph))

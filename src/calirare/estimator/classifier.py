@@ -29,7 +29,7 @@ from calirare.estimator.methods import get_method
 from calirare.estimator.score_profile import profile_scores
 from calirare.estimator.shares import OtherShares
 from calirare.estimator.specs import describe_detector, rebuild_detector
-from calirare.estimator.state import from_record, to_record
+from calirare.estimator.state import from_record, make_calibrator, to_record
 from calirare.metrics import Summary
 from calirare.metrics.bootstrap import NUM_RESAMPLES
 from calirare.persistence.folder import read_folder, write_folder
@@ -231,6 +231,7 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         True
         """
         left_out = self.predict_left_out()
+        self._require_as_fitted()
         arguments = self.get_params(deep=False) | {"detector": describe_detector(self.detector)}
         scores = self.state_.scores
         if graph is not None:
@@ -238,6 +239,15 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
             probability = self.predict_proba(graph)[:, rare]
             scores = profile_scores(probability, left_out[:, rare], self.labelled_nodes_, graph.scored)
         write_folder(path, to_record(replace(self.state_, scores=scores), arguments), graph)
+
+    def _require_as_fitted(self) -> None:
+        """Refuse to write arguments that are not those of the fitted parts: such a folder could not be loaded."""
+        now = self._make_detector(get_method(self.method)), make_calibrator(self.method, self.detector_)
+        fitted = self.detector_, self.calibrator_
+        if describe_detector(now[0]) != describe_detector(fitted[0]) or type(now[1]) is not type(fitted[1]):
+            raise InputError(
+                "detector and method must be those of the fit to save the model; fit again, or set them back."
+            )
 
 
 def load(path: str | Path, module: nn.Module | None = None) -> RareCategoryClassifier:

@@ -35,6 +35,10 @@ _BLOCK_NUMBERS = 2**21
 """Nodes times left-out models that are asked at once."""
 
 
+_SHORT = 1e-4
+"""A way between two logits that is too short to measure a slope on."""
+
+
 class LeftOutAnswers(Answers):
     """What the estimator answers from its left-out models."""
 
@@ -186,8 +190,10 @@ class LeftOutAnswers(Answers):
     def explain_columns(self, inputs: DetectorInputs, logits: np.ndarray, row: int) -> Explanation:
         """The columns' half of `explain`, for one row of inputs whose logits the detector has given."""
         probability = float(self._to_probabilities(logits, inputs)[row, self.rare_class_])
-        slope = 1.0 if isinstance(self.detector_, Stack) else self._slope(logits, row, inputs)
-        return make_explanation(row, probability, next(self.shares_of(inputs, np.array([row]))), slope)
+        found = next(self.shares_of(inputs, np.array([row])))
+        told = float(found.shares.sum())
+        slope = 1.0 if isinstance(self.detector_, Stack) else self._slope(logits, row, inputs, told)
+        return make_explanation(row, probability, found, slope)
 
     def column_shares(self, graph: RareGraph, nodes: np.ndarray, *, networks: bool = True) -> Iterator[Contributions]:
         """How the columns made the logit of each of some nodes: the quick half of `explain`.
@@ -280,10 +286,13 @@ class LeftOutAnswers(Answers):
             found[place] = self._to_probabilities(replaced, inputs)[node, self.rare_class_]
         return found
 
-    def _slope(self, whole: np.ndarray, node: int, inputs: DetectorInputs) -> float:
-        """How far the node's calibrated logit moves per unit of the detector's own."""
-        step = 1e-4
-        logits = whole[node] + step * np.eye(whole.shape[1])[self.rare_class_] * np.array([[1.0], [-1.0]])
+    def _slope(self, whole: np.ndarray, node: int, inputs: DetectorInputs, told: float) -> float:
+        """How far the node's calibrated logit moves per unit of the detector's own, as the columns add what is `told` in all.
+
+        Not the slope where the node is: the steps of isotonic regression, and probabilities of 0 and 1, have none there.
+        """
+        ends = np.array([0.0, -told]) if abs(told) > _SHORT else np.array([_SHORT, -_SHORT])
+        logits = whole[node] + ends[:, None] * np.eye(whole.shape[1])[self.rare_class_]
         p = np.clip(self._without(whole, logits, node, inputs), 1e-15, 1 - 1e-15)
         moved = np.log(p) - np.log1p(-p)
-        return float((moved[0] - moved[1]) / (2 * step))
+        return float((moved[0] - moved[1]) / (ends[0] - ends[1]))

@@ -91,7 +91,7 @@ def make_explanation(node: int, probability: float, found: Contributions, slope:
         node: The node.
         probability: P(rare).
         found: How the columns made the detector's logit.
-        slope: How far the calibrated logit moves per unit of the detector's.
+        slope: How far the calibrated logit moves per unit of the detector's, from where no column speaks to the node.
     """
     clipped = min(max(probability, 1e-15), 1 - 1e-15)
     logit = float(np.log(clipped) - np.log1p(-clipped))

@@ -234,3 +234,27 @@ def test_arguments_that_were_changed_since_the_fit_are_not_saved(tmp_path):
             clf.set_params(**change).save(tmp_path / "model")
     clf.set_params(detector__hops=cr.detectors.Linear().hops, seed=3).save(tmp_path / "model")
     np.testing.assert_array_equal(cr.load(tmp_path / "model").predict(graph), clf.predict(graph))
+
+
+def test_arguments_of_numpy_and_torch_are_saved(tmp_path):
+    graph = cr.make_transactions(120, rare_share=0.2, seed=0)
+    arguments = {"seed": np.int64(3), "rare_share": np.float64(0.2), "class_costs": np.array([1.0, 2.0])}
+    detector = cr.detectors.Linear(hops=np.int64(1), penalty=np.float32(0.1))
+    clf = cr.RareCategoryClassifier(detector, device=torch.device("cpu"), **arguments).fit(graph)
+    clf.save(tmp_path / "model")
+    again = cr.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(graph), clf.predict_proba(graph))
+    assert (again.seed, again.class_costs, again.device, again.detector.hops) == (3, [1.0, 2.0], "cpu", 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"detector": cr.detectors.Module(None)}, "module must be a torch.nn.Module; got NoneType"),
+        ({"detector": "module"}, "needs a module of your own"),
+        ({"device": None}, "device must be 'auto', 'cpu' or 'cuda'; got None"),
+    ],
+)
+def test_what_is_no_module_or_device(case, arguments, says):
+    with pytest.raises(InputError, match=says):
+        cr.RareCategoryClassifier(**arguments).fit(case[0])

@@ -64,7 +64,7 @@ def choose_device(device: str | torch.device) -> torch.device:
     wrong = f"device must be 'auto', 'cpu' or 'cuda'; got {device!r}."
     try:
         chosen = torch.device(device)
-    except RuntimeError as error:
+    except (RuntimeError, TypeError) as error:
         raise InputError(wrong) from error
     if chosen.type not in ("cpu", "cuda"):
         raise InputError(wrong)

@@ -247,7 +247,7 @@ class DesignChoices:
     ) -> None:
         columns = inputs.columns
         self.columns, self.labels, self.groups, self.seed = columns, labels, groups, seed
-        self._fixed = hops if isinstance(hops, int) else None
+        self._fixed = None if isinstance(hops, str) else int(hops)
         self._squash: Squash | None = None
         self._scores: dict[Reach, np.ndarray] = {}
         self._likeness: LikenessToLandmarks | None = None

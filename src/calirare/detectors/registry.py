@@ -47,4 +47,6 @@ def make_detector(detector: Any) -> Detector:
             f"detector must be one of {sorted(_REGISTRY)}, a calirare detector or a torch.nn.Module; got {detector!r}: "
             + nearest(str(detector), _REGISTRY)
         )
+    if detector == "module":
+        raise InputError("detector 'module' needs a module of your own: give the torch.nn.Module itself, or Module(…).")
     return _REGISTRY[detector]()

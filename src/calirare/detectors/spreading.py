@@ -23,7 +23,7 @@ import scipy.sparse as sp
 import torch
 from scipy.special import logsumexp
 
-from calirare.data.checks import check_count
+from calirare.data.checks import check_count, is_number
 from calirare.data.graph import RareGraph
 from calirare.data.node_keys import places_of
 from calirare.data.sparse import SparseMatrix
@@ -88,7 +88,7 @@ class Spreading(Detector):
         return self
 
     def _check(self) -> None:
-        if not (isinstance(self.alpha, int | float) and 0 < self.alpha < 1):
+        if not (is_number(self.alpha) and 0 < self.alpha < 1):
             raise InputError(f"alpha must lie between 0 and 1; got {self.alpha!r}.")
         check_count(self.steps, "steps")
 

@@ -28,7 +28,7 @@ from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import get_method
 from calirare.estimator.score_profile import profile_scores
 from calirare.estimator.shares import OtherShares
-from calirare.estimator.specs import describe_detector, rebuild_detector
+from calirare.estimator.specs import describe_detector, plain, rebuild_detector
 from calirare.estimator.state import from_record, make_calibrator, to_record
 from calirare.metrics import Summary
 from calirare.metrics.bootstrap import NUM_RESAMPLES
@@ -232,7 +232,8 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         """
         left_out = self.predict_left_out()
         self._require_as_fitted()
-        arguments = self.get_params(deep=False) | {"detector": describe_detector(self.detector)}
+        arguments = {name: plain(value) for name, value in self.get_params(deep=False).items()}
+        arguments["detector"] = describe_detector(self.detector)
         scores = self.state_.scores
         if graph is not None:
             rare = self.rare_class_

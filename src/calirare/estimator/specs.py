@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import torch
 from torch import nn
 
 from calirare.detectors.base import Detector
@@ -17,20 +19,24 @@ def describe_detector(detector: Any) -> Any:
     """A name as it is; an object as its name and parameters."""
     if isinstance(detector, nn.Module):
         return {"name": "module", "parameters": {"module": _MODULE}}
-    if not isinstance(detector, Detector):
-        return detector
-    return {
-        "name": detector.name,
-        "parameters": {name: _plain(value) for name, value in detector.get_params(deep=False).items()},
-    }
+    return plain(detector)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """An argument as JSON can hold it: numbers and arrays of NumPy, devices and detectors too.
+
+    >>> plain((np.int64(3), np.array([1.0, 2.0]), torch.device("cpu"), "gcn", None))
+    [3, [1.0, 2.0], 'cpu', 'gcn', None]
+    """
+    if isinstance(value, Detector):
+        return {"name": value.name, "parameters": {k: plain(one) for k, one in value.get_params(deep=False).items()}}
     if isinstance(value, nn.Module):
         return _MODULE
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return describe_detector(value)
+    if isinstance(value, np.ndarray | np.generic | torch.Tensor):
+        return value.tolist()
+    if isinstance(value, torch.device):
+        return str(value)
+    return [plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def rebuild_detector(said: Any, module: nn.Module | None) -> Any:

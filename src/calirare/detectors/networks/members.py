@@ -14,6 +14,7 @@ from calirare.detectors.networks.influence.jacobian import register_closed_form
 from calirare.detectors.networks.module import ModuleNetwork
 from calirare.detectors.networks.network import Network, WeightDecay
 from calirare.detectors.registry import register
+from calirare.errors import InputError
 
 register_closed_form(gcn.GCN, gcn_jacobian.GCNJacobian)
 register_closed_form(sage.GraphSAGE, local_jacobian.SAGEJacobian)
@@ -89,4 +90,6 @@ class Module(Network):
         self.module = module
 
     def make(self, num_features: int, num_classes: int) -> nn.Module:
+        if not isinstance(self.module, nn.Module):
+            raise InputError(f"module must be a torch.nn.Module; got {type(self.module).__name__}.")
         return ModuleNetwork(copy.deepcopy(self.module), num_classes)

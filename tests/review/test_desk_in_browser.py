@@ -160,7 +160,6 @@ def test_refit_and_see_the_changed_queue(serve, open_page):
     expect(page.locator("#progress-words")).not_to_have_text(words)
     done = server.desk.queue.progress(server.desk.view({}))
     expect(page.locator("#progress-words")).to_have_text(f"{done.done:,} of {done.total:,} reviews done")
-    page.evaluate("dash_clientside.set_props('poll', {interval: 5000})")
     expect(page.locator("#outcome-said")).to_contain_text("6 decisions")
     expect(page.locator(".versions li")).to_have_count(2)
     page.click("#nav-queue")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from calirare.review.pages.widgets import card, case_link, number, pill, table
 from calirare.review.queue import Queue
 from calirare.review.security import current_reviewer
 from calirare.review.store import Decision
-from calirare.review.versions import list_versions
+from calirare.review.versions import Version, list_versions
 from calirare.review.view import View
 from calirare.scoring.service.access import Access
 
@@ -49,6 +50,7 @@ def layout() -> Any:
             html.Div(id="look-again"),
             dcc.Interval(id="refit-poll", interval=_POLL_MILLISECONDS, disabled=True),
             dcc.Store(id="refit-number", data=0),
+            dcc.Store(id="versions-shown"),
         ],
         className="narrow",
     )
@@ -80,25 +82,29 @@ def _add_refit(app: Dash, desk: Desk, access: Access) -> None:
         running = status.state == "running"
         if running or status.number == seen:
             return _status(status), running, not running, no_update, no_update
-        now = time.time_ns() // 1_000_000  # the header asks at once, not at the next turn of its clock
-        return _status(status), False, True, status.number, now
+        return _status(status), False, True, status.number, _at_once()
 
 
 def _add_model(app: Dash, desk: Desk) -> None:
     @app.callback(
         Output("refit-about", "children"),
         Output("versions", "children"),
+        Output("versions-shown", "data"),
         Output("outcome", "children"),
         Output("model-beware", "children"),
         Output("look-again", "children"),
         Input("asked-model", "data"),
         Input("refit-number", "data"),
+        State("versions-shown", "data"),
         prevent_initial_call=True,
     )
-    def show_model(asked: Any, number: Any) -> Any:
+    def show_model(asked: Any, number: Any, shown: Any) -> Any:
+        kept = list_versions(desk.model)
+        now = [desk.snapshot.version, desk.is_current(), *(one.version for one in kept)]
         return (
             _about(desk),
-            _versions(desk),
+            no_update if now == shown else _versions(desk, kept),  # a button under a finger is not taken away
+            now,
             None if desk.outcome is None else _outcome(desk, desk.outcome, desk.view({})),
             [html.P(words, className="note-bad") for words in desk.station.beware],
             draw_look_again(desk.station.look_again),
@@ -107,19 +113,23 @@ def _add_model(app: Dash, desk: Desk) -> None:
 
 def _add_way_back(app: Dash, desk: Desk) -> None:
     @app.callback(
-        Output("stamp", "data", allow_duplicate=True),
+        Output("poll", "n_intervals", allow_duplicate=True),
         Output("message", "data", allow_duplicate=True),
         Input({"kind": "go-back", "version": ALL}, "n_clicks"),
-        State("stamp", "data"),
         prevent_initial_call=True,
     )
-    def go_back(clicks: list[Any], stamp: Any) -> Any:
+    def go_back(clicks: list[Any]) -> Any:
         if not any(clicks) or not isinstance(ctx.triggered_id, dict):
             return no_update, no_update
         if desk.job.status.state == "running":
             return no_update, {"text": "A refit is running; wait until it is done.", "kind": "bad"}
         desk.go_back_to(str(ctx.triggered_id["version"]))
-        return desk.stamp, {"text": f"Model {desk.snapshot.version} is in use again.", "kind": "good"}
+        return _at_once(), {"text": f"Model {desk.snapshot.version} is in use again.", "kind": "good"}
+
+
+def _at_once() -> int:
+    """For the clock of the header: it asks now, and with it all pages, not at its next turn."""
+    return time.time_ns() // 1_000_000
 
 
 def _status(status: Status) -> Any:
@@ -152,8 +162,7 @@ def _about(desk: Desk) -> Any:
     ]
 
 
-def _versions(desk: Desk) -> Any:
-    kept = list_versions(desk.model)
+def _versions(desk: Desk, kept: Sequence[Version]) -> Any:
     current = desk.snapshot.version
     rows = [
         html.Li(

@@ -27,6 +27,26 @@ def test_edges_become_symmetric_and_unique(data, size):
     assert list(map(tuple, merged.T.tolist())) == expected and weight is None
 
 
+def test_times_of_nodes_are_seconds_whatever_unit_they_come_in():
+    days = np.array(["2024-01-01", "NaT", "2024-01-02"], dtype="datetime64[D]")
+    for when in (days, days.astype("datetime64[ns]")):
+        np.testing.assert_array_equal(RareGraph(**GOOD, node_time=when).node_time, [1704067200, np.nan, 1704153600])
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"x": np.ma.masked_greater(np.eye(3), 0.5)}, r"x must not have masked values; fill them in: x.filled\(…\)"),
+        ({"node_time": ["a", "b", "c"]}, "node_time must hold numbers or datetimes"),
+        ({"edges": "edges.csv"}, "edges must be of type EdgeTable, or None; got str"),
+        ({"schema": "schema.json"}, "schema must be of type Mapping, or None; got str"),
+    ],
+)
+def test_what_would_be_misread_is_refused(given, says):
+    with pytest.raises(InputError, match=says):
+        RareGraph(**GOOD | given)
+
+
 def test_weights_of_repeats_add_up_and_both_directions_are_one_edge():
     edges = np.array([[0, 0, 1, 2, 2], [1, 1, 0, 1, 2]])
     merged, weight = merge_edges(edges, np.array([1.0, 2.0, 3.0, 5.0, 9.0]), 3)

@@ -53,6 +53,14 @@ def test_it_is_the_sum_of_powers(graph, labels, alpha, steps):
     )
 
 
+def test_ids_that_several_nodes_have_name_nobody(graph, labels):
+    shared = DetectorInputs(replace(graph, node_ids=np.arange(graph.num_nodes) // 2))
+    found = Spreading().fit(shared, labels)
+    np.testing.assert_allclose(found.logits(shared), by_powers(graph, labels, 0.95, 24), rtol=1e-4, atol=1e-5)
+    again = Spreading().restore(found.state())
+    np.testing.assert_array_equal(again.logits(shared), found.logits(shared))
+
+
 def test_of_three_classes_too(graph):
     nodes, y = np.arange(0, 120, 3), np.repeat([0, 1, 2], 40)[::3]
     labels, inputs = labels_at(nodes, y, 3), DetectorInputs(graph)

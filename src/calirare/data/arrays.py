@@ -23,6 +23,8 @@ def as_array(value: Any, name: str) -> np.ndarray:
     Traceback (most recent call last):
     calirare.errors.InputError: y must be an array whose rows are of equal length; got list.
     """
+    if np.ma.is_masked(value):
+        raise InputError(f"{name} must not have masked values; fill them in: {name}.filled(…).")
     try:
         return np.asarray(value)
     except (TypeError, ValueError, RuntimeError):  # torch raises the last for tensors that record gradients

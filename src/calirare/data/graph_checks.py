@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from calirare.data.arrays import UNKNOWN, as_array, as_features, as_indices
+from calirare.data.edge_table import EdgeTable
 from calirare.data.merging import merge_edges
 from calirare.data.split import Split
 from calirare.errors import InputError, LabelError
@@ -33,6 +34,9 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     if ids is not None and as_array(ids, "node_ids").shape != (num_nodes,):
         raise InputError(f"node_ids must name all {num_nodes} nodes; got shape {np.shape(ids)}.")
     found["edge_index"], found["edge_weight"] = merge_edges(given["edge_index"], given["edge_weight"], num_nodes)
+    for name, kind in (("edges", EdgeTable), ("schema", Mapping)):
+        if given[name] is not None and not isinstance(given[name], kind):
+            raise InputError(f"{name} must be of type {kind.__name__}, or None; got {type(given[name]).__name__}.")
     if given["edges"] is not None:
         given["edges"].check_nodes(num_nodes)
     return found | _kinds(given, num_nodes) | {"node_time": _moments(given["node_time"], num_nodes)}
@@ -102,7 +106,13 @@ def _kinds(given: Mapping[str, Any], num_nodes: int) -> dict[str, Any]:
 def _moments(given: Any, num_nodes: int) -> np.ndarray | None:
     if given is None:
         return None
-    moments = np.asarray(as_array(given, "node_time"), dtype=np.float64)
+    moments = as_array(given, "node_time")
+    if moments.dtype.kind == "M":
+        moments = np.where(np.isnat(moments), np.nan, moments.astype("datetime64[us]").astype(np.float64) / 1e6)
+    try:
+        moments = moments.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"node_time must hold numbers or datetimes; got {moments.dtype}.") from None
     if moments.shape != (num_nodes,):
         raise InputError(f"node_time must hold one moment per node, shape ({num_nodes},); got {moments.shape}.")
     return moments

@@ -25,7 +25,8 @@ def keys_of_ids(ids: Iterable[Any]) -> np.ndarray:
 
 
 def node_keys(graph: RareGraph) -> np.ndarray:
-    """`(N,)` int64. Where nodes have no ids, another network has other keys: a place alone names nobody.
+    """`(N,)` int64. Where nodes have no ids, another network has other keys: a place alone names nobody. Nor does an id that
+    several nodes have.
 
     >>> graph = RareGraph(x=np.eye(3), edge_index=np.array([[0], [1]]), y=np.array([0, 1, 0]))
     >>> other = RareGraph(x=np.eye(3), edge_index=np.array([[0], [2]]), y=np.array([0, 1, 0]))
@@ -33,7 +34,9 @@ def node_keys(graph: RareGraph) -> np.ndarray:
     (True, False)
     """
     if graph.node_ids is not None:
-        return keys_of_ids(np.asarray(graph.node_ids))
+        keys = keys_of_ids(np.asarray(graph.node_ids))
+        if np.unique(keys).size == keys.size:
+            return keys
     network = np.ascontiguousarray(graph.edge_index, dtype="<i8")
     first = np.frombuffer(_digest(network), dtype="<i8").astype(np.int64)
     return np.asarray(first + np.arange(graph.num_nodes))  # past the largest number it goes on with the smallest

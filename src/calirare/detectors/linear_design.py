@@ -248,8 +248,6 @@ class DesignChoices:
         columns = inputs.columns
         self.columns, self.labels, self.groups, self.seed = columns, labels, groups, seed
         self._fixed = None if isinstance(hops, str) else int(hops)
-        self._squash: Squash | None = None
-        self._scores: dict[Reach, np.ndarray] = {}
         self._likeness: LikenessToLandmarks | None = None
         self._all_landmarks = False
         if columns.words is not None:
@@ -307,18 +305,21 @@ class DesignChoices:
             return np.flatnonzero(~np.isin(families, ["edges", "structure", "neighbours"]))
         return np.arange(len(families)) if reach == "all" else np.flatnonzero(families != "neighbours")
 
+    @cached_property
+    def _squash(self) -> Squash:
+        """Of all dense columns, once, without labels."""
+        return Squash.learn(self.columns.values, self.seed)
+
+    @cached_property
+    def _scores(self) -> np.ndarray:
+        """`(n, D)` the labelled nodes' normal scores of all dense columns: every choice of them reads some of these."""
+        return self._squash(self.columns.values[self.labels.nodes])
+
     def _design(self, hops: int, reach: Reach | None, with_words: bool = True) -> Design:
         dense = np.empty(0, dtype=np.int64) if reach is None else self._columns(reach)
         squash, scores = Squash(np.empty((0, 1)), np.empty((0, 1))), np.empty((len(self.labels), 0))
         if reach is not None:
-            if self._squash is None:  # of all dense columns, once, without labels
-                self._squash = Squash.learn(self.columns.values, self.seed, self._columns("all"))
-            squash = self._squash.take(dense)
-            if reach not in self._scores:
-                known = self._scores.get("all")
-                values = self.columns.values[self.labels.nodes]
-                self._scores[reach] = squash(values[:, dense]) if known is None else known[:, dense]
-            scores = self._scores[reach]
+            squash, scores = self._squash.take(dense), self._scores[:, dense]
         middle = scores.mean(axis=0)
         scale = scales_by_family([self._families[reach][k] for k in dense] if reach else [])
         blocks = [(scores - middle) * scale]

@@ -35,19 +35,17 @@ class Squash:
     scores: np.ndarray
 
     @classmethod
-    def learn(cls, values: np.ndarray, seed: int, only: np.ndarray | None = None) -> Self:
-        """From rows drawn at random, without labels; columns that are not in `only` map to zero."""
+    def learn(cls, values: np.ndarray, seed: int) -> Self:
+        """From rows drawn at random, without labels."""
         seen = values
         if len(values) > _MOST_SEEN:
             seen = values[np.sort(np.random.default_rng(seed).permutation(len(values))[:_MOST_SEEN])]
         places = np.unique(np.linspace(0, len(seen) - 1, _KNOTS).round().astype(np.int64))
-        knots, scores = np.zeros((values.shape[1], len(places))), np.zeros((values.shape[1], len(places)))
-        learned = np.arange(values.shape[1]) if only is None else only
-        for k, column in zip(learned, np.sort(seen.T[learned], axis=1), strict=True):
-            knots[k] = column[places]
-            scores[k] = column.searchsorted(column[places]) + column.searchsorted(column[places], side="right")
-        scores[learned] = ndtri(scores[learned] / (2 * len(seen)))
-        return cls(knots, scores)
+        columns = np.sort(seen.T, axis=1)
+        knots = columns[:, places]
+        ranks = [one.searchsorted(k) + one.searchsorted(k, side="right") for one, k in zip(columns, knots, strict=True)]
+        scores = ndtri(np.reshape(ranks, knots.shape) / (2 * len(seen)))
+        return cls(knots.astype(np.float64), scores)
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
         """Normal scores, float64."""

@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from slow_logistic import refit_without
 
 from calirare.data.synthetic import make_transactions
-from calirare.detectors import linear, linear_design
+from calirare.detectors import design_choices, linear
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.landmarks import choose_landmarks
 from calirare.detectors.linear import Linear
@@ -135,7 +135,7 @@ def test_words_are_all_words_of_all_hops() -> None:
 @pytest.mark.parametrize("make", [dense_graph, word_graph])
 def test_without_a_label_is_what_the_label_is_told(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("calirare.detectors.linear_design._BLOCK", 32)
-    monkeypatch.setattr("calirare.detectors.linear_design._FEW_LANDMARKS", 20)  # from which hops are chosen
+    monkeypatch.setattr("calirare.detectors.design_choices._FEW_LANDMARKS", 20)  # from which hops are chosen
     graph = make()
     inputs, labels = inputs_of(graph), labels_of(graph, 70)
     detector = Linear().fit(inputs, labels)
@@ -339,6 +339,6 @@ def test_dense_columns_that_are_no_help_beside_the_words_are_not_tried_alone(
         return replace(found, score=found.score + (-1.0 if helps else 1.0)) if tried[-1] == "beside" else found
 
     monkeypatch.setattr(linear, "_fit", judged)
-    monkeypatch.setattr(linear_design, "_MOST_BESIDE_WORDS", 1_000)
+    monkeypatch.setattr(design_choices, "_MOST_BESIDE_WORDS", 1_000)
     Linear(penalty=1e-2, hops=1).fit(inputs_of(graph), labels_of(graph, 80))
     assert tried == (["none", "beside", "alone"] if helps else ["none", "beside"])

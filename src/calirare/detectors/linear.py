@@ -12,15 +12,11 @@ import numpy as np
 from calirare.data.checks import is_number
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.contrast import as_logits
+from calirare.detectors.design_choices import DesignChoices
 from calirare.detectors.leverage import own_left_out, with_whitened
-from calirare.detectors.linear_design import Design, DesignChoices
-from calirare.detectors.logistic import (
-    CLEARLY,
-    Optimum,
-    fit_logistic,
-    left_out_loss,
-    on_scale_of,
-)
+from calirare.detectors.linear_design import Design
+from calirare.detectors.logistic import CLEARLY, Optimum, fit_logistic, left_out_loss
+from calirare.detectors.own_regression import OwnRegression
 from calirare.detectors.registry import register
 from calirare.detectors.regression import Regression, problem_of
 from calirare.detectors.stored import inside, need, numbers, under
@@ -92,8 +88,10 @@ class Linear(Detector):
         self.main_, left_out = Regression.fit(best.design, best.penalty, best.optima, targets, groups, every, seed)
         alone = inputs.alone[labels.nodes]
         said = [_said(best, k) for k in range(len(targets))]
-        own = _Own(choices.without_edges(best.design), best.penalty, said, targets, groups, alone, left_out, seed)
-        self._own: Regression | _Own | None = own if own.design.size else None
+        own = OwnRegression(
+            choices.without_edges(best.design), best.penalty, said, targets, groups, alone, left_out, seed
+        )
+        self._own: Regression | OwnRegression | None = own if own.design.size else None
         if own.design.size and alone.any():
             self._own, left_out = own.fit()
         self.left_out_ = as_logits(left_out)
@@ -102,7 +100,7 @@ class Linear(Detector):
     @property
     def own_(self) -> Regression | None:
         """The regression of nodes without edges; fitted when first asked for where no label is of such a node."""
-        if isinstance(self._own, _Own):
+        if isinstance(self._own, OwnRegression):
             self._own = self._own.fit()[0]
         return self._own
 
@@ -205,44 +203,6 @@ class Linear(Detector):
         return self
 
 
-@dataclass(frozen=True, eq=False)
-class _Own:
-    """What the regression of nodes without edges is fitted to.
-
-    Args:
-        design: What is left of the columns, made at once: what makes it holds the columns of the whole graph.
-        penalty: λ.
-        said: Of each target `(n,)` what the first regression says; None where no label has the class.
-        targets: `(K, n)`.
-        groups: `(n,)` labels that are left out together.
-        alone: `(n,)` labels of nodes without edges.
-        left_out: `(n, K)` left-out scores of the first regression.
-        seed: Of which left-out models are kept.
-    """
-
-    design: Design
-    penalty: float
-    said: list[np.ndarray | None]
-    targets: np.ndarray
-    groups: np.ndarray
-    alone: np.ndarray
-    left_out: np.ndarray
-    seed: int
-
-    def fit(self) -> tuple[Regression | None, np.ndarray]:
-        """The regression on the scale of the first, None where labels speak against it; and left-out scores of both."""
-        targets, n = self.targets, len(self.alone)
-        with blas_for(n):
-            own, scores = Regression.fit(
-                self.design, self.penalty, self.said, targets, self.groups, self.alone, self.seed
-            )
-        slope, shift = _scales(self.left_out, scores, targets)
-        mixed = np.where(self.alone[:, None], slope * scores + shift, self.left_out)
-        if n * (_loss(mixed, targets) - _loss(self.left_out, targets)) > CLEARLY:
-            return None, self.left_out
-        return own.rescaled(slope, shift), mixed
-
-
 def _targets(labels: LabelledNodes) -> np.ndarray:
     """`(K, n)`: the second class of two, or each class against the rest."""
     classes = [1] if labels.num_classes == 2 else range(labels.num_classes)
@@ -270,17 +230,6 @@ def _said(known: _Fit, k: int) -> np.ndarray | None:
     """`(n,)`: what a fit says of target k; None where no label has the class."""
     found = known.optima[k]
     return None if found is None else np.asarray(known.design.coordinates @ found.theta + found.intercept)
-
-
-def _scales(known: np.ndarray, new: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Slope and shift `(K,)` that put left-out scores `(n, K)` on the scale of known ones."""
-    found = [on_scale_of(old, own, target) for old, own, target in zip(known.T, new.T, targets, strict=True)]
-    return np.array([a for a, _ in found]), np.array([b for _, b in found])
-
-
-def _loss(scores: np.ndarray, targets: np.ndarray) -> float:
-    """Left-out loss of `(n, K)` scores, added up over the targets that occur."""
-    return sum(left_out_loss(z, y) for z, y in zip(scores.T, targets, strict=True) if 0 < y.sum() < len(y))
 
 
 def _better(known: _Fit, new: _Fit) -> _Fit:

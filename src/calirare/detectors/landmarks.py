@@ -50,9 +50,8 @@ def choose_landmarks(y: np.ndarray, groups: np.ndarray, seed: int, most: int = M
 
 
 class _Said(NamedTuple):
-    """X W of some nodes: these, where each node of the graph stands among them (-1: nowhere), and the product."""
+    """X W of some nodes: where each node of the graph stands among them (-1: nowhere), and the product."""
 
-    nodes: np.ndarray
     place: np.ndarray
     values: np.ndarray
 
@@ -82,7 +81,7 @@ class Surroundings:
         """`(n, k)` float32: these columns of AʰX W of the nodes in the middle."""
         while len(self.nodes) <= hops:
             self._further()
-        found = np.ascontiguousarray(self._said(hops, matrix, columns))
+        found = self._said(hops, matrix, columns)
         for mean in reversed(self.means[:hops]):
             found = mean(found)
         return found
@@ -92,23 +91,17 @@ class Surroundings:
 
         From the second hop on W is the same and most nodes are, so what was made of all of it is not made again.
         """
-        nodes, held = self.nodes[hops], self._held
-        if held is None or hops <= _FURTHEST:
-            found = single_product(self.words.single[nodes])(np.ascontiguousarray(matrix[:, columns]))
-            if hops == _FURTHEST and found.shape[1] == matrix.shape[1] and found.size <= _MOST_HELD:
-                self._hold(nodes, found)
+        nodes, held, wanted = self.nodes[hops], self._held, np.ascontiguousarray(matrix[:, columns])
+        if held is not None and hops > _FURTHEST:
+            found, new = held.values[held.place[nodes], columns], np.flatnonzero(held.place[nodes] < 0)
+            found[new] = single_product(self.words.single[nodes[new]])(wanted)
             return found
-        if held.nodes is not nodes:
-            found, new = held.values[held.place[nodes]], np.flatnonzero(held.place[nodes] < 0)
-            found[new] = single_product(self.words.single[nodes[new]])(matrix)
-            held = self._hold(nodes, found)
-        return held.values[:, columns]
-
-    def _hold(self, nodes: np.ndarray, values: np.ndarray) -> _Said:
-        place = np.full(len(self.words), -1)
-        place[nodes] = np.arange(len(nodes))
-        self._held = _Said(nodes, place, values)
-        return self._held
+        found = single_product(self.words.single[nodes])(wanted)
+        if hops == _FURTHEST and found.size <= _MOST_HELD:
+            place = np.full(len(self.words), -1)
+            place[nodes] = np.arange(len(nodes))
+            self._held = _Said(place, found)
+        return found
 
 
 class LikenessToLandmarks:

@@ -60,6 +60,22 @@ def test_neighbours_that_are_alike_have_exactly_no_spread():
     assert found.values[:, 0].tolist() == [0, 0, 0, 0]
 
 
+@pytest.mark.parametrize("statistic", ["mean", "two steps"])
+def test_neighbours_that_have_nothing_give_exactly_zero(statistic):
+    rng = np.random.default_rng(0)
+    values = (rng.random((400, 8)) < 0.05).astype(np.float32)  # categories that few nodes have
+    graph = RareGraph(x=values, edge_index=rng.integers(0, 400, (2, 600)), y=np.zeros(400, int))
+    aggregate = Aggregate("neighbours", "", statistic, "own")
+    middle = values.mean(axis=0, dtype=np.float64)
+    names = [f"c{k}" for k in range(8)]
+    (found,) = propagate(graph, values, names, ["own"] * 8, middle, [aggregate])
+    near = graph.adjacency().toarray() > 0
+    np.fill_diagonal(near, False)
+    two = near @ near if statistic == "two steps" else near
+    nothing = (two @ values == 0) & near.any(axis=1)[:, None]
+    assert nothing.sum() > 500 and not found.values[nothing].any()
+
+
 def test_a_graph_without_a_table_has_no_incoming_neighbours():
     graph = replace(typed_graph(), edges=None)
     aggregate = Aggregate("incoming neighbours", "", "mean", "own")

@@ -230,6 +230,7 @@ def said_of(
     centred = values - middle  # float64; squares of what is far from zero would cancel
     mean = matrix @ centred
     mean_there = mean if mean_there is None else mean_there
+    least = (1e-12 * np.abs(middle)).astype(np.float32)
     alone = np.diff(matrix.indptr) == 0
     for aggregate in aggregates:
         result = np.empty(mean.shape, dtype=np.float32)
@@ -243,6 +244,9 @@ def said_of(
             # What is left by rounding where all neighbours are alike is no spread.
             spread[spread <= 1e-12 * squares] = 0.0
             np.sqrt(spread, out=result, casting="same_kind")
+        if aggregate.statistic != "spread":
+            # What the middle leaves of zeros depends on the order of summation, and ranks would tell it from zero.
+            result[np.abs(result) <= least] = 0.0
         result[alone] = 0.0
         yield Propagated([aggregate.name(name) for name in names], result, alone)
 

@@ -76,6 +76,20 @@ def test_every_detector_says_what_a_full_scoring_says(tables, name):
     np.testing.assert_allclose(mine.share, [shares[column] for column in mine.column], atol=1e-4)
 
 
+def test_nodes_of_several_kinds_as_they_stand():
+    rng = np.random.default_rng(0)
+    kind = ["firm" if k < 300 else "trust" if k < 320 else "person" for k in range(500)]
+    rare = rng.random(500) < 0.15
+    label = [("yes" if r else "no") if k < 300 and rng.random() < 0.7 else None for k, r in enumerate(rare)]
+    nodes = {"id": [f"n{k}" for k in range(500)], "kind": kind, "size": rng.normal(rare), "is_fraud": label}
+    owner = np.where(rng.random(600) < 0.1, rng.integers(300, 320, 600), rng.integers(320, 500, 600))
+    edges = {"source": [f"n{k}" for k in owner], "target": [f"n{k}" for k in rng.integers(0, 300, 600)]}
+    classifier = fit((nodes, edges), "linear", node_type="kind")
+    graph = read_for(classifier, nodes, edges)
+    live, want = LiveScores(classifier, graph), score_table(classifier, graph)
+    check(live.score_update(live._nothing, graph.scored.tolist()), want, want["id"].tolist())
+
+
 def test_labels_do_not_spread_in_another_network_with_the_same_ids(tables):
     classifier = fit(tables[0], "spreading")
     before, since = split(cr.make_transactions(300, rare_share=0.15, labelled_share=0.5, seed=4), num_new=15)

@@ -14,6 +14,7 @@ from properties import anything, few_or_many, run_property
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.errors import InputError, ModelFormatError
+from calirare.features.propagation import MOST_COLUMNS
 from calirare.features.recipe import ColumnRecipe
 
 
@@ -30,7 +31,20 @@ def plain_graph(seed=0, nodes=40, width=3):
     return RareGraph(x=x, edge_index=generator.integers(0, nodes, (2, 80)), y=generator.integers(0, 2, nodes))
 
 
+def many_towns(nodes=400, towns=100):
+    """A directed graph whose attribute has many categories, the first the most common."""
+    generator = np.random.default_rng(0)
+    town = np.minimum(generator.geometric(0.04, nodes) - 1, towns - 1)
+    x = np.column_stack([generator.normal(size=nodes), np.eye(towns)[town]])
+    source, target = generator.integers(0, nodes, (2, 1_500))
+    names = ("balance", *(f"town = {k}" for k in range(towns)))
+    edges = EdgeTable(source, target, directed=True)
+    ends = np.stack([np.append(source, target), np.append(target, source)])
+    return RareGraph(x=x, edge_index=ends, y=generator.integers(0, 2, nodes), edges=edges, feature_names=names)
+
+
 GRAPHS = {
+    "many towns": many_towns(),
     "typed": typed_graph(),
     "undirected": replace(typed_graph(), edges=replace(typed_graph().edges, directed=False)),
     "words": words_graph(),
@@ -152,6 +166,17 @@ def test_words_are_columns_where_they_vary_and_differ_from_those_before():
         assert columns.names[: len(kept)] == tuple(names[k] for k in kept) and "degree (again)" in columns.names
         np.testing.assert_array_equal(columns.values[:, : len(kept)], x[:, kept])
     np.testing.assert_allclose(recipe.means[: len(kept)], x[:, kept].mean(axis=0), rtol=1e-6)
+
+
+def test_of_many_categories_the_common_ones_are_asked_of_neighbours():
+    graph = many_towns()
+    names = ColumnRecipe.learn(graph).names
+    counts = dict(zip(graph.feature_names, graph.x.sum(axis=0), strict=True))
+    heard = {name for name in graph.feature_names if f"{name}, mean over neighbours two steps away" in names}
+    assert heard == {name for name in graph.feature_names if f"{name}, mean over incoming neighbours" in names}
+    assert "balance" in heard and 20 < len(heard) < 60 and len(names) <= MOST_COLUMNS
+    left = [counts[name] for name in graph.feature_names[1:] if name not in heard]
+    assert min(counts[name] for name in heard - {"balance"}) >= max(left)
 
 
 def test_an_attribute_may_be_called_like_a_derived_column():

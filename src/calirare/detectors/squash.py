@@ -12,6 +12,8 @@ from calirare.detectors.stored import need, numbers
 
 _KNOTS = 64
 _MOST_SEEN = 4_096
+_SAME = 1e-6
+"""Values no further apart, of their size or the usual one, are one: means that are added up in another order differ so."""
 _FEW = 4
 """Rows that are looked up one by one, all columns at once, rather than column by column."""
 
@@ -43,8 +45,12 @@ class Squash:
         places = np.unique(np.linspace(0, len(seen) - 1, _KNOTS).round().astype(np.int64))
         columns = np.sort(seen.T, axis=1)
         knots = columns[:, places]
-        ranks = [one.searchsorted(k) + one.searchsorted(k, side="right") for one, k in zip(columns, knots, strict=True)]
-        scores = ndtri(np.reshape(ranks, knots.shape) / (2 * len(seen)))
+        size = np.abs(knots)
+        near = (_SAME * np.maximum(size, np.median(size, axis=1, keepdims=True))).astype(knots.dtype)
+        from_below = [column.searchsorted(least) for column, least in zip(columns, knots - near, strict=True)]
+        to_above = [column.searchsorted(most, "right") for column, most in zip(columns, knots + near, strict=True)]
+        ranks = np.reshape(from_below, knots.shape) + np.reshape(to_above, knots.shape)
+        scores = ndtri(ranks / (2 * len(seen)))
         return cls(knots.astype(np.float64), scores)
 
     def __call__(self, values: np.ndarray) -> np.ndarray:

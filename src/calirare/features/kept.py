@@ -80,6 +80,11 @@ class Kept:
         self.groups.append(group)
         self.means.append(float(mean))
 
+    def share_apart(self, k: int) -> float:
+        """The share of nodes that are not at the median of a column: all but a few, or those few that have a rare category."""
+        column = self._columns[k]
+        return float(np.mean(column != np.median(column)))
+
     def matrix(self, width: int) -> np.ndarray:
         """The columns so far, with room for others; they are handed over, not kept."""
         values = np.empty((self.num_nodes, width), dtype=np.float32)

@@ -23,6 +23,7 @@ from calirare.features.structure import neighbours
 
 MOST_COLUMNS = 400
 """Columns of all kinds, about; see `plan_aggregates`."""
+_FEWEST_OWN = 16
 MOST_TYPES_APART = 4
 """Edge types whose neighbours are looked at apart."""
 RELATIONS = ("neighbours", "incoming neighbours", "outgoing neighbours")
@@ -124,6 +125,16 @@ def plan_aggregates(
             room -= size
             kept.update(here)
     return tuple(aggregate for aggregate in aggregates if aggregate in kept)
+
+
+def room_for_own(whose: Sequence[Whose | None], directed: bool) -> int:
+    """Of how many own columns the levels 1 to 4 of `plan_aggregates` fit, at least a few.
+
+    >>> room_for_own(["own"] * 100 + ["main"] * 12, directed=False), room_for_own(["own"] * 100 + ["main"] * 12, directed=True)
+    (138, 44)
+    """
+    relations, main = (3, 2 * whose.count("main")) if directed else (1, whose.count("main"))
+    return max(_FEWEST_OWN, (MOST_COLUMNS - len(whose) - main) // (2 * relations))
 
 
 def _level(aggregate: Aggregate, directed: bool) -> int:

@@ -18,7 +18,15 @@ from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_plan import EdgePlan, edge_table, plan_edges
 from calirare.features.kept import Kept, filled
 from calirare.features.own import OwnPlan, spell, unique_names
-from calirare.features.propagation import Aggregate, Propagated, Whose, plan_aggregates, propagate, whose_column
+from calirare.features.propagation import (
+    Aggregate,
+    Propagated,
+    Whose,
+    plan_aggregates,
+    propagate,
+    room_for_own,
+    whose_column,
+)
 from calirare.features.stored import read_state
 from calirare.features.structure import structure_columns
 
@@ -80,6 +88,7 @@ class ColumnRecipe:
             kept.add("degree", "structure", np.zeros(graph.num_nodes, dtype=np.float32), whatever=True)
         first, whose = _propagated(kept.names, kept.groups, own, edges)
         directed, types = (False, ()) if edges is None else (edges.directed, edges.types)
+        whose = _most_varied(whose, lambda k: kept.share_apart(first + k), room_for_own(whose, directed))
         aggregates = plan_aggregates(whose, directed, types, spread_of_own=own.basis is None)
         count = len(kept.names)
         values = kept.matrix(count + sum(whose.count(aggregate.whose) for aggregate in aggregates))
@@ -113,7 +122,9 @@ class ColumnRecipe:
         """The columns over which neighbours are asked: the first, the one behind the last, and what each counts as."""
         count = sum(group != "neighbours" for group in self.groups)
         first, whose = _propagated(self.names[:count], self.groups[:count], self.own, self.edges)
-        return first, count, whose
+        over = [aggregate for aggregate in self.aggregates if aggregate.whose == "own"]
+        heard = [any(one.name(name) in self.places for one in over) for name in self.names[first:count]]
+        return first, count, [one if one != "own" or here else None for one, here in zip(whose, heard, strict=True)]
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -253,3 +264,16 @@ def _propagated(
         first = sum(name in plain for name in names)
     types = edges.types if edges is not None else ()
     return first, [whose_column(*one, types) for one in list(zip(names, groups, strict=True))[first:]]
+
+
+def _most_varied(whose: list[Whose | None], share_apart: Callable[[int], float], most: int) -> list[Whose | None]:
+    """No more than so many own columns: the neighbours are not asked about those in which the fewest nodes stand apart.
+
+    >>> _most_varied(["own", "main", "own", "own"], [0.01, 0.5, 0.9, 0.3].__getitem__, 2)
+    [None, 'main', 'own', 'own']
+    """
+    own = [k for k, one in enumerate(whose) if one == "own"]
+    if len(own) <= most:
+        return whose
+    left = set(sorted(own, key=share_apart, reverse=True)[most:])
+    return [None if k in left else one for k, one in enumerate(whose)]

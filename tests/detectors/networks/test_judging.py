@@ -12,7 +12,9 @@ from column_cases import dense_graph, inputs_of, labels_of
 
 from calirare.detectors import GCN
 from calirare.detectors.base import LabelledNodes
+from calirare.detectors.folds import fold_numbers
 from calirare.detectors.networks import judging, network
+from calirare.detectors.networks.evidence import FoldEvidence, centred, step_logits
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.network import _WIDTHS
 from calirare.errors import InputError
@@ -25,7 +27,7 @@ def test_the_width_is_the_one_whose_left_out_labels_are_likeliest() -> None:
     losses = {}
     for width in _WIDTHS:
         engine = GCN(hidden=width, epochs=10, weight_decay=0.02).fit(inputs, labels)._engine()
-        losses[width] = np.inf if judging.learns_anything(engine) else judging.left_out_loss(engine, labels)
+        losses[width] = np.inf if judging.learns_anything(engine) else judging.loss(step_logits(engine), labels)
     wanted = _WIDTHS[0]
     for width in _WIDTHS[1:]:
         if losses[width] < losses[wanted] - 2 / 60:
@@ -69,7 +71,7 @@ def labels_with(y: np.ndarray, weights: np.ndarray) -> LabelledNodes:
 
 
 @pytest.mark.parametrize("num_classes", [2, 3])
-def test_the_loss_is_that_of_the_best_temperature_by_a_loop(told: Any, num_classes: int) -> None:
+def test_the_loss_is_that_of_the_best_temperature_by_a_loop(num_classes: int) -> None:
     rng = np.random.default_rng(num_classes)
     y = np.arange(30) % num_classes
     logits = rng.normal(size=(30, num_classes)) + np.eye(num_classes)[y]
@@ -81,7 +83,7 @@ def test_the_loss_is_that_of_the_best_temperature_by_a_loop(told: Any, num_class
             odds = [np.exp(sharpness * one) for one in logits[node]]
             surprise -= weights[node] * np.log(odds[y[node]] / sum(odds))
         found.append(surprise)
-    assert judging.left_out_loss(told(logits), labels_with(y, weights)) == pytest.approx(min(found), rel=1e-12)
+    assert judging.loss(logits, labels_with(y, weights)) == pytest.approx(min(found), rel=1e-12)
 
 
 def test_what_cannot_be_believed_is_said(told: Any) -> None:
@@ -165,12 +167,37 @@ def test_another_decay_is_taken_where_it_is_likelier_and_at_rest(monkeypatch: py
     known = detector._present(judged=True)
     for loss, slope, moves in ((known.loss - 1e-9, 1.5, True), (known.loss, 0.1, False), (known.loss - 1, 1.6, False)):
         monkeypatch.setattr(network, "come_to_rest", lambda task, slope=slope: SimpleNamespace(slope=slope))
-        monkeypatch.setattr(judging, "left_out_loss", lambda engine, labels, loss=loss: loss)
+        monkeypatch.setattr(judging, "loss", lambda logits, labels, loss=loss: loss)
         found = detector._moved(known, 0.2)
         assert (found is not known) == moves
         if moves:
             assert (found.decay, found.history.slope, found.loss) == (0.2, slope, loss)
             assert found.model is not known.model and known.history.slope != slope
+
+
+def test_where_a_step_for_every_label_is_too_dear_folds_are_refitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = dense_graph(num_nodes=300, num_columns=6)
+    inputs, labels = inputs_of(graph), labels_of(graph, 200)
+    monkeypatch.setattr("calirare.detectors.networks.influence.leave_one_out._LARGEST_DENSE", 20)
+    decays = (0.001, 0.01)
+    monkeypatch.setattr(network, "_DECAYS", decays)
+    detector = GCN(hidden=4, epochs=40, weight_decay="left_out").fit(inputs, labels, seed=3)
+    fold, losses = fold_numbers(labels, 3), {}
+    assert fold is not None
+    for decay in decays:
+        held_out = GCN(hidden=4, epochs=40, weight_decay=decay).fit(inputs, labels.take(fold != 0), seed=3)
+        said = held_out.logits(inputs)[labels.nodes[fold == 0]]
+        losses[decay] = judging.loss(centred(said), labels.take(fold == 0))
+    assert detector.weight_decay_ == min(losses, key=losses.__getitem__)
+    evidence = detector.evidence_
+    assert isinstance(evidence, FoldEvidence) and (evidence.fold == fold).all()
+    assert detector.skip() is None
+    monkeypatch.undo()
+    other = FoldEvidence.refit(
+        lambda rows: GCN(hidden=4, epochs=40, weight_decay=detector.weight_decay_).fit(inputs, labels.take(rows), seed=3).model_,
+        detector.model_, inputs.tensors, labels, fold,
+    )  # fmt: skip
+    np.testing.assert_allclose(evidence.logits, other.logits, atol=1e-4)
 
 
 def test_another_word_is_refused() -> None:

@@ -18,7 +18,7 @@ from calirare.data.around import inputs_around_all
 from calirare.data.checks import check_count, is_number
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
-from calirare.detectors.folds import fold_numbers
+from calirare.detectors.folds import fold_numbers, folds
 from calirare.detectors.logistic import CLEARLY
 from calirare.detectors.networks import judging
 from calirare.detectors.networks.contributions import network_contributions
@@ -27,11 +27,12 @@ from calirare.detectors.networks.evidence import (
     Evidence,
     FoldEvidence,
     StepEvidence,
+    centred,
     restore_evidence,
     step_logits,
 )
 from calirare.detectors.networks.influence.jacobian import has_two_layers
-from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
+from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut, choose_solver
 from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.loop import History, seeded
 from calirare.detectors.networks.module import forget
@@ -153,16 +154,26 @@ class Network(Detector):
         found = self._present(judged or len(decays) > 1)
         for decay in decays[1:]:
             found = self._moved(found, float(decay))
-        if judged:
+        if judged and self._quicker_folds is None:
             self._take(found)
             if found.loss < np.inf and judging.learns_anything(self._engine()):
                 return found._replace(loss=np.inf)
         return found
 
     def _present(self, judged: bool) -> _Candidate:
-        engine = self._step() if judged else None
-        loss = np.inf if engine is None else judging.left_out_loss(engine, self._fitted[1])
+        loss = self._judge() if judged else np.inf
         return _Candidate(loss, self.hidden_, self.weight_decay_, self.model_, self.history_, self._solved)
+
+    def _judge(self) -> float:
+        """Left-out loss of the network as it is; infinite where no step can be taken. A fold tells where steps are too dear."""
+        (tensors, labels, _, seed), fold = self._fitted, self._quicker_folds
+        if fold is None:
+            engine = self._step()
+            return np.inf if engine is None else judging.loss(step_logits(engine), labels)
+        _, kept, left = next(folds(fold))
+        model, _ = self._train(labels.take(kept), seed, gives_up=True)
+        said = predict_logits(model, tensors).double().cpu().numpy()[labels.nodes[left]]
+        return judging.loss(centred(said), labels.take(left))
 
     def _take(self, chosen: _Candidate) -> None:
         _, self.hidden_, self.weight_decay_, self.model_, self.history_, self._solved = chosen
@@ -216,11 +227,26 @@ class Network(Detector):
             )
         return self._solved
 
+    @property
+    def _quicker_folds(self) -> np.ndarray | None:
+        """The folds that are refitted because a step for every label would take longer; None where it would not."""
+        size = sum(value.numel() for value in self.model_.parameters() if value.requires_grad)
+        labels = self._fitted[1]
+        way = choose_solver(len(np.unique(labels.groups)), labels.num_classes - 1, size)
+        return self._folds() if way == "iterative" else None
+
+    def _folds(self) -> np.ndarray | None:
+        """`(n,)` the fold of each label; None where there are too few labels, or networks that are refined by another's."""
+        _, labels, training, seed = self._fitted
+        return fold_numbers(labels, seed) if training.refinement is None else None
+
     def _step(self) -> LeaveOneOut | None:
-        """The engine, or None where no Newton step can be taken from the weights as they are.
+        """The engine, or None where no Newton step can be taken from the weights as they are, or only in very long.
 
         Where a network adds up its neighbours, hubs can have logits in the hundreds, and the curvature loses its digits.
         """
+        if self._quicker_folds is not None:
+            return None
         with suppress(NumericalError):
             engine = self._engine()
             engine.left_out_logits  # noqa: B018  refuses what is not finite
@@ -237,12 +263,15 @@ class Network(Detector):
 
     def _gather(self) -> Evidence:
         tensors, labels, training, seed = self._fitted
-        doubt = judging.doubt(self._step, labels, training.rests, self.history_.slope)
+        if self._quicker_folds is not None:
+            doubt: str | None = "a step for every label would take longer"
+        else:
+            doubt = judging.doubt(self._step, labels, training.rests, self.history_.slope)
         logits = judging.believed(self._engine(), labels) if doubt is None else None
         if logits is not None:
             return StepEvidence.from_engine(self._engine(), logits, seed)
         doubt = doubt or "a Newton step leads to where the network bends"
-        fold = fold_numbers(labels, seed) if training.refinement is None else None
+        fold = self._folds()
         if fold is None:
             logger.warning("%s: %s, and there are too few labels to refit in folds.", self.name, doubt)
             return StepEvidence.from_engine(self._engine(), step_logits(self._engine()), seed)

@@ -63,17 +63,17 @@ class Standing:
             return self.structure.links
         return Links.of(relation_matrix(self.graph, relation, type))
 
-    @property
-    def own_columns(self) -> tuple[int, int]:
-        """The first column of attributes that is propagated, and the one behind the last; they stand together."""
+    @cached_property
+    def own_columns(self) -> np.ndarray:
+        """Where the attributes stand over which neighbours are asked; they ascend."""
         first, _, whose = self.recipe.propagated
-        return first, first + whose.count("own")
+        return np.array([first + k for k, one in enumerate(whose) if one == "own"], dtype=np.int64)
 
     def _own_sums(self) -> dict[Relation, np.ndarray]:
         asked = [one for one in self.recipe.aggregates if one.statistic == "two steps" and one.whose == "own"]
-        columns = slice(*self.own_columns)
+        columns = self.own_columns
         centred, sums = self.base[:, columns] - self.recipe.means[columns], {}
-        for over in relations_of(asked):
+        for over in relations_of(asked if columns.size else ()):
             links = self.relations[over]
             ones = np.broadcast_to(1.0, links.ends.shape)
             sums[over] = sp.csr_array((ones, links.ends, links.starts), shape=(links.size, links.size)) @ centred

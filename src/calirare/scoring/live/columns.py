@@ -67,17 +67,21 @@ def _means_of(
 
 def _own_means(grown: GrownBase, over: Relation, links: Links, nodes: np.ndarray) -> np.ndarray:
     """Of attributes: what they added up to before, those that changed and those of neighbours that were added."""
-    standing, (start, stop) = grown.standing, grown.standing.own_columns
+    standing, own = grown.standing, grown.standing.own_columns
+
+    def take(some: np.ndarray) -> np.ndarray:
+        return grown.take(some, own[0], own[-1] + 1)[:, own - own[0]]
+
     total, known = standing.own_sums[over][np.minimum(nodes, links.size - 1)], nodes < links.size
     total[~known] = 0.0
     changed = np.sort(grown.update.nodes[grown.update.nodes < links.size])
     starts, ends = standing.relations[turned(over)].rows(changed)
-    differ = grown.take(changed, start, stop).astype(np.float64) - standing.base[changed, start:stop]
+    differ = take(changed).astype(np.float64) - standing.base[changed][:, own]
     at, mine = places_in(nodes, ends)
     np.add.at(total, at, np.repeat(differ, np.diff(starts), axis=0)[mine])
     at, mine = places_in(nodes, links.added[0])
     added, places = np.unique(links.added[1, mine], return_inverse=True)
-    np.add.at(total, at, (grown.take(added, start, stop) - standing.recipe.means[start:stop])[places])
+    np.add.at(total, at, (take(added) - standing.recipe.means[own])[places])
     means: np.ndarray = total / np.maximum(links.degrees(nodes), 1)[:, None]
     return means
 

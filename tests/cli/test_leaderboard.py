@@ -6,6 +6,7 @@ import json
 
 from typer.testing import CliRunner
 
+from calirare.benchmark.competitors import competitors
 from calirare.cli.main import app
 from calirare.data.catalogue.own import add_own
 from calirare.data.synthetic import make_transactions
@@ -29,5 +30,9 @@ def test_one_command_runs_and_writes_the_page(tmp_path, monkeypatch):
     assert "calirare leaderboard" in page and "our linear" in page
     again = run(app, [*words, "--minutes", "0"], env={"CALIRARE_DATA": str(tmp_path)})
     assert again.exit_code == 0 and json.loads(again.stdout)["run"] is None
+    unknown = run(app, [*words, "--competitor", "forest, recipe, sigmoid?"], env={"CALIRARE_DATA": str(tmp_path)})
+    assert "did you mean 'forest, recipe, sigmoid'" in unknown.stderr and all(
+        one in unknown.stderr for one in competitors()
+    )
     refused = run(app, ["leaderboard", "--out", str(tmp_path / "none"), "--minutes", "0"])
     assert refused.exit_code == 2

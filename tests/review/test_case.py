@@ -198,6 +198,15 @@ def test_of_several_kinds_those_with_labels_are_the_queue_as_in_triage():
     assert {one.node for one in known if one.probability is None} == {one.node for one in known if kinds[one.node]}
 
 
+def test_another_version_of_calirare_scores_again(model, monkeypatch):
+    kept = {file.name for file in model.glob("scores-*.npz")}
+    assert Snapshot.load(model) and {file.name for file in model.glob("scores-*.npz")} == kept
+    monkeypatch.setattr("calirare.review.snapshot.__version__", "99.0")
+    Snapshot.load(model)
+    (fresh,) = {file.name for file in model.glob("scores-*.npz")} - kept
+    assert fresh.endswith("-99.0.npz")
+
+
 def test_two_nodes_of_one_name_are_refused(model, tmp_path):
     """Decisions are kept by name: one of the two would get the other's."""
     clf, graph = cr.load(model), load_graph(model)

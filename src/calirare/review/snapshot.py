@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
+from calirare import __version__
 from calirare.data.archive import content_sha256, read_arrays, write_arrays
 from calirare.data.graph import RareGraph
 from calirare.decisions.triage import triage
@@ -258,7 +259,7 @@ def _checksum(file: Path, arrays: dict[str, np.ndarray]) -> bytes:
 
 
 def _scores_file(model: Path) -> Path:
-    """The name tells one pair of model and graph from another."""
+    """The name tells one pair of model and graph from another, and what one version of calirare says of it from the next."""
     header = json.loads((model / HEADER).read_bytes())
     parts = [str(header[part]["sha256"])[:12] for part in ("arrays", "graph")]
-    return model / f"scores-{'-'.join(parts)}.npz"
+    return model / f"scores-{'-'.join(parts)}-{__version__}.npz"

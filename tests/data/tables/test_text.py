@@ -276,3 +276,35 @@ def test_of_very_many_categories_nobody_says_that_they_were_never_seen():
     edges = {"source": [1] * 3_000, "target": [2] * 3_000, "town": names}
     graph = read_tables({"id": [1, 2], "bad": ["y", "n"]}, edges, label="bad", rare="y")
     assert graph.schema["read"]["unseen"] == {} and graph.schema["read"]["rare"] == {"town": 2_600}
+
+
+@pytest.mark.parametrize(
+    ("write", "style"),
+    [
+        (lambda k: f"{1 + k % 28:02d}.{1 + k % 12:02d}.{1950 + k % 50}", {"date": "%d.%m.%Y"}),
+        (lambda k: f"{k},5", {"decimal": ","}),
+        (lambda k: str(k % 60), {}),
+    ],
+)
+def test_one_word_that_often_stands_for_a_number_or_a_date_is_a_gap(write, style):
+    size = 200
+    nodes = {"id": range(size), "value": ["k.A." if k % 10 == 3 else write(k) for k in range(size)]}
+    nodes["y"] = ["yes" if k % 7 == 0 else "no" for k in range(size)]
+    edges = {"source": [0], "target": [1]}
+    graph = read_tables(nodes, edges, label="y", rare="yes")
+    empty = read_tables({**nodes, "value": [None if text == "k.A." else text for text in nodes["value"]]}, edges, label="y", rare="yes")  # fmt: skip
+    assert graph.feature_names == empty.feature_names == ("value", "value is missing")
+    np.testing.assert_array_equal(graph.x, empty.x)
+    (column,) = graph.schema["columns"]
+    assert column["text"] == {**style, "missing": "k.A."} and graph.schema["read"]["imputed"] == {"value": 20}
+    again = read_tables(nodes, edges, schema=graph.schema)
+    np.testing.assert_array_equal(again.x, graph.x)
+
+
+def test_words_among_few_codes_and_several_words_stay_words():
+    codes = pl.Series(["1", "2", "3", "other"] * 20)
+    assert understand(codes).kind == "words"
+    assert understand(pl.Series([*map(str, range(100)), "low", "low", "high", "high"])).kind == "words"
+    assert "missing" not in understand(pl.Series([*map(str, range(300)), "slip"])).style
+    numbered = pl.Series("row", ["none yet" if k % 10 == 3 else str(k) for k in range(200)])
+    assert kind_of(numbered).reason == kind_of(numbered.set(numbered == "none yet", None)).reason != ""

@@ -123,5 +123,5 @@ def critical_difference_picture(ranks: Ranks, title: str) -> Figure:
                 f"within {ranks.critical:.1f} of the first: not told apart", (values[0], -1.25), fontsize=7, va="bottom"
             )
         head = MEASURES[ranks.measure].head
-        ax.set_title(f"{title}: mean rank by {head} over {ranks.num_graphs} graphs")
+        ax.set_title(f"{title}: mean rank by {head} over {ranks.num_graphs} graph{'s' * (ranks.num_graphs != 1)}")
     return figure

@@ -113,5 +113,5 @@ def _followed(outcomes: Iterable[Done], seconds: float, progress: Progress | Non
 def _known(asked: Sequence[str], there: Sequence[str]) -> list[str]:
     for name in asked:
         if name not in there:
-            raise InputError(f"there is no {name!r} among {list(there)[:20]}: {nearest(name, there)}")
+            raise InputError(f"there is no {name!r}: {nearest(name, there)} There are: {'; '.join(there)}.")
     return [name for name in there if not asked or name in asked]

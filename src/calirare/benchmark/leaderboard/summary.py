@@ -94,7 +94,7 @@ def _firsts(standings: Standings) -> list[str]:
         if cells:
             lines.append(
                 f"* {PROTOCOLS[MAIN[0]].title}, {measure.head}: `{CHAMPION}` has the best mean on {len(cells) - len(others)} of "
-                f"{len(cells)} graphs{'; elsewhere ' + ', '.join(others) if others else ''}."
+                f"{len(cells)} graph{'s' * (len(cells) != 1)}{'; elsewhere ' + ', '.join(others) if others else ''}."
             )
     return lines
 

@@ -37,7 +37,7 @@ def rank_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str]
     rows = tuple((Text(one), *(column[place] for column in columns)) for place, one in enumerate(listed))
     graphs = len({cell[0] for cell in cells})
     note = (
-        f"Mean ranks over {graphs} graphs, 1 the best of {len(listed)}; ranks that differ by less than "
+        f"Mean ranks over {graphs} graph{'s' * (graphs != 1)}, 1 the best of {len(listed)}; ranks that differ by less than "
         f"{ranks['nll'].critical:.1f} cannot be told apart (Nemenyi, 5%). Then the means over all cells. Bold: the best of "
         "its column."
     )

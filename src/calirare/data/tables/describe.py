@@ -128,8 +128,15 @@ def _style(column: Mapping[str, Any]) -> str:
     """
     >>> _style({"text": {"truth": True}}), _style({"text": {"date": "%d.%m.%Y"}})
     (', yes read as 1', ', read as day.month.year')
+    >>> _style({"text": {"decimal": ",", "missing": "k.A."}})
+    ", read with decimal comma, 'k.A.' is missing"
     """
     style = column.get("text") or {}
+    gap = f", {style['missing']!r} is missing" if "missing" in style else ""
+    return f"{_form(style)}{gap}"
+
+
+def _form(style: Mapping[str, Any]) -> str:
     if style.get("truth"):
         return ", yes read as 1"
     if "date" in style:

@@ -94,6 +94,8 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
     if found.style.get("clock"):
         return Kind("number", style=found.style)
     if found.kind == "number":
+        if "missing" in found.style:
+            column = column.set(column.str.strip_chars() == found.style["missing"], None)
         plain = column.str.strip_chars().cast(pl.Int64, strict=False)
         whole = plain if plain.null_count() == column.null_count() else None
         return _kind_of_numbers(column, whole, found.style, most_categories)

@@ -8,6 +8,7 @@ table is read the same way.
     {"date": "%d.%m.%Y"}         dates, with or without a time of day; forms of one column are joined by |
     {"truth": True}              true/false, yes/no, t/f, y/n
     {"clock": True}              times of day and spans, 18:05, 6:05:30 pm, in hours
+    {…, "missing": "k.A."}       with this word where a number or a date is missing
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ WHOLE_WITH_POINT = r"^([+-]?\d+)\.0+$"
 """7.0, as programs write a 7 beside gaps; the group is the 7."""
 STRANGE_SHARE = 0.01
 """Up to this share of a column may be unreadable; it counts as missing, with a warning."""
+
+_MOST_CODES = 20
+"""Of no more different values one word among numbers is a code among codes."""
 
 TRUE_WORDS, FALSE_WORDS = ("true", "yes", "t", "y"), ("false", "no", "f", "n")
 _CODE = r"^[+-]?0\d|^\+\d{6,}"
@@ -85,6 +89,29 @@ def understand(text: pl.Series) -> Understood:
         if known.str.to_lowercase().is_in(truths).all():
             return Understood("truth", {"truth": True})
     good = known.filter(~known.str.to_lowercase().is_in(SPREADSHEET_ERRORS))
+    word = _missing_word(good)
+    if word is not None:
+        found = _numbers_or_dates(good.filter(good != word))
+        if found.kind != "words":
+            return Understood(found.kind, {**found.style, "missing": word})
+    return _numbers_or_dates(good)
+
+
+def _missing_word(good: pl.Series) -> str | None:
+    """The one word that stands among many numbers or dates, and too often for a slip: `k.A.`, `unbekannt`, `missing`.
+
+    >>> import polars as pl
+    >>> _missing_word(pl.Series([*map(str, range(30)), "k.A.", "k.A."])), _missing_word(pl.Series(["1", "2", "other"]))
+    ('k.A.', None)
+    """
+    words = good.filter(~good.str.contains(r"\d"))
+    if not STRANGE_SHARE * good.len() < words.len() <= 0.5 * good.len() or words.n_unique() > 1:
+        return None
+    return str(words[0]) if good.n_unique() > _MOST_CODES else None
+
+
+def _numbers_or_dates(good: pl.Series) -> Understood:
+    """What texts mean that do not say yes and no."""
     enough = (1 - STRANGE_SHARE) * good.len()
     if not good.len():
         return Understood("words", {})
@@ -118,6 +145,8 @@ def read_styled(text: pl.Series, style: Mapping[str, Any]) -> tuple[pl.Series, p
         if numbers is not None:
             return numbers, text.clear()
     known = known_text(text)
+    if "missing" in style:
+        known = known.set(known == style["missing"], None)
     values = _read(known, style)
     if values.null_count() == values.len() and known.null_count() < known.len():
         values = _read(known, understand(text).style)

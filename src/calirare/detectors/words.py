@@ -31,13 +31,18 @@ class WordHops:
     """
 
     def __init__(self, graph: RareGraph, words: sp.csr_array) -> None:
-        self.words = unit_rows(words)
+        self._stored = words
         self.mean = over_neighbours(graph.adjacency())
+
+    @cached_property
+    def words(self) -> sp.csr_array:
+        """X."""
+        return unit_rows(self._stored)
 
     @cached_property
     def single(self) -> sp.csr_array:
         """X in single precision: likeness is measured in it."""
-        return self.words.astype(np.float32)
+        return unit_rows(self._stored, np.float32)
 
     def rows(self, nodes: np.ndarray, hops: int) -> sp.csr_array:
         """`(len(nodes), F)`: (AʰX) of some nodes."""

@@ -438,6 +438,19 @@ def test_names_that_stand_between_rows_are_no_node(tmp_path, caplog):
     assert "repeat the names of the columns are left out, 1 of them" in caplog.text
 
 
+def test_ids_that_stand_in_another_column_are_pointed_out():
+    nodes = {
+        "row": ["0", "1", "2", "3"],
+        "Kunden-Nr.": ["00", "01", "02", "03"],
+        "age": [1, 2, 2, 4],
+        "y": ["a", "b", "a", "b"],
+    }
+    edges = {"source": ["00", "01"], "target": ["02", "03"]}
+    with pytest.raises(InputError, match=r"not in column 'row'.*They are in column 'Kunden-Nr.' \(--id Kunden-Nr.\)"):
+        read_tables(nodes, edges, label="y", rare="a")
+    assert read_tables(nodes, edges, label="y", rare="a", id="Kunden-Nr.").num_edges == 2
+
+
 def test_a_column_without_a_name_is_called_by_its_place(tmp_path):
     path = tmp_path / "nodes.csv"
     rows = "".join(f"{k},{k % 3},{k % 7},{'yes' if k % 5 else 'no'}\n" for k in range(40))

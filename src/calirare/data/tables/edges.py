@@ -39,8 +39,9 @@ def read_edges(
     *,
     directed: bool = True,
     drop_unknown: bool = False,
+    nodes: pl.DataFrame | None = None,
 ) -> EdgeList:
-    """The edges between the nodes named by `ids`.
+    """The edges between the nodes named by `ids`, a column of `nodes`.
 
     A pair that appears in several rows, in either direction, is one edge with the sum of their weights
     (`calirare.data.merging.merge_edges`).
@@ -48,7 +49,7 @@ def read_edges(
     Raises:
         InputError: A row names a node that is not in `ids`, or a weight is missing, negative or infinite.
     """
-    start, end = find_places(ids, rows.source, rows.target, drop_unknown=drop_unknown)
+    start, end = find_places(ids, rows.source, rows.target, drop_unknown=drop_unknown, nodes=nodes)
     table = EdgeTable(np.maximum(start, 0), np.maximum(end, 0), columns, directed, rows.type, rows.type_names)
     values = None if weight is None else edge_weights(rows.frame[weight])
     known = (start >= 0) & (end >= 0)

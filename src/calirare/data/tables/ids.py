@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,9 +52,16 @@ def check_ids(ids: pl.Series) -> None:
 
 
 def find_places(
-    ids: pl.Series, source: pl.Series, target: pl.Series, *, drop_unknown: bool = False
+    ids: pl.Series,
+    source: pl.Series,
+    target: pl.Series,
+    *,
+    drop_unknown: bool = False,
+    nodes: pl.DataFrame | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Places in `ids` of both ends of every edge; with `drop_unknown` -1 where an end is no node.
+
+    `nodes` is the table of the ids, where another column of it may hold those that the edges name.
 
     Raises:
         InputError: An edge names a node that is not there.
@@ -70,7 +78,8 @@ def find_places(
         names = lost.unique(maintain_order=True)
         raise InputError(
             f"edges must join nodes of the nodes table; {rows} of {source.len()} rows name {names.len()} nodes that are "
-            f"not in column {ids.name!r}, first: {_shown(names)}. {why_lost(key, names) or _way_out(names)}"
+            f"not in column {ids.name!r}, first: {_shown(names)}. "
+            f"{_other_column(nodes, ids.name, names) or why_lost(key, names) or _way_out(names)}"
         )
     start, end = (np.asarray(place.fill_null(-1).to_numpy(), dtype=np.int64) for place in found)
     return start, end
@@ -84,6 +93,20 @@ def _shown(names: pl.Series) -> list[Any]:
 def _way_out(lost: pl.Series) -> str:
     empty = "" if lost.drop_nulls().len() else "These ends are empty. "
     return f"{empty}Add these nodes, drop these rows, or leave them out with drop_unknown_edges (--drop-unknown-edges)."
+
+
+def _other_column(nodes: pl.DataFrame | None, own: str, lost: pl.Series) -> str:
+    """The way out where another column of the nodes holds most of the lost ids; else empty."""
+    if nodes is None:
+        return ""
+    wanted = text_ids(lost.drop_nulls().head(10_000))
+    for name in nodes.columns:
+        column = nodes[name]
+        if name == own or column.dtype.is_nested() or column.is_duplicated().any():
+            continue
+        if 2 * wanted.is_in(text_ids(column).implode()).sum() > wanted.len():
+            return f"They are in column {name!r} (--id {quote(name)})."
+    return ""
 
 
 def why_lost(ids: pl.Series, lost: pl.Series) -> str:

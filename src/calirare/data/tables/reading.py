@@ -249,7 +249,7 @@ def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any]
     x, counts = apply_columns(found.frame, plan)
     if not x.shape[1] and not rows.source.len():
         raise InputError("nodes must have at least one attribute column that can be used where there are no edges.")
-    edge_list, of_edges = _build_edges(found.frame[found.id], rows, plan, asked)
+    edge_list, of_edges = _build_edges(found, rows, plan, asked)
     for word, columns in of_edges.items():
         counts[word] |= columns
     warn_of_values(counts)
@@ -276,7 +276,7 @@ def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any]
 
 
 def _build_edges(
-    ids: pl.Series, rows: EdgeRows, plan: Mapping[str, Any], asked: Asked
+    nodes: NodeRows, rows: EdgeRows, plan: Mapping[str, Any], asked: Asked
 ) -> tuple[EdgeList, dict[str, dict[str, int]]]:
     edges = plan["edges"]
     codes, names = codes_as_at_fit(rows.type, rows.type_names, edges.get("types", ()))
@@ -284,7 +284,8 @@ def _build_edges(
     columns, counts = apply_edge_columns(rows.frame, edges.get("columns", ()))
     weight = asked.names["weight"]
     directed = edges.get("directed", True) if asked.directed is None else asked.directed
-    found = read_edges(ids, rows, columns, weight, directed=directed, drop_unknown=asked.drop_unknown)
+    ids, drop = nodes.frame[nodes.id], asked.drop_unknown
+    found = read_edges(ids, rows, columns, weight, directed=directed, drop_unknown=drop, nodes=nodes.frame)
     return found, counts
 
 

@@ -21,7 +21,7 @@ from calirare.review.exports import encode
 from calirare.review.pages import case_sections, forecast, model_page, record_sections, shell, widgets
 from calirare.review.queue import Queue
 from calirare.review.snapshot import Scores, Snapshot
-from calirare.review.versions import Base
+from calirare.review.versions import Base, list_versions
 from calirare.review.view import View
 
 
@@ -141,10 +141,10 @@ def test_why_shows_what_speaks_for_and_against():
 
 
 def test_another_model_in_the_folder_is_pointed_out(desk, model):
-    assert "another model" not in words(model_page._versions(desk))
+    assert "another model" not in words(model_page._versions(desk, list_versions(model)))
     graph = desk.snapshot.graph
     cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=1, hidden=4)).fit(graph).save(model, graph=graph)
-    assert "another model" in words(model_page._versions(desk))
+    assert "another model" in words(model_page._versions(desk, list_versions(model)))
 
 
 @pytest.mark.parametrize(

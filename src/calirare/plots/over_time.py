@@ -26,7 +26,11 @@ def runs_figure(time: Sequence[float], score_index: Sequence[float], alerted: Se
         line_of(x, rounded(np.asarray(alerted)), "share alerted", ORANGE, "y2"),
     ]
     for trace, words in zip(data, ("%{y:.3f}", "%{y:.2%}"), strict=True):
-        trace |= {"mode": "lines+markers", "hovertemplate": f"%{{x|%Y-%m-%d %H:%M}}: {words}<extra></extra>"}
+        trace |= {
+            "mode": "lines+markers",
+            "cliponaxis": False,
+            "hovertemplate": f"%{{x|%Y-%m-%d %H:%M}}: {words}<extra></extra>",
+        }
     layout = layout_of(height=400, top=60)
     layout["xaxis"] = AXIS | {"type": "date", "anchor": "y2", "title": title_of("time of the run (UTC)")}
     top = max(alarm * 1.3, 1.1 * float(np.max(score_index, initial=0.0)))

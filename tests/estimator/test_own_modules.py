@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import roc_auc_score
 from torch_geometric.nn import GCNConv
 
 import calirare as cr
@@ -44,6 +45,29 @@ def graph():
 
 def calibrated(module, graph):
     return cr.RareCategoryClassifier.from_trained(module, graph, device="cpu")
+
+
+def test_a_module_that_was_hardly_trained_is_not_judged_by_refits_that_were(caplog):
+    """Refits without the labels would show a skill that the module does not have."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(160) < 0.3).astype(np.int64)
+    x, ends = rng.normal(size=(160, 5)) + 2 * y[:, None], np.empty((2, 0), dtype=np.int64)
+    known, hidden = np.arange(100), np.arange(100, 160)
+    graph = cr.RareGraph(x=x, edge_index=ends, y=np.where(np.arange(160) < 100, y, -1))
+    wrong = Weighing(5)
+    with torch.no_grad():
+        wrong.layer.lin.weight[:] = torch.tensor([[1.0], [-1.0]])  # the larger the columns, the less it is rare
+    clf = calibrated(wrong, graph)
+    p, left_out = clf.predict_proba(graph)[:, 1], clf.predict_left_out()[:, 1]
+    assert roc_auc_score(y[hidden], clf.predict_uncalibrated(graph)[hidden, 1]) < 0.1
+    assert roc_auc_score(y[known], left_out) <= 0.5 and "not trained to the end" in caplog.text
+    np.testing.assert_allclose(p, y[known].mean(), atol=0.1)
+
+
+def test_methods_that_train_are_no_way_to_calibrate(graph):
+    for method in ("calirare", "calirare_code", "mixup", "label_smoothing"):
+        with pytest.raises(InputError, match=f"method '{method}' retrains; from_trained leaves the module as it is"):
+            cr.RareCategoryClassifier.from_trained(Weighing(graph.num_features), graph, method=method)
 
 
 @pytest.mark.parametrize("trained", [True, False])

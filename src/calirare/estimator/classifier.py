@@ -140,8 +140,8 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         read = ReadLabels.of(chosen, graph, split, self._seed())
         if split is not None and chosen.trains_on == "train+val":
             read = ReadLabels(split.train, graph.y[split.train], split.val[:0], graph.y[split.val[:0]])
-        if chosen.evidence == "cross_fit":
-            raise InputError("method 'cross_fit' retrains; from_trained leaves the module as it is. Use 'jackknife'.")
+        if chosen.evidence == "cross_fit" or chosen.changes_training:
+            raise InputError(f"method {method!r} retrains; from_trained leaves the module as it is. Use 'jackknife'.")
         inputs = DetectorInputs(graph, device=choose_device(self.device), seed=self._seed())
         labels = self._labelled(graph, read.train_nodes, read.train_y)
         fitted = make_detector(detector)

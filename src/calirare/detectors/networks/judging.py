@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import logsumexp
@@ -10,10 +12,11 @@ from scipy.stats import mannwhitneyu
 from torch import Tensor
 
 from calirare.detectors.base import LabelledNodes
-from calirare.detectors.networks.evidence import step_logits
+from calirare.detectors.networks.evidence import FoldEvidence, step_logits
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.rest import STEEPEST
 
+logger = logging.getLogger(__name__)
 _MOST_LEVERAGE = 0.3
 """Mean leverage, the share of its labels that a network can learn by their own pull alone, beyond which a step flatters
 or exaggerates (measured against ten-fold refits of random labels: `benchmarks/left_out_evidence.py`)."""
@@ -37,6 +40,20 @@ def loss(logits: np.ndarray, labels: LabelledNodes) -> float:
         log_p = sharpness * logits - logsumexp(sharpness * logits, axis=1, keepdims=True)
         losses.append(float(-(labels.weights * log_p[np.arange(len(labels)), labels.y]).sum()))
     return min(losses)
+
+
+def no_better_than_trained(found: FoldEvidence, own: np.ndarray, labels: LabelledNodes) -> FoldEvidence:
+    """Of a network that was trained elsewhere: what it says of its own labels, `own`, where refits without them say better.
+
+    Leaving a label out makes no network better at it; the refits are other networks then.
+    """
+    if loss(own, labels) <= loss(found.logits, labels):
+        return found
+    logger.warning(
+        "refits without the labels tell them better than the module that saw them. It is not trained to the end, or with "
+        "another weight_decay or class_costs than were given; it is judged by what it says of its own labels."
+    )
+    return replace(found, logits=own)
 
 
 def learns_anything(engine: LeaveOneOut) -> bool:

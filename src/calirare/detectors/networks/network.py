@@ -277,7 +277,11 @@ class Network(Detector):
             return StepEvidence.from_engine(self._engine(), step_logits(self._engine()), seed)
         logger.info("%s: %s; left-out evidence comes from refits in folds.", self.name, doubt)
         fit = lambda rows: self._train(labels.take(rows), seed, gives_up=True)[0]  # noqa: E731
-        return FoldEvidence.refit(fit, self.model_, tensors, labels, fold)
+        found = FoldEvidence.refit(fit, self.model_, tensors, labels, fold)
+        if not self._adopted:
+            return found
+        own = predict_logits(self.model_, tensors).double().cpu().numpy()[labels.nodes]
+        return judging.no_better_than_trained(found, centred(own), labels)
 
     def skip(self) -> str | None:
         engine = self._step()

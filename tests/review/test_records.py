@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -44,6 +46,17 @@ def test_records_from_the_table_are_its_cells(read):
         records.price("country", "cost_miss")
     with pytest.raises(InputError, match="did you mean 'amount'"):
         records.price("amont", "cost_miss")
+
+
+def test_a_column_of_kinds_is_read(read):
+    snapshot, file, _, _ = read
+    schema = snapshot.graph.schema
+    typed = {**schema, "nodes": {**schema.get("nodes", {}), "type": "owner"}}
+    kinds = replace(snapshot, graph=replace(snapshot.graph, schema=typed))
+    assert Records.of(kinds, file).columns["owner"].unused  # left out as an identifier at the fit
+    without = [column for column in typed["columns"] if column["name"] != "owner"]
+    kinds = replace(snapshot, graph=replace(snapshot.graph, schema={**typed, "columns": without}))
+    assert not Records.of(kinds, file).columns["owner"].unused
 
 
 def test_records_read_back_from_the_features_say_the_same(read):

@@ -214,12 +214,13 @@ def _from_table(snapshot: Snapshot, table: Any, known: list[dict[str, Any]]) -> 
             f"--nodes must be the table that the model was fitted on; {(rows < 0).sum():,} of its nodes are not in it."
         )
     unused = {column["name"]: str(column.get("reason", "")) for column in known if column["type"] == "ignore"}
-    label = (schema.get("label") or {}).get("column")
+    label, nodes = (schema.get("label") or {}).get("column"), schema.get("nodes") or {}
+    read = {column["name"] for column in known} | {nodes.get("type"), nodes.get("time")}
     found = []
     for name in frame.columns:
         if name in (id_column, label):
             continue
-        why = unused.get(name, "" if any(column["name"] == name for column in known) else "not an attribute")
+        why = unused.get(name, "" if name in read else "not an attribute")
         is_number = _is_number(frame[name], pl)
         texts = None if frame[name].dtype.is_numeric() else _cells(frame[name], rows, False, pl)
         found.append(RecordColumn(name, is_number, _cells(frame[name], rows, is_number, pl), why, texts))

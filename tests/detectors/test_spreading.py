@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import calirare as cr
+from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.detectors import Spreading, Stack
 from calirare.detectors.base import DetectorInputs, LabelledNodes, gather
 from calirare.detectors.folds import spread_over_folds
+from calirare.errors import InputError
 from calirare.metrics import roc_auc
 
 
@@ -112,6 +114,58 @@ def test_without_the_only_label_that_comes_it_has_nothing_to_say():
     told = found.logits_without_at(DetectorInputs(graph), np.array([0, 1]), np.array([2, 6]))
     assert (told[0, 0] == found.nothing).all() and (told[1, 1] == found.nothing).all()
     assert (told[0, 1] != found.nothing).all() and (told[1, 0] != found.nothing).all()
+
+
+def with_kinds(graph, others, typed):
+    """Besides the edges, called family, others that join anybody, called post."""
+    rng = np.random.default_rng(3)
+    own = graph.edge_index[:, graph.edge_index[0] < graph.edge_index[1]]
+    both = np.hstack([own, rng.integers(0, 120, (2, others))])
+    code = np.repeat([0, 1], [own.shape[1], others])
+    columns = () if typed else (EdgeColumn("by", "category", code, ("family", "post")),)
+    names = {"type": code, "type_names": ("family", "post")} if typed else {}
+    return replace(graph, edge_index=both, edges=EdgeTable(*both, columns, **names))
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_labels_go_along_the_kind_of_edges_that_joins_like_with_like(graph, labels, typed):
+    mixed, kind = with_kinds(graph, 600, typed), "family" if typed else "by = family"
+    found, inputs, plain = Spreading().fit(DetectorInputs(mixed), labels), DetectorInputs(mixed), DetectorInputs(graph)
+    assert found.along_ == kind
+    alone = Spreading().fit(plain, labels)
+    np.testing.assert_allclose(found.logits(inputs), alone.logits(plain), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found.left_out_logits(), alone.left_out_logits(), rtol=1e-5, atol=1e-6)
+    rows, nodes = np.array([0, 7]), np.array([3, 50, 100])
+    told = found.logits_without_at(inputs, rows, nodes)
+    np.testing.assert_allclose(told, alone.logits_without_at(plain, rows, nodes), rtol=1e-4, atol=1e-5)
+    assert found.contributions(inputs, 5, 1).names == (f"labels around it ({kind})",)
+    again = Spreading().restore(found.state())
+    assert again.along_ == kind and (again.logits(inputs) == found.logits(inputs)).all()
+    every = Spreading(along="").fit(inputs, labels)
+    assert every.along_ == "" and roc_auc(labels.y == 1, every.left_out_ @ [-1, 1]) < 1
+    state = every.state()
+    del state["along"]  # as models were stored before
+    assert Spreading().restore(state).along_ == ""
+
+
+def test_along_all_edges_where_no_kind_is_surely_better(graph):
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 2, graph.edge_index.shape[1])
+    mixed = replace(graph, edges=EdgeTable(*graph.edge_index, type=code, type_names=("a", "b")))
+    chosen = []
+    for seed in range(20):
+        nodes = np.sort(rng.permutation(80)[:40])
+        y = graph.y[nodes] if seed < 10 else rng.permutation(graph.y[nodes])
+        chosen.append(Spreading().fit(DetectorInputs(mixed), labels_at(nodes, y), seed=seed).along_)
+    assert chosen.count("") >= 18
+
+
+def test_a_kind_of_edges_that_is_not_there_is_named(graph, labels):
+    mixed = with_kinds(graph, 600, typed=True)
+    with pytest.raises(InputError, match=r"such as \['post', 'family'\]; got 'phone'"):
+        Spreading(along="phone").fit(DetectorInputs(mixed), labels)
+    with pytest.raises(InputError, match="such as \\[\\]; got 'phone'"):
+        Spreading(along="phone").fit(DetectorInputs(graph), labels)
 
 
 def test_labels_that_mean_nothing_are_not_found(graph):

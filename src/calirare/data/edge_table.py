@@ -15,6 +15,8 @@ EARLIEST_CLOCK = 1e8
 """Times before March 1973, in seconds, are taken for steps (1, 2, 3, … of a simulation), not for a clock."""
 MISSING = -1
 """The code of a category that is missing."""
+MOST_KINDS = 8
+"""Types of edges, and categories, that are looked at apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +109,36 @@ class EdgeTable:
                 raise InputError(
                     f"edges.{name} must name nodes 0…{num_nodes - 1}; got {int(ends.min())}…{int(ends.max())}."
                 )
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Names of the most frequent types of edges and categories of columns; those that most edges have first."""
+        codes = [] if self.type is None else [("", self.type, self.type_names)]
+        codes += [(f"{one.name} = ", one.values, one.categories) for one in self.columns if one.kind == "category"]
+        counts: dict[str, int] = {}
+        for of, values, names in codes:
+            found = np.bincount(values[values >= 0], minlength=len(names))
+            if np.count_nonzero(found) > 1:
+                counts |= {
+                    of + names[code]: int(found[code]) for code in np.argsort(-found)[:MOST_KINDS] if found[code]
+                }
+        return tuple(sorted(counts, key=lambda name: (-counts[name], name))[:MOST_KINDS])
+
+    def of_kind(self, name: str) -> np.ndarray:
+        """`(E,)` which edges are of a type, or have a category: one of `kinds`.
+
+        >>> columns = (EdgeColumn("channel", "category", np.array([0, 1, 1]), ("card", "wire")),)
+        >>> table = EdgeTable(np.array([0, 0, 1]), np.array([1, 2, 2]), columns)
+        >>> table.kinds, table.of_kind("channel = card").tolist()
+        (('channel = wire', 'channel = card'), [True, False, False])
+        """
+        found = np.zeros(len(self), dtype=bool)
+        if self.type is not None:
+            found |= np.isin(self.type, [code for code, one in enumerate(self.type_names) if one == name])
+        for column in self.columns:
+            codes = [code for code, one in enumerate(column.categories) if f"{column.name} = {one}" == name]
+            found |= np.isin(column.values, codes) if codes else False
+        return found
 
     def take(self, rows: Any) -> EdgeTable:
         """Some edges, by mask or position."""

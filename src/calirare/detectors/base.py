@@ -22,6 +22,7 @@ from calirare.detectors.words import WordHops
 from calirare.errors import LabelError, NotFittedError
 from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.ends import over_root
+from calirare.features.propagation import relation_matrix
 from calirare.features.recipe import ColumnRecipe
 from calirare.features.structure import neighbours
 
@@ -36,6 +37,8 @@ class Sender(Protocol):
 
     pairs_: np.ndarray
     """`(E, 2)` keys of the ends of some edges, by which the network is known again."""
+    along_: str
+    """Along which of `EdgeTable.kinds`; "": along all edges."""
 
     def passes_on(self, keys: np.ndarray, degree: np.ndarray) -> np.ndarray:
         """`(n, k)` of nodes with these keys and so many neighbours."""
@@ -113,7 +116,9 @@ class DetectorInputs:
         adjacency = neighbours(self.graph)
         starts, ends = adjacency.indptr, adjacency.indices
         known = is_known_by(sender.pairs_, self.keys, lambda one, other: other in ends[starts[one] : starts[one + 1]])
-        return known * over_root(adjacency, sender.passes_on(self.keys, np.diff(starts)))
+        if sender.along_:
+            adjacency = relation_matrix(self.graph, "neighbours", sender.along_)
+        return known * over_root(adjacency, sender.passes_on(self.keys, np.diff(adjacency.indptr)))
 
     @cached_property
     def tensors(self) -> GraphInputs:

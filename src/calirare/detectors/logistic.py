@@ -241,15 +241,21 @@ CLEARLY = 2.0
 """In nats over all labels: by how much a left-out loss must be smaller to be better by more than chance."""
 
 
-def left_out_loss(logits: np.ndarray, target: np.ndarray) -> float:
-    """Mean negative log-likelihood of the labels under logits that were scaled, never turned over, and shifted."""
+def left_out_losses(logits: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """`(n,)` negative log-likelihoods of the labels under logits that were scaled, never turned over, and shifted."""
     n, scale = len(target), float(logits.std()) or 1.0
     centred = (logits - logits.mean()) / scale
-    slope, _, loss = slope_and_shift(centred, target, np.full(n, 1.0 / n), _MAP_PENALTY, tolerance=1e-10)
-    if slope > 0:
-        return loss
-    share = float(target.mean())
-    return -share * float(np.log(share)) - (1 - share) * float(np.log(1 - share))
+    slope, shift, _ = slope_and_shift(centred, target, np.full(n, 1.0 / n), _MAP_PENALTY, tolerance=1e-10)
+    if slope <= 0:
+        share = float(target.mean())
+        slope, shift = 0.0, float(np.log(share / (1 - share)))
+    z = slope * centred + shift
+    return np.asarray(np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z))) - target * z)
+
+
+def left_out_loss(logits: np.ndarray, target: np.ndarray) -> float:
+    """The mean of `left_out_losses`."""
+    return float(left_out_losses(logits, target).mean())
 
 
 def on_scale_of(known: np.ndarray, new: np.ndarray, target: np.ndarray) -> tuple[float, float]:
@@ -279,10 +285,15 @@ def _soft_map(logits: np.ndarray, target: np.ndarray) -> tuple[float, float]:
     return slope / scale, level
 
 
-def loss_by_class(logits: np.ndarray, y: np.ndarray) -> float:
-    """`left_out_loss` of each class against the others, added up, of `(n, C)` logits; of two classes, that of the second."""
-    total = 0.0
+def losses_by_class(logits: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """`left_out_losses` of each class against the others, added up, of `(n, C)` logits; of two classes, those of the second."""
+    total = np.zeros(len(y))
     for c in np.unique(y)[1 if logits.shape[1] == 2 else 0 :]:
         others = np.logaddexp.reduce(np.delete(logits, c, axis=1), axis=1)
-        total += left_out_loss(logits[:, c] - others, (y == c).astype(np.float64))
+        total += left_out_losses(logits[:, c] - others, (y == c).astype(np.float64))
     return total
+
+
+def loss_by_class(logits: np.ndarray, y: np.ndarray) -> float:
+    """The mean of `losses_by_class`."""
+    return float(losses_by_class(logits, y).mean())

@@ -11,6 +11,8 @@ Labels that lie a dozen steps away still count, so no neighbourhood is large eno
 g = Y + Σ_s (αS)^s Y up to the last step but one, is kept, by the node's key. Then t = αS g is a sum over neighbours: in the graph of
 the fit it is the t above, and a node that came since, or has new edges, gets what its neighbours pass on. Another network is told by
 its edges, whatever its ids.
+
+Of several types of edges one may join like with like and the others anybody: then labels go along that type alone.
 """
 
 from __future__ import annotations
@@ -29,14 +31,22 @@ from calirare.data.node_keys import places_of
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.folds import spread_over_folds
+from calirare.detectors.logistic import losses_by_class
 from calirare.detectors.registry import register
 from calirare.detectors.stored import need, numbers
 from calirare.errors import InputError
+from calirare.features.propagation import relation_matrix
 from calirare.features.structure import neighbours
 
 _LABELS_AROUND = "labels around it"
 """What the one reason of this detector is called."""
 _NUM_FOLDS = 10
+_FEW_FOLDS = 4
+"""Enough to choose by."""
+_SURELY = 2.0
+"""Standard errors."""
+_FEWEST = 0.01
+"""Of the edges: kinds that fewer have are not tried alone."""
 _PAIRS = 64
 """Edges that are kept to know the network by."""
 _USUAL = 0.01
@@ -57,28 +67,25 @@ class Spreading(Detector):
     Args:
         alpha: α, what is left of a label after each step.
         steps: How far labels go.
+        along: A type of edges, or a category of a column, `channel = wire`: labels go along no others. "": along all.
+            `"left_out"`: along those under which left-out labels are likeliest.
     """
 
     name: ClassVar[str] = "spreading"
     learned: ClassVar[str] = "field_"
     adds: ClassVar[bool] = True
 
-    def __init__(self, alpha: float = 0.95, steps: int = 24) -> None:
-        self.alpha, self.steps = alpha, steps
+    def __init__(self, alpha: float = 0.95, steps: int = 24, along: str = "left_out") -> None:
+        self.alpha, self.steps, self.along = alpha, steps, along
 
     def fit(
         self, inputs: DetectorInputs, labels: LabelledNodes, *, seed: int = 0, progress: Progress | None = None
     ) -> Self:
-        self._check()
+        self._check(inputs.graph)
         labels.require_two_classes()
-        fold, count = spread_over_folds(labels, seed, _NUM_FOLDS), labels.num_classes
-        start = np.zeros((inputs.num_nodes, (int(fold.max()) + 1) * count), dtype=np.float32)
-        start[labels.nodes, fold * count + labels.y] = 1.0
-        before, last = _spread(neighbours(inputs.graph), start, self.alpha, self.steps)
-        field = (start + before).reshape(len(start), -1, count).sum(axis=1)
-        arrived = (before + last)[labels.nodes].reshape(len(labels), -1, count)
-        self.shares_ = np.bincount(labels.y, minlength=count) / len(labels)
-        self.left_out_ = self._logits_of(_sum_of_others(arrived, fold))
+        self.shares_ = np.bincount(labels.y, minlength=labels.num_classes) / len(labels)
+        self.along_ = self._choose(inputs.graph, labels, seed) if self.along == "left_out" else self.along
+        field, self.left_out_ = self._in_folds(inputs.graph, self.along_, labels, seed, _NUM_FOLDS)
         self.label_keys_, self.y_ = inputs.keys[labels.nodes], labels.y.copy()
         reached = np.flatnonzero(field.any(axis=1))
         reached = reached[np.argsort(inputs.keys[reached])]
@@ -87,7 +94,34 @@ class Spreading(Detector):
         self.pairs_ = inputs.keys[inputs.graph.edge_index[:, some].T]
         return self
 
-    def _check(self) -> None:
+    def _in_folds(
+        self, graph: RareGraph, along: str, labels: LabelledNodes, seed: int, num_folds: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(g, `(N, C)`; left-out logits `(n, C)`: what comes to a label from the folds that it is not of)."""
+        fold, count = spread_over_folds(labels, seed, num_folds), labels.num_classes
+        start = np.zeros((graph.num_nodes, (int(fold.max()) + 1) * count), dtype=np.float32)
+        start[labels.nodes, fold * count + labels.y] = 1.0
+        before, last = _spread(_joined(graph, along), start, self.alpha, self.steps)
+        arrived = (before + last)[labels.nodes].reshape(len(labels), -1, count)
+        field = (start + before).reshape(len(start), -1, count).sum(axis=1)
+        return field, self._logits_of(_sum_of_others(arrived, fold))
+
+    def _choose(self, graph: RareGraph, labels: LabelledNodes, seed: int) -> str:
+        """All edges, unless those of one kind are better by far more than its gain scatters from label to label."""
+        kinds, losses = _kinds(graph), {}
+        for along in ("", *kinds) if kinds else ():
+            _, said = self._in_folds(graph, along, labels, seed, _FEW_FOLDS)
+            losses[along] = losses_by_class(said, labels.y)
+        best = min(losses, key=lambda along: float(losses[along].sum()), default="")
+        gains = losses[""] - losses[best] if best else np.zeros(1)
+        return best if gains.sum() > _SURELY * np.linalg.norm(gains) else ""
+
+    def _check(self, graph: RareGraph | None = None) -> None:
+        table = None if graph is None else graph.edges
+        named = graph is not None and self.along not in ("left_out", "")
+        if named and (table is None or not table.of_kind(self.along).any()):
+            known = [] if table is None else list(table.kinds)
+            raise InputError(f"along must be 'left_out', '' or a kind of edges, such as {known}; got {self.along!r}.")
         if not (is_number(self.alpha) and 0 < self.alpha < 1):
             raise InputError(f"alpha must lie between 0 and 1; got {self.alpha!r}.")
         check_count(self.steps, "steps")
@@ -140,7 +174,7 @@ class Spreading(Detector):
         arrived = np.repeat(self._arrived(inputs)[nodes][:, None], len(rows), axis=1)
         order = np.argsort(inputs.keys)
         at, there = places_of(self.label_keys_[rows], inputs.keys[order])
-        came = _from_each(inputs.graph, self.alpha, self.steps, nodes, order[at[there]])
+        came = _from_each(_joined(inputs.graph, self.along_), self.alpha, self.steps, nodes, order[at[there]])
         place, found = np.flatnonzero(there)[came.col], self.y_[rows]
         np.subtract.at(arrived, (came.row, place, found[place]), came.data)
         return self._logits_of(arrived)
@@ -150,9 +184,10 @@ class Spreading(Detector):
 
     def contributions_of(self, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int) -> Iterator[Contributions]:
         logits = np.vstack([self.nothing, self._logits_of(self._arrived(inputs)[nodes])])
+        called = _LABELS_AROUND + (f" ({self.along_})" if self.along_ else "")
         base, *found = logits[:, rare_class] - logsumexp(np.delete(logits, rare_class, axis=1), axis=1)
         for against in found:
-            yield Contributions(float(base), (_LABELS_AROUND,), ("labels",), np.array([against - base]))
+            yield Contributions(float(base), (called,), ("labels",), np.array([against - base]))
 
     def state(self) -> State:
         self._check_fitted()
@@ -164,6 +199,7 @@ class Spreading(Detector):
             "label_keys": self.label_keys_,
             "y": self.y_,
             "left_out": self.left_out_,
+            "along": self.along_,
         }
 
     def restore(self, state: State) -> Self:
@@ -179,7 +215,21 @@ class Spreading(Detector):
         need(bool(((y >= 0) & (y < num_classes)).all()), "the classes of the labels")
         self.keys_, self.field_, self.shares_ = keys, field.astype(np.float32), shares
         self.label_keys_, self.y_, self.left_out_, self.pairs_ = label_keys, y, left_out, pairs
+        self.along_ = state.get("along", "")  # from 0.16 on
+        need(isinstance(self.along_, str), "'along' must be a text")
         return self
+
+
+def _kinds(graph: RareGraph) -> tuple[str, ...]:
+    """Kinds of edges that may be worth going along alone: those that are more than a few."""
+    if graph.edges is None:
+        return ()
+    return tuple(kind for kind in graph.edges.kinds if graph.edges.of_kind(kind).mean() >= _FEWEST)
+
+
+def _joined(graph: RareGraph, along: str) -> sp.csr_array:
+    """Who is joined to whom by such edges."""
+    return relation_matrix(graph, "neighbours", along) if along else neighbours(graph)
 
 
 def _spread(adjacency: sp.csr_array, start: np.ndarray, alpha: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
@@ -200,11 +250,12 @@ def _sum_of_others(arrived: np.ndarray, fold: np.ndarray) -> np.ndarray:
     return np.asarray((arrived * (np.arange(arrived.shape[1]) != fold[:, None])[:, :, None]).sum(axis=1))
 
 
-def _from_each(graph: RareGraph, alpha: float, steps: int, nodes: np.ndarray, labelled: np.ndarray) -> sp.coo_array:
+def _from_each(
+    adjacency: sp.csr_array, alpha: float, steps: int, nodes: np.ndarray, labelled: np.ndarray
+) -> sp.coo_array:
     """`(len(nodes), len(labelled))`: what comes to some nodes of a label at each of others, but for what is faint."""
     if len(labelled) < len(nodes):  # S is symmetric
-        return _from_each(graph, alpha, steps, labelled, nodes).T
-    adjacency = neighbours(graph)
+        return _from_each(adjacency, alpha, steps, labelled, nodes).T
     scale = 1 / np.sqrt(np.maximum(np.diff(adjacency.indptr), 1))
     adjacency.data = alpha * np.repeat(scale, np.diff(adjacency.indptr)) * scale[adjacency.indices]
     now = adjacency[nodes]

@@ -30,7 +30,7 @@ RELATIONS = ("neighbours", "incoming neighbours", "outgoing neighbours")
 _BLOCK = 16
 _ROWS_AT_ONCE = 4_096
 Relation = tuple[str, str]
-"""Over which neighbours: which way, and by which type of edge ("" for all)."""
+"""Over which neighbours: which way, and by which of `EdgeTable.kinds` ("" for all)."""
 Statistic = Literal["mean", "spread", "two steps"]
 Whose = Literal["own", "main", "detail"]
 """The node's attributes; structure and the numbers, sums and means of its edges; all else that its edges say."""
@@ -281,8 +281,7 @@ def relation_ends(table: EdgeTable, relation: str, type: str = "") -> tuple[np.n
     """(node, neighbour) of every row that joins two nodes in that way; one pair may stand several times."""
     kept = table.source != table.target
     if type:
-        codes = [code for code, name in enumerate(table.type_names) if name == type]
-        kept &= np.isin(table.type, codes) if table.type is not None else False
+        kept &= table.of_kind(type)
     source, target = table.source[kept], table.target[kept]
     return {
         "incoming neighbours": (target, source),

@@ -140,7 +140,7 @@ def score_in_parts(
             partitions=partitions,
             edges_per_part=_edges_per_part(schema, scorer),
             options=options,
-            rows=scorer.recipe is not None,
+            rows=scorer.reads_edges,
             run=run,
             progress=lambda share: step(reading * share, "reading"),
         )

@@ -8,14 +8,13 @@ the neighbours' neighbours take one pass more. A part's neighbours are read a fe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.edge_table import EdgeTable
-from calirare.data.parts.partitions import Part, Partitions
+from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile
 from calirare.data.sparse import small_index
 from calirare.features.columns import Columns
@@ -24,14 +23,13 @@ from calirare.features.propagation import (
     Aggregate,
     Relation,
     column_blocks,
-    relation_ends,
     relations_of,
-    row_normalised,
     said_of,
 )
 from calirare.features.recipe import ColumnRecipe, base_columns
 from calirare.features.structure import STRUCTURE, structure_of
 from calirare.scoring.live.base import some_nodes
+from calirare.scoring.part_edges import PartEdges, neighbours_of
 
 Block = tuple[list[int], list[Aggregate]]
 """Places of a few columns among those that are propagated, and what is wanted of them."""
@@ -64,7 +62,7 @@ class PartColumns:
 
     def write_base(self, number: int) -> None:
         """A part's own columns."""
-        here = _Surroundings.of(self.parts, number)
+        here = PartEdges.of(self.parts, number)
         start, stop = here.part.start, here.part.stop
         own_names, kinds = self.recipe.own.feature_names, self.parts.kinds_of(number)
         some = some_nodes(self.parts.features.read(start, stop), own_names, **kinds)
@@ -80,7 +78,7 @@ class PartColumns:
 
     def write_means(self, number: int) -> None:
         """Means over the neighbours of a part, of the columns that are wanted two steps away."""
-        here = _Surroundings.of(self.parts, number)
+        here = PartEdges.of(self.parts, number)
         for relation in dict.fromkeys(relation for relation, _ in self._means):
             matrix = here.matrix(relation)
             for (one, k), file in self._means.items():
@@ -89,7 +87,7 @@ class PartColumns:
 
     def columns(self, number: int) -> Columns:
         """All columns of a part."""
-        here = _Surroundings.of(self.parts, number)
+        here = PartEdges.of(self.parts, number)
         recipe, (first, count, _) = self.recipe, self.recipe.propagated
         values = np.empty((here.part.num_nodes, len(recipe.names)), dtype=np.float32)
         values[:] = recipe.means
@@ -156,56 +154,6 @@ class PartColumns:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class _Surroundings:
-    """A part's edges among the nodes that they touch.
-
-    Args:
-        part: The part.
-        near: Its nodes and all at the other ends of their edges, ascending.
-        own: Where its own nodes stand among these.
-        table: Its rows of the edge table, ends as places in `near`.
-    """
-
-    part: Part
-    near: np.ndarray
-    own: slice
-    table: EdgeTable
-
-    @classmethod
-    def of(cls, parts: Partitions, number: int) -> _Surroundings:
-        part, table = parts.part(number), parts.rows(number)
-        near = np.unique(np.concatenate([np.arange(part.start, part.stop), table.source, table.target]))
-        first = int(np.searchsorted(near, part.start))
-        local = replace(table, source=np.searchsorted(near, table.source), target=np.searchsorted(near, table.target))
-        return cls(part, near, slice(first, first + part.num_nodes), local)
-
-    @property
-    def own_first(self) -> EdgeTable:
-        """The rows with the part's own nodes numbered before the others."""
-        source, target = ((ends - self.own.start) % self.near.size for ends in (self.table.source, self.table.target))
-        return replace(self.table, source=source, target=target)
-
-    def matrix(self, relation: Relation) -> sp.csr_array:
-        """`(own, near)`: neighbours in that way, rows that sum to one."""
-        shape = (self.part.num_nodes, self.near.size)
-        if relation == ("neighbours", ""):
-            named = np.searchsorted(self.near, _named(self.part))
-            matrix = sp.csr_array((np.ones(named.size), named, self.part.adjacency.indptr), shape=shape)
-            matrix.sort_indices()
-            return row_normalised(matrix)
-        node, other = relation_ends(self.table, *relation)
-        mine = (node >= self.own.start) & (node < self.own.stop)
-        ends = node[mine] - self.own.start, other[mine]
-        matrix = sp.csr_array((np.ones(ends[0].size), ends), shape=shape)
-        return row_normalised(matrix)
-
-
-def _named(part: Part) -> np.ndarray:
-    """The neighbours of a part's nodes, one list after the other, as places in the whole graph."""
-    return np.asarray(part.places[part.adjacency.indices])
-
-
 def _whole(parts: Partitions) -> sp.csr_array:
     """The adjacency of all parts; its ones are a single number, since `structure_of` reads none of them."""
     starts = np.zeros(parts.num_nodes + 1, dtype=np.int64)
@@ -216,6 +164,6 @@ def _whole(parts: Partitions) -> sp.csr_array:
     indices = np.empty(int(starts[-1]), dtype=index)
     for number in range(len(parts)):
         part = parts.part(number)
-        indices[starts[part.start] : starts[part.stop]] = _named(part)
+        indices[starts[part.start] : starts[part.stop]] = neighbours_of(part)
     ones = np.broadcast_to(np.float64(1.0), indices.shape)
     return sp.csr_array((ones, indices, starts.astype(index)), shape=(parts.num_nodes, parts.num_nodes))

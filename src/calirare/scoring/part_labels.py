@@ -11,6 +11,7 @@ from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile
 from calirare.detectors.spreading import Spreading
 from calirare.features.ends import over_root
+from calirare.scoring.part_edges import PartEdges
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +39,15 @@ class PartLabels:
     def write(self, number: int) -> None:
         """What the nodes of a part pass on."""
         start, stop = self.parts.cuts[number : number + 2]
-        sent = self.spreading.passes_on(self._keys.read(start, stop)[:, 0], np.diff(self.parts.ends(number)))
-        self._file.write(start, sent)
+        along = self.spreading.along_
+        ends = PartEdges.of(self.parts, number).along(along).indptr if along else self.parts.ends(number)
+        self._file.write(start, self.spreading.passes_on(self._keys.read(start, stop)[:, 0], np.diff(ends)))
 
     def arrived(self, number: int) -> np.ndarray:
         """`(n, C)` what comes to the nodes of a part, once all are written."""
+        if self.spreading.along_:
+            edges = PartEdges.of(self.parts, number)
+            return over_root(edges.along(self.spreading.along_), self._file.take(edges.near))
         part = self.parts.part(number)
         return over_root(part.adjacency, part.take(self._file))
 

@@ -76,6 +76,12 @@ class PartScorer:
         verdicts = Verdicts.of(classifier, coverage=coverage, intervals=intervals)
         return cls(members, silence, verdicts, str(device), recipe)
 
+    @property
+    def reads_edges(self) -> bool:
+        """Whether rows of the edge table are read, beyond who is joined to whom."""
+        spreading = (one for one in self.members if isinstance(one, Spreading))
+        return self.recipe is not None or any(one.along_ for one in spreading)
+
     def on(self, parts: Partitions, ending: str) -> PartScorer:
         """The same on a graph, writing files of that ending; makes the files that the parts share."""
         scorer = replace(self, parts=parts, ending=ending)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -34,6 +35,7 @@ class Standing:
         structure: Of the graph, where it is made already.
         base: `(N, B)` the columns that `recipe.base` gives, where they are made already.
         keys: `(N,)` of the nodes, where they are made already.
+        along: The kinds of edges along which labels spread.
     """
 
     def __init__(
@@ -43,11 +45,14 @@ class Standing:
         structure: Structure | None = None,
         base: np.ndarray | None = None,
         keys: np.ndarray | None = None,
+        along: Iterable[str] = (),
     ) -> None:
         self.graph, self.keys = graph, node_keys(graph) if keys is None else keys
         self.structure = structure or Structure(neighbours(graph))
         self._rows: tuple[Links, Links] | None = None
-        self.relations: dict[Relation, Links] = {}
+        self.relations: dict[Relation, Links] = {
+            ("neighbours", kind): self._links("neighbours", kind) for kind in along
+        }
         if recipe is None:
             return
         self.recipe, self.base = recipe, recipe.base(graph, self.structure.columns) if base is None else base
@@ -130,9 +135,9 @@ class GrownBase:
 
     def links(self, relation: str, type: str) -> Links:
         """The neighbours of that kind."""
-        before, table = self.standing.relations[relation, type], self.update.edges
         if relation == "neighbours" and not type:
             return self.structure.links
+        before, table = self.standing.relations[relation, type], self.update.edges
         if table is None or not len(table):
             return replace(before, num_nodes=self.update.num_nodes)
         return before.grown(*relation_ends(table, relation, type), self.update.num_nodes)
@@ -143,7 +148,7 @@ class GrownBase:
 
     def from_neighbours(self, sender: Sender, nodes: np.ndarray) -> np.ndarray:
         """As `DetectorInputs.from_neighbours`, of some nodes of the network of the fit."""
-        links = self.structure.links
+        links = self.links("neighbours", sender.along_)
         starts, ends = links.rows(nodes)
         near = distinct(ends, self.update.num_nodes)
         shape = (len(nodes), len(near))

@@ -27,6 +27,7 @@ from calirare.data.node_keys import is_known_by
 from calirare.detectors.base import Detector, DetectorInputs, Sender
 from calirare.detectors.networks.layerwise import layers_of
 from calirare.detectors.networks.network import Network
+from calirare.detectors.spreading import Spreading
 from calirare.detectors.stack import Stack
 from calirare.errors import InputError
 from calirare.estimator.classifier import RareCategoryClassifier
@@ -78,7 +79,8 @@ class LiveScores:
             base = inputs.columns.values[:, : recipe.propagated[1]].copy()
         keys = inputs.keys
         del inputs  # its columns are larger than what stays
-        self.standing = Standing(graph, recipe, structure, base, keys)
+        along = {one.along_ for one in classifier.members_ if isinstance(one, Spreading)}
+        self.standing = Standing(graph, recipe, structure, base, keys, along - {""})
 
     def read(self, nodes: Any = None, edges: Any = None) -> Update:
         """Rows as the model wants them; see `read_update`."""

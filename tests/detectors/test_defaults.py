@@ -22,7 +22,7 @@ DETECTORS = {
     **dict.fromkeys(("GCN", "GAT", "GIN", "SAGE"), NETWORK),
     "Linear": {"hops": "left_out", "penalty": "left_out"},
     "Forest": {"columns": None, "jobs": None, "leaf": 3, "trees": 200},
-    "Spreading": {"alpha": 0.95, "steps": 24},
+    "Spreading": {"alpha": 0.95, "along": "left_out", "steps": 24},
     "Boosting": {"jobs": None, "learning_rate": 0.05, "leaves": 8, "rounds": "left_out"},
 }
 CALIBRATORS = {

@@ -104,3 +104,12 @@ def test_other_words_are_refused(model, tables, tmp_path, share, says):
     answer = run(app, ["score", str(model), *tables, "--out", str(tmp_path / "s.csv"), "--rare-share", share])
     assert answer.exit_code == 2 and says in answer.stderr and answer.stderr.count("\n") == 1
     assert not (tmp_path / "s.csv").exists()
+
+
+@pytest.mark.parametrize("gap", [0.01, 0.31])
+def test_unasked_a_share_is_told_where_it_is_another_and_can_be_trusted(fitted, monkeypatch, gap):
+    classifier, graph, _ = fitted
+    found = prior_shift.Share(0.6, 0.5, 0.7, gap, allowed=0.05)
+    monkeypatch.setattr(type(classifier), "estimate_rare_share", lambda *_, **__: found)
+    assert ("words" in move_to_share(classifier, graph, None)[1]) == (gap < 0.05)
+    assert "60%" in move_to_share(classifier, graph, "estimate")[1]["words"]

@@ -49,7 +49,7 @@ def move_to_share(
 
 
 def _estimate(classifier: RareCategoryClassifier, graph: RareGraph, asked: bool) -> dict[str, Any]:
-    """The estimate where it was asked for; unasked where the share of the fit is surely another and this can be known."""
+    """The estimate where it was asked for; unasked where the share is surely another than at the fit, and can be trusted."""
     from calirare.decisions.wording import wording_of
 
     able = classifier.calibrator_ is not None and classifier.prior == "natural"
@@ -62,7 +62,7 @@ def _estimate(classifier: RareCategoryClassifier, graph: RareGraph, asked: bool)
             raise
         return {}
     at_fit = float(classifier.shares_[classifier.rare_class_])
-    if not asked and found.lower <= at_fit <= found.upper:
+    if not asked and (found.lower <= at_fit <= found.upper or not found.explained):
         return {}
     words = found.sentence(wording_of(classifier, 0.9).rare, at_fit)
     return {

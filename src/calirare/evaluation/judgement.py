@@ -13,6 +13,7 @@ from calirare.data.graph import RareGraph
 from calirare.data.tables.audit import find_leaks
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import Evidence, gather_evidence
+from calirare.evaluation.first_lines import warn_of_chosen_labels
 from calirare.evaluation.verdict import Verdict, judge
 from calirare.metrics import Summary
 from calirare.metrics.bootstrap import NUM_RESAMPLES
@@ -124,7 +125,8 @@ def evaluate(
     after = evidence.summary(num_resamples=num_resamples, **options)
     share = float(clf.shares_[clf.rare_class_])
     skill = _skill(evidence)
-    verdict = judge(evidence, before, after, share, skill, find_leaks(graph))
+    chosen = evidence.source != "unread" and bool(warn_of_chosen_labels(clf, graph))
+    verdict = judge(evidence, before, after, share, skill, find_leaks(graph), chosen)
     return Evaluation(evidence, before, after, skill, verdict)
 
 

@@ -19,6 +19,7 @@ FEW_RARE = 20
 _SURPRISE = 2.6
 """Standard errors between what was predicted and what happened that chance explains once in a hundred times."""
 _SKEWED = 1.5
+_CHOSEN = "Labelled nodes judge it, and the others are unlike them: of the others these numbers say little."
 _NOTES: dict[Source, tuple[str, ...]] = {
     "unread": (),
     "both": (),
@@ -49,6 +50,7 @@ def judge(
     population_share: float,
     skill: Skill,
     leaks: Sequence[str] = (),
+    chosen: bool = False,
 ) -> Verdict:
     """The verdict on a model.
 
@@ -59,6 +61,7 @@ def judge(
         population_share: The rare share that the probabilities were calibrated to.
         skill: Whether these nodes tell the model from the base rate.
         leaks: Columns that give the label away.
+        chosen: Whether the labels that trained it are no random sample.
     """
     share = float(evidence.y_rare.mean())
     skewed = not 1 / _SKEWED < share / population_share < _SKEWED
@@ -67,6 +70,7 @@ def judge(
     serious = [
         *([f"Columns that give the label away made these numbers: {', '.join(map(repr, leaks))}."] if leaks else []),
         *_warn_of_labels(evidence, share, population_share, skewed),
+        *([_CHOSEN] if chosen and evidence.source != "unread" else []),
         *(
             []
             if finds

@@ -155,9 +155,9 @@ def few_draws() -> Iterator[None]:
 @pytest.fixture
 def two_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Networks that are refitted to leave labels out are refitted twice, not five times."""
-    from calirare.detectors.networks import network
+    from calirare.detectors.networks import trained
 
-    monkeypatch.setattr(network, "fold_numbers", partial(network.fold_numbers, num_folds=2))
+    monkeypatch.setattr(trained, "fold_numbers", partial(trained.fold_numbers, num_folds=2))
 
 
 @contextmanager
@@ -166,7 +166,7 @@ def training_briefly() -> Iterator[None]:
     a hundred maps and those around metrics from five draws: tests/detectors, tests/uncertainty and tests/metrics look at
     where these end, elsewhere they only take time."""
     from calirare.detectors import GCN, Boosting, Forest, Linear, stack
-    from calirare.detectors.networks import network, rest, training
+    from calirare.detectors.networks import rest, trained, training
     from calirare.estimator import sureness
 
     train = training.train
@@ -180,7 +180,7 @@ def training_briefly() -> Iterator[None]:
         few = [Linear(), GCN(weight_decay=5e-3), Forest(trees=20), Boosting(rounds=20)]
         patch.setattr(stack, "default_members", lambda: few)
         patch.setattr(training, "come_to_rest", partial(rest.come_to_rest, most_steps=1))
-        patch.setattr(network, "fold_numbers", partial(network.fold_numbers, num_folds=2))
+        patch.setattr(trained, "fold_numbers", partial(trained.fold_numbers, num_folds=2))
         patch.setattr(sureness, "calibration_draws", partial(sureness.calibration_draws, num_draws=100))
         yield
 

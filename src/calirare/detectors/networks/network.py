@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import logging
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from typing import ClassVar, Literal, NamedTuple, Self
 
@@ -17,29 +15,23 @@ from torch import nn
 from calirare.data.around import inputs_around_all
 from calirare.data.checks import check_count, is_number
 from calirare.data.inputs import GraphInputs
-from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
-from calirare.detectors.folds import fold_numbers, folds
+from calirare.detectors.base import DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.logistic import CLEARLY
 from calirare.detectors.networks import judging
-from calirare.detectors.networks.contributions import network_contributions
 from calirare.detectors.networks.defaults import DROPOUT, EPOCHS, HIDDEN, LR, SETTLE, WEIGHT_DECAY
 from calirare.detectors.networks.evidence import (
     Evidence,
-    FoldEvidence,
-    StepEvidence,
-    centred,
     restore_evidence,
-    step_logits,
 )
 from calirare.detectors.networks.influence.jacobian import has_two_layers
-from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut, choose_solver
-from calirare.detectors.networks.influence.model import predict_logits
+from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.loop import History, seeded
 from calirare.detectors.networks.module import forget
 from calirare.detectors.networks.rest import STEEPEST, come_to_rest
+from calirare.detectors.networks.trained import TrainedNetwork
 from calirare.detectors.networks.training import Schedule, Training, task_of, train_network
 from calirare.detectors.stored import inside, need, network_weights, under, whole
-from calirare.errors import InputError, NumericalError
+from calirare.errors import InputError
 
 logger = logging.getLogger(__name__)
 WeightDecay = float | Literal["left_out"]
@@ -63,7 +55,7 @@ class _Candidate(NamedTuple):
     solved: LeaveOneOut | None
 
 
-class Network(Detector):
+class Network(TrainedNetwork):
     """A network with two layers of message passing.
 
     Args:
@@ -164,17 +156,6 @@ class Network(Detector):
         loss = self._judge() if judged else np.inf
         return _Candidate(loss, self.hidden_, self.weight_decay_, self.model_, self.history_, self._solved)
 
-    def _judge(self) -> float:
-        """Left-out loss of the network as it is; infinite where no step can be taken. A fold tells where steps are too dear."""
-        (tensors, labels, _, seed), fold = self._fitted, self._quicker_folds
-        if fold is None:
-            engine = self._step()
-            return np.inf if engine is None else judging.loss(step_logits(engine), labels)
-        _, kept, left = next(folds(fold))
-        model, _ = self._train(labels.take(kept), seed, gives_up=True)
-        said = predict_logits(model, tensors).double().cpu().numpy()[labels.nodes[left]]
-        return judging.loss(centred(said), labels.take(left))
-
     def _take(self, chosen: _Candidate) -> None:
         _, self.hidden_, self.weight_decay_, self.model_, self.history_, self._solved = chosen
 
@@ -215,104 +196,6 @@ class Network(Detector):
         if not (training.around_labels(self.patience) and has_two_layers(model)):
             return tensors, labels
         return inputs_around_all(tensors, labels.nodes), replace(labels, nodes=np.arange(len(labels)))
-
-    # Evidence
-
-    def _engine(self) -> LeaveOneOut:
-        """The engine for the weights as they are; made once, let go when its evidence is kept."""
-        if self._solved is None:
-            tensors, labels, _, _ = self._fitted
-            self._solved = LeaveOneOut(
-                self.model_, tensors, labels.nodes, labels.y, labels.weights, self.weight_decay_, groups=labels.groups
-            )
-        return self._solved
-
-    @property
-    def _quicker_folds(self) -> np.ndarray | None:
-        """The folds that are refitted because a step for every label would take longer; None where it would not."""
-        size = sum(value.numel() for value in self.model_.parameters() if value.requires_grad)
-        labels = self._fitted[1]
-        way = choose_solver(len(np.unique(labels.groups)), labels.num_classes - 1, size)
-        return self._folds() if way == "iterative" else None
-
-    def _folds(self) -> np.ndarray | None:
-        """`(n,)` the fold of each label; None where there are too few labels, or networks that are refined by another's."""
-        _, labels, training, seed = self._fitted
-        return fold_numbers(labels, seed) if training.refinement is None else None
-
-    def _step(self) -> LeaveOneOut | None:
-        """The engine, or None where no Newton step can be taken from the weights as they are, or only in very long.
-
-        Where a network adds up its neighbours, hubs can have logits in the hundreds, and the curvature loses its digits.
-        """
-        if self._quicker_folds is not None:
-            return None
-        with suppress(NumericalError):
-            engine = self._engine()
-            engine.left_out_logits  # noqa: B018  refuses what is not finite
-            return engine
-        return None
-
-    @property
-    def evidence_(self) -> Evidence:
-        """What the network says of its labelled nodes without their labels; gathered when first asked for."""
-        self._check_fitted()
-        if self._evidence is None:
-            self._evidence, self._solved = self._gather(), None
-        return self._evidence
-
-    def _gather(self) -> Evidence:
-        tensors, labels, training, seed = self._fitted
-        if self._quicker_folds is not None:
-            doubt: str | None = "a step for every label would take longer"
-        else:
-            doubt = judging.doubt(self._step, labels, training.rests, self.history_.slope)
-        logits = judging.believed(self._engine(), labels) if doubt is None else None
-        if logits is not None:
-            return StepEvidence.from_engine(self._engine(), logits, seed)
-        doubt = doubt or "a Newton step leads to where the network bends"
-        fold = self._folds()
-        if fold is None:
-            logger.warning("%s: %s, and there are too few labels to refit in folds.", self.name, doubt)
-            return StepEvidence.from_engine(self._engine(), step_logits(self._engine()), seed)
-        logger.info("%s: %s; left-out evidence comes from refits in folds.", self.name, doubt)
-        fit = lambda rows: self._train(labels.take(rows), seed, gives_up=True)[0]  # noqa: E731
-        found = FoldEvidence.refit(fit, self.model_, tensors, labels, fold)
-        if not self._adopted:
-            return found
-        own = predict_logits(self.model_, tensors).double().cpu().numpy()[labels.nodes]
-        return judging.no_better_than_trained(found, centred(own), labels)
-
-    def skip(self) -> str | None:
-        engine = self._step()
-        if engine is None or engine.tells_copies_apart:
-            return None  # folds will tell
-        return judging.no_skill(engine, self._fitted[1])
-
-    # Answers
-
-    def logits(self, inputs: DetectorInputs) -> np.ndarray:
-        self._check_fitted()
-        return predict_logits(self.model_, inputs.tensors).double().cpu().numpy()
-
-    def left_out_logits(self) -> np.ndarray:
-        return self.evidence_.logits
-
-    @property
-    def left_out_rows(self) -> np.ndarray:
-        return self.evidence_.rows
-
-    def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        return self.evidence_.logits_without(self.model_, inputs.tensors, rows)
-
-    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-        return self.evidence_.logits_without_at(self.model_, inputs.tensors, rows, nodes)
-
-    def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
-        return next(self.contributions_of(inputs, np.array([node]), rare_class))
-
-    def contributions_of(self, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int) -> Iterator[Contributions]:
-        return network_contributions(self.model_, inputs, nodes, rare_class)
 
     # Keeping
 

@@ -90,10 +90,10 @@ def test_labels_chosen_by_score_are_said(network):
     assert said.startswith("Labels follow the scores") and f"{share:.1%} of the labels are rare" in said
     rest = clf.predict_proba(graph)[graph.y == -1, 1].mean()
     assert f"by the scores {rest:.1%} of the others" in said
-    verdict = evaluate(clf, graph).verdict
+    verdict = evaluate(clf, graph, num_resamples=2).verdict
     assert verdict.level == "caution" and any(one.startswith("Labelled nodes judge it") for one in verdict.warnings)
     hidden = np.flatnonzero(y == -1)
-    assert not any("unlike" in one for one in evaluate(clf, network, hidden).warnings)
+    assert not any("unlike" in one for one in evaluate(clf, network, hidden, num_resamples=2).warnings)
 
 
 def test_labels_from_a_corner_are_said_whatever_they_score(network):
@@ -105,7 +105,7 @@ def test_labels_from_a_corner_are_said_whatever_they_score(network):
     said = first_lines(clf, graph)
     assert len(said) == 1 and said[0].startswith("Labels are no random sample")
     assert repr(network.feature_names[column]) in said[0]
-    assert evaluate(clf, graph).verdict.level == "caution"
+    assert evaluate(clf, graph, num_resamples=2).verdict.level == "caution"
     alone = cr.RareCategoryClassifier(cr.detectors.GCN(epochs=20)).fit(graph)  # reads no columns
     assert not any(line.startswith("Labels are no random sample") for line in first_lines(alone, graph))
 

@@ -205,7 +205,7 @@ def test_classes_without_labels_are_named_in_short_with_the_way_out():
         cr.RareCategoryClassifier("linear").fit(graph)
 
 
-def test_tables_that_were_read_on_their_own_are_refused():
+def test_tables_that_were_read_on_their_own_are_refused(caplog):
     """The same amount would be another number than at the fit, and every score wrong without a word."""
     rng = np.random.default_rng(0)
     nodes = {
@@ -221,9 +221,14 @@ def test_tables_that_were_read_on_their_own_are_refused():
     with pytest.raises(InputError, match=r"'age' is scaled otherwise.* read_tables\(…, schema=clf.schema_\)"):
         clf.predict_proba(cr.read_tables(later, edges, label="y", rare=True))
     clf.predict_proba(cr.read_tables(later, edges, schema=clf.schema_))
+    assert not caplog.records
+    clf.predict_proba(cr.read_tables(nodes | {"age": nodes["age"] + 0.1}, edges, label="y", rare=True))
+    assert "column 'age' is scaled a little otherwise" in caplog.text
+    caplog.clear()
     order = rng.permutation(80)  # sums in another order
     turned = cr.read_tables({name: column[order] for name, column in nodes.items()}, edges, label="y", rare=True)
     np.testing.assert_allclose(clf.predict_proba(turned), clf.predict_proba(graph)[order], atol=1e-6)
+    assert not caplog.records
 
 
 def test_arguments_that_were_changed_since_the_fit_are_not_saved(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 from scipy.special import softmax
 
@@ -12,6 +14,10 @@ from calirare.detectors.base import DetectorInputs
 from calirare.errors import InputError
 from calirare.estimator.asked import AskedGraph
 from calirare.estimator.fitted import Fitted
+
+logger = logging.getLogger(__name__)
+_QUITE = 0.25
+"""Standard deviations by which a column may be scaled otherwise; a table that grew is within it."""
 
 
 def as_they_come(logits: np.ndarray) -> np.ndarray:
@@ -90,17 +96,20 @@ class Answers(Fitted):
         return self.asked_
 
     def _require_same_scale(self, graph: RareGraph) -> None:
-        """Refuse tables that were read on their own: the same value is another number there than at the fit.
+        """Warn of tables that were read on their own, and refuse them where the same value is quite another number there.
 
         A generated graph was never read, and has nothing seen in it.
         """
         at_fit, now = self.state_.schema, graph.schema
-        name = None if at_fit is None or now is None or "seen" not in now else scaled_otherwise(at_fit, now)
+        if at_fit is None or now is None or "seen" not in now or scaled_otherwise(at_fit, now) is None:
+            return
+        way = "Read the tables with the model's schema: read_tables(…, schema=clf.schema_)."
+        name = scaled_otherwise(at_fit, now, _QUITE)
         if name is not None:
-            raise InputError(
-                f"the graph must be read as at the fit; column {name!r} is scaled otherwise. Read the tables with the model's "
-                "schema: read_tables(…, schema=clf.schema_)."
-            ).see("guides/tables.md")
+            raise InputError(f"the graph must be read as at the fit; column {name!r} is scaled otherwise. {way}").see(
+                "guides/tables.md"
+            )
+        logger.warning("column %r is scaled a little otherwise than at the fit. %s", scaled_otherwise(at_fit, now), way)
 
     def inputs(self, graph: RareGraph) -> DetectorInputs:
         """The graph as the model's detectors read it, with columns as at the fit."""

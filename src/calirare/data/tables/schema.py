@@ -132,8 +132,8 @@ def _learn_categorical(column: pl.Series) -> dict[str, Any]:
     }
 
 
-def scaled_otherwise(at_fit: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """The first numeric column whose numbers two schemas bring to another mean or scale; None where all are alike.
+def scaled_otherwise(at_fit: Mapping[str, Any], now: Mapping[str, Any], by: float = 0.0) -> str | None:
+    """The first numeric column that two schemas bring to another mean or scale, by more than `by` scales; None: there is none.
 
     >>> age = {"name": "age", "type": "numeric", "mean": 40.0, "scale": 10.0}
     >>> scaled_otherwise({"columns": [age]}, {"columns": [age]})
@@ -145,8 +145,8 @@ def scaled_otherwise(at_fit: Mapping[str, Any], now: Mapping[str, Any]) -> str |
         then = before.get(column["name"])
         if then is None or column["type"] != "numeric":
             continue
-        rounding = _ROUNDING * (abs(then["mean"]) + then["scale"])
-        if any(abs(column[said] - then[said]) > rounding for said in ("mean", "scale")):
+        most = by * then["scale"] + _ROUNDING * (abs(then["mean"]) + then["scale"])
+        if any(abs(column[said] - then[said]) > most for said in ("mean", "scale")):
             return str(column["name"])
     return None
 

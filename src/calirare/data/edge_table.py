@@ -117,11 +117,9 @@ class EdgeTable:
         codes += [(f"{one.name} = ", one.values, one.categories) for one in self.columns if one.kind == "category"]
         counts: dict[str, int] = {}
         for of, values, names in codes:
-            found = np.bincount(values[values >= 0], minlength=len(names))
-            if np.count_nonzero(found) > 1:
-                counts |= {
-                    of + names[code]: int(found[code]) for code in np.argsort(-found)[:MOST_KINDS] if found[code]
-                }
+            found = most_frequent(values, names, MOST_KINDS)
+            if len(found) > 1:
+                counts |= {of + name: count for name, count in found.items()}
         return tuple(sorted(counts, key=lambda name: (-counts[name], name))[:MOST_KINDS])
 
     def of_kind(self, name: str) -> np.ndarray:
@@ -173,3 +171,14 @@ class EdgeTable:
         )
         ends = (np.concatenate([self.source, other.source]), np.concatenate([self.target, other.target]))
         return EdgeTable(*ends, columns, self.directed, codes, names)
+
+
+def most_frequent(codes: np.ndarray, names: tuple[str, ...], most: int) -> dict[str, int]:
+    """How often each occurs, by falling frequency, those that do; ties by name, so that the order of codes does not matter.
+
+    >>> most_frequent(np.array([2, 0, 2, 1, -1]), ("wire", "card", "cash", "app"), 2)
+    {'cash': 2, 'card': 1}
+    """
+    counts = np.bincount(codes[codes >= 0], minlength=len(names))
+    order = sorted(np.flatnonzero(counts).tolist(), key=lambda code: (-counts[code], names[code]))
+    return {names[code]: int(counts[code]) for code in order[:most]}

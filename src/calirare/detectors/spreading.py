@@ -26,6 +26,7 @@ import torch
 from scipy.special import logsumexp
 
 from calirare.data.checks import check_count, is_number
+from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.node_keys import places_of
 from calirare.data.sparse import SparseMatrix
@@ -81,7 +82,7 @@ class Spreading(Detector):
     def fit(
         self, inputs: DetectorInputs, labels: LabelledNodes, *, seed: int = 0, progress: Progress | None = None
     ) -> Self:
-        self._check(inputs.graph)
+        self._check(inputs.graph.edges)
         labels.require_two_classes()
         self.shares_ = np.bincount(labels.y, minlength=labels.num_classes) / len(labels)
         self.along_ = self._choose(inputs.graph, labels, seed) if self.along == "left_out" else self.along
@@ -116,10 +117,8 @@ class Spreading(Detector):
         gains = losses[""] - losses[best] if best else np.zeros(1)
         return best if gains.sum() > _SURELY * np.linalg.norm(gains) else ""
 
-    def _check(self, graph: RareGraph | None = None) -> None:
-        table = None if graph is None else graph.edges
-        named = graph is not None and self.along not in ("left_out", "")
-        if named and (table is None or not table.of_kind(self.along).any()):
+    def _check(self, table: EdgeTable | None) -> None:
+        if self.along not in ("left_out", "") and (table is None or not table.of_kind(self.along).any()):
             known = [] if table is None else list(table.kinds)
             raise InputError(f"along must be 'left_out', '' or a kind of edges, such as {known}; got {self.along!r}.")
         if not (is_number(self.alpha) and 0 < self.alpha < 1):

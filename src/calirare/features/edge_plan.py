@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calirare.data.edge_rows import pairs_of
-from calirare.data.edge_table import EARLIEST_CLOCK, MISSING, ColumnKind, EdgeColumn, EdgeTable
+from calirare.data.edge_table import EARLIEST_CLOCK, MISSING, ColumnKind, EdgeColumn, EdgeTable, most_frequent
 from calirare.data.graph import RareGraph
 
 MOST_CATEGORIES = 20
@@ -73,7 +73,7 @@ def plan_edges(table: EdgeTable | None) -> EdgePlan | None:
         return None
     types: tuple[str, ...] = ()
     if table.type is not None:
-        types = _most_frequent(table.type, table.type_names, MOST_TYPES)
+        types = tuple(most_frequent(table.type, table.type_names, MOST_TYPES))
     types = types if len(types) > 1 else ()
     columns = tuple(_plan_column(column) for column in table.columns)
     by_type = len(types) * (3 if table.directed else 1) * (3 + sum(_width(column) for column in columns))
@@ -99,7 +99,7 @@ def edge_table(graph: RareGraph) -> EdgeTable | None:
 
 def _plan_column(column: EdgeColumn) -> PlannedColumn:
     if column.kind == "category":
-        kept = _most_frequent(column.values, column.categories, MOST_CATEGORIES)
+        kept = tuple(most_frequent(column.values, column.categories, MOST_CATEGORIES))
         diverse = len(column.categories) > len(kept)
         return PlannedColumn(column.name, "category", kept, diverse, bool((column.values == MISSING).any()))
     known = column.values[~np.isnan(column.values)]
@@ -108,10 +108,3 @@ def _plan_column(column: EdgeColumn) -> PlannedColumn:
     negative = int((known < 0).sum()) if column.kind == "number" else 0
     signed = min(negative, known.size - negative) >= max(1, FEWEST_OF_A_SIGN * known.size)
     return PlannedColumn(column.name, column.kind, (), False, missing, origin, in_days, signed)
-
-
-def _most_frequent(codes: np.ndarray, names: tuple[str, ...], most: int) -> tuple[str, ...]:
-    """By falling frequency, those that occur; ties by name, so that the order of codes does not matter."""
-    counts = np.bincount(codes[codes >= 0], minlength=len(names))
-    order = sorted(np.flatnonzero(counts).tolist(), key=lambda code: (-counts[code], names[code]))
-    return tuple(names[code] for code in order[:most])

@@ -28,7 +28,7 @@ _STRAIGHT = 0.05
 _ASKED = (16, 0.5), (64, 1.0)
 """Labels for which that is looked at, and the share of the limit that they may reach: a few can mislead either way."""
 _ASKED_OF_OTHERS = (16, 0.2), (64, 1.0)
-"""The same for a network that cannot be asked everywhere: 16 labels of a GAT on Tolokers said a third of what 64 say."""
+"""The same for a network that cannot be asked everywhere, where nothing else shows that the few were straighter than most."""
 _FAR = 0.02
 """A change of a logit up to which the tangent speaks for a network that bends."""
 _NO_SKILL = 0.05

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -105,6 +107,18 @@ def test_a_large_graph_is_compared_with_the_same_sample_each_time(graph, monkeyp
     assert found[0] == found[1] == found[2] == sorted(set(found[0])) and len(found[0]) == 4
     monkeypatch.setattr(module, "_SAMPLE", 10)
     assert Facts(graph)._sample.tolist() == list(range(10))
+
+
+def test_a_value_is_compared_with_nodes_of_the_kinds_that_carry_labels(graph):
+    patients = dataclasses.replace(
+        graph,
+        y=np.where(np.arange(10) < 6, -1, np.arange(10) % 2),
+        node_type=(np.arange(10) >= 6).astype(np.int64),
+        node_type_names=("patient", "doctor"),
+    )
+    assert (
+        Facts(patients).say("balance", 7) == "balance is 80, below 62% of nodes (median 85)"
+    )  # 1.5 of 4 doctors lie below
 
 
 @pytest.mark.parametrize(

@@ -190,9 +190,14 @@ def test_kinds_of_node_and_types_of_edge_in_parts(kinds, tmp_path):
     graph = cr.read_tables(*kinds, label="is_fraud", rare="yes")
     classifier = cr.RareCategoryClassifier(cr.detectors.Linear(penalty=0.01)).fit(graph)
     seen: list[Shifts] = []
-    done = score_in_parts(classifier, *kinds, tmp_path / "s.parquet", partitions=12, accept=seen.append)
+    told = {"queue": tmp_path / "q.parquet", "queue_size": 12}
+    done = score_in_parts(classifier, *kinds, tmp_path / "s.parquet", partitions=12, accept=seen.append, **told)
     want = score_table(classifier, graph)
     check(pl.read_parquet(tmp_path / "s.parquet"), want)
+    queue = pl.read_parquet(tmp_path / "q.parquet")
+    nodes = np.array([graph.index_of(name) for name in queue["id"]])
+    whole = Reasons(classifier, graph, np.full(graph.num_nodes, UNKNOWN), wording_of(classifier, 0.9))
+    assert queue["reason"].to_list() == whole.write(nodes, ["review"] * 12, np.zeros(12, dtype=bool)).tolist()
     assert done.num_nodes == 300 and len(want["id"]) == 300  # accounts alone; some parts hold none of them
     np.testing.assert_allclose(done.unknown, want["probability"][graph.y[graph.scored] < 0], atol=1e-6)
     shifts = compare_with_fit(graph)

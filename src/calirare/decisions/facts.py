@@ -84,7 +84,7 @@ class Facts:
     Args:
         graph: The graph, with its schema where it came from tables.
         columns: What the detectors read beside the attributes; None: attributes alone.
-        others: The nodes that a value is compared with; default: all, of many some.
+        others: The nodes that a value is compared with; default: those that are scored, of many some.
 
     >>> graph = RareGraph(
     ...     x=np.array([[1.0], [2.0], [28.0]]), edge_index=np.array([[0, 1], [1, 2]]), y=np.array([0, 1, 0]),
@@ -102,7 +102,7 @@ class Facts:
         self._units = {column["name"]: (float(column["scale"]), float(column["mean"])) for column in numeric}
         self._marks = {column["name"]: truth_words(column) for column in numeric}
         self._moments = {column["name"] for column in numeric if is_moment(column)}
-        self._sample = some_others(graph.num_nodes) if others is None else others
+        self._sample = some_others(graph.scored) if others is None else others
         self._others: dict[str, _Others | None] = {}
         self._around: dict[str, np.ndarray] = {}
 
@@ -214,11 +214,11 @@ def _source(name: str) -> tuple[str, str]:
     return (name.removesuffix(_OF_NEIGHBOURS), "") if over is None else (over[1], over[2])
 
 
-def some_others(num_nodes: int) -> np.ndarray:
-    """The nodes that values are compared with, ascending."""
-    if num_nodes <= _SAMPLE:
-        return np.arange(num_nodes)
-    return np.sort(np.random.default_rng(0).choice(num_nodes, _SAMPLE, replace=False))
+def some_others(scored: np.ndarray) -> np.ndarray:
+    """Of the nodes that are scored, those that values are compared with, ascending: a doctor is no patient."""
+    if scored.size <= _SAMPLE:
+        return scored
+    return np.sort(np.random.default_rng(0).choice(scored, _SAMPLE, replace=False))
 
 
 def say_column(name: str) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calirare.data.parts.node_reading import WANTED
 from calirare.data.parts.partitions import Partitions
 from calirare.decisions.facts import Facts, some_others
 from calirare.decisions.why import Reasons
@@ -41,8 +42,8 @@ class PartQueue:
 
     @cached_property
     def others(self) -> np.ndarray:
-        """The nodes that values are compared with: those of the whole graph."""
-        return some_others(self.parts.num_nodes)
+        """The nodes that values are compared with: those of the whole graph that are scored."""
+        return some_others(np.flatnonzero(self.parts.marked(WANTED)))
 
     def keep(
         self, number: int, likeliest: np.ndarray, columns: Columns | None, arrived: Mapping[int, np.ndarray]

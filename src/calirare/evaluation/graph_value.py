@@ -11,6 +11,7 @@ from calirare.data.split import Split
 from calirare.data.tables.audit import Audit, audit_graph
 from calirare.data.tables.finding import Finding
 from calirare.data.tables.schema import feature_names
+from calirare.detectors.stack import Stack
 from calirare.errors import CalirareError
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.metrics.scoring import label_losses
@@ -25,8 +26,9 @@ class GraphValue:
     """How likely left-out labels are, each judged by a model that never saw it.
 
     Args:
-        with_edges: Mean negative log-likelihood of a logistic regression on all columns (2.7).
-        without_edges: The same on the nodes' own columns alone.
+        with_edges: Mean negative log-likelihood of a logistic regression on all columns (2.7), stacked with labels that
+            spread along the edges.
+        without_edges: Of a logistic regression on the nodes' own columns alone.
         gain: The second less the first; positive: the edges help.
         error: Standard error of the gain, over labels.
         num_labels: How many labels were asked.
@@ -50,7 +52,7 @@ class GraphValue:
         if self.gain > _Z * self.error:
             return f"the edges help: {numbers}."
         if self.gain < -_Z * self.error:
-            return f"the edges make a logistic regression worse: {numbers}. Do they join the right nodes?"
+            return f"the edges make it worse: {numbers}. Do they join the right nodes?"
         return f"the edges cannot be shown to help: {numbers}. The nodes' own columns may do as well."
 
     def finding(self) -> Finding:
@@ -59,10 +61,10 @@ class GraphValue:
 
 
 def graph_value(graph: RareGraph, seed: int = 0) -> GraphValue | None:
-    """What the edges are worth to the cheapest detector; None where that cannot be told.
+    """What the edges are worth to the cheapest detectors; None where that cannot be told.
 
-    Of two logistic regressions one reads all columns, the other those of the graph without its edges. Both judge each
-    label left out, and the losses are compared label by label,
+    Of two logistic regressions one reads all columns and is stacked with `spreading`, the other reads those of the graph
+    without its edges. Both judge each label left out, and the losses are compared label by label,
 
         gain = mean_i( ℓ_i without - ℓ_i with ) ,   error = s / √n .
 
@@ -78,14 +80,13 @@ def graph_value(graph: RareGraph, seed: int = 0) -> GraphValue | None:
     if min(rare.sum(), (~rare).sum()) < 2 or not graph.num_edges:
         return None
     try:
-        losses = [_losses(one, nodes, seed) for one in (graph, _without_edges(graph))]
+        with_edges = _losses(graph, Stack(["linear", "spreading"]), nodes, seed)
+        differ = _losses(_without_edges(graph), "linear", nodes, seed) - with_edges
     except CalirareError:  # too few labels of a class to leave one out
         return None
-    differ = losses[1] - losses[0]
     error = float(differ.std(ddof=1) / np.sqrt(differ.size))
-    return GraphValue(
-        float(losses[0].mean()), float(losses[1].mean()), float(differ.mean()), error, nodes.size, int(rare.sum())
-    )
+    mean, gain = float(with_edges.mean()), float(differ.mean())
+    return GraphValue(mean, mean + gain, gain, error, nodes.size, int(rare.sum()))
 
 
 def audit_with_graph(graph: RareGraph) -> Audit:
@@ -131,6 +132,6 @@ def _without_edges(graph: RareGraph) -> RareGraph:
     return replace(graph, edge_index=nothing, edge_weight=None, edges=None)
 
 
-def _losses(graph: RareGraph, nodes: np.ndarray, seed: int) -> np.ndarray:
-    clf = RareCategoryClassifier("linear", seed=seed).fit(graph, Split(train=nodes))
+def _losses(graph: RareGraph, detector: str | Stack, nodes: np.ndarray, seed: int) -> np.ndarray:
+    clf = RareCategoryClassifier(detector, seed=seed).fit(graph, Split(train=nodes))
     return label_losses(clf.labelled_y_, clf.predict_left_out())

@@ -1,12 +1,14 @@
 """The audit finds what was planted, and nothing where nothing was."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+import calirare as cr
 from calirare.data.edge_rows import edge_columns
 from calirare.data.graph import RareGraph
 from calirare.data.synthetic import make_transactions
@@ -14,6 +16,7 @@ from calirare.data.tables.audit import _auc, audit_graph, audit_tables
 from calirare.data.tables.files import node_columns
 from calirare.data.tables.reading import read_tables
 from calirare.evaluation.graph_value import audit_with_graph, graph_value
+from calirare.metrics.scoring import label_losses
 
 DATA = Path(os.environ.get("CALIRARE_DATA") or Path(__file__).parents[3].parent / "shared" / "data")
 N = 400
@@ -257,3 +260,18 @@ def test_categories_without_a_label_are_named():
     assert "'doctor' (120 nodes)" in found[0].words and "--node-type kind" in found[0].words
     apart = audit_tables(nodes, edges, label="ill", rare="yes", node_type="kind").findings
     assert not [one for one in apart if one.column and one.kind == "labels"]
+
+
+def test_edges_that_join_like_with_like_help_where_no_column_tells():
+    """Nothing but the labels around a node tells; a logistic regression does not read those."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(600) < 0.15).astype(np.int64)
+    source = rng.integers(0, 600, 3_000)
+    like = np.array([rng.choice(np.flatnonzero(y == y[node])) for node in source])
+    target = np.where(rng.random(3_000) < 0.6, like, rng.integers(0, 600, 3_000))
+    known = np.where(rng.random(600) < 0.6, y, -1)
+    graph = RareGraph(x=rng.normal(size=(600, 2)), edge_index=np.stack([source, target]), y=known)
+    found = graph_value(graph)
+    assert found is not None and found.words.startswith("the edges help: ")
+    apart = cr.RareCategoryClassifier("linear").fit(replace(graph, edge_index=np.zeros((2, 0), dtype=np.int64)))
+    assert found.without_edges == pytest.approx(label_losses(apart.labelled_y_, apart.predict_left_out()).mean())

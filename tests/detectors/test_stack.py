@@ -100,7 +100,8 @@ def test_a_network_without_attributes_is_left_out():
     graph = cr.RareGraph(x=np.empty((120, 0)), edge_index=plain.edge_index, y=plain.y)
     clf = cr.RareCategoryClassifier(Stack([Linear(), GCN(epochs=5)]), device="cpu").fit(graph)
     assert set(clf.weights_) == {"linear"}
-    assert "needs node attributes" in clf.detector_.left_out_reasons_["gcn"]
+    reason = clf.detector_.left_out_reasons_["gcn"]
+    assert reason == "'gcn' needs node attributes, and the graph has none; 'auto' does without them."
 
 
 def test_names_are_numbered_where_they_stand_twice(fitted):

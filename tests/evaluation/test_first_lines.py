@@ -134,6 +134,14 @@ def test_another_graph_has_no_labels_to_look_at(many):
     assert look_again(many[0], cr.make_transactions(300, seed=9)) == []
 
 
+def test_a_model_without_skill_doubts_no_label(network):
+    y = keep(network.y, 30, 170)
+    known = np.flatnonzero(y >= 0)
+    y[known] = np.random.default_rng(0).permutation(y[known])
+    clf, graph = fitted(network, y)
+    assert not clf.skill().shown and look_again(clf, graph) == []
+
+
 def test_a_doubtful_label_is_told_as_the_table_spells_it():
     rng = np.random.default_rng(0)
     fraud = np.arange(200) < 40

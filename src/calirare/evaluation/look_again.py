@@ -41,6 +41,8 @@ class DoubtfulLabel:
 def look_again(clf: RareCategoryClassifier, graph: RareGraph, most: int = MOST) -> list[DoubtfulLabel]:
     """The labels that the model would have called otherwise, the most surprising first; none for another graph.
 
+    None either where no skill is shown: such a model finds every rare label unlikely, and doubts none for a reason.
+
     Args:
         clf: Fitted.
         graph: The graph of the fit, which has the names.
@@ -52,7 +54,7 @@ def look_again(clf: RareCategoryClassifier, graph: RareGraph, most: int = MOST) 
     >>> len(found), found[0].label != found[0].likelier, found[0].probability <= found[1].probability < 0.5
     (3, True, True)
     """
-    if not is_graph_of_fit(clf, graph):
+    if not is_graph_of_fit(clf, graph) or not clf.skill().shown:
         return []
     y, names = clf.labelled_y_, clf.class_names_
     counted = np.bincount(y, minlength=len(names)) / y.size

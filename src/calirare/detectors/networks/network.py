@@ -121,7 +121,7 @@ class Network(TrainedNetwork):
     ) -> Self:
         self._check()
         if not inputs.graph.num_features:
-            raise InputError(f"{self.name!r} needs node attributes; the graph has none. Use detector='auto'.")
+            raise InputError(f"{self.name!r} needs node attributes, and the graph has none; 'auto' does without them.")
         self._fitted, self._adopted = (inputs.tensors, labels, training or Training(), seed), False
         self._evidence: Evidence | None = None
         self._solved: LeaveOneOut | None = None

@@ -35,6 +35,12 @@ def test_ids_that_only_the_edges_name_are_a_kind_of_their_own():
         "merchantid": "merchant"
     }
     assert "nodes of a kind of their own, 'merchant'" in [row["treatment"][4:] for row in describe_schema(graph.schema)]
+    own = {
+        "user_id": np.arange(60) % 20,
+        "card": np.minimum(np.arange(60), 44) + 900,
+        "kind": np.where(np.arange(60) % 3, "a", "b"),
+    }
+    assert read(edges=own).schema["nodes"]["apart"] == {"card": "card"}  # few have two users; a kind is no node
     turned = {"buyer": NAMED["merchant_id"], "seller": NAMED["user_id"]}
     assert read(edges=turned).schema["nodes"]["apart"] == {"buyer": "buyer"}
 

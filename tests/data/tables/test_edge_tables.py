@@ -157,6 +157,22 @@ def test_an_id_and_a_label_are_enough_and_labels_may_stand_alone():
         read(labels=labels)
 
 
+def test_labels_of_nodes_that_no_other_table_names_are_told(caplog):
+    labels = {"who": ["b", "a", "z"], "fraud": ["no", "yes", "no"]}
+    read(nodes={"id": ["a", "b", "c"], "x": [1.0, 2.0, 3.0]}, labels=labels)
+    assert "1 of 3 ids of the labels table are in no other table, first: ['z']" in caplog.text
+    caplog.clear()
+    read(nodes={"id": ["a", "b", "c"], "x": [1.0, 2.0, 3.0]}, labels={"who": ["b", "a"], "fraud": ["no", "yes"]})
+    assert caplog.text == ""
+
+
+def test_rows_that_are_equal_are_named_as_such():
+    with pytest.raises(
+        InputError, match="1 ids appear more than once: \\['b'\\]. Their rows are equal: keep one of each."
+    ):
+        read(nodes={"id": ["a", "b", "b"], "x": [1.0, 2.0, 2.0], "fraud": ["yes", "no", "no"]})
+
+
 def test_edges_that_leave_the_nodes_can_be_dropped():
     edges = {"from": ["a", "z", "a"], "to": ["b", "a", "y"], "amount": [1.0, 2.0, 3.0]}
     with pytest.raises(InputError, match="2 of 3 rows name 2 nodes .*--drop-unknown-edges"):
@@ -189,8 +205,12 @@ def test_time_of_nodes_and_edges():
         ({"from": [7, 8], "to": [8, 7]}, "leading zeros were lost"),
         ({"from": ["007.0", "x"], "to": ["008.0", "008"]}, "decimals"),
         ({"from": [" 007"], "to": ["008 "]}, "spaces"),
-        ({"from": ["x"], "to": ["y"]}, "Add these nodes"),
-        ({"from": [None], "to": ["007"]}, "These ends are empty"),
+        ({"from": ["x"], "to": ["y"]}, "'y'\\]. Add these nodes, best as a kind of their own"),
+        ({"from": [None], "to": ["007"]}, "These ends are empty: drop these rows"),
+        (
+            {"from": ["007", "008"], "to": ["web", "web"]},
+            "Column 'to' of the edges names none; if the ends are other columns",
+        ),
     ],
 )
 def test_hints_lead_to_the_cause(edges, hint):

@@ -306,7 +306,7 @@ BAD = [
      "at least one attribute column"),
     ({"schema": {}}, InputError, "schema is incomplete"),
     ({"schema": {"format": 9}}, InputError, "format 9"),
-    ({"nodes": {"id": ["a", "a", "c", "c"]}}, InputError, r"2 ids appear more than once: \['a', 'c'\]"),
+    ({"nodes": {"id": ["a", "a", "c", "c"]}}, InputError, r"2 ids appear more than once: \['a', 'c'\]. Give one row per node;"),
     ({"nodes": {"id": ["a", None, "c", "d"]}}, InputError, "1 ids are missing"),
     ({"nodes": {"id": ["a", "b", "c", "a\0"]}}, InputError, "NUL character"),
     ({"nodes": {"is_fraud": [None] * 4}}, LabelError, "every value is missing"),

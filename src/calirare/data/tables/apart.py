@@ -23,14 +23,12 @@ import numpy as np
 from calirare.data.tables.gathering import EdgeRows, NodeRows, nodes_of_edges
 from calirare.data.tables.ids import same_type, text_ids, why_lost
 from calirare.data.tables.libraries import import_polars
-from calirare.data.tables.naming import plain_name
+from calirare.data.tables.naming import FEWEST_OF_A_KIND, plain_name
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
 
-_FEWEST = 5
-"""Distinct ids that both ends must have before they are called two kinds unasked."""
 _FIRST = 1_000
 Apart = dict[str, str]
 
@@ -104,7 +102,7 @@ def _never_both(rows: EdgeRows) -> str | None:
     if len(rows.tables) > 1:
         return None
     source, target = (end.drop_nulls().unique() for end in same_type(rows.source, [rows.target]))
-    few = min(source.len(), target.len()) < _FEWEST
+    few = min(source.len(), target.len()) < FEWEST_OF_A_KIND
     return None if few or source.is_in(target.implode()).any() else rows.tables[0]["target"]
 
 
@@ -119,7 +117,7 @@ def _not_in_the_table(found: NodeRows, rows: EdgeRows, chosen: np.ndarray, table
     shares = {}
     for end, values in (("source", source), ("target", target)):
         distinct = values.drop_nulls().unique()
-        few = distinct.len() < _FEWEST
+        few = distinct.len() < FEWEST_OF_A_KIND
         shares[end] = np.nan if few else float(distinct.is_in(known).mean())  # type: ignore[arg-type]
     for own, other, values in (("source", "target", target), ("target", "source", source)):
         if shares[own] == 1 and shares[other] == 0 and not why_lost(ids, values.unique()):

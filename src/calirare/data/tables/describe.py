@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
+from calirare.data.tables.columns import MAX_RARE_NAMES
 from calirare.data.tables.gathering import without_edges
 from calirare.data.tables.naming import plain_name
 
@@ -80,9 +81,7 @@ def _node_column(column: Mapping[str, Any]) -> dict[str, str]:
         treatment = _scaled(column) + _style(column)
         fill = f"missing: {_day(column['median']) if column.get('days') else format(column['median'], '.4g')}"
     else:
-        treatment = _shown(column["categories"], "categories")
-        rare = len(column.get("rare", ()))
-        treatment += f"; {rare} rarer ones count as none of them" if rare else ""
+        treatment = _shown(column["categories"], "categories") + _rarer(column)
         fill = "missing: none of them"
     treatment += f"; {fill}, with an indicator" if column["indicator"] else ""
     return _row("nodes", column["name"], column["type"], treatment)
@@ -113,15 +112,24 @@ def _edge_column(column: Mapping[str, Any], edges: Mapping[str, Any], networks_a
     if networks_alone:
         return _row("edges", column["name"], kind, "the weight of the edges" if weighs else NOT_BY_NETWORKS)
     if kind == "category":
-        treatment = "shares of " + _shown(column["categories"], "categories")
-        rare = column.get("rare", 0)  # of earlier versions: how many
-        count = rare if isinstance(rare, int) else len(rare)
-        treatment += f"; {count} rarer ones count as none of them" if count else ""
+        treatment = "shares of " + _shown(column["categories"], "categories") + _rarer(column)
     else:
         treatment = "summed up per node" if kind == "number" else "when: first, last and spread per node"
         treatment += _style(column)
     treatment += "; the weight of the edges" if weighs else ""
     return _row("edges", column["name"], kind, treatment)
+
+
+def _rarer(column: Mapping[str, Any]) -> str:
+    """How many categories have no column of their own; of very many, the schema keeps some.
+
+    >>> _rarer({"rare": ["a", "b"]}), _rarer({"rare": ["a"] * MAX_RARE_NAMES})
+    ('; 2 rarer ones count as none of them', '; 1,000 or more rarer ones count as none of them')
+    """
+    rare = column.get("rare", ())
+    count, kept = (rare, False) if isinstance(rare, int) else (len(rare), True)  # of earlier versions: how many
+    more = " or more" if kept and count >= MAX_RARE_NAMES else ""
+    return f"; {count:,}{more} rarer ones count as none of them" if count else ""
 
 
 def _style(column: Mapping[str, Any]) -> str:

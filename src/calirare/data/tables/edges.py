@@ -49,13 +49,15 @@ def read_edges(
     Raises:
         InputError: A row names a node that is not in `ids`, or a weight is missing, negative or infinite.
     """
-    start, end = find_places(ids, rows.source, rows.target, drop_unknown=drop_unknown, nodes=nodes)
+    called = [rows.tables[0][end] for end in ("source", "target")] if len(rows.tables) == 1 else ()
+    start, end = find_places(ids, rows.source, rows.target, drop_unknown=drop_unknown, nodes=nodes, called=called)
     table = EdgeTable(np.maximum(start, 0), np.maximum(end, 0), columns, directed, rows.type, rows.type_names)
     values = None if weight is None else edge_weights(rows.frame[weight])
     known = (start >= 0) & (end >= 0)
     if not known.all():
         logger.warning(
-            "%d of %d rows of the edges name nodes that are not in the nodes table; they are left out.",
+            "%d of %d rows of the edges name nodes that are not in the nodes table; they are left out, and what they say of "
+            "their other end is lost. A table of the missing ids (--nodes outside=FILE) keeps it.",
             known.size - known.sum(),
             known.size,
         )

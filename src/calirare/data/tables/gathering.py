@@ -185,6 +185,10 @@ def with_labels(
         raise InputError(f"column {own_id!r} of the labels table must name every node once; some ids repeat.")
     if not extra.height:
         return replace(rows, frame=joined), column
+    logger.warning(
+        "%d of %d ids of the labels table are in no other table, first: %s; each is a node without edges and attributes.",
+        extra.height, right.height, extra[rows.id].head(3).to_list(),
+    )  # fmt: skip
     joined = pl.concat([joined, extra], how="diagonal")
     if rows.type is None:
         return replace(rows, frame=joined), column

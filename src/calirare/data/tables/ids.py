@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,8 @@ MAX_ID_LENGTH = 1_000
 _EXACT = 2.0**53
 
 
-def check_ids(ids: pl.Series) -> None:
-    """Every node needs an id of its own."""
+def check_ids(ids: pl.Series, rows: pl.DataFrame | None = None) -> None:
+    """Every node needs an id of its own; `rows` are those that the ids name, where they are at hand."""
     pl = import_polars()
     if ids.dtype.is_nested():
         raise InputError(f"column {ids.name!r} must hold one id per node; it holds {ids.dtype}.")
@@ -47,8 +47,16 @@ def check_ids(ids: pl.Series) -> None:
         distinct = repeated.unique(maintain_order=True)
         raise InputError(
             f"column {ids.name!r} must name every node once; {distinct.len()} ids appear more than once: "
-            f"{_shown(distinct)}."
+            f"{_shown(distinct)}. {_if_equal(ids, rows)}"
         )
+
+
+def _if_equal(ids: pl.Series, rows: pl.DataFrame | None) -> str:
+    """What to do with rows that share an id."""
+    repeated = None if rows is None else rows.filter(ids.is_duplicated())
+    if repeated is not None and repeated.n_unique() == ids.filter(ids.is_duplicated()).n_unique():
+        return "Their rows are equal: keep one of each."
+    return "Give one row per node; rows per event belong in the edges."
 
 
 def find_places(
@@ -58,10 +66,12 @@ def find_places(
     *,
     drop_unknown: bool = False,
     nodes: pl.DataFrame | None = None,
+    called: Sequence[str] = (),
 ) -> tuple[np.ndarray, np.ndarray]:
     """Places in `ids` of both ends of every edge; with `drop_unknown` -1 where an end is no node.
 
-    `nodes` is the table of the ids, where another column of it may hold those that the edges name.
+    `nodes` is the table of the ids, where another column of it may hold those that the edges name. `called` are the columns of
+    both ends, where that is plain to say.
 
     Raises:
         InputError: An edge names a node that is not there.
@@ -78,7 +88,7 @@ def find_places(
         names = lost.unique(maintain_order=True)
         raise InputError(
             f"edges must join nodes of the nodes table; {rows} of {source.len()} rows name {names.len()} nodes that are "
-            f"not in column {ids.name!r}, first: {_shown(names)}. "
+            f"not in column {ids.name!r}, first: {_shown(names)}. {_wrong_end(called, found)}"
             f"{_other_column(nodes, ids.name, names) or why_lost(key, names) or _way_out(names)}"
         )
     start, end = (np.asarray(place.fill_null(-1).to_numpy(), dtype=np.int64) for place in found)
@@ -90,9 +100,22 @@ def _shown(names: pl.Series) -> list[Any]:
     return [name[:60] + "…" if isinstance(name, str) and len(name) > 60 else name for name in names.head(5).to_list()]
 
 
+def _wrong_end(called: Sequence[str], found: list[pl.Series]) -> str:
+    """Which column holds no id of a node at all, where the other does; else empty."""
+    none = [name for name, place in zip(called, found, strict=False) if place.null_count() == place.len()]
+    if len(none) != 1:
+        return ""
+    return f"Column {none[0]!r} of the edges names none; if the ends are other columns, say so (--source, --target). "
+
+
 def _way_out(lost: pl.Series) -> str:
-    empty = "" if lost.drop_nulls().len() else "These ends are empty. "
-    return f"{empty}Add these nodes, drop these rows, or leave them out with drop_unknown_edges (--drop-unknown-edges)."
+    drop = "drop these rows, or leave them out with drop_unknown_edges (--drop-unknown-edges)"
+    if not lost.drop_nulls().len():
+        return f"These ends are empty: {drop}."
+    return (
+        f"Add these nodes, best as a kind of their own, by a table of their ids (--nodes outside=FILE); or {drop}, and lose "
+        "what these edges say of their other end."
+    )
 
 
 def _other_column(nodes: pl.DataFrame | None, own: str, lost: pl.Series) -> str:

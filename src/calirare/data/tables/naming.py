@@ -31,6 +31,8 @@ _END_NAMES = (
 )  # fmt: skip
 _MOST_KNOWN = 0.5
 """Share of a column's different values that must be ids of nodes for it to be an end."""
+FEWEST_OF_A_KIND = 5
+"""Different ids that a column must hold before it is called a kind of node unasked; fewer are categories."""
 _AFFIXES = ("", "id", "nodeid", "node", "account", "accountid", "user", "userid", "customer", "acct", "acctid")
 
 
@@ -96,7 +98,8 @@ def _other_end(frame: pl.DataFrame, own: str) -> list[str]:
     """The first column that names things which come up again, so that they join nodes; none where there is no such.
 
     >>> import polars as pl
-    >>> _other_end(pl.DataFrame({"invoice": range(99), "vendor": ["a"] * 99, "office": ["x", "y", "z"] * 33}), "vendor")
+    >>> table = {"invoice": range(90), "vendor": ["a"] * 90, "currency": ["€", "$"] * 45, "office": list("uvwxyz") * 15}
+    >>> _other_end(pl.DataFrame(table), "vendor")
     ['office']
     """
     others = (name for name in frame.columns if name != own)
@@ -105,7 +108,7 @@ def _other_end(frame: pl.DataFrame, own: str) -> list[str]:
 
 def _joins(column: pl.Series) -> bool:
     rows, distinct = column.len() - column.null_count(), column.n_unique()
-    if not 1 < distinct <= 0.5 * rows or column.dtype.is_float() or column.dtype.is_nested():
+    if not FEWEST_OF_A_KIND <= distinct <= 0.5 * rows or column.dtype.is_float() or column.dtype.is_nested():
         return False
     return kind_of(column, most_categories=rows).name == "category"
 

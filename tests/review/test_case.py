@@ -21,6 +21,7 @@ from calirare.review.edges_of import neighbours_of
 from calirare.review.neighbourhood import MOST_DRAWN, MOST_NEIGHBOURS, neighbourhood
 from calirare.review.pages.case_sections import head, probability
 from calirare.review.queue import Queue
+from calirare.review.records import Records
 from calirare.review.snapshot import Scores, Snapshot
 from calirare.review.store import DecisionStore
 from calirare.review.versions import Base
@@ -62,6 +63,25 @@ def test_numeric_attributes_in_the_units_of_the_table():
     assert middle["country"].share == pytest.approx(39 / 58)
     first = {one.name: one for one in compare(snapshot, 0).attributes}
     assert first["age"].value == "missing" and first["age"].percentile is None
+
+
+@pytest.mark.parametrize("more_words", [0, 300])  # many words are kept sparse
+def test_a_text_is_shown_by_its_words_the_rarest_first(more_words):
+    extra = [f"w{chr(97 + k % 26)}{chr(97 + k // 26)}" for k in range(more_words)]
+    notes = [
+        f"card was {'lost' if i < 20 else 'stolen'} in {'town' if i < 50 else 'Rome'} {' '.join(extra)} x{i}"
+        for i in range(300)
+    ]
+    notes[41:] = [f"asks when {'salary' if i % 2 else 'rent'} comes" for i in range(41, 300)]
+    nodes = {"id": range(300), "note": [None, *notes[1:]], "fraud": ["yes" if i < 5 else "no" for i in range(300)]}
+    graph = cr.read_tables(nodes, {"source": [0], "target": [1]}, label="fraud", rare="yes", types={"note": "text"})
+    snapshot = snapshot_of(graph)
+    [note] = [one for one in compare(snapshot, 1).attributes if one.name == "note"]
+    assert note.value.split(", ")[0] == "lost" and note.share == pytest.approx(15 / 295)  # of 295 normal nodes
+    [gap] = [one for one in compare(snapshot, 0).attributes if one.name == "note"]
+    assert (gap.value, gap.share) == ("missing", None)
+    record = Records.of(snapshot).columns["note"].values
+    assert record[0] is None and record[299] == "salary"  # the other words are of more than half of the texts
 
 
 def test_generated_transactions_read_in_their_units(shown_desk):

@@ -96,7 +96,9 @@ SourceColumn = Annotated[str | None, typer.Option("--source", help="Column of on
 TargetColumn = Annotated[str | None, typer.Option("--target", help="Column of the other end; default: guessed.")]
 Types = Annotated[
     list[str] | None,
-    typer.Option("--type", help="COLUMN=numeric, categorical, time or ignore, where the guess is wrong; repeatable."),
+    typer.Option(
+        "--type", help="COLUMN=numeric, categorical, time, text or ignore, where the guess is wrong; repeatable."
+    ),
 ]
 WeightColumn = Annotated[str | None, typer.Option("--weight", help="Column of edge weights; default: none.")]
 

@@ -19,6 +19,7 @@ from calirare.data.merging import merge_edges
 from calirare.data.portable import read_graph, write_graph
 from calirare.data.scored import scored_nodes
 from calirare.data.split import Split
+from calirare.data.tables.feature_places import count_words
 from calirare.errors import ColumnError, InputError, nearest
 
 if TYPE_CHECKING:
@@ -101,6 +102,11 @@ class RareGraph:
     @property
     def num_features(self) -> int:
         return int(self.x.shape[1])
+
+    @property
+    def num_words(self) -> int:
+        """How many of the last features are words of texts, as the schema says."""
+        return count_words((self.schema or {}).get("columns", ()))
 
     @property
     def num_classes(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -97,8 +98,9 @@ class DesignChoices:
         """The dense columns beside the words, where they are not too many, and in their place."""
         if design.words is not None:
             reach: Reach = "all" if design.hops else "own"
-            if len(self._columns(reach)) <= _MOST_BESIDE_WORDS:
-                yield self._design(design.hops, reach)
+            beside = (one for one in (reach, "own") if len(self._columns(one, with_words=True)) <= _MOST_BESIDE_WORDS)
+            for one in islice(beside, 1):
+                yield self._design(design.hops, one)
             yield self._design(design.hops, reach, with_words=False)
 
     def without_edges(self, design: Design) -> Design:
@@ -106,14 +108,17 @@ class DesignChoices:
         self._all_landmarks = False
         return self._design(0, "attributes" if len(design.dense) else None, design.words is not None)
 
-    def _columns(self, reach: Reach) -> np.ndarray:
-        """The places of the dense columns."""
+    def _columns(self, reach: Reach, with_words: bool = False) -> np.ndarray:
+        """The places of the dense columns; but for spelled words where words are read beside them."""
         families = np.asarray(self._families[reach])
+        found = np.ones(len(families), dtype=bool)
         if reach == "attributes":
-            return np.flatnonzero(families == "own")
-        if reach == "means":
-            return np.flatnonzero(~np.isin(families, ["edges", "structure", "neighbours"]))
-        return np.arange(len(families)) if reach == "all" else np.flatnonzero(families != "neighbours")
+            found = families == "own"
+        elif reach == "means":
+            found = ~np.isin(families, ["edges", "structure", "neighbours"])
+        elif reach != "all":
+            found = families != "neighbours"
+        return np.flatnonzero(found)[self.columns.num_spelled if with_words else 0 :]
 
     @cached_property
     def _squash(self) -> Squash:
@@ -126,7 +131,8 @@ class DesignChoices:
         return self._squash(self.columns.values[self.labels.nodes])
 
     def _design(self, hops: int, reach: Reach | None, with_words: bool = True) -> Design:
-        dense = np.empty(0, dtype=np.int64) if reach is None else self._columns(reach)
+        with_words = with_words and self._likeness is not None
+        dense = np.empty(0, dtype=np.int64) if reach is None else self._columns(reach, with_words)
         squash, scores = Squash(np.empty((0, 1)), np.empty((0, 1))), np.empty((len(self.labels), 0))
         if reach is not None:
             squash, scores = self._squash.take(dense), self._scores[:, dense]

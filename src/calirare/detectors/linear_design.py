@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.graph import RareGraph
 from calirare.data.sparse import in_threads
 from calirare.detectors.base import DetectorInputs, State
 from calirare.detectors.guess import NeighboursGuess
@@ -152,6 +151,7 @@ class Design:
         columns = inputs.columns
         self._check(columns)
         first = self.num_word_columns
+        called = _called(inputs.graph.feature_names, 0 if columns.words is None else columns.words.shape[1])
         names = tuple(columns.names[k] for k in self.dense)
         groups = tuple(columns.groups[k] for k in self.dense)
         base, words = np.zeros(theta.shape[1]), list[tuple[sp.csr_array, np.ndarray]]()
@@ -164,7 +164,7 @@ class Design:
             for hops, (rows, matrix) in enumerate(words):
                 ends = slice(rows.indptr[place], rows.indptr[place + 1])
                 word, count = rows.indices[ends], rows.data[ends]
-                found = found.and_words(*_strongest(word, count[:, None] * matrix[word], hops, inputs.graph), hops)
+                found = found.and_words(*_strongest(word, count[:, None] * matrix[word], hops, called), hops)
             yield found
 
     def state(self) -> State:
@@ -189,13 +189,17 @@ class Design:
         return cls(num_columns, dense, squash, middle, scale, guess, words, hops, nobody, None)
 
 
-def _strongest(words: np.ndarray, shares: np.ndarray, hops: int, graph: RareGraph) -> tuple[list[str], np.ndarray]:
+def _called(names: Sequence[str] | None, count: int) -> Sequence[str]:
+    """Names of the words, the last so many attributes; numbered where they have none."""
+    return names[len(names) - count :] if names else [f"word {k}" for k in range(count)]
+
+
+def _strongest(words: np.ndarray, shares: np.ndarray, hops: int, called: Sequence[str]) -> tuple[list[str], np.ndarray]:
     """The words with the largest shares by name, and all others as one."""
     where = _WHERE[min(hops, 3)].format(hops)
     order = np.argsort(-np.abs(shares).max(axis=1), kind="stable") if len(shares) else np.empty(0, dtype=np.int64)
     kept, rest = order[:_STRONGEST_WORDS], order[_STRONGEST_WORDS:]
-    called = graph.feature_names
-    names = [(called[words[k]] if called else f"word {words[k]}") + where for k in kept]
+    names = [called[words[k]] + where for k in kept]
     found = shares[kept]
     if rest.size:
         names.append(f"{rest.size} other words{where}")

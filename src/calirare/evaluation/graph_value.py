@@ -116,7 +116,8 @@ def _some_labels(graph: RareGraph, seed: int) -> np.ndarray:
 
 def _without_columns(graph: RareGraph, names: list[str]) -> RareGraph:
     """A graph read from tables, without some columns of either."""
-    columns = (graph.schema or {}).get("columns", ())
+    schema = graph.schema or {"columns": ()}
+    columns = schema["columns"]
     out = {one for column in columns if column["name"] in names for one in feature_names({"columns": [column]})}
     out |= set(names)
     kept = [k for k, name in enumerate(graph.feature_names or ()) if name not in out]
@@ -124,7 +125,8 @@ def _without_columns(graph: RareGraph, names: list[str]) -> RareGraph:
     if edges is not None:
         edges = replace(edges, columns=tuple(column for column in edges.columns if column.name not in names))
     called = tuple((graph.feature_names or ())[k] for k in kept)
-    return replace(graph, x=graph.x[:, kept], feature_names=called, edges=edges, schema=None)
+    left = {**schema, "columns": [column for column in columns if column["name"] not in names]}
+    return replace(graph, x=graph.x[:, kept], feature_names=called, edges=edges, schema=left)
 
 
 def _without_edges(graph: RareGraph) -> RareGraph:

@@ -82,7 +82,7 @@ class Kept:
 
     def share_apart(self, k: int) -> float:
         """The share of nodes that are not at the median of a column: all but a few, or those few that have a rare category."""
-        column = self._columns[k]
+        column = self._columns[k - len(self.names)]  # counted from behind: words are not among them
         return float(np.mean(column != np.median(column)))
 
     def matrix(self, width: int) -> np.ndarray:

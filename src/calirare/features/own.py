@@ -1,25 +1,31 @@
-"""The node's own attributes as columns: as they are, or in a few directions where they are words."""
+"""The node's own attributes as columns: as they are, or in a few directions where they are words or too many."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import by_column
 from calirare.data.graph import RareGraph
+from calirare.data.tables.feature_places import HAS
 from calirare.errors import InputError
 from calirare.features.structure import neighbours
-from calirare.features.words import directions, learn_directions
+from calirare.features.words import directions, learn_directions, words_of
 
 WIDE = 128
-"""More attributes than this are propagated by their leading directions; if sparse they are words."""
+"""More attributes than this are propagated by their leading directions; if sparse they are words.
+
+Where the graph says which attributes are words, this counts those alone; fewer are attributes like others."""
 MOST_SPELLED = 1_000
 """Up to so many words are columns too: to trees a single word can say more than all directions."""
 _MOST_NUMBERS = 2**26
 _AT_ONCE = 64
+_NAMED_BY = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,14 +34,14 @@ class OwnPlan:
 
     Args:
         feature_names: One name per attribute.
-        words: They are words: sparse and many.
-        spelled: Whether they are columns as they are; False for words that are too many to be dense.
-        basis: `(F, k)` leading directions of wide attributes, else None.
+        num_words: How many of the last attributes are words, many and mostly 0.
+        spelled: Whether words are columns as they are; False where they are too many to be dense.
+        basis: Leading directions, `(num_words, k)` of words, else `(F, k)` of wide attributes; None where there are neither.
         kinds: Names of the kinds of node, one indicator each.
     """
 
     feature_names: tuple[str, ...]
-    words: bool
+    num_words: int
     spelled: bool
     basis: np.ndarray | None
     kinds: tuple[str, ...]
@@ -43,12 +49,14 @@ class OwnPlan:
     @classmethod
     def learn(cls, graph: RareGraph, seed: int) -> OwnPlan:
         names = unique_names(graph.attribute_names)
-        wide = graph.num_features > WIDE
-        basis = learn_directions(graph.x, neighbours(graph), seed) if wide and graph.num_nodes > 1 else None
+        said, width = graph.num_words, graph.num_features
+        wide = (said or width) > WIDE
+        num_words = (said or width) if wide and (said or sp.issparse(graph.x)) else 0
+        wide_part = words_of(graph.x, num_words or width)
+        basis = learn_directions(wide_part, neighbours(graph), seed) if wide and graph.num_nodes > 1 else None
         kinds = () if graph.node_type is None else graph.node_type_names
-        words = wide and sp.issparse(graph.x)
-        few = graph.num_features <= MOST_SPELLED and graph.num_features * graph.num_nodes <= _MOST_NUMBERS
-        return cls(tuple(names), words, few or not words, basis, kinds)
+        few = num_words <= MOST_SPELLED and num_words * graph.num_nodes <= _MOST_NUMBERS
+        return cls(tuple(names), num_words, few, basis, kinds)
 
     def check(self, graph: RareGraph) -> None:
         if graph.num_features != len(self.feature_names):
@@ -57,27 +65,52 @@ class OwnPlan:
                 f"it has {graph.num_features}."
             )
 
-    def plain(self, graph: RareGraph) -> Iterator[tuple[str, np.ndarray]]:
-        """The attributes themselves, `(N,)` each; none if they are words and too many."""
-        if not self.spelled:
-            return
-        x = by_column(graph.x)
-        for start in range(0, graph.num_features, _AT_ONCE):
-            block = x[:, start : start + _AT_ONCE]
-            block = block.toarray(order="F") if sp.issparse(block) else block
-            yield from zip(self.feature_names[start : start + _AT_ONCE], block.T, strict=True)
+    def plain(self, graph: RareGraph, *, with_words: bool) -> Iterator[tuple[str, np.ndarray]]:
+        """The attributes themselves, `(N,)` each; words only if `with_words` and they are not too many."""
+        count = len(self.feature_names) - (0 if with_words and self.spelled else self.num_words)
+        x: Any = by_column(graph.x) if count else graph.x
+        for start in range(0, count, _AT_ONCE):
+            some = slice(start, min(start + _AT_ONCE, count))
+            block = x[:, some].toarray(order="F") if sp.issparse(x) else x[:, some]
+            yield from zip(self.feature_names[some], block.T, strict=True)
 
     @property
-    def spells_words(self) -> bool:
-        """Whether some columns are words as they are."""
-        return self.words and self.spelled
+    def words(self) -> tuple[str, ...]:
+        """Names of the words."""
+        return self.feature_names[len(self.feature_names) - self.num_words :]
+
+    @property
+    def spelled_words(self) -> tuple[str, ...]:
+        """Names of the words that are columns as they are."""
+        return self.words if self.spelled else ()
+
+    def words_in(self, x: np.ndarray | sp.csr_array) -> sp.csr_array | None:
+        """`(N, num_words)` the words among attributes; None where there are none."""
+        return sp.csr_array(words_of(x, self.num_words)) if self.num_words else None
+
+    @cached_property
+    def _directions(self) -> list[str]:
+        """A name for each direction: by its heaviest words where these are of texts, else by number.
+
+        >>> OwnPlan(("note has refund", "note has card"), 2, True, np.array([[0.4], [0.9]]), ())._directions
+        ['words like card, refund']
+        """
+        if self.basis is None:
+            return []
+        texts = self.num_words > 0 and all(HAS in name for name in self.words)
+        if not texts:
+            return [
+                f"{'words' if self.num_words else 'attributes'}, direction {k + 1}" for k in range(self.basis.shape[1])
+            ]
+        words = [name.rpartition(HAS)[2] for name in self.words]
+        heaviest = np.argsort(-self.basis, axis=0, kind="stable")[:_NAMED_BY].T
+        return [f"words like {', '.join(words[k] for k in some)}" for some in heaviest]
 
     def derived(self, graph: RareGraph) -> Iterator[tuple[str, np.ndarray]]:
         """Leading directions and the kind of node."""
         if self.basis is not None:
-            what = "words" if self.words else "attributes"
-            for k, column in enumerate(directions(graph.x, self.basis).T, 1):
-                yield f"{what}, direction {k}", column
+            found = directions(words_of(graph.x, len(self.basis)), self.basis)
+            yield from zip(self._directions, found.T, strict=True)
         for kind in self.kinds:
             codes = [code for code, name in enumerate(graph.node_type_names) if name == kind]
             is_kind = np.zeros(graph.num_nodes) if graph.node_type is None else np.isin(graph.node_type, codes)

@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
@@ -80,8 +79,9 @@ class ColumnRecipe:
         """The recipe and the graph's columns, at the price of one."""
         own, edges = OwnPlan.learn(graph, seed), plan_edges(edge_table(graph))
         kept = Kept(graph.num_nodes)
-        if own.spells_words:
-            kept.add_words(graph.x, own.feature_names)
+        words = own.words_in(graph.x)
+        if words is not None and own.spelled:
+            kept.add_words(words, own.words)
         for name, group, column in _base_columns(graph, own, edges):
             kept.add(name, group, column)
         if not kept.names:  # nothing varies: a column is needed all the same
@@ -152,28 +152,27 @@ class ColumnRecipe:
 
     def _make_base(self, graph: RareGraph, values: np.ndarray, structure: Make | None = None) -> None:
         self.own.check(graph)
-        written = set[str]()
-        if self.own.spells_words:
-            spell(graph.x, self.word_places, values)
-            written = set(self.names[: self.num_spelled])
+        words = self.own.words_in(graph.x)
+        if words is not None and self.own.spelled:
+            spell(words, self.word_places, values)
+        written = set(self.names[: self.num_spelled])
         written |= self.fill(_base_columns(graph, self.own, self.edges, structure), values)
         self._say(set(self.names[: self.propagated[1]]) - written)
 
     def _columns(self, graph: RareGraph, values: np.ndarray) -> Columns:
-        words = sp.csr_array(graph.x) if self.own.words else None
-        return Columns(values, self.names, self.groups, words, self.num_spelled)
+        return Columns(values, self.names, self.groups, self.own.words_in(graph.x), self.num_spelled)
 
     @cached_property
     def num_spelled(self) -> int:
         """How many of the first columns are words as they are."""
-        spelled = set(self.own.feature_names) if self.own.words and self.own.spelled else set()
+        spelled = set(self.own.spelled_words)
         return sum(name in spelled for name in self.names)
 
     @cached_property
     def word_places(self) -> np.ndarray:
-        """`(F,)` the columns of words as they are; -1 for those that are none."""
+        """`(num_words,)` the columns of words as they are; -1 for those that are none."""
         places = {name: k for k, name in enumerate(self.names[: self.num_spelled])}
-        return np.array([places.get(name, -1) for name in self.own.feature_names])
+        return np.array([places.get(name, -1) for name in self.own.words])
 
     def _say(self, missing: set[str]) -> None:
         if missing:
@@ -188,7 +187,7 @@ class ColumnRecipe:
         return {
             "own": {
                 "feature_names": list(self.own.feature_names),
-                "words": self.own.words,
+                "num_words": self.own.num_words,
                 "spelled": self.own.spelled,
                 "basis": self.own.basis,
                 "kinds": list(self.own.kinds),
@@ -237,14 +236,13 @@ def base_columns(
         edges: What its edges say; None where there is no table of them.
         with_words: Whether words that are spelled out are among them; if not, their names are taken all the same.
     """
-    known = own.spells_words and not with_words
     families: list[tuple[ColumnGroup, Make]] = [
-        ("own", lambda: () if known else own.plain(graph)),
+        ("own", lambda: own.plain(graph, with_words=with_words)),
         ("own", lambda: own.derived(graph)),
         ("structure", structure),
         ("edges", edges or (lambda: ())),
     ]
-    taken = set(own.feature_names) if known else set()
+    taken = set[str]() if with_words else set(own.spelled_words)
     for group, family in families:
         for name, column in family():
             (name,) = unique_names([name], taken)
@@ -258,10 +256,8 @@ def _propagated(
 
     Wide attributes stay as they are, or are left out; their directions are propagated in their place.
     """
-    first = 0
-    if own.basis is not None and own.spelled:
-        plain = set(own.feature_names)
-        first = sum(name in plain for name in names)
+    apart = set(own.spelled_words if own.num_words or own.basis is None else own.feature_names)
+    first = sum(name in apart for name in names)
     types = edges.types if edges is not None else ()
     return first, [whose_column(*one, types) for one in list(zip(names, groups, strict=True))[first:]]
 

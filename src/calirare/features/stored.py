@@ -47,13 +47,15 @@ def _own(state: Any) -> OwnPlan:
     _need(isinstance(state, dict), "own must be a mapping")
     names, basis = state["feature_names"], state["basis"]
     _need(_texts(names) and len(set(names)) == len(names), "feature_names must be different texts")
-    flags = (state["words"], state["spelled"])
-    _need(all(isinstance(flag, bool) for flag in flags), "words and spelled must be flags")
+    # Models of earlier versions say whether all attributes are words.
+    num_words, spelled = state.get("num_words", len(names) * bool(state.get("words"))), state["spelled"]
+    _need(isinstance(num_words, int) and 0 <= num_words <= len(names), "num_words must count attributes")
+    _need(isinstance(spelled, bool), "spelled must be a flag")
     _need(_texts(state["kinds"]), "kinds must be texts")
     if basis is not None:
-        basis = _numbers(basis, (len(names), None), "basis").astype(np.float32)
-    _need(not state["words"] or basis is not None, "words must have a basis")
-    return OwnPlan(tuple(names), *flags, basis, tuple(state["kinds"]))
+        basis = _numbers(basis, (num_words or len(names), None), "basis").astype(np.float32)
+    _need(not num_words or basis is not None, "words must have a basis")
+    return OwnPlan(tuple(names), num_words, spelled, basis, tuple(state["kinds"]))
 
 
 def _edges(state: Any) -> EdgePlan:

@@ -98,6 +98,11 @@ def directions(x: np.ndarray | sp.csr_array, basis: np.ndarray) -> np.ndarray:
     return np.asarray(single_product(unit_rows(x, np.float32))(basis.astype(np.float32, copy=False)))
 
 
+def words_of(x: Any, count: int) -> Any:
+    """The last so many attributes: those that are words."""
+    return x if count == x.shape[1] else x[:, x.shape[1] - count :]
+
+
 def unit_rows(x: Any, kind: type[np.floating[Any]] = np.float64) -> Any:
     """Rows divided by their Euclidean length, in this precision; rows of zeros stay."""
     if not sp.issparse(x):

@@ -17,6 +17,7 @@ from calirare.review.snapshot import Snapshot
 
 _FEWEST_NORMAL = 20
 _MOST_SHOWN = 12
+_MOST_WORDS = 6
 _MOST_COMPARED = 20_000
 """Normal nodes that a value is compared with; more of them change no digit that is shown."""
 
@@ -82,8 +83,11 @@ def _reference(snapshot: Snapshot) -> tuple[np.ndarray, str]:
 def _by_schema(columns: list[dict[str, Any]], own: Any, others: Any) -> list[Attribute]:
     found = []
     for column, places, gap in feature_places(columns):
-        mine, theirs = as_dense(own[:, places])[0], as_dense(others[:, places])
         missing = gap is not None and bool(column_of(own, gap)[0])
+        if column["type"] == "text":
+            found.append(_text(column, own[:, places], others[:, places], missing))
+            continue
+        mine, theirs = as_dense(own[:, places])[0], as_dense(others[:, places])
         if column["type"] == "numeric":
             known = slice(None) if gap is None else column_of(others, gap) <= 0
             found.append(_numeric(column, mine[0], theirs[known, 0], missing))
@@ -125,6 +129,18 @@ def _categorical(column: Mapping[str, Any], own: np.ndarray, others: np.ndarray,
     counts = np.bincount(theirs.astype(np.int64), minlength=len(names))
     share = float(counts[mine] / max(counts.sum(), 1))
     return Attribute(column["name"], str(names[mine]), str(names[int(counts.argmax())]), None, share, 1 - share)
+
+
+def _text(column: Mapping[str, Any], own: Any, others: Any, missing: bool) -> Attribute:
+    """The words of a text, those first that the fewest normal nodes have; its share is that of the first."""
+    share = np.asarray((others > 0).mean(axis=0)).ravel()
+    has = np.flatnonzero(as_dense(own)[0])
+    has = has[np.argsort(share[has], kind="stable")]
+    if missing or not has.size:
+        return Attribute(column["name"], "missing" if missing else "no known words", "–", None, None, 0.0)
+    words = ", ".join(column["words"][k] for k in has[:_MOST_WORDS]) + (", …" if has.size > _MOST_WORDS else "")
+    rarest = float(share[has[0]])
+    return Attribute(column["name"], words, "–", None, rarest, 1 - rarest)
 
 
 def _by_feature(names: tuple[str, ...], own: Any, others: Any) -> list[Attribute]:

@@ -10,9 +10,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from calirare.data.arrays import as_dense, column_of
 from calirare.data.tables.feature_places import feature_places
@@ -159,6 +161,8 @@ def _from_features(snapshot: Snapshot, known: list[dict[str, Any]] | None) -> li
                 found.append(RecordColumn(column["name"], False, _truths_back(numbers, truth_words(column))))
             else:
                 found.append(RecordColumn(column["name"], True, numbers))
+        elif column["type"] == "text":
+            found.append(RecordColumn(column["name"], False, _texts_back(x, column, places, gap)))
         else:
             found.append(RecordColumn(column["name"], False, _words_back(x, column, places, gap)))
     return found
@@ -194,6 +198,20 @@ def _words_back(x: Any, column: Mapping[str, Any], places: slice, gap: int | Non
         if gap is not None:
             code = np.where(column_of(x, gap) > 0, len(names) - 1, code)
         return np.asarray(names[code])
+
+    return make
+
+
+def _texts_back(x: Any, column: Mapping[str, Any], places: slice, gap: int | None) -> Callable[[], np.ndarray]:
+    """The known words of each text, None where it is missing."""
+
+    def make() -> np.ndarray:
+        words, block = np.array(column["words"], dtype=object), sp.csr_array(x[:, places])
+        missing = np.zeros(block.shape[0], dtype=bool) if gap is None else column_of(x, gap) > 0
+        found = np.empty(block.shape[0], dtype=object)
+        for row, (start, stop) in enumerate(pairwise(block.indptr)):
+            found[row] = None if missing[row] else ", ".join(words[block.indices[start:stop]])
+        return found
 
     return make
 

@@ -102,7 +102,7 @@ class PartColumns:
                 rows = self._blocks[k].take(here.near)
                 for found in said_of(matrix, rows, there, middle[at], called, wanted):
                     recipe.put(found, values)
-        words = self.parts.features.read(here.part.start, here.part.stop) if recipe.own.words else None
+        words = recipe.own.words_in(self.parts.features.read(here.part.start, here.part.stop))
         return Columns(values, recipe.names, recipe.groups, words, recipe.num_spelled)
 
     # Inside

@@ -18,8 +18,8 @@ from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile
 from calirare.detectors.base import DetectorInputs
 from calirare.detectors.linear import Linear
-from calirare.detectors.words import WordHops, over_neighbours
-from calirare.features.words import unit_rows
+from calirare.detectors.words import WordColumns, WordHops, over_neighbours
+from calirare.features.words import unit_rows, words_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +60,18 @@ class PartWords:
         inputs.word_hops = _Found(values, lambda nodes: self._words(start, stop)[nodes])
 
     def _words(self, start: int, stop: int) -> sp.csr_array:
-        return unit_rows(self.parts.features.read(start, stop)).astype(np.float64)
+        read = words_of(self.parts.features.read(start, stop), self._columns.num_words)
+        return unit_rows(sp.csr_array(read)).astype(np.float64)
+
+    @property
+    def _columns(self) -> WordColumns:
+        assert self.linear.main_.design.words is not None
+        return self.linear.main_.design.words
 
     @cached_property
     def _coefficients(self) -> list[np.ndarray]:
         main = self.linear.main_
-        assert main.design.words is not None
-        return main.design.words.coefficients(main.theta.T[: main.design.num_word_columns])[0]
+        return self._columns.coefficients(main.theta.T[: main.design.num_word_columns])[0]
 
     def _file(self, done: int) -> RowFile:
         width = self.linear.main_.theta.shape[0]

@@ -284,7 +284,7 @@ def test_generated_tables_come_back(tmp_path):
         assert np.allclose(same.x, graph.x, atol=1e-5) and np.array_equal(same.ids, graph.ids)
     with pytest.raises(InputError, match="format must be one of"):
         write_tables(graph, tmp_path, format="xlsx")
-    with pytest.raises(InputError, match="'age' is categorical or imputed"):
+    with pytest.raises(InputError, match="'age' is categorical, text or imputed"):
         write_tables(read(), tmp_path)
 
 
@@ -601,7 +601,7 @@ def test_a_network_alone_says_that_it_does_not_read_the_columns_of_edges():
     schema = read_tables(nodes, edges, label="y", rare=1, weight="w").schema
     said = {row["column"]: row["treatment"] for row in describe_schema(schema, networks_alone=True)}
     assert said["amount"].startswith("not used: a network alone") and said["w"] == "the weight of the edges"
-    assert said["note"].startswith("not used: texts of up to 300") and said["target"] == "to"
+    assert said["note"].startswith("not used: texts, which are read of nodes") and said["target"] == "to"
     assert said["since"].startswith("days since 2020-01-02, / 1") and "missing: 2020-01-02" in said["since"]
     assert {row["column"]: row["treatment"] for row in describe_schema(schema)}["amount"] == "summed up per node"
 

@@ -145,7 +145,7 @@ def _leak(column: AuditColumn, known: np.ndarray, rare: np.ndarray) -> Iterator[
 
 
 def _leak_by_presence(column: AuditColumn, known: np.ndarray, rare: np.ndarray) -> str:
-    if column.word:
+    if column.word is not None:
         return ""  # the words of a text are there or not; nobody fills them in
     for usual, words in ((column.missing, "filled"), (column.usual, f"other than {column.usual_value}")):
         if usual is None or usual.mean() < 0.5:
@@ -174,8 +174,9 @@ def _leak_by_value(column: AuditColumn, known: np.ndarray, rare: np.ndarray) -> 
     auc = _auc(column.values[known], rare)
     if max(auc, 1 - auc) < PERFECT:
         return ""
+    what = "it" if column.word in (None, column.name) else f"its word {column.word!r}"
     return (
-        f"it alone tells the classes apart (ROC-AUC {max(auc, 1 - auc):.3f}): too good to be known beforehand? "
+        f"{what} alone tells the classes apart (ROC-AUC {max(auc, 1 - auc):.3f}): too good to be known beforehand? "
         f"Leave it out ({leave_out(column.name)}) unless it is."
     )
 
@@ -189,7 +190,7 @@ def _auc(values: np.ndarray, rare: np.ndarray) -> float:
 
 def _constants(column: AuditColumn, what: str = "nodes") -> Iterator[Finding]:
     share = column.usual_share
-    if share >= 1 - CONSTANT and not column.word:
+    if share >= 1 - CONSTANT and column.word is None:
         word = f"the same for all {what}" if share == 1 else f"{column.usual_value} for {share:.2%} of the {what}"
         yield Finding("constant", column.name, f"{word}: it can tell next to nothing.", "note")
 
@@ -210,7 +211,7 @@ def _codes(column: AuditColumn) -> Iterator[Finding]:
 
 
 def _duplicates(columns: list[AuditColumn]) -> Iterator[Finding]:
-    numbers = [c for c in columns if c.values is not None and not c.word and c.usual_share < 1 - CONSTANT]
+    numbers = [c for c in columns if c.values is not None and c.word is None and c.usual_share < 1 - CONSTANT]
     numbers = numbers[:MOST_COMPARED]
     if len(numbers) < 2:
         return

@@ -25,7 +25,7 @@ class AuditColumn:
         usual: `(N,)` where the commonest value stands; None where every value is met once.
         usual_value: That value, in words.
         usual_share: Share of the nodes that have it.
-        word: One of many sparse attributes that came without a table, such as the words of a text.
+        word: The word of a text that it stands for; its name, if it is one of many sparse attributes that came without a table.
     """
 
     name: str
@@ -34,25 +34,37 @@ class AuditColumn:
     usual: np.ndarray | None
     usual_value: str
     usual_share: float
-    word: bool = False
+    word: str | None = None
 
 
 def audit_columns(graph: RareGraph) -> Iterator[AuditColumn]:
-    """Every attribute, in the units of its table where the graph has a schema."""
+    """Every attribute, in the units of its table where the graph has a schema; of a text the most telling word."""
     x = by_column(graph.x)
     learned = (graph.schema or {}).get("columns")
     if not isinstance(learned, list):
         for k, name in enumerate(graph.attribute_names):
             one = _of_numbers(name, column_of(x, k), None)
-            yield replace(one, word=sp.issparse(x))
+            yield replace(one, word=name if sp.issparse(x) else None)
         return
     for column, places, gap in feature_places(learned):
         missing = None if gap is None else column_of(x, gap) > 0
         if column["type"] == "numeric":
             values = column_of(x, places.start) * column["scale"] + column["mean"]
             yield _of_numbers(column["name"], values, missing)
+        elif column["type"] == "text":
+            most = _most_telling(graph, x[:, places])
+            has = (column_of(x, places.start + most) > 0).astype(np.float64)
+            yield replace(_of_numbers(column["name"], has, missing), word=column["words"][most])
         elif column["categories"]:
             yield _of_words(column["name"], x, places.start, column["categories"], missing)
+
+
+def _most_telling(graph: RareGraph, words: Any) -> int:
+    """Which word the rare labelled nodes and the others have most unequally often."""
+    known = graph.known
+    has, rare = words[known] > 0, graph.y[known] == graph.rare_class
+    shares = (np.asarray(has[some].sum(axis=0)).ravel() / max(1, some.sum()) for some in (rare, ~rare))
+    return int(np.abs(next(shares) - next(shares)).argmax())
 
 
 def _of_numbers(name: str, values: np.ndarray, missing: np.ndarray | None) -> AuditColumn:

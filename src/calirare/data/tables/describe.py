@@ -80,6 +80,8 @@ def _node_column(column: Mapping[str, Any]) -> dict[str, str]:
     if column["type"] == "numeric":
         treatment = _scaled(column) + _style(column)
         fill = f"missing: {_day(column['median']) if column.get('days') else format(column['median'], '.4g')}"
+    elif column["type"] == "text":
+        treatment, fill = _shown(column["words"], "words"), "missing: no words"
     else:
         treatment = _shown(column["categories"], "categories") + _rarer(column)
         fill = "missing: none of them"

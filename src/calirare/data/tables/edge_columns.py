@@ -39,6 +39,9 @@ def learn_edge_columns(
     Args:
         frame: The edge table without the ends and the type.
         types: `{"column": "numeric" | "categorical" | "time" | "ignore"}` where the guess would be wrong.
+
+    Raises:
+        InputError: A column is wanted as text.
         time: The column that says when; it is a time whatever it looks like.
     """
     types = {**(types or {}), **({} if time is None else {time: "time"})}
@@ -52,10 +55,16 @@ def _learn(column: pl.Series, wanted: str | None) -> dict[str, Any]:
     found = kind_of(column, MAX_EDGE_CATEGORIES)
     if wanted is not None and found.reason != EMPTY:
         kind = KIND_OF_TYPE[wanted]
+        if kind == "text":
+            raise InputError(
+                f"types[{name!r}] cannot be text: texts are read of nodes, not of edges. Make it categorical."
+            )
         if kind == "ignore":
             found = Kind("ignore", LEFT_OUT)
         elif found.name != kind:
             found = Kind(kind, style=found.style, unit=found.unit)
+    if found.name == "text":
+        found = Kind("ignore", "texts, which are read of nodes alone")
     if found.name == "ignore":
         return {"name": name, "kind": "ignore", "reason": found.reason}
     learned: dict[str, Any] = {"name": name, "kind": found.name}

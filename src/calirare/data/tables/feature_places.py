@@ -1,9 +1,12 @@
-"""Where the features of each column stand, as a schema says."""
+"""Where the features of each column stand, as a schema says: in the order of the columns, but words of texts behind all others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+HAS = " has "
+"""Between the name of a column of texts and a word."""
 
 
 def feature_places(columns: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], slice, int | None]]:
@@ -12,11 +15,32 @@ def feature_places(columns: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mappi
     >>> word = {"name": "city", "type": "categorical", "categories": ["Oslo", "Rome"], "indicator": True}
     >>> [(places, gap) for _, places, gap in feature_places([word, {"name": "age", "type": "numeric"}])]
     [(slice(0, 2, None), 2), (slice(3, 4, None), None)]
+    >>> note = {"name": "note", "type": "text", "words": ["urgent"], "indicator": True}
+    >>> [(places, gap) for _, places, gap in feature_places([note, {"name": "age", "type": "numeric"}])]
+    [(slice(2, 3, None), 0), (slice(1, 2, None), None)]
     """
-    place = 0
+    columns = list(columns)
+    place, word = 0, sum(_plain_width(column) + _has_gap(column) for column in columns)
     for column in columns:
-        width = {"numeric": 1, "categorical": len(column.get("categories", ()))}.get(column["type"], 0)
-        if width or column.get("indicator"):
-            gap = place + width if column.get("indicator") else None
-            yield column, slice(place, place + width), gap
-            place += width + (gap is not None)
+        width, words = _plain_width(column), len(column.get("words", ()))
+        if width or words or _has_gap(column):
+            gap = place + width if _has_gap(column) else None
+            yield column, slice(word, word + words) if words else slice(place, place + width), gap
+            place, word = place + width + _has_gap(column), word + words
+
+
+def count_words(columns: Iterable[Mapping[str, Any]]) -> int:
+    """How many features are words of texts.
+
+    >>> count_words([{"name": "note", "type": "text", "words": ["urgent", "refund"]}, {"name": "age", "type": "numeric"}])
+    2
+    """
+    return sum(len(column.get("words", ())) for column in columns)
+
+
+def _plain_width(column: Mapping[str, Any]) -> int:
+    return {"numeric": 1, "categorical": len(column.get("categories", ()))}.get(column["type"], 0)
+
+
+def _has_gap(column: Mapping[str, Any]) -> bool:
+    return bool(column.get("indicator"))

@@ -41,10 +41,10 @@ def node_columns(graph: RareGraph, label: str = "is_fraud") -> dict[str, Any]:
     """The nodes as columns; see `write_tables`."""
     scales = {}
     for column in (graph.schema or {}).get("columns", ()):
-        if column["type"] == "categorical" or column.get("indicator"):
+        if column["type"] in ("categorical", "text") or column.get("indicator"):
             raise InputError(
                 f"graph must have plain numbers as features to be written as a table; {column['name']!r} is "
-                "categorical or imputed. Keep the table that it was read from."
+                "categorical, text or imputed. Keep the table that it was read from."
             )
         if column["type"] == "numeric":
             scales[column["name"]] = (column["mean"], column["scale"])

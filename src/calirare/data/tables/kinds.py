@@ -1,4 +1,4 @@
-"""What a column is: numbers, moments, categories, or nothing that a model can use, and why."""
+"""What a column is: numbers, moments, categories, texts, or nothing that a model can use, and why."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from calirare.data.tables.columns import is_number_like
 from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.text import like_dates, understand
+from calirare.data.tables.texts import is_prose
 
 if TYPE_CHECKING:
     import polars as pl
 
-KIND_OF_TYPE = {"numeric": "number", "categorical": "category", "time": "time", "ignore": "ignore"}
+KIND_OF_TYPE = {"numeric": "number", "categorical": "category", "time": "time", "text": "text", "ignore": "ignore"}
 """What users may call a column (`types`), and what we call it."""
 EMPTY = "every value is missing"
 LEFT_OUT = "left out by types"
@@ -54,7 +55,7 @@ class Kind:
     """What a column is.
 
     Args:
-        name: `"number"`, `"time"`, `"category"` or `"ignore"`.
+        name: `"number"`, `"time"`, `"category"`, `"text"` or `"ignore"`.
         reason: Why it is ignored.
         style: How its text is to be read (see `calirare.data.tables.text`).
         unit: Of a time that came as numbers, or of numbers if they are one: so many seconds.
@@ -110,11 +111,11 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
         if like_dates(words):
             some = f"such as {words.min()!r} and {words.max()!r}"
             return Kind("ignore", f"dates in no form that fits all, {some}: write them as 2024-12-31")
-        return Kind("ignore", f"{distinct} different words: an identifier or free text")
+        if is_prose(words):
+            return Kind("text")
+        return Kind("ignore", f"{distinct} different words: an identifier or names")
     longest = int(words.str.len_chars().to_numpy().max())
-    if longest > MAX_CATEGORY_LENGTH:
-        return Kind("ignore", f"texts of up to {longest} characters: free text")
-    return Kind("category")
+    return Kind("category" if longest <= MAX_CATEGORY_LENGTH else "text")
 
 
 def _kind_of_numbers(column: pl.Series, whole: pl.Series | None, style: dict[str, Any], most_categories: int) -> Kind:

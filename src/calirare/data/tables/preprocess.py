@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from calirare.data.tables.columns import count_rare, count_strange, to_categories, to_numbers
 from calirare.data.tables.frames import check_fitted_columns
 from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.texts import find_words
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,20 +27,21 @@ def apply_columns(
     """Features of every row, and per column how many values were imputed, unreadable, infinite, rare or never seen.
 
     Numbers: (value - mean) / scale, the median where one is missing. Categories: one column each, all 0 for a category
-    that the schema does not know. An indicator column says where a value was missing.
+    that the schema does not know. Texts: one column for each word, behind all others. An indicator column says where a
+    value was missing.
     """
     columns = [column for column in schema["columns"] if column["type"] != "ignore"]
     check_fitted_columns(frame, [column["name"] for column in columns], "nodes")
     counts: dict[str, dict[str, int]] = {"imputed": {}, "unseen": {}, "rare": {}, "unreadable": {}, "infinite": {}}
-    blocks: list[Any] = []
+    blocks, words = list[Any](), list[Any]()
     for column in columns:
-        series = frame[column["name"]]
-        block, missing = (_numeric if column["type"] == "numeric" else _categorical)(series, column, counts)
-        blocks.append(block)
+        block, missing = _READ[column["type"]](frame[column["name"]], column, counts)
+        (words if column["type"] == "text" else blocks).append(block)
         if missing.any():
             counts["imputed"][column["name"]] = int(missing.sum())
         if column["indicator"]:
             blocks.append(missing.astype(np.float32)[:, None])
+    blocks += words
     if not blocks:
         return np.zeros((frame.height, 0), dtype=np.float32), counts
     if schema["sparse"]:
@@ -92,3 +94,17 @@ def _categorical(
     ones = np.ones(rows.size, dtype=np.float32)
     shape = (series.len(), len(categories))
     return sp.csr_array((ones, (rows, place.drop_nulls().to_numpy())), shape=shape), missing
+
+
+def _text(
+    series: pl.Series, column: Mapping[str, Any], _: dict[str, dict[str, int]]
+) -> tuple[sp.csr_array, np.ndarray]:
+    text = to_categories(series)
+    return find_words(text, column["words"]), text.is_null().to_numpy()
+
+
+_READ: dict[str, Callable[..., tuple[Any, np.ndarray]]] = {
+    "numeric": _numeric,
+    "categorical": _categorical,
+    "text": _text,
+}

@@ -4,7 +4,7 @@ A profile is plain data. Numbers are kept in the units of the features (standard
 same table gives the same shares to the last digit.
 
     number      {"count", "cuts", "shares", "least", "greatest", "middle"}: shares of the values between the cuts, which
-                are the deciles of the fit
+                are the deciles of the fit. Texts are profiled by how many known words each has
     category    {"count", "names", "shares"}: shares of the names, and last of all others
 """
 
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from calirare.data.arrays import by_column, column_of
 from calirare.data.edge_table import EdgeColumn, EdgeTable
@@ -162,9 +163,18 @@ def _node_values(x: Any, plan: Mapping[str, Any]) -> Iterator[tuple[str, np.ndar
         missing = np.zeros(x.shape[0], dtype=bool) if gap is None else column_of(x, gap) > 0
         if column["type"] == "numeric":
             yield column["name"], np.where(missing, np.nan, column_of(x, places.start))
+        elif column["type"] == "text":
+            yield column["name"], np.where(missing, np.nan, known_words(x[:, places]))
         else:
             counts = np.asarray(x[:, places].sum(axis=0)).ravel()
             yield column["name"], Counted(counts, column["categories"], x.shape[0] - int(missing.sum()))
+
+
+def known_words(block: Any) -> np.ndarray:
+    """`(N,)` how many words each text has that the fit knew."""
+    if not sp.issparse(block):
+        return np.asarray(np.count_nonzero(block, axis=1), dtype=np.float64)
+    return np.bincount(block.indices, minlength=block.shape[0]).astype(np.float64)  # by column
 
 
 def _edge_values(columns: Sequence[EdgeColumn]) -> Iterator[tuple[str, np.ndarray | Counted]]:

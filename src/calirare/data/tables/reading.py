@@ -79,7 +79,7 @@ def read_tables(
         source: Column of one end of the edges; default: usual names (source, src, from, …), else the first column.
         target: Column of the other end; default: the usual partner, else the second column.
         weight: Column of edge weights; default: every edge weighs the same. It is also one of the edges' columns.
-        types: `{"column": "numeric" | "categorical" | "time" | "ignore"}` where the guess is wrong; see
+        types: `{"column": "numeric" | "categorical" | "time" | "text" | "ignore"}` where the guess is wrong; see
             `describe_schema`.
         schema: The schema of the graph that a model was fitted on. It is applied unchanged: same means, same
             categories, those never seen count as none of them.

@@ -15,6 +15,7 @@ A schema is a dict that JSON can hold:
                 numeric:      "median" (fills gaps), "mean", "scale", "indicator" (a column that says where gaps were),
                               "text" (how it is written, where it is text), "days" (of a date: counted since 1970)
                 categorical:  "categories" (one column each), "rare" (names too rare for one), "indicator"
+                text:         "words" (one column each, behind those of all other attributes), "indicator"
                 ignore:       "reason"
     seen      what the columns looked like (`calirare.data.tables.profile`), to notice shifts at scoring
     sparse    whether the features are kept as CSR
@@ -33,15 +34,17 @@ import numpy as np
 
 from calirare.data.tables.columns import MAX_RARE_NAMES, commonest, to_categories, to_numbers
 from calirare.data.tables.edge_columns import check_edge_columns
+from calirare.data.tables.feature_places import HAS
 from calirare.data.tables.kinds import EMPTY, LEFT_OUT, MAX_CATEGORIES, Kind, kind_of
 from calirare.data.tables.profile import check_profile
+from calirare.data.tables.texts import learn_words
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
 
 FORMAT = 1
-TYPES = ("numeric", "categorical", "ignore")
+TYPES = ("numeric", "categorical", "text", "ignore")
 _ROUNDING = 1e-6
 """Means of the same rows, in another order or in single precision, differ by less."""
 SPARSE_WIDTH = 200
@@ -54,7 +57,7 @@ def learn_columns(frame: pl.DataFrame, skip: set[str], types: Mapping[str, str] 
     Args:
         frame: The node table.
         skip: Columns that are no attributes: id and label.
-        types: `{"column": "numeric" | "categorical" | "ignore"}`.
+        types: `{"column": "numeric" | "categorical" | "text" | "ignore"}`.
     """
     types = types or {}
     return [_learn(frame[name], types.get(name)) for name in frame.columns if name not in skip]
@@ -68,6 +71,8 @@ def _learn(column: pl.Series, wanted: str | None) -> dict[str, Any]:
         return _ignore(column, found.reason)
     if wanted == "categorical" or (wanted is None and found.name == "category"):
         learned = _learn_categorical(column)
+    elif wanted == "text" or (wanted is None and found.name == "text"):
+        learned = _learn_text(column)
     else:
         learned = _learn_numeric(column, found)
     return {**learned, "identifier": found.reason} if found.name == "ignore" else learned  # kept against advice
@@ -132,6 +137,14 @@ def _learn_categorical(column: pl.Series) -> dict[str, Any]:
     }
 
 
+def _learn_text(column: pl.Series) -> dict[str, Any]:
+    texts = to_categories(column)
+    words = learn_words(texts)
+    if not words:
+        return _ignore(column, "texts without words that come again")
+    return {"name": column.name, "type": "text", "words": words, "indicator": bool(texts.null_count())}
+
+
 def scaled_otherwise(at_fit: Mapping[str, Any], now: Mapping[str, Any], by: float = 0.0) -> str | None:
     """The first numeric column that two schemas bring to another mean or scale, by more than `by` scales; None: there is none.
 
@@ -157,15 +170,17 @@ def feature_names(schema: Mapping[str, Any]) -> tuple[str, ...]:
     >>> feature_names({"columns": [{"name": "country", "type": "categorical", "categories": ["NO"], "indicator": True}]})
     ('country = NO', 'country is missing')
     """
-    names = []
+    names, words = [], []
     for column in schema["columns"]:
         if column["type"] == "numeric":
             names.append(column["name"])
         elif column["type"] == "categorical":
             names += [f"{column['name']} = {category}" for category in column["categories"]]
+        elif column["type"] == "text":
+            words += [f"{column['name']}{HAS}{word}" for word in column["words"]]
         if column.get("indicator"):
             names.append(f"{column['name']} is missing")
-    return tuple(names)
+    return (*names, *words)
 
 
 def check_schema(schema: Any) -> None:
@@ -184,6 +199,11 @@ def check_schema(schema: Any) -> None:
                 good &= all(math.isfinite(number) for number in numbers) and column["scale"] > 0
             elif column["type"] == "categorical":
                 good &= all(isinstance(category, str) for category in column["categories"])
+            elif column["type"] == "text":
+                good &= (
+                    all(isinstance(word, str) for word in column["words"])
+                    and len(set(column["words"])) == len(column["words"]) > 0
+                )
             if column["type"] != "ignore":
                 good &= isinstance(column["indicator"], bool)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -115,7 +115,7 @@ def compare_profiles(
         num_nodes: How many nodes there are.
     """
     seen = schema["seen"]
-    scales = {column["name"]: column for column in schema["columns"] if column["type"] == "numeric"}
+    scales = {column["name"]: column for column in schema["columns"] if column["type"] in ("numeric", "text")}
     found: list[Shift] = []
     indices: dict[tuple[str, str], tuple[float, float]] = {}
     for table in ("nodes", "edges"):
@@ -197,7 +197,8 @@ def _words(then: Mapping[str, Any], now: Mapping[str, Any], scale: Mapping[str, 
     mean, size = scale.get("mean", 0.0), scale.get("scale", 1.0)
     old, new = (one["middle"] * size + mean for one in (then, now))
     least, greatest = (then[key] * size + mean for key in ("least", "greatest"))
-    words = f"median {old:.4g} at fit, {new:.4g} now"
+    what = "median" if scale.get("type") != "text" else "known words per text, median"
+    words = f"{what} {old:.4g} at fit, {new:.4g} now"
     if old and new / old > 0:
         power = round(float(np.log10(new / old)))
         if abs(power) >= 2 and 0.5 < new / old / 10.0**power < 2:

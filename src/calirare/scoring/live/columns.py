@@ -36,7 +36,7 @@ def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:
             there = further[relation][:, np.searchsorted(columns, at)] if two_steps else around[:, :0]
             for found in said_of(matrix, picked(around, mine), there, middle[at], called, aggregates):
                 recipe.put(found, values)
-    words = sp.csr_array(grown.attributes(nodes)) if recipe.own.words else None
+    words = recipe.own.words_in(grown.attributes(nodes)) if recipe.own.num_words else None
     return Columns(values, recipe.names, recipe.groups, words, recipe.num_spelled)
 
 

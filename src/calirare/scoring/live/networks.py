@@ -17,7 +17,7 @@ from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.layerwise import Layers, layers_of, run_layer
 from calirare.detectors.words import WordHops, over_neighbours
 from calirare.errors import NumericalError
-from calirare.features.words import unit_rows
+from calirare.features.words import unit_rows, words_of
 from calirare.scoring.live.base import GrownBase
 from calirare.scoring.live.links import distinct, own_first, places_in
 
@@ -115,10 +115,11 @@ class LocalWords(WordHops):
     Args:
         around: The grown graph.
         nodes: The nodes, ascending.
+        num_words: How many of the last attributes are words.
     """
 
-    def __init__(self, around: Surroundings, nodes: np.ndarray) -> None:
-        self.around, self.nodes = around, nodes
+    def __init__(self, around: Surroundings, nodes: np.ndarray, num_words: int) -> None:
+        self.around, self.nodes, self.num_words = around, nodes, num_words
 
     def _step(self, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
         """(mean over the neighbours of each node, the neighbours, ascending)."""
@@ -130,7 +131,8 @@ class LocalWords(WordHops):
         return over_neighbours(matrix), there
 
     def _words(self, nodes: np.ndarray) -> Any:
-        return unit_rows(sp.csr_array(self.around.grown.attributes(nodes))).astype(np.float64)
+        words = words_of(self.around.grown.attributes(nodes), self.num_words)
+        return unit_rows(sp.csr_array(words)).astype(np.float64)
 
     def everywhere(self, matrices: list[np.ndarray]) -> np.ndarray:
         """`(n, k)`: Σ_h AʰX W_h, from the outermost hop inwards."""

@@ -157,8 +157,9 @@ class _Question(DetectorInputs):
         self.nodes, self.around = nodes, Surroundings(self.grown)
         self.names = live.graph.feature_names
         graph = some_nodes(self.grown.attributes(nodes), self.names)
-        super().__init__(graph, live.classifier.state_.recipe, live.device)
-        self.word_hops = LocalWords(self.around, nodes)
+        recipe = live.classifier.state_.recipe
+        super().__init__(graph, recipe, live.device)
+        self.word_hops = LocalWords(self.around, nodes, 0 if recipe is None else recipe.own.num_words)
 
     @cached_property
     def degree(self) -> np.ndarray:

@@ -39,6 +39,8 @@ def _edge(said: Mapping[str, Any]) -> dict[str, Any]:
 def _value(column: Mapping[str, Any]) -> Any:
     if column.get("categories"):
         return column["categories"][0]
+    if column.get("words"):
+        return " ".join(column["words"][:3])
     if column.get("kind") == "time":
         return _MOMENT
     median = column.get("median", 1.0)

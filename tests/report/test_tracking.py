@@ -16,12 +16,13 @@ from calirare.report.tracking import log_to_mlflow
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory):
+def saved(tmp_path_factory, few_draws, briefly):
     graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, rare_share=0.2, seed=0)
     clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
     folder = tmp_path_factory.mktemp("model")
     clf.save(folder, graph)
-    write_card(folder, clf, graph)
+    with briefly():
+        write_card(folder, clf, graph)
     (folder / "decisions.sqlite").write_text("stays at home")
     return clf, graph, folder
 

@@ -32,7 +32,7 @@ def compared(inputs, nodes, shares=None, seed=0, groups=None):
 
 def test_luck_is_spread_as_it_says():
     inputs, rng = DetectorInputs(cr.make_transactions(400, rare_share=0.2, seed=3)), np.random.default_rng(0)
-    found = [compared(inputs, rng.permutation(400)[:100]) for _ in range(40)]
+    found = [compared(inputs, rng.permutation(400)[:100]) for _ in range(20)]
     assert not any(one.noticed for one in found)
     lucks = np.array([one.luck for one in found])
     assert 0.25 < np.median(lucks) < 0.75 and abs(np.mean([one.area for one in found]) - 0.5) < 0.03

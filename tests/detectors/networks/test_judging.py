@@ -179,17 +179,19 @@ def test_another_decay_is_taken_where_it_is_likelier_and_at_rest(monkeypatch: py
             assert found.model is not known.model and known.history.slope != slope
 
 
-def test_where_a_step_for_every_label_is_too_dear_folds_are_refitted(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = dense_graph(num_nodes=300, num_columns=6)
-    inputs, labels = inputs_of(graph), labels_of(graph, 200)
+def test_where_a_step_for_every_label_is_too_dear_folds_are_refitted(
+    monkeypatch: pytest.MonkeyPatch, two_folds: None
+) -> None:
+    graph = dense_graph(num_nodes=150, num_columns=6)
+    inputs, labels = inputs_of(graph), labels_of(graph, 100)
     monkeypatch.setattr("calirare.detectors.networks.influence.leave_one_out._LARGEST_DENSE", 20)
-    decays = (0.001, 0.01)
+    decays = (0.02, 0.1)
     monkeypatch.setattr(network, "_DECAYS", decays)
-    detector = GCN(hidden=4, epochs=40, weight_decay="left_out").fit(inputs, labels, seed=3)
-    fold, losses = fold_numbers(labels, 3), {}
+    detector = GCN(hidden=4, epochs=10, weight_decay="left_out").fit(inputs, labels, seed=3)
+    fold, losses = fold_numbers(labels, 3, num_folds=2), {}
     assert fold is not None
     for decay in decays:
-        held_out = GCN(hidden=4, epochs=40, weight_decay=decay).fit(inputs, labels.take(fold != 0), seed=3)
+        held_out = GCN(hidden=4, epochs=10, weight_decay=decay).fit(inputs, labels.take(fold != 0), seed=3)
         said = held_out.logits(inputs)[labels.nodes[fold == 0]]
         losses[decay] = judging.loss(centred(said), labels.take(fold == 0))
     assert detector.weight_decay_ == min(losses, key=losses.__getitem__)
@@ -198,7 +200,7 @@ def test_where_a_step_for_every_label_is_too_dear_folds_are_refitted(monkeypatch
     assert detector.skip() is None
     monkeypatch.undo()
     other = FoldEvidence.refit(
-        lambda rows: GCN(hidden=4, epochs=40, weight_decay=detector.weight_decay_).fit(inputs, labels.take(rows), seed=3).model_,
+        lambda rows: GCN(hidden=4, epochs=10, weight_decay=detector.weight_decay_).fit(inputs, labels.take(rows), seed=3).model_,
         detector.model_, inputs.tensors, labels, fold,
     )  # fmt: skip
     np.testing.assert_allclose(evidence.logits, other.logits, atol=1e-4)

@@ -58,6 +58,7 @@ class DesignChoices:
     ) -> None:
         columns = inputs.columns
         self.columns, self.labels, self.groups, self.seed = columns, labels, groups, seed
+        self._spelled = columns.num_spelled if inputs.graph.num_words else 0
         self._fixed = None if isinstance(hops, str) else int(hops)
         self._likeness: LikenessToLandmarks | None = None
         self._all_landmarks = False
@@ -109,7 +110,7 @@ class DesignChoices:
         return self._design(0, "attributes" if len(design.dense) else None, design.words is not None)
 
     def _columns(self, reach: Reach, with_words: bool = False) -> np.ndarray:
-        """The places of the dense columns; but for spelled words where words are read beside them."""
+        """The places of the dense columns; but for spelled words of texts where words are read beside them."""
         families = np.asarray(self._families[reach])
         found = np.ones(len(families), dtype=bool)
         if reach == "attributes":
@@ -118,7 +119,7 @@ class DesignChoices:
             found = ~np.isin(families, ["edges", "structure", "neighbours"])
         elif reach != "all":
             found = families != "neighbours"
-        return np.flatnonzero(found)[self.columns.num_spelled if with_words else 0 :]
+        return np.flatnonzero(found)[self._spelled if with_words else 0 :]
 
     @cached_property
     def _squash(self) -> Squash:

@@ -101,6 +101,41 @@ def test_yes_and_no_stay_words_and_amounts_have_two_decimals(tmp_path):
     assert "1,370.30" in {cell for row in edges_of(snapshot, 0).rows for cell in row.cells}
 
 
+def test_years_and_codes_have_no_separator_and_amounts_have_one_in_every_case(tmp_path):
+    rng, n = np.random.default_rng(0), 40
+    nodes = {
+        "id": [f"a{k}" for k in range(n)],
+        "since": [1994, *rng.integers(1990, 2026, n - 1)],
+        "steps": [1994, *rng.integers(1, 3000, n - 1)],
+        "bad": ["yes" if k % 5 == 0 else "no" for k in range(n)],
+    }
+    edges = {
+        "source": nodes["id"],
+        "target": [f"a{(k + 1) % n}" for k in range(n)],
+        "made": [2024, *rng.integers(1990, 2026, n - 1)],
+        "shop": [80331, *rng.integers(10_000, 99_999, n - 1)],
+        "value": [
+            1370.0,
+            *np.round(rng.lognormal(3, 1, n - 1), 2),
+        ],  # the case has whole amounts alone, the column has not
+        "calls": [1370, *rng.integers(1, 999, n - 1)],
+    }
+    edges["value"][-1] = 2.0
+    kept = {"since": "numeric", "made": "numeric", "shop": "numeric"}
+    graph = cr.read_tables(pl.DataFrame(nodes), pl.DataFrame(edges), label="bad", rare="yes", types=kept)
+    cr.RareCategoryClassifier(detector="linear").fit(graph).save(tmp_path / "model", graph=graph)
+    snapshot = Snapshot.load(tmp_path / "model")
+    said = {cell.name: cell.value for cell in Records.of(snapshot).record(0)}
+    assert (said["since"], said["steps"]) == ("1994", "1,994")
+    shown = {one.name: one for one in compare(snapshot, 0).attributes}
+    assert (shown["since"].value, shown["steps"].value) == ("1994", "1,994") and "," not in shown["since"].usual
+    assert Facts(snapshot.graph).say("since", 0).startswith("since is 1994, ")
+    found = edges_of(snapshot, 0)
+    row = next(row for row in found.rows if row.other == 1)
+    cells = dict(zip(found.names, row.cells, strict=True))
+    assert cells == {"made": "2024", "shop": "80331", "value": "1,370.00", "calls": "1,370"}
+
+
 def test_a_foreign_table_is_refused(read, tmp_path):
     pl.DataFrame({"account": ["X1", "X2"], "amount": [1, 2]}).write_csv(tmp_path / "other.csv")
     with pytest.raises(InputError, match="fitted on"):

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from calirare.data.arrays import column_of
 from calirare.data.graph import RareGraph
 from calirare.data.tables.schema import is_moment, truth_words
-from calirare.decisions.numbers import say_day, say_number, say_share
+from calirare.decisions.numbers import is_code, say_code, say_day, say_number, say_share
 from calirare.features.columns import Columns
 from calirare.features.propagation import row_normalised
 from calirare.features.structure import neighbours
@@ -50,6 +50,11 @@ class _Others:
     def noise(self) -> float:
         """By how much equal values may differ: standardising and back, and a mean of equal ones, cost a few bits."""
         return 1e-6 * float(max(abs(self.values.mean()), abs(self.median)))
+
+    @cached_property
+    def are_codes(self) -> bool:
+        """Years, or codes."""
+        return is_code(self.values)
 
     @property
     def vary(self) -> bool:
@@ -125,11 +130,12 @@ class Facts:
             return f"{near} is {value:.0%}, {rank} (median {median:.0%})"
         if _SHARE_OF_EDGES.match(name) or _SHARE_OVER.match(name.replace(_OF_NEIGHBOURS, ", mean over neighbours")):
             return f"{words} is {value:.0%}, {rank} (median {median:.0%})"
-        said = say_number(_rounded(value))
+        say = say_code if others.are_codes else say_number
+        said = say(_rounded(value))
         times = value / median if median > 0 else 0.0
         if times >= _TIMES:
-            return f"{words} is {said}, {_times(times)} the median ({say_number(_rounded(median))})"
-        return f"{words} is {said}, {rank} (median {say_number(_rounded(median))})"
+            return f"{words} is {said}, {_times(times)} the median ({say(_rounded(median))})"
+        return f"{words} is {said}, {rank} (median {say(_rounded(median))})"
 
     def _share_of_marks(self, name: str) -> str | None:
         """`share of neighbours with verified = yes` for a mean of what is 0 or 1; None for another column."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import numpy as np
@@ -52,6 +53,39 @@ def say_money(x: float) -> str:
     ('142,081.50', '-3.00')
     """
     return f"{x:,.2f}"
+
+
+def is_code(values: np.ndarray) -> bool:
+    """Whether numbers look like years or codes: whole, and all of the same number of digits, four or more.
+
+    >>> is_code(np.array([1994.0, 2026, np.nan])), is_code(np.array([10115.0, 80331])), is_code(np.array([950.0, 1200]))
+    (True, True, False)
+    """
+    known = values[np.isfinite(values)]
+    if not known.size or known.min() < 999.5 or known.max() >= 1e15:
+        return False
+    whole = np.round(known)
+    # Standardising and back costs a few bits of float32.
+    is_whole = np.abs(known - whole) <= 1e-6 * whole
+    return bool(is_whole.all() and len(f"{whole.min():.0f}") == len(f"{whole.max():.0f}"))
+
+
+def say_code(x: float) -> str:
+    """A year or a code, without a separator.
+
+    >>> say_code(1994.0), say_code(1994.5)
+    ('1994', '1994.5')
+    """
+    return say_number(x).replace(",", "")
+
+
+def teller_of(values: np.ndarray) -> Callable[[float], str]:
+    """What says the numbers of a column: amounts, years and codes, or others.
+
+    >>> teller_of(np.array([1.25, 3]))(3), teller_of(np.array([1994.0, 2026]))(2026), teller_of(np.array([1, 2026]))(2026)
+    ('3.00', '2026', '2,026')
+    """
+    return say_money if is_money(values) else say_code if is_code(values) else say_number
 
 
 def say_time(seconds: float) -> str:

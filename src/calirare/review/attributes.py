@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from calirare.data.arrays import UNKNOWN, as_dense, column_of
 from calirare.data.tables.feature_places import feature_places
 from calirare.data.tables.schema import is_moment, truth_words
-from calirare.decisions.numbers import say_day, say_number
+from calirare.decisions.numbers import say_day, say_number, teller_of
 from calirare.review.snapshot import Snapshot
 
 _FEWEST_NORMAL = 20
@@ -97,9 +97,11 @@ def _by_schema(columns: list[dict[str, Any]], own: Any, others: Any) -> list[Att
 
 
 def _numeric(column: Mapping[str, Any], value: float, others: np.ndarray, missing: bool) -> Attribute:
+    scale, mean = column["scale"], column["mean"]
+    say = say_day if is_moment(column) else teller_of(others * scale + mean)
+
     def units(x: float) -> str:
-        say = say_day if is_moment(column) else say_number
-        return say(x * column["scale"] + column["mean"])
+        return say(x * scale + mean)
 
     if (mark := _truth(column, value, others)) is not None and not missing:
         return mark

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from calirare.data.arrays import UNKNOWN
 from calirare.data.edge_rows import pairs_of
 from calirare.data.edge_table import MISSING, EdgeColumn, EdgeTable
-from calirare.decisions.numbers import is_money, say_money, say_number, say_time
+from calirare.decisions.numbers import say_time, teller_of
 from calirare.review.book import DecisionBook
 from calirare.review.snapshot import Snapshot
 
@@ -67,7 +67,7 @@ def edges_of(snapshot: Snapshot, node: int) -> EdgeRows:
     shown = table.take(at[order])
     names = [column.name for column in table.columns]
     numbers = [column.kind == "number" for column in table.columns]
-    say = [_teller(column) for column in shown.columns]
+    said = [_said(column, tell) for column, tell in zip(shown.columns, _tellers(table), strict=True)]
     if table.type is not None:
         names.insert(0, "type")
         numbers.insert(0, False)
@@ -75,7 +75,7 @@ def edges_of(snapshot: Snapshot, node: int) -> EdgeRows:
     for k in range(len(shown)):
         outgoing = int(shown.source[k]) == node
         other = int(shown.target[k] if outgoing else shown.source[k])
-        cells = [tell(k) for tell in say]
+        cells = [say(k) for say in said]
         if shown.type is not None:
             cells.insert(0, shown.type_names[int(shown.type[k])])
         way = ("to" if outgoing else "from") if shown.directed else "with"
@@ -145,9 +145,14 @@ def _order(table: EdgeTable, at: np.ndarray) -> np.ndarray:
     return np.arange(at.size)
 
 
-def _teller(column: EdgeColumn) -> Callable[[int], str]:
+@lru_cache(maxsize=2)
+def _tellers(table: EdgeTable) -> list[Callable[[float], str]]:
+    """What says the numbers of each column: by all of them, so that every case shows them alike."""
+    return [teller_of(one.values) if one.kind == "number" else say_time for one in table.columns]
+
+
+def _said(column: EdgeColumn, tell: Callable[[float], str]) -> Callable[[int], str]:
     """What says the cells of a column."""
     if column.kind == "category":
         return lambda k: "" if column.values[k] == MISSING else column.categories[int(column.values[k])]
-    say = say_time if column.kind == "time" else say_money if is_money(column.values) else say_number
-    return lambda k: "" if np.isnan(column.values[k]) else say(float(column.values[k]))
+    return lambda k: "" if np.isnan(column.values[k]) else tell(float(column.values[k]))

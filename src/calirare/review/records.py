@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from calirare.data.arrays import as_dense, column_of
 from calirare.data.tables.feature_places import feature_places
 from calirare.data.tables.schema import is_moment, truth_words
-from calirare.decisions.numbers import is_money, say_day, say_money, say_number
+from calirare.decisions.numbers import say_day, say_money, teller_of
 from calirare.errors import InputError, nearest
 from calirare.review.snapshot import Snapshot
 
@@ -60,8 +60,8 @@ class RecordColumn:
         return self._make()
 
     @cached_property
-    def _is_money(self) -> bool:
-        return self.is_number and is_money(self.values)
+    def _tell(self) -> Callable[[float], str]:
+        return teller_of(self.values)
 
     @cached_property
     def _texts(self) -> np.ndarray | None:
@@ -71,13 +71,13 @@ class RecordColumn:
         """The value as text: amounts as such, the rest as written in the table but for digits beyond reason; "" where
         missing.
         """
-        if self._is_money and np.isfinite(self.values[node]):
+        if self.is_number and self._tell is say_money and np.isfinite(self.values[node]):
             return say_money(float(self.values[node]))
         if self._texts is not None:
             return "" if self._texts[node] is None else shorten(str(self._texts[node]))
         value = self.values[node]
         if self.is_number:
-            return "" if np.isnan(value) else say_number(float(value))
+            return "" if np.isnan(value) else self._tell(float(value))
         return "" if value is None else str(value)
 
 

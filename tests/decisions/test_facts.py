@@ -109,6 +109,27 @@ def test_a_large_graph_is_compared_with_the_same_sample_each_time(graph, monkeyp
     assert Facts(graph)._sample.tolist() == list(range(10))
 
 
+def test_what_was_filled_in_is_neither_said_nor_compared_with():
+    """Nodes 0 to 5 have no incoming edges, and nobody knows the age of the last."""
+    fee, age = np.array([0.1] * 6 + [4.0, 8.0, 8.0, 40.0]), np.array([30.0] * 5 + [40.0] * 4 + [35.0])
+    gap = np.arange(10) == 9
+    graph = cr.RareGraph(
+        x=np.stack([age, gap], axis=1),
+        edge_index=np.array([[0], [1]]),
+        y=np.arange(10) % 2,
+        feature_names=("age", "age is missing"),
+    )
+    made = Columns(fee.astype(np.float32)[:, None], ("fee, mean of incoming",), ("edges",))
+    facts = Facts(graph, made, means=np.array([0.1]))
+    assert facts.say("fee, mean of incoming", 0) == "mean of incoming fee is not known"
+    assert facts.surprise("fee, mean of incoming", 0) == 0
+    assert facts.say("fee, mean of incoming", 9) == "mean of incoming fee is 40, 5 times the median (8)"
+    assert facts.say("age", 9) == "age is not known"
+    assert facts.say("age", 8) == "age is 40, above 78% of nodes (median 30)"  # seven of nine, four as old
+    round_mean = Facts(graph, made, means=np.array([8.0]))  # which nodes have of their own
+    assert round_mean.say("fee, mean of incoming", 7) == "mean of incoming fee is 8, 80 times the median (0.1)"
+
+
 def test_a_value_is_compared_with_nodes_of_the_kinds_that_carry_labels(graph):
     patients = dataclasses.replace(
         graph,

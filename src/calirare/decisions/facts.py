@@ -90,6 +90,7 @@ class Facts:
         graph: The graph, with its schema where it came from tables.
         columns: What the detectors read beside the attributes; None: attributes alone.
         others: The nodes that a value is compared with; default: those that are scored, of many some.
+        means: What stands in `columns` where a node has no such edges or neighbours; None: nothing was filled.
 
     >>> graph = RareGraph(
     ...     x=np.array([[1.0], [2.0], [28.0]]), edge_index=np.array([[0, 1], [1, 2]]), y=np.array([0, 1, 0]),
@@ -99,8 +100,14 @@ class Facts:
     ('balance is 28, 14 times the median (2)', 'balance (mean over neighbours) is 2, as at 67% of nodes (median 2)')
     """
 
-    def __init__(self, graph: RareGraph, columns: Columns | None = None, others: np.ndarray | None = None) -> None:
-        self.graph, self._columns = graph, columns
+    def __init__(
+        self,
+        graph: RareGraph,
+        columns: Columns | None = None,
+        others: np.ndarray | None = None,
+        means: np.ndarray | None = None,
+    ) -> None:
+        self.graph, self._columns, self._means = graph, columns, means
         self._own = {name: k for k, name in enumerate(graph.attribute_names)}
         self._made = {} if columns is None else {name: k for k, name in enumerate(columns.names)}
         numeric = [one for one in (graph.schema or {}).get("columns", ()) if one["type"] == "numeric"]
@@ -114,8 +121,10 @@ class Facts:
     def say(self, name: str, node: int) -> str:
         """`amount is 5,120, 14 times the median (366)`; the column's name alone where its value is not known."""
         others, words = self._others_of(name), say_column(name)
-        if others is None:
+        if others is None or not others.values.size:
             return words
+        if not self._known(name, np.array([node]))[0]:
+            return f"{words} is not known"
         value = float(self._values(name, np.array([node]))[0])
         if others.is_mark:
             return _say_mark(words, value > 0.5, others, self._marks.get(name))
@@ -155,7 +164,7 @@ class Facts:
     def surprise(self, name: str, node: int) -> float:
         """0 for what is usual to 1 for what no other node has."""
         others = self._others_of(name)
-        if others is None:
+        if others is None or not self._known(name, np.array([node]))[0]:
             return 0.0
         return abs(2 * others.below(float(self._values(name, np.array([node]))[0])) - 1)
 
@@ -171,11 +180,22 @@ class Facts:
     def _others_of(self, name: str) -> _Others | None:
         if name not in self._others:
             known = name in self._own or name in self._made or name.removesuffix(_OF_NEIGHBOURS) in self._own
-            values = np.sort(self._values(name, self._sample)) if known else np.zeros(0)
+            some = self._sample[self._known(name, self._sample)] if known else self._sample
+            values = np.sort(self._values(name, some)) if known else np.zeros(0)
             exact = np.round(values, 6)  # standardising and back costs a few bits
             is_mark = bool(values.size) and name in self._own and bool(np.isin(exact, (0.0, 1.0)).all())
             self._others[name] = _Others(values, is_mark) if known else None
         return self._others[name]
+
+    def _known(self, name: str, nodes: np.ndarray) -> np.ndarray:
+        """`(n,)` bool: where the value was not filled in. A mean that float32 cannot hold is nobody's own value."""
+        if (gap := self._own.get(f"{name} is missing")) is not None:
+            return np.asarray(self._attribute(gap, nodes) <= 0)
+        if self._means is None or self._columns is None or name in self._own or name not in self._made:
+            return np.ones(nodes.size, dtype=bool)
+        k = self._made[name]
+        fill = np.float32(self._means[k])
+        return np.asarray((self._columns.values[nodes, k] != fill) | (float(fill) == self._means[k]))
 
     def _values(self, name: str, nodes: np.ndarray) -> np.ndarray:
         base = name.removesuffix(_OF_NEIGHBOURS)

@@ -73,7 +73,8 @@ class Reasons:
             self._kept[node] = _by_share(self._facts, found, node) or _by_surprise(self._facts, node)
 
     def _make_facts(self) -> Facts:
-        return Facts(self._graph, self._clf.columns(self._graph))
+        recipe = self._clf.state_.recipe
+        return Facts(self._graph, self._clf.columns(self._graph), means=None if recipe is None else recipe.means)
 
     def _shares(self, nodes: np.ndarray) -> Iterable[Contributions]:
         """How the columns made the logit of each node."""

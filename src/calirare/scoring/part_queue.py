@@ -94,7 +94,9 @@ class _Told(Reasons):
         self._inputs, self._others = inputs, others
 
     def _make_facts(self) -> Facts:
-        return Facts(self._graph, vars(self._inputs).get("columns"), self._others)
+        recipe = self._clf.state_.recipe
+        means = None if recipe is None else recipe.means
+        return Facts(self._graph, vars(self._inputs).get("columns"), self._others, means)
 
     def _shares(self, nodes: np.ndarray) -> Iterable[Contributions]:
         return self._clf.shares_of(self._inputs, nodes, _is_at_hand)

@@ -13,8 +13,10 @@ from typer.testing import CliRunner
 import calirare as cr
 from calirare.cli.main import app
 from calirare.cli.shares import move_to_share, show_share
+from calirare.data.tables.shift import Shift, Shifts
 from calirare.scoring.table import read_for
 from calirare.uncertainty import prior_shift
+from calirare.uncertainty.prior_shift import Share
 
 run = CliRunner().invoke
 
@@ -79,6 +81,18 @@ def test_what_nobody_asked_is_not_answered(fitted, monkeypatch, caplog):
     assert move_to_share(classifier, graph, None)[1] == {"at_fit": at_fit, "used": at_fit}
     assert not caplog.records
     assert "cannot be trusted" in move_to_share(classifier, graph, "estimate")[1]["words"]
+
+
+def test_no_share_is_told_unasked_where_more_has_changed(fitted, monkeypatch):
+    classifier, graph, _ = fitted
+    far = classifier.with_rare_share(0.6)
+    large = Shifts((Shift("nodes", "balance", 3.0, "large", "another unit"),), 7)
+    assert "words" in move_to_share(far, graph, None, Shifts((), 7))[1]
+    assert "words" not in move_to_share(far, graph, None, large)[1]
+    assert "words" in move_to_share(far, graph, "estimate", large)[1]
+    nobody = Share(0.9 / graph.scored.size, 0.0, 0.01, 0.01, 0.05)
+    monkeypatch.setattr(type(far), "estimate_rare_share", lambda *_, **__: nobody)
+    assert nobody.explained and "words" not in move_to_share(far, graph, None)[1]
 
 
 def test_parts_take_a_number_and_no_estimate(model, tables, tmp_path):

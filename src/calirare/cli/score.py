@@ -85,7 +85,7 @@ def _score_at_once(
         graph = tables.read_for(classifier)
         shifts = check_shifts(graph, strict)
     with console.working("Scoring"):
-        classifier, share = move_to_share(classifier, graph, rare_share)
+        classifier, share = move_to_share(classifier, graph, rare_share, shifts)
         table = score_table(classifier, graph, **settings)
         shifts = check_scores(classifier, table["probability"], shifts, strict)
     write_output(table, out)

@@ -11,6 +11,7 @@ from calirare.errors import InputError, LabelError
 
 if TYPE_CHECKING:
     from calirare.data.graph import RareGraph
+    from calirare.data.tables.shift import Shifts
     from calirare.estimator.classifier import RareCategoryClassifier
 
 ESTIMATE = "estimate"
@@ -26,7 +27,7 @@ RareShare = Annotated[
 
 
 def move_to_share(
-    classifier: RareCategoryClassifier, graph: RareGraph | None, said: str | None
+    classifier: RareCategoryClassifier, graph: RareGraph | None, said: str | None, shifts: Shifts | None = None
 ) -> tuple[RareCategoryClassifier, dict[str, Any]]:
     """The model at the share that was asked for, and what is to be known of it, as plain data.
 
@@ -34,13 +35,14 @@ def move_to_share(
         classifier: As fitted.
         graph: The nodes to score; None: they are not in memory at once.
         said: The option's text, or None.
+        shifts: Of the tables; where one is large, more has changed than the share, and nothing is told unasked.
     """
     rare = classifier.rare_class_
     at_fit = float(classifier.shares_[rare])
     facts: dict[str, Any] = {"at_fit": at_fit, "used": at_fit}
     if said == ESTIMATE and graph is None:
         raise InputError("in parts, the share of rare nodes cannot be estimated; give --rare-share a number.")
-    if graph is not None and said in (None, ESTIMATE):
+    if graph is not None and (said == ESTIMATE or (said is None and not (shifts and shifts.matters))):
         facts |= _estimate(classifier, graph, asked=said == ESTIMATE)
     if said is None:
         return classifier, facts
@@ -49,7 +51,10 @@ def move_to_share(
 
 
 def _estimate(classifier: RareCategoryClassifier, graph: RareGraph, asked: bool) -> dict[str, Any]:
-    """The estimate where it was asked for; unasked where the share is surely another than at the fit, and can be trusted."""
+    """The estimate where it was asked for; unasked where the share is surely another than at the fit, and can be trusted.
+
+    That not one node is rare is no news of their share: then the scores have sunk for another reason.
+    """
     from calirare.decisions.wording import wording_of
 
     able = classifier.calibrator_ is not None and classifier.prior == "natural"
@@ -62,7 +67,8 @@ def _estimate(classifier: RareCategoryClassifier, graph: RareGraph, asked: bool)
             raise
         return {}
     at_fit = float(classifier.shares_[classifier.rare_class_])
-    if not asked and (found.lower <= at_fit <= found.upper or not found.explained):
+    none = found.value * graph.scored.size < 1
+    if not asked and (found.lower <= at_fit <= found.upper or none or not found.explained):
         return {}
     words = found.sentence(wording_of(classifier, 0.9).rare, at_fit)
     return {

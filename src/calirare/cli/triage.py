@@ -48,7 +48,7 @@ def triage(
         graph = tables.read_for(classifier)
         shifts = check_shifts(graph, strict)
     with console.working("Deciding"):
-        classifier, share = move_to_share(classifier, graph, rare_share)
+        classifier, share = move_to_share(classifier, graph, rare_share, shifts)
         queue = decide(classifier, graph, **prices, budget=budget, coverage=coverage)
         everybody = classifier.predict_proba(graph)[graph.scored, classifier.rare_class_]  # the queue leaves some out
         shifts = check_scores(classifier, everybody, shifts, strict)

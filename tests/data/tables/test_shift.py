@@ -78,6 +78,20 @@ def test_times_may_be_later_and_edges_may_not_be_denser(schema):
     assert [(one.table, one.column) for one in found.found] == [("edges", "(edges per node)")]
 
 
+def test_days_are_said_as_days_and_that_of_a_snapshot_may_be_later():
+    def month(number, joined):
+        nodes, edges = tables(number)
+        days = np.datetime64(joined) + np.arange(1_500) % 75
+        return {**nodes, "month_end": [f"2025-0{number}-28"] * 1_500, "joined": days.astype(str)}, edges
+
+    schema = read_tables(*month(1, "2024-01-01"), label="y", rare=1).schema
+    later = read_tables(*month(2, "2024-12-01"), schema=schema)
+    (found,) = compare_with_fit(later).found
+    assert found.column == "joined" and found.words == (
+        "median 2024-02-07 at fit, 2025-01-07 now. 100% of the values lie outside 2024-01-01 to 2024-03-15."
+    )
+
+
 def test_the_index_is_its_formula():
     p, q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
     psi, excess = stability_index(p, q, 10**9, 10**9)

@@ -79,7 +79,7 @@ def _node_column(column: Mapping[str, Any]) -> dict[str, str]:
         return _row("nodes", column["name"], "ignore", f"not used: {column['reason']}")
     if column["type"] == "numeric":
         treatment = _scaled(column) + _style(column)
-        fill = f"missing: {_day(column['median']) if column.get('days') else format(column['median'], '.4g')}"
+        fill = f"missing: {calendar_day(column['median']) if column.get('days') else format(column['median'], '.4g')}"
     elif column["type"] == "text":
         treatment, fill = _shown(column["words"], "words"), "missing: no words"
     else:
@@ -96,11 +96,16 @@ def _scaled(column: Mapping[str, Any]) -> str:
     """
     mean, scale = column["mean"], column["scale"]
     if column.get("days"):
-        return f"days since {_day(mean)}, / {scale:.4g}"
+        return f"days since {calendar_day(mean)}, / {scale:.4g}"
     return f"(value {'+' if mean < 0 else '-'} {abs(mean):.4g}) / {scale:.4g}"
 
 
-def _day(days: float) -> str:
+def calendar_day(days: float) -> str:
+    """The day that is so many days after the first of 1970.
+
+    >>> calendar_day(20_116.0), calendar_day(1e12)
+    ('2025-01-28', 'day 1e+12')
+    """
     try:
         return str(date(1970, 1, 1) + timedelta(days=round(days)))
     except OverflowError:

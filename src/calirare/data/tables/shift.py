@@ -11,7 +11,7 @@ B - 1 degrees of freedom, so c = χ²₀.₉₉₉(B - 1) · (1/n + 1/m) is what
     large      PSI - c > 0.25, or more than a tenth of the values outside the range of the fit, or of gaps more than then
     moderate   PSI - c > 0.10, or a hundredth outside the range, and at least five values
 
-Times are not compared: a later table is later. Scores are compared by their PSI alone, with two profiles of the fit: all
+Times are not compared, nor a day that all nodes of the fit shared: a later table is later. Scores are compared by their PSI alone, with two profiles of the fit: all
 nodes as they are scored, and labelled ones by what was said of them left out. A model knows its own labels better than
 those of a new table, so the nearer of the two counts.
 """
@@ -20,13 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import chi2
 
 from calirare.data.graph import RareGraph
+from calirare.data.tables.describe import calendar_day
 from calirare.data.tables.profile import of_numbers, profile_tables
+from calirare.data.tables.schema import is_moment
 
 LARGE, MODERATE = 0.25, 0.10
 MANY_OUTSIDE, SOME_OUTSIDE = 0.10, 0.01
@@ -120,8 +123,10 @@ def compare_profiles(
     indices: dict[tuple[str, str], tuple[float, float]] = {}
     for table in ("nodes", "edges"):
         for name, then in seen[table].items():
+            own = scales.get(name, {}) if table == "nodes" else {}
+            if is_moment(own) and then["least"] == then["greatest"]:
+                continue  # the day of a snapshot, of which nothing was learned
             if name in now[table] and then["count"] and now[table][name]["count"]:
-                own = scales.get(name, {}) if table == "nodes" else {}
                 indices[table, name] = _index(then, now[table][name])
                 found += _compare(table, name, then, now[table][name], own, *indices[table, name])
     found += _gaps(schema, gaps, num_nodes, seen)
@@ -198,17 +203,16 @@ def _words(then: Mapping[str, Any], now: Mapping[str, Any], scale: Mapping[str, 
     old, new = (one["middle"] * size + mean for one in (then, now))
     least, greatest = (then[key] * size + mean for key in ("least", "greatest"))
     what = "median" if scale.get("type") != "text" else "known words per text, median"
-    words = f"{what} {old:.4g} at fit, {new:.4g} now"
-    if old and new / old > 0:
+    say = calendar_day if is_moment(scale) else partial(_say, scale=size)
+    words = f"{what} {say(old)} at fit, {say(new)} now"
+    if old and new / old > 0 and not is_moment(scale):
         power = round(float(np.log10(new / old)))
         if abs(power) >= 2 and 0.5 < new / old / 10.0**power < 2:
             times = f"{10**power:,} times" if power > 0 else f"1/{10**-power:,} of"
             words = f"the median is {times} that of the fit: another unit?"
     outside = now.get("outside", 0) / now["count"]
     tail = (
-        f" {outside:.0%} of the values lie outside {_say(least, size)} to {_say(greatest, size)}."
-        if outside > SOME_OUTSIDE
-        else ""
+        f" {outside:.0%} of the values lie outside {say(least)} to {say(greatest)}." if outside > SOME_OUTSIDE else ""
     )
     return (words if words.endswith("?") else words + ".") + tail
 

@@ -31,7 +31,7 @@ def report(
 
     The graph is the one that `calirare fit` stored beside the model.
     """
-    from calirare.decisions.costs import costs_of
+    from calirare.decisions.node_prices import costs_of
     from calirare.estimator.classifier import load
     from calirare.persistence.folder import load_graph, model_version
     from calirare.report import write_report

@@ -22,7 +22,6 @@ import numpy as np
 
 from calirare.data.arrays import as_array, check_chances
 from calirare.data.checks import check_count, is_number
-from calirare.data.graph import RareGraph
 from calirare.decisions.prices import ALARM, MISS, REVIEW, REVIEW_ERROR
 from calirare.errors import InputError
 
@@ -188,22 +187,6 @@ class Costs:
             )
         table = self.expected(rare)
         return np.select([taken == name for name in ACTIONS], [table[name] for name in ACTIONS])
-
-
-def costs_of(
-    graph: RareGraph,
-    cost_miss: Price | str = Costs.miss,
-    cost_alarm: Price | str = Costs.alarm,
-    cost_review: Price | str = Costs.review,
-    *,
-    review_error: float = Costs.review_error,
-) -> Costs:
-    """The prices of every node of a graph, each a number, the name of a column, or one per node."""
-    given = {"miss": cost_miss, "alarm": cost_alarm, "review": cost_review}
-    prices = {name: graph.column(one) if isinstance(one, str) else one for name, one in given.items()}
-    costs = Costs(**prices, review_error=review_error)
-    costs.expected(np.zeros(graph.num_nodes))  # prices per node must speak of the nodes of this graph
-    return costs
 
 
 def _check_price(price: Any, name: str) -> Price:

@@ -13,8 +13,9 @@ import numpy as np
 from calirare.data.checks import check_count
 from calirare.data.graph import RareGraph, require_graph
 from calirare.data.named_columns import NamedColumns
-from calirare.decisions.costs import ACTIONS, Costs, Decisions, Price, costs_of, decide, worth
+from calirare.decisions.costs import ACTIONS, Costs, Decisions, Price, decide, worth
 from calirare.decisions.forecast import Group, forecast, groups_frame
+from calirare.decisions.node_prices import costs_of
 from calirare.decisions.why import Reasons
 from calirare.decisions.wording import Wording, sets_beside, wording_of, write_pulls
 from calirare.errors import InputError

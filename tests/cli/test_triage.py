@@ -44,6 +44,21 @@ def test_prices_at_which_no_review_pays_are_said(model, tables, tmp_path):
     assert said["5"]["beware"][-1].startswith("No review pays at these prices: it costs 5, a false alarm 5, a miss 50.")
 
 
+def test_tables_without_labels_say_whose_labels_were_read(tables, tmp_path):
+    graph = cr.read_tables(*tables, label="is_fraud", rare="yes")
+    cr.RareCategoryClassifier(cr.detectors.Stack(["linear", "spreading"])).fit(graph).save(tmp_path / "model")
+    nodes = tmp_path / "nodes.csv"
+    pl.read_csv(tables[0]).drop("is_fraud").write_csv(nodes)
+    said = {}
+    for table in (tables[0], str(nodes)):
+        words = ["triage", str(tmp_path / "model"), table, tables[1], "--out", str(tmp_path / "q.csv"), "--json"]
+        said[table] = json.loads(run(app, words).stdout)
+    told = [line for line in said[str(nodes)]["beware"] if "whose labels the model has read" in line]
+    assert len(told) == 1 and told[0].startswith(f"{graph.known.size} of these nodes have ids of nodes")
+    assert said[str(nodes)]["nodes"] == graph.num_nodes == said[tables[0]]["nodes"] + graph.known.size
+    assert not any("whose labels the model has read" in line for line in said[tables[0]]["beware"])
+
+
 def test_a_negative_cost_is_refused(model, tables, tmp_path):
     answer = run(app, ["triage", str(model), *tables, "--out", str(tmp_path / "q.csv"), "--cost-miss", "-1"])
     assert answer.exit_code == 2 and "cost_miss" in answer.stderr

@@ -39,6 +39,7 @@ def triage(
     """Decide every node whose label is not known: alert, review by a person, or clear, with the reason."""
     from calirare.decisions.triage import triage as decide
     from calirare.estimator.classifier import load
+    from calirare.estimator.known_again import say_if_unlabelled
     from calirare.evaluation.first_lines import score_lines
 
     check_output(out, as_json)
@@ -52,8 +53,8 @@ def triage(
         queue = decide(classifier, graph, **prices, budget=budget, coverage=coverage)
         everybody = classifier.predict_proba(graph)[graph.scored, classifier.rare_class_]  # the queue leaves some out
         shifts = check_scores(classifier, everybody, shifts, strict)
-        never = queue.costs.never_reviewed
-        beware = (*score_lines(classifier, graph), *([never] if never else ()))
+        said = (*score_lines(classifier, graph), say_if_unlabelled(classifier, graph), queue.costs.never_reviewed)
+        beware = tuple(words for words in said if words)
         write_output(queue.frame(), out)
     if rare_share is None:  # at another share, scores say nothing of how the world has moved
         made: dict[str, Any] = {"shifts": shifts, "costs": queue.costs, "action": queue.action, "draws": queue.draws}

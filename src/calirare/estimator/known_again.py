@@ -33,15 +33,41 @@ def trained_at(clf: Fitted, graph: RareGraph) -> np.ndarray | None:
     nodes, y = clf.labelled_nodes_, clf.labelled_y_
     if nodes.max(initial=NOWHERE) < graph.num_nodes and _agree(y, graph.y[nodes]):
         return nodes
+    found = _by_ids(clf, graph)
+    there = found != NOWHERE
+    return found if _agree(y[there], graph.y[found[there]]) else None
+
+
+def say_if_unlabelled(clf: Fitted, graph: RareGraph) -> str:
+    """What to know of a graph without labels where ids are those of nodes that trained the model; else empty.
+
+    >>> import calirare as cr
+    >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
+    >>> clf = cr.RareCategoryClassifier(cr.detectors.Stack(["linear", "spreading"])).fit(graph)
+    >>> said = say_if_unlabelled(clf, graph.with_labels(np.full(300, UNKNOWN)))
+    >>> said.startswith(f"{graph.known.size} of these nodes have ids of nodes"), say_if_unlabelled(clf, graph)
+    (True, '')
+    """
+    count = 0 if graph.known.size else int((_by_ids(clf, graph) != NOWHERE).sum())
+    if not count:
+        return ""
+    return (
+        f"{count:,} of these nodes have ids of nodes whose labels the model has read. The tables hold no labels that would leave "
+        "them out (--label, --labels), so they are decided like the others."
+    )
+
+
+def _by_ids(clf: Fitted, graph: RareGraph) -> np.ndarray:
+    """`(n,)` the node of `graph` that has the id of each of `labelled_nodes_`, `NOWHERE` for none, or where none is known."""
+    found = np.full(clf.labelled_nodes_.size, NOWHERE)
     keys = _label_keys(clf)
     if keys is None or graph.node_ids is None:
-        return None
+        return found
     of_graph = node_keys(graph)
     order = np.argsort(of_graph)
     at, there = places_of(keys, of_graph[order])
-    found = np.full(nodes.size, NOWHERE)
     found[there] = order[at[there]]
-    return found if _agree(y[there], graph.y[found[there]]) else None
+    return found
 
 
 def is_graph_of_fit(clf: Fitted, graph: RareGraph) -> bool:

@@ -89,12 +89,12 @@ class Silence:
         if not self.silent.any():
             return logits
         unheard = self.unheard(logits, alone)
-        here = unheard.any(axis=-1)
-        if not here.any():
+        if not unheard.any():
             return logits
-        expected = np.einsum("jk,...kc->...jc", self.mixture, logits[here]) + self.shift
         changed = logits.copy()
-        changed[here] = np.where(unheard[here][..., None], expected, logits[here])
+        for j in np.flatnonzero(self.silent).tolist():
+            here, heard = unheard[..., j], np.flatnonzero(self.mixture[j]).tolist()
+            changed[..., j, :][here] = sum(self.mixture[j, k] * logits[..., k, :][here] for k in heard) + self.shift[j]
         return changed
 
     def weights(self, weights: np.ndarray, unheard: np.ndarray) -> np.ndarray:

@@ -48,6 +48,7 @@ _NO_ROUTE = {
     "Not Found": "there is no such route; GET /docs lists them.",
     "Method Not Allowed": "the route is asked in another way; GET /docs says how.",
 }
+_NO_KEY = "this route knows no such key; GET /docs shows those that it knows."
 
 
 class Service:
@@ -222,7 +223,8 @@ def _add_errors(api: FastAPI) -> None:
     async def wrong(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"] if part != "body")
-        said = f"{where}: {first['msg']}" if where else "send a JSON object; GET /docs has one for each route."
+        what = _NO_KEY if first["type"] == "extra_forbidden" else first["msg"]
+        said = f"{where}: {what}" if where else "send a JSON object; GET /docs has one for each route."
         return JSONResponse({"error": " ".join(said.split())}, 422)  # a name that was sent may hold line ends
 
     @api.exception_handler(Exception)

@@ -74,7 +74,7 @@ class Loaded:
         """See `LiveScores.score`; without rows, the known nodes as they stand."""
         also = list(also)
         if nodes or edges:
-            return self.live.score(as_columns(nodes), as_columns(edges), also)
+            return self.live.score(self._nodes(nodes), as_columns(edges), also)
         if not also:
             raise InputError("give nodes, edges or ids: there is nothing to score.")
         found = [self.live.index_of(one) for one in also]
@@ -95,9 +95,20 @@ class Loaded:
     def _id(self) -> str:
         return str((self.live.graph.schema or {})["id"])
 
+    def _nodes(self, rows: Rows) -> dict[str, list[Any]] | None:
+        """The rows of nodes as a table, which names them as the nodes table does."""
+        table = as_columns(rows)
+        if table is not None and self._id not in table:
+            names = list(table)
+            got = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
+            raise InputError(
+                f"each row of nodes must give the node's id under {self._id!r}, as the nodes table does; got {got or 'no keys'}."
+            )
+        return table
+
     def explain(self, node: Any, nodes: Rows, edges: Rows, top: int) -> dict[str, Any]:
         """The columns that made a node's probability, strongest first; those beyond `top` are one sum."""
-        why = self.live.explain(node, as_columns(nodes), as_columns(edges))
+        why = self.live.explain(node, self._nodes(nodes), as_columns(edges))
         shown = zip(why.column[:top].tolist(), why.group[:top].tolist(), why.share[:top].tolist(), strict=True)
         return {
             "id": node,

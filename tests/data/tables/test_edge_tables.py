@@ -72,7 +72,7 @@ def test_new_tables_are_read_as_at_fit():
     amount, when, channel = graph.edges.columns
     np.testing.assert_array_equal(amount.values, [1.5, np.nan])
     np.testing.assert_array_equal(when.values, [np.nan, 1706745600.0])
-    assert channel.values.tolist() == [1, -1] and graph.schema["read"]["unseen"] == {"channel": 1}
+    assert channel.values.tolist() == [1, -1] and graph.schema["read"]["edge_values"]["unseen"] == {"channel": 1}
     with pytest.raises(ColumnError, match="amount"):
         read({"from": ["a"], "to": ["b"]}, schema=schema)
     for path, value in ((["columns", 0, "kind"], "word"), (["columns", 2, "categories"], [1]), (["directed"], "yes"),

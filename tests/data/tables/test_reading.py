@@ -14,6 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 from calirare.data.graph import RareGraph
+from calirare.data.parts.partitioning import partition_tables
 from calirare.data.synthetic import make_transactions
 from calirare.data.tables.audit import audit_graph
 from calirare.data.tables.describe import describe_schema
@@ -50,7 +51,12 @@ def test_every_cell_of_a_small_table_is_where_it_belongs():
     counts = {"rows": 5, "edges": 3, "duplicates": 1, "self_loops": 1, "zero_weights": 0}
     labels = {"known": 3, "missing": 1, "missing_words": {}, "spellings": {}}
     filled = {"imputed": {"age": 1, "country": 1}, "unseen": {}, "rare": {}, "unreadable": {}, "infinite": {}}
-    assert graph.schema["read"] == {"edges": counts, "labels": labels, **filled}
+    assert graph.schema["read"] == {
+        "edges": counts,
+        "labels": labels,
+        **filled,
+        "edge_values": {"rare": {}, "unseen": {}, "infinite": {}},
+    }
 
 
 def test_infinite_values_count_as_missing_in_both_tables(caplog):
@@ -59,14 +65,33 @@ def test_infinite_values_count_as_missing_in_both_tables(caplog):
     graph = read({"age": [20.0, 40.0, inf, -inf]}, EDGES | {"amount": [1.0, inf, 9.0, -inf, 0.5]})
     assert graph.x.tolist() == empty.x.tolist() and graph.feature_names == empty.feature_names
     np.testing.assert_array_equal(graph.edges.columns[0].values, empty.edges.columns[0].values)
-    assert graph.schema["read"]["infinite"] == {"age": 2, "amount": 2}
     told = [record.message for record in caplog.records if "infinite" in record.message]
-    assert told == [f"column {name!r}: infinite values count as missing, 2 of them." for name in ("age", "amount")]
+    assert told == [
+        f"column {name}: infinite values count as missing, 2 of them." for name in ("'age'", "'amount' of edges")
+    ]
     notes = [finding.column for finding in audit_graph(graph).findings if finding.kind == "infinite"]
     assert notes == ["age", "amount"]
     assert describe_counts(graph.schema)["infinite values, which count as missing, in age"] == 2
     scored = read({"age": [inf, 40.0, 20.0, 1.0]}, schema=graph.schema, label=None, rare=None)
     assert scored.schema["read"]["infinite"] == {"age": 1} and scored.x[0, 0] == graph.x[2, 0]
+
+
+def test_columns_of_nodes_and_edges_that_share_a_name_are_counted_apart(tmp_path):
+    inf = float("inf")
+    nodes = {**NODES, "fee": [inf, 1.0, 2.0, 3.0], "place": ["x", "x", "y", "y"]}
+    edges = {**EDGES, "fee": [inf, 1.0, -inf, 2.0, inf], "place": ["p", "p", "q", "q", "q"]}
+    graph = read_tables(nodes, edges, label="is_fraud", rare="yes")
+    later = nodes | {"place": ["x", "new", "new", "y"]}, edges | {"place": ["p", "p", "q", "q", "new"]}
+    scored = read_tables(*later, schema=graph.schema)
+    parts = partition_tables(*later, graph.schema, tmp_path, partitions=2)
+    for read in (scored.schema["read"], parts.read):
+        assert (read["infinite"], read["edge_values"]["infinite"]) == ({"fee": 1}, {"fee": 3})
+        assert (read["unseen"], read["edge_values"]["unseen"]) == ({"place": 2}, {"place": 1})
+    told = describe_counts(scored.schema)
+    assert told["values never seen at fit, in place"] == 2 and told["values never seen at fit, in place of edges"] == 1
+    assert [one.words.split(",")[0] for one in audit_graph(graph).findings if one.kind == "infinite"] == [
+        "1 values are infinite", "3 values of edges are infinite"
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("dictionary", [True, False])
@@ -524,10 +549,15 @@ def test_rare_categories_of_edges_are_not_called_unseen(caplog):
     kind = [f"k{k % 150}" if k < 1_750 else f"r{k}" for k in range(n)]
     edges = {"source": np.arange(n) % 10, "target": np.arange(n) % 9, "kind": kind}
     graph = read_tables(nodes, edges, label="y", rare=1)
-    assert graph.schema["read"]["rare"] == {"kind": 200} and graph.schema["read"]["unseen"] == {}
+    assert (
+        graph.schema["read"]["edge_values"]["rare"] == {"kind": 200}
+        and graph.schema["read"]["edge_values"]["unseen"] == {}
+    )
     assert "never seen" not in caplog.text
     later = read_tables(nodes, edges | {"kind": ["new", *kind[1:]]}, schema=graph.schema)
-    assert later.schema["read"]["rare"] == {"kind": 200} and later.schema["read"]["unseen"] == {"kind": 1}
+    assert later.schema["read"]["edge_values"]["rare"] == {"kind": 200} and later.schema["read"]["edge_values"][
+        "unseen"
+    ] == {"kind": 1}
 
 
 def test_a_file_without_names_keeps_its_first_row(tmp_path, caplog):

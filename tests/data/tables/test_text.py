@@ -275,7 +275,9 @@ def test_of_very_many_categories_nobody_says_that_they_were_never_seen():
     names = [f"t{k}" for k in range(1_500)] * 2
     edges = {"source": [1] * 3_000, "target": [2] * 3_000, "town": names}
     graph = read_tables({"id": [1, 2], "bad": ["y", "n"]}, edges, label="bad", rare="y")
-    assert graph.schema["read"]["unseen"] == {} and graph.schema["read"]["rare"] == {"town": 2_600}
+    assert graph.schema["read"]["edge_values"]["unseen"] == {} and graph.schema["read"]["edge_values"]["rare"] == {
+        "town": 2_600
+    }
 
 
 @pytest.mark.parametrize(

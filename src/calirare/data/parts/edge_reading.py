@@ -59,12 +59,14 @@ class ReadEdges:
         records: How whole rows are written; None where they are not kept.
         counts: `(N,)` pairs of each node, repeats included.
         merged: What was left out, as in `graph.schema["read"]["edges"]`; `edges` and `duplicates` not told apart yet.
+        values: What was counted in columns, as in `graph.schema["read"]["edge_values"]`.
     """
 
     pairs: Pairs
     records: EdgeRecords | None
     counts: np.ndarray
     merged: dict[str, int]
+    values: Counts
 
 
 class EdgeReader:
@@ -95,15 +97,16 @@ class EdgeReader:
         self.merged = {"rows": 0, "edges": 0, "duplicates": 0, "self_loops": 0, "zero_weights": 0}
         if stream.asked.drop_unknown:
             self.merged["unknown_ends"] = 0
+        self.values: Counts = {"rare": {}, "unseen": {}, "infinite": {}}
 
-    def all(self, size: int, read: Counts, step: Step) -> ReadEdges:
-        """Every edge, so many rows at once; what is counted in columns is added to `read`."""
+    def all(self, size: int, step: Step) -> ReadEdges:
+        """Every edge, so many rows at once."""
         self.pairs.path.write_bytes(b"")
         names = [column["name"] for column in self.plan] + ([] if self.weight is None else [self.weight])
         total = self.stream.num_rows[1]
         for table, first, rows in self.stream.edge_batches(names, size):
             with rows_named(table, first, rows.frame.height):
-                found, weight = self._read(rows, read)
+                found, weight = self._read(rows)
             self._write(found, weight)
             if self.tally is not None:
                 self.tally.add_edges(self.merged["rows"], found.columns)
@@ -111,14 +114,14 @@ class EdgeReader:
             step(self.merged["rows"] / total)
         if self.tally is not None:
             self.tally.add_degrees(self.degree)
-        return ReadEdges(self.pairs, self.records, self.counts, self.merged)
+        return ReadEdges(self.pairs, self.records, self.counts, self.merged, self.values)
 
-    def _read(self, rows: EdgeRows, read: Counts) -> tuple[EdgeTable, np.ndarray | None]:
+    def _read(self, rows: EdgeRows) -> tuple[EdgeTable, np.ndarray | None]:
         """Some rows, those left out whose ends are no nodes, and their weights."""
         start, end = self.places.of(rows.source, rows.target, drop_unknown=self.stream.asked.drop_unknown)
         weight = None if self.weight is None else edge_weights(rows.frame[self.weight])
-        columns, strange = apply_edge_columns(rows.frame, self.plan)
-        add_counts(read, strange)
+        columns, counts = apply_edge_columns(rows.frame, self.plan)
+        add_counts(self.values, counts)
         codes, names = codes_as_at_fit(rows.type, rows.type_names, self.stream.schema["edges"].get("types", ()))
         table = EdgeTable(np.maximum(start, 0), np.maximum(end, 0), columns, True, codes, names)
         known = (start >= 0) & (end >= 0)

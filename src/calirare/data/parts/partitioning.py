@@ -67,10 +67,8 @@ def partition_tables(
     stream = TableStream.open(nodes, edges, schema, options or {})
     tally = TablesTally(schema, schema["seen"], *stream.num_rows) if schema.get("seen") else None
     read = NodeReader(stream, work, tally).all(NODE_ROWS, EDGE_ROWS, lambda share: step(0.3 * share))
-    found = EdgeReader(stream, work, tally, read.places, rows).all(
-        EDGE_ROWS, read.read, lambda share: step(0.3 + 0.4 * share)
-    )
-    warn_of_values(read.read)
+    found = EdgeReader(stream, work, tally, read.places, rows).all(EDGE_ROWS, lambda share: step(0.3 + 0.4 * share))
+    warn_of_values(read.read, found.values)
     cuts = _cut(found.counts, partitions, edges_per_part)
     made = Partitions(
         folder=work,
@@ -78,7 +76,7 @@ def partition_tables(
         features=read.features,
         degree=RowFile.create(work / "degree", int(cuts[-1]), 1, "<f8"),
         weighted=found.pairs.weighted,
-        read={"edges": found.merged, **read.read},
+        read={"edges": found.merged, **read.read, "edge_values": found.values},
         marks=read.marks,
         kinds=read.kinds,
         kind_names=read.kind_names,

@@ -32,6 +32,7 @@ from calirare.data.tables.audit_edges import audit_edges, edge_audit_columns
 from calirare.data.tables.audit_unlabelled import find_unlabelled
 from calirare.data.tables.finding import PURE, Finding, gives_away, leave_out, retype
 from calirare.data.tables.kinds import MAX_CATEGORIES, named_as_codes
+from calirare.data.tables.read_counts import values_counted
 from calirare.data.tables.spellings import known_spellings
 
 PERFECT = 0.99
@@ -255,9 +256,10 @@ def _spellings(graph: RareGraph) -> Iterator[Finding]:
 
 
 def _infinite(graph: RareGraph) -> Iterator[Finding]:
-    for name, count in ((graph.schema or {}).get("read") or {}).get("infinite", {}).items():
-        words = f"{count:,} values are infinite, as a division by zero leaves them; they count as missing."
-        yield Finding("infinite", name, words, "note")
+    for counts, whose in values_counted(graph.schema):
+        for name, count in counts.get("infinite", {}).items():
+            words = f"{count:,} values{whose} are infinite, as a division by zero leaves them; they count as missing."
+            yield Finding("infinite", name, words, "note")
 
 
 def _contradictions(graph: RareGraph, known: np.ndarray, rare: np.ndarray) -> Iterator[Finding]:

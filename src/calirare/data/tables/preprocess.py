@@ -49,14 +49,16 @@ def apply_columns(
     return np.hstack([block.toarray() if sp.issparse(block) else block for block in blocks]), counts
 
 
-def warn_of_values(counts: Mapping[str, Mapping[str, int]]) -> None:
+def warn_of_values(nodes: Mapping[str, Mapping[str, int]], edges: Mapping[str, Mapping[str, int]]) -> None:
     """Log how many values of each column are infinite, and how many of categories that the fit did not know."""
-    for name, number in counts["infinite"].items():
-        logger.warning("column %r: infinite values count as missing, %d of them.", name, number)
-    for name, number in counts["unseen"].items():
-        logger.warning(
-            "column %r: %d values of categories never seen at fit; they count as none of them.", name, number
-        )
+    for whose, counts in (("", nodes), (" of edges", edges)):
+        for name, number in counts["infinite"].items():
+            logger.warning("column %r%s: infinite values count as missing, %d of them.", name, whose, number)
+        for name, number in counts["unseen"].items():
+            logger.warning(
+                "column %r%s: %d values of categories never seen at fit; they count as none of them.",
+                name, whose, number,
+            )  # fmt: skip
 
 
 def _numeric(

@@ -36,11 +36,22 @@ def describe_counts(schema: Mapping[str, Any] | None) -> dict[str, int]:
     for word, spelled in labels.get("spellings", {}).items():
         found[f"labels {word!r}, which count as {spelled['class']!r}"] = spelled["count"]
     for name, words in _VALUES.items():
-        columns = read.get(name, {})
-        many = len(columns) > _MOST_COLUMNS
-        found |= (
-            {f"{words} {len(columns)} columns": sum(columns.values())}
-            if many
-            else {f"{words} {column}": count for column, count in columns.items()}
-        )
+        for counts, whose in values_counted(schema):
+            columns = counts.get(name, {})
+            many = len(columns) > _MOST_COLUMNS
+            found |= (
+                {f"{words} {len(columns)} columns{whose}": sum(columns.values())}
+                if many
+                else {f"{words} {column}{whose}": count for column, count in columns.items()}
+            )
     return {words: count for words, count in found.items() if count}
+
+
+def values_counted(schema: Mapping[str, Any] | None) -> list[tuple[Mapping[str, Any], str]]:
+    """What was counted in the columns of nodes and of edges, which may share a name, and whose they are in words.
+
+    >>> values_counted({"read": {"infinite": {"fee": 1}, "edge_values": {"infinite": {"fee": 2}}}})[1]
+    ({'infinite': {'fee': 2}}, ' of edges')
+    """
+    read = (schema or {}).get("read") or {}
+    return [(read, ""), (read.get("edge_values") or {}, " of edges")]

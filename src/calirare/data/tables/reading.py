@@ -250,9 +250,7 @@ def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any]
     if not x.shape[1] and not rows.source.len():
         raise InputError("nodes must have at least one attribute column that can be used where there are no edges.")
     edge_list, of_edges = _build_edges(found, rows, plan, asked)
-    for word, columns in of_edges.items():
-        counts[word] |= columns
-    warn_of_values(counts)
+    warn_of_values(counts, of_edges)
     if "read" not in plan:  # just learned
         seen = profile_tables(x, plan, edge_list.table)
         plan = {**plan, "seen": {**seen, "rows": found.frame.height}}
@@ -267,7 +265,7 @@ def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any]
         node_ids=id_array(found.frame[found.id]),
         feature_names=feature_names(plan),
         original_y=labels.original_y if len(labels.values) > 2 else None,
-        schema={**plan, "read": {"edges": edge_list.counts, **labels.counts, **counts}},
+        schema={**plan, "read": {"edges": edge_list.counts, **labels.counts, **counts, "edge_values": of_edges}},
         edges=edge_list.table,
         node_type=node_type,
         node_type_names=node_type_names,

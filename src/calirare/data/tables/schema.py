@@ -19,7 +19,8 @@ A schema is a dict that JSON can hold:
                 ignore:       "reason"
     seen      what the columns looked like (`calirare.data.tables.profile`), to notice shifts at scoring
     sparse    whether the features are kept as CSR
-    read      what was counted at reading: edges merged, self-loops, imputed values, unseen categories, missing labels
+    read      what was counted at reading: edges merged, self-loops, missing labels, imputed values and
+              unseen categories of nodes, and under `edge_values` those of edges
 
 All but `nodes` and the later keys of `edges` must be there.
 """

@@ -150,7 +150,7 @@ def test_val_share_sets_labels_aside(tables, tmp_path, network):
         ({"--epochs": "0"}, "epochs must be"),
         ({"--epochs": "many"}, "Invalid value for '--epochs'"),
         ({"--type": "country_risk"}, "--type must look like"),
-        ({"--type": "country_risk=word"}, "must be one of ['numeric', 'categorical', 'time', 'ignore']"),
+        ({"--type": "country_risk=word"}, "must be one of ['numeric', 'categorical', 'time', 'text', 'ignore']"),
         ({"--source": "payer"}, "payer"),
         ({"--val-share": "2"}, "fraction"),
     ],

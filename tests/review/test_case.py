@@ -47,6 +47,7 @@ def test_numeric_attributes_in_the_units_of_the_table():
         "id": [f"n{i}" for i in range(60)],
         "amount": [float(i) for i in range(59)] + [1000.0],
         "age": [None] + [30 + i % 5 for i in range(59)],
+        "debts": [0.0 if i % 3 else i * 7.7 for i in range(60)],
         "country": ["NO"] * 40 + ["SE"] * 19 + ["KP"],
         "fraud": ["yes" if i in (0, 59) else "no" for i in range(60)],
     }
@@ -61,6 +62,7 @@ def test_numeric_attributes_in_the_units_of_the_table():
     middle = {one.name: one for one in compare(snapshot, 30).attributes}
     assert middle["amount"].percentile == pytest.approx(((normal < 30).sum() + 0.5) / 58)
     assert middle["country"].share == pytest.approx(39 / 58)
+    assert {one.name: one for one in compare(snapshot, 30).attributes}["debts"].usual == "0"
     first = {one.name: one for one in compare(snapshot, 0).attributes}
     assert first["age"].value == "missing" and first["age"].percentile is None
 

@@ -1,5 +1,7 @@
 """Texts beside numbers: the same scores from memory, in parts and live, and reasons that name words."""
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,6 +9,8 @@ import scipy.sparse as sp
 
 import calirare as cr
 from calirare.data.tables.texts import find_words
+from calirare.decisions.facts import Facts
+from calirare.decisions.numbers import say_share
 from calirare.features.own import WIDE
 from calirare.features.recipe import ColumnRecipe
 from calirare.scoring.in_parts import score_in_parts
@@ -110,6 +114,22 @@ def test_words_find_and_are_named_as_reasons(graph, classifier, tables):
         name.removeprefix("note has ") for name in found.column if name.startswith("note has ") and " over " not in name
     ]
     assert set(text) & set(WORDS[TOLD]) & set(named)
+
+
+def test_reasons_say_which_words_a_text_has_or_lacks(graph, tables):
+    facts = Facts(graph, ColumnRecipe.learn(graph).apply(graph))
+    texts = [set((text or "").split()) for text in pl.read_parquet(tables[0])["note"]]
+    node = 7
+    word = min(texts[node])
+    share = np.mean([word in text for text in texts])
+    assert facts.say(f"note has {word}", node) == f"note has {word}, as at {say_share(share)} of nodes"
+    other = min(set(WORDS) - texts[node])
+    share = np.mean([other not in text for text in texts])
+    assert facts.say(f"note has {other}", node) == f"note lacks {other}, as at {say_share(share)} of nodes"
+    like = next(name for name in ColumnRecipe.learn(graph).names if name.startswith("words like "))
+    assert re.fullmatch(rf"{like}: (above|below) [\d.]+% of nodes", facts.say(like, node))
+    around = facts.say(f"note has {word}, of neighbours", node)
+    assert re.fullmatch(rf"note has {word} \(among neighbours\): (more|less) often than at [\d.]+% of nodes", around)
 
 
 def test_a_saved_model_reads_new_tables_alike(graph, classifier, tables, tmp_path):

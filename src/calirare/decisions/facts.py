@@ -11,9 +11,11 @@ import scipy.sparse as sp
 
 from calirare.data.arrays import column_of
 from calirare.data.graph import RareGraph
+from calirare.data.tables.feature_places import HAS
 from calirare.data.tables.schema import is_moment, truth_words
 from calirare.decisions.numbers import is_code, say_code, say_day, say_number, say_share
 from calirare.features.columns import Columns
+from calirare.features.own import LIKE
 from calirare.features.propagation import row_normalised
 from calirare.features.structure import neighbours
 
@@ -114,6 +116,8 @@ class Facts:
         self._units = {column["name"]: (float(column["scale"]), float(column["mean"])) for column in numeric}
         self._marks = {column["name"]: truth_words(column) for column in numeric}
         self._moments = {column["name"] for column in numeric if is_moment(column)}
+        self._first_word = graph.num_features - graph.num_words
+        self._words = set(graph.attribute_names[self._first_word :])
         self._sample = some_others(graph.scored) if others is None else others
         self._others: dict[str, _Others | None] = {}
         self._around: dict[str, np.ndarray] = {}
@@ -129,11 +133,15 @@ class Facts:
         if others.is_mark:
             return _say_mark(words, value > 0.5, others, self._marks.get(name))
         if _MOMENT.search(name):  # days since some moment mean nothing to anyone
-            return f"{words.replace(' in days', '')} is {_when(others.below(value))}"
+            return f"{words.replace(' in days', '')} is {_than(others.below(value), 'later', 'earlier')}"
         if self._is_moment(name):
             # Of days, a median between two of them is the earlier one.
             median = float(np.floor(others.median + 1e-3)) if abs(value - round(value)) < 1e-3 else others.median
-            return f"{words} is {say_day(value)}, {_when(others.below(value))} (median {say_day(median)})"
+            return f"{words} is {say_day(value)}, {_than(others.below(value), 'later', 'earlier')} (median {say_day(median)})"
+        if name.startswith(LIKE):
+            return f"{words}: {others.rank(value)}"
+        if _source(name.replace(_OF_NEIGHBOURS, ", mean over neighbours"))[0] in self._words:
+            return f"{words}: {_than(others.below(value), 'more often', 'less often')}"
         rank, value, median = others.rank(value), others.snap(value), others.snap(others.median)
         if (near := self._share_of_marks(name)) is not None:
             return f"{near} is {value:.0%}, {rank} (median {median:.0%})"
@@ -213,7 +221,8 @@ class Facts:
         return np.asarray(found * scale + mean)
 
     def _attribute(self, k: int, nodes: np.ndarray) -> np.ndarray:
-        return column_of(self.graph.x[nodes], k)
+        values = column_of(self.graph.x[nodes], k)
+        return values if k < self._first_word else (values > 0).astype(np.float64)  # a text has a word or not
 
     @cached_property
     def _averages(self) -> sp.csr_array:
@@ -256,12 +265,16 @@ def say_column(name: str) -> str:
     ('share of outgoing with channel = cash', 'balance (mean over neighbours)')
     >>> say_column("country = SE, mean over incoming neighbours"), say_column("age is missing, of neighbours")
     ('share of incoming neighbours with country = SE', 'share of neighbours where age is missing')
+    >>> say_column("note has refund, mean over neighbours two steps away")
+    'note has refund (among neighbours two steps away)'
     """
     name = name.replace(_OF_NEIGHBOURS, ", mean over neighbours")
     if (found := _SHARE_OVER.match(name)) is not None and not _SHARE_OF_EDGES.match(found[1]):
         return f"share of {found[2]} {'where' if found[1].endswith(' is missing') else 'with'} {found[1]}"
     over = _OVER.match(name)
     base, tail = (name, "") if over is None else (over[1], f" ({over[2]} {over[3]})")
+    if over is not None and HAS in base and over[2] == "mean":  # of a word there is no mean
+        tail = f" ({over[3].replace('over', 'among', 1)})"
     if (found := _OF_EDGES.match(base)) is not None:
         column, statistic, way = found.groups()
         base = f"{statistic} of {column} over all edges" if way == "edges" else f"{statistic} of {way} {column}"
@@ -279,6 +292,8 @@ def _say_mark(words: str, has_it: bool, others: _Others, called: tuple[str, str]
         said = f"{column} is {category}" if category else words
         return f"{said}, as at {say_share(share)} of nodes"
     said = f"{column} is not {category}" if category else f"not: {words}"
+    if HAS in words and not category:
+        said = f"{' lacks '.join(words.rsplit(HAS, 1))}"
     return f"{said}, as at {say_share(1 - share)} of nodes"
 
 
@@ -286,11 +301,11 @@ def _times(ratio: float) -> str:
     return f"{ratio:.1f} times" if ratio < 5 else f"{ratio:,.0f} times"
 
 
-def _when(below: float) -> str:
+def _than(below: float, more: str, less: str) -> str:
     return (
-        f"later than at {say_share(below)} of nodes"
+        f"{more} than at {say_share(below)} of nodes"
         if below >= 0.5
-        else f"earlier than at {say_share(1 - below)} of nodes"
+        else f"{less} than at {say_share(1 - below)} of nodes"
     )
 
 

@@ -26,6 +26,8 @@ MOST_SPELLED = 1_000
 _MOST_NUMBERS = 2**26
 _AT_ONCE = 64
 _NAMED_BY = 3
+LIKE = "words like "
+"""Begins the name of a direction of the words of texts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +106,7 @@ class OwnPlan:
             ]
         words = [name.rpartition(HAS)[2] for name in self.words]
         heaviest = np.argsort(-self.basis, axis=0, kind="stable")[:_NAMED_BY].T
-        return [f"words like {', '.join(words[k] for k in some)}" for some in heaviest]
+        return [f"{LIKE}{', '.join(words[k] for k in some)}" for some in heaviest]
 
     def derived(self, graph: RareGraph) -> Iterator[tuple[str, np.ndarray]]:
         """Leading directions and the kind of node."""

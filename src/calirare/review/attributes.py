@@ -29,7 +29,7 @@ class Attribute:
     Args:
         name: The column's name.
         value: The node's value, in the table's units.
-        usual: What normal nodes have: their median, or their most frequent category.
+        usual: What normal nodes have: their median, or their most frequent category; "" for texts.
         percentile: Share of normal nodes with a smaller value, counting half of the equal ones; None for words.
         share: Share of normal nodes with the same value, for words and for marks that a node has or lacks.
         surprise: 0 for what is usual to 1 for what no normal node has.
@@ -101,7 +101,8 @@ def _numeric(column: Mapping[str, Any], value: float, others: np.ndarray, missin
     say = say_day if is_moment(column) else teller_of(others * scale + mean)
 
     def units(x: float) -> str:
-        return say(x * scale + mean)
+        there = x * scale + mean
+        return say(there if abs(there) > 1e-6 * max(abs(mean), scale) else 0.0)  # what standardising and back leaves
 
     if (mark := _truth(column, value, others)) is not None and not missing:
         return mark
@@ -139,10 +140,10 @@ def _text(column: Mapping[str, Any], own: Any, others: Any, missing: bool) -> At
     has = np.flatnonzero(as_dense(own)[0])
     has = has[np.argsort(share[has], kind="stable")]
     if missing or not has.size:
-        return Attribute(column["name"], "missing" if missing else "no known words", "–", None, None, 0.0)
+        return Attribute(column["name"], "missing" if missing else "no known words", "", None, None, 0.0)
     words = ", ".join(column["words"][k] for k in has[:_MOST_WORDS]) + (", …" if has.size > _MOST_WORDS else "")
     rarest = float(share[has[0]])
-    return Attribute(column["name"], words, "–", None, rarest, 1 - rarest)
+    return Attribute(column["name"], words, "", None, rarest, 1 - rarest)
 
 
 def _by_feature(names: tuple[str, ...], own: Any, others: Any) -> list[Attribute]:

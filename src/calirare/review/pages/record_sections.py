@@ -10,23 +10,16 @@ from dash import html
 from calirare.decisions.numbers import say_probability
 from calirare.review.edges_of import EdgeRows, Neighbour
 from calirare.review.pages.widgets import aria, card, case_link, number, pill, table
-from calirare.review.records import Records
+from calirare.review.records import Cell, Records
 
 _MOST_CELLS = 200
+_LONG = 60
 
 
 def record(records: Records, node: int) -> Any:
     """Every column of the node, those that the model does not read too."""
     cells = records.record(node)
-    rows = [
-        (
-            html.Th(
-                [one.name, html.Span("not read by the model", className="unused") if one.unused else None], scope="row"
-            ),
-            html.Td(one.value or "–", title=one.unused or None),
-        )
-        for one in cells[:_MOST_CELLS]
-    ]
+    rows = [_name_and_value(one) for one in cells[:_MOST_CELLS]]
     said = "" if records.from_table else "As the model read it; start the desk with --nodes to see every column."
     if not rows:
         return card("Record", html.P("The nodes have no columns.", className="hint"))
@@ -35,6 +28,14 @@ def record(records: Records, node: int) -> Any:
         _scrolling(table(rows, class_name="record", id="record"), "Record"),
         html.P(said, className="hint") if said else None,
     )
+
+
+def _name_and_value(one: Cell) -> tuple[Any, ...]:
+    """Name and value beside each other; a text stands below its name."""
+    name = [one.name, html.Span("not read by the model", className="unused") if one.unused else None]
+    if len(one.value) > _LONG:
+        return (html.Th([*name, html.Div(one.value, className="prose")], scope="row", colSpan=2),)
+    return html.Th(name, scope="row"), html.Td(one.value or "–", title=one.unused or None)
 
 
 def neighbours(found: list[Neighbour], total: int, hidden: bool = False) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calirare as cr
-from calirare.errors import LabelError
+from calirare.errors import LabelError, ModelFormatError
 from calirare.estimator.evidence import read_nodes
 
 pytestmark = pytest.mark.usefixtures("few_draws")
@@ -82,12 +82,19 @@ def test_classes_in_another_order_are_not_compared(full):
 
 
 @pytest.fixture(scope="module")
-def told_by_ids(full, hidden):
-    """A model that keeps keys of ids."""
-    named = replace(
-        hide(full, hidden), node_ids=np.array([f"account {i}" for i in range(full.num_nodes)], dtype=object)
-    )
-    return named, cr.RareCategoryClassifier(cr.detectors.Stack(["linear", "spreading"])).fit(named)
+def named(full, hidden):
+    ids = np.array([f"account {i}" for i in range(full.num_nodes)], dtype=object)
+    return replace(hide(full, hidden), node_ids=ids)
+
+
+@pytest.fixture(scope="module", params=["any", "older"])
+def told_by_ids(named, request):
+    """A model that keeps keys of ids; an older calirare kept none but those of `spreading`."""
+    if request.param == "any":
+        return named, cr.RareCategoryClassifier(cr.detectors.Linear(penalty=0.1)).fit(named)
+    clf = cr.RareCategoryClassifier(cr.detectors.Stack(["linear", "spreading"])).fit(named)
+    clf.state_ = replace(clf.state_, keys=None)
+    return named, clf
 
 
 def rows_of(graph, nodes):
@@ -115,6 +122,32 @@ def test_rows_in_another_order_do_not_make_labels_unread(told_by_ids, full, hidd
         "training node" in cr.triage(clf, moved, nodes=[0]).frame()["pulls"][0]
     )  # numbers of the fit, not names of here
     assert "training node" in repr(clf.explain(moved, 0)) and "account" in repr(clf.explain(named, 0))
+
+
+def test_labels_read_for_validation_are_known_again_too(named, tmp_path):
+    clf = cr.RareCategoryClassifier(cr.detectors.Linear(penalty=0.1), method="temperature").fit(named)
+    assert 0 < clf.held_out_nodes_.size < named.known.size
+    some = np.random.default_rng(1).permutation(named.num_nodes)[:300]
+    moved = rows_of(named, some)
+    y = moved.y.copy()
+    came = np.flatnonzero(y == -1)[:20]
+    y[came] = np.arange(20) % 2
+    since = replace(moved, y=y)
+    clf.save(tmp_path / "with", named)
+    clf.save(tmp_path / "without")
+    for one in (clf, cr.load(tmp_path / "with")):
+        np.testing.assert_array_equal(read_nodes(one, since), moved.known)
+    stranger = cr.load(tmp_path / "without")  # the folder says nothing of ids
+    assert stranger.state_.keys is None and read_nodes(stranger, since) is None
+
+
+def test_edited_keys_are_refused(named, tmp_path):
+    clf = cr.RareCategoryClassifier(cr.detectors.Linear(penalty=0.1)).fit(named)
+    for keys in (clf.state_.keys[:-1], clf.state_.keys.astype(np.float64)):
+        clf.state_ = replace(clf.state_, keys=keys)
+        clf.save(tmp_path / "model", named)
+        with pytest.raises(ModelFormatError, match="keys/nodes must hold a number for each label"):
+            cr.load(tmp_path / "model")
 
 
 def test_the_same_ids_in_another_network_are_other_nodes(told_by_ids):

@@ -42,6 +42,16 @@ def node_keys(graph: RareGraph) -> np.ndarray:
     return np.asarray(first + np.arange(graph.num_nodes))  # past the largest number it goes on with the smallest
 
 
+def keys_of_nodes(graph: RareGraph, nodes: np.ndarray) -> np.ndarray | None:
+    """`(n,)` int64 of some nodes' ids; None where nodes have no ids.
+
+    >>> graph = RareGraph(np.eye(2), np.array([[0], [1]]), np.array([0, 1]), node_ids=np.array(["a", "b"]))
+    >>> bool((keys_of_nodes(graph, np.array([1, 0])) == node_keys(graph)[::-1]).all())
+    True
+    """
+    return None if graph.node_ids is None else keys_of_ids(np.asarray(graph.node_ids)[nodes])
+
+
 def places_of(keys: np.ndarray, among: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(places in `among`, which ascends, `(n,)` bool who is there); the place of who is not means nothing.
 

@@ -83,6 +83,16 @@ def check_held_out(held_out: dict[str, Any]) -> np.ndarray:
     return nodes
 
 
+def check_keys(keys: dict[str, Any], labels: LabelledNodes, held_out: np.ndarray | None) -> np.ndarray:
+    """By which the nodes of the labels that were read are known again: a number for each."""
+    found = np.asarray(keys.get("nodes"))
+    size = len(labels) + (0 if held_out is None else len(held_out))
+    need(
+        found.shape == (size,) and found.dtype == np.int64, "keys/nodes must hold a number for each label that was read"
+    )
+    return found
+
+
 def check_left_out(detector: Detector, num_labels: int, num_classes: int) -> None:
     """That what the detector kept of its left-out models is of as many labels as there are."""
     shape, rows = detector.left_out_logits().shape, detector.left_out_rows

@@ -222,6 +222,9 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
     def save(self, path: str | Path, graph: RareGraph | None = None) -> None:
         """Write the fitted model to a folder that is safe to load; with `graph`, the graph beside it.
 
+        With its graph, which holds ids and labels, the model keeps keys of the ids whose labels it has read, and knows these
+        nodes again where rows stand in another order. Without, it knows them by their places alone.
+
         >>> import calirare as cr, tempfile
         >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
         >>> clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
@@ -234,12 +237,12 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         self._require_as_fitted()
         arguments = {name: plain(value) for name, value in self.get_params(deep=False).items()}
         arguments["detector"] = describe_detector(self.detector)
-        scores = self.state_.scores
+        scores, keys = self.state_.scores, None
         if graph is not None:
-            rare = self.rare_class_
+            keys, rare = self.state_.keys, self.rare_class_
             probability = self.predict_proba(graph)[:, rare]
             scores = profile_scores(probability, left_out[:, rare], self.labelled_nodes_, graph.scored)
-        write_folder(path, to_record(replace(self.state_, scores=scores), arguments), graph)
+        write_folder(path, to_record(replace(self.state_, scores=scores, keys=keys), arguments), graph)
 
     def _require_as_fitted(self) -> None:
         """Refuse to write arguments that are not those of the fitted parts: such a folder could not be loaded."""

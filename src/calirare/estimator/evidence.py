@@ -10,7 +10,7 @@ import numpy as np
 from calirare.data.arrays import UNKNOWN, as_array
 from calirare.data.graph import RareGraph, require_graph
 from calirare.errors import LabelError
-from calirare.estimator.known_again import NOWHERE, trained_at
+from calirare.estimator.known_again import NOWHERE, held_out_at, trained_at
 from calirare.estimator.left_out import LeftOutAnswers
 from calirare.metrics import Summary, summary
 
@@ -74,11 +74,7 @@ def read_nodes(clf: LeftOutAnswers, graph: RareGraph) -> np.ndarray | None:
     Labels that came since were not read.
     """
     trained = trained_at(clf, graph)
-    if trained is None:
-        return None
-    moved = not np.array_equal(trained, clf.labelled_nodes_)  # then no others were read
-    held_out = np.empty(0, dtype=np.int64) if moved else np.intersect1d(clf.held_out_nodes_, graph.known)
-    return np.union1d(trained[trained != NOWHERE], held_out)
+    return None if trained is None else np.union1d(trained[trained != NOWHERE], held_out_at(clf, graph, trained))
 
 
 def answered_nodes(clf: LeftOutAnswers, graph: RareGraph, read: np.ndarray | None) -> np.ndarray:

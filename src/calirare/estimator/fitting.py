@@ -13,6 +13,7 @@ from calirare.calibration.cross_fit import out_of_fold_evidence
 from calirare.calibration.stack import left_out_probabilities
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import choose_device
+from calirare.data.node_keys import keys_of_nodes
 from calirare.data.split import Split
 from calirare.detectors.base import Detector, DetectorInputs, LabelledNodes, Progress
 from calirare.detectors.folds import fold_numbers
@@ -149,6 +150,7 @@ class Fitting(Fitted):
             split=graph.public_split if split is None else split,
             held_out=read.val_nodes,
             degree=graph.degree[trained.labels.nodes],
+            keys=keys_of_nodes(graph, np.concatenate([trained.labels.nodes, read.val_nodes])),
         )
         return self
 

@@ -1,8 +1,7 @@
 """Where the nodes that trained a model are in a graph, also where rows stand in another order or labels were corrected.
 
-By place first: a graph that is asked about is mostly that of the fit. Else by ids, where a member of the model keeps keys of
-them (`calirare.detectors.spreading`). Places and ids alone can mislead: two banks number their accounts alike. So the labels must
-agree too, better than by luck.
+By place first: a graph that is asked about is mostly that of the fit. Else by ids, of which a model keeps keys. Places and ids
+alone can mislead: two banks number their accounts alike. So the labels must agree too, better than by luck.
 """
 
 from __future__ import annotations
@@ -33,9 +32,15 @@ def trained_at(clf: Fitted, graph: RareGraph) -> np.ndarray | None:
     nodes, y = clf.labelled_nodes_, clf.labelled_y_
     if nodes.max(initial=NOWHERE) < graph.num_nodes and _agree(y, graph.y[nodes]):
         return nodes
-    found = _by_ids(clf, graph)
+    found, _ = _by_ids(clf, graph)
     there = found != NOWHERE
     return found if _agree(y[there], graph.y[found[there]]) else None
+
+
+def held_out_at(clf: Fitted, graph: RareGraph, trained: np.ndarray) -> np.ndarray:
+    """The nodes of `graph` whose labels are known and were read for validation, where others are `trained_at`."""
+    in_place = np.array_equal(trained, clf.labelled_nodes_)
+    return np.intersect1d(clf.held_out_nodes_ if in_place else _by_ids(clf, graph)[1], graph.known)
 
 
 def say_if_unlabelled(clf: Fitted, graph: RareGraph) -> str:
@@ -48,7 +53,7 @@ def say_if_unlabelled(clf: Fitted, graph: RareGraph) -> str:
     >>> said.startswith(f"{graph.known.size} of these nodes have ids of nodes"), say_if_unlabelled(clf, graph)
     (True, '')
     """
-    count = 0 if graph.known.size else int((_by_ids(clf, graph) != NOWHERE).sum())
+    count = 0 if graph.known.size else int((_by_ids(clf, graph)[0] != NOWHERE).sum())
     if not count:
         return ""
     return (
@@ -57,17 +62,17 @@ def say_if_unlabelled(clf: Fitted, graph: RareGraph) -> str:
     )
 
 
-def _by_ids(clf: Fitted, graph: RareGraph) -> np.ndarray:
-    """`(n,)` the node of `graph` that has the id of each of `labelled_nodes_`, `NOWHERE` for none, or where none is known."""
-    found = np.full(clf.labelled_nodes_.size, NOWHERE)
+def _by_ids(clf: Fitted, graph: RareGraph) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes of `graph` that have the ids of `labelled_nodes_` and of `held_out_nodes_`, `NOWHERE` for none."""
+    size = clf.labelled_nodes_.size
+    found = np.full(size + clf.held_out_nodes_.size, NOWHERE)
     keys = _label_keys(clf)
-    if keys is None or graph.node_ids is None:
-        return found
-    of_graph = node_keys(graph)
-    order = np.argsort(of_graph)
-    at, there = places_of(keys, of_graph[order])
-    found[there] = order[at[there]]
-    return found
+    if keys is not None and graph.node_ids is not None:
+        of_graph = node_keys(graph)
+        order = np.argsort(of_graph)
+        at, there = places_of(keys, of_graph[order])
+        found[: keys.size][there] = order[at[there]]
+    return found[:size], found[size:]
 
 
 def is_graph_of_fit(clf: Fitted, graph: RareGraph) -> bool:
@@ -77,7 +82,12 @@ def is_graph_of_fit(clf: Fitted, graph: RareGraph) -> bool:
 
 
 def _label_keys(clf: Fitted) -> np.ndarray | None:
-    """`(n,)` keys of the nodes that trained the model; None where it keeps none, or has read other labels too."""
+    """Keys of the nodes that trained the model, then of those held out; None where it keeps none.
+
+    An older calirare kept those of the first in `spreading` alone: of no use where others were read too.
+    """
+    if clf.state_.keys is not None:
+        return clf.state_.keys
     if np.setdiff1d(clf.held_out_nodes_, clf.labelled_nodes_).size:
         return None
     keys = next((one.label_keys_ for one in clf.members_ if isinstance(one, Spreading)), None)

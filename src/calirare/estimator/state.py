@@ -18,6 +18,7 @@ from calirare.estimator.checks import (
     check_degree,
     check_header,
     check_held_out,
+    check_keys,
     check_labels,
     check_left_out,
     need,
@@ -47,6 +48,7 @@ class FittedState:
         scores: Profiles of the scores of the fit, or None where the model was not saved with its graph.
         degree: `(n,)` how many neighbours each labelled node had; None where an older calirare fitted the model.
         held_out: `(m,)` nodes of the validation labels that were read; None where an older calirare fitted the model.
+        keys: `(n + m,)` of the labelled nodes' ids, then of `held_out` (`calirare.data.node_keys`); None where there are none.
     """
 
     class_names: tuple[str, ...]
@@ -64,6 +66,7 @@ class FittedState:
     scores: dict[str, Any] | None = None
     degree: np.ndarray | None = None
     held_out: np.ndarray | None = None
+    keys: np.ndarray | None = None
 
 
 def make_calibrator(method: str, detector: Detector) -> Calibrator | None:
@@ -99,6 +102,7 @@ def to_record(state: FittedState, arguments: dict[str, Any]) -> Record:
     # Apart from the labels: an older calirare reads models with them and without.
     record.put("connections", None if state.degree is None else {"degree": state.degree})
     record.put("held_out", None if state.held_out is None else {"nodes": state.held_out})
+    record.put("keys", None if state.keys is None else {"nodes": state.keys})
     record.put("split", None if state.split is None else state.split.roles)
     return record
 
@@ -120,7 +124,9 @@ def from_record(record: Record, method: str, detector: Any) -> FittedState:
     if calibrator is not None and learned is not None:
         calibrator = check_calibrator(calibrator, learned, fitted, num_classes)
     recipe, split = record.get("recipe"), record.get("split")
-    connections, held_out = (record.get(name) if name in header else None for name in ("connections", "held_out"))
+    later = ("connections", "held_out", "keys")
+    connections, held_out, keys = (record.get(name) if name in header else None for name in later)
+    held_out_nodes = None if held_out is None else check_held_out(held_out)
     names = header["feature_names"]
     return FittedState(
         class_names=tuple(header["class_names"]),
@@ -137,5 +143,6 @@ def from_record(record: Record, method: str, detector: Any) -> FittedState:
         split=None if split is None else Split(**split),
         scores=header.get("scores"),
         degree=None if connections is None else check_degree(connections, len(labels)),
-        held_out=None if held_out is None else check_held_out(held_out),
+        held_out=held_out_nodes,
+        keys=None if keys is None else check_keys(keys, labels, held_out_nodes),
     )

@@ -19,8 +19,8 @@ import calirare as cr
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_plan import plan_edges
-from calirare.features.propagation import relation_matrix, row_normalised
 from calirare.features.recipe import ColumnRecipe
+from calirare.features.relations import relation_matrix, row_normalised
 from calirare.features.structure import structure_columns
 
 

@@ -7,7 +7,8 @@ from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 
-from calirare.data.synthetic import SHARPNESS, account_risk, account_suspicion, make_transactions
+from calirare.data.synthetic import SHARPNESS, account_risk, make_transactions
+from calirare.data.synthetic_accounts import account_suspicion
 from calirare.errors import InputError
 
 

@@ -13,7 +13,8 @@ import torch
 from sklearn.metrics import roc_auc_score
 
 import calirare as cr
-from calirare.detectors.networks.influence.curvature import LEAST_LEFT_OVER, PrimalCurvature, label_terms
+from calirare.detectors.networks.influence.curvature import LEAST_LEFT_OVER, PrimalCurvature
+from calirare.detectors.networks.influence.label_terms import label_terms
 from calirare.errors import NumericalError
 from calirare.metrics import negative_log_likelihood
 

@@ -9,7 +9,8 @@ from edge_cases import typed_graph
 from slow_columns import slow_propagation
 
 from calirare.data.graph import RareGraph
-from calirare.features.propagation import MOST_COLUMNS, RELATIONS, Aggregate, plan_aggregates, propagate
+from calirare.features.propagation import MOST_COLUMNS, Aggregate, plan_aggregates, propagate
+from calirare.features.relations import RELATIONS
 
 STATISTICS = ("mean", "spread", "two steps")
 

@@ -16,7 +16,7 @@ from calirare.data.tables.schema import is_moment, truth_words
 from calirare.decisions.numbers import is_code, say_code, say_day, say_number, say_share
 from calirare.features.columns import Columns
 from calirare.features.own import LIKE
-from calirare.features.propagation import row_normalised
+from calirare.features.relations import row_normalised
 from calirare.features.structure import neighbours
 
 _SAMPLE = 20_000

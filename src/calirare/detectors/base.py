@@ -22,8 +22,8 @@ from calirare.detectors.words import WordHops
 from calirare.errors import LabelError, NotFittedError
 from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.ends import over_root
-from calirare.features.propagation import relation_matrix
 from calirare.features.recipe import ColumnRecipe
+from calirare.features.relations import relation_matrix
 from calirare.features.structure import neighbours
 
 Progress = Callable[[float, str], None]

@@ -36,7 +36,7 @@ from calirare.detectors.logistic import losses_by_class
 from calirare.detectors.registry import register
 from calirare.detectors.stored import need, numbers
 from calirare.errors import InputError
-from calirare.features.propagation import relation_matrix
+from calirare.features.relations import relation_matrix
 from calirare.features.structure import neighbours
 
 _LABELS_AROUND = "labels around it"

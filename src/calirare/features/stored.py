@@ -13,7 +13,8 @@ from calirare.errors import ModelFormatError
 from calirare.features.columns import ColumnGroup
 from calirare.features.edge_plan import EdgePlan, PlannedColumn
 from calirare.features.own import OwnPlan
-from calirare.features.propagation import RELATIONS, Aggregate, Statistic, Whose
+from calirare.features.propagation import Aggregate, Statistic, Whose
+from calirare.features.relations import RELATIONS
 
 
 def read_state(state: Any) -> dict[str, Any]:

@@ -19,14 +19,9 @@ from calirare.data.parts.row_files import RowFile
 from calirare.data.sparse import small_index
 from calirare.features.columns import Columns
 from calirare.features.edge_columns import edge_columns
-from calirare.features.propagation import (
-    Aggregate,
-    Relation,
-    column_blocks,
-    relations_of,
-    said_of,
-)
+from calirare.features.propagation import Aggregate, column_blocks, relations_of, said_of
 from calirare.features.recipe import ColumnRecipe, base_columns
+from calirare.features.relations import Relation
 from calirare.features.structure import STRUCTURE, structure_of
 from calirare.scoring.live.base import some_nodes
 from calirare.scoring.part_edges import PartEdges, neighbours_of

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from calirare.data.edge_table import EdgeTable
 from calirare.data.parts.partitions import Part, Partitions
-from calirare.features.propagation import Relation, relation_ends, row_normalised
+from calirare.features.relations import Relation, relation_ends, row_normalised
 
 
 @dataclass(frozen=True, eq=False)

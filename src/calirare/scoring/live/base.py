@@ -18,8 +18,9 @@ from calirare.detectors.base import Sender
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_groups import EdgeGroups
 from calirare.features.ends import over_root
-from calirare.features.propagation import Relation, relation_ends, relation_matrix, relations_of
+from calirare.features.propagation import relations_of
 from calirare.features.recipe import ColumnRecipe, base_columns
+from calirare.features.relations import Relation, relation_ends, relation_matrix
 from calirare.features.structure import STRUCTURE, neighbours
 from calirare.scoring.live.links import Links, distinct, own_first, places_in
 from calirare.scoring.live.structure import GrownStructure, Structure

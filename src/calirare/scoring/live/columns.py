@@ -6,7 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.features.columns import Columns
-from calirare.features.propagation import Relation, column_blocks, picked, relations_of, row_shares, said_of
+from calirare.features.propagation import column_blocks, picked, relations_of, said_of
+from calirare.features.relations import Relation, row_shares
 from calirare.scoring.live.base import GrownBase, turned
 from calirare.scoring.live.links import Links, distinct, places_in
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
@@ -23,61 +22,17 @@ from torch import Tensor
 
 from calirare.detectors.networks.influence.dual_inverse import DualInverse
 from calirare.detectors.networks.influence.factors import factorised, with_itself
-from calirare.detectors.networks.influence.jacobian import Jacobian, contrast_basis
+from calirare.detectors.networks.influence.jacobian import Jacobian
+from calirare.detectors.networks.influence.label_terms import LabelTerms
 
 Step = Literal["newton", "influence"]
 Later = Callable[[slice], Tensor]
 """Gives `directions` of some of the rows that were asked for."""
-_SATURATION_FLOOR = 1e-12
-"""Added to p(1-p) in the curvature only. It keeps S invertible where the softmax is saturated; the gradient stays
-exact, so the answer tends to its true limit instead of 0/0."""
 _SMALL_LEVERAGE = 1e-4
 _LARGEST_HELD = 2_896
 """Side of the largest matrix that is held because it may be asked for: 64 MB."""
 LEAST_LEFT_OVER = 1e-10
 """Least 1 - leverage that Newton's step divides by. Below it the difference is rounding error, of any sign."""
-
-
-@dataclass(frozen=True)
-class LabelTerms:
-    """What each labelled node adds to the loss, in contrasts: Λ_i = S_i S_iᵀ as `factor`, ρ_i as `residual`."""
-
-    factor: Tensor
-    residual: Tensor
-
-    @property
-    def curvature(self) -> Tensor:
-        return self.factor @ self.factor.mT
-
-    @property
-    def whitened(self) -> Tensor:
-        """S_i⁻¹ ρ_i, `(n, parts)`."""
-        solved: Tensor = torch.linalg.solve_triangular(self.factor, self.residual[..., None], upper=False)
-        return solved[..., 0]
-
-    def added(self, place: Tensor, count: int) -> LabelTerms:
-        """The sums over labels of the same place, `(n,)` numbers below `count`."""
-        parts = self.residual.shape[1]
-        curvature = self.residual.new_zeros(count, parts, parts).index_add(0, place, self.curvature)
-        residual = self.residual.new_zeros(count, parts).index_add(0, place, self.residual)
-        return LabelTerms(torch.linalg.cholesky(curvature), residual)
-
-
-def label_terms(logits: Tensor, y: Tensor, weights: Tensor) -> LabelTerms:
-    """Λ_i = w_i Bᵀ(diag p_i - p_i p_iᵀ)B and ρ_i = w_i Bᵀ(p_i - y_i) for logits `(n, C)`, in float64."""
-    logits, weights = logits.double(), weights.double()
-    basis = contrast_basis(logits.shape[1]).to(logits)
-    p = logits.softmax(dim=1)
-    # B has columns that sum to zero, so one class can be subtracted: 1 - p is then never formed by cancellation.
-    spread = torch.einsum("nc,cd,ce->nde", p, basis, basis)
-    mean = p @ basis
-    curvature = spread - mean[:, :, None] * mean[:, None, :]
-    if logits.shape[1] == 2:
-        curvature = 2.0 * (p[:, :1] * p[:, 1:])[..., None]
-    floor = _SATURATION_FLOOR * torch.eye(basis.shape[1]).to(logits)
-    target = torch.nn.functional.one_hot(y, logits.shape[1]).to(logits)
-    factor = torch.linalg.cholesky(weights[:, None, None] * (curvature.clamp(min=-1) + floor))
-    return LabelTerms(factor, weights[:, None] * ((p - target) @ basis))
 
 
 class Curvature(Protocol):

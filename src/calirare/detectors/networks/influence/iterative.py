@@ -10,8 +10,9 @@ import torch
 from joblib import Parallel, delayed, effective_n_jobs
 from torch import Tensor
 
-from calirare.detectors.networks.influence.curvature import LabelTerms, OverLabels, Step, newton_or_plain
+from calirare.detectors.networks.influence.curvature import OverLabels, Step, newton_or_plain
 from calirare.detectors.networks.influence.jacobian import Jacobian
+from calirare.detectors.networks.influence.label_terms import LabelTerms
 from calirare.errors import NumericalError
 
 

@@ -24,10 +24,10 @@ from calirare.detectors.networks.influence.curvature import (
     DualCurvature,
     PrimalCurvature,
     Step,
-    label_terms,
 )
 from calirare.detectors.networks.influence.iterative import IterativeCurvature
 from calirare.detectors.networks.influence.jacobian import Moves, contrast_basis, has_two_layers, make_jacobian
+from calirare.detectors.networks.influence.label_terms import label_terms
 from calirare.detectors.networks.influence.model import evaluating, predict_logits
 from calirare.errors import InputError, NumericalError
 

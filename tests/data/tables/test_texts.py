@@ -119,6 +119,20 @@ def test_what_is_text_can_be_said():
         read(names, edges, types={"reference": "text"})
 
 
+def test_lists_of_things_are_texts_however_they_are_written(tmp_path):
+    rng = np.random.default_rng(3)
+    tags = [sorted(rng.choice([f"tag{chr(97 + k)}" for k in range(14)], 3, replace=False).tolist()) for _ in range(300)]
+    plain = read(nodes(note=["; ".join(some) for some in tags]))
+    assert plain.schema["columns"][0]["type"] == "text" and plain.num_words == 14
+    nodes(note=tags).write_parquet(tmp_path / "nodes.parquet")
+    for table in (nodes(note=tags), tmp_path / "nodes.parquet", nodes(note=[str(some) for some in tags])):
+        np.testing.assert_array_equal(read(table).x, plain.x)
+    edges = {name: 4 * ends for name, ends in EDGES.items()} | {"goods": 4 * ["; ".join(some) for some in tags[:298]]}
+    assert read(nodes(), edges).schema["edges"]["columns"][0]["kind"] == "category"
+    few = nodes(note=["; ".join(some) for some in tags[:40]] * 7 + ["; ".join(tags[0])] * 20)
+    assert read(few).schema["columns"][0]["type"] == "categorical"
+
+
 def test_texts_without_words_that_come_again_are_left_out():
     letters = np.random.default_rng(0).choice(list("abcdefghijklmnop"), (300, 5, 12))
     graph = read(nodes(note=[" ".join("".join(word) for word in row) for row in letters]))

@@ -137,6 +137,12 @@ def to_categories(column: pl.Series) -> pl.Series:
     return text.set(text == "", None).alias(column.name)
 
 
+def to_texts(column: pl.Series) -> pl.Series:
+    """The same of texts, which may be lists of words."""
+    pl = import_polars()
+    return to_categories(column.list.join("; ") if column.dtype == pl.List(pl.String) else column)
+
+
 MAX_RARE_NAMES = 1_000
 """Most names of rare categories that are kept, to tell them from those never seen."""
 

@@ -52,7 +52,7 @@ def learn_edge_columns(
 
 def _learn(column: pl.Series, wanted: str | None) -> dict[str, Any]:
     name = column.name
-    found = kind_of(column, MAX_EDGE_CATEGORIES)
+    found = kind_of(column, MAX_EDGE_CATEGORIES, lists=False)
     if wanted is not None and found.reason != EMPTY:
         kind = KIND_OF_TYPE[wanted]
         if kind == "text":

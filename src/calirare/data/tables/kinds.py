@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from calirare.data.tables.columns import is_number_like
 from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.text import like_dates, understand
-from calirare.data.tables.texts import is_prose
+from calirare.data.tables.texts import is_list, is_prose
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,8 +67,13 @@ class Kind:
     unit: float = 1.0
 
 
-def kind_of(column: pl.Series, most_categories: int = MAX_CATEGORIES) -> Kind:
+def kind_of(column: pl.Series, most_categories: int = MAX_CATEGORIES, *, lists: bool = True) -> Kind:
     """What the column is, judged by its type, its values and, for ids and times, its name.
+
+    Args:
+        column: As it came.
+        most_categories: From more different words on it may be text or names.
+        lists: Whether lists of words are texts; else categories, as they stand.
 
     >>> import polars as pl
     >>> kind_of(pl.Series("price", ["€ 3,50", "€ 12,00"])).name, kind_of(pl.Series("order_id", range(0, 900, 9))).reason
@@ -78,7 +83,9 @@ def kind_of(column: pl.Series, most_categories: int = MAX_CATEGORIES) -> Kind:
     if column.null_count() == column.len():
         return Kind("ignore", EMPTY)
     if column.dtype == pl.String:
-        return _kind_of_text(column, most_categories)
+        return _kind_of_text(column, most_categories, lists)
+    if column.dtype == pl.List(pl.String):
+        return Kind("text")
     if not is_number_like(column.dtype):
         return Kind("ignore", f"holds {column.dtype}")
     if column.dtype.is_numeric():
@@ -89,7 +96,7 @@ def kind_of(column: pl.Series, most_categories: int = MAX_CATEGORIES) -> Kind:
     return Kind("time" if time else "number")
 
 
-def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
+def _kind_of_text(column: pl.Series, most_categories: int, lists: bool) -> Kind:
     pl = import_polars()
     found = understand(column)
     if found.style.get("clock"):
@@ -107,6 +114,8 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
     if not words.len():
         return Kind("ignore", EMPTY)
     distinct = words.n_unique()
+    if lists and distinct > most_categories and is_list(words):
+        return Kind("text")
     if distinct > most_categories and 2 * distinct > words.len():
         if like_dates(words):
             some = f"such as {words.min()!r} and {words.max()!r}"

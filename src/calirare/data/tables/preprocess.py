@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.tables.columns import count_rare, count_strange, to_categories, to_numbers
+from calirare.data.tables.columns import count_rare, count_strange, to_categories, to_numbers, to_texts
 from calirare.data.tables.frames import check_fitted_columns
 from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.texts import find_words
@@ -101,7 +101,7 @@ def _categorical(
 def _text(
     series: pl.Series, column: Mapping[str, Any], _: dict[str, dict[str, int]]
 ) -> tuple[sp.csr_array, np.ndarray]:
-    text = to_categories(series)
+    text = to_texts(series)
     return find_words(text, column["words"]), text.is_null().to_numpy()
 
 

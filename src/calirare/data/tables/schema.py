@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calirare.data.tables.columns import MAX_RARE_NAMES, commonest, to_categories, to_numbers
+from calirare.data.tables.columns import MAX_RARE_NAMES, commonest, to_categories, to_numbers, to_texts
 from calirare.data.tables.edge_columns import check_edge_columns
 from calirare.data.tables.feature_places import HAS
 from calirare.data.tables.kinds import EMPTY, LEFT_OUT, MAX_CATEGORIES, Kind, kind_of
@@ -139,7 +139,7 @@ def _learn_categorical(column: pl.Series) -> dict[str, Any]:
 
 
 def _learn_text(column: pl.Series) -> dict[str, Any]:
-    texts = to_categories(column)
+    texts = to_texts(column)
     words = learn_words(texts)
     if not words:
         return _ignore(column, "texts without words that come again")

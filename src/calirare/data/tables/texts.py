@@ -1,4 +1,4 @@
-"""Texts as words: whether a column is prose, by which words it is read, and which of them each text has."""
+"""Texts as words: whether a column is prose or lists of words, by which words it is read, and which of them each text has."""
 
 from __future__ import annotations
 
@@ -21,16 +21,19 @@ _USUAL_WORDS = 4
 """So many words a typical text has; names and addresses of mail have fewer."""
 _LETTERS = 0.6
 """Of a typical text, its spaces left out, so much is letters; of keys and numbers with signs in them it is less."""
+_COME_AGAIN = 0.9
+"""Of the things that lists name, so many stand in other lists too."""
 _MOST_READ = 200_000
 """Texts from which words are learned, evenly chosen."""
 _AT_ONCE = 65_536
 _WORD = r"\p{L}[\p{L}\p{M}\p{N}]+"
+_THING = r"[^;,|\[\]{}\"']*\p{L}[^;,|\[\]{}\"']*"
 _APART = r"(?:^|[\s,;|])[\p{P}\p{S}]*\p{L}"
 """Where a word begins that stands apart, as those of an address of mail do not."""
 
 
 def is_prose(texts: pl.Series) -> bool:
-    """Whether known texts are sentences, descriptions or lists of words rather than names or keys.
+    """Whether known texts are sentences or descriptions rather than names or keys.
 
     >>> import polars as pl
     >>> is_prose(pl.Series(["Refund was refused, then paid twice", "asks for a new card again"]))
@@ -44,6 +47,21 @@ def is_prose(texts: pl.Series) -> bool:
     letters = some.str.count_matches(r"\p{L}") / some.str.replace_all(r"\s", "").str.len_chars()
     middle = float(np.median(some.str.count_matches(_APART).to_numpy()))
     return middle >= _USUAL_WORDS and float(np.nanmedian(letters.to_numpy())) >= _LETTERS
+
+
+def is_list(texts: pl.Series) -> bool:
+    """Whether known texts name several things each, all of which come again: `rock; live`, `["rock", "live"]`.
+
+    >>> import polars as pl
+    >>> is_list(pl.Series(["rock; live", "jazz; live", "rock; jazz; live"] * 5)), is_list(pl.Series(["Lovelace, Ada"]))
+    (True, False)
+    """
+    some = texts.gather_every(max(1, texts.len() // 10_000))
+    lists = some.str.to_lowercase().str.extract_all(_THING)
+    if not some.len() or float(np.median(lists.list.len().to_numpy())) < 2:
+        return False
+    counts = lists.explode().drop_nulls().str.strip_chars().value_counts()["count"].to_numpy()
+    return bool(counts[counts >= _FEWEST_TEXTS].sum() >= _COME_AGAIN * counts.sum())
 
 
 def learn_words(texts: pl.Series) -> list[str]:

@@ -17,6 +17,7 @@ from calirare.data.inputs import GraphInputs
 from calirare.detectors import GCN, Module, Stack
 from calirare.detectors.base import DetectorInputs
 from calirare.detectors.folds import fold_numbers
+from calirare.detectors.networks import training
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.weights import node_weights
 from calirare.detectors.registry import make_detector
@@ -328,7 +329,8 @@ def test_every_detector_fits_and_scores_new_nodes(name, tmp_path, quick_networks
         ({"device": "tpu9"}, "device"),
     ],
 )
-def test_bad_arguments_are_named(arguments, message, graph, split):
+def test_bad_arguments_are_named_before_anything_is_trained(arguments, message, graph, split, monkeypatch):
+    monkeypatch.setattr(training, "train", lambda *_, **__: pytest.fail("it was trained"))
     with pytest.raises(InputError, match=message):
         cr.RareCategoryClassifier(**{**QUICK, **arguments}).fit(graph, split)
 

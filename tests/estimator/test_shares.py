@@ -19,8 +19,8 @@ pytestmark = pytest.mark.usefixtures("few_draws", "few_sentences", "few_resample
 
 @pytest.fixture(scope="module")
 def case():
-    graph = cr.make_transactions(800, rare_share=0.1, labelled_share=0.3, seed=3)
-    members = [cr.detectors.Linear(hops=0), cr.detectors.Forest(trees=40)]  # both weigh
+    graph = cr.make_transactions(500, rare_share=0.1, labelled_share=0.5, seed=3)
+    members = [cr.detectors.Linear(hops=0), cr.detectors.Forest(trees=20)]  # both weigh
     return graph, cr.RareCategoryClassifier(cr.detectors.Stack(members)).fit(graph)
 
 
@@ -110,7 +110,7 @@ def test_several_classes_keep_their_proportions():
         class_names=("a", "b", "c"),
         rare_class=2,
     )
-    clf = cr.RareCategoryClassifier(cr.detectors.GCN(epochs=20, hidden=4, weight_decay=5e-3), device="cpu").fit(graph)
+    clf = cr.RareCategoryClassifier(cr.detectors.GCN(epochs=10, hidden=4, weight_decay=2e-2), device="cpu").fit(graph)
     moved = clf.with_rare_share(0.4)
     p, q = clf.predict_proba(graph), moved.predict_proba(graph)
     np.testing.assert_allclose(q.sum(axis=1), 1)

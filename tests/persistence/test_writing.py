@@ -48,7 +48,7 @@ def test_writers_and_readers_at_once_end_with_one_whole_model(models, tmp_path):
     done = threading.Event()
 
     def write(clf):
-        for _ in range(3):
+        for _ in range(2):
             clf.save(folder, graph)
 
     def read():

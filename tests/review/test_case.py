@@ -241,7 +241,7 @@ def test_two_nodes_of_one_name_are_refused(model, tmp_path):
 
 def test_reasons_are_the_same_when_several_people_ask_at_once(shown_desk):
     snapshot = shown_desk.snapshot
-    nodes = np.split(snapshot.listed[:40], 40)
+    nodes = np.split(snapshot.listed[:16], 16)
     alone = [next(snapshot.clf.column_shares(snapshot.graph, node)).shares for node in nodes]
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda node: next(snapshot.clf.column_shares(snapshot.graph, node)).shares, nodes))

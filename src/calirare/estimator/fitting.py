@@ -11,6 +11,7 @@ from torch import nn
 from calirare.calibration.base import share_weights
 from calirare.calibration.cross_fit import out_of_fold_evidence
 from calirare.calibration.stack import left_out_probabilities
+from calirare.data.checks import check_share
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import choose_device
 from calirare.data.node_keys import keys_of_nodes
@@ -89,7 +90,7 @@ class Fitting(Fitted):
         natural True
         balanced False
         """
-        self._check_prior()  # before the minutes that a fit may take
+        self._check_shares()  # before the minutes that a fit may take
         method, seed = get_method(self.method), self._seed()
         read = ReadLabels.of(method, graph, split, seed)
         detector = self._make_detector(method)
@@ -107,9 +108,11 @@ class Fitting(Fitted):
             detector.fit(inputs, labels, seed=seed, progress=progress)
         return TrainedDetector(detector, inputs, labels)
 
-    def _check_prior(self) -> None:
+    def _check_shares(self) -> None:
         if self.prior not in PRIORS:
             raise InputError(f"prior must be one of {list(PRIORS)}; got {self.prior!r}.")
+        if self.rare_share is not None:
+            check_share(self.rare_share, "rare_share")
 
     def calibrate(self, trained: TrainedDetector, graph: RareGraph, split: Split | None = None) -> Self:
         """The second half of `fit`: calibrate a fitted detector on the labels the method declares.
@@ -117,7 +120,7 @@ class Fitting(Fitted):
         See `fit_detector` for an example.
         """
         method, seed = get_method(self.method), self._seed()
-        self._check_prior()
+        self._check_shares()
         read = ReadLabels.of(method, graph, split, seed)
         natural = read.shares(graph, self.rare_share)
         shares = natural if self.prior == "natural" else np.full(graph.num_classes, 1 / graph.num_classes)

@@ -19,7 +19,7 @@ QUICK = {"epochs": 20, "weight_decay": 5e-3, "hidden": 8}
 
 @pytest.fixture(scope="module")
 def tables():
-    return split(cr.make_transactions(300, rare_share=0.15, labelled_share=0.5, seed=3), num_new=15)
+    return split(cr.make_transactions(200, rare_share=0.15, labelled_share=0.5, seed=3), num_new=15)
 
 
 def members():
@@ -93,7 +93,7 @@ def test_nodes_of_several_kinds_as_they_stand():
 
 def test_labels_do_not_spread_in_another_network_with_the_same_ids(tables):
     classifier = fit(tables[0], "spreading")
-    before, since = split(cr.make_transactions(300, rare_share=0.15, labelled_share=0.5, seed=4), num_new=15)
+    before, since = split(cr.make_transactions(200, rare_share=0.15, labelled_share=0.5, seed=4), num_new=15)
     assert before[0]["id"][:9] == tables[0][0]["id"][:9]
     live = LiveScores(classifier, read_for(classifier, *before))
     found = live.score(*since, also=before[0]["id"][:7])

@@ -123,15 +123,16 @@ def test_symmetric_matrices_reuse_themselves_as_transpose():
 
 
 @pytest.mark.parametrize("with_mkl", [True, False])
+@pytest.mark.parametrize("width", [4, 40])
 @pytest.mark.parametrize("shape", [(30, 12), (12, 30), (5, 0), (0, 5)])
 def test_products_in_single_precision_are_those_of_dense_matrices(
-    shape: tuple[int, int], with_mkl: bool, monkeypatch: pytest.MonkeyPatch
+    shape: tuple[int, int], width: int, with_mkl: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not with_mkl:
         monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: False)
     rng = np.random.default_rng(0)
     matrix = rng.standard_normal(shape) * (rng.random(shape) < 0.3)
-    dense = rng.standard_normal((shape[1], 4)).astype(np.float32)
+    dense = rng.standard_normal((shape[1], width)).astype(np.float32)
     for given in (matrix, sp.csr_array(matrix), sp.csr_array(matrix.T).T):
         found = single_product(given)(dense)
         assert found.dtype == np.float32

@@ -152,14 +152,14 @@ def test_columns_that_do_not_vary_or_repeat_are_left_out():
 
 
 def test_words_are_columns_where_they_vary_and_differ_from_those_before():
-    rng = np.random.default_rng(0)
-    x = (rng.random((60, 200)) < 0.2).astype(np.float32) * rng.integers(1, 4, 200).astype(np.float32)
+    rng, size = np.random.default_rng(0), 1_100  # more rows than are written at once
+    x = (rng.random((size, 200)) < 0.2).astype(np.float32) * rng.integers(1, 4, 200).astype(np.float32)
     x[:, 3], x[:, 7], x[:, 11], x[:, 12] = 0.0, 2.0, x[:, 10], 2 * x[:, 10]
     stored = sp.csr_array(x + 9.0)  # every number is stored, zeros too
     stored.data = x.ravel()
     kept = [k for k in range(200) if k not in (3, 7, 11)]
     names = [*(f"w{k}" for k in range(199)), "degree"]
-    graph = RareGraph(stored, rng.integers(0, 60, (2, 90)), np.arange(60) % 2, feature_names=tuple(names))
+    graph = RareGraph(stored, rng.integers(0, size, (2, 90)), np.arange(size) % 2, feature_names=tuple(names))
     recipe, learned = ColumnRecipe.learn_and_apply(graph)
     for columns in (learned, recipe.apply(graph)):
         assert columns.num_spelled == len(kept)

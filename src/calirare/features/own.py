@@ -28,6 +28,8 @@ _AT_ONCE = 64
 _NAMED_BY = 3
 LIKE = "words like "
 """Begins the name of a direction of the words of texts."""
+_ROWS_AT_ONCE = 1_024
+"""So few that what is written stays in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +136,16 @@ def unique_names(names: Iterable[str], taken: set[str] | None = None) -> Iterato
 
 
 def spell(words: sp.csr_array, places: np.ndarray, values: np.ndarray) -> None:
-    """Write words into the columns of `values` at their `(F,)` places, -1 being none; straight from what is stored."""
-    values[:, places[places >= 0]] = 0.0
-    row, at = np.repeat(np.arange(words.shape[0]), np.diff(words.indptr)), places[words.indices]
-    kept = slice(None) if (places >= 0).all() else at >= 0
-    values[row[kept], at[kept]] = words.data[kept]
+    """Write words into the first columns of `values` at their `(F,)` places, -1 being none; straight from what is stored."""
+    width, all_kept = places.max(initial=-1) + 1, bool((places >= 0).all())
+    for start in range(0, words.shape[0], _ROWS_AT_ONCE):
+        block, ends = values[start : start + _ROWS_AT_ONCE], words.indptr[start : start + _ROWS_AT_ONCE + 1]
+        block[:, :width] = 0.0
+        stored = slice(ends[0], ends[-1])
+        row, at, counts = (
+            np.repeat(np.arange(len(block)), np.diff(ends)),
+            places[words.indices[stored]],
+            words.data[stored],
+        )
+        kept = slice(None) if all_kept else at >= 0
+        block[row[kept], at[kept]] = counts[kept]

@@ -11,7 +11,6 @@ nodes × words is ever made.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,8 +25,7 @@ _FURTHEST = 2
 """How many hops away the landmarks' own words are read."""
 _SAY_BEYOND = 2.0
 """How much likeness further away varies, beside that of so many hops."""
-_MOST_HELD = 32_000_000
-"""Numbers that are held for a second use: 128 MB."""
+_COLUMNS_AT_ONCE = 96
 _LEAST_EIGENVALUE = 1e-5
 """Relative to the largest: likeness is measured in single precision."""
 _LEAST_APART = 1e-3
@@ -49,13 +47,6 @@ def choose_landmarks(y: np.ndarray, groups: np.ndarray, seed: int, most: int = M
     return np.asarray(order[np.argsort(ranks, kind="stable")[:most]])
 
 
-class _Said(NamedTuple):
-    """X W of some nodes: where each node of the graph stands among them (-1: nowhere), and the product."""
-
-    place: np.ndarray
-    values: np.ndarray
-
-
 class Surroundings:
     """The nodes within reach of some, hop by hop; nothing is computed for others.
 
@@ -66,42 +57,30 @@ class Surroundings:
 
     def __init__(self, words: WordHops, nodes: np.ndarray) -> None:
         self.words, self.nodes = words, [nodes]
+        self.said = [single_product(words.single[nodes])]
         self.means: list[Callable[[np.ndarray], np.ndarray]] = []
-        self._held: _Said | None = None
 
     def _further(self) -> None:
         mean = self.words.mean[self.nodes[-1]]
         within = np.zeros(len(self.words), dtype=bool)
         within[mean.indices] = True
         self.nodes.append(np.flatnonzero(within))
+        self.said.append(single_product(self.words.single[self.nodes[-1]]))
         parts = mean.data, (np.cumsum(within) - 1)[mean.indices], mean.indptr
         self.means.append(single_product(sp.csr_array(parts, shape=(mean.shape[0], len(self.nodes[-1])))))
 
-    def likeness(self, hops: int, matrix: np.ndarray, columns: slice) -> np.ndarray:
-        """`(n, k)` float32: these columns of AʰX W of the nodes in the middle."""
+    def likeness(self, hops: int, matrix: np.ndarray, columns: range) -> np.ndarray:
+        """`(n, k)` float32: these columns of AʰX W of the nodes in the middle, so few at a time that caches hold them."""
         while len(self.nodes) <= hops:
             self._further()
-        found = self._said(hops, matrix, columns)
-        for mean in reversed(self.means[:hops]):
-            found = mean(found)
-        return found
-
-    def _said(self, hops: int, matrix: np.ndarray, columns: slice) -> np.ndarray:
-        """`(m, k)`: these columns of X W of the nodes so many hops away.
-
-        From the second hop on W is the same and most nodes are, so what was made of all of it is not made again.
-        """
-        nodes, held, wanted = self.nodes[hops], self._held, np.ascontiguousarray(matrix[:, columns])
-        if held is not None and hops > _FURTHEST:
-            found, new = held.values[held.place[nodes], columns], np.flatnonzero(held.place[nodes] < 0)
-            found[new] = single_product(self.words.single[nodes[new]])(wanted)
-            return found
-        found = single_product(self.words.single[nodes])(wanted)
-        if hops == _FURTHEST and found.size <= _MOST_HELD:
-            place = np.full(len(self.words), -1)
-            place[nodes] = np.arange(len(nodes))
-            self._held = _Said(place, found)
-        return found
+        blocks = []
+        for start in columns[::_COLUMNS_AT_ONCE]:
+            stop = min(start + _COLUMNS_AT_ONCE, columns.stop)
+            found = self.said[hops](np.ascontiguousarray(matrix[:, start:stop]))
+            for mean in reversed(self.means[:hops]):
+                found = mean(found)
+            blocks.append(found)
+        return np.concatenate(blocks, axis=1)
 
 
 class LikenessToLandmarks:
@@ -156,7 +135,7 @@ class LikenessToLandmarks:
         if hop == len(self._tables):
             self._tables.append(np.empty((len(self.nodes), 0), dtype=np.float32))
         known = self._tables[hop].shape[1]
-        new = slice(known, count if hop > _FURTHEST else len(self.landmarks))
+        new = range(known, count if hop > _FURTHEST else len(self.landmarks))
         if known < count:
             found = self.around.likeness(hop, self._words[min(hop, _FURTHEST)], new)
             self._tables[hop] = np.concatenate([self._tables[hop], found], axis=1)

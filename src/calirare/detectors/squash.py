@@ -43,7 +43,8 @@ class Squash:
         if len(values) > _MOST_SEEN:
             seen = values[np.sort(np.random.default_rng(seed).permutation(len(values))[:_MOST_SEEN])]
         places = np.unique(np.linspace(0, len(seen) - 1, _KNOTS).round().astype(np.int64))
-        columns = np.sort(seen.T, axis=1)
+        columns = seen.T.copy()  # before it is sorted: so that takes a third of the time
+        columns.sort(axis=1)
         knots = columns[:, places]
         size = np.abs(knots)
         near = (_SAME * np.maximum(size, np.median(size, axis=1, keepdims=True))).astype(knots.dtype)

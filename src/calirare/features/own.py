@@ -141,11 +141,6 @@ def spell(words: sp.csr_array, places: np.ndarray, values: np.ndarray) -> None:
     for start in range(0, words.shape[0], _ROWS_AT_ONCE):
         block, ends = values[start : start + _ROWS_AT_ONCE], words.indptr[start : start + _ROWS_AT_ONCE + 1]
         block[:, :width] = 0.0
-        stored = slice(ends[0], ends[-1])
-        row, at, counts = (
-            np.repeat(np.arange(len(block)), np.diff(ends)),
-            places[words.indices[stored]],
-            words.data[stored],
-        )
+        row, at = np.repeat(np.arange(len(block)), np.diff(ends)), places[words.indices[ends[0] : ends[-1]]]
         kept = slice(None) if all_kept else at >= 0
-        block[row[kept], at[kept]] = counts[kept]
+        block[row[kept], at[kept]] = words.data[ends[0] : ends[-1]][kept]

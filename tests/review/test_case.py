@@ -67,6 +67,25 @@ def test_numeric_attributes_in_the_units_of_the_table():
     assert first["age"].value == "missing" and first["age"].percentile is None
 
 
+def test_of_several_kinds_each_is_compared_with_its_like():
+    """Forty doctors with years, thirty patients with ages."""
+    kind = ["doctor"] * 40 + ["patient"] * 30
+    nodes = {
+        "id": [f"n{i}" for i in range(70)],
+        "kind": kind,
+        "years": [float(i) if i < 40 else None for i in range(70)],
+        "town": ["Oslo" if i < 40 else None for i in range(70)],
+        "age": [None if i < 40 else 20.0 + i for i in range(70)],
+        "mill": [("yes" if i < 5 else "no") if i < 35 else None for i in range(70)],
+    }
+    graph = cr.read_tables(nodes, {"source": ["n0"], "target": ["n60"]}, label="mill", rare="yes", node_type="kind")
+    snapshot = snapshot_of(graph)
+    doctor, patient = compare(snapshot, 39), compare(snapshot, 69)
+    assert {one.name for one in doctor.attributes} == {"years", "town"} and doctor.against == "30 labelled normal nodes"
+    assert [one.name for one in patient.attributes] == ["age"] and patient.against == "30 nodes of its kind"
+    assert patient.attributes[0].percentile == pytest.approx(29.5 / 30)
+
+
 @pytest.mark.parametrize("more_words", [0, 300])  # many words are kept sparse
 def test_a_text_is_shown_by_its_words_the_rarest_first(more_words):
     extra = [f"w{chr(97 + k % 26)}{chr(97 + k // 26)}" for k in range(more_words)]

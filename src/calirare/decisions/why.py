@@ -82,7 +82,7 @@ class Reasons:
         return self._clf.column_shares(self._graph, nodes, networks=small)
 
     def neighbours(self, node: int) -> str:
-        """`3 of 5 neighbours are known fraud`, or what the labelled ones are; "" where none is labelled."""
+        """`3 of 5 neighbours are known fraud`, or what the labelled ones are; "" where that is no more than chance brings."""
         return self._of_neighbours(*(int(counts[node]) for counts in self._around))
 
     @cached_property
@@ -95,10 +95,18 @@ class Reasons:
         )
         return every, labelled, found
 
+    @cached_property
+    def _rare_share(self) -> float:
+        """Of the labels that were read; 0 where there are none."""
+        known = self._label != UNKNOWN
+        return float((self._label[known] == self.wording.rare_class).mean()) if known.any() else 0.0
+
     def _of_neighbours(self, every: int, labelled: int, rare: int) -> str:
         name, has = self.wording.rare, " = " in self.wording.rare  # "is_fraud = yes" is had, "fraud" is what one is
         if rare:
             verb = ("has" if has else "is known") if rare == 1 else ("have" if has else "are known")
+            if rare < labelled * self._rare_share:  # of so many, some are by chance
+                return ""
             return f"{rare} of {every:,} neighbour{'s' * (every > 1)} {verb} {name}"
         if labelled > 1:
             return f"none of its {labelled:,} labelled neighbours {'has' if has else 'is'} {name}"

@@ -53,9 +53,9 @@ class Comparison:
 
 
 def compare(snapshot: Snapshot, node: int) -> Comparison:
-    """The node's attributes against those of normal nodes."""
+    """The node's attributes against those of normal nodes; of a kind that carries no labels, against its like."""
     graph = snapshot.graph
-    reference, against = _reference(snapshot)
+    reference, against = _reference(snapshot, node)
     others = graph.x[reference]
     own = graph.x[[node]]
     if graph.schema is not None and isinstance(graph.schema.get("columns"), list):
@@ -66,13 +66,16 @@ def compare(snapshot: Snapshot, node: int) -> Comparison:
     return Comparison(found[:_MOST_SHOWN], against, max(len(found) - _MOST_SHOWN, 0))
 
 
-def _reference(snapshot: Snapshot) -> tuple[np.ndarray, str]:
-    label, rare = snapshot.label, snapshot.graph.rare_class
-    normal = np.flatnonzero((label != UNKNOWN) & (label != rare))
+def _reference(snapshot: Snapshot, node: int) -> tuple[np.ndarray, str]:
+    label, graph, probability = snapshot.label, snapshot.graph, snapshot.scores.probability
+    scored = np.isin(np.arange(graph.num_nodes), graph.scored)
+    normal = np.flatnonzero((label != UNKNOWN) & (label != graph.rare_class))
     words = "labelled normal nodes"
-    if normal.size < _FEWEST_NORMAL:
-        likely = snapshot.scores.probability <= np.median(snapshot.scores.probability)
-        normal = np.flatnonzero(likely & (label != rare))
+    if graph.node_type is not None and not scored[node]:
+        normal, words = np.flatnonzero(graph.node_type == graph.node_type[node]), "nodes of its kind"
+    elif normal.size < _FEWEST_NORMAL:
+        likely = scored & (probability <= np.median(probability[scored]))
+        normal = np.flatnonzero(likely & (label != graph.rare_class))
         words = "nodes with a low P(rare), for too few normal ones are labelled"
     count = normal.size
     if count > _MOST_COMPARED:
@@ -84,6 +87,8 @@ def _by_schema(columns: list[dict[str, Any]], own: Any, others: Any) -> list[Att
     found = []
     for column, places, gap in feature_places(columns):
         missing = gap is not None and bool(column_of(own, gap)[0])
+        if missing and gap is not None and (column_of(others, gap) > 0).all():
+            continue  # a column of another kind of node
         if column["type"] == "text":
             found.append(_text(column, own[:, places], others[:, places], missing))
             continue

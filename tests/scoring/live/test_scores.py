@@ -91,6 +91,69 @@ def test_nodes_of_several_kinds_as_they_stand():
     check(live.score_update(live._nothing, graph.scored.tolist()), want, want["id"].tolist())
 
 
+def sellers(rng, first, size, cards):
+    """Sellers and their cards, of which some are shared; the shared ones by those who are rare."""
+    rare = rng.random(size) < 0.2
+    nodes = {
+        "seller": [f"s{k}" for k in range(first, first + size)],
+        "sales": rng.normal(rare).tolist(),
+        "blocked": [("yes" if r else "no") if rng.random() < 0.7 else None for r in rare],
+    }
+    used = np.where(np.repeat(rare, 2), rng.integers(0, 9, 2 * size), rng.integers(cards, cards + 3 * size, 2 * size))
+    rows = {
+        "seller": np.repeat(nodes["seller"], 2).tolist(),
+        "card": used.tolist(),
+        "paid": rng.gamma(2, 9, 2 * size).tolist(),
+    }
+    return nodes, rows
+
+
+def test_cards_that_only_the_edges_name_may_be_new():
+    rng = np.random.default_rng(0)
+    before, since = sellers(rng, 0, 150, 100), sellers(rng, 150, 6, 10_000)
+    graph = cr.read_tables(*before, label="blocked", rare="yes")
+    detector = Stack(["linear", "spreading", cr.detectors.GCN(**QUICK)])
+    classifier = cr.RareCategoryClassifier(detector, device="cpu").fit(graph)
+    assert graph.node_type_names == ("seller", "card")
+    live = LiveScores(classifier, read_for(classifier, *before))
+    known = before[0]["seller"][:3]
+    since[1]["seller"][0] = known[0]  # who has a new card
+    found = live.score(*since, also=known)
+    whole = read_for(classifier, *(join(*pair) for pair in zip(before, since, strict=True)))
+    check(found, score_table(classifier, whole), [*since[0]["seller"], *known])
+    assert live.score(None, since[1] | {"seller": [known[1]] * 12}, also=known)["id"].tolist() == known
+
+
+def test_new_nodes_without_a_kind_are_of_the_one_that_carries_labels():
+    rng = np.random.default_rng(1)
+    (nodes, rows), (more, _) = sellers(rng, 0, 150, 100), sellers(rng, 150, 5, 100)
+    cards = {"card": sorted(set(rows["card"])), "limit": rng.normal(size=len(set(rows["card"]))).tolist()}
+    rows = rows | {"card": [f"c{k}" for k in rows["card"]]}
+    cards["card"] = [f"c{k}" for k in cards["card"]]
+    tables = {"sellers": nodes, "cards": cards}
+    classifier = cr.RareCategoryClassifier("linear", device="cpu").fit(
+        cr.read_tables(tables, rows, label="blocked", rare="yes")
+    )
+    edges = {"seller": more["seller"], "card": rows["card"][:5], "paid": rows["paid"][:5]}
+    given = {**more, "limit": [None] * 5}
+    live = LiveScores(classifier, read_for(classifier, tables, rows))
+    update, found = live.read(given, edges), live.score(given, edges)
+    assert [update.node_type_names[code] for code in update.node_type] == ["sellers"] * 5
+    whole = read_for(classifier, {"sellers": join(nodes, more), "cards": cards}, join(rows, edges))
+    check(found, score_table(classifier, whole), more["seller"])
+
+
+def test_edges_to_nobody_are_dropped_where_the_fit_dropped_them(tables):
+    before, since = tables
+    classifier = fit(before, "linear", drop_unknown_edges=True)
+    live = LiveScores(classifier, read_for(classifier, *before))
+    lost = {name: [*values, values[0]] for name, values in since[1].items()} | {
+        "target": [*since[1]["target"], "nobody"]
+    }
+    for mine, theirs in zip(live.score(since[0], lost).values(), live.score(*since).values(), strict=True):
+        assert mine.tolist() == theirs.tolist()
+
+
 def test_labels_do_not_spread_in_another_network_with_the_same_ids(tables):
     classifier = fit(tables[0], "spreading")
     before, since = split(cr.make_transactions(200, rare_share=0.15, labelled_share=0.5, seed=4), num_new=15)

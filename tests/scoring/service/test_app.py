@@ -256,3 +256,26 @@ def test_a_refitted_model_takes_over(tables, tmp_path):
 def test_numbers_and_text_as_ids(models, tables):
     place = models.current.live.names
     assert place.find(tables[0][0]["id"][4]) == 4
+
+
+def test_a_node_of_a_kind_without_labels_has_no_score(tables, tmp_path, briefly):
+    nodes, edges = tables[0]
+    buys = {"source": nodes["id"][:100], "shop": [f"shop{k % 9}" for k in range(100)]}
+    graph = cr.read_tables(nodes, buys, label="is_fraud", rare="yes", source="source", target="shop")
+    cr.RareCategoryClassifier("linear", device="cpu").fit(graph).save(tmp_path / "model")
+    with briefly():
+        models = Models(tmp_path / "model", lambda classifier: read_for(classifier, nodes, buys))
+    service = Service(models, Access())
+    try:
+        client = Client(service.app)
+        assert client.get(f"/nodes/{nodes['id'][0]}").status == 200
+        missed = client.get("/nodes/shop shop3")
+        assert missed.status == 404 and "of a kind that carries no labels" in missed.json()["error"]
+        assert "POST /score" in client.get("/nodes/shop nowhere").json()["error"]
+        new = {
+            "nodes": [{name: nodes[name][0] for name in nodes} | {"id": "new"}],
+            "edges": [{"source": "new", "shop": "shop99"}],
+        }
+        assert [row["id"] for row in client.post("/score", new).json()["scores"]] == ["new"]
+    finally:
+        service.close()

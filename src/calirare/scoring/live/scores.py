@@ -101,10 +101,12 @@ class LiveScores:
 
     def score_update(self, update: Update, also: list[int] | None = None) -> dict[str, np.ndarray]:
         """The same for rows that were read; `also` holds node indices."""
-        asked = np.concatenate([update.nodes, np.array(also or [], dtype=np.int64)])
+        given = update.nodes[: update.num_asked]
+        asked = np.concatenate([given, np.array(also or [], dtype=np.int64)])
         if not asked.size:
             raise InputError("give new nodes, or the ids of known ones, beside the edges: nobody is asked about.")
-        names = np.concatenate([update.ids.astype(object), self.graph.ids[asked[len(update.nodes) :]].astype(object)])
+        ids = update.ids[: given.size].astype(object)
+        names = np.concatenate([ids, self.graph.ids[asked[given.size :]].astype(object)])
         nodes = np.unique(asked)
         question, places = _Question(self, update, nodes), places_in(nodes, asked)[0]
         probabilities, apart = self.verdicts.said(question.logits(self.classifier.detector_))

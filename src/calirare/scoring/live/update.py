@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.merging import merge_edges
-from calirare.data.tables.apart import with_kinds
+from calirare.data.tables.apart import keep_apart, kind_name, with_kinds
 from calirare.data.tables.edge_columns import apply_edge_columns
 from calirare.data.tables.edges import edge_weights
 from calirare.data.tables.gathering import (
@@ -45,6 +45,7 @@ class Update:
         pairs: `(2, E)` both directions of every pair that these join.
         weight: `(E,)` what is added to each pair's weight; None without weights.
         node_type, node_type_names: Kinds of the nodes, as in `RareGraph`.
+        num_asked: How many of them, the first, are asked about; the others are of a kind that only the edges name. Default: all.
     """
 
     nodes: np.ndarray
@@ -56,6 +57,7 @@ class Update:
     weight: np.ndarray | None
     node_type: np.ndarray | None = None
     node_type_names: tuple[str, ...] = ()
+    num_asked: int | None = None
 
 
 class NodeNames:
@@ -102,8 +104,11 @@ def read_update(graph: RareGraph, known: NodeNames, nodes: Any, edges: Any) -> U
 
 
 def _read(graph: RareGraph, known: NodeNames, schema: Mapping[str, Any], nodes: Any, edges: Any) -> Update:
-    rows = None if edges is None else _edge_rows(edges, schema)
+    as_they_came = None if edges is None else _edge_rows(edges, schema)
+    rows = None if as_they_came is None else with_kinds(as_they_came, schema.get("nodes", {}).get("apart", {}))
     found = _node_rows(nodes, rows, known, schema)
+    num_asked = found.frame.height
+    found = _of_a_kind(_with_new_ends(found, as_they_came, known, schema), graph, schema)
     ids = found.frame[found.id]
     check_ids(ids)
     place = known.places(text_ids(ids).to_list())
@@ -112,18 +117,19 @@ def _read(graph: RareGraph, known: NodeNames, schema: Mapping[str, Any], nodes: 
     x, _ = apply_columns(found.frame, schema)
     codes, type_names = codes_as_at_fit(found.type, found.type_names, schema.get("nodes", {}).get("types", ()))
     num_nodes = len(known) + int(new.sum())
-    ends = np.empty((2, 0), dtype=np.int64) if rows is None else _ends(rows, known, ids, place)
+    ends = np.empty((2, 0), dtype=np.int64)
+    if rows is not None:
+        rows, ends = _ends(rows, known, ids, place, drop_unknown=bool(schema["edges"].get("drop_unknown")))
     table, weight = _table(graph, rows, ends, schema)
     pairs, added = _merged(ends, weight)
-    return Update(place, id_array(ids), x, num_nodes, table, pairs, added, codes, type_names)
+    return Update(place, id_array(ids), x, num_nodes, table, pairs, added, codes, type_names, num_asked)
 
 
 def _edge_rows(edges: Any, schema: Mapping[str, Any]) -> EdgeRows:
     said = schema["edges"]
     one = len(said.get("tables", ())) <= 1
     source, target = (said["source"], said["target"]) if one else (None, None)
-    rows = gather_edges(edges, source, target, said.get("type"), said.get("tables", ()))
-    return with_kinds(rows, schema.get("nodes", {}).get("apart", {}))
+    return gather_edges(edges, source, target, said.get("type"), said.get("tables", ()))
 
 
 def _node_rows(nodes: Any, rows: EdgeRows | None, known: NodeNames, schema: Mapping[str, Any]) -> NodeRows:
@@ -142,16 +148,45 @@ def _node_rows(nodes: Any, rows: EdgeRows | None, known: NodeNames, schema: Mapp
     return NodeRows(found.frame.filter(pl.Series(fresh)), found.id)
 
 
-def _ends(rows: EdgeRows, known: NodeNames, ids: pl.Series, place: np.ndarray) -> np.ndarray:
+def _with_new_ends(found: NodeRows, rows: EdgeRows | None, known: NodeNames, schema: Mapping[str, Any]) -> NodeRows:
+    """The nodes, and behind them new ones of kinds that only the edges name: a card that nobody used before."""
+    said = schema.get("nodes", {})
+    apart, types = said.get("apart"), said.get("types", ())
+    if rows is None or not apart or said.get("from_edges") or not types or not types[0].endswith(kind_name(found.id)):
+        return found  # kinds that have a table of their own come with it
+    both = keep_apart(found, rows, found.id, None, apart)[0]
+    fresh = known.places(text_ids(both.frame[both.id]).to_list()) < 0
+    fresh[: found.frame.height] = True
+    return replace(both, frame=both.frame.filter(import_polars().Series(fresh)), type=np.asarray(both.type)[fresh])
+
+
+def _of_a_kind(found: NodeRows, graph: RareGraph, schema: Mapping[str, Any]) -> NodeRows:
+    """Nodes that came without their kind are of the one that carries labels."""
+    if graph.node_type is None or found.type is not None:
+        return found
+    kinds = (*schema.get("nodes", {}).get("labelled", ()), *graph.node_type_names)
+    return replace(found, type=np.zeros(found.frame.height, dtype=np.int64), type_names=kinds[:1])
+
+
+def _ends(
+    rows: EdgeRows, known: NodeNames, ids: pl.Series, place: np.ndarray, *, drop_unknown: bool
+) -> tuple[EdgeRows, np.ndarray]:
+    """The edges and the nodes at their ends, `(2, E)`; with `drop_unknown` without those to nobody who is known."""
     names = [name for end in (rows.source, rows.target) for name in text_ids(end).to_list()]
     fresh = dict(zip(text_ids(ids).to_list(), place.tolist(), strict=True))
     found = np.array([fresh.get(name, -1) for name in names], dtype=np.int64)
     others = np.flatnonzero(found < 0)
     found[others] = known.places(names[at] for at in others.tolist())
-    if (found < 0).any():
+    ends = found.reshape(2, -1)
+    here = (ends >= 0).all(axis=0)
+    if here.all():
+        return rows, ends
+    if not drop_unknown:
         name = names[int(found.argmin())]
         raise InputError(f"edges must join known nodes or new ones that are given beside them; {name!r} is neither.")
-    return found.reshape(2, -1)
+    kept, types = import_polars().Series(here), None if rows.type is None else rows.type[here]
+    source, target = rows.source.filter(kept), rows.target.filter(kept)
+    return replace(rows, frame=rows.frame.filter(kept), source=source, target=target, type=types), ends[:, here]
 
 
 def _table(

@@ -180,7 +180,9 @@ def _add_scores(service: Service) -> None:
     @api.get("/nodes/{id:path}", responses=answers_with(Score))
     async def node(id: Known) -> Response:
         """The score of a known node, as `calirare score` writes it."""
-        # Known ones are answered before the router (`Gate.known`); here come the others.
+        # Those that have a score are answered before the router (`Gate.known`); here come the others.
+        if service.models.current.live.names.find(id) is not None:
+            raise HTTPException(404, "this node has no score: it is of a kind that carries no labels.")
         raise HTTPException(404, "there is no such node; new ones go to POST /score.")
 
     @api.post("/score", responses=answers_with(Scores))

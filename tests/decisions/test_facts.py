@@ -10,6 +10,7 @@ import pytest
 import calirare as cr
 from calirare.decisions import facts as module
 from calirare.decisions.facts import Facts, say_column
+from calirare.decisions.others import Others
 from calirare.features.columns import Columns
 
 NAMES = ("balance", "country = SE", "vip", "opened", "tie")
@@ -89,15 +90,15 @@ def test_what_is_unusual(facts):
 
 
 def test_what_standardising_leaves_is_zero():
-    others = module._Others(np.array([-5.0, 0.0, 1e-7, 1e6]), False)
+    others = Others(np.array([-5.0, 0.0, 1e-7, 1e6]), False)
     assert others.snap(0.9) == 0.0 and others.snap(1.1) == 1.1 and others.snap(-2.0) == -2.0
 
 
 def test_what_rounding_leaves_makes_no_rank_and_no_reason():
     nearly = 1 + np.array([0, 0, 1, -1, 1], dtype=np.float32) * np.finfo(np.float32).eps
-    others = module._Others(np.sort(nearly.astype(np.float64)), False)
+    others = Others(np.sort(nearly.astype(np.float64)), False)
     assert others.rank(float(nearly[2])) == "as at all nodes" and not others.vary
-    far = module._Others(np.array([300.0, 310.0, 320.0, 330.0, 1e5]), False)
+    far = Others(np.array([300.0, 310.0, 320.0, 330.0, 1e5]), False)
     assert far.rank(320.0) == "as at 20% of nodes" and far.rank(310.0) == "below 70% of nodes" and far.vary
 
 
@@ -107,6 +108,16 @@ def test_a_large_graph_is_compared_with_the_same_sample_each_time(graph, monkeyp
     assert found[0] == found[1] == found[2] == sorted(set(found[0])) and len(found[0]) == 4
     monkeypatch.setattr(module, "_SAMPLE", 10)
     assert Facts(graph)._sample.tolist() == list(range(10))
+
+
+def test_a_column_with_both_signs_has_no_multiples():
+    score = np.array([-2.0, -1.0, 0.1, 1.0, 2.5])
+    graph = cr.RareGraph(
+        x=score[:, None], edge_index=np.array([[0], [1]]), y=np.arange(5) % 2, feature_names=("score",)
+    )
+    assert Facts(graph).say("score", 4) == "score is 2.5, above 90% of nodes (median 0.1)"
+    above = dataclasses.replace(graph, x=(score - score.min())[:, None])
+    assert Facts(above).say("score", 4) == "score is 4.5, 2.1 times the median (2.1)"
 
 
 def test_what_was_filled_in_is_neither_said_nor_compared_with():

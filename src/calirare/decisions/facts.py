@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +12,8 @@ from calirare.data.arrays import column_of
 from calirare.data.graph import RareGraph
 from calirare.data.tables.feature_places import HAS
 from calirare.data.tables.schema import is_moment, truth_words
-from calirare.decisions.numbers import is_code, say_code, say_day, say_number, say_share
+from calirare.decisions.numbers import say_code, say_day, say_number, say_share
+from calirare.decisions.others import Others
 from calirare.features.columns import Columns
 from calirare.features.own import LIKE
 from calirare.features.relations import row_normalised
@@ -21,10 +21,8 @@ from calirare.features.structure import neighbours
 
 _SAMPLE = 20_000
 """Nodes that a value is compared with; more of them change no digit that is said."""
-_ALIKE = 0.1
-"""A share of nodes with one value that is worth telling."""
 _TIMES = 2.0
-"""From so many times the median on, that is what is said."""
+"""From so many times the median on, that is what is said, of columns without negative values."""
 _MIDDLE = 0.2
 """Share of the nodes around the median that count as its like."""
 _OF_EDGES = re.compile(
@@ -35,54 +33,6 @@ _OVER = re.compile(r"^(.*), (mean|spread) (over .*)$")
 _SHARE_OVER = re.compile(r"^(.* = .*|.* is missing), mean over (?!all)(.*)$")
 _MOMENT = re.compile(r" in days, (mean|first|last) of ")
 _OF_NEIGHBOURS = ", of neighbours"
-
-
-@dataclass(frozen=True, eq=False)
-class _Others:
-    """The values of other nodes, ascending, and whether the column only says yes or no."""
-
-    values: np.ndarray
-    is_mark: bool
-
-    @cached_property
-    def median(self) -> float:
-        return float(np.median(self.values))
-
-    @cached_property
-    def noise(self) -> float:
-        """By how much equal values may differ: standardising and back, and a mean of equal ones, cost a few bits."""
-        return 1e-6 * float(max(abs(self.values.mean()), abs(self.median)))
-
-    @cached_property
-    def are_codes(self) -> bool:
-        """Years, or codes."""
-        return is_code(self.values)
-
-    @property
-    def vary(self) -> bool:
-        return bool(self.values.size) and bool(self.values[-1] - self.values[0] > self.noise)
-
-    def snap(self, value: float) -> float:
-        """The value, or zero where it differs from it by what standardising and back leaves."""
-        return value if abs(value) > 1e-6 * max(abs(self.values[0]), abs(self.values[-1])) else 0.0
-
-    def below(self, value: float) -> float:
-        """Share of the others with a smaller value, counting half of the equal ones."""
-        return sum(self._ranks(value)) / 2 / max(self.values.size, 1)
-
-    def rank(self, value: float) -> str:
-        """`above 98% of nodes`, or `as at 40% of nodes` for the median where so many have it."""
-        low, high = self._ranks(value)
-        alike = (high - low) / max(self.values.size, 1)
-        if alike >= _ALIKE and abs(value - self.median) <= self.noise:
-            return "as at all nodes" if alike == 1 else f"as at {say_share(alike)} of nodes"
-        below = self.below(value)
-        return f"above {say_share(below)} of nodes" if below >= 0.5 else f"below {say_share(1 - below)} of nodes"
-
-    def _ranks(self, value: float) -> tuple[int, int]:
-        """How many have a smaller value, and how many no larger one."""
-        low = np.searchsorted(self.values, value - self.noise, "left")
-        return int(low), int(np.searchsorted(self.values, value + self.noise, "right"))
 
 
 class Facts:
@@ -119,7 +69,7 @@ class Facts:
         self._first_word = graph.num_features - graph.num_words
         self._words = set(graph.attribute_names[self._first_word :])
         self._sample = some_others(graph.scored) if others is None else others
-        self._others: dict[str, _Others | None] = {}
+        self._others: dict[str, Others | None] = {}
         self._around: dict[str, np.ndarray] = {}
 
     def say(self, name: str, node: int) -> str:
@@ -149,7 +99,8 @@ class Facts:
             return f"{words} is {value:.0%}, {rank} (median {median:.0%})"
         say = say_code if others.are_codes else say_number
         said = say(_rounded(value))
-        times = value / median if median > 0 else 0.0
+        signed = others.values[0] < -others.noise
+        times = value / median if median > 0 and not signed else 0.0
         if times >= _TIMES:
             return f"{words} is {said}, {_times(times)} the median ({say(_rounded(median))})"
         return f"{words} is {said}, {rank} (median {say(_rounded(median))})"
@@ -185,14 +136,14 @@ class Facts:
         """The attributes."""
         return list(self._own)
 
-    def _others_of(self, name: str) -> _Others | None:
+    def _others_of(self, name: str) -> Others | None:
         if name not in self._others:
             known = name in self._own or name in self._made or name.removesuffix(_OF_NEIGHBOURS) in self._own
             some = self._sample[self._known(name, self._sample)] if known else self._sample
             values = np.sort(self._values(name, some)) if known else np.zeros(0)
             exact = np.round(values, 6)  # standardising and back costs a few bits
             is_mark = bool(values.size) and name in self._own and bool(np.isin(exact, (0.0, 1.0)).all())
-            self._others[name] = _Others(values, is_mark) if known else None
+            self._others[name] = Others(values, is_mark) if known else None
         return self._others[name]
 
     def _known(self, name: str, nodes: np.ndarray) -> np.ndarray:
@@ -283,7 +234,7 @@ def say_column(name: str) -> str:
     return base + tail
 
 
-def _say_mark(words: str, has_it: bool, others: _Others, called: tuple[str, str] | None) -> str:
+def _say_mark(words: str, has_it: bool, others: Others, called: tuple[str, str] | None) -> str:
     share = float((others.values > 0.5).mean())
     if called is not None:
         return f"{words} is {called[has_it]}, as at {say_share(share if has_it else 1 - share)} of nodes"

@@ -12,7 +12,7 @@ import calirare as cr
 from calirare.data.edge_rows import edge_columns
 from calirare.data.graph import RareGraph
 from calirare.data.synthetic import make_transactions
-from calirare.data.tables.audit import _auc, audit_graph, audit_tables
+from calirare.data.tables.audit import _auc, audit_graph, audit_tables, find_leaks
 from calirare.data.tables.files import node_columns
 from calirare.data.tables.reading import read_tables
 from calirare.evaluation.graph_value import audit_with_graph, graph_value
@@ -275,3 +275,21 @@ def test_edges_that_join_like_with_like_help_where_no_column_tells():
     assert found is not None and found.words.startswith("the edges help: ")
     apart = cr.RareCategoryClassifier("linear").fit(replace(graph, edge_index=np.zeros((2, 0), dtype=np.int64)))
     assert found.without_edges == pytest.approx(label_losses(apart.labelled_y_, apart.predict_left_out()).mean())
+
+
+def test_what_another_kind_of_node_lacks_is_no_leak_and_hides_nothing():
+    """Every seller is labelled; the cards, which only the edges name, are many more and have no attributes."""
+    rng = np.random.default_rng(0)
+    rare = np.arange(300) % 10 == 0
+    nodes = {
+        "seller": [f"s{k}" for k in range(300)],
+        "rating": rng.normal(rare),
+        "same": [1.0] * 300,
+        "closed": [1.0 if one else None for one in rare],
+        "y": rare.astype(int),
+    }
+    ends = {"seller": np.repeat(nodes["seller"], 4), "card": [f"c{k % 1_100}" for k in range(1_200)]}
+    graph = read_tables(nodes, ends, label="y", rare=1)
+    assert graph.scored.size == 300 < graph.num_nodes / 4
+    found = {(one.kind, one.column) for one in audit_graph(graph).findings if one.column}
+    assert found == {("leak", "closed"), ("constant", "same")} and find_leaks(graph) == ("closed",)

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from calirare.data.graph import RareGraph
-from calirare.data.tables.audit_columns import AuditColumn, audit_columns
+from calirare.data.tables.audit_columns import AuditColumn, audit_columns, labelled_rows
 from calirare.data.tables.audit_edges import audit_edges, edge_audit_columns
 from calirare.data.tables.audit_unlabelled import find_unlabelled
 from calirare.data.tables.finding import PURE, Finding, gives_away, leave_out, retype
@@ -82,8 +82,7 @@ def audit_tables(nodes: Any, edges: Any = None, **options: Any) -> Audit:
 
 def audit_graph(graph: RareGraph) -> Audit:
     """The audit of a graph, from its attributes and labels."""
-    known = graph.known
-    rare = graph.y[known] == graph.rare_class
+    known, rare = labelled_rows(graph)
     found: list[Finding] = [*_labels(graph, rare), *find_unlabelled(graph)]
     columns = list(audit_columns(graph))
     for column in columns:
@@ -94,7 +93,7 @@ def audit_graph(graph: RareGraph) -> Audit:
         found += [*_constants(column, "edges"), *_codes(column)]
     found += [*_duplicates(columns), *_duplicates(of_edges)]
     found += [*_identifiers(graph), *_spellings(graph), *_infinite(graph)]
-    found += _contradictions(graph, known, rare)
+    found += _contradictions(graph, graph.known, rare)
     found += audit_edges(graph)
     return Audit.of(found)
 
@@ -103,8 +102,7 @@ def find_leaks(graph: RareGraph) -> tuple[str, ...]:
     """Names of the columns that give the label away; of a graph without tables nobody can tell."""
     if graph.schema is None or not graph.known.size:
         return ()
-    known = graph.known
-    rare = graph.y[known] == graph.rare_class
+    known, rare = labelled_rows(graph)
     found = [one for column in audit_columns(graph) for one in _leak(column, known, rare)]
     return tuple(one.column for one in Audit.of([*found, *audit_edges(graph)]).leaks)
 

@@ -1,4 +1,7 @@
-"""The attributes of a graph as the columns of the user's table again, for the audit."""
+"""The attributes of a graph as the columns of the user's table again, for the audit.
+
+Of several kinds of node those that carry labels are looked at: what devices lack says nothing of their users.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,9 @@ class AuditColumn:
 
     Args:
         name: As in the table.
-        values: `(N,)` numbers, NaN where missing; None for words.
-        missing: `(N,)` where no value is given; None where all are.
-        usual: `(N,)` where the commonest value stands; None where every value is met once.
+        values: `(n,)` numbers of the nodes that are scored, NaN where missing; None for words.
+        missing: `(n,)` where no value is given; None where all are.
+        usual: `(n,)` where the commonest value stands; None where every value is met once.
         usual_value: That value, in words.
         usual_share: Share of the nodes that have it.
         word: The word of a text that it stands for; its name, if it is one of many sparse attributes that came without a table.
@@ -39,7 +42,7 @@ class AuditColumn:
 
 def audit_columns(graph: RareGraph) -> Iterator[AuditColumn]:
     """Every attribute, in the units of its table where the graph has a schema; of a text the most telling word."""
-    x = by_column(graph.x)
+    x = by_column(graph.x if graph.node_type is None else graph.x[graph.scored])
     learned = (graph.schema or {}).get("columns")
     if not isinstance(learned, list):
         for k, name in enumerate(graph.attribute_names):
@@ -52,17 +55,22 @@ def audit_columns(graph: RareGraph) -> Iterator[AuditColumn]:
             values = column_of(x, places.start) * column["scale"] + column["mean"]
             yield _of_numbers(column["name"], values, missing)
         elif column["type"] == "text":
-            most = _most_telling(graph, x[:, places])
+            most = _most_telling(x[:, places], *labelled_rows(graph))
             has = (column_of(x, places.start + most) > 0).astype(np.float64)
             yield replace(_of_numbers(column["name"], has, missing), word=column["words"][most])
         elif column["categories"]:
             yield _of_words(column["name"], x, places.start, column["categories"], missing)
 
 
-def _most_telling(graph: RareGraph, words: Any) -> int:
-    """Which word the rare labelled nodes and the others have most unequally often."""
+def labelled_rows(graph: RareGraph) -> tuple[np.ndarray, np.ndarray]:
+    """Where the labelled nodes stand among those that are scored, and which of them are rare."""
     known = graph.known
-    has, rare = words[known] > 0, graph.y[known] == graph.rare_class
+    return np.searchsorted(graph.scored, known), graph.y[known] == graph.rare_class
+
+
+def _most_telling(words: Any, known: np.ndarray, rare: np.ndarray) -> int:
+    """Which word the rare labelled nodes and the others have most unequally often."""
+    has = words[known] > 0
     shares = (np.asarray(has[some].sum(axis=0)).ravel() / max(1, some.sum()) for some in (rare, ~rare))
     return int(np.abs(next(shares) - next(shares)).argmax())
 

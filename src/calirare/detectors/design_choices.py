@@ -58,7 +58,7 @@ class DesignChoices:
     ) -> None:
         columns = inputs.columns
         self.columns, self.labels, self.groups, self.seed = columns, labels, groups, seed
-        self._spelled = columns.num_spelled if inputs.graph.num_words else 0
+        self.num_spelled = columns.num_spelled if inputs.graph.num_words else 0
         self._fixed = None if isinstance(hops, str) else int(hops)
         self._likeness: LikenessToLandmarks | None = None
         self._all_landmarks = False
@@ -119,7 +119,7 @@ class DesignChoices:
             found = ~np.isin(families, ["edges", "structure", "neighbours"])
         elif reach != "all":
             found = families != "neighbours"
-        return np.flatnonzero(found)[self._spelled if with_words else 0 :]
+        return np.flatnonzero(found)[self.num_spelled if with_words else 0 :]
 
     @cached_property
     def _squash(self) -> Squash:

@@ -112,6 +112,26 @@ def test_a_column_that_is_filled_only_where_the_label_is_known():
     ].words
 
 
+def test_marks_that_few_have_give_the_label_away_beside_the_same_for_others():
+    """One in ten was looked at, and got a 1 where the node is rare, else a 0."""
+    rng = np.random.default_rng(1)
+    y = np.arange(N) % 25 == 0
+    looked = (rng.random(N) < 0.1) | (y & (rng.random(N) < 0.6))
+    found = audit_tables(
+        {**table(), "y": y.astype(int), "case": [float(r) if k else None for k, r in zip(looked, y, strict=True)]},
+        EDGES, label="y", rare=1,
+    )  # fmt: skip
+    assert [one.column for one in found.leaks] == ["case"] and "other than 0 for" in found.leaks[0].words
+    source, target = rng.integers(0, N, (2, 3_000))
+    seen = rng.random(3_000) < 0.2
+    flag = [str(int(y[node])) if one else None for node, one in zip(source, seen, strict=True)]
+    edges = {"source": source, "target": target, "is_scam": flag}
+    (leak,) = audit_tables({**table(), "y": y.astype(int)}, edges, label="y", rare=1).leaks
+    assert leak.column == "is_scam" and leak.words.startswith("edges where it is other than 0 start at")
+    fair = [str(int(rng.random() < 0.1)) if one else None for one in seen]
+    assert not audit_tables({**table(), "y": y.astype(int)}, {**edges, "is_scam": fair}, label="y", rare=1).leaks
+
+
 def test_what_is_advised_can_be_pasted_into_a_shell():
     found = audit(**{"closed on": lambda rng, y: [1.0 if one else None for one in y]})
     assert "(--type 'closed on=ignore')" in found.leaks[0].words

@@ -146,7 +146,11 @@ def _leak(column: AuditColumn, known: np.ndarray, rare: np.ndarray) -> Iterator[
 def _leak_by_presence(column: AuditColumn, known: np.ndarray, rare: np.ndarray) -> str:
     if column.word is not None:
         return ""  # the words of a text are there or not; nobody fills them in
-    for usual, words in ((column.missing, "filled"), (column.usual, f"other than {column.usual_value}")):
+    other = f"other than {column.usual_value}"
+    looks = [(column.missing, "filled"), (column.usual, other)]
+    if column.missing is not None and column.usual is not None and 2 * column.usual.sum() >= (~column.missing).sum():
+        looks.append((column.usual | column.missing, other))  # most have none, and most of the others this one
+    for usual, words in looks:
         if usual is None or usual.mean() < 0.5:
             continue
         special = ~usual[known]

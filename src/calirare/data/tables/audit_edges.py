@@ -2,12 +2,13 @@
 
 The rule is that of the nodes' columns. Where most edges share one value of a column (or have none), a node is special if
 one of its edges has another; if of the special labelled nodes nearly all are rare, the column was filled in after the
-fact. Outgoing edges, incoming edges and both are looked at.
+fact. Where most have none, so is another value than most of the others have. Outgoing edges, incoming edges and both are looked at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -77,11 +78,9 @@ def _ends(schema: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _leak(graph: RareGraph, edges: EdgeTable, column: EdgeColumn) -> str:
-    unusual, words = _unusual(column)
-    if unusual is None:
-        return ""
     known, rare = graph.known, graph.y[graph.known] == graph.rare_class
-    for ends, which in ((edges.source, "start"), (edges.target, "end"), (None, "start or end")):
+    sides = ((edges.source, "start"), (edges.target, "end"), (None, "start or end"))
+    for (unusual, words), (ends, which) in product(_unusual(column), sides):
         special = np.zeros(graph.num_nodes, dtype=bool)
         for one in (edges.source, edges.target) if ends is None else (ends,):
             special[one[unusual]] = True
@@ -95,15 +94,12 @@ def _leak(graph: RareGraph, edges: EdgeTable, column: EdgeColumn) -> str:
     return ""
 
 
-def _unusual(column: EdgeColumn) -> tuple[np.ndarray | None, str]:
-    """Edges that have another value than most, and which value most have; None where no value is that common."""
+def _unusual(column: EdgeColumn) -> Iterator[tuple[np.ndarray, str]]:
+    """Edges that have a value where most have none, or another than most that have one, and that in words."""
     values = column.values
     missing = values < 0 if column.kind == "category" else np.isnan(values)
     if 2 * missing.sum() >= values.size:
-        return ~missing, "filled"
-    if column.kind == "time":
-        return None, ""
+        yield ~missing, "filled"
     usual, name = _usual(column)
-    if 2 * (values == usual).sum() < values.size:
-        return None, ""
-    return (values != usual) & ~missing, f"other than {name}"
+    if column.kind != "time" and 2 * (values == usual).sum() >= (~missing).sum() > 0:
+        yield (values != usual) & ~missing, f"other than {name}"

@@ -204,3 +204,16 @@ def test_the_model_page_says_what_to_beware_of_and_which_labels_to_look_at_again
     for one in station.look_again:
         assert f"{one.id} {one.label} {one.probability:.3f} {one.likelier}" in said
     assert model_page.draw_look_again([]) is None
+
+
+def test_the_queue_begins_with_what_to_beware_of(client, desk):
+    vars(desk.station)["beware"] = ("No skill is shown.", "'<b>closed' gives the label away.")
+    body = {
+        "output": "queue-beware.children",
+        "outputs": {"id": "queue-beware", "property": "children"},
+        "inputs": [{"id": "stamp", "property": "data", "value": 1}],
+        "changedPropIds": ["stamp.data"],
+    }
+    answer = client.post("/_dash-update-component", json=body).get_json()
+    drawn = answer["response"]["queue-beware"]["children"]
+    assert [one["props"]["children"] for one in drawn] == list(desk.station.beware)

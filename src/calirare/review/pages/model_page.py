@@ -17,7 +17,7 @@ from calirare.metrics.summary import say
 from calirare.review.book import DecisionBook
 from calirare.review.desk import Desk, Outcome
 from calirare.review.jobs import Status
-from calirare.review.pages.widgets import card, case_link, number, pill, table
+from calirare.review.pages.widgets import card, case_link, draw_beware, number, pill, table
 from calirare.review.queue import Queue
 from calirare.review.security import current_reviewer
 from calirare.review.store import Decision
@@ -106,7 +106,7 @@ def _add_model(app: Dash, desk: Desk) -> None:
             no_update if now == shown else _versions(desk, kept),  # a button under a finger is not taken away
             now,
             None if desk.outcome is None else _outcome(desk, desk.outcome, desk.view({})),
-            [html.P(words, className="note-bad") for words in desk.station.beware],
+            draw_beware(desk.station.beware),
             draw_look_again(desk.station.look_again),
         )
 

@@ -12,7 +12,7 @@ from calirare.review.pages import prices
 from calirare.review.pages.forecast import draw_forecast
 from calirare.review.pages.painted import PAINTED, paint, painted
 from calirare.review.pages.queue_grid import columns, grid
-from calirare.review.pages.widgets import aria, give_to, pill, tick
+from calirare.review.pages.widgets import aria, draw_beware, give_to, pill, tick
 from calirare.review.store import CHOICES
 
 _STATUSES = {"": "All", "open": "Open", "decided": "Decided", "second": "Second opinion"}
@@ -32,7 +32,10 @@ def layout(desk: Desk) -> Any:
                 id="side",
                 open=True,
             ),
-            html.Div([_controls(desk), _filters(), _bulk(), grid(desk)], className="queue-main"),
+            html.Div(
+                [html.Div(id="queue-beware", role="status"), _controls(desk), _filters(), _bulk(), grid(desk)],
+                className="queue-main",
+            ),
         ],
         className="queue-grid-layout",
     )
@@ -148,6 +151,11 @@ def add_callbacks(app: Dash, desk: Desk) -> None:
         drawn = draw_forecast(view, queue)
         same = [one.get("field") for one in shown or ()] == [one["field"] for one in wanted]
         return paint(drawn), no_update if same else wanted, *(f"{counts[name]:,}" for name in ACTIONS)
+
+    @app.callback(Output("queue-beware", "children"), Input("stamp", "data"), prevent_initial_call=True)
+    def show_beware(stamp: Any) -> Any:
+        """Apart from the forecast, which does not wait until the model is judged."""
+        return draw_beware(desk.station.beware)
 
 
 def _add_scripts(app: Dash) -> None:

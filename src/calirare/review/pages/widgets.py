@@ -26,6 +26,11 @@ def case_link(node_id: str) -> Any:
     return dcc.Link(node_id, href=case_href(node_id), className="node-link", title=node_id)
 
 
+def draw_beware(lines: Iterable[str]) -> list[Any]:
+    """What must be read before any number of a model."""
+    return [html.P(words, className="note-bad") for words in lines]
+
+
 def pill(kind: str, text: str | None = None) -> Any:
     """A small coloured word: an action, a decision or a label."""
     return html.Span(text or kind, className=f"pill pill-{kind}")

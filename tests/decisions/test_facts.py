@@ -89,6 +89,15 @@ def test_what_is_unusual(facts):
     assert facts.surprise("nothing of ours", 0) == 0 and facts.own == list(NAMES)
 
 
+def test_what_most_nodes_have_is_no_reason(facts):
+    """Six of ten have no fee, the median, though only four have more."""
+    fee = "fee, sum of incoming"
+    assert facts.surprise(fee, 0) == pytest.approx(0.4) and facts.is_usual(fee, 0) and not facts.is_usual(fee, 8)
+    assert (
+        facts.is_usual("balance", 4) and not facts.is_usual("balance", 8) and not facts.is_usual("nothing of ours", 0)
+    )
+
+
 def test_what_standardising_leaves_is_zero():
     others = Others(np.array([-5.0, 0.0, 1e-7, 1e6]), False)
     assert others.snap(0.9) == 0.0 and others.snap(1.1) == 1.1 and others.snap(-2.0) == -2.0

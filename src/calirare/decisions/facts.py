@@ -128,8 +128,11 @@ class Facts:
         return abs(2 * others.below(float(self._values(name, np.array([node]))[0])) - 1)
 
     def is_usual(self, name: str, node: int) -> bool:
-        """Whether the node lies in the middle of the others, as far as is known."""
-        return self._others_of(name) is not None and self.surprise(name, node) < _MIDDLE
+        """Whether the node lies in the middle of the others or has what most have, as far as is known."""
+        others = self._others_of(name)
+        if others is None:
+            return False
+        return self.surprise(name, node) < _MIDDLE or others.is_median(float(self._values(name, np.array([node]))[0]))
 
     @property
     def own(self) -> list[str]:

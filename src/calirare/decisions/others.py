@@ -50,10 +50,14 @@ class Others:
         """`above 98% of nodes`, or `as at 40% of nodes` for the median where so many have it."""
         low, high = self._ranks(value)
         alike = (high - low) / max(self.values.size, 1)
-        if alike >= _ALIKE and abs(value - self.median) <= self.noise:
+        if alike >= _ALIKE and self.is_median(value):
             return "as at all nodes" if alike == 1 else f"as at {say_share(alike)} of nodes"
         below = self.below(value)
         return f"above {say_share(below)} of nodes" if below >= 0.5 else f"below {say_share(1 - below)} of nodes"
+
+    def is_median(self, value: float) -> bool:
+        """Whether a value is that in the middle, but for rounding."""
+        return bool(self.values.size) and abs(value - self.median) <= self.noise
 
     def _ranks(self, value: float) -> tuple[int, int]:
         """How many have a smaller value, and how many no larger one."""

@@ -40,7 +40,7 @@ class Weighing(torch.nn.Module):
 
 @pytest.fixture(scope="module")
 def graph():
-    return cr.make_transactions(num_nodes=200, rare_share=0.2, seed=0)
+    return cr.make_transactions(num_nodes=100, rare_share=0.2, seed=0)
 
 
 def calibrated(module, graph):

@@ -185,7 +185,7 @@ def test_where_a_step_for_every_label_is_too_dear_folds_are_refitted(
     graph = dense_graph(num_nodes=150, num_columns=6)
     inputs, labels = inputs_of(graph), labels_of(graph, 100)
     monkeypatch.setattr("calirare.detectors.networks.influence.leave_one_out._LARGEST_DENSE", 20)
-    decays = (0.02, 0.1)
+    decays = (0.05, 0.2)
     monkeypatch.setattr(network, "_DECAYS", decays)
     detector = GCN(hidden=4, epochs=10, weight_decay="left_out").fit(inputs, labels, seed=3)
     fold, losses = fold_numbers(labels, 3, num_folds=2), {}

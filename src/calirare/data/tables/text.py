@@ -239,15 +239,17 @@ def read_dates(known: pl.Series, date: str) -> pl.Series:
     """Moments in UTC, null where the text is of none of the forms; a time of day may follow, with an offset."""
     pl = import_polars()
     text = known.str.replace(r"(\d)T(\d)", "$1 $2").str.replace(r"(\d)\s?(Z|UTC|GMT)$", "$1").str.replace_all("  ", " ")
-    found = pl.Series(known.name, [None] * known.len(), dtype=pl.Datetime("us"))
+    found, rest = pl.Series(known.name, [None], dtype=pl.Datetime("us")).new_from_index(0, known.len()), text
     for form, clock in product(date.split("|"), _CLOCKS):
-        rest = text.set(found.is_not_null(), None)
-        if not rest.drop_nulls().len():
+        if rest.null_count() == rest.len():
             break
         moments = rest.str.to_datetime(form + clock, strict=False, exact=True, time_unit="us")
+        if moments.null_count() == rest.len():
+            continue
         if clock.endswith("%z"):
             moments = moments.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-        found = found.zip_with(found.is_not_null(), moments)
+        understood = moments.is_not_null()
+        found, rest = moments.zip_with(understood, found), rest.set(understood, None)
     sane = found.dt.year().is_between(1800, 2200).fill_null(False)
     return found.set(~sane, None)  # type: ignore[no-any-return]
 

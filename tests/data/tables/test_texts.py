@@ -56,6 +56,17 @@ def test_words_are_those_that_scikit_learn_finds():
     np.testing.assert_allclose(find_words(pl.Series(some), mine).toarray(), want.toarray(), atol=1e-6)
 
 
+def test_where_no_blanks_part_words_two_letters_that_stand_together_are_one():
+    some = ["客户说卡丢了,要退款", "Visa卡丢了 ok", "ลูกค้าทำบัตรหาย", None]
+    words = ["visa", "ok", "卡丢", "丢了", "要退", "退款", "户说", "了要", "了o", "a卡"]
+    found = find_words(pl.Series(some), sorted(words)).toarray() > 0
+    has = [{word for word, there in zip(sorted(words), row, strict=True) if there} for row in found]
+    assert has == [{"卡丢", "丢了", "要退", "退款", "户说"}, {"visa", "ok", "卡丢", "丢了"}, set(), set()]
+    assert is_prose(pl.Series(["客户说卡丢了,要退款", "他没有收到新的卡片"])) and not is_prose(
+        pl.Series(["王小明", "李大华"])
+    )
+
+
 def test_of_too_many_words_the_most_frequent_are_kept():
     rng = np.random.default_rng(0)
     names = np.array(["w" + "".join(chr(97 + int(d)) for d in str(k)) for k in range(MOST_WORDS + 300)])

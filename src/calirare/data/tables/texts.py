@@ -26,7 +26,10 @@ _COME_AGAIN = 0.9
 _MOST_READ = 200_000
 """Texts from which words are learned, evenly chosen."""
 _AT_ONCE = 65_536
-_WORD = r"\p{L}[\p{L}\p{M}\p{N}]+"
+_UNPARTED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+"""Scripts without blanks between words: any two letters that stand together count as one."""
+_PAIR = rf"[{_UNPARTED}]{{2}}"
+_WORD = rf"[\p{{L}}--[{_UNPARTED}]][[\p{{L}}\p{{M}}\p{{N}}]--[{_UNPARTED}]]+"
 _THING = r"[^;,|\[\]{}\"']*\p{L}[^;,|\[\]{}\"']*"
 _APART = r"(?:^|[\s,;|])[\p{P}\p{S}]*\p{L}"
 """Where a word begins that stands apart, as those of an address of mail do not."""
@@ -45,7 +48,8 @@ def is_prose(texts: pl.Series) -> bool:
     if not some.len():
         return False
     letters = some.str.count_matches(r"\p{L}") / some.str.replace_all(r"\s", "").str.len_chars()
-    middle = float(np.median(some.str.count_matches(_APART).to_numpy()))
+    words = some.str.count_matches(_APART).to_numpy() + some.str.count_matches(_PAIR).to_numpy()
+    middle = float(np.median(words))
     return middle >= _USUAL_WORDS and float(np.nanmedian(letters.to_numpy())) >= _LETTERS
 
 
@@ -103,4 +107,11 @@ def find_words(texts: pl.Series, words: Sequence[str]) -> sp.csr_array:
 
 def _words(texts: pl.Series) -> pl.Series:
     """Each text's different words, in small letters."""
-    return texts.str.to_lowercase().str.extract_all(_WORD).list.unique()
+    small = texts.str.to_lowercase()
+    words = small.str.extract_all(_WORD)
+    if small.str.contains(_PAIR).any():
+        odd = small.str.replace_all(
+            rf"(^|[^{_UNPARTED}])[{_UNPARTED}]", "$1"
+        )  # the pairs that begin with a second letter
+        words = words.list.concat([small.str.extract_all(_PAIR), odd.str.extract_all(_PAIR)])
+    return words.list.unique()

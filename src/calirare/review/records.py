@@ -139,11 +139,14 @@ class Records:
         return self.columns[name]
 
     def price(self, name: str, argument: str) -> np.ndarray:
-        """A column of numbers as a price per node: missing and negative ones count as nothing."""
+        """A column of numbers as a price per node: gaps count with the median, as in `triage`, negative ones as nothing."""
         column = self.find(name, argument)
         if not column.is_number:
             raise InputError(f"{argument} must be a number or a column of numbers; {name!r} holds words.")
-        return np.asarray(np.nan_to_num(np.maximum(column.values, 0.0), nan=0.0, posinf=0.0))
+        known = np.isfinite(column.values)
+        if not known.any():
+            raise InputError(f"{argument}: column {name!r} is empty at every node.")
+        return np.asarray(np.maximum(np.where(known, column.values, np.median(column.values[known])), 0.0))
 
 
 def _from_features(snapshot: Snapshot, known: list[dict[str, Any]] | None) -> list[RecordColumn]:

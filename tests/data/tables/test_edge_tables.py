@@ -149,8 +149,12 @@ def test_an_id_and_a_label_are_enough_and_labels_may_stand_alone():
     assert beside.y.tolist() == [1, 0, -1, 0] and beside.feature_names == ("x", "x is missing")
     with pytest.raises(InputError, match="no table of nodes"):
         read(nodes=None)
-    with pytest.raises(InputError, match="name every node once"):
-        read(nodes=None, labels={"id": ["a", "a"], "fraud": ["yes", "no"]})
+    with pytest.raises(InputError, match="or with one label; 1 ids have several, first: \\['a'\\]"):
+        read(nodes=None, labels={"id": ["a", "b", "a"], "fraud": ["yes", "no", "no"]})
+    twice = read(
+        nodes=None, labels={"id": ["a", "b", "a", "a"], "fraud": ["yes", "no", "yes", None], "seen": [1, 2, 3, 4]}
+    )
+    assert twice.y.tolist() == [1, 0, -1]
     with pytest.raises(InputError, match="two columns"):
         read(nodes=None, labels={"id": ["a"]})
     with pytest.raises(InputError, match="stand in one table"):

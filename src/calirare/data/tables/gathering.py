@@ -171,7 +171,15 @@ def with_labels(
     right = table.select(pl.col(own_id).alias(rows.id), pl.col(column))
     if rows.frame[rows.id].dtype == pl.String:
         right = right.with_columns(text_ids(right[rows.id]))
+    right = right.unique(maintain_order=True)
+    right = right.filter(~(right[column].is_null() & right[rows.id].is_duplicated()))
     left, right = _same_types([rows.frame, right])
+    repeated = right.filter(right[rows.id].is_duplicated())[rows.id].unique(maintain_order=True)
+    if repeated.len():
+        raise InputError(
+            f"column {own_id!r} of the labels table must name every node once, or with one label; {repeated.len():,} ids have "
+            f"several, first: {repeated.head(5).to_list()}."
+        )
     joined = left.join(right, on=rows.id, how="left", maintain_order="left")
     extra = right.join(left, on=rows.id, how="anti", maintain_order="left")
     if left.height and extra.height == right.height:
@@ -181,8 +189,6 @@ def with_labels(
             f"first: {right[rows.id].head(3).to_list()}. {why_lost(left[rows.id], right[rows.id])} Ids are read from column "
             f"{rows.id!r} of the nodes and columns {ends} of the edges; name others with --id, --source and --target."
         )
-    if joined.height > left.height or right[rows.id].is_duplicated().any():
-        raise InputError(f"column {own_id!r} of the labels table must name every node once; some ids repeat.")
     if not extra.height:
         return replace(rows, frame=joined), column
     logger.warning(

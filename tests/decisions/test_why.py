@@ -184,14 +184,20 @@ def test_sentences_by_action(star):
     assert said == ["No single column speaks for mule.", "Little speaks for mule.", "Unusual: odd; rare."]
 
 
-def test_of_very_many_the_first_that_are_not_cleared_are_told_whole(star, monkeypatch):
+def test_of_very_many_those_for_review_are_told_whole_then_alerts(star, monkeypatch):
     monkeypatch.setattr(module, "FULL", 3)
     monkeypatch.setattr(module, "MOST_FULL", 2)
     reasons = star([UNKNOWN] * 6)
     reasons._kept = {node: [Fact(f"fact {node}", 1.0)] for node in range(6)}
     action, waiting = ["clear", "alert", "clear", "review", "alert"], np.array([0, 0, 1, 0, 0], dtype=bool)
     said = reasons.write(np.arange(5), action, waiting)
-    assert ["fact" in one for one in said] == [False, True, True, False, False]
+    assert ["fact" in one for one in said] == [False, True, False, True, False]
+    assert said[[2, 4]].tolist() == [
+        "The budget goes to cases where a review saves more.",
+        "The review desk tells its columns.",
+    ]
+    monkeypatch.setattr(module, "MOST_FULL", 4)
+    assert ["fact" in one for one in reasons.write(np.arange(5), action, waiting)] == [False, True, True, True, True]
     assert ["fact" in one for one in reasons.write(np.arange(3), ["clear"] * 3, waiting[:3])] == [True] * 3
 
 

@@ -25,9 +25,10 @@ from calirare.uncertainty.pulls import Pulls
 FULL = 200
 """So many nodes at once are explained by their columns and the labels that pull, whatever is done with them."""
 MOST_FULL = 1_000
-"""Of more nodes the first so many that are not cleared; the others by their neighbours' labels alone."""
+"""Of more nodes so many that are not cleared, those first that a person reviews; the others by their neighbours' labels alone."""
 _LARGEST_FOR_NETWORKS = 20_000
 """Nodes of a graph on which networks are told too; on Facebook's 22,470 theirs take a hundred times as long as the rest."""
+_NOT_TOLD = "The review desk tells its columns."
 _FAINT = 0.1
 _UNUSUAL = 0.95
 
@@ -116,7 +117,9 @@ class Reasons:
         """`(n,)` a sentence or two for each node; see `FULL` and `MOST_FULL` for which are told by their columns."""
         nodes, full = np.asarray(nodes), _in_full(action, waiting)
         self._find(nodes[full].tolist())
-        brief = lru_cache(maxsize=65_536)(lambda action, waiting, *around: self._sentence([], action, waiting, *around))
+        brief = lru_cache(maxsize=65_536)(
+            lambda action, waiting, *around: self._sentence(None, action, waiting, *around)
+        )
         around = [counts[nodes].tolist() for counts in self._around]
         said = np.empty(len(nodes), dtype=object)
         for k, (node, whole, *row) in enumerate(
@@ -135,8 +138,13 @@ class Reasons:
         return self._clf.strongest_pulls(self._graph, asked, count).among(full)
 
     def _sentence(
-        self, facts: list[Fact], action: str, waiting: bool, every: int, labelled: int, rare_ones: int
+        self, facts: list[Fact] | None, action: str, waiting: bool, every: int, labelled: int, rare_ones: int
     ) -> str:
+        """Without facts that were looked for: by the neighbours' labels alone."""
+        nothing, facts = (
+            _NOT_TOLD if facts is None else f"No single column speaks for {self.wording.rare}.",
+            facts or [],
+        )
         near = self._of_neighbours(every, labelled, rare_ones)
         towards = [fact.words for fact in facts if fact.share > 0]
         against = [fact.words for fact in facts if fact.share < 0]
@@ -149,15 +157,19 @@ class Reasons:
             first, second = _clause(f"Against {rare}", against, 3), _clause("For it", towards, 1)
             return f"{first}{second}{unusual}".strip() or f"Little speaks for {rare}."
         first, second = _clause("", towards, 3), _clause("Against it", against, 1)
-        return f"{first}{second}{unusual}{budget}".strip() or f"No single column speaks for {rare}."
+        return f"{first}{second}{unusual}{budget}".strip() or nothing
 
 
 def _in_full(action: Sequence[str], waiting: np.ndarray) -> np.ndarray:
     """`(n,)` bool: the nodes of which all is told that is known; see `FULL` and `MOST_FULL`."""
     if len(waiting) <= FULL:
         return np.ones(len(waiting), dtype=bool)
-    full = (np.asarray(action) != "clear") | waiting
-    return np.asarray(full & (np.cumsum(full) <= MOST_FULL))
+    done = np.asarray(action)
+    turn = np.select([done == "review", done != "clear", waiting], [0, 1, 2], default=3)
+    first = np.argsort(turn, kind="stable")[:MOST_FULL]
+    full = np.zeros(len(turn), dtype=bool)
+    full[first[turn[first] < 3]] = True
+    return full
 
 
 def _clause(head: str, parts: list[str], most: int) -> str:

@@ -92,7 +92,7 @@ def individual_calibration_error(
     for c in range(probabilities.shape[1]):
         rows = predicted == c
         if rows.any():
-            lower, upper = jackknife_bounds(left_out[rows][:, :, c], residuals[:, c], coverage=coverage, clip=clip)
+            lower, upper = jackknife_bounds(left_out[:, :, c][rows], residuals[:, c], coverage=coverage, clip=clip)
             uncertainty = uncertainty.masked_scatter(rows, (lower + upper) / 2)
     return (uncertainty - confidence).abs()
 

@@ -141,9 +141,7 @@ class Design:
         found = self._dense(inputs.columns.values[nodes]) @ theta[first:]
         if self.words is not None:
             coefficients, offset = self.words.coefficients(theta[:first])
-            for hops, matrix in enumerate(coefficients):
-                found = found + inputs.word_hops.rows(nodes, hops) @ matrix
-            found = found - offset
+            found = found + inputs.word_hops.at(nodes, coefficients) - offset
         return np.asarray(found)
 
     def shares(self, inputs: DetectorInputs, nodes: np.ndarray, theta: np.ndarray) -> Iterator[ColumnShares]:
@@ -158,7 +156,7 @@ class Design:
         if self.words is not None:
             coefficients, offset = self.words.coefficients(theta[:first])
             base = base - offset
-            words = [(inputs.word_hops.rows(nodes, hops), matrix) for hops, matrix in enumerate(coefficients)]
+            words = list(zip(inputs.word_hops.rows(nodes, len(coefficients) - 1), coefficients, strict=True))
         for place, dense in enumerate(self._dense(columns.values[nodes])):
             found = ColumnShares(base, names, groups, dense[:, None] * theta[first:])
             for hops, (rows, matrix) in enumerate(words):

@@ -44,9 +44,36 @@ class WordHops:
         """X in single precision: likeness is measured in it."""
         return unit_rows(self._stored, np.float32)
 
-    def rows(self, nodes: np.ndarray, hops: int) -> sp.csr_array:
-        """`(len(nodes), F)`: (AʰX) of some nodes."""
-        return sp.csr_array(self.walks(nodes, hops)[-1] @ self.words)
+    def rows(self, nodes: np.ndarray, hops: int) -> list[sp.csr_array]:
+        """`(len(nodes), F)`: (AʰX) of some nodes, for each number of hops up to `hops`."""
+        walk, there = sp.eye_array(len(nodes), format="csr"), nodes
+        found = [self._words(nodes)]
+        for _ in range(hops):
+            step, there = self._step(there)
+            walk = walk @ step
+            found.append(sp.csr_array(walk @ self._words(there)))
+        return found
+
+    def at(self, nodes: np.ndarray, matrices: list[np.ndarray]) -> np.ndarray:
+        """`(len(nodes), k)`: Σ_h AʰX W_h of some nodes, from the outermost hop inwards, no further than they reach."""
+        steps, levels = [], [nodes]
+        for _ in matrices[1:]:
+            step, there = self._step(levels[-1])
+            steps.append(step)
+            levels.append(there)
+        found = self._words(levels[-1]) @ matrices[-1]
+        for step, level, matrix in zip(steps[::-1], levels[-2::-1], matrices[-2::-1], strict=True):
+            found = step @ found + self._words(level) @ matrix
+        return np.asarray(found)
+
+    def _words(self, nodes: np.ndarray) -> Any:
+        return self.words[nodes]
+
+    def _step(self, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
+        """(mean over the neighbours of each node, the neighbours, ascending)."""
+        rows = self.mean[nodes]
+        there, places = np.unique(rows.indices, return_inverse=True)
+        return sp.csr_array((rows.data, places, rows.indptr), shape=(len(nodes), len(there))), there
 
     def walks(self, nodes: np.ndarray, hops: int) -> list[sp.csr_array]:
         """`(len(nodes), N)`: (Aʰ) of some nodes, for each number of hops up to `hops`."""

@@ -88,6 +88,10 @@ class _Found(WordHops):
     def everywhere(self, _: Any) -> np.ndarray:
         return self.values
 
-    def rows(self, nodes: np.ndarray, hops: int) -> sp.csr_array:
+    def rows(self, nodes: np.ndarray, hops: int) -> list[sp.csr_array]:
         assert hops == 0
-        return self.own(nodes)
+        return [self.own(nodes)]
+
+    def at(self, nodes: np.ndarray, matrices: list[np.ndarray]) -> np.ndarray:
+        assert len(matrices) == 1
+        return np.asarray(self.own(nodes) @ matrices[0])

@@ -135,21 +135,13 @@ class LocalWords(WordHops):
         return unit_rows(sp.csr_array(words)).astype(np.float64)
 
     def everywhere(self, matrices: list[np.ndarray]) -> np.ndarray:
-        """`(n, k)`: Σ_h AʰX W_h, from the outermost hop inwards."""
-        steps, levels = [], [self.nodes]
-        for _ in matrices[1:]:
-            step, there = self._step(levels[-1])
-            steps.append(step)
-            levels.append(there)
-        found = self._words(levels[-1]) @ matrices[-1]
-        for step, level, matrix in zip(steps[::-1], levels[-2::-1], matrices[-2::-1], strict=True):
-            found = step @ found + self._words(level) @ matrix
-        return np.asarray(found)
+        """`(n, k)`, of the nodes alone."""
+        return super().at(self.nodes, matrices)
 
-    def rows(self, places: np.ndarray, hops: int) -> sp.csr_array:
-        """(AʰX) of the nodes at some places among the nodes."""
-        walk, there = sp.eye_array(len(places), format="csr"), self.nodes[places]
-        for _ in range(hops):
-            step, there = self._step(there)
-            walk = walk @ step
-        return sp.csr_array(walk @ self._words(there))
+    def at(self, places: np.ndarray, matrices: list[np.ndarray]) -> np.ndarray:
+        """Of the nodes at some places among the nodes."""
+        return super().at(self.nodes[places], matrices)
+
+    def rows(self, places: np.ndarray, hops: int) -> list[sp.csr_array]:
+        """Of the nodes at some places among the nodes."""
+        return super().rows(self.nodes[places], hops)

@@ -230,3 +230,14 @@ def test_one_thread_and_two_agree(detector, num_nodes, epochs):
 @pytest.mark.slow
 def test_two_processes_with_the_same_seed_agree_to_the_last_digit():
     assert fit_in_a_process(2, 1_000) == fit_in_a_process(2, 1_000)
+
+
+@pytest.mark.parametrize(
+    "detector", ["linear", cr.detectors.Stack(["linear", "spreading", cr.detectors.Forest(trees=20)])]
+)
+def test_the_individual_error_of_some_nodes_is_theirs_among_all(detector):
+    graph = cr.make_transactions(num_nodes=200, rare_share=0.2, labelled_share=0.5, seed=0)
+    clf = cr.RareCategoryClassifier(detector, device="cpu").fit(graph)
+    some = np.array([5, 17, 80, 199])
+    every = clf.individual_calibration_error(graph)
+    np.testing.assert_allclose(clf.individual_calibration_error(graph, nodes=some), every[some], atol=1e-5)

@@ -103,9 +103,9 @@ class LeftOutAnswers(Answers):
         return jackknife_deviation(table, self.predict_proba(graph)[:, self.rare_class_], len(self.labelled_nodes_))
 
     def individual_calibration_error(
-        self, graph: RareGraph, coverage: float = 0.9, *, clip: bool = False
+        self, graph: RareGraph, coverage: float = 0.9, *, clip: bool = False, nodes: np.ndarray | None = None
     ) -> np.ndarray:
-        """ICE of every node, `(N,)`; its mean is EICE. See `calirare.metrics.individual` for what it does not see.
+        """ICE of every node, `(N,)`, or of some; its mean is EICE. See `calirare.metrics.individual` for what it does not see.
 
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
@@ -113,15 +113,19 @@ class LeftOutAnswers(Answers):
         >>> bool(clf.individual_calibration_error(graph).mean() < 0.05)
         True
         """
-        probabilities = self.predict_proba(graph)
+        probabilities = self.predict_proba(graph)[slice(None) if nodes is None else nodes]
         predicted = probabilities.argmax(axis=1)
-        result = np.empty(graph.num_nodes)
-        for c in np.unique(predicted):
-            nodes = predicted == c
-            rows, table = self.left_out_table(graph, int(c))
-            residuals = residuals_of(self.predict_left_out(), self.labelled_y_, rows, int(c))
-            lower, upper = bounds_of_class(table[nodes], residuals, coverage=coverage, clip=clip)
-            result[nodes] = np.abs((lower + upper) / 2 - probabilities[nodes, c])
+        result = np.empty(len(predicted))
+        for c in np.unique(predicted).tolist():
+            mine = predicted == c
+            if nodes is None:
+                rows, table = self.left_out_table(graph, c)
+                table = table[mine]
+            else:
+                rows, table = self._left_out_at(graph, nodes[mine], c)
+            residuals = residuals_of(self.predict_left_out(), self.labelled_y_, rows, c)
+            lower, upper = bounds_of_class(table, residuals, coverage=coverage, clip=clip)
+            result[mine] = np.abs((lower + upper) / 2 - probabilities[mine, c])
         return result
 
     def explain(self, graph: RareGraph, node: Any) -> Explanation:
@@ -170,22 +174,22 @@ class LeftOutAnswers(Answers):
         >>> bool((found.node[1] == why.labelled_node[:3]).all()), bool(np.allclose(found.pull[1], why.pull[:3]))
         (True, True)
         """
-        inputs, detector = self.inputs(graph), self.detector_
         probability = self.predict_proba(graph)[nodes, self.rare_class_]
+        rows, table = self._left_out_at(graph, nodes, self.rare_class_)
+        return strongest_pulls(table, probability, self.labelled_nodes_[rows], self.labelled_y_[rows], count)
+
+    def _left_out_at(self, graph: RareGraph, nodes: np.ndarray, chosen: int) -> tuple[np.ndarray, np.ndarray]:
+        """(rows of labels, `(n, m)` P(chosen class) of some nodes by the model without each of these labels)."""
         if self.calibrator_ is not None and self.calibrator_.needs_graph:  # what is said of one hangs on all others
-            rows, table = self.left_out_table(graph)
-            parts = [table[nodes]]
-        else:
-            rows = detector.left_out_rows
-            block = max(1, _BLOCK_NUMBERS // max(1, len(rows)))
-            parts = [np.empty((0, len(rows)))]
-            for start in range(0, len(nodes), block):
-                logits = detector.logits_without_at(inputs, rows, nodes[start : start + block])
-                found = self._to_probabilities(logits.reshape(-1, *logits.shape[2:]), inputs)[:, self.rare_class_]
-                parts.append(found.reshape(logits.shape[:2]))
-        return strongest_pulls(
-            np.concatenate(parts), probability, self.labelled_nodes_[rows], self.labelled_y_[rows], count
-        )
+            rows, table = self.left_out_table(graph, chosen)
+            return rows, table[nodes]
+        inputs, rows = self.inputs(graph), self.detector_.left_out_rows
+        table, block = np.empty((len(nodes), len(rows))), max(1, _BLOCK_NUMBERS // max(1, len(rows)))
+        for start in range(0, len(nodes), block):
+            logits = self.detector_.logits_without_at(inputs, rows, nodes[start : start + block])
+            found = self._to_probabilities(logits.reshape(-1, *logits.shape[2:]), inputs)[:, chosen]
+            table[start : start + block] = found.reshape(logits.shape[:2])
+        return rows, table
 
     def explain_columns(self, inputs: DetectorInputs, logits: np.ndarray, row: int) -> Explanation:
         """The columns' half of `explain`, for one row of inputs whose logits the detector has given."""

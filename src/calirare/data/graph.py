@@ -242,11 +242,7 @@ class RareGraph:
         return sp.csr_array((weight, (self.edge_index[0], self.edge_index[1])), shape=shape)
 
     def to_pyg(self) -> Data:
-        """A PyG `Data` with copies of the arrays; sparse features become a torch CSR tensor, masks the public split.
-
-        >>> RareGraph(x=np.eye(2), edge_index=np.array([[0], [1]]), y=np.array([0, 1])).to_pyg().num_nodes
-        2
-        """
+        """A PyG `Data` with copies of the arrays; sparse features become a torch CSR tensor, masks the public split."""
         from calirare.data.exchange import to_pyg
 
         return to_pyg(self)

@@ -216,7 +216,7 @@ def parse_types(types: list[str] | None) -> dict[str, str]:
         column, equals, kind = text.rpartition("=")
         if not equals:
             raise InputError(
-                f"--type must look like COLUMN=numeric, categorical, time, text or ignore after the =; got {text!r}."
+                f"--type must look like COLUMN=TYPE, the type being numeric, categorical, time, text or ignore; got {text!r}."
             )
         pairs[column] = kind
     return pairs

@@ -11,6 +11,7 @@ import pytest
 import calirare as cr
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.decisions.facts import Facts
+from calirare.decisions.node_prices import costs_of
 from calirare.errors import InputError
 from calirare.review.attributes import compare
 from calirare.review.book import DecisionBook
@@ -47,6 +48,22 @@ def test_records_from_the_table_are_its_cells(read):
         records.price("country", "cost_miss")
     with pytest.raises(InputError, match="did you mean 'amount'"):
         records.price("amont", "cost_miss")
+
+
+def test_a_column_of_another_kind_of_node_is_no_price(read):
+    nodes = {"id": ["a", "b", "c", "x"], "kind": ["user"] * 3 + ["shop"], "y": [1, 0, None, None]}
+    edges = {"source": ["a", "b"], "target": ["b", "x"]}
+    columns = {"turnover": [None, None, None, 25.0], "amount": [10.0, None, None, 30.0]}
+    graph = cr.read_tables({**nodes, **columns}, edges, label="y", rare=1, node_type="kind")
+    for table in (None, pl.DataFrame({**nodes, **columns})):
+        records = Records.of(replace(read[0], graph=graph), table)
+        for refuses in (
+            lambda records=records: records.price("turnover", "cost_miss"),
+            lambda: costs_of(graph, "turnover"),
+        ):
+            with pytest.raises(InputError, match="cost_miss: column 'turnover' is empty at every node that is scored"):
+                refuses()
+        assert records.price("amount", "cost_miss").tolist() == pytest.approx(costs_of(graph, "amount").miss.tolist())
 
 
 def test_a_column_of_kinds_is_read(read):

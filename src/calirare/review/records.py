@@ -111,20 +111,22 @@ class Records:
     Args:
         columns: In the order of the table.
         from_table: Whether they are the table's own cells.
+        scored: Nodes that the model speaks of.
     """
 
-    def __init__(self, columns: list[RecordColumn], from_table: bool) -> None:
+    def __init__(self, columns: list[RecordColumn], from_table: bool, scored: np.ndarray) -> None:
         self.columns = {column.name: column for column in columns}
         self.from_table = from_table
+        self._scored = scored
 
     @classmethod
     def of(cls, snapshot: Snapshot, table: Any = None) -> Records:
         """From the user's table of nodes, or from the features."""
-        schema = snapshot.graph.schema
+        schema, scored = snapshot.graph.schema, snapshot.graph.scored
         known = schema["columns"] if schema is not None and isinstance(schema.get("columns"), list) else None
         if table is not None:
-            return cls(_from_table(snapshot, table, known or []), True)
-        return cls(_from_features(snapshot, known), False)
+            return cls(_from_table(snapshot, table, known or []), True, scored)
+        return cls(_from_features(snapshot, known), False, scored)
 
     def record(self, node: int) -> list[Cell]:
         """The whole record of a node."""
@@ -144,8 +146,8 @@ class Records:
         if not column.is_number:
             raise InputError(f"{argument} must be a number or a column of numbers; {name!r} holds words.")
         known = np.isfinite(column.values)
-        if not known.any():
-            raise InputError(f"{argument}: column {name!r} is empty at every node.")
+        if not known[self._scored].any():
+            raise InputError(f"{argument}: column {name!r} is empty at every node that is scored.")
         return np.asarray(np.maximum(np.where(known, column.values, np.median(column.values[known])), 0.0))
 
 

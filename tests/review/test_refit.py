@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from calirare.review import versions
 from calirare.review.app import open_desk
 from calirare.review.jobs import Job
 from calirare.review.pages import model_page
+from calirare.review.queue import Workload
 from calirare.review.refit import as_labels, fit_with_decisions, index_of, read_decisions
 from calirare.review.snapshot import Snapshot
 from calirare.review.store import DecisionStore
@@ -76,6 +78,27 @@ def test_a_refit_uses_the_decisions_and_keeps_the_old_model(desk, model):
     }
     names = desk.snapshot.ids[[rare, normal, other]]
     assert marks == dict(zip(names, ("decided rare", "decided normal", ""), strict=True))
+
+
+def test_what_a_refit_has_learned_counts_as_done_and_takes_no_budget(desk):
+    view = View(budget=20)
+    decide(desk, desk.queue.order(replace(view, action="review"))[:9].tolist(), "normal")
+    assert desk.queue.progress(view) == Workload(done=9, total=20, decided=9)
+    assert run_refit(desk).state == "done"
+    learned = desk.snapshot.learned
+    assert learned.size == 9 and (desk.book.codes[learned] > 0).all()
+    listed, p = desk.snapshot.listed, desk.snapshot.scores.probability
+    saves = {node: 1e4 * min(p[node], 1 - p[node]) for node in listed.tolist()}  # a review pays everywhere
+    ranked = sorted(saves, key=lambda node: (-saves[node], node))
+    budget = ranked.index(next(node for node in ranked if node in learned)) + 1  # would reach one of them
+    wanted, view = [node for node in ranked if node not in learned][:budget], View(Costs(miss=1e4, alarm=1e4), budget)
+    assert set(desk.queue.order(replace(view, action="review"))) == set(wanted)
+    assert desk.queue.progress(view) == Workload(done=9, total=9 + budget, decided=9)
+    decide(desk, wanted[:3])
+    assert desk.queue.progress(view) == Workload(done=12, total=9 + budget, decided=12)
+    last = desk.store.history(desk.snapshot.ids[learned[0]])[-1]
+    desk.undo(last.id, reviewer="ada", action_key="back")
+    assert desk.queue.progress(view) == Workload(done=11, total=8 + budget, decided=11)
 
 
 def test_the_share_of_rare_nodes_is_not_moved_by_reviewed_cases(desk):

@@ -245,13 +245,16 @@ class Decisions:
         return float(self.gain[self.action == "review"].min(initial=np.inf))
 
 
-def decide(probability: Any, costs: Costs, budget: int | None = None) -> Decisions:
+def decide(
+    probability: Any, costs: Costs, budget: int | None = None, *, answered: np.ndarray | None = None
+) -> Decisions:
     """The cheapest action for each node; with a `budget`, at most that many reviews, where they gain most.
 
     Args:
         probability: `(n,)` natural P(rare).
         costs: The prices; those per node in the order of `probability`.
         budget: Most reviews that are possible; None: as many as pay. The most valuable come first, equal ones in order.
+        answered: `(n,)` bool: nodes that a person has seen already; they are not reviewed again.
 
     >>> decide([0.01, 0.05, 0.3, 0.9], Costs(50, 5, 1)).action.tolist()
     ['clear', 'review', 'review', 'alert']
@@ -262,7 +265,7 @@ def decide(probability: Any, costs: Costs, budget: int | None = None) -> Decisio
     expected = costs.expected(p)
     alone = np.minimum(expected["alert"], expected["clear"])
     gain = alone - expected["review"]
-    pays = gain > 0
+    pays = gain > 0 if answered is None else (gain > 0) & ~answered
     looked_at = pays.copy()
     if budget is not None and pays.sum() > check_count(budget, "budget", least=0):
         looked_at[:] = False

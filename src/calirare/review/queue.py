@@ -45,7 +45,10 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Workload:
-    """How far the reviews are: of `total` nodes to review, `done` are decided; `decided` counts all decisions."""
+    """How far the reviews are: of `total` nodes to review, `done` are decided; `decided` counts all decisions.
+
+    What the model has learned from decisions counts as done, beside the budget.
+    """
 
     done: int
     total: int
@@ -165,7 +168,9 @@ class Queue:
 
     def progress(self, view: View) -> Workload:
         decided = self.book.codes > 0
-        asked = self._actions(view) == ACTIONS.index("review")
+        action, learned = self._actions(view), self.snapshot.learned
+        asked = action == ACTIONS.index("review")
+        asked[learned] = (action[learned] >= 0) & decided[learned]
         return Workload(int((decided & asked).sum()), int(asked.sum()), int(decided.sum()))
 
     def open_counts(self, view: View) -> dict[str, int]:
@@ -207,7 +212,7 @@ class Queue:
         listed, scores = self.snapshot.listed, self.snapshot.scores
         probability = scores.probability[listed]
         costs = self._listed_costs(costs)
-        decisions = decide(probability, costs, budget)
+        decisions = decide(probability, costs, budget, answered=np.isin(listed, self.snapshot.learned))
         action = np.full(self.snapshot.graph.num_nodes, -1, dtype=np.int8)
         action[listed] = np.select([decisions.action == name for name in ACTIONS], range(len(ACTIONS)))
         groups = forecast(probability, decisions.action, costs, scores.draws, coverage=COVERAGE)

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from calirare import __version__
 from calirare.data.archive import content_sha256, read_arrays, write_arrays
+from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph
 from calirare.decisions.triage import triage
 from calirare.decisions.why import Reasons
@@ -168,16 +169,25 @@ class Snapshot:
 
         Of several kinds of node only those that carry labels are looked at, as in `calirare triage`.
         """
+        open_nodes = np.setdiff1d(self.graph.scored, self._known_before)
+        return open_nodes if open_nodes.size else self.graph.scored
+
+    @cached_property
+    def learned(self) -> np.ndarray:
+        """Nodes of the queue whose label this model has from a decision, ascending."""
+        return np.setdiff1d(self.listed[self.label[self.listed] != UNKNOWN], self._known_before)
+
+    @cached_property
+    def _known_before(self) -> np.ndarray:
+        """Nodes whose label is read without any decision."""
         graph = self.graph
         if not np.array_equal(self.base.y, graph.y):
             graph = graph.with_labels(self.base.y)
         try:
             read = ReadLabels.of(get_method(self.clf.method), graph, self.base.split, self.clf.seed)
-            known = np.union1d(read.train_nodes, read.val_nodes)
+            return np.union1d(read.train_nodes, read.val_nodes)
         except InputError:
-            known = graph.known
-        open_nodes = np.setdiff1d(self.graph.scored, known)
-        return open_nodes if open_nodes.size else self.graph.scored
+            return graph.known
 
     @cached_property
     def other_kind(self) -> dict[int, str]:

@@ -29,6 +29,13 @@ def test_the_queue_is_the_library_s(model, tables, tmp_path):
     assert (table["action"] == "review").sum() == 7
 
 
+def test_with_verbose_it_says_how_much_is_done(model, tables, tmp_path):
+    words = ["triage", str(model), *tables, "--out", str(tmp_path / "q.csv")]
+    said = [line for line in run(app, [*words, "--verbose"]).stderr.splitlines() if line.startswith("Deciding: ")]
+    assert said[:5] == [f"Deciding: {share}%" for share in (10, 20, 30, 40, 50)] and said[-1] == "Deciding: 100%"
+    assert "Deciding" not in run(app, words).stderr
+
+
 def test_json(model, tables, tmp_path):
     answer = run(app, ["triage", str(model), *tables, "--out", str(tmp_path / "q.csv"), "--json"])
     found = json.loads(answer.stdout)

@@ -16,6 +16,7 @@ from calirare.decisions.facts import Facts
 from calirare.decisions.why import FULL, Fact, Reasons
 from calirare.decisions.wording import Wording, wording_of
 from calirare.detectors.base import Contributions
+from calirare.estimator import left_out
 from calirare.estimator.evidence import labels_read
 
 
@@ -52,6 +53,18 @@ def clf(graph):
 @pytest.fixture(scope="module")
 def reasons(clf, graph):
     return Reasons(clf, graph, labels_read(graph, clf.labelled_nodes_), wording_of(clf, 0.9))
+
+
+def test_progress_grows_with_the_reasons_and_then_with_the_pulls(clf, graph, monkeypatch):
+    monkeypatch.setattr(left_out, "_BLOCK_NUMBERS", 40 * len(clf.detector_.left_out_rows))  # forty nodes at once
+    told, silent = [], cr.triage(clf, graph)
+    table = cr.triage(clf, graph, progress=lambda share, what: told.append((share, what)))
+    n = len(table)
+    assert told == [] and n == 150  # nothing is found before it is asked for
+    assert table.reason.tolist() == silent.reason.tolist()
+    assert told == [(pytest.approx(k / n / 2), "reasons") for k in range(1, n + 1)]
+    assert (table.pulls.node == silent.pulls.node).all()
+    assert told[n:] == [(pytest.approx(0.5 + min(k, n) / n / 2), "labels that pull") for k in (40, 80, 120, 160)]
 
 
 def test_facts_are_the_tables_own_numbers(tables, clf, graph):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from calirare.cli import console
 from calirare.cli.options import AsJson, Budget, Coverage, Model, TableOut, priced_by_column
 from calirare.cli.pipes import check_output, is_pipe, write_output
+from calirare.cli.progress import share_done
 from calirare.cli.shares import RareShare, move_to_share, show_share
 from calirare.cli.shifts import Strict, check_scores, check_shifts, show_shifts
 from calirare.cli.table_options import Tables, tabled
@@ -48,9 +49,9 @@ def triage(
         classifier = load(model)
         graph = tables.read_for(classifier)
         shifts = check_shifts(graph, strict)
-    with console.working("Deciding"):
+    with share_done("Deciding", lines=False) as step:
         classifier, share = move_to_share(classifier, graph, rare_share, shifts)
-        queue = decide(classifier, graph, **prices, budget=budget, coverage=coverage)
+        queue = decide(classifier, graph, **prices, budget=budget, coverage=coverage, progress=step)
         everybody = classifier.predict_proba(graph)[graph.scored, classifier.rare_class_]  # the queue leaves some out
         shifts = check_scores(classifier, everybody, shifts, strict)
         said = (*score_lines(classifier, graph), say_if_unlabelled(classifier, graph), queue.costs.never_reviewed)

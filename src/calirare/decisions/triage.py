@@ -18,6 +18,7 @@ from calirare.decisions.forecast import Group, forecast, groups_frame
 from calirare.decisions.node_prices import costs_of
 from calirare.decisions.why import Reasons
 from calirare.decisions.wording import Wording, sets_beside, wording_of, write_pulls
+from calirare.detectors.base import Progress
 from calirare.errors import InputError
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import answered_nodes, as_node_indices, labels_read, read_nodes
@@ -174,6 +175,7 @@ def triage(
     coverage: float = 0.9,
     nodes: Any = None,
     num_pulls: int = 3,
+    progress: Progress | None = None,
 ) -> Triage:
     """Decide every node at the least expected cost: alert, review by a person, or clear.
 
@@ -194,6 +196,7 @@ def triage(
         nodes: The nodes to decide, indices or a mask; default: all but those whose answer is known, because the model has
             read their labels, or they came since. Labels that a split keeps for testing do not count as known.
         num_pulls: How many labelled nodes to name that pull each probability.
+        progress: Called while reasons and pulls are found, which is when they are first asked for; see `fit`.
 
     >>> import calirare as cr
     >>> graph = cr.make_transactions(num_nodes=600, seed=0)
@@ -225,7 +228,7 @@ def triage(
             wording=wording,
             draws=draws,
             rare_share=clf.moved_share,
-            why=Reasons(clf, graph, labels_read(graph, read), wording),
+            why=Reasons(clf, graph, labels_read(graph, read), wording, progress),
             num_pulls=num_pulls,
         )
     )

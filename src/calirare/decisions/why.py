@@ -18,7 +18,7 @@ from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph
 from calirare.decisions.facts import Facts
 from calirare.decisions.wording import Wording
-from calirare.detectors.base import Contributions
+from calirare.detectors.base import Contributions, Progress
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.uncertainty.pulls import Pulls
 
@@ -49,10 +49,19 @@ class Reasons:
         graph: The graph.
         label: `(N,)` the labels that the model has read, `UNKNOWN` elsewhere.
         wording: The names.
+        progress: Called with the share done of what `write`, and after it `pulls`, have to find.
     """
 
-    def __init__(self, clf: RareCategoryClassifier, graph: RareGraph, label: np.ndarray, wording: Wording) -> None:
+    def __init__(
+        self,
+        clf: RareCategoryClassifier,
+        graph: RareGraph,
+        label: np.ndarray,
+        wording: Wording,
+        progress: Progress | None = None,
+    ) -> None:
         self._clf, self._graph, self._label, self.wording = clf, graph, label, wording
+        self._progress = progress or (lambda share, what: None)
         self._facts: Facts | None = None
         self._first = threading.Lock()
         self._kept: dict[int, list[Fact]] = {}
@@ -70,7 +79,8 @@ class Reasons:
         with self._first:  # fifty who ask at once wait for one
             if self._facts is None:
                 self._facts = self._make_facts()
-        for node, found in zip(fresh, self._shares(np.array(fresh)), strict=True):
+        for done, (node, found) in enumerate(zip(fresh, self._shares(np.array(fresh)), strict=True), 1):
+            self._progress(done / len(fresh) / 2, "reasons")
             self._kept[node] = _by_share(self._facts, found, node) or _by_surprise(self._facts, node)
 
     def _make_facts(self) -> Facts:
@@ -135,7 +145,10 @@ class Reasons:
         if not asked.size:
             none = np.empty((0, 0), dtype=np.int64)
             return Pulls(none, none, none.astype(np.float64)).among(full)
-        return self._clf.strongest_pulls(self._graph, asked, count).among(full)
+        found = self._clf.strongest_pulls(
+            self._graph, asked, count, progress=lambda share, what: self._progress(0.5 + share / 2, what)
+        )
+        return found.among(full)
 
     def _sentence(
         self, facts: list[Fact] | None, action: str, waiting: bool, every: int, labelled: int, rare_ones: int

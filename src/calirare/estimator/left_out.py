@@ -12,7 +12,7 @@ from scipy.special import softmax
 from torch import Tensor
 
 from calirare.data.graph import RareGraph
-from calirare.detectors.base import Contributions, Detector, DetectorInputs
+from calirare.detectors.base import Contributions, Detector, DetectorInputs, Progress
 from calirare.detectors.networks.network import Network
 from calirare.detectors.spreading import Spreading
 from calirare.detectors.stack import Stack
@@ -164,7 +164,9 @@ class LeftOutAnswers(Answers):
         probability = self._without(whole, whole[[node]], node, inputs)
         return self.labelled_nodes_[rows], self.labelled_y_[rows], probability - without
 
-    def strongest_pulls(self, graph: RareGraph, nodes: np.ndarray, count: int = 3) -> Pulls:
+    def strongest_pulls(
+        self, graph: RareGraph, nodes: np.ndarray, count: int = 3, *, progress: Progress | None = None
+    ) -> Pulls:
         """The `count` labels that pull each of some nodes most; of many nodes in less time than one by one.
 
         >>> import calirare as cr
@@ -175,10 +177,12 @@ class LeftOutAnswers(Answers):
         (True, True)
         """
         probability = self.predict_proba(graph)[nodes, self.rare_class_]
-        rows, table = self._left_out_at(graph, nodes, self.rare_class_)
+        rows, table = self._left_out_at(graph, nodes, self.rare_class_, progress)
         return strongest_pulls(table, probability, self.labelled_nodes_[rows], self.labelled_y_[rows], count)
 
-    def _left_out_at(self, graph: RareGraph, nodes: np.ndarray, chosen: int) -> tuple[np.ndarray, np.ndarray]:
+    def _left_out_at(
+        self, graph: RareGraph, nodes: np.ndarray, chosen: int, progress: Progress | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """(rows of labels, `(n, m)` P(chosen class) of some nodes by the model without each of these labels)."""
         if self.calibrator_ is not None and self.calibrator_.needs_graph:  # what is said of one hangs on all others
             rows, table = self.left_out_table(graph, chosen)
@@ -189,6 +193,8 @@ class LeftOutAnswers(Answers):
             logits = self.detector_.logits_without_at(inputs, rows, nodes[start : start + block])
             found = self._to_probabilities(logits.reshape(-1, *logits.shape[2:]), inputs)[:, chosen]
             table[start : start + block] = found.reshape(logits.shape[:2])
+            if progress is not None:
+                progress(min(start + block, len(nodes)) / len(nodes), "labels that pull")
         return rows, table
 
     def explain_columns(self, inputs: DetectorInputs, logits: np.ndarray, row: int) -> Explanation:

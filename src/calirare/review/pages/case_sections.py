@@ -144,8 +144,11 @@ def _attribute(one: Attribute) -> Any:
         bar = html.Div(
             html.Div(className=f"share {strange}", style={"width": percent(one.share)}), className="percentile"
         )
-        words = f"shared by {100 * one.share:.1f}% of them; most often {one.usual}"
-        words = words if one.usual else f"the first of these words is in {100 * one.share:.1f}% of their texts"
+        words = (
+            f"shared by {100 * one.share:.1f}% of them; most often {one.usual}"
+            if one.usual
+            else f"the first of these words is in {100 * one.share:.1f}% of their texts"
+        )
     else:
         bar, words = html.Div(className="percentile"), f"their median is {one.usual}" if one.usual else ""
     return html.Div(

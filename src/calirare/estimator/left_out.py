@@ -31,10 +31,8 @@ from calirare.uncertainty.jackknife import (
 from calirare.uncertainty.pulls import Pulls, strongest_pulls
 from calirare.uncertainty.skill import Skill, no_skill
 
-_BLOCK_NUMBERS = 2**18
-"""Nodes times left-out models that are asked at once; eight times as many take as long, and tell less of how far they are."""
-
-
+_BLOCK_NUMBERS = 2**19
+"""Nodes times left-out models that are asked at once: few enough to tell how far it is, enough to share what a block costs."""
 _SHORT = 1e-4
 """A way between two logits that is too short to measure a slope on."""
 

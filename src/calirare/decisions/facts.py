@@ -90,7 +90,7 @@ class Facts:
             return f"{words} is {say_day(value)}, {_than(others.below(value), 'later', 'earlier')} (median {say_day(median)})"
         if name.startswith(LIKE):
             return f"{words}: {others.rank(value)}"
-        if _source(name.replace(_OF_NEIGHBOURS, ", mean over neighbours"))[0] in self._words:
+        if _source(name)[0] in self._words:
             return f"{words}: {_than(others.below(value), 'more often', 'less often')}"
         rank, value, median = others.rank(value), others.snap(value), others.snap(others.median)
         if (near := self._share_of_marks(name)) is not None:

@@ -154,17 +154,16 @@ class Reasons:
         self, facts: list[Fact] | None, action: str, waiting: bool, every: int, labelled: int, rare_ones: int
     ) -> str:
         """Without facts that were looked for: by the neighbours' labels alone."""
-        nothing, facts = (
-            _NOT_TOLD if facts is None else f"No single column speaks for {self.wording.rare}.",
-            facts or [],
-        )
+        rare = self.wording.rare
+        nothing = f"No single column speaks for {rare}."
+        if facts is None:
+            nothing, facts = _NOT_TOLD, []
         near = self._of_neighbours(every, labelled, rare_ones)
         towards = [fact.words for fact in facts if fact.share > 0]
         against = [fact.words for fact in facts if fact.share < 0]
         unusual = _clause("Unusual", [fact.words for fact in facts if fact.share == 0], 2)
         if near:
             (against if near.startswith("none") else towards).insert(0, near)
-        rare = self.wording.rare
         budget = "The budget goes to cases where a review saves more." * waiting
         if action == "clear" and not waiting:
             first, second = _clause(f"Against {rare}", against, 3), _clause("For it", towards, 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -58,7 +57,7 @@ class DesignChoices:
     ) -> None:
         columns = inputs.columns
         self.columns, self.labels, self.groups, self.seed = columns, labels, groups, seed
-        self.num_spelled = columns.num_spelled if inputs.graph.num_words else 0
+        self.num_twice = columns.num_spelled if inputs.graph.num_words else 0  # words of texts, which are columns too
         self._fixed = None if isinstance(hops, str) else int(hops)
         self._likeness: LikenessToLandmarks | None = None
         self._all_landmarks = False
@@ -99,9 +98,9 @@ class DesignChoices:
         """The dense columns beside the words, where they are not too many, and in their place."""
         if design.words is not None:
             reach: Reach = "all" if design.hops else "own"
-            beside = (one for one in (reach, "own") if len(self._columns(one, with_words=True)) <= _MOST_BESIDE_WORDS)
-            for one in islice(beside, 1):
-                yield self._design(design.hops, one)
+            few = [one for one in (reach, "own") if len(self._columns(one, with_words=True)) <= _MOST_BESIDE_WORDS]
+            if few:
+                yield self._design(design.hops, few[0])
             yield self._design(design.hops, reach, with_words=False)
 
     def without_edges(self, design: Design) -> Design:
@@ -119,7 +118,7 @@ class DesignChoices:
             found = ~np.isin(families, ["edges", "structure", "neighbours"])
         elif reach != "all":
             found = families != "neighbours"
-        return np.flatnonzero(found)[self.num_spelled if with_words else 0 :]
+        return np.flatnonzero(found)[self.num_twice if with_words else 0 :]
 
     @cached_property
     def _squash(self) -> Squash:

@@ -131,7 +131,7 @@ class Linear(Detector):
             best = _fit(seen, best.penalty, targets, groups, best)
         for design in choices.with_dense(best.design):
             found = _fit(design, best.penalty, targets, groups, best)
-            if design.words is not None and found.score >= best.score and not choices.num_spelled:
+            if design.words is not None and found.score >= best.score and not choices.num_twice:
                 break  # what is no help beside the words is none in their place
             best = _better(best, found)
         return _refine(best, targets, groups) if self.penalty == "left_out" else best

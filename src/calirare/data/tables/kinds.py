@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.columns import is_number_like
 from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.prose import is_list, is_prose
 from calirare.data.tables.text import like_dates, understand
-from calirare.data.tables.texts import is_list, is_prose
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from calirare.data.tables.columns import count_rare, count_strange, to_categories, to_numbers, to_texts
 from calirare.data.tables.frames import check_fitted_columns
 from calirare.data.tables.libraries import import_polars
-from calirare.data.tables.texts import find_words
+from calirare.data.tables.prose import find_words
 from calirare.errors import InputError
 
 if TYPE_CHECKING:

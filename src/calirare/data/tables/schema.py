@@ -38,7 +38,7 @@ from calirare.data.tables.edge_columns import check_edge_columns
 from calirare.data.tables.feature_places import HAS
 from calirare.data.tables.kinds import EMPTY, LEFT_OUT, MAX_CATEGORIES, Kind, kind_of
 from calirare.data.tables.profile import check_profile
-from calirare.data.tables.texts import learn_words
+from calirare.data.tables.prose import learn_words
 from calirare.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from sklearn.preprocessing import normalize
 import calirare as cr
 from calirare.data.tables.audit import audit_graph
 from calirare.data.tables.describe import describe_schema
+from calirare.data.tables.prose import MOST_WORDS, find_words, is_prose, learn_words
 from calirare.data.tables.relearn import arguments_of
 from calirare.data.tables.shift import compare_with_fit
-from calirare.data.tables.texts import MOST_WORDS, find_words, is_prose, learn_words
 from calirare.errors import InputError
 from calirare.evaluation.graph_value import audit_with_graph
 

@@ -1,4 +1,4 @@
-"""Texts beside numbers: the same scores from memory, in parts and live, and reasons that name words."""
+"""Texts of nodes and edges beside numbers: the same scores from memory, in parts and live, and reasons that name words."""
 
 import re
 
@@ -36,6 +36,12 @@ def tables(tmp_path_factory):
         for bad in nodes["label"]
     ]
     nodes = nodes.with_columns(note=pl.Series([None, *notes[1:]]))
+    bad = set(nodes.filter(pl.col("label") == "fraud")["id"])
+    paid = [
+        f"{rng.choice(['voucher', 'rent']) if one in bad and rng.random() < 0.6 else rng.choice(['rent', 'food', 'fees'])} {k}"
+        for k, one in enumerate(edges["target"])
+    ]
+    edges = edges.with_columns(reference=pl.Series([*paid[:-1], None]))
     paths = folder / "nodes.parquet", folder / "edges.parquet"
     nodes.write_parquet(paths[0])
     edges.write_parquet(paths[1])
@@ -88,13 +94,34 @@ def test_all_ways_of_scoring_agree(graph, classifier, tables, tmp_path):
     nodes = pl.read_parquet(tables[0])
     live = LiveScores(classifier, read_for(classifier, *tables))
     some = nodes[5:9].with_columns(note=nodes["note"][20:24])
-    asked = live.score(some)
+    edges = pl.read_parquet(tables[1])
+    paid = edges[:8].with_columns(target=pl.concat([some["id"], some["id"]]), reference=pl.lit("voucher, of course"))
+    asked = live.score(some, paid)
     changed = pl.concat([nodes[:5], some, nodes[9:]])
-    there = score_table(classifier, read_for(classifier, changed, pl.read_parquet(tables[1])))
+    there = score_table(classifier, read_for(classifier, changed, pl.concat([edges, paid])))
     for name in NUMBERS:
         np.testing.assert_allclose(parts[name].to_numpy(), want[name], atol=2e-6)
         np.testing.assert_allclose(asked[name], there[name][5:9], atol=2e-6)
     assert np.abs(there["probability"][5:9] - want["probability"][5:9]).max() > 1e-3
+
+
+def test_words_of_edges_are_reasons_and_are_kept_with_the_graph(graph, classifier, tmp_path):
+    column = next(one for one in graph.edges.columns if one.name == "reference")
+    assert (column.kind, column.categories) == ("text", ("fees", "food", "rent", "voucher"))
+    name = "reference has voucher, share of incoming"
+    columns = ColumnRecipe.learn(graph).apply(graph)
+    values = columns.values[:, columns.names.index(name)]
+    node = int(np.argmax(np.where(graph.y == 1, values, 0)))
+    assert name in classifier.explain(graph, node).column
+    assert (
+        Facts(graph, columns)
+        .say(name, node)
+        .startswith(f"share of incoming with 'voucher' in reference is {values[node]:.0%}, above ")
+    )
+    graph.save(tmp_path / "graph.npz")
+    again = next(one for one in cr.RareGraph.load(tmp_path / "graph.npz").edges.columns if one.name == "reference")
+    assert (again.kind, again.categories) == (column.kind, column.categories)
+    np.testing.assert_array_equal(again.values, column.values)
 
 
 def test_words_find_and_are_named_as_reasons(graph, classifier, tables):

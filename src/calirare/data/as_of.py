@@ -44,7 +44,7 @@ def time_column(edges: EdgeTable | None, name: str | None) -> np.ndarray:
         if not times:
             raise InputError("the edges must have a column of times; this graph's have none. Name it with time=….")
         name = times[0]
-    if name not in columns or columns[name].kind == "category":
+    if name not in columns or columns[name].kind in ("category", "text"):
         raise InputError(f"time must name a column of times of the edges; got {name!r}: {nearest(name, times)}")
     return columns[name].values
 

@@ -50,6 +50,8 @@ def _rows_of(edges: EdgeTable, ids: np.ndarray) -> dict[str, Any]:
         if column.kind == "category":
             words = np.array([*column.categories, None], dtype=object)  # the last, -1, is missing
             columns[name] = words[column.values]
+        elif column.kind == "text":
+            columns[name] = np.array([column.words(edge) for edge in range(len(edges))], dtype=object)
         elif column.kind == "time" and np.nanmax(column.values, initial=0.0) > EARLIEST_CLOCK:
             columns[name] = np.where(np.isnan(column.values), np.nan, column.values * 1e6).astype("datetime64[us]")
         else:

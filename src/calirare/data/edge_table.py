@@ -10,11 +10,13 @@ import numpy as np
 from calirare.data.arrays import as_array, as_indices
 from calirare.errors import InputError
 
-ColumnKind = Literal["number", "time", "category"]
+ColumnKind = Literal["number", "time", "category", "text"]
 EARLIEST_CLOCK = 1e8
 """Times before March 1973, in seconds, are taken for steps (1, 2, 3, … of a simulation), not for a clock."""
 MISSING = -1
 """The code of a category that is missing."""
+MOST_WORDS = 40
+"""Of a column of texts; a float64 has bits for 52."""
 MOST_KINDS = 8
 """Types of edges, and categories, that are looked at apart."""
 
@@ -25,9 +27,13 @@ class EdgeColumn:
 
     Args:
         name: As in the user's table.
-        kind: `"number"`, `"time"` (seconds since 1970, UTC) or `"category"`.
-        values: `(E,)` float64 with NaN where missing; of a category int32 codes, `MISSING` (-1) where missing.
-        categories: Names of the codes, for a category.
+        kind: `"number"`, `"time"` (seconds since 1970, UTC), `"category"` or `"text"`.
+        values: `(E,)` float64 with NaN where missing; of a category int32 codes, `MISSING` (-1) where missing; of a text
+            the sum of 2ᵏ over the words k that it has.
+        categories: Names of the codes, for a category; for a text, the words.
+
+    >>> EdgeColumn("reference", "text", np.array([3.0, np.nan, 2.0]), ("crypto", "rent")).has("crypto").tolist()
+    [True, False, False]
     """
 
     name: str
@@ -43,13 +49,34 @@ class EdgeColumn:
                     f"edge column {self.name!r} must hold codes -1…{len(self.categories) - 1}, one per category."
                 )
             object.__setattr__(self, "values", codes)
-        elif self.kind in ("number", "time"):
+        elif self.kind in ("number", "time", "text"):
             values = np.asarray(as_array(self.values, self.name), dtype=np.float64)
             if np.isinf(values).any():
                 raise InputError(f"edge column {self.name!r} must be finite or missing; it holds infinite values.")
             object.__setattr__(self, "values", values)
+            if self.kind == "text":
+                self._check_words()
         else:
-            raise InputError(f"kind must be 'number', 'time' or 'category'; got {self.kind!r}.")
+            raise InputError(f"kind must be 'number', 'time', 'category' or 'text'; got {self.kind!r}.")
+
+    def _check_words(self) -> None:
+        known, words = self.values[~np.isnan(self.values)], len(self.categories)
+        if words > MOST_WORDS or (known < 0).any() or (known >= 2.0**words).any() or (known % 1 != 0).any():
+            raise InputError(
+                f"edge column {self.name!r} must say by one bit each which of at most {MOST_WORDS} words it has."
+            )
+
+    def has(self, word: str) -> np.ndarray:
+        """`(E,)` which texts have a word."""
+        bits = np.nan_to_num(self.values).astype(np.int64)
+        return np.asarray(bits >> self.categories.index(word) & 1, dtype=bool)
+
+    def words(self, edge: int) -> str | None:
+        """The known words of one text; None where it is missing."""
+        if np.isnan(self.values[edge]):
+            return None
+        bits = int(self.values[edge])
+        return " ".join(word for k, word in enumerate(self.categories) if bits >> k & 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +162,7 @@ class EdgeTable:
             found |= np.isin(self.type, [code for code, one in enumerate(self.type_names) if one == name])
         for column in self.columns:
             codes = [code for code, one in enumerate(column.categories) if f"{column.name} = {one}" == name]
-            found |= np.isin(column.values, codes) if codes else False
+            found |= np.isin(column.values, codes) if codes and column.kind == "category" else False
         return found
 
     def take(self, rows: Any) -> EdgeTable:

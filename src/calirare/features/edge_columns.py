@@ -7,7 +7,8 @@ For outgoing edges, incoming edges and both (of an undirected table: both alone)
   signs, the share of negative ones: of grades from -10 to 10 one -10 among ten 1s is a small mean and a plain warning;
 * of a time, in days or in its own steps: mean, spread, first, last, span, mean gap. Mean, first and last count from the
   earliest edge at fit, because float32 has no room for seconds since 1970;
-* of a category: the share of each frequent one, and how many differ where there are many.
+* of a category: the share of each frequent one, and how many differ where there are many;
+* of a text: the share of those that have each word.
 
 An edge from a node to itself counts as one outgoing and one incoming edge and makes no neighbour. A node without edges
 has 0 for numbers and sums; all else is NaN here and becomes the population's mean in the recipe, as the number tells.
@@ -25,6 +26,7 @@ import scipy.sparse as sp
 from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.sparse import in_threads
+from calirare.data.tables.feature_places import HAS
 from calirare.features.edge_groups import Clock, EdgeGroups, Latest, Moments
 from calirare.features.edge_plan import EdgePlan, PlannedColumn
 
@@ -81,6 +83,9 @@ def _all(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[Named]:
             return []
         if planned.kind == "category":
             return list(_of_category(planned, column, table, plan.directed, num_nodes))
+        if planned.kind == "text":
+            words = list(_of_text(planned, column, table, plan.directed, num_nodes))
+            return [*words, *_missing(planned, np.isnan(column.values), sides, plan.directed)]
         if planned.kind == "time":
             return list(_of_time(planned, column, sides, plan.directed))
         return list(_of_number(planned, column, clocks, sides, plan.directed))
@@ -204,6 +209,21 @@ def _different(
         sides.append(sp.csr_array((np.ones(int(kept.sum())), (ends[kept], column.values[kept])), shape=shape))
     for which, found in _directions(sides, directed, operator.add):
         yield f"{planned.name}, different ones of {which}", np.diff(found.indptr)
+
+
+def _of_text(
+    planned: PlannedColumn, column: EdgeColumn, table: EdgeTable, directed: bool, num_nodes: int
+) -> Iterator[Named]:
+    """Shares among the edges that have a text."""
+
+    def count(edges: np.ndarray) -> list[np.ndarray]:
+        return [np.bincount(ends[edges], minlength=num_nodes)[:num_nodes] for ends in (table.source, table.target)]
+
+    texts = [found for _, found in _directions(count(~np.isnan(column.values)), directed, operator.add)]
+    for word in planned.categories:
+        counts = count(column.has(word)) if word in column.categories else [0 * texts[0]] * 2
+        for (which, found), known in zip(_directions(counts, directed, operator.add), texts, strict=True):
+            yield f"{planned.name}{HAS}{word}, share of {which}", _share(found, known)
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -26,8 +26,8 @@ class PlannedColumn:
 
     Args:
         name: As in the edge table.
-        kind: `"number"`, `"time"` or `"category"`.
-        categories: Those with a share of their own.
+        kind: `"number"`, `"time"`, `"category"` or `"text"`.
+        categories: Those with a share of their own; of a text, its words.
         diverse: A category column with more categories than that: how many differ is counted too.
         missing: Some values were missing, so their share is a column.
         signed: Numbers of both signs, so the share of negative ones is a column.
@@ -82,7 +82,7 @@ def plan_edges(table: EdgeTable | None) -> EdgePlan | None:
 
 def _width(column: PlannedColumn) -> int:
     """About how many columns come of it, in one direction."""
-    return 6 if column.kind != "category" else len(column.categories) + 1
+    return len(column.categories) + 1 if column.kind in ("category", "text") else 6
 
 
 def edge_table(graph: RareGraph) -> EdgeTable | None:
@@ -103,6 +103,8 @@ def _plan_column(column: EdgeColumn) -> PlannedColumn:
         diverse = len(column.categories) > len(kept)
         return PlannedColumn(column.name, "category", kept, diverse, bool((column.values == MISSING).any()))
     known = column.values[~np.isnan(column.values)]
+    if column.kind == "text":
+        return PlannedColumn(column.name, "text", column.categories, missing=known.size < column.values.size)
     origin = float(known.min()) if column.kind == "time" and known.size else 0.0
     missing, in_days = known.size < column.values.size, origin >= EARLIEST_CLOCK
     negative = int((known < 0).sum()) if column.kind == "number" else 0

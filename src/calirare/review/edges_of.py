@@ -155,4 +155,6 @@ def _said(column: EdgeColumn, tell: Callable[[float], str]) -> Callable[[int], s
     """What says the cells of a column."""
     if column.kind == "category":
         return lambda k: "" if column.values[k] == MISSING else column.categories[int(column.values[k])]
+    if column.kind == "text":
+        return lambda k: column.words(k) or ""
     return lambda k: "" if np.isnan(column.values[k]) else tell(float(column.values[k]))

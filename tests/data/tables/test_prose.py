@@ -1,6 +1,7 @@
 """Columns of texts: which they are, and their words beside what scikit-learn finds in the same texts."""
 
 import logging
+import uuid
 
 import numpy as np
 import polars as pl
@@ -9,13 +10,15 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
 import calirare as cr
+from calirare.data.edge_table import EdgeColumn
 from calirare.data.tables.audit import audit_graph
 from calirare.data.tables.describe import describe_schema
-from calirare.data.tables.prose import MOST_WORDS, find_words, is_prose, learn_words
+from calirare.data.tables.prose import MOST_WORDS, find_words, has_common_words, learn_edge_words, learn_words
 from calirare.data.tables.relearn import arguments_of
 from calirare.data.tables.shift import compare_with_fit
 from calirare.errors import InputError
 from calirare.evaluation.graph_value import audit_with_graph
+from calirare.features.recipe import ColumnRecipe
 
 WORDS = [
     f"{first}{last}"
@@ -62,9 +65,7 @@ def test_where_no_blanks_part_words_two_letters_that_stand_together_are_one():
     found = find_words(pl.Series(some), sorted(words)).toarray() > 0
     has = [{word for word, there in zip(sorted(words), row, strict=True) if there} for row in found]
     assert has == [{"卡丢", "丢了", "要退", "退款", "户说"}, {"visa", "ok", "卡丢", "丢了"}, set(), set()]
-    assert is_prose(pl.Series(["客户说卡丢了,要退款", "他没有收到新的卡片"])) and not is_prose(
-        pl.Series(["王小明", "李大华"])
-    )
+    assert has_common_words(pl.Series(["客户说卡丢了,要退款", "客户没有收到新的卡", "好"] * 5))
 
 
 def test_of_too_many_words_the_most_frequent_are_kept():
@@ -82,19 +83,103 @@ def test_of_too_many_words_the_most_frequent_are_kept():
     assert min(usable[word] for word in kept) >= max(count for word, count in usable.items() if word not in kept)
 
 
+RNG = np.random.default_rng(7)
+NAMES = ["".join(RNG.choice(list("abcdefghiklmnoprst"), 6)).title() for _ in range(400)]
+FIRMS = ["Trading", "Holding", "Transport", "Bau GmbH", "Logistics Ltd", "Consulting"]
+
+
+def some(*parts) -> list[str]:
+    return [" ".join(str(RNG.choice(part)) for part in parts) for _ in range(500)]
+
+
 @pytest.mark.parametrize(
-    ("values", "prose"),
+    ("values", "worded"),
     [
-        (["Anna Maria Schmidt", "Jo Ann Smith", "Li Wei"], False),
-        (["anna@mail.example.com", "jo@mail.example.com"], False),
-        (["550e8400-e29b-41d4-a716-446655440000", "6ba7b810-9dad-11d1-80b4-00c04fd430c8"], False),
-        (["10.0.3.17", "192.168.0.1"], False),
-        (["ring; gold; used; signed", "chair; oak; new; small; signed"], True),
-        (["Kunde meldet, dass die Karte weg ist", "Le client a perdu sa carte"], True),
+        (some(NAMES, NAMES), False),
+        ([f"{name.lower()}@mail.example.com" for name in some(NAMES)], False),
+        ([str(uuid.UUID(bytes=RNG.bytes(16))) for _ in range(2_000)], False),
+        ([RNG.bytes(20).hex() for _ in range(500)], False),
+        (["10.0.3.17", "192.168.0.1"] * 100, False),
+        ([f"ACC-{k}" for k in range(500)], False),
+        ([f"Invoice {k}" if k % 3 else f"{NAMES[k]} rent {k}" for k in range(400)], True),
+        (some(NAMES, FIRMS), True),
+        (texts(300), True),
+        ([f"{name} k{k}" for k, name in enumerate(some(NAMES))] + ["see the contract"] * 400, False),
     ],
 )
-def test_prose_is_told_from_names_and_keys(values, prose):
-    assert is_prose(pl.Series(values)) is prose
+def test_texts_with_words_that_come_again_are_told_from_names_and_keys(values, worded):
+    assert has_common_words(pl.Series(values)) is worded
+
+
+def test_names_of_people_are_not_read_even_where_few_names_are_common():
+    few = [f"{one} {k}" for k, one in enumerate(some(["Kim", "Lee", "Park", "Choi"])[:300])]
+    assert read(nodes().rename({"note": "last_name"}).with_columns(last_name=pl.Series(few))).num_words == 0
+    assert read(nodes(note=few)).num_words == 4
+
+
+def edge_texts(count: int = 1_500) -> pl.DataFrame:
+    """Nodes below 30 get payments for vouchers; rent is paid by all."""
+    rng = np.random.default_rng(5)
+    ends = rng.integers(0, 300, (2, count))
+    odd = (ends[1] < 30) & (rng.random(count) < 0.6)
+    words = [f"{'voucher' if one else rng.choice(['rent', 'food', 'fees'])} no {k}" for k, one in enumerate(odd)]
+    return pl.DataFrame({"source": ends[0], "target": ends[1], "reference": [None, *words[1:]]})
+
+
+def test_texts_of_edges_are_read_by_the_words_by_which_nodes_differ():
+    edges = edge_texts()
+    (column,) = read(nodes(), edges).edges.columns
+    assert (column.kind, column.categories) == ("text", ("fees", "food", "rent", "voucher"))
+    want = judge(vocabulary=column.categories).transform(edges["reference"].fill_null("")).toarray() > 0
+    np.testing.assert_array_equal(np.column_stack([column.has(word) for word in column.categories]), want)
+    assert np.isnan(column.values[0]) and column.words(0) is None and column.words(1) in column.categories
+    texts, ends = edges["reference"], (edges["source"], edges["target"])
+    assert learn_edge_words(texts, *ends, 1) == ["voucher"]
+    node = np.concatenate([edges["source"], edges["target"]])[np.tile(np.arange(1_500) > 0, 2)]
+    has = np.tile(want[1:], (2, 1))
+    differ = []
+    for word in range(4):  # every two texts of a node, one by one
+        pairs = [
+            (np.sum(mine) ** 2 - np.sum(mine)) / (mine.size * (mine.size - 1)) if mine.size > 1 else float(mine[0])
+            for mine in (has[node == one, word] for one in np.unique(node))
+        ]
+        shares = [has[node == one, word].mean() for one in np.unique(node)]
+        differ.append(np.mean(pairs) - np.mean(shares) ** 2)
+    order = np.argsort(differ)[::-1]
+    assert learn_edge_words(texts, *ends, 2) == sorted(column.categories[k] for k in order[:2])
+
+
+def test_shares_of_words_are_those_of_the_texts_that_there_are():
+    edges = edge_texts()
+    columns = ColumnRecipe.learn(graph := read(nodes(), edges)).apply(graph)
+    value = dict(zip(columns.names, columns.values.T, strict=True))
+    known = edges.drop_nulls().with_columns(odd=pl.col("reference").str.contains("voucher"))
+    for end, which in (("source", "outgoing"), ("target", "incoming")):
+        want = known.group_by(end).agg(pl.col("odd").mean())
+        np.testing.assert_allclose(value[f"reference has voucher, share of {which}"][want[end]], want["odd"], rtol=1e-6)
+    assert value["reference missing, share of edges"].max() > 0
+
+
+def test_an_edge_text_is_described_audited_compared_and_written_out(caplog):
+    edges = edge_texts()
+    graph = read(nodes(), edges)
+    row = next(row for row in describe_schema(graph.schema) if row["column"] == "reference")
+    assert (row["type"], row["treatment"]) == ("text", "shares of 4 words: fees, food, rent, voucher")
+    assert graph.to_polars()[1]["reference"][:2].to_list() == [None, graph.edges.columns[0].words(1)]
+    told = nodes(bad=np.isin(np.arange(300), edges.filter(pl.col("reference").str.contains("voucher"))["target"]))
+    (leak,) = audit_graph(read(told, edges)).leaks
+    assert leak.column == "reference" and "edges where it has 'voucher' end at" in leak.words
+    with caplog.at_level(logging.WARNING):
+        other = edges.with_columns(reference=pl.col("reference").str.replace("rent|food|fees", "miete"))
+        (shift,) = compare_with_fit(cr.read_tables(nodes(), other, schema=graph.schema)).found
+    assert (shift.column, shift.severity) == ("reference", "large")
+    assert shift.words.startswith("known words per text, median 1 at fit, 0 now.")
+
+
+def test_edge_texts_that_are_none_are_refused():
+    for values, words in (([0.5], ("a",)), ([2.0], ("a",)), ([-1.0], ("a",)), ([0.0], tuple("abcdefgh" * 6))):
+        with pytest.raises(InputError, match="by one bit each"):
+            EdgeColumn("note", "text", np.array(values), words)
 
 
 def test_a_column_of_texts_is_read_behind_all_others_and_described():
@@ -123,11 +208,9 @@ def test_what_is_text_can_be_said():
     short = names.with_columns(note=pl.col("note").str.slice(0, 7))
     assert [column["type"] for column in read(short).schema["columns"]] == ["categorical", "numeric"]
     assert read(short, types={"note": "text"}).num_words > 0
-    edges = {**EDGES, "reference": texts(298)}
-    read_edges = read(names, edges).schema["edges"]["columns"]
-    assert read_edges == [{"name": "reference", "kind": "ignore", "reason": "texts, which are read of nodes alone"}]
-    with pytest.raises(InputError, match=r"types\['reference'\] cannot be text"):
-        read(names, edges, types={"reference": "text"})
+    edges = {**EDGES, "reference": ["cash in" if k % 2 else "card" for k in range(298)]}
+    kinds = [read(names, edges, types=types).schema["edges"]["columns"] for types in (None, {"reference": "text"})]
+    assert [column["kind"] for (column,) in kinds] == ["category", "text"]
 
 
 def test_lists_of_things_are_texts_however_they_are_written(tmp_path):
@@ -138,20 +221,19 @@ def test_lists_of_things_are_texts_however_they_are_written(tmp_path):
     nodes(note=tags).write_parquet(tmp_path / "nodes.parquet")
     for table in (nodes(note=tags), tmp_path / "nodes.parquet", nodes(note=[str(some) for some in tags])):
         np.testing.assert_array_equal(read(table).x, plain.x)
-    edges = {name: 4 * ends for name, ends in EDGES.items()} | {"goods": 4 * ["; ".join(some) for some in tags[:298]]}
-    assert read(nodes(), edges).schema["edges"]["columns"][0]["kind"] == "category"
+    goods = ["; ".join(one + other) for one in tags[:60] for other in tags[60:65]][:298]
+    edges = {name: 4 * ends for name, ends in EDGES.items()} | {"goods": 4 * goods}
+    column = read(nodes(), edges).edges.columns[0]
+    assert column.kind == "text" and set(column.words(0).split()) == set(goods[0].split("; ")) & set(column.categories)
     few = nodes(note=["; ".join(some) for some in tags[:40]] * 7 + ["; ".join(tags[0])] * 20)
     assert read(few).schema["columns"][0]["type"] == "categorical"
 
 
 def test_texts_without_words_that_come_again_are_left_out():
     letters = np.random.default_rng(0).choice(list("abcdefghijklmnop"), (300, 5, 12))
-    graph = read(nodes(note=[" ".join("".join(word) for word in row) for row in letters]))
-    assert graph.schema["columns"][0] == {
-        "name": "note",
-        "type": "ignore",
-        "reason": "texts without words that come again",
-    }
+    graph = read(nodes(note=[" ".join("".join(word) for word in row) for row in letters]), types={"note": "text"})
+    column = graph.schema["columns"][0]
+    assert (column["type"], column["reason"]) == ("ignore", "texts without words that come again")
 
 
 def test_a_word_that_gives_the_label_away_is_a_leak():

@@ -631,7 +631,7 @@ def test_a_network_alone_says_that_it_does_not_read_the_columns_of_edges():
     schema = read_tables(nodes, edges, label="y", rare=1, weight="w").schema
     said = {row["column"]: row["treatment"] for row in describe_schema(schema, networks_alone=True)}
     assert said["amount"].startswith("not used: a network alone") and said["w"] == "the weight of the edges"
-    assert said["note"].startswith("not used: texts, which are read of nodes") and said["target"] == "to"
+    assert said["note"].startswith("not used: texts without words that come again") and said["target"] == "to"
     assert said["since"].startswith("days since 2020-01-02, / 1") and "missing: 2020-01-02" in said["since"]
     assert {row["column"]: row["treatment"] for row in describe_schema(schema)}["amount"] == "summed up per node"
 

@@ -2,7 +2,7 @@
 
 The rule is that of the nodes' columns. Where most edges share one value of a column (or have none), a node is special if
 one of its edges has another; if of the special labelled nodes nearly all are rare, the column was filled in after the
-fact. Where most have none, so is another value than most of the others have. Outgoing edges, incoming edges and both are looked at.
+fact. Where most have none, so is another value than most of the others have; and of a text, each word. Outgoing edges, incoming edges and both are looked at.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _leak(graph: RareGraph, edges: EdgeTable, column: EdgeColumn) -> str:
         mine = special[known]
         if gives_away(mine, rare):
             return (
-                f"edges where it is {words} {which} at {int(mine.sum()):,} labelled nodes, {int((mine & rare).sum()):,} of "
+                f"edges where it {words} {which} at {int(mine.sum()):,} labelled nodes, {int((mine & rare).sum()):,} of "
                 f"them rare: it was known only after the label. Leave it out ({leave_out(column.name)}) unless it is "
                 "there before."
             )
@@ -99,7 +99,9 @@ def _unusual(column: EdgeColumn) -> Iterator[tuple[np.ndarray, str]]:
     values = column.values
     missing = values < 0 if column.kind == "category" else np.isnan(values)
     if 2 * missing.sum() >= values.size:
-        yield ~missing, "filled"
+        yield ~missing, "is filled"
     usual, name = _usual(column)
-    if column.kind != "time" and 2 * (values == usual).sum() >= (~missing).sum() > 0:
-        yield (values != usual) & ~missing, f"other than {name}"
+    if column.kind == "text":
+        yield from ((column.has(word), f"has {word!r}") for word in column.categories)
+    elif column.kind != "time" and 2 * (values == usual).sum() >= (~missing).sum() > 0:
+        yield (values != usual) & ~missing, f"is other than {name}"

@@ -120,6 +120,8 @@ def _edge_column(column: Mapping[str, Any], edges: Mapping[str, Any], networks_a
         return _row("edges", column["name"], kind, "the weight of the edges" if weighs else NOT_BY_NETWORKS)
     if kind == "category":
         treatment = "shares of " + _shown(column["categories"], "categories") + _rarer(column)
+    elif kind == "text":
+        treatment = "shares of " + _shown(column["categories"], "words")
     else:
         treatment = "summed up per node" if kind == "number" else "when: first, last and spread per node"
         treatment += _style(column)

@@ -5,6 +5,7 @@ In a schema each is `{"name", "kind"}` with
     number      "text": how it is written, where it is text
     time        "text", and "unit": the seconds in one of its units, where it came as numbers
     category    "categories", and "rare": names too rare for one (of earlier versions: how many)
+    text        "categories": the words
     ignore      "reason"
 """
 
@@ -16,11 +17,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calirare.data.edge_table import MISSING, EdgeColumn
-from calirare.data.tables.columns import MAX_RARE_NAMES, commonest, count_rare, to_categories, to_numbers, to_seconds
+from calirare.data.edge_table import MISSING, MOST_WORDS, EdgeColumn
+from calirare.data.tables.columns import (
+    MAX_RARE_NAMES,
+    commonest,
+    count_rare,
+    to_categories,
+    to_numbers,
+    to_seconds,
+    to_texts,
+)
 from calirare.data.tables.frames import check_fitted_columns
+from calirare.data.tables.gathering import EdgeRows
 from calirare.data.tables.kinds import EMPTY, KIND_OF_TYPE, LEFT_OUT, Kind, kind_of
 from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.prose import NO_COMMON_WORDS, find_words, learn_edge_words
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,41 +43,37 @@ MAX_EDGE_CATEGORIES = 200
 
 
 def learn_edge_columns(
-    frame: pl.DataFrame, types: Mapping[str, str] | None = None, time: str | None = None
+    rows: EdgeRows, types: Mapping[str, str] | None = None, time: str | None = None
 ) -> list[dict[str, Any]]:
     """What every column is.
 
     Args:
-        frame: The edge table without the ends and the type.
-        types: `{"column": "numeric" | "categorical" | "time" | "ignore"}` where the guess would be wrong.
-
-    Raises:
-        InputError: A column is wanted as text.
+        rows: Of all edge tables.
+        types: `{"column": "numeric" | "categorical" | "time" | "text" | "ignore"}` where the guess would be wrong.
         time: The column that says when; it is a time whatever it looks like.
     """
     types = {**(types or {}), **({} if time is None else {time: "time"})}
     # The time that was named comes first: of several, the first is the clock.
-    names = sorted(frame.columns, key=lambda name: name != time)
-    return [_learn(frame[name], types.get(name)) for name in names]
+    names = sorted(rows.frame.columns, key=lambda name: name != time)
+    return [_learn(rows.frame[name], types.get(name), rows) for name in names]
 
 
-def _learn(column: pl.Series, wanted: str | None) -> dict[str, Any]:
+def _learn(column: pl.Series, wanted: str | None, rows: EdgeRows) -> dict[str, Any]:
     name = column.name
-    found = kind_of(column, MAX_EDGE_CATEGORIES, lists=False)
+    found = kind_of(column, MAX_EDGE_CATEGORIES)
     if wanted is not None and found.reason != EMPTY:
         kind = KIND_OF_TYPE[wanted]
-        if kind == "text":
-            raise InputError(
-                f"types[{name!r}] cannot be text: texts are read of nodes, not of edges. Make it categorical."
-            )
         if kind == "ignore":
             found = Kind("ignore", LEFT_OUT)
         elif found.name != kind:
             found = Kind(kind, style=found.style, unit=found.unit)
-    if found.name == "text":
-        found = Kind("ignore", "texts, which are read of nodes alone")
+    words = learn_edge_words(to_texts(column), rows.source, rows.target, MOST_WORDS) if found.name == "text" else []
+    if found.name == "text" and not words:
+        found = Kind("ignore", NO_COMMON_WORDS)
     if found.name == "ignore":
         return {"name": name, "kind": "ignore", "reason": found.reason}
+    if found.name == "text":
+        return {"name": name, "kind": "text", "categories": words}
     learned: dict[str, Any] = {"name": name, "kind": found.name}
     if found.name == "category":
         names = commonest(column)
@@ -102,8 +109,11 @@ def _apply(series: pl.Series, column: Mapping[str, Any], counts: dict[str, dict[
     if kind == "time":
         unit = column.get("unit", 1.0)
         return EdgeColumn(name, "time", to_seconds(series, column.get("text"), unit, counts["infinite"]))
+    names = column["categories"]
+    if kind == "text":
+        return EdgeColumn(name, "text", _bits_of_words(to_texts(series), names), tuple(names))
     pl = import_polars()
-    text, names = to_categories(series), column["categories"]
+    text = to_categories(series)
     codes = text.replace_strict(names, list(range(len(names))), default=None, return_dtype=pl.Int32)
     for word, number in count_rare(text.filter(codes.is_null() & text.is_not_null()), column.get("rare")).items():
         counts[word][name] = number
@@ -111,15 +121,23 @@ def _apply(series: pl.Series, column: Mapping[str, Any], counts: dict[str, dict[
     return EdgeColumn(name, "category", values, tuple(names))
 
 
+def _bits_of_words(texts: pl.Series, words: Sequence[str]) -> np.ndarray:
+    """As `EdgeColumn` has them."""
+    found = find_words(texts, words)
+    found.data[:] = 1.0
+    return np.where(texts.is_null().to_numpy(), np.nan, found.astype(np.float64) @ 2.0 ** np.arange(len(words)))
+
+
 def check_edge_columns(columns: Any) -> bool:
     """Whether the columns of a schema are what `learn_edge_columns` gives."""
     good = isinstance(columns, list)
     for column in columns:
         good &= isinstance(column["name"], str) and column["kind"] in KIND_OF_TYPE.values()
-        if column["kind"] == "category":
+        if column["kind"] in ("category", "text"):
             names = column["categories"]
             good &= isinstance(names, list) and all(isinstance(name, str) for name in names)
             good &= len(set(names)) == len(names) and isinstance(column.get("rare", []), list | int)
+            good &= column["kind"] == "category" or len(names) <= MOST_WORDS
         elif column["kind"] == "time":
             good &= 0 < float(column.get("unit", 1.0)) < float("inf")
     return bool(good) and len({column["name"] for column in columns}) == len(columns)

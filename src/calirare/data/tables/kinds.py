@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.columns import is_number_like
 from calirare.data.tables.libraries import import_polars
-from calirare.data.tables.prose import is_list, is_prose
+from calirare.data.tables.prose import has_common_words, is_list
 from calirare.data.tables.text import like_dates, understand
 
 if TYPE_CHECKING:
@@ -40,6 +40,11 @@ _CODES = re.compile(
 )
 """Whole numbers under such a name may be names; the audit asks."""
 _UNNAMED = re.compile(r"^column_\d+$")
+_PERSON = re.compile(
+    r"(first|last|full|given|family|middle|sur|fore|nick|user|vor|nach)[_\s-]?name(s|n)?$|^(prenom|nom|nombre|apellidos?)$",
+    re.IGNORECASE,
+)
+"""Names of people are not read, however often a word of them comes again."""
 _TIME_NAME = re.compile(r"^(time|timestamp|datetime|date|ts|t|step|tick|epoch|day|when)$", re.IGNORECASE)
 _MOMENT_NAME = re.compile(
     r"(time|timestamp|datetime|date|[_\s](ts|at|s|sec|ms|msec|us|ns|millis)|epoch|(?-i:At)|start|end|begin|created|updated|seen|when)"
@@ -67,13 +72,12 @@ class Kind:
     unit: float = 1.0
 
 
-def kind_of(column: pl.Series, most_categories: int = MAX_CATEGORIES, *, lists: bool = True) -> Kind:
+def kind_of(column: pl.Series, most_categories: int = MAX_CATEGORIES) -> Kind:
     """What the column is, judged by its type, its values and, for ids and times, its name.
 
     Args:
         column: As it came.
         most_categories: From more different words on it may be text or names.
-        lists: Whether lists of words are texts; else categories, as they stand.
 
     >>> import polars as pl
     >>> kind_of(pl.Series("price", ["€ 3,50", "€ 12,00"])).name, kind_of(pl.Series("order_id", range(0, 900, 9))).reason
@@ -83,7 +87,7 @@ def kind_of(column: pl.Series, most_categories: int = MAX_CATEGORIES, *, lists: 
     if column.null_count() == column.len():
         return Kind("ignore", EMPTY)
     if column.dtype == pl.String:
-        return _kind_of_text(column, most_categories, lists)
+        return _kind_of_text(column, most_categories)
     if column.dtype == pl.List(pl.String):
         return Kind("text")
     if not is_number_like(column.dtype):
@@ -96,7 +100,7 @@ def kind_of(column: pl.Series, most_categories: int = MAX_CATEGORIES, *, lists: 
     return Kind("time" if time else "number")
 
 
-def _kind_of_text(column: pl.Series, most_categories: int, lists: bool) -> Kind:
+def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
     pl = import_polars()
     found = understand(column)
     if found.style.get("clock"):
@@ -114,13 +118,13 @@ def _kind_of_text(column: pl.Series, most_categories: int, lists: bool) -> Kind:
     if not words.len():
         return Kind("ignore", EMPTY)
     distinct = words.n_unique()
-    if lists and distinct > most_categories and is_list(words):
+    if distinct > most_categories and is_list(words):
         return Kind("text")
     if distinct > most_categories and 2 * distinct > words.len():
         if like_dates(words):
             some = f"such as {words.min()!r} and {words.max()!r}"
             return Kind("ignore", f"dates in no form that fits all, {some}: write them as 2024-12-31")
-        if is_prose(words):
+        if not _PERSON.search(column.name) and has_common_words(words):
             return Kind("text")
         return Kind("ignore", f"{distinct} different words: an identifier or names")
     longest = int(words.str.len_chars().to_numpy().max())

@@ -185,6 +185,11 @@ def _edge_values(columns: Sequence[EdgeColumn]) -> Iterator[tuple[str, np.ndarra
             codes = column.values[column.values >= 0]
             counts = np.bincount(codes, minlength=len(column.categories))
             yield column.name, Counted(counts, column.categories, int(counts.sum()))
+        elif column.kind == "text":
+            known = np.zeros(column.values.size)
+            for word in column.categories:
+                known += column.has(word)
+            yield column.name, np.where(np.isnan(column.values), np.nan, known)
 
 
 def of_numbers(values: np.ndarray, like: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Texts as words: whether a column is prose or lists of words, by which words it is read, and which of them each text has."""
+"""Texts as words: whether a column is read so, by which words, and which of them each text has."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from calirare.data.tables.libraries import import_polars
 if TYPE_CHECKING:
     import polars as pl
 
+NO_COMMON_WORDS = "texts without words that come again"
+"""Why a column of texts is not used."""
 MOST_WORDS = 2_000
 """Of one column; the commonest are kept."""
 _FEWEST_TEXTS = 5
 """In so many texts a word must stand to be known."""
-_USUAL_WORDS = 4
-"""So many words a typical text has; names and addresses of mail have fewer."""
-_LETTERS = 0.6
-"""Of a typical text, its spaces left out, so much is letters; of keys and numbers with signs in them it is less."""
+_COMMON = 0.01
+"""In so large a share of the texts a word stands that comes again and again, and in as many it does not."""
 _COME_AGAIN = 0.9
 """Of the things that lists name, so many stand in other lists too."""
+_MOST_LOOKED_AT = 10_000
 _MOST_READ = 200_000
 """Texts from which words are learned, evenly chosen."""
 _AT_ONCE = 65_536
@@ -31,26 +32,23 @@ _UNPARTED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}
 _PAIR = rf"[{_UNPARTED}]{{2}}"
 _WORD = rf"[\p{{L}}--[{_UNPARTED}]][[\p{{L}}\p{{M}}\p{{N}}]--[{_UNPARTED}]]+"
 _THING = r"[^;,|\[\]{}\"']*\p{L}[^;,|\[\]{}\"']*"
-_APART = r"(?:^|[\s,;|])[\p{P}\p{S}]*\p{L}"
-"""Where a word begins that stands apart, as those of an address of mail do not."""
 
 
-def is_prose(texts: pl.Series) -> bool:
-    """Whether known texts are sentences or descriptions rather than names or keys.
+def has_common_words(texts: pl.Series) -> bool:
+    """Whether most of these known texts have a word that comes again and again, as descriptions, references and names of firms do.
+
+    Names of people and keys do not: each of their words is rarer than that, or they all have it.
 
     >>> import polars as pl
-    >>> is_prose(pl.Series(["Refund was refused, then paid twice", "asks for a new card again"]))
+    >>> has_common_words(pl.Series([f"{what} {k}" for k in range(90) for what in ("invoice", "rent", "refund of")]))
     True
-    >>> is_prose(pl.Series(["Ada Lovelace", "Alan Turing"])), is_prose(pl.Series(["9f1c-22ab-77fe-1cd0-ab12-77fa"]))
-    (False, False)
+    >>> has_common_words(pl.Series([f"ref {k}" for k in range(270)]))
+    False
     """
-    some = texts.gather_every(max(1, texts.len() // 10_000))
-    if not some.len():
-        return False
-    letters = some.str.count_matches(r"\p{L}") / some.str.replace_all(r"\s", "").str.len_chars()
-    words = some.str.count_matches(_APART).to_numpy() + some.str.count_matches(_PAIR).to_numpy()
-    middle = float(np.median(words))
-    return middle >= _USUAL_WORDS and float(np.nanmedian(letters.to_numpy())) >= _LETTERS
+    some = texts.gather_every(max(1, texts.len() // _MOST_LOOKED_AT))
+    lists = _words(some)
+    common = _usual_words(lists, max(_FEWEST_TEXTS, _COMMON * some.len()), 1 - _COMMON)
+    return bool(common) and bool(2 * (lists.list.set_intersection(common).list.len() > 0).sum() >= some.len())
 
 
 def is_list(texts: pl.Series) -> bool:
@@ -60,7 +58,7 @@ def is_list(texts: pl.Series) -> bool:
     >>> is_list(pl.Series(["rock; live", "jazz; live", "rock; jazz; live"] * 5)), is_list(pl.Series(["Lovelace, Ada"]))
     (True, False)
     """
-    some = texts.gather_every(max(1, texts.len() // 10_000))
+    some = texts.gather_every(max(1, texts.len() // _MOST_LOOKED_AT))
     lists = some.str.to_lowercase().str.extract_all(_THING)
     if not some.len() or float(np.median(lists.list.len().to_numpy())) < 2:
         return False
@@ -69,19 +67,42 @@ def is_list(texts: pl.Series) -> bool:
 
 
 def learn_words(texts: pl.Series) -> list[str]:
-    """The words of a column, in order of the alphabet: those of some texts, but of no more than half of them.
+    """The words of a column of nodes, in order of the alphabet: those of some texts, but of no more than half of them.
 
     >>> import polars as pl
     >>> learn_words(pl.Series(["the red car", "The blue car"] * 5 + ["the end"] * 4 + [None]))
     ['blue', 'red']
     """
-    pl = import_polars()
     known = texts.drop_nulls()
     some = known.gather_every(max(1, known.len() // _MOST_READ))
-    counts = _words(some).explode().drop_nulls().alias("word").value_counts(name="texts")
-    counts = counts.filter(pl.col("texts").is_between(_FEWEST_TEXTS, some.len() / 2))
-    counts = counts.sort(["texts", "word"], descending=[True, False]).head(MOST_WORDS)
-    return sorted(counts["word"].to_list())
+    return sorted(_usual_words(_words(some))[:MOST_WORDS])
+
+
+def learn_edge_words(texts: pl.Series, source: pl.Series, target: pl.Series, most: int) -> list[str]:
+    """The words of a column of edges, in order of the alphabet: those by whose share in their texts nodes differ most.
+
+    Of a node with n texts of which k have a word, k(k − 1)/n(n − 1) tells its share squared without what chance adds. Of
+    that the mean over all nodes less the square of the mean share is how much the shares differ.
+
+    >>> import polars as pl
+    >>> texts, source = ["rent again", "rent twice", "crypto again", "crypto twice"] * 5, ["a", "a", "b", "b"] * 5
+    >>> learn_edge_words(pl.Series(texts), pl.Series(source), pl.Series(["c"] * 20), 2)
+    ['crypto', 'rent']
+    """
+    pl = import_polars()
+    step = max(1, texts.len() // _MOST_READ)
+    words = _words(texts.gather_every(step))
+    ends = [end.gather_every(step).cast(pl.String).alias("node") for end in (source, target)]
+    rows = pl.concat([pl.DataFrame([words.alias("word"), end]) for end in ends]).drop_nulls()
+    usual = _usual_words(words.drop_nulls())[:MOST_WORDS]
+    sizes = rows.group_by("node").len("texts")
+    counts = rows.explode("word").filter(pl.col("word").is_in(usual)).group_by("word", "node").len("having")
+    k, n = pl.col("having").cast(pl.Float64), pl.col("texts").cast(pl.Float64)
+    squares = pl.when(n > 1).then(k * (k - 1) / (n * (n - 1))).otherwise(k)
+    per_word = counts.join(sizes, on="node").group_by("word").agg(share=(k / n).sum(), square=squares.sum())
+    differ = pl.col("square") / sizes.height - (pl.col("share") / sizes.height) ** 2
+    chosen = per_word.with_columns(differ=differ.round(12)).sort(["differ", "word"], descending=[True, False])
+    return sorted(chosen["word"].head(most).to_list())
 
 
 def find_words(texts: pl.Series, words: Sequence[str]) -> sp.csr_array:
@@ -103,6 +124,14 @@ def find_words(texts: pl.Series, words: Sequence[str]) -> sp.csr_array:
         ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         blocks.append(sp.csr_array((sizes, codes.astype(np.int32), ends), shape=(len(counts), len(words))))
     return sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else sp.csr_array((0, len(words)), dtype=np.float32)
+
+
+def _usual_words(lists: pl.Series, fewest: float = _FEWEST_TEXTS, most: float = 0.5) -> list[str]:
+    """Words that stand in so many texts, but in no more than such a share of them; the most frequent first."""
+    pl = import_polars()
+    counts = lists.explode().drop_nulls().alias("word").value_counts(name="texts")
+    counts = counts.filter(pl.col("texts").is_between(fewest, most * lists.len()))
+    return list(counts.sort(["texts", "word"], descending=[True, False])["word"])
 
 
 def _words(texts: pl.Series) -> pl.Series:

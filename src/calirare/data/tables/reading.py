@@ -227,7 +227,7 @@ def _learn(
             "types": list(rows.type_names),
             "time": edge_time,
             "tables": [dict(table) for table in rows.tables],
-            "columns": learn_edge_columns(rows.frame, asked.types, edge_time),
+            "columns": learn_edge_columns(rows, asked.types, edge_time),
         },
         "columns": columns,
     }

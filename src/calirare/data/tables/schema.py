@@ -38,7 +38,7 @@ from calirare.data.tables.edge_columns import check_edge_columns
 from calirare.data.tables.feature_places import HAS
 from calirare.data.tables.kinds import EMPTY, LEFT_OUT, MAX_CATEGORIES, Kind, kind_of
 from calirare.data.tables.profile import check_profile
-from calirare.data.tables.prose import learn_words
+from calirare.data.tables.prose import NO_COMMON_WORDS, learn_words
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _learn_text(column: pl.Series) -> dict[str, Any]:
     texts = to_texts(column)
     words = learn_words(texts)
     if not words:
-        return _ignore(column, "texts without words that come again")
+        return _ignore(column, NO_COMMON_WORDS)
     return {"name": column.name, "type": "text", "words": words, "indicator": bool(texts.null_count())}
 
 

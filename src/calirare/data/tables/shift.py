@@ -118,12 +118,16 @@ def compare_profiles(
         num_nodes: How many nodes there are.
     """
     seen = schema["seen"]
-    scales = {column["name"]: column for column in schema["columns"] if column["type"] in ("numeric", "text")}
+    texts = [column for column in schema["edges"].get("columns", ()) if column["kind"] == "text"]
+    scales = {
+        "nodes": {column["name"]: column for column in schema["columns"] if column["type"] in ("numeric", "text")},
+        "edges": {column["name"]: {"type": "text"} for column in texts},
+    }
     found: list[Shift] = []
     indices: dict[tuple[str, str], tuple[float, float]] = {}
     for table in ("nodes", "edges"):
         for name, then in seen[table].items():
-            own = scales.get(name, {}) if table == "nodes" else {}
+            own = scales[table].get(name, {})
             if is_moment(own) and then["least"] == then["greatest"]:
                 continue  # the day of a snapshot, of which nothing was learned
             if name in now[table] and then["count"] and now[table][name]["count"]:

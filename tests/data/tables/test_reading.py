@@ -596,6 +596,7 @@ def test_truth_is_found_however_it_is_said(rare):
     ("labels", "rare", "y"),
     [
         (["1", "2", "unknown", "Unlabelled", "?"], "1", [1, 0, -1, -1, -1]),
+        (["confirmed", "cleared", "Pending", "under review", "cleared"], "confirmed", [1, 0, -1, -1, 0]),
         ([1, 0, -1, -1, 2], 1, [1, 0, -1, -1, 0]),
         ([1, -1, -1, 1, -1], 1, [1, 0, 0, 1, 0]),  # of two classes, -1 is one
         ([-1, 0, 1, 0, 1], -1, [1, 0, 0, 0, 0]),

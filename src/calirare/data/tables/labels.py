@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-MISSING_LABELS = (*MISSING_WORDS, "n.a.", "unknown", "unlabelled", "unlabeled", "undefined", "undetermined")
+_NO_VERDICT = (
+    *("undefined", "undetermined", "undecided", "unsure", "inconclusive", "pending", "tbd", "to be determined"),
+    *("in progress", "in review", "under review", "under investigation", "not reviewed", "unreviewed"),
+)
+MISSING_LABELS = (*MISSING_WORDS, "n.a.", "unknown", "unlabelled", "unlabeled", *_NO_VERDICT)
 """What counts as an unknown label, in upper or lower case, whatever the type of the column."""
 
 MAX_LABELS = 1_000

@@ -34,14 +34,17 @@ def test_csv_escapes_text_but_not_numbers(tmp_path):
     write_table(COLUMNS, tmp_path / "t.csv")
     with (tmp_path / "t.csv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
-    assert [row["id"] for row in rows] == ["'=cmd()", "'+1", "'-1", "'@a", "'\tx", "'\rx", "a,b", 'say "x"', "é", ""]
+    assert [row["id"] for row in rows] == ["'=cmd()", "+1", "-1", "'@a", "'\tx", "'\rx", "a,b", 'say "x"', "é", ""]
     assert [int(row["count"]) for row in rows] == COLUMNS["count"].tolist()
     assert [float(row["probability"]) for row in rows] == COLUMNS["probability"].tolist()
 
 
-@given(st.text())
+@given(st.text() | st.from_regex(r"[+-][0-9 +()=-]{0,9}", fullmatch=True))
 def test_no_text_stays_a_formula(text):
     escaped = escape_formula(text)
+    if re.fullmatch(r"[+-][0-9][0-9 ]*", text):  # a number is no formula, and ids that are telephone numbers stay ids
+        assert escaped == text
+        return
     assert not escaped.startswith(("=", "+", "-", "@", "\t", "\r"))
     assert escaped.replace("'", "") == text.replace("'", "")
     assert not any(cell.startswith(("=", "+", "-", "@")) for cell in re.split(r"[;\t|\r\n]\s*", escaped))

@@ -20,6 +20,8 @@ FORMATS = (".parquet", ".csv", ".jsonl")
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
 # Spreadsheets of many languages part cells at semicolons, or tabs, whatever the quotes say: what follows starts a cell.
+_SIGNED_NUMBER = re.compile(r"[+-]\d[\d ]*", re.ASCII)
+"""Telephone numbers and the like: as a formula it is itself, and with an apostrophe no other table would know it."""
 _INNER_FORMULA = re.compile(r"([;\t|\r\n]\s*)([=+\-@＝＋－＠])")
 
 
@@ -89,8 +91,10 @@ def escape_formula(cell: Any) -> Any:
 
     >>> escape_formula("=1+1"), escape_formula("account 7"), escape_formula(-3), escape_formula("a;=1+1")
     ("'=1+1", 'account 7', -3, "a;'=1+1")
+    >>> escape_formula("+49 151 2345"), escape_formula("+49-151")
+    ('+49 151 2345', "'+49-151")
     """
-    if not isinstance(cell, str):
+    if not isinstance(cell, str) or _SIGNED_NUMBER.fullmatch(cell):
         return cell
     inside = _INNER_FORMULA.sub(r"\1'\2", cell)
     return f"'{inside}" if cell.startswith(_FORMULA_STARTS) else inside

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -26,7 +27,7 @@ def skilled(tables, tmp_path_factory):
     """One that shows skill."""
     graph = cr.read_tables(*tables, label="is_fraud", rare="yes")
     folder = tmp_path_factory.mktemp("skilled")
-    cr.RareCategoryClassifier("linear").fit(graph).save(folder)
+    cr.RareCategoryClassifier("linear").fit(graph).save(folder, graph)
     return folder
 
 
@@ -125,5 +126,7 @@ def test_unasked_a_share_is_told_where_it_is_another_and_can_be_trusted(fitted, 
     classifier, graph, _ = fitted
     found = prior_shift.Share(0.6, 0.5, 0.7, gap, allowed=0.05)
     monkeypatch.setattr(type(classifier), "estimate_rare_share", lambda *_, **__: found)
-    assert ("words" in move_to_share(classifier, graph, None)[1]) == (gap < 0.05)
+    other = replace(graph, x=graph.x + 2)  # other scores than those of the fit
+    assert ("words" in move_to_share(classifier, other, None)[1]) == (gap < 0.05)
     assert "60%" in move_to_share(classifier, graph, "estimate")[1]["words"]
+    assert "words" not in move_to_share(classifier, graph, None)[1]  # the tables of the fit say nothing new

@@ -53,13 +53,17 @@ def move_to_share(
 def _estimate(classifier: RareCategoryClassifier, graph: RareGraph, asked: bool) -> dict[str, Any]:
     """The estimate where it was asked for; unasked where the share is surely another than at the fit, and can be trusted.
 
-    That not one node is rare is no news of their share: then the scores have sunk for another reason.
+    That not one node is rare is no news of their share: then the scores have sunk for another reason. Nor is any share where
+    the scores are those of the fit: by the labels it was another there too.
     """
+    from calirare.data.tables.shift import scores_have_moved
     from calirare.decisions.wording import wording_of
 
-    able = classifier.calibrator_ is not None and classifier.prior == "natural"
-    if not asked and not able:
-        return {}
+    if not asked:
+        able = classifier.calibrator_ is not None and classifier.prior == "natural"
+        scores = classifier.predict_proba(graph)[graph.scored, classifier.rare_class_]
+        if not able or not scores_have_moved(scores, classifier.state_.scores):
+            return {}
     try:
         found = classifier.estimate_rare_share(graph, coverage=0.9 if asked else _SURE)
     except LabelError:

@@ -151,12 +151,7 @@ def compare_scores(probability: np.ndarray, seen: Mapping[str, Any]) -> Shift | 
     >>> compare_scores(np.ones(500), seen).words
     'P(rare) is 10.0% on average at fit, 100.0% now; the tenth that scored highest at fit scored 0.226 or more, as 100% do now.'
     """
-    nearest = None
-    for then in seen.values():
-        now = of_numbers(probability, then)
-        psi, excess = _index(then, now)
-        if nearest is None or excess < nearest[1]:
-            nearest = psi, excess, then, now
+    nearest = _nearest_scores(probability, seen)
     if nearest is None or nearest[1] <= MODERATE:
         return None
     psi, excess, then, now = nearest
@@ -164,6 +159,29 @@ def compare_scores(probability: np.ndarray, seen: Mapping[str, Any]) -> Shift | 
     if then["cuts"]:
         words += f"; the tenth that scored highest at fit scored {then['cuts'][-1]:.3g} or more, as {now['shares'][-1]:.0%} do now"
     return Shift("scores", "probability", psi, "large" if excess > LARGE else "moderate", words + ".")
+
+
+def scores_have_moved(probability: np.ndarray, seen: Mapping[str, Any] | None) -> bool:
+    """Whether the scores are surely not those of the fit, however little they differ; True where these are not known.
+
+    >>> rng = np.random.default_rng(0)
+    >>> seen = {"scored": {**of_numbers(rng.beta(1, 9, 2_000)), "mean": 0.1}}
+    >>> scores_have_moved(rng.beta(1, 9, 2_000), seen), scores_have_moved(rng.beta(1, 7, 2_000), seen)
+    (False, True)
+    """
+    nearest = _nearest_scores(probability, seen or {})
+    return nearest is None or nearest[1] > 0
+
+
+def _nearest_scores(probability: np.ndarray, seen: Mapping[str, Any]) -> tuple[float, float, Any, Any] | None:
+    """Stability index, what of it is above chance, and both profiles, by the scores of the fit that are most alike."""
+    nearest = None
+    for then in seen.values():
+        now = of_numbers(probability, then)
+        psi, excess = _index(then, now)
+        if nearest is None or excess < nearest[1]:
+            nearest = psi, excess, then, now
+    return nearest
 
 
 def stability_index(then: np.ndarray, now: np.ndarray, n: int, m: int) -> tuple[float, float]:

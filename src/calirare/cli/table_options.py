@@ -60,6 +60,15 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[bool, typer.Option("--drop-unknown-edges", help="Leave out edges to nodes that are not in NODES.")],
         False,
     ),
+    "keep_unknown_edges": (
+        Annotated[
+            bool,
+            typer.Option(
+                "--keep-unknown-edges", help="Keep them; nodes that are not in NODES are a kind of their own."
+            ),
+        ],
+        False,
+    ),
 }
 
 

@@ -88,6 +88,7 @@ SHAPES = {
         {"drop_unknown_edges": True},
         {"drop_unknown_edges": True},
     ),
+    "ends that are nowhere, kept": (lambda f: (f["users"], foreign(f)), {"keep_unknown_edges": True}, {}),
     "kinds in a column": (typed, {"node_type": "what"}, {}),
     "kinds and types in tables": (named, {}, {}),
     "kinds in tables that share ids": (

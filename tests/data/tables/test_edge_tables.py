@@ -177,6 +177,30 @@ def test_rows_that_are_equal_are_named_as_such():
         read(nodes={"id": ["a", "b", "b"], "x": [1.0, 2.0, 2.0], "fraud": ["yes", "no", "no"]})
 
 
+def test_edges_that_leave_the_nodes_can_be_kept():
+    edges = {"from": ["a", "z", "a", "z"], "to": ["b", "a", "y", "y"], "amount": [1.0, 2.0, 3.0, 4.0]}
+    with pytest.raises(InputError, match="--keep-unknown-edges"):
+        read(edges)
+    graph = read(edges, keep_unknown_edges=True)
+    inside = read({name: values[:1] for name, values in edges.items()})
+    assert graph.ids.tolist() == [*inside.ids, "z", "y"] and len(graph.edges) == 4
+    assert [graph.node_type_names[code] for code in graph.node_type] == ["id"] * inside.num_nodes + ["outside"] * 2
+    assert graph.scored.tolist() == inside.scored.tolist()
+    later = read({"from": ["a"], "to": ["q"], "amount": [1.0]}, schema=graph.schema)
+    assert later.ids[-1] == "q" and arguments_of(graph.schema)["keep_unknown_edges"]
+    dropped = read(edges, schema=graph.schema, drop_unknown_edges=True)
+    assert len(dropped.edges) == 1 and dropped.num_nodes == inside.num_nodes
+    with pytest.raises(InputError, match="not both"):
+        read(edges, keep_unknown_edges=True, drop_unknown_edges=True)
+
+
+def test_ids_that_are_written_otherwise_are_not_taken_for_nodes_outside():
+    with pytest.raises(InputError, match="upper and lower case"):
+        read({"from": ["A", "B"], "to": ["B", "C"], "amount": [1.0, 2.0]}, keep_unknown_edges=True)
+    with pytest.raises(InputError, match="None is: name other columns with --id"):
+        read({"from": ["x", "y"], "to": ["z", "x"], "amount": [1.0, 2.0]}, keep_unknown_edges=True)
+
+
 def test_edges_that_leave_the_nodes_can_be_dropped():
     edges = {"from": ["a", "z", "a"], "to": ["b", "a", "y"], "amount": [1.0, 2.0, 3.0]}
     with pytest.raises(InputError, match="2 of 3 rows name 2 nodes .*--drop-unknown-edges"):
@@ -209,8 +233,8 @@ def test_time_of_nodes_and_edges():
         ({"from": [7, 8], "to": [8, 7]}, "leading zeros were lost"),
         ({"from": ["007.0", "x"], "to": ["008.0", "008"]}, "decimals"),
         ({"from": [" 007"], "to": ["008 "]}, "spaces"),
-        ({"from": ["x"], "to": ["y"]}, "'y'\\]. Add these nodes, best as a kind of their own"),
-        ({"from": [None], "to": ["007"]}, "These ends are empty: drop these rows"),
+        ({"from": ["x"], "to": ["y"]}, "'y'\\]. Keep these nodes as a kind of their own"),
+        ({"from": [None], "to": ["007"]}, "These ends are empty: leave these rows out"),
         (
             {"from": ["007", "008"], "to": ["web", "web"]},
             "Column 'to' of the edges names none; if the ends are other columns",

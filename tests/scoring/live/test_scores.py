@@ -154,6 +154,24 @@ def test_edges_to_nobody_are_dropped_where_the_fit_dropped_them(tables):
         assert mine.tolist() == theirs.tolist()
 
 
+def test_edges_to_nobody_are_kept_where_the_fit_kept_them(tables):
+    before, since = ((nodes, dict(edges)) for nodes, edges in tables)
+    for some, more in ((before, "abc"), (since, "cd")):
+        for k, name in enumerate(more):
+            some[1]["target"] = [*some[1]["target"], f"far {name}"]
+            for column, values in some[1].items():
+                some[1][column] = values if column == "target" else [*values, values[k]]
+    classifier = fit(before, "linear", keep_unknown_edges=True)
+    graph = read_for(classifier, *before)
+    assert graph.node_type_names[graph.node_type[-1]] == "outside" and graph.ids[-1] == "far c"
+    assert graph.scored.size == graph.num_nodes - 3
+    live = LiveScores(classifier, graph)
+    update = live.read(*since)
+    assert update.ids[-1] == "far d" and update.node_type_names[update.node_type[-1]] == "outside"
+    whole = read_for(classifier, *(join(*pair) for pair in zip(before, since, strict=True)))
+    check(live.score(*since), score_table(classifier, whole), since[0]["id"])
+
+
 def test_labels_do_not_spread_in_another_network_with_the_same_ids(tables):
     classifier = fit(tables[0], "spreading")
     before, since = split(cr.make_transactions(200, rare_share=0.15, labelled_share=0.5, seed=4), num_new=15)

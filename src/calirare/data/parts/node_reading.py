@@ -91,6 +91,9 @@ class NodeReader:
         behind = self.stream.named_by_edges(edge_rows)
         if behind is not None:
             self._take_behind(behind, features, node_rows)
+        outside = self.stream.outside(import_polars().concat(self.ids), edge_rows) if self.ids else None
+        if outside is not None:
+            self._take_behind(outside, features, node_rows)
         known, counts = self._known(features, node_rows)
         if not self.count:
             raise InputError("nodes must have at least one row; the table has none.")

@@ -28,6 +28,7 @@ from calirare.data.tables.gathering import (
 )
 from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.naming import find_id, find_label
+from calirare.data.tables.outside import nodes_outside, outside_of, with_kind
 from calirare.data.tables.reading import check_names
 from calirare.data.tables.schema import check_schema
 
@@ -133,6 +134,12 @@ class TableStream:
                     half.append(keep_apart(nobody, one, self._id, None, self._apart)[0])
         return _joined([*found[0], *found[1]] or [keep_apart(nobody, self._no_edges, self._id, None, self._apart)[0]])
 
+    def outside(self, ids: pl.Series, size: int) -> NodeRows | None:
+        """The nodes that edges name beside these; None where such are not kept."""
+        if not self.asked.keep_unknown or not self.nodes:
+            return None
+        return nodes_outside(self._node_rows({}), outside_of(ids, (rows for _, _, rows in self.edge_batches((), size))))
+
     def with_labels(self, found: NodeRows) -> tuple[NodeRows, str]:
         """All nodes with the labels of their own table, and the name of its column; see `gathering.with_labels`."""
         assert self.labels is not None
@@ -167,7 +174,8 @@ class TableStream:
         return [name for name in names if name in table.empty.columns]
 
     def _node_rows(self, some: Mapping[str, pl.DataFrame]) -> NodeRows:
-        return keep_apart(self._gathered(some), self._no_edges, self._id, None, self._apart)[0]
+        found = keep_apart(self._gathered(some), self._no_edges, self._id, None, self._apart)[0]
+        return with_kind(found) if self.asked.keep_unknown else found
 
     def _gathered(self, some: Mapping[str, pl.DataFrame]) -> NodeRows:
         tables = {name: some.get(name, table.empty.select(self._of_nodes(table))) for name, table in self.nodes}

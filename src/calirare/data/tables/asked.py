@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from calirare.errors import InputError
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -18,6 +20,7 @@ class Asked:
     edge_type: str | None
     node_type: str | None
     drop_unknown: bool
+    keep_unknown: bool
     bipartite: bool | None
 
     @classmethod
@@ -25,8 +28,11 @@ class Asked:
         """From arguments of `read_tables`; those that are left out say nothing."""
         names = {key: said.get(key) for key in ("id", "source", "target", "weight", "label", "time")}
         kinds = {key: said.get(key) for key in ("directed", "edge_type", "node_type", "bipartite")}
-        types, drop_unknown = dict(said.get("types") or {}), bool(said.get("drop_unknown_edges"))
-        return cls(names=names, rare=said.get("rare"), types=types, drop_unknown=drop_unknown, **kinds)
+        drop, keep = (bool(said.get(f"{what}_unknown_edges")) for what in ("drop", "keep"))
+        if drop and keep:
+            raise InputError("edges to unknown nodes can be kept or dropped, not both; say one of them.")
+        types = dict(said.get("types") or {})
+        return cls(names=names, rare=said.get("rare"), types=types, drop_unknown=drop, keep_unknown=keep, **kinds)
 
     def ends_apart(self, schema: Mapping[str, Any] | None) -> dict[str, str] | None:
         """Which ends of the edges name a kind of their own, as at fit; None where that is to be seen."""
@@ -52,5 +58,6 @@ class Asked:
             directed=edges.get("directed", True) if self.directed is None else self.directed,
             edge_type=edges.get("type") if self.edge_type is None else self.edge_type,
             node_type=nodes.get("type") if self.node_type is None else self.node_type,
-            drop_unknown=self.drop_unknown or bool(edges.get("drop_unknown")),
+            drop_unknown=self.drop_unknown or (bool(edges.get("drop_unknown")) and not self.keep_unknown),
+            keep_unknown=self.keep_unknown or (bool(edges.get("keep_unknown")) and not self.drop_unknown),
         )

@@ -57,7 +57,7 @@ def read_edges(
     if not known.all():
         logger.warning(
             "%d of %d rows of the edges name nodes that are not in the nodes table; they are left out, and what they say of "
-            "their other end is lost. A table of the missing ids (--nodes outside=FILE) keeps it.",
+            "their other end is lost. --keep-unknown-edges keeps it.",
             known.size - known.sum(),
             known.size,
         )

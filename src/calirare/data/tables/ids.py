@@ -109,12 +109,12 @@ def _wrong_end(called: Sequence[str], found: list[pl.Series]) -> str:
 
 
 def _way_out(lost: pl.Series) -> str:
-    drop = "drop these rows, or leave them out with drop_unknown_edges (--drop-unknown-edges)"
+    drop = "leave these rows out with drop_unknown_edges (--drop-unknown-edges)"
     if not lost.drop_nulls().len():
         return f"These ends are empty: {drop}."
     return (
-        f"Add these nodes, best as a kind of their own, by a table of their ids (--nodes outside=FILE); or {drop}, and lose "
-        "what these edges say of their other end."
+        f"Keep these nodes as a kind of their own with keep_unknown_edges (--keep-unknown-edges); or {drop}, and lose what "
+        "these edges say of their other end."
     )
 
 

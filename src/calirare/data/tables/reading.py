@@ -31,6 +31,7 @@ from calirare.data.tables.kinds import kind_of
 from calirare.data.tables.labels import Labels, apply_labels, learn_labels, no_labels
 from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.naming import find_label
+from calirare.data.tables.outside import with_outside
 from calirare.data.tables.preprocess import apply_columns, warn_of_values
 from calirare.data.tables.profile import profile_tables
 from calirare.data.tables.schema import FORMAT, SPARSE_WIDTH, check_schema, feature_names, learn_columns
@@ -57,6 +58,7 @@ def read_tables(
     node_type: str | None = None,
     time: str | None = None,
     drop_unknown_edges: bool = False,
+    keep_unknown_edges: bool = False,
     labels: Any = None,
     bipartite: bool | None = None,
 ) -> RareGraph:
@@ -89,6 +91,8 @@ def read_tables(
         time: Column of the edges or of the nodes that says when.
         drop_unknown_edges: Leave out edges to nodes that are not in the nodes table, instead of refusing them; with `schema`
             also where the fit did.
+        keep_unknown_edges: Keep them, their nodes as a kind of their own without attributes, "outside"; with `schema` also
+            where the fit did.
         labels: A table of ids and labels, where they are not in the nodes table.
         bipartite: Whether the ends of an edge are of two kinds, so that customer 5 is not merchant 5; default: where that
             is plain to see (`calirare.data.tables.apart`), or as at fit.
@@ -111,7 +115,7 @@ def read_tables(
     asked = Asked.of(
         **{"id": id, "source": source, "target": target, "weight": weight, "label": label, "time": time},
         **{"rare": rare, "types": types, "directed": directed, "edge_type": edge_type, "node_type": node_type},
-        **{"drop_unknown_edges": drop_unknown_edges, "bipartite": bipartite},
+        **{"drop_unknown_edges": drop_unknown_edges, "keep_unknown_edges": keep_unknown_edges, "bipartite": bipartite},
     )
     check_types(asked.types)
     try:
@@ -178,7 +182,8 @@ def _gather(
     known = at_fit["edges"].get("tables", ())
     edges = edges_or_none(edges, schema)
     rows = gather_edges(edges, names["source"], names["target"], asked.edge_type, known, ids)
-    return keep_apart(found, rows, names["id"] or "id", asked.bipartite, asked.ends_apart(schema))
+    found, rows, apart = keep_apart(found, rows, names["id"] or "id", asked.bipartite, asked.ends_apart(schema))
+    return (with_outside(found, rows) if asked.keep_unknown else found), rows, apart
 
 
 def _wants_nodes(schema: Mapping[str, Any] | None) -> bool:
@@ -223,6 +228,7 @@ def _learn(
             "weight": names["weight"],
             "directed": asked.directed is not False,
             "drop_unknown": asked.drop_unknown,
+            "keep_unknown": asked.keep_unknown,
             "type": asked.edge_type,
             "types": list(rows.type_names),
             "time": edge_time,

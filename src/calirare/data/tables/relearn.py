@@ -34,6 +34,7 @@ def arguments_of(schema: Mapping[str, Any]) -> dict[str, Any]:
         "directed": edges.get("directed", True),
         "edge_type": edges.get("type"),
         "drop_unknown_edges": bool(edges.get("drop_unknown")),
+        "keep_unknown_edges": bool(edges.get("keep_unknown")),
         "node_type": nodes.get("type"),
         "time": edges.get("time") or nodes.get("time"),
         "types": _kinds(schema["columns"], "type") | _kinds(edges.get("columns", ()), "kind"),

@@ -25,6 +25,7 @@ from calirare.data.tables.gathering import (
 )
 from calirare.data.tables.ids import check_ids, id_array, text_ids
 from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.outside import add_outside
 from calirare.data.tables.preprocess import apply_columns
 from calirare.errors import ColumnError, InputError
 
@@ -109,6 +110,8 @@ def _read(graph: RareGraph, known: NodeNames, schema: Mapping[str, Any], nodes: 
     found = _node_rows(nodes, rows, known, schema)
     num_asked = found.frame.height
     found = _of_a_kind(_with_new_ends(found, as_they_came, known, schema), graph, schema)
+    if rows is not None and schema["edges"].get("keep_unknown"):
+        found = _with_outside(found, rows, known)
     ids = found.frame[found.id]
     check_ids(ids)
     place = known.places(text_ids(ids).to_list())
@@ -158,6 +161,15 @@ def _with_new_ends(found: NodeRows, rows: EdgeRows | None, known: NodeNames, sch
     fresh = known.places(text_ids(both.frame[both.id]).to_list()) < 0
     fresh[: found.frame.height] = True
     return replace(both, frame=both.frame.filter(import_polars().Series(fresh)), type=np.asarray(both.type)[fresh])
+
+
+def _with_outside(found: NodeRows, rows: EdgeRows, known: NodeNames) -> NodeRows:
+    """The nodes, and behind them those that neither they nor the graph have."""
+    named = text_ids(nodes_of_edges(rows, "id").frame["id"])
+    ids = text_ids(found.frame[found.id])
+    fresh = (known.places(named.to_list()) < 0) & ~named.is_in(ids.implode()).to_numpy()
+    found = replace(found, frame=found.frame.with_columns(ids.alias(found.id)))
+    return add_outside(found, named.filter(import_polars().Series(fresh)))
 
 
 def _of_a_kind(found: NodeRows, graph: RareGraph, schema: Mapping[str, Any]) -> NodeRows:

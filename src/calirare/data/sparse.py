@@ -59,12 +59,7 @@ class SparseMatrix:
         return int(self.csr.nnz)
 
     def __matmul__(self, dense: Tensor) -> Tensor:
-        result: Tensor = _Multiply.apply(dense, self, False)  # type: ignore[no-untyped-call]
-        return result
-
-    def take_rows(self, rows: np.ndarray) -> sp.csr_array:
-        """The given rows, as SciPy CSR."""
-        return self.csr[rows]
+        return _Multiply.apply(dense, self, False)  # type: ignore[no-untyped-call]
 
     def transposed(self) -> Rows:
         """Sᵀ; of a tall matrix column by column, over S's own arrays.
@@ -87,8 +82,7 @@ class SparseMatrix:
             self._products[key] = prepare(matrix, dense.dtype, self.device)
         if self.device.type == "cpu":
             return _multiply_blocks(self._products[key], dense)
-        result: Tensor = self._products[key] @ dense
-        return result
+        return self._products[key] @ dense
 
 
 class _Multiply(torch.autograd.Function):
@@ -108,8 +102,7 @@ class _Multiply(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Tensor:
-        result: Tensor = _Multiply.apply(tangents[0], ctx.matrix, ctx.transpose)  # type: ignore[no-untyped-call]
-        return result
+        return _Multiply.apply(tangents[0], ctx.matrix, ctx.transpose)  # type: ignore[no-untyped-call]
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], dense: Tensor, matrix: SparseMatrix, transpose: bool) -> Any:

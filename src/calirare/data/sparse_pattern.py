@@ -28,8 +28,6 @@ class SparsePattern:
     >>> pattern = SparsePattern(sp.csr_array([[1, 1], [0, 1]]))
     >>> pattern.multiply(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([[1.0], [10.0]])).tolist()
     [[21.0], [30.0]]
-    >>> pattern.dots(torch.tensor([[1.0], [2.0]]), torch.tensor([[3.0], [4.0]])).tolist()
-    [3.0, 4.0, 8.0]
     """
 
     def __init__(self, matrix: sp.csr_array, device: torch.device | str = "cpu") -> None:
@@ -71,15 +69,7 @@ class SparsePattern:
         if self.device.type != "cpu":
             none = dense.new_zeros(self.shape[0], dense.shape[1])
             return none.index_add(0, self.row, values[:, None] * dense.index_select(0, self.column))
-        result: Tensor = _Multiply.apply(values, dense, self, False)  # type: ignore[no-untyped-call]
-        return result
-
-    def dots(self, left: Tensor, right: Tensor) -> Tensor:
-        """L_i·R_j `(places,)`, of `(rows, C)` and `(columns, C)`."""
-        if self.device.type != "cpu":
-            return (left.index_select(0, self.row) * right.index_select(0, self.column)).sum(dim=1)
-        result: Tensor = _Dots.apply(left, right, self)  # type: ignore[no-untyped-call]
-        return result
+        return _Multiply.apply(values, dense, self, False)  # type: ignore[no-untyped-call]
 
     def filled(self, values: np.ndarray) -> sp.csr_array:
         """S(v), of values in the order of the rows."""

@@ -70,7 +70,7 @@ class Method:
         """(what it trains on, what it calibrates on), in words for tables."""
         trains = {"train": "train", "train+val": "train + val"}[self.trains_on]
         if self.refinement is not None:
-            trains += f", then {self.refinement.trains_on}"
+            trains += ", then val"
         calibrates = {
             "none": "–",
             "val": "val",

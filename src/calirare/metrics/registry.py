@@ -14,30 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from calirare.metrics.calibration import (
-    adaptive_calibration_error,
-    classwise_ace,
-    expected_calibration_error,
-    macro_true_class_ace,
-    true_class_ace,
-)
-from calirare.metrics.detection import (
-    accuracy,
-    average_precision,
-    macro_f1,
-    precision,
-    rare_f1,
-    recall,
-    recall_at_budget,
-    roc_auc,
-)
-from calirare.metrics.scoring import (
-    brier_score,
-    brier_score_rare,
-    negative_log_likelihood,
-    negative_log_likelihood_rare,
-)
-from calirare.metrics.smooth import smooth_ece
+from calirare.metrics import calibration, detection, scoring, smooth
 
 Reads = Literal["y", "y_rare", "probabilities", "scores", "predicted", "rare_class", "budget"]
 """What a metric may ask for: the fields of `Answers`."""
@@ -67,14 +44,12 @@ class Answers:
     @property
     def y_rare(self) -> np.ndarray:
         """`(n,)` whether each node is rare."""
-        rare: np.ndarray = self.y == self.rare_class
-        return rare
+        return self.y == self.rare_class
 
     @property
     def scores(self) -> np.ndarray:
         """`(n,)` P(rare)."""
-        scores: np.ndarray = self.probabilities[:, self.rare_class]
-        return scores
+        return self.probabilities[:, self.rare_class]
 
 
 @dataclass(frozen=True)
@@ -171,10 +146,10 @@ RANKING: tuple[Reads, ...] = ("y_rare", "scores")
 DECISIONS: tuple[Reads, ...] = ("y", "predicted")
 
 _ENTRIES = (
-    Metric(average_precision, "Average precision", "AP", RANKING, "finding", headline=True),
-    Metric(roc_auc, "ROC-AUC", "ROC-AUC", RANKING, "finding"),
+    Metric(detection.average_precision, "Average precision", "AP", RANKING, "finding", headline=True),
+    Metric(detection.roc_auc, "ROC-AUC", "ROC-AUC", RANKING, "finding"),
     Metric(
-        recall,
+        detection.recall,
         "Recall of the rare class (likeliest class called)",
         "Recall",
         (*DECISIONS, "rare_class"),
@@ -182,7 +157,7 @@ _ENTRIES = (
         percent=True,
     ),
     Metric(
-        precision,
+        detection.precision,
         "Precision of the rare class (likeliest class called)",
         "Precision",
         (*DECISIONS, "rare_class"),
@@ -191,26 +166,41 @@ _ENTRIES = (
         over="called",
     ),
     Metric(
-        rare_f1,
+        detection.rare_f1,
         "F1 of the rare class (likeliest class called)",
         "F1 of the rare",
         (*DECISIONS, "rare_class"),
         "finding",
         percent=True,
     ),
-    Metric(macro_f1, "Macro-F1", "Macro-F1", DECISIONS, "finding", percent=True),
-    Metric(accuracy, "Accuracy", "Accuracy", DECISIONS, "finding", percent=True, over="all"),
+    Metric(detection.macro_f1, "Macro-F1", "Macro-F1", DECISIONS, "finding", percent=True),
+    Metric(detection.accuracy, "Accuracy", "Accuracy", DECISIONS, "finding", percent=True, over="all"),
     Metric(
-        recall_at_budget, "Recall within the budget", "Recall in budget", (*RANKING, "budget"), "finding", percent=True
+        detection.recall_at_budget,
+        "Recall within the budget",
+        "Recall in budget",
+        (*RANKING, "budget"),
+        "finding",
+        percent=True,
     ),
-    Metric(negative_log_likelihood, "Negative log-likelihood", "NLL", CHANCES, "trust", headline=True, unbounded=True),
-    Metric(brier_score, "Brier score", "Brier", CHANCES, "trust", headline=True),
-    Metric(smooth_ece, "Smooth calibration error of P(rare)", "Smooth ECE", RANKING, "trust", headline=True),
-    Metric(expected_calibration_error, "Expected calibration error (ECE)", "ECE", CHANCES, "trust"),
-    Metric(adaptive_calibration_error, "Adaptive calibration error (ACE)", "Adaptive ECE", CHANCES, "trust"),
-    Metric(classwise_ace, "Class-wise ACE", "Class-wise ACE", CHANCES, "trust"),
     Metric(
-        negative_log_likelihood_rare,
+        scoring.negative_log_likelihood,
+        "Negative log-likelihood",
+        "NLL",
+        CHANCES,
+        "trust",
+        headline=True,
+        unbounded=True,
+    ),
+    Metric(scoring.brier_score, "Brier score", "Brier", CHANCES, "trust", headline=True),
+    Metric(smooth.smooth_ece, "Smooth calibration error of P(rare)", "Smooth ECE", RANKING, "trust", headline=True),
+    Metric(calibration.expected_calibration_error, "Expected calibration error (ECE)", "ECE", CHANCES, "trust"),
+    Metric(
+        calibration.adaptive_calibration_error, "Adaptive calibration error (ACE)", "Adaptive ECE", CHANCES, "trust"
+    ),
+    Metric(calibration.classwise_ace, "Class-wise ACE", "Class-wise ACE", CHANCES, "trust"),
+    Metric(
+        scoring.negative_log_likelihood_rare,
         "Negative log-likelihood, rare nodes",
         "NLL of the rare",
         (*CHANCES, "rare_class"),
@@ -219,7 +209,7 @@ _ENTRIES = (
         unbounded=True,
     ),
     Metric(
-        brier_score_rare,
+        scoring.brier_score_rare,
         "Brier score, rare nodes",
         "Brier of the rare",
         (*CHANCES, "rare_class"),
@@ -227,7 +217,7 @@ _ENTRIES = (
         conditional=True,
     ),
     Metric(
-        true_class_ace,
+        calibration.true_class_ace,
         "ACE among truly rare nodes (the paper's table)",
         "ACE",
         (*CHANCES, "rare_class"),
@@ -235,7 +225,7 @@ _ENTRIES = (
         conditional=True,
     ),
     Metric(
-        macro_true_class_ace,
+        calibration.macro_true_class_ace,
         "Macro-ACE by true class (the paper's table)",
         "Macro-ACE",
         CHANCES,

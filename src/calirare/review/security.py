@@ -159,7 +159,8 @@ def check_request(access: Access) -> Any:
     """None to let a request through, else the answer that turns it away."""
     if not access.is_known_host(request.host):
         return _refuse(421, "This desk does not answer to that host name. Start it with --allow-host to add one.")
-    if request.method not in _SAFE_METHODS and not _is_own_origin():
+    own = is_own_origin(request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site"), request.host)
+    if request.method not in _SAFE_METHODS and not own:
         return _refuse(403, "The request comes from another site.")
     if access.token is not None and request.path not in _OPEN_PATHS and not current_reviewer(access):
         if request.method == "GET" and request.accept_mimetypes.accept_html and not request.path.startswith("/_"):
@@ -168,10 +169,6 @@ def check_request(access: Access) -> Any:
     if request.method == "POST" and request.is_json and not is_plain_json(request.get_data()):
         return _refuse(400, "The request must carry valid JSON: whole characters, finite numbers, no deep nesting.")
     return None
-
-
-def _is_own_origin() -> bool:
-    return is_own_origin(request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site"), request.host)
 
 
 def current_reviewer(access: Access) -> str:
@@ -196,8 +193,7 @@ def log_out() -> None:
 
 
 def _sessions() -> Sessions:
-    found: Sessions = current_app.extensions["calirare_sessions"]
-    return found
+    return current_app.extensions["calirare_sessions"]
 
 
 def _refuse(code: int, message: str) -> Response:

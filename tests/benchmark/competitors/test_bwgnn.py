@@ -28,7 +28,7 @@ def test_logits_equal_filters_of_the_spectrum(order):
     filtered = np.hstack([vectors @ (response[:, None] * (vectors.T @ h)) for response in filters])
     expected = model.output(torch.relu(model.mix(torch.from_numpy(filtered).float())))[nodes]
     laplacian = SparseMatrix(sp.csr_array(dense), symmetric=True)
-    found = model(x, laplacian, torch.from_numpy(nodes), SparseMatrix(laplacian.take_rows(nodes)))
+    found = model(x, laplacian, torch.from_numpy(nodes), SparseMatrix(laplacian.csr[nodes]))
     assert torch.allclose(found, expected, atol=1e-5)
     near = around(x, laplacian, nodes[:1], order)
     assert order > 1 or len(near[0]) < len(x)

@@ -57,8 +57,7 @@ class BWGNN(nn.Module):
         for weights in mix[1:-1].flip(0):
             found = laplacian @ found + h @ weights
         found = rows @ found + h[nodes] @ mix[0] + self.mix.bias
-        logits: Tensor = self.output(torch.relu(found))
-        return logits
+        return self.output(torch.relu(found))
 
 
 def around(
@@ -70,10 +69,10 @@ def around(
     """
     nodes = asked
     for _ in range(hops):
-        nodes = np.concatenate([nodes, np.setdiff1d(laplacian.take_rows(nodes).indices, nodes)])
-    near = SparseMatrix(laplacian.take_rows(nodes)[:, nodes], symmetric=True)
+        nodes = np.concatenate([nodes, np.setdiff1d(laplacian.csr[nodes].indices, nodes)])
+    near = SparseMatrix(laplacian.csr[nodes][:, nodes], symmetric=True)
     first = np.arange(len(asked))
-    return table[nodes], near, torch.from_numpy(first), SparseMatrix(near.take_rows(first))
+    return table[nodes], near, torch.from_numpy(first), SparseMatrix(near.csr[first])
 
 
 def answer(problem: Problem, epochs: int = 100, lr: float = 0.01) -> Answer:

@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
-from calirare.data.arrays import UNKNOWN
+from calirare.data.against_rest import rare_or_not
 from calirare.data.catalogue.benchmarks import load_benchmark
 from calirare.data.catalogue.download import data_folder
 from calirare.data.catalogue.entries import BENCHMARKS
@@ -105,8 +103,7 @@ def load(path: str) -> RareGraph:
     graph = RareGraph.load(path)
     if graph.num_classes > 2:
         graph = graph.against_rest()
-    y = np.where(graph.y == UNKNOWN, UNKNOWN, (graph.y == graph.rare_class).astype(np.int64))
-    return replace(graph, y=y, rare_class=1, class_names=("normal", "rare"))
+    return replace(graph, y=rare_or_not(graph.y, graph.rare_class), rare_class=1, class_names=("normal", "rare"))
 
 
 def title(name: str) -> str:

@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.stats import friedmanchisquare, norm, rankdata
+from scipy.stats import norm, rankdata
 
 from calirare.benchmark.competitors import competitors
 from calirare.benchmark.leaderboard.measures import MEASURES
@@ -98,14 +98,12 @@ class Ranks:
         measure: By which column.
         ranks: Mean rank of each competitor, best first.
         num_graphs: Over how many graphs; sizes of one graph count as one.
-        p_value: Of Friedman's test that all are alike; NaN where it cannot be computed.
         critical: Nemenyi's critical difference at 5%: ranks that differ by less cannot be told apart.
     """
 
     measure: str
     ranks: dict[str, float]
     num_graphs: int
-    p_value: float
     critical: float
 
 
@@ -123,13 +121,8 @@ def mean_ranks(standings: Standings, cells: Sequence[Cell], measure: str, names:
     table = np.array([np.mean(one, axis=0) for one in by_graph.values()]).reshape(len(by_graph), len(names))
     means = table.mean(axis=0) if len(table) else np.empty(0)
     order = np.argsort(means, kind="stable")
-    p_value = math.nan
-    if len(names) > 2 and len(table) > 1:
-        p_value = float(friedmanchisquare(*table.T).pvalue)
-    return Ranks(
-        measure, {names[k]: float(means[k]) for k in order}, len(table), p_value,
-        critical_difference(len(names), len(table)),
-    )  # fmt: skip
+    ranks = {names[k]: float(means[k]) for k in order}
+    return Ranks(measure, ranks, len(table), critical_difference(len(names), len(table)))
 
 
 def critical_difference(num_competitors: int, num_graphs: int) -> float:

@@ -25,8 +25,6 @@ from calirare.benchmark.work import one_thread
 from calirare.data.graph import RareGraph
 from calirare.errors import CalirareError
 
-logger = logging.getLogger(__name__)
-
 
 @dataclass(frozen=True)
 class Order:

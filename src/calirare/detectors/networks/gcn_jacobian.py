@@ -72,7 +72,7 @@ class GCNJacobian:
         """What multiplies to s = Â X at these nodes: s, or for sparse X two that hold fewer numbers than their product."""
         if isinstance(self.inputs.x, SparseMatrix):
             spread, far = over_neighbours(self.inputs.normalized, nodes)
-            return [spread.astype(self.precision), self.inputs.x.take_rows(far).astype(self.precision)]
+            return [spread.astype(self.precision), self.inputs.x.csr[far].astype(self.precision)]
         index = torch.from_numpy(nodes).to(self.inputs.device)
         return [self.inputs.propagated_x[index].cpu().numpy().astype(self.precision)]
 
@@ -152,8 +152,7 @@ class GCNJacobian:
     def _from_common(self, factors: list[Any], spread: np.ndarray, shown: np.ndarray) -> np.ndarray:
         """Σ_u s_u Σ_c W̃[c, k] m_k `spread`_uc, `(features, hidden, columns)`: with equal masks one sum serves all k."""
         pulled = _pulled_through(factors, spread.reshape(len(spread), -1)).reshape(-1, *spread.shape[1:])
-        found: np.ndarray = np.einsum("fcb,ck->fkb", pulled, (self.weight.cpu().numpy() * shown).astype(self.precision))
-        return found
+        return np.einsum("fcb,ck->fkb", pulled, (self.weight.cpu().numpy() * shown).astype(self.precision))
 
     def _from_odd(self, factors: list[Any], spread: np.ndarray, apart: np.ndarray) -> np.ndarray:
         """The same where masks differ by `apart`, `(u, hidden)`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import logging
 from abc import abstractmethod
 from dataclasses import replace
 from typing import ClassVar, Literal, NamedTuple, Self
@@ -33,7 +32,6 @@ from calirare.detectors.networks.training import Schedule, Training, task_of, tr
 from calirare.detectors.stored import inside, need, network_weights, under, whole
 from calirare.errors import InputError
 
-logger = logging.getLogger(__name__)
 WeightDecay = float | Literal["left_out"]
 Hidden = int | Literal["left_out"]
 _DECAYS = (WEIGHT_DECAY, 10 * WEIGHT_DECAY)

@@ -72,12 +72,12 @@ def summed_by(local: sp.csr_array, values: np.ndarray) -> np.ndarray:
     [21.0, 0.0]
     """
     entries = np.arange(local.nnz)
-    return np.asarray(sp.csr_array((local.data, entries, local.indptr), shape=(local.shape[0], local.nnz)) @ values)
+    return sp.csr_array((local.data, entries, local.indptr), shape=(local.shape[0], local.nnz)) @ values
 
 
 def over_neighbours(matrix: SparseMatrix, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
     """Rows of a matrix over the columns that they reach alone, and which these are."""
-    rows = matrix.take_rows(nodes)
+    rows = matrix.csr[nodes]
     place = np.zeros(rows.shape[1], dtype=rows.indices.dtype)
     place[rows.indices] = 1
     reached = np.flatnonzero(place)

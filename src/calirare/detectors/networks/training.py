@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from torch import nn
 
@@ -24,12 +23,11 @@ _LARGEST_RATE = 1e6
 
 @dataclass(frozen=True)
 class Refinement:
-    """A second round of training on other labels, as the paper's published code has it."""
+    """A second round of training, on the validation labels, as the paper's published code has it."""
 
     objective: Callable[[], Objective]
     epochs: int
     lr: float
-    trains_on: Literal["val"] = "val"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import asdict
 from typing import Any
 
@@ -15,8 +14,6 @@ from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.evaluation.monitoring.runs import Reference, Run, make_reference, measure_run
 from calirare.evaluation.monitoring.series import Series
 from calirare.uncertainty.intervals import CalibrationDraws
-
-logger = logging.getLogger(__name__)
 
 
 def reference_for(series: Series, version: str, clf: RareCategoryClassifier, graph: RareGraph | None) -> Reference:

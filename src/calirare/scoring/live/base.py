@@ -22,7 +22,7 @@ from calirare.features.propagation import relations_of
 from calirare.features.recipe import ColumnRecipe, base_columns
 from calirare.features.relations import Relation, relation_ends, relation_matrix
 from calirare.features.structure import STRUCTURE, neighbours
-from calirare.scoring.live.links import Links, distinct, own_first, places_in
+from calirare.scoring.live.links import Links, distinct, own_first, places_in, starts_of
 from calirare.scoring.live.structure import GrownStructure, Structure
 from calirare.scoring.live.update import Update
 
@@ -231,9 +231,7 @@ def overlaid(before: Any, changed: np.ndarray, values: Any, nodes: np.ndarray) -
 
 def _by_end(ends: np.ndarray, num_nodes: int) -> Links:
     groups = EdgeGroups(ends, num_nodes)
-    starts = np.zeros(num_nodes + 1, dtype=np.int64)
-    np.cumsum(groups.counts, out=starts[1:])
-    return Links(starts, groups.order, num_nodes)
+    return Links(starts_of(groups.counts), groups.order, num_nodes)
 
 
 def _no_structure(num_nodes: int) -> list[tuple[str, np.ndarray]]:

@@ -73,8 +73,7 @@ class Links:
         lengths = self.lengths(nodes)
         first = self.starts[np.minimum(nodes, self.size - 1)].astype(np.int64)
         before = np.cumsum(lengths) - lengths
-        positions: np.ndarray = np.arange(int(lengths.sum())) + np.repeat(first - before, lengths)
-        return positions
+        return np.arange(int(lengths.sum())) + np.repeat(first - before, lengths)
 
     def more(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(how many neighbours were added to each node, places of these in `added`)."""
@@ -93,10 +92,10 @@ class Links:
         counts, places = self.more(nodes)
         if not places.size:
             lengths = self.lengths(nodes)
-            return _starts(lengths), self.ends[self.positions(nodes)].astype(np.int64)
+            return starts_of(lengths), self.ends[self.positions(nodes)].astype(np.int64)
         order = self.merged_order(nodes, counts)
         found = np.concatenate([self.ends[self.positions(nodes)], self.added[1, places]])[order].astype(np.int64)
-        return _starts(self.lengths(nodes) + counts), found
+        return starts_of(self.lengths(nodes) + counts), found
 
     def merged_order(self, nodes: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """The order that brings each node's added entries behind its earlier ones."""
@@ -115,7 +114,8 @@ class Links:
         return degrees
 
 
-def _starts(lengths: np.ndarray) -> np.ndarray:
+def starts_of(lengths: np.ndarray) -> np.ndarray:
+    """Where lists of these lengths begin, one after the other, and where the last one ends."""
     starts = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=starts[1:])
     return starts

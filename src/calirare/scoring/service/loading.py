@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -20,7 +19,6 @@ from calirare.estimator.classifier import RareCategoryClassifier, load
 from calirare.persistence.folder import model_version
 from calirare.scoring.live.scores import LiveScores
 
-logger = logging.getLogger(__name__)
 _MOST_CELLS = 4_000_000
 Rows = list[dict[str, Any]]
 ReadTables = Callable[[RareCategoryClassifier], RareGraph]
@@ -60,8 +58,7 @@ class Loaded:
     def unknown(self) -> np.ndarray:
         """P(rare) of the nodes whose label is not known: what a run is judged by."""
         open_nodes = self.scored & (self.live.graph.y == UNKNOWN)
-        probability: np.ndarray = self.live.table["probability"][open_nodes]
-        return probability
+        return self.live.table["probability"][open_nodes]
 
     def known(self, node: str) -> dict[str, Any] | None:
         """The score of a known node as it stands; None where there is none."""

@@ -236,7 +236,7 @@ def logits_from_probabilities(probabilities: np.ndarray) -> np.ndarray:
         raise InputError(
             "probabilities must have shape (nodes, classes), lie in [0, 1], and have rows that sum to one."
         )
-    return np.asarray(log_softmax(np.log(np.clip(array, _SMALLEST_PROBABILITY, None)), axis=1))
+    return log_softmax(np.log(np.clip(array, _SMALLEST_PROBABILITY, None)), axis=1)
 
 
 def target_shares(y: np.ndarray, num_classes: int) -> np.ndarray:
@@ -257,4 +257,4 @@ def share_weights(y: np.ndarray, shares: np.ndarray) -> np.ndarray:
         raise LabelError(
             f"the wanted class shares {shares.round(6).tolist()} give every calibration label weight zero."
         )
-    return np.asarray(weights / total)
+    return weights / total

@@ -94,11 +94,11 @@ class CaGCN(Calibrator):
         return (weights * (likelihood + self.margin * torch.where(right, 1 - lead, lead))).sum()
 
     def _predict_on_graph(self, logits: np.ndarray, graph: GraphInputs) -> np.ndarray:
-        return np.asarray(softmax(logits * self.sharpness(logits, graph)[:, None], axis=1))
+        return softmax(logits * self.sharpness(logits, graph)[:, None], axis=1)
 
     def sharpness(self, logits: np.ndarray, graph: GraphInputs) -> np.ndarray:
         """t `(N,)`: what the logits of each node are multiplied by."""
         propagation = graph.normalized.csr
         units = np.maximum(propagation @ logits @ self.first_weight_ + self.first_bias_, 0.0)
         score = (propagation @ (units @ self.second_weight_) + self.second_bias_)[:, 0]
-        return np.asarray(np.logaddexp(score, float(_LOG_OFFSET)))
+        return np.logaddexp(score, float(_LOG_OFFSET))

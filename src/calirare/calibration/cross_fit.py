@@ -39,5 +39,4 @@ def out_of_fold_evidence(
 def _left_out_of_fold(retrain: Retrain, nodes: np.ndarray, fold: Fold, number: int) -> np.ndarray:
     """Logits of the nodes that the fold leaves out; only these travel back."""
     kept, left = fold
-    logits: np.ndarray = retrain(kept, number)[nodes[left]]
-    return logits
+    return retrain(kept, number)[nodes[left]]

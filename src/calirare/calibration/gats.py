@@ -108,13 +108,13 @@ class GATS(Calibrator):
         return _Neighbourhoods.make(logits, graph.adjacency, nodes, train_nodes)
 
     def _predict_on_graph(self, logits: np.ndarray, graph: GraphInputs) -> np.ndarray:
-        return np.asarray(softmax(logits / self.temperature(logits, graph)[:, None], axis=1))
+        return softmax(logits / self.temperature(logits, graph)[:, None], axis=1)
 
     def temperature(self, logits: np.ndarray, graph: GraphInputs) -> np.ndarray:
         """T `(N,)`: what the logits of each node are divided by."""
         around = self._neighbourhoods(logits, graph, np.arange(graph.num_nodes))
         learned = (torch.as_tensor(value) for value in (self.projection_, self.slope_, self.offset_, self.factors_))
-        return np.asarray(around.temperature(*learned).numpy())
+        return around.temperature(*learned).numpy()
 
 
 @dataclass(frozen=True)

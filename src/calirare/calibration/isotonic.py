@@ -52,4 +52,4 @@ class IsotonicCalibration(Calibrator):
         mapped = mapped.clip(self.margin_, 1.0 - self.margin_)
         if self.num_classes_ == 2:
             return np.column_stack([1.0 - mapped, mapped])
-        return np.asarray(mapped / mapped.sum(axis=1, keepdims=True))
+        return mapped / mapped.sum(axis=1, keepdims=True)

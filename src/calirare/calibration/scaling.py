@@ -41,7 +41,7 @@ class ScalingCalibrator(Calibrator):
         raise NotImplementedError
 
     def _standardise(self, logits: np.ndarray) -> np.ndarray:
-        return np.asarray((logits - logits.mean(axis=1, keepdims=True) - self.centre_) / self.scale_)
+        return (logits - logits.mean(axis=1, keepdims=True) - self.centre_) / self.scale_
 
     def _fit(self, logits: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
         centred = logits - logits.mean(axis=1, keepdims=True)
@@ -60,7 +60,7 @@ class ScalingCalibrator(Calibrator):
 
     def _targets(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """`(n, C)`: what the map is to say of each label."""
-        return np.asarray(np.eye(self.num_classes_)[y])
+        return np.eye(self.num_classes_)[y]
 
     def _affine(self) -> tuple[np.ndarray, np.ndarray]:
         """A and b of z' = z A + b, centring included: one small product instead of φ for every node."""
@@ -71,7 +71,7 @@ class ScalingCalibrator(Calibrator):
     def _predict(self, logits: np.ndarray) -> np.ndarray:
         matrix, shift = self._affine()
         if len(shift) > 2:
-            return np.asarray(softmax(logits @ matrix + shift, axis=1))
+            return softmax(logits @ matrix + shift, axis=1)
         difference = logits @ (matrix[:, 1] - matrix[:, 0]) + (shift[1] - shift[0])
         return np.column_stack([expit(-difference), expit(difference)])
 

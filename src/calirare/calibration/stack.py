@@ -77,7 +77,7 @@ class StackScaling(Calibrator):
     def _common(self, logits: np.ndarray) -> np.ndarray:
         """Every member on the common scale, `(N, K, C)`, each row summing to zero."""
         mapped = np.einsum("nkc,kcd->nkd", logits, self.scales_) + self.offsets_
-        return np.asarray(mapped - mapped.mean(axis=2, keepdims=True))
+        return mapped - mapped.mean(axis=2, keepdims=True)
 
     def _solve(self, z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         n, k, c = z.shape
@@ -93,7 +93,7 @@ class StackScaling(Calibrator):
     def scores(self, logits: np.ndarray) -> np.ndarray:
         """`(N, C)`: what softmax is taken of."""
         z = self._common(self._table(logits))
-        return np.asarray(np.einsum("k,nkc->nc", self.weights_, z) + self.shift_)
+        return np.einsum("k,nkc->nc", self.weights_, z) + self.shift_
 
     def alone(self, logits: np.ndarray) -> np.ndarray:
         """`(N, K, C)`: the probabilities of each member alone, by its own Platt map."""
@@ -135,7 +135,7 @@ class StackScaling(Calibrator):
         own = (
             self.scales_[:, rare_class, rare_class] - self.scales_[:, rare_class, (rare_class + 1) % self.num_classes_]
         )
-        return np.asarray(self.weights_ * own)
+        return self.weights_ * own
 
 
 def members_apart(calibrator: Calibrator | None, logits: np.ndarray, of_class: int) -> np.ndarray:
@@ -155,7 +155,7 @@ def members_apart(calibrator: Calibrator | None, logits: np.ndarray, of_class: i
     alone, weights = calibrator.alone(logits)[:, :, of_class], calibrator.weights_
     share = weights / weights.sum() if weights.any() else np.full(len(weights), 1 / len(weights))
     apart = alone - (alone @ share)[:, None]
-    return np.asarray(np.sqrt(np.square(apart) @ share))
+    return np.sqrt(np.square(apart) @ share)
 
 
 def left_out_probabilities(

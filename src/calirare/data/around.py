@@ -135,7 +135,7 @@ def size_around(whole: GraphInputs, nodes: np.ndarray) -> np.ndarray:
         return np.zeros(len(nodes), dtype=np.int64)
     degree = np.diff(whole.adjacency.indptr)
     row, to = _ends(whole.adjacency, nodes)
-    return np.asarray(degree[nodes] + np.bincount(row, weights=degree[to], minlength=len(nodes)).astype(np.int64))
+    return degree[nodes] + np.bincount(row, weights=degree[to], minlength=len(nodes)).astype(np.int64)
 
 
 def _ends(adjacency: sp.csr_array, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

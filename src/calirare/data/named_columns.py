@@ -23,8 +23,7 @@ class NamedColumns(dict[str, np.ndarray]):
 
     def to_polars(self) -> pl.DataFrame:
         """As a polars frame."""
-        frame: pl.DataFrame = self._frame(optional("polars", "tables"))
-        return frame
+        return self._frame(optional("polars", "tables"))
 
     def to_pandas(self) -> Any:
         """As a pandas frame."""

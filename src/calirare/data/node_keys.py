@@ -39,7 +39,7 @@ def node_keys(graph: RareGraph) -> np.ndarray:
             return keys
     network = np.ascontiguousarray(graph.edge_index, dtype="<i8")
     first = np.frombuffer(_digest(network), dtype="<i8").astype(np.int64)
-    return np.asarray(first + np.arange(graph.num_nodes))  # past the largest number it goes on with the smallest
+    return first + np.arange(graph.num_nodes)  # past the largest number it goes on with the smallest
 
 
 def keys_of_nodes(graph: RareGraph, nodes: np.ndarray) -> np.ndarray | None:

@@ -132,7 +132,7 @@ def account_risk(x: np.ndarray, edge_index: np.ndarray) -> np.ndarray:
     degree = np.bincount(edge_index[0], minlength=own.size)
     total = np.bincount(edge_index[0], weights=suspicion[edge_index[1]], minlength=own.size)
     company = total / np.maximum(degree, 1)
-    return np.asarray(OWN * own + COMPANY * company + JOINT * suspicion * company)
+    return OWN * own + COMPANY * company + JOINT * suspicion * company
 
 
 def _intercept(risk: np.ndarray, rare_share: float) -> float:

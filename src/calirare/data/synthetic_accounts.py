@@ -88,7 +88,7 @@ def in_units(x: np.ndarray, columns: list[dict[str, Any]]) -> dict[str, np.ndarr
 
 def account_suspicion(x: np.ndarray) -> np.ndarray:
     """max(s_v, 0) of `make_transactions`."""
-    return np.asarray(np.maximum(own_risk(x), 0.0))
+    return np.maximum(own_risk(x), 0.0)
 
 
 def own_risk(x: np.ndarray) -> np.ndarray:

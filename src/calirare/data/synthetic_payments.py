@@ -65,7 +65,7 @@ def _amounts(traits: Mapping[str, np.ndarray], payer: np.ndarray, rng: np.random
     log10 = traits["amount_mean_log10"][payer] + traits["amount_spread_log10"][payer] * rng.standard_normal(payer.size)
     amount = np.round(10.0 ** np.clip(log10, -2.0, 8.0), 2)
     rounded = rng.random(payer.size) < traits["round_amount_share"][payer]
-    return np.asarray(np.where(rounded, np.maximum(np.round(amount, -1), 10.0), np.maximum(amount, 0.01)))
+    return np.where(rounded, np.maximum(np.round(amount, -1), 10.0), np.maximum(amount, 0.01))
 
 
 def _channels(suspicion: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -79,7 +79,7 @@ def _moments(night_share: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     count = night_share.size
     night = rng.random(count) < night_share
     hour = np.where(night, rng.integers(0, _NIGHT_HOURS, count), rng.integers(_NIGHT_HOURS, _HOURS, count))
-    return np.asarray(_START + rng.integers(0, _DAYS, count) * 86_400 + hour * 3_600 + rng.integers(0, 3_600, count))
+    return _START + rng.integers(0, _DAYS, count) * 86_400 + hour * 3_600 + rng.integers(0, 3_600, count)
 
 
 def edge_schema() -> dict[str, Any]:

@@ -152,12 +152,12 @@ class Facts:
     def _known(self, name: str, nodes: np.ndarray) -> np.ndarray:
         """`(n,)` bool: where the value was not filled in. A mean that float32 cannot hold is nobody's own value."""
         if (gap := self._own.get(f"{name} is missing")) is not None:
-            return np.asarray(self._attribute(gap, nodes) <= 0)
+            return self._attribute(gap, nodes) <= 0
         if self._means is None or self._columns is None or name in self._own or name not in self._made:
             return np.ones(nodes.size, dtype=bool)
         k = self._made[name]
         fill = np.float32(self._means[k])
-        return np.asarray((self._columns.values[nodes, k] != fill) | (float(fill) == self._means[k]))
+        return (self._columns.values[nodes, k] != fill) | (float(fill) == self._means[k])
 
     def _values(self, name: str, nodes: np.ndarray) -> np.ndarray:
         base = name.removesuffix(_OF_NEIGHBOURS)
@@ -172,7 +172,7 @@ class Facts:
                 self._around[name] = np.asarray(self._averages @ every)
             found = self._around[name][nodes]
         scale, mean = self._unit(name)
-        return np.asarray(found * scale + mean)
+        return found * scale + mean
 
     def _attribute(self, k: int, nodes: np.ndarray) -> np.ndarray:
         values = column_of(self.graph.x[nodes], k)

@@ -104,7 +104,7 @@ class DetectorInputs:
     @cached_property
     def alone(self) -> np.ndarray:
         """`(N,)` which nodes have no edges."""
-        return np.asarray(self.graph.degree == 0)
+        return self.graph.degree == 0
 
     @cached_property
     def keys(self) -> np.ndarray:
@@ -165,7 +165,7 @@ def gather(blocks: Iterator[tuple[np.ndarray, np.ndarray]], rows: np.ndarray, pl
     """`(len(places), len(rows), …, C)`: what blocks `(some of rows, (N, b, …, C))` say of some places, row by row."""
     told, found = zip(*((part, logits[places]) for part, logits in blocks), strict=True)
     order = {int(row): at for at, row in enumerate(np.concatenate(told))}
-    return np.asarray(np.concatenate(found, axis=1)[:, [order[int(row)] for row in rows]])
+    return np.concatenate(found, axis=1)[:, [order[int(row)] for row in rows]]
 
 
 class Detector(BaseEstimator, ABC):

@@ -33,7 +33,7 @@ def scales_by_family(families: Sequence[str]) -> np.ndarray:
     array([0.5  , 0.125, 0.125, 0.125, 0.125])
     """
     found, family, size = np.unique(np.asarray(families, dtype=np.str_), return_inverse=True, return_counts=True)
-    return np.asarray(1.0 / np.sqrt(len(found) * size[family]))
+    return 1.0 / np.sqrt(len(found) * size[family])
 
 
 class DesignChoices:

@@ -30,7 +30,7 @@ def spread_over_folds(labels: LabelledNodes, seed: int, num_folds: int = NUM_FOL
     order = order[np.argsort(of_group[order], kind="stable")]
     fold = np.empty(len(of_group), dtype=np.int64)
     fold[order] = np.arange(len(of_group)) % count
-    return np.asarray(fold[group])
+    return fold[group]
 
 
 def rarest_of_groups(y: np.ndarray, group: np.ndarray) -> np.ndarray:
@@ -40,7 +40,7 @@ def rarest_of_groups(y: np.ndarray, group: np.ndarray) -> np.ndarray:
     [0, 1, 0]
     """
     rarest = np.lexsort((np.bincount(y)[y], group))
-    return np.asarray(y[rarest[np.unique(group[rarest], return_index=True)[1]]])
+    return y[rarest[np.unique(group[rarest], return_index=True)[1]]]
 
 
 def fold_numbers(labels: LabelledNodes, seed: int, num_folds: int = NUM_FOLDS) -> np.ndarray | None:

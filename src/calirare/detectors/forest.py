@@ -109,7 +109,7 @@ class Forest(OfTrees):
     def _logits(self, shares: np.ndarray) -> np.ndarray:
         """log of the smoothed shares."""
         prior = np.maximum(self.prior_, 0.5 / len(self.groups_))
-        return np.asarray(np.log((1 - _SMOOTHING) * shares + _SMOOTHING * prior / prior.sum()))
+        return np.log((1 - _SMOOTHING) * shares + _SMOOTHING * prior / prior.sum())
 
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
         self._check_fitted()

@@ -44,7 +44,7 @@ def choose_landmarks(y: np.ndarray, groups: np.ndarray, seed: int, most: int = M
     for label in np.unique(y):
         mine = y[order] == label
         ranks[mine] = np.arange(mine.sum())
-    return np.asarray(order[np.argsort(ranks, kind="stable")[:most]])
+    return order[np.argsort(ranks, kind="stable")[:most]]
 
 
 class Surroundings:
@@ -173,4 +173,4 @@ def _inverse_root(table: np.ndarray) -> np.ndarray:
         pass
     values, vectors = eigh(table)
     kept = values > _LEAST_EIGENVALUE * max(float(values[-1]), 1e-300)
-    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
+    return vectors[:, kept] / np.sqrt(values[kept])

@@ -73,7 +73,7 @@ def own_left_out(
         some = np.flatnonzero(groups == group)
         change[some] = _together(rows[some].astype(np.float64), residual[some], scale[some], bent.of(group))
     others = np.maximum(len(z) - counts, 1)
-    return np.asarray(z + change + (np.bincount(groups, change) / others)[groups])
+    return z + change + (np.bincount(groups, change) / others)[groups]
 
 
 class _Bent:

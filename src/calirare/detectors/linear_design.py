@@ -100,7 +100,7 @@ class Design:
         scores = self.squash(values[:, self.dense])
         if self.guess is not None:
             scores = self.guess(values, scores)
-        return np.asarray((scores - self.middle) * self.scale)
+        return (scores - self.middle) * self.scale
 
     def _check(self, columns: Columns) -> None:
         words = 0 if self.words is None else self.words.num_words
@@ -125,7 +125,7 @@ class Design:
         def of_block(start: int) -> np.ndarray:
             block = slice(start, start + _BLOCK)
             values = self._dense(columns.values[block]) if dense is None else dense[block]
-            return np.asarray(values @ theta[first:])
+            return values @ theta[first:]
 
         if len(self.dense):
             found = np.concatenate(list(in_threads(of_block, range(0, inputs.num_nodes, _BLOCK))))

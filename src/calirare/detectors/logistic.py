@@ -64,7 +64,7 @@ class Problem:
     def curvature(self, z: np.ndarray) -> np.ndarray:
         """w p (1 - p), kept away from zero."""
         p = expit(z)
-        return np.asarray(self.weights * np.maximum(p * (1.0 - p), _LEAST_CURVATURE))
+        return self.weights * np.maximum(p * (1.0 - p), _LEAST_CURVATURE)
 
     def gram(self, z: np.ndarray, kind: type[np.floating[Any]] = np.float64) -> np.ndarray:
         """[φ, 1]ᵀ diag(curvature) [φ, 1], `(R + 1, R + 1)`; the product in this precision."""
@@ -205,12 +205,12 @@ def factor_of(gram: np.ndarray, penalty: float) -> np.ndarray:
     matrix = gram.copy()
     matrix.flat[: -1 : len(matrix) + 1] += penalty
     matrix[-1, -1] += _INTERCEPT_PENALTY
-    return np.asarray(cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)[0])
+    return cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)[0]
 
 
 def _solve(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
     """(LLᵀ)⁻¹ of a vector; in a third of the time that `cho_solve` takes, which is made for many."""
-    return np.asarray(dtrsv(factor, dtrsv(factor, right, lower=1), lower=1, trans=1))
+    return dtrsv(factor, dtrsv(factor, right, lower=1), lower=1, trans=1)
 
 
 def _along(
@@ -250,7 +250,7 @@ def left_out_losses(logits: np.ndarray, target: np.ndarray) -> np.ndarray:
         share = float(target.mean())
         slope, shift = 0.0, float(np.log(share / (1 - share)))
     z = slope * centred + shift
-    return np.asarray(np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z))) - target * z)
+    return np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z))) - target * z
 
 
 def left_out_loss(logits: np.ndarray, target: np.ndarray) -> float:

@@ -82,7 +82,7 @@ def soft_targets(y: np.ndarray, weights: np.ndarray, num_classes: int) -> np.nda
     shares = np.bincount(y, weights=weights, minlength=num_classes) / weights.sum()
     labels = np.bincount(y, minlength=num_classes)
     taken = 1 / (2 * labels[labels > 0].min() + 2)
-    return np.asarray((1 - taken) * np.eye(num_classes)[y] + taken * shares)
+    return (1 - taken) * np.eye(num_classes)[y] + taken * shares
 
 
 def _judge(

@@ -115,11 +115,11 @@ class Regression:
 
     def scores(self, inputs: DetectorInputs, dense: np.ndarray | None = None) -> np.ndarray:
         """`(N, K)`; `dense`: the design's `dense_values`."""
-        return np.asarray(self.design.scores(inputs, self.theta.T, dense) + self.intercept)
+        return self.design.scores(inputs, self.theta.T, dense) + self.intercept
 
     def scores_at(self, inputs: DetectorInputs, nodes: np.ndarray) -> np.ndarray:
         """`(n, K)`, of a few nodes."""
-        return np.asarray(self.design.scores_at(inputs, nodes, self.theta.T) + self.intercept)
+        return self.design.scores_at(inputs, nodes, self.theta.T) + self.intercept
 
     def scores_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Blocks `(some of rows, (N, b, K))`."""
@@ -134,7 +134,7 @@ class Regression:
         """`(len(nodes), len(rows), K)`."""
         kept = self._directions(self._places(rows))
         changes = np.stack([self.design.scores_at(inputs, nodes, one) for one in kept], axis=-1)
-        return np.asarray(self.scores_at(inputs, nodes)[:, None] + changes + self.shifts[rows])
+        return self.scores_at(inputs, nodes)[:, None] + changes + self.shifts[rows]
 
     def _directions(self, places: np.ndarray) -> list[np.ndarray]:
         """`(R, len(places))` of each target: how θ moves when the labels kept there are left out."""
@@ -146,7 +146,7 @@ class Regression:
         place[self.rows] = np.arange(len(self.rows))
         if (place[rows] < 0).any():
             raise InputError(f"only {len(self.rows)} of {len(place)} left-out models are kept; ask for those in rows.")
-        return np.asarray(place[rows])
+        return place[rows]
 
     def contributions_of(self, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int) -> Iterator[Contributions]:
         for found in self.design.shares(inputs, nodes, self.theta.T):

@@ -76,13 +76,13 @@ class Silence:
     @property
     def silent(self) -> np.ndarray:
         """`(K,)` who is not heard somewhere."""
-        return np.asarray(np.diag(self.mixture) == 0)
+        return np.diag(self.mixture) == 0
 
     def unheard(self, logits: np.ndarray, alone: np.ndarray) -> np.ndarray:
         """`(N, …, K)` bool: who is not heard of logits `(N, …, K, C)`, at nodes that are `(N,)` without edges or not."""
         alone = alone.reshape(-1, *(1,) * (logits.ndim - 2))
         says_nothing = (logits == self.nothing).all(axis=-1)
-        return np.asarray(self.silent & np.where(np.isnan(self.nothing[:, 0]), alone, says_nothing))
+        return self.silent & np.where(np.isnan(self.nothing[:, 0]), alone, says_nothing)
 
     def __call__(self, logits: np.ndarray, alone: np.ndarray) -> np.ndarray:
         """`(N, …, K, C)`: the same logits, but for those of members that are not heard."""
@@ -99,7 +99,7 @@ class Silence:
 
     def weights(self, weights: np.ndarray, unheard: np.ndarray) -> np.ndarray:
         """`(n, K)`: how far each member is heard at some nodes, of weights `(K,)` for where all are."""
-        return np.asarray(weights * ~unheard + (weights * unheard) @ self.mixture)
+        return weights * ~unheard + (weights * unheard) @ self.mixture
 
     def state(self) -> State:
         return {"mixture": self.mixture, "shift": self.shift}

@@ -128,7 +128,7 @@ class Spreading(Detector):
     @property
     def nothing(self) -> np.ndarray:
         self._check_fitted()
-        return np.asarray(self._logits_of(np.zeros((1, len(self.shares_))))[0])
+        return self._logits_of(np.zeros((1, len(self.shares_))))[0]
 
     def skip(self) -> str | None:
         return None if (self.left_out_ != self.nothing).any() else "no label reaches another along the edges"
@@ -139,7 +139,7 @@ class Spreading(Detector):
         at, known = places_of(keys, self.keys_)
         sent = np.zeros((len(keys), len(self.shares_)))
         sent[known] = self.field_[at[known]]
-        return np.asarray(sent * (self.alpha / np.sqrt(np.maximum(degree, 1)))[:, None])
+        return sent * (self.alpha / np.sqrt(np.maximum(degree, 1)))[:, None]
 
     def _arrived(self, inputs: DetectorInputs) -> np.ndarray:
         """t `(N, C)`."""
@@ -246,7 +246,7 @@ def _spread(adjacency: sp.csr_array, start: np.ndarray, alpha: float, steps: int
 
 def _sum_of_others(arrived: np.ndarray, fold: np.ndarray) -> np.ndarray:
     """`(n, C)`: what came `(n, F, C)` to each label from the folds that it is not of."""
-    return np.asarray((arrived * (np.arange(arrived.shape[1]) != fold[:, None])[:, :, None]).sum(axis=1))
+    return (arrived * (np.arange(arrived.shape[1]) != fold[:, None])[:, :, None]).sum(axis=1)
 
 
 def _from_each(

@@ -77,7 +77,7 @@ class Squash:
         slope = np.divide(rise, run, out=np.zeros(len(row)), where=inside)
         between = slope * (row - self.knots[columns, at]) + self.scores[columns, at]
         beyond = np.where(row < self.knots[:, 0], self.scores[:, 0], self.scores[:, -1])
-        return np.asarray(np.where(inside, between, beyond))
+        return np.where(inside, between, beyond)
 
     def take(self, columns: np.ndarray) -> Squash:
         """Some of the columns."""

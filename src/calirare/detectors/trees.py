@@ -108,7 +108,7 @@ class Trees:
 
     def _walk(self, rows: np.ndarray, tree: int) -> np.ndarray:
         if self._walkers is not None:
-            return np.asarray(self._walkers[tree].apply(rows))
+            return self._walkers[tree].apply(rows)
         return self.walk_slowly(rows, tree)
 
     def walk_slowly(self, rows: np.ndarray, tree: int) -> np.ndarray:
@@ -148,8 +148,7 @@ class Trees:
             moving, at = moving[inner], at[inner]
             child = np.where(row[self.feature[at]] <= self.threshold[at], self.left[at], self.right[at])
             node[moving] = first[moving] + child
-        found: np.ndarray = np.cumsum(self.value[node], axis=0)[-1]  # tree by tree, as in a long table
-        return found
+        return np.cumsum(self.value[node], axis=0)[-1]  # tree by tree, as in a long table
 
     def path_shares(self, row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """`(K,)` what the roots say in sum, and `(D, K)` how each column changed it on the way down.

@@ -163,22 +163,22 @@ class WithoutGroups:
         """`(G,)`: the mean over all other labels of how their logits move when a group is left out."""
         own = np.bincount(self.groups, self.own_changes(steps))
         total = self._rows.sum(axis=0, dtype=np.float64).astype(steps.dtype)
-        return np.asarray((steps @ total - own) / np.maximum(len(self.groups) - self._counts, 1))
+        return (steps @ total - own) / np.maximum(len(self.groups) - self._counts, 1)
 
     def left_out(self, steps: np.ndarray) -> np.ndarray:
         """`(n,)` left-out logits."""
-        return np.asarray(self.z + self.own_changes(steps))
+        return self.z + self.own_changes(steps)
 
 
 def _no_longer(step: np.ndarray, than: np.ndarray) -> np.ndarray:
     """Steps cut to the length of those before: one that would leave further is not trusted, the curvature there is another."""
     size = np.linalg.norm(step, axis=1) / np.maximum(np.linalg.norm(than, axis=1), 1e-30)
-    return np.asarray(step / np.maximum(size, 1.0).astype(step.dtype)[:, None])
+    return step / np.maximum(size, 1.0).astype(step.dtype)[:, None]
 
 
 def turned_back(root: np.ndarray, steps: np.ndarray) -> np.ndarray:
     """`(R, g)` directions of steps `(g, R)`, with H = LLᵀ and L the root."""
-    return np.asarray(solve_triangular(root, steps.T.astype(np.float64), trans="T", lower=True, check_finite=False))
+    return solve_triangular(root, steps.T.astype(np.float64), trans="T", lower=True, check_finite=False)
 
 
 @dataclass(frozen=True, eq=False)

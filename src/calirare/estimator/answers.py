@@ -63,12 +63,12 @@ class Answers(Fitted):
         >>> bool((clf.predict(graph) == clf.predict_proba(graph).argmax(axis=1)).all())
         True
         """
-        return np.asarray(self.classes_[self.predict_proba(graph).argmax(axis=1)])
+        return self.classes_[self.predict_proba(graph).argmax(axis=1)]
 
     def _to_probabilities(self, logits: np.ndarray, inputs: DetectorInputs) -> np.ndarray:
         calibrator = self.calibrator_
         if calibrator is None:
-            return np.asarray(softmax(logits, axis=1))
+            return softmax(logits, axis=1)
         graph = inputs.tensors if calibrator.needs_graph else None
         return np.asarray(calibrator.predict_proba(logits, graph=graph))
 

@@ -90,8 +90,7 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
                 f"{nested[0]} is for a detector that is an object; this one is the name {detector!r}. Give the object: "
                 f"detector=cr.detectors.{type(make_detector(detector)).__name__}()."
             )
-        set_: Self = super().set_params(**params)
-        return set_
+        return super().set_params(**params)
 
     # Fitting: `calirare.estimator.fitting`
 

@@ -45,8 +45,7 @@ class Evidence:
     @property
     def y_rare(self) -> np.ndarray:
         """`(n,)` whether each node is rare."""
-        rare: np.ndarray = self.y == self.rare_class
-        return rare
+        return self.y == self.rare_class
 
     @property
     def calibrates(self) -> bool:

@@ -266,8 +266,7 @@ class LeftOutAnswers(Answers):
             if calibrator is None:
                 return logits.softmax(dim=-1)[..., chosen]
             tensors = inputs.tensors if calibrator.needs_graph else None
-            found: Tensor = calibrator.predict_class(logits, chosen, graph=tensors)
-            return found
+            return calibrator.predict_class(logits, chosen, graph=tensors)
 
         return left_out_table(self.detector_, inputs, to_probability)
 
@@ -275,13 +274,13 @@ class LeftOutAnswers(Answers):
         state = self.state_
         logits, labels = state.detector.left_out_logits(), state.labels
         if state.calibrator is None:
-            return np.asarray(softmax(logits, axis=1))
+            return softmax(logits, axis=1)
         if not state.calibrator.needs_graph or self.asked_ is None:
             return state.calibrator.predict_proba(logits)
         inputs = self.asked_.inputs
         whole = state.detector.logits(inputs)
         whole[labels.nodes] = logits
-        return np.asarray(self._to_probabilities(whole, inputs)[labels.nodes])
+        return self._to_probabilities(whole, inputs)[labels.nodes]
 
     def _without(self, whole: np.ndarray, changed: np.ndarray, node: int, inputs: DetectorInputs) -> np.ndarray:
         """P(rare) of the node for each of its changed logits; a calibrator that looks at the graph wants them all."""

@@ -75,7 +75,7 @@ def _attribute_traces(graph: RareGraph) -> np.ndarray:
     if sp.issparse(x):
         entries = _mix(_mix(np.arange(x.shape[1], dtype=np.uint64))[x.indices] ^ _bits(x.data))
         totals = np.concatenate([[np.uint64(0)], np.cumsum(entries, dtype=np.uint64)])
-        return np.asarray(totals[x.indptr[1:]] - totals[x.indptr[:-1]])
+        return totals[x.indptr[1:]] - totals[x.indptr[:-1]]
     found = np.zeros(graph.num_nodes, dtype=np.uint64)
     for place, column in enumerate(x.T):
         found += _mix(_mix(np.array([place], dtype=np.uint64)) ^ _bits(column))

@@ -227,8 +227,7 @@ def _of_text(
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    share: np.ndarray = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
-    return share
+    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
 
 
 def _finite(values: np.ndarray) -> np.ndarray:

@@ -41,7 +41,7 @@ def sums(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Sums of lists that stand one after the other, empty ones too; of whole numbers, so that the way does not matter."""
     ends = np.cumsum(lengths)
     total = np.concatenate([[0], np.cumsum(values)])
-    return np.asarray(total[ends] - total[ends - lengths])
+    return total[ends] - total[ends - lengths]
 
 
 def over_root(adjacency: sp.csr_array, sent: np.ndarray) -> np.ndarray:
@@ -53,4 +53,4 @@ def over_root(adjacency: sp.csr_array, sent: np.ndarray) -> np.ndarray:
     """
     starts, ends = adjacency.indptr, adjacency.indices
     ones = sp.csr_array((np.ones(len(ends)), ends, starts), shape=adjacency.shape)
-    return np.asarray(ones @ sent / np.sqrt(np.maximum(np.diff(starts), 1))[:, None])
+    return ones @ sent / np.sqrt(np.maximum(np.diff(starts), 1))[:, None]

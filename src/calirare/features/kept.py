@@ -101,8 +101,7 @@ class Kept:
 
 
 def _varies(block: np.ndarray) -> np.ndarray:
-    found: np.ndarray = block.min(axis=0, initial=np.inf) < block.max(axis=0, initial=-np.inf)
-    return found
+    return block.min(axis=0, initial=np.inf) < block.max(axis=0, initial=-np.inf)
 
 
 def _mean(column: np.ndarray) -> float:

@@ -65,8 +65,7 @@ def component_sizes(adjacency: sp.csr_array) -> np.ndarray:
         return np.zeros(0, dtype=np.int64)
     # In a symmetric graph strong components are the components, and are found without its transpose.
     _, component = connected_components(adjacency, directed=True, connection="strong")
-    sizes: np.ndarray = np.bincount(component)[component]
-    return sizes
+    return np.bincount(component)[component]
 
 
 def clustering(adjacency: sp.csr_array) -> np.ndarray:
@@ -78,8 +77,7 @@ def clustering(adjacency: sp.csr_array) -> np.ndarray:
 def closed_share(counts: np.ndarray, degree: np.ndarray) -> np.ndarray:
     """The share of pairs of neighbours that are joined, of nodes with these numbers of triangles and neighbours."""
     pairs = degree * (degree - 1.0) / 2
-    shares: np.ndarray = np.divide(counts, pairs, out=np.zeros(degree.size), where=pairs > 0)
-    return shares
+    return np.divide(counts, pairs, out=np.zeros(degree.size), where=pairs > 0)
 
 
 def core_numbers(adjacency: sp.csr_array) -> np.ndarray:

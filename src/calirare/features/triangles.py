@@ -56,7 +56,7 @@ def _by_rank(upwards: sp.csr_array) -> np.ndarray:
     downwards.data = upwards.data  # ones, too
     middle, highest = _closed_paths(downwards, upwards, upwards)
     lowest, _ = _closed_paths(upwards, upwards, upwards)
-    return np.asarray(middle + highest + lowest)
+    return middle + highest + lowest
 
 
 def _words_of_hubs(degree: np.ndarray, paths: float) -> int:
@@ -88,7 +88,7 @@ def _by_hubs(upwards: sp.csr_array, words: int) -> np.ndarray:
         around = sp.csr_array(upwards[:, :first] + upwards.T.tocsr()[:, :first])
         lows, highs = _closed_paths(around, sp.csr_array(around.T), upwards)
         found += lows + highs
-    return np.asarray(found / 2)
+    return found / 2
 
 
 def _shared_bits(low: np.ndarray, high: np.ndarray, size: int, first: int, words: int) -> np.ndarray:

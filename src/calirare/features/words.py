@@ -65,7 +65,7 @@ def _normal_operator(x: np.ndarray | sp.csr_array, adjacency: sp.csr_array, weig
         for _ in range(2):
             u *= part
             u += around(u)
-        return np.asarray(weights * back(u))
+        return weights * back(u)
 
     return apply
 
@@ -95,7 +95,7 @@ def _orthonormal(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def directions(x: np.ndarray | sp.csr_array, basis: np.ndarray) -> np.ndarray:
     """`(N, k)` float32: how far each row points in each direction."""
-    return np.asarray(single_product(unit_rows(x, np.float32))(basis.astype(np.float32, copy=False)))
+    return single_product(unit_rows(x, np.float32))(basis.astype(np.float32, copy=False))
 
 
 def words_of(x: Any, count: int) -> Any:
@@ -119,4 +119,4 @@ def _rarity(x: Any) -> np.ndarray:
         return np.ones(x.shape[1])
     stored = x.indices if x.data.all() else x.indices[x.data != 0]
     having = np.bincount(stored, minlength=x.shape[1])
-    return np.asarray(np.log((1.0 + x.shape[0]) / (1.0 + having)))
+    return np.log((1.0 + x.shape[0]) / (1.0 + having))

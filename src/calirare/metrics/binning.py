@@ -38,8 +38,7 @@ class Bins:
     @property
     def gap(self) -> np.ndarray:
         """accuracy − confidence: negative where the model is over-confident."""
-        gap: np.ndarray = self.accuracy - self.confidence
-        return gap
+        return self.accuracy - self.confidence
 
     @property
     def error(self) -> float:

@@ -82,5 +82,4 @@ def _in_unit_interval(values: np.ndarray, name: str) -> np.ndarray:
         raise InputError(
             f"{name} must lie in [0, 1]; got {values.min():.3g} to {values.max():.3g}. Apply softmax to logits first."
         )
-    inside: np.ndarray = np.clip(values, 0.0, 1.0)
-    return inside
+    return np.clip(values, 0.0, 1.0)

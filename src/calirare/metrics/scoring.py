@@ -31,7 +31,7 @@ def negative_log_likelihood(y: Any, probabilities: Any, *, of_class: int | None 
 
 def label_losses(y: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
     """−log of the probability that each label was given, `(n,)`."""
-    return np.asarray(-np.log(np.maximum(probabilities[np.arange(y.size), y], SMALLEST_PROBABILITY)))
+    return -np.log(np.maximum(probabilities[np.arange(y.size), y], SMALLEST_PROBABILITY))
 
 
 def negative_log_likelihood_rare(y: Any, probabilities: Any, rare_class: int) -> float:

@@ -112,5 +112,4 @@ def _if_alerted_from(
     order = np.argsort(scores, kind="stable")
     running = np.append(0.0, np.cumsum((cleared - alerted)[order], dtype=np.float64))
     below = running[np.searchsorted(scores[order], thresholds, side="left")]
-    mean: np.ndarray = (alerted.sum() + below) / scores.size
-    return mean
+    return (alerted.sum() + below) / scores.size

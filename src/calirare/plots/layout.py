@@ -49,5 +49,4 @@ def _repulsion(position: np.ndarray, ideal: np.float32) -> np.ndarray:
     distance = square[:, None] + square[None, :] - 2 * position @ position.T
     weight = ideal**2 / np.maximum(distance, np.float32(1e-6))
     np.fill_diagonal(weight, 0)
-    push: np.ndarray = position * weight.sum(axis=1, keepdims=True) - weight @ position
-    return push
+    return position * weight.sum(axis=1, keepdims=True) - weight @ position

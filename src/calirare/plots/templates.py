@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 def templates_of(package: str, extra: str) -> Environment:
     """The templates in the folder `templates/` of a package; `extra` of ours installs jinja. Each is compiled once."""
     jinja = optional("jinja2", extra)
-    made: Environment = jinja.Environment(
+    return jinja.Environment(
         loader=jinja.PackageLoader(package),
         autoescape=True,
         undefined=jinja.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return made

@@ -105,7 +105,7 @@ def strongest_pulls(queue: Queue, node: int) -> list[Pull]:
             Pull(snapshot.ids[labelled[k]], names[label[k]], bool(label[k] == rare), float(pull[k])) for k in strongest
         ]
 
-    return snapshot.keep("pulls", node, make)  # type: ignore[no-any-return]
+    return snapshot.keep("pulls", node, make)
 
 
 def _without_label(queue: Queue, node: int) -> float | None:

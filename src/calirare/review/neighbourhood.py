@@ -94,7 +94,7 @@ def _place(count: int, edges: np.ndarray) -> np.ndarray:
         return np.full((1, 2), 0.5)
     position = spring_layout(count, edges, iterations=80)
     offset = position - position[0]
-    return np.asarray(0.5 + offset / (2 * max(float(np.abs(offset).max()), 1e-9)))
+    return 0.5 + offset / (2 * max(float(np.abs(offset).max()), 1e-9))
 
 
 def _some(shown: int, total: int) -> str:

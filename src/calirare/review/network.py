@@ -62,7 +62,7 @@ def _hashes(graph: RareGraph) -> np.ndarray:
     with np.errstate(over="ignore"):
         mixed = ends[0] * np.uint64(0x9E3779B97F4A7C15) + (ends[1] ^ (ends[1] >> np.uint64(29)))
         mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-    return np.asarray(mixed ^ (mixed >> np.uint64(32)))
+    return mixed ^ (mixed >> np.uint64(32))
 
 
 def _hash(text: str) -> int:

@@ -234,7 +234,7 @@ class Queue:
             wanted = view.search.casefold()
             keep[keep] = [wanted in name.casefold() for name in snapshot.ids[listed[keep]]]
         kept = np.flatnonzero(keep)
-        return np.asarray(listed[kept[self._sorted(kept, view, judgement)]])
+        return listed[kept[self._sorted(kept, view, judgement)]]
 
     def _sorted(self, kept: np.ndarray, view: View, judgement: Judgement) -> np.ndarray:
         """The order of the kept rows; ties go by urgency, then by P(rare), then by node."""
@@ -271,7 +271,7 @@ class Queue:
         if status == "second":
             return self._named(set() if self.team is None else self.team.wished_nodes())
         codes = self.book.codes[self.snapshot.listed]
-        return np.asarray(codes > 0 if status == "decided" else codes == STATES.index(status))
+        return codes > 0 if status == "decided" else codes == STATES.index(status)
 
     def _named(self, names: set[str]) -> np.ndarray:
         """`(n,)` bool: which of the listed nodes have one of these stored names."""
@@ -283,10 +283,10 @@ class Queue:
         if column.startswith(RECORD):
             found = self.records.columns.get(column.removeprefix(RECORD))
             everything = np.zeros(self.snapshot.graph.num_nodes) if found is None else found.values
-            return np.asarray(everything[self.snapshot.listed])
+            return everything[self.snapshot.listed]
         if column == "saves":
             return judgement.decisions.gain
-        return np.asarray(getattr(self.snapshot.scores, column)[self.snapshot.listed])
+        return getattr(self.snapshot.scores, column)[self.snapshot.listed]
 
     @cached_property
     def _id_ranks(self) -> np.ndarray:

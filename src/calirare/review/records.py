@@ -102,7 +102,7 @@ def round_digits(values: np.ndarray) -> np.ndarray:
         places = 8 - np.floor(np.log10(np.abs(values)))
         places = np.where(np.isfinite(places), places, 0.0)
         scale = 10.0 ** np.abs(np.clip(places, -300, 300))  # exact up to 22: the last step rounds once
-        return np.asarray(np.where(places >= 0, np.round(values * scale) / scale, np.round(values / scale) * scale))
+        return np.where(places >= 0, np.round(values * scale) / scale, np.round(values / scale) * scale)
 
 
 class Records:
@@ -148,7 +148,7 @@ class Records:
         known = np.isfinite(column.values)
         if not known[self._scored].any():
             raise InputError(f"{argument}: column {name!r} is empty at every node that is scored.")
-        return np.asarray(np.maximum(np.where(known, column.values, np.median(column.values[known])), 0.0))
+        return np.maximum(np.where(known, column.values, np.median(column.values[known])), 0.0)
 
 
 def _from_features(snapshot: Snapshot, known: list[dict[str, Any]] | None) -> list[RecordColumn]:
@@ -266,6 +266,6 @@ def _cells(series: Any, rows: np.ndarray, is_number: bool, pl: Any) -> Callable[
             whole = series.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
             return np.where(rows >= 0, whole[np.maximum(rows, 0)], np.nan)
         words = np.array([*(None if one is None else str(one) for one in series.to_list()), None], dtype=object)
-        return np.asarray(words[rows])
+        return words[rows]
 
     return make

@@ -67,13 +67,12 @@ class Condition:
 
     def holds(self, values: np.ndarray) -> np.ndarray:
         found = [self._holds(values, *test) for test in self.tests]
-        joined: np.ndarray = np.logical_or.reduce(found) if self.join == "OR" else np.logical_and.reduce(found)
-        return joined
+        return np.logical_or.reduce(found) if self.join == "OR" else np.logical_and.reduce(found)
 
     @staticmethod
     def _holds(values: np.ndarray, kind: str, first: float, second: float) -> np.ndarray:
         if kind == "inRange":
-            return np.asarray((values >= first) & (values <= second))
+            return (values >= first) & (values <= second)
         return np.asarray(_COMPARE[kind](values, first))
 
 

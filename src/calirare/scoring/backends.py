@@ -34,8 +34,7 @@ def mapping(
     with spread(backend, jobs, address), joblib.Parallel(n_jobs=jobs, **options) as parallel:
 
         def run(function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
-            results: Iterator[R] = parallel(joblib.delayed(function)(one) for one in items)
-            return results
+            return parallel(joblib.delayed(function)(one) for one in items)
 
         yield run
 

@@ -122,7 +122,7 @@ class PartColumns:
 
     def _centred(self, k: int, nodes: np.ndarray) -> np.ndarray:
         middle = self.recipe.means[[self._first + one for one in self._jobs[k][0]]]
-        return np.asarray(self._blocks[k].take(nodes) - middle)
+        return self._blocks[k].take(nodes) - middle
 
     @property
     def _structure(self) -> RowFile:

@@ -63,4 +63,4 @@ class PartEdges:
 
 def neighbours_of(part: Part) -> np.ndarray:
     """The neighbours of a part's nodes, one list after the other, as places in the whole graph."""
-    return np.asarray(part.places[part.adjacency.indices])
+    return part.places[part.adjacency.indices]

@@ -94,4 +94,4 @@ class _Found(WordHops):
 
     def at(self, nodes: np.ndarray, matrices: list[np.ndarray]) -> np.ndarray:
         assert len(matrices) == 1
-        return np.asarray(self.own(nodes) @ matrices[0])
+        return self.own(nodes) @ matrices[0]

@@ -45,8 +45,7 @@ def _check(calibrator: Calibrator, num_classes: int) -> None:
     require_refusal(lambda: fresh(calibrator).predict_proba(logits, graph=graph), calibrator, "it refuses before fit")
 
     def fit(some_logits: np.ndarray = logits) -> Calibrator:
-        fitted: Calibrator = fresh(calibrator).fit(some_logits, y, nodes=nodes, graph=graph)
-        return fitted
+        return fresh(calibrator).fit(some_logits, y, nodes=nodes, graph=graph)
 
     given = [array.copy() for array in (logits, y, nodes)]
     with global_randomness_untouched(calibrator):

@@ -77,7 +77,7 @@ def draw_effects(
     ticks = (np.arange(num_draws) + rng.random()) / num_draws
     chosen = rng.permutation(np.searchsorted(weight / weight[-1], ticks).clip(0, len(STEPS) - 1))
     normal = rng.standard_normal((num_draws, size))
-    return np.asarray(mean[chosen] + np.einsum("bij,bj->bi", root[chosen], normal))
+    return mean[chosen] + np.einsum("bij,bj->bi", root[chosen], normal)
 
 
 def centred_walk(information: np.ndarray) -> np.ndarray:
@@ -86,7 +86,7 @@ def centred_walk(information: np.ndarray) -> np.ndarray:
     total = information.sum()
     weight = information / total if total > 0 else np.full(information.size, 1 / information.size)
     centre = np.eye(information.size) - weight
-    return np.asarray(centre @ np.minimum.outer(places, places) @ centre.T)
+    return centre @ np.minimum.outer(places, places) @ centre.T
 
 
 def _around_the_peak(

@@ -100,7 +100,7 @@ def conformal_sets(probabilities: Any, thresholds: Any) -> np.ndarray:
             f"thresholds must hold one number per class, {table.shape[1]} in all; got shape {limits.shape}."
         )
     likeliest = table >= table.max(axis=1, keepdims=True, initial=0.0)
-    return np.asarray((1.0 - table <= limits) | likeliest)
+    return (1.0 - table <= limits) | likeliest
 
 
 def _check_table(probabilities: Any) -> np.ndarray:

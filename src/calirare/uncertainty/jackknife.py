@@ -35,7 +35,7 @@ class Intervals:
 
     @property
     def width(self) -> np.ndarray:
-        return np.asarray(self.upper - self.lower)
+        return self.upper - self.lower
 
 
 def rows_asked(detector: Detector, num_nodes: int) -> np.ndarray:
@@ -60,7 +60,7 @@ def left_out_table(
 
 def residuals_of(left_out: np.ndarray, y: np.ndarray, rows: np.ndarray, of_class: int) -> np.ndarray:
     """r_i = |1[y_i = c] - p_i(θ₋ᵢ)| of these rows, from the calibrated left-out probabilities `(n, C)`."""
-    return np.asarray(np.abs((y[rows] == of_class).astype(np.float64) - left_out[rows, of_class]))
+    return np.abs((y[rows] == of_class).astype(np.float64) - left_out[rows, of_class])
 
 
 def bounds_of_class(
@@ -81,4 +81,4 @@ def jackknife_deviation(table: np.ndarray, centre: np.ndarray, num_labels: int) 
     cancellation: it is how much the answer for this node hangs on single labels.
     """
     squares = np.square(table - centre[:, None], dtype=np.float64).sum(axis=1)
-    return np.asarray(np.sqrt(squares * (num_labels - 1) / table.shape[1]))
+    return np.sqrt(squares * (num_labels - 1) / table.shape[1])

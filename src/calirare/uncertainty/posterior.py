@@ -66,7 +66,7 @@ def draw_posterior(
     # One random start and equal steps: less noise than independent draws.
     ticks = (np.arange(num_draws) + rng.random()) / num_draws
     chosen = np.searchsorted(np.cumsum(weight) / weight.sum(), ticks).clip(0, len(weight) - 1)
-    return np.asarray(proposed[rng.permutation(chosen)])
+    return proposed[rng.permutation(chosen)]
 
 
 def _posterior_peak(

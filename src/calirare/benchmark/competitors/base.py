@@ -57,8 +57,7 @@ class Problem:
     @property
     def y(self) -> np.ndarray:
         """Their labels, 1 for rare."""
-        labels: np.ndarray = self.graph.y[self.nodes]
-        return labels
+        return self.graph.y[self.nodes]
 
     @property
     def everything(self) -> Split:
@@ -78,8 +77,7 @@ class Problem:
     @property
     def inputs(self) -> DetectorInputs:
         """The graph as our detectors read it."""
-        inputs: DetectorInputs = self.once("inputs", lambda: DetectorInputs(self.graph, seed=self.seed))
-        return inputs
+        return self.once("inputs", lambda: DetectorInputs(self.graph, seed=self.seed))
 
     @property
     def inputs_with_columns(self) -> DetectorInputs:
@@ -94,8 +92,7 @@ class Problem:
         if self.graph.num_features:
             return self.inputs
         ones = replace(self.graph, x=np.ones((self.graph.num_nodes, 1), dtype=np.float32), feature_names=None)
-        inputs: DetectorInputs = self.once("network inputs", lambda: DetectorInputs(ones, seed=self.seed))
-        return inputs
+        return self.once("network inputs", lambda: DetectorInputs(ones, seed=self.seed))
 
     @property
     def device_inputs(self) -> DetectorInputs:
@@ -111,8 +108,7 @@ class Problem:
             self._kept[key] = value, time.process_time() - started + self.borrowed - before
         else:
             self.borrowed += self._kept[key][1]
-        found: T = self._kept[key][0]
-        return found
+        return self._kept[key][0]
 
     def to_population(self, probability: np.ndarray) -> np.ndarray:
         """P(rare) of a model that took the labels for a random sample, moved to the share that the protocol tells.
@@ -123,7 +119,7 @@ class Problem:
         if self.rare_share is None:
             return probability
         shift = logit(self.rare_share) - logit(self.y.mean())
-        return np.asarray(expit(logit(np.clip(probability, _SMALLEST, 1 - _SMALLEST)) + shift))
+        return expit(logit(np.clip(probability, _SMALLEST, 1 - _SMALLEST)) + shift)
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,8 +29,7 @@ class Correction(nn.Module):
         self.first, self.second = nn.Linear(2, hidden), nn.Linear(hidden, 2)
 
     def forward(self, z: Tensor) -> Tensor:
-        corrected: Tensor = z + self.propagate @ self.second(F.relu(self.propagate @ self.first(z)))
-        return corrected
+        return z + self.propagate @ self.second(F.relu(self.propagate @ self.first(z)))
 
 
 def inefficiency(p: Tensor, y: Tensor) -> Tensor:

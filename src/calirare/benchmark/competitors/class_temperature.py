@@ -28,7 +28,7 @@ class ClassTemperature(Calibrator):
         self.sharpness_ = np.exp(-found.x[0] - found.x[1] * share)
 
     def _predict(self, logits: np.ndarray) -> np.ndarray:
-        return np.asarray(softmax(logits * self.sharpness_, axis=1))
+        return softmax(logits * self.sharpness_, axis=1)
 
 
 COMPETITORS = on_held_out("class_temperature", "a temperature per class frequency", ClassTemperature, "islam2021")

@@ -104,7 +104,7 @@ class GETS(Calibrator):
         torch.nn.utils.vector_to_parameters(torch.from_numpy(self.weights_), model.parameters())
         with torch.no_grad():
             factor = model(_parts(logits, graph), graph.normalized, None).double().numpy()
-        return np.asarray(softmax(logits * factor[:, None], axis=1))
+        return softmax(logits * factor[:, None], axis=1)
 
 
 def _parts(logits: np.ndarray, graph: GraphInputs) -> list[Any]:

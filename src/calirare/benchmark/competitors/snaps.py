@@ -17,7 +17,7 @@ SIMILAR = 20
 def average(problem: Problem, scores: np.ndarray) -> np.ndarray:
     """⅓ s + ⅓ mean over the 20 most similar nodes (cosine) + ⅓ mean over the neighbours. Source: key `song2024`."""
     similar = problem.once("similar nodes", lambda: similar_nodes(attributes(problem)))
-    return np.asarray((scores + similar @ scores + neighbour_mean(problem, scores)) / 3)
+    return (scores + similar @ scores + neighbour_mean(problem, scores)) / 3
 
 
 def similar_nodes(x: np.ndarray) -> sp.csr_array:

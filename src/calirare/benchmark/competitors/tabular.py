@@ -85,12 +85,12 @@ def sigmoid(said: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray:
 
     start = np.array([0.0, np.log((rare + 1) / (len(y) - rare + 1))])
     slope, shift = minimize(loss, start, jac=True, method="L-BFGS-B").x
-    return np.asarray(expit(slope * new / scale + shift))
+    return expit(slope * new / scale + shift)
 
 
 def isotonic(said: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray:
     """The monotone step function of a fold, applied to `new`."""
-    return np.asarray(IsotonicRegression(out_of_bounds="clip").fit(said, y).predict(new))
+    return IsotonicRegression(out_of_bounds="clip").fit(said, y).predict(new)
 
 
 _MAPS = {"sigmoid": sigmoid, "isotonic": isotonic}

@@ -32,8 +32,7 @@ def convert(reader: str, name: str, folder: Path) -> dict[str, np.ndarray]:
     `reader` is one of the functions below, or `module:function` for one in a file of its own.
     """
     read = _READERS[reader] if reader in _READERS else resolve_name(reader)
-    arrays: dict[str, np.ndarray] = read(name, folder)
-    return arrays
+    return read(name, folder)
 
 
 def _planetoid(name: str, folder: Path) -> dict[str, np.ndarray]:

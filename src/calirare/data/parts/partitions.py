@@ -105,7 +105,7 @@ class Partitions:
     def ends(self, number: int) -> np.ndarray:
         """`(own + 1,)` where the edges of a part's nodes end, and 0."""
         with np.load(self.file(number), allow_pickle=False) as arrays:
-            return np.asarray(arrays["ends"])
+            return arrays["ends"]
 
     def rows(self, number: int) -> EdgeTable:
         """Rows of the edge table that touch the part, in their order, with the places of the whole graph."""
@@ -121,8 +121,7 @@ class Partitions:
 
     def marked(self, mark: int, start: int = 0, stop: int | None = None) -> np.ndarray:
         """Mask of the nodes in a range, default all, that have a mark."""
-        found: np.ndarray = self.marks.read(start, self.num_nodes if stop is None else stop)[:, 0] & mark > 0
-        return found
+        return self.marks.read(start, self.num_nodes if stop is None else stop)[:, 0] & mark > 0
 
     def ids(self, number: int) -> np.ndarray:
         """Ids of the part's nodes, in the order of the table."""

@@ -60,7 +60,7 @@ def _plain(column: pl.Series) -> pl.Series:
     pl = import_polars()
     if column.dtype == pl.Object:
         values = [None if value is None else str(value) for value in column.to_list()]
-        return pl.Series(column.name, values, dtype=pl.String)  # type: ignore[no-any-return]
+        return pl.Series(column.name, values, dtype=pl.String)
     return column.cast(pl.String)
 
 
@@ -80,7 +80,7 @@ def _read_folder(path: Path, what: str) -> pl.DataFrame:
                 f"{what}: the columns of {file} differ from those of {files[0]}{f', by {others[:3]}' if others else ''}; "
                 "shards must be alike."
             )
-    return pl.concat(frames, how="vertical" if typed else "vertical_relaxed")  # type: ignore[no-any-return]
+    return pl.concat(frames, how="vertical" if typed else "vertical_relaxed")
 
 
 def _read_file(path: Path, what: str) -> pl.DataFrame:
@@ -100,7 +100,7 @@ def _read_file(path: Path, what: str) -> pl.DataFrame:
     try:
         if name.endswith(LINES):
             check_text_file(path)
-            return pl.read_ndjson(path, infer_schema_length=None)  # type: ignore[no-any-return]
+            return pl.read_ndjson(path, infer_schema_length=None)
         return _read_csv(path) if name.endswith(CSV) else _read_arrow(path, is_parquet=name.endswith(PARQUET))
     except CalirareError:
         raise
@@ -213,7 +213,7 @@ def _read_arrow(path: Path, is_parquet: bool) -> pl.DataFrame:
     try:
         table = read_parquet(path) if is_parquet else read_feather(path)
         table.validate(full=True)
-        return pl.from_arrow(without_wide_decimals(table), rechunk=False)  # type: ignore[no-any-return]
+        return pl.from_arrow(without_wide_decimals(table), rechunk=False)
     except (pa.ArrowException, MemoryError) as error:  # of many built-in kinds
         raise OSError(first_line(error)) from error
 
@@ -222,15 +222,15 @@ def _convert(table: Any, what: str) -> pl.DataFrame:
     pl = import_polars()
     try:
         if isinstance(table, pl.DataFrame):
-            return table  # type: ignore[no-any-return]
+            return table
         if isinstance(table, pl.LazyFrame):
-            return table.collect()  # type: ignore[no-any-return]
+            return table.collect()
         if isinstance(table, Mapping):
-            return pl.DataFrame(dict(table), strict=False)  # type: ignore[no-any-return]
+            return pl.DataFrame(dict(table), strict=False)
         if type(table).__module__.split(".")[0] == "pandas":
             return _from_pandas(table)
         if hasattr(table, "__arrow_c_stream__"):
-            return pl.DataFrame(without_wide_decimals(table) if hasattr(table, "set_column") else table)  # type: ignore[no-any-return]
+            return pl.DataFrame(without_wide_decimals(table) if hasattr(table, "set_column") else table)
     except (
         pl.exceptions.PolarsError,
         pl.exceptions.PanicException,
@@ -262,7 +262,7 @@ def _from_pandas(table: Any) -> pl.DataFrame:
             columns.append(pl.Series(str(name), values, strict=False))
         else:
             columns.append(pl.from_pandas(column).alias(str(name)))
-    return pl.DataFrame(columns)  # type: ignore[no-any-return]
+    return pl.DataFrame(columns)
 
 
 def _is_missing(value: Any) -> bool:

@@ -209,8 +209,7 @@ def of_numbers(values: np.ndarray, like: Mapping[str, Any] | None = None) -> dic
 
 
 def _known(values: np.ndarray) -> np.ndarray:
-    known: np.ndarray = values[~np.isnan(values)]
-    return known
+    return values[~np.isnan(values)]
 
 
 def check_profile(seen: Any) -> bool:

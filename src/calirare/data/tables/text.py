@@ -251,7 +251,7 @@ def read_dates(known: pl.Series, date: str) -> pl.Series:
         understood = moments.is_not_null()
         found, rest = moments.zip_with(understood, found), rest.set(understood, None)
     sane = found.dt.year().is_between(1800, 2200).fill_null(False)
-    return found.set(~sane, None)  # type: ignore[no-any-return]
+    return found.set(~sane, None)
 
 
 def _date_style(known: pl.Series, enough: float) -> dict[str, Any]:

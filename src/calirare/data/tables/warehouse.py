@@ -42,7 +42,7 @@ def read_address(text: str, what: str) -> pl.DataFrame:
         rows = _fetch(found, address)
     columns = zip(*rows, strict=True) if rows else ([] for _ in names)
     made = [pl.Series(name, _plain(list(values)), strict=False) for name, values in zip(names, columns, strict=True)]
-    return pl.DataFrame(made)  # type: ignore[no-any-return]
+    return pl.DataFrame(made)
 
 
 def write_address(frame: pl.DataFrame, text: str) -> None:
@@ -78,7 +78,7 @@ def _read_duckdb(address: Address, what: str) -> pl.DataFrame:
     try:
         with duckdb.connect(address.duckdb_file, read_only=True) as connection:
             query = address.target if address.is_query else f"SELECT * FROM {_quoted(address.target)}"
-            return pl.DataFrame(_gather(connection.sql(query), address))  # type: ignore[no-any-return]
+            return pl.DataFrame(_gather(connection.sql(query), address))
     except duckdb.Error as error:
         raise _failed(address, what, "read", error) from error
 

@@ -40,7 +40,7 @@ def centred(logits: np.ndarray) -> np.ndarray:
     A node that alone holds up a direction of the parameters has leverage near one, and its Newton step leaves the
     range in which one step means anything. Its logits are cut at ±30: still as wrong as a prediction can be.
     """
-    return np.asarray(np.clip(logits - logits.mean(axis=-1, keepdims=True), -_LARGEST_LOGIT, _LARGEST_LOGIT))
+    return np.clip(logits - logits.mean(axis=-1, keepdims=True), -_LARGEST_LOGIT, _LARGEST_LOGIT)
 
 
 def step_logits(engine: LeaveOneOut, said: Tensor | None = None) -> np.ndarray:
@@ -127,7 +127,7 @@ class StepEvidence:
             contrast_basis(logits.shape[1]).to(logits),
         )
         changes = [basis @ (block.to(logits) @ directions.T) for block in jacobian.rows(nodes)]
-        return np.asarray((logits[:, None] + torch.cat(changes).mT).cpu().numpy() + self.shifts[rows])
+        return (logits[:, None] + torch.cat(changes).mT).cpu().numpy() + self.shifts[rows]
 
     def state(self) -> dict[str, np.ndarray]:
         return {"logits": self.logits, "rows": self.rows, "directions": self.directions, "shifts": self.shifts}
@@ -206,7 +206,7 @@ class FoldEvidence:
         for number in np.unique(fold).tolist():
             logits = predict_logits(self.models[number].to(inputs.device), inputs).cpu().numpy()[nodes]
             found[:, fold == number] = logits[:, None]
-        return np.asarray(self.factors[rows, None] * found + self.shifts[rows])
+        return self.factors[rows, None] * found + self.shifts[rows]
 
     def state(self) -> dict[str, np.ndarray]:
         stacked = {

@@ -32,5 +32,4 @@ class GAT(nn.Module):
     def forward(self, inputs: GraphInputs) -> Tensor:
         hidden = elu(self.first(self.input(inputs.x), inputs.neighbourhoods))
         hidden = F.dropout(hidden, self.dropout, self.training)
-        logits: Tensor = self.second(hidden, inputs.neighbourhoods)
-        return logits
+        return self.second(hidden, inputs.neighbourhoods)

@@ -29,5 +29,4 @@ class GIN(nn.Module):
     def forward(self, inputs: GraphInputs) -> Tensor:
         hidden = torch.relu(inputs.neighbour_sum @ self.input(inputs.x) + self.input_bias)
         hidden = F.dropout(torch.relu(self.first(hidden)), self.dropout, self.training)
-        logits: Tensor = self.second(inputs.neighbour_sum @ hidden)
-        return logits
+        return self.second(inputs.neighbour_sum @ hidden)

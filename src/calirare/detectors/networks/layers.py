@@ -49,5 +49,4 @@ def elu(x: Tensor) -> Tensor:
     >>> elu(torch.tensor([-50.0, 0.0, 2.0])).tolist()
     [-1.0, 0.0, 2.0]
     """
-    result: Tensor = _Elu.apply(x) if x.device.type == "cpu" else F.elu(x)  # type: ignore[no-untyped-call]
-    return result
+    return _Elu.apply(x) if x.device.type == "cpu" else F.elu(x)  # type: ignore[no-untyped-call]

@@ -102,8 +102,7 @@ class GINLayers(Layers):
         if layer == 0:
             hidden = torch.relu(self.model.input(near) + self.model.input_bias)
             return torch.relu(self.model.first(hidden))
-        logits: Tensor = self.model.second(near)
-        return logits
+        return self.model.second(near)
 
 
 class SAGELayers(Layers):
@@ -142,8 +141,7 @@ class GATLayers(Layers):
     def forward(self, layer: int, own: Features, near: Features, inputs: PartInputs) -> Tensor:
         if layer == 0:
             local: Tensor = self.model.input(near)
-            mapped: Tensor = self.model.second.lin(elu(self.model.first(local, inputs.neighbourhoods)))
-            return mapped
+            return self.model.second.lin(elu(self.model.first(local, inputs.neighbourhoods)))
         return self.model.second.attend(near, inputs.neighbourhoods)  # type: ignore[arg-type]
 
 
@@ -171,5 +169,4 @@ def run_layer(
     """What a layer gives for a part's own nodes, from the rows of these and of its halo."""
     inputs = PartInputs(part, device)
     own, local = inputs.tensor(rows[: inputs.num_nodes]), inputs.tensor(rows)
-    found: np.ndarray = layers(number, own, layers.gather(inputs, local), inputs).detach().cpu().numpy()
-    return found
+    return layers(number, own, layers.gather(inputs, local), inputs).detach().cpu().numpy()

@@ -100,8 +100,7 @@ class LocalJacobian(AutogradJacobian):
 
     def _edges(self, nodes: np.ndarray) -> np.ndarray:
         """How many each node has, times the contrasts: of every one a hidden layer's numbers are held."""
-        count: np.ndarray = np.diff(self._propagation.csr.indptr)[nodes].astype(np.int64) * self.parts
-        return count
+        return np.diff(self._propagation.csr.indptr)[nodes].astype(np.int64) * self.parts
 
     def _around(self, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
         """Rows of the propagation over the neighbours alone, and the neighbours."""
@@ -271,5 +270,4 @@ class GINJacobian(LocalJacobian):
 def rows_of(tensor: Tensor, nodes: np.ndarray) -> np.ndarray:
     """These rows of a tensor, in float64."""
     index = torch.from_numpy(nodes).to(tensor.device)
-    array: np.ndarray = tensor[index].double().cpu().numpy()
-    return array
+    return tensor[index].double().cpu().numpy()

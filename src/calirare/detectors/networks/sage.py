@@ -25,5 +25,4 @@ class GraphSAGE(nn.Module):
     def forward(self, inputs: GraphInputs) -> Tensor:
         hidden = self.input_self(inputs.x) + inputs.neighbour_mean @ self.input_neighbours(inputs.x)
         hidden = F.dropout(torch.relu(hidden), self.dropout, self.training)
-        logits: Tensor = self.output_self(hidden) + inputs.neighbour_mean @ self.output_neighbours(hidden)
-        return logits
+        return self.output_self(hidden) + inputs.neighbour_mean @ self.output_neighbours(hidden)

@@ -36,4 +36,4 @@ def node_weights(y: np.ndarray, num_classes: int, costs: ClassCosts = "inverse_f
     if not y.size:
         raise LabelError("no labelled node to train on; give labels to some nodes of each class.")
     weights = per_class[y]
-    return np.asarray(weights / weights.sum())
+    return weights / weights.sum()

@@ -83,8 +83,7 @@ def _own_means(grown: GrownBase, over: Relation, links: Links, nodes: np.ndarray
     at, mine = places_in(nodes, links.added[0])
     added, places = np.unique(links.added[1, mine], return_inverse=True)
     np.add.at(total, at, (take(added) - standing.recipe.means[own])[places])
-    means: np.ndarray = total / np.maximum(links.degrees(nodes), 1)[:, None]
-    return means
+    return total / np.maximum(links.degrees(nodes), 1)[:, None]
 
 
 def _matrix(starts: np.ndarray, ends: np.ndarray, among: np.ndarray) -> sp.csr_array:

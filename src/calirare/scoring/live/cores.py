@@ -119,8 +119,7 @@ class _Growth:
             np.subtract.at(support, ends, 1)
             gone = distinct(ends, self.size)
             gone = gone[support[gone] <= level]
-        held: np.ndarray = nodes[inside[nodes]]
-        return held
+        return nodes[inside[nodes]]
 
     def _pairs(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(node, neighbour), of these nodes now."""
@@ -138,8 +137,7 @@ class _Growth:
     def _later(self, nodes: np.ndarray) -> np.ndarray:
         """How many neighbours come after each node in the order as it is now."""
         before = self._known(self.order.later, np.zeros_like(self.fresh), nodes)
-        later: np.ndarray = self.more[nodes] + np.where(self.risen[nodes] > 0, 0, before)
-        return later
+        return self.more[nodes] + np.where(self.risen[nodes] > 0, 0, before)
 
     def _comes_later(self, ends: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         there, here = self._level(ends), self._level(nodes)

@@ -170,7 +170,7 @@ class _Question(DetectorInputs):
 
     @cached_property
     def alone(self) -> np.ndarray:
-        return np.asarray(self.degree == 0)
+        return self.degree == 0
 
     def from_neighbours(self, sender: Sender) -> np.ndarray:
         return self.live.is_network_of(sender) * self.grown.from_neighbours(sender, self.nodes)

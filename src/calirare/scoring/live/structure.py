@@ -54,8 +54,7 @@ class Structure:
     def component(self) -> np.ndarray:
         """`(N,)` numbers of the components."""
         # As in `component_sizes`: strong components are found without the transpose.
-        found: np.ndarray = connected_components(self.adjacency, directed=True, connection="strong")[1]
-        return found
+        return connected_components(self.adjacency, directed=True, connection="strong")[1]
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -65,8 +64,7 @@ class Structure:
     @cached_property
     def reach(self) -> np.ndarray:
         """`(N,)` the neighbours' degrees added."""
-        found: np.ndarray = self.adjacency @ np.diff(self.adjacency.indptr).astype(np.float64)
-        return found
+        return self.adjacency @ np.diff(self.adjacency.indptr).astype(np.float64)
 
     def columns(self) -> Iterator[tuple[str, np.ndarray]]:
         """Of every node, as `structure_columns` gives them; all that is kept is made by then."""
@@ -123,8 +121,7 @@ class GrownStructure:
         ends = self.links.ends[self.links.positions(grew)]
         more = np.repeat(self.links.more(grew)[0], self.links.lengths(grew))
         added = _summed(nodes, source, self.links.degrees(target))
-        found: np.ndarray = _before(self.before.reach, nodes) + _summed(nodes, ends, more) + added
-        return found
+        return _before(self.before.reach, nodes) + _summed(nodes, ends, more) + added
 
     def _clustering(self, nodes: np.ndarray) -> np.ndarray:
         if self.before.triangles is None:
@@ -186,8 +183,7 @@ class GrownStructure:
 
 def _before(values: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     """The values of the nodes that were there, 0 for new ones."""
-    found: np.ndarray = np.where(nodes < len(values), values[np.minimum(nodes, len(values) - 1)], 0.0)
-    return found
+    return np.where(nodes < len(values), values[np.minimum(nodes, len(values) - 1)], 0.0)
 
 
 def _summed(nodes: np.ndarray, whose: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -98,5 +98,4 @@ def _answer(said: dict[str, Any], document: dict[str, Any]) -> str:
 
 def _resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
     name = schema.get("$ref", "").rpartition("/")[2]
-    found: dict[str, Any] = document.get("components", {}).get("schemas", {}).get(name, schema)
-    return found
+    return document.get("components", {}).get("schemas", {}).get(name, schema)

@@ -34,8 +34,7 @@ def inverted(factor: Tensor) -> Tensor:
         (trtri,) = lapack.get_lapack_funcs(("trtri",), (factor.numpy(),))
         return torch.from_numpy(trtri(factor.numpy(), lower=1, overwrite_c=1)[0])
     identity = torch.eye(len(factor), dtype=factor.dtype, device=factor.device)
-    inverse: Tensor = torch.linalg.solve_triangular(factor, identity, upper=False)
-    return inverse
+    return torch.linalg.solve_triangular(factor, identity, upper=False)
 
 
 def with_itself(rows: Tensor) -> Tensor:

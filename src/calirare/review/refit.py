@@ -33,12 +33,10 @@ from calirare.review.versions import Base
 
 @dataclass(frozen=True)
 class Decided:
-    """Decisions as labels: `(k,)` nodes, ascending, and whether each is rare; how many were of no use, and why."""
+    """Decisions as labels: `(k,)` nodes, ascending, and whether each is rare."""
 
     nodes: np.ndarray
     rare: np.ndarray
-    unsure: int
-    unknown: int
 
 
 @dataclass(frozen=True)
@@ -48,15 +46,13 @@ class Change:
     Args:
         num_decisions: Decisions used as labels.
         labels_before, labels_after: How many labels trained each model.
-        compared: Labelled nodes on which both models are judged, each by what it says without the node's label.
-        before, after: Metrics on them.
+        before, after: Metrics on the newer one's labels, each judged by what the model says without that label.
         likelihood: What the newer one gains on them.
     """
 
     num_decisions: int
     labels_before: int
     labels_after: int
-    compared: int
     before: Summary
     after: Summary
     likelihood: PairedLikelihood
@@ -74,18 +70,13 @@ def read_decisions(where: str | Path, graph: RareGraph, network: str = "") -> li
 
 def as_labels(decisions: Iterable[Decision], index: dict[str, int]) -> Decided:
     """The decisions that say something about nodes of this graph; `index` gives the node by its stored name."""
-    found: dict[int, bool] = {}
-    unsure = unknown = 0
-    for decision in decisions:
-        node = index.get(decision.node_id)
-        if decision.decision not in ("rare", "normal"):
-            unsure += 1
-        elif node is None:
-            unknown += 1
-        else:
-            found[node] = decision.decision == "rare"
-    nodes = np.array(sorted(found), dtype=np.int64)
-    return Decided(nodes, np.array([found[node] for node in nodes.tolist()], dtype=bool), unsure, unknown)
+    found = {
+        index[one.node_id]: one.decision == "rare"
+        for one in decisions
+        if one.decision in ("rare", "normal") and one.node_id in index
+    }
+    nodes = sorted(found)
+    return Decided(np.array(nodes, dtype=np.int64), np.array([found[node] for node in nodes], dtype=bool))
 
 
 def fit_with_decisions(
@@ -171,7 +162,6 @@ def compare_models(before: Snapshot, after: Snapshot, num_decisions: int) -> Cha
         num_decisions=num_decisions,
         labels_before=len(before.clf.labelled_nodes_),
         labels_after=len(nodes),
-        compared=len(nodes),
         before=judge(rare, old),
         after=judge(rare, new),
         likelihood=compare_likelihood(rare, old, new, float(after.clf.shares_[after.clf.rare_class_])),

@@ -27,8 +27,6 @@ from calirare.review.snapshot import index_of
 from calirare.review.tables import table_exists
 from calirare.review.versions import Base, install, load_base
 
-_NONE = Decided(np.empty(0, dtype=np.int64), np.empty(0, dtype=bool), 0, 0)
-
 
 @dataclass(frozen=True)
 class Renewal:
@@ -101,7 +99,7 @@ def renew(
 
 def _decided(model: Path, graph: RareGraph, where: str | Path | None, network: str) -> Decided:
     if where is None and not _has_decisions(model):
-        return _NONE
+        return as_labels((), {})
     return as_labels(read_decisions(model if where is None else where, graph, network), index_of(graph))
 
 

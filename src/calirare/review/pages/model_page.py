@@ -242,7 +242,7 @@ def _metrics(outcome: Outcome) -> Any:
         [
             table(rows, ("", "before", "now")),
             html.P(
-                f"On the {change.compared:,} labels of the new model, each judged by a model that never saw it; 95% intervals.",
+                f"On the {change.labels_after:,} labels of the new model, each judged by a model that never saw it; 95% intervals.",
                 className="hint",
             ),
         ]

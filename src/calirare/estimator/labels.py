@@ -75,7 +75,7 @@ class ReadLabels:
         counts = np.bincount(y, minlength=graph.num_classes).astype(np.float64)
         if (counts == 0).any():
             counts = np.bincount(self.train_y, minlength=graph.num_classes).astype(np.float64)
-        shares: np.ndarray = counts / counts.sum()
+        shares = counts / counts.sum()
         return shares if rare_share is None else move_rare_share(shares, graph.rare_class, rare_share)
 
 
@@ -88,7 +88,7 @@ def move_rare_share(shares: np.ndarray, rare_class: int, rare_share: float) -> n
     check_share(rare_share, "rare_share")
     others = shares.copy()
     others[rare_class] = 0.0
-    moved: np.ndarray = (1 - rare_share) * others / others.sum()
+    moved = (1 - rare_share) * others / others.sum()
     moved[rare_class] = rare_share
     return moved
 

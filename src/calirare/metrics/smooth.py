@@ -75,8 +75,7 @@ def _spread(scores: np.ndarray, weight: np.ndarray, points: int) -> np.ndarray:
     position = scores * (points - 1)
     left = np.clip(position.astype(np.int64), 0, points - 2)
     share = position - left
-    spread: np.ndarray = np.bincount(left, (1 - share) * weight, points)
-    return spread + np.bincount(left + 1, share * weight, points)
+    return np.bincount(left, (1 - share) * weight, points) + np.bincount(left + 1, share * weight, points)
 
 
 @lru_cache(maxsize=64)

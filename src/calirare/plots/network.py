@@ -91,7 +91,7 @@ def drawn_edges(graph: RareGraph, nodes: np.ndarray) -> np.ndarray:
     """Edges among `nodes`, `(2, E)`, both directions, as positions in `nodes`."""
     row = np.full(graph.num_nodes, -1)
     row[nodes] = np.arange(nodes.size)
-    edges: np.ndarray = row[graph.edge_index]
+    edges = row[graph.edge_index]
     return edges[:, (edges >= 0).all(axis=0)]
 
 

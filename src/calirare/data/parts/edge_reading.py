@@ -145,7 +145,7 @@ class EdgeReader:
         """Rows that join two nodes; the others are counted."""
         loops, merged = table.source == table.target, self.merged
         empty = np.zeros_like(loops) if weight is None else weight == 0
-        keep: np.ndarray = ~loops & ~empty
+        keep = ~loops & ~empty
         merged["self_loops"] += int(loops.sum())
         merged["zero_weights"] += int((empty & ~loops).sum())
         merged["duplicates"] += int(keep.sum())  # less the edges, once those are known

@@ -57,5 +57,5 @@ class NodePlaces:
         index = whole.to_numpy() - self._least
         if len(index) and (index.min() < 0 or index.max() >= len(self._table)):
             return None
-        places: np.ndarray = self._table[index]
+        places = self._table[index]
         return None if (places < 0).any() else places

@@ -29,7 +29,7 @@ class GCN(nn.Module):
     def hidden_input(self, inputs: GraphInputs) -> Tensor:
         """Â X W₁ + b₁, before the relu."""
         sparse = isinstance(inputs.x, SparseMatrix)
-        product: Tensor = inputs.normalized @ self.input(inputs.x) if sparse else self.input(inputs.propagated_x)
+        product = inputs.normalized @ self.input(inputs.x) if sparse else self.input(inputs.propagated_x)
         return product + self.input_bias
 
     def forward(self, inputs: GraphInputs) -> Tensor:

@@ -140,8 +140,7 @@ class GATLayers(Layers):
 
     def forward(self, layer: int, own: Features, near: Features, inputs: PartInputs) -> Tensor:
         if layer == 0:
-            local: Tensor = self.model.input(near)
-            return self.model.second.lin(elu(self.model.first(local, inputs.neighbourhoods)))
+            return self.model.second.lin(elu(self.model.first(self.model.input(near), inputs.neighbourhoods)))
         return self.model.second.attend(near, inputs.neighbourhoods)  # type: ignore[arg-type]
 
 

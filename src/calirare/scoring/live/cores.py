@@ -141,8 +141,7 @@ class _Growth:
 
     def _comes_later(self, ends: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         there, here = self._level(ends), self._level(nodes)
-        comes: np.ndarray = (there > here) | (there == here) & (self._place(ends) > self._place(nodes))
-        return comes.astype(np.int64)
+        return ((there > here) | (there == here) & (self._place(ends) > self._place(nodes))).astype(np.int64)
 
     def _known(self, before: np.ndarray, fresh: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         """Values of known nodes, and of new ones behind them."""

@@ -60,8 +60,7 @@ def newton_or_plain(left_over: Tensor, whitened: Tensor, step: Step) -> Tensor:
     """(I - SᵀMS)⁻¹ S⁻¹ρ for Newton, S⁻¹ρ for plain influence; `left_over` is I - SᵀMS."""
     if step == "influence":
         return whitened
-    solved: Tensor = torch.linalg.solve(_bounded(left_over), whitened[..., None])
-    return solved[..., 0]
+    return torch.linalg.solve(_bounded(left_over), whitened[..., None])[..., 0]
 
 
 def _bounded(left_over: Tensor) -> Tensor:
@@ -214,8 +213,7 @@ class PrimalCurvature:
         """ψ_i of a block of rows: `(P, b, parts)`."""
         b, parts, size = block.shape
         columns = block.double().reshape(-1, size).T
-        half: Tensor = torch.linalg.solve_triangular(self.factor, columns, upper=False)
-        return half.reshape(size, b, parts)
+        return torch.linalg.solve_triangular(self.factor, columns, upper=False).reshape(size, b, parts)
 
     def _halves(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, Tensor]]:
         """Blocks of the ψ_i of these labels, or of all."""
@@ -244,8 +242,7 @@ class PrimalCurvature:
         return torch.cat(found, dim=1)
 
     def directions(self, rows: np.ndarray, step: Step) -> Tensor:
-        solved: Tensor = torch.linalg.solve_triangular(self.factor.mT, self._half_directions(rows, step), upper=True)
-        return solved.T
+        return torch.linalg.solve_triangular(self.factor.mT, self._half_directions(rows, step), upper=True).T
 
     def later(self, rows: np.ndarray, step: Step) -> Later | None:
         if len(self.factor) > _LARGEST_HELD:

@@ -141,8 +141,7 @@ class AutogradJacobian:
         return 4 * self.parts
 
     def _contrasts(self, parameters: dict[str, Tensor]) -> Tensor:
-        logits: Tensor = functional_call(self.model, parameters, (self.inputs,))
-        return logits @ self.basis
+        return functional_call(self.model, parameters, (self.inputs,)) @ self.basis
 
     def _backward(self) -> Callable[[Tensor], Tensor]:
         """From a cotangent `(N, parts)` to the flat gradient, over one recorded forward pass."""

@@ -28,8 +28,7 @@ class LabelTerms:
     @property
     def whitened(self) -> Tensor:
         """S_i⁻¹ ρ_i, `(n, parts)`."""
-        solved: Tensor = torch.linalg.solve_triangular(self.factor, self.residual[..., None], upper=False)
-        return solved[..., 0]
+        return torch.linalg.solve_triangular(self.factor, self.residual[..., None], upper=False)[..., 0]
 
     def added(self, place: Tensor, count: int) -> LabelTerms:
         """The sums over labels of the same place, `(n,)` numbers below `count`."""

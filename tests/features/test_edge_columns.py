@@ -101,6 +101,24 @@ def test_times_are_days_of_a_clock_or_steps():
         assert columns[f"{name}, first of outgoing"][0] == 0 and columns[f"{name}, last of outgoing"][0] == 4
 
 
+def test_calls_at_night_and_at_weekends_are_told():
+    friday = np.datetime64("2025-03-07", "s").astype(float)
+    hours = np.array([1.0, 3.0, 13.0, 25.0, 49.0, np.nan])  # the fourth and the fifth are on Saturday and Sunday
+    table = EdgeTable(np.zeros(6, int), np.ones(6, int), (EdgeColumn("at", "time", friday + 3600 * hours),))
+    columns = edge_columns(table, plan_edges(table), 2)
+    assert (
+        columns["at = 0 to 6 h, share of outgoing"][0]
+        == columns["at = 0 to 6 h, share of incoming"][1]
+        == np.float32(0.8)
+    )
+    assert (
+        columns["at = weekend, share of outgoing"][0] == np.float32(0.4)
+        and "at = 6 to 12 h, share of edges" not in columns
+    )
+    steps = EdgeTable(np.zeros(3, int), np.ones(3, int), (EdgeColumn("at", "time", [1.0, 30_000.0, 60_000.0]),))
+    assert not any(" = " in name for name in edge_columns(steps, plan_edges(steps), 2))  # no clock
+
+
 def test_codes_may_change_as_long_as_names_stay():
     table, plan = odd_table(0), plan_edges(odd_table(0))
     device = next(column for column in plan.columns if column.name == "device")

@@ -1,6 +1,7 @@
 """Columns of nodes by plain loops over the edges, one node at a time."""
 
 import math
+from datetime import UTC, datetime
 
 import numpy as np
 
@@ -69,6 +70,13 @@ def _column(planned, column, clock, mine, which):
         low, high = "least", "greatest"
     else:
         name, low, high = f"{planned.name} in days" if planned.in_days else planned.name, "first", "last"
+        moments = [datetime.fromtimestamp(value, UTC) for value in values if planned.in_days]
+        for part in planned.categories:
+            mine_in = [
+                moment.isoweekday() > 5 if part == "weekend" else part.startswith(f"{moment.hour // 6 * 6} to ")
+                for moment in moments
+            ]
+            said[f"{planned.name} = {part}, share of {which}"] = _mean(mine_in)
         values = [(value - planned.origin) / (86_400 if planned.in_days else 1) for value in values]
         said[f"{name}, span of {which}"] = max(values) - min(values) if values else NAN
         said[f"{name}, mean gap of {which}"] = (

@@ -6,7 +6,8 @@ For outgoing edges, incoming edges and both (of an undirected table: both alone)
 * of a number: sum, mean, spread (standard deviation), least, greatest and, where there is a time, last; where it has both
   signs, the share of negative ones: of grades from -10 to 10 one -10 among ten 1s is a small mean and a plain warning;
 * of a time, in days or in its own steps: mean, spread, first, last, span, mean gap. Mean, first and last count from the
-  earliest edge at fit, because float32 has no room for seconds since 1970;
+  earliest edge at fit, because float32 has no room for seconds since 1970. Of a clock, the share in each part of the day
+  and at weekends, where these vary;
 * of a category: the share of each frequent one, and how many differ where there are many;
 * of a text: the share of those that have each word.
 
@@ -27,6 +28,7 @@ from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.sparse import in_threads
 from calirare.data.tables.feature_places import HAS
+from calirare.features.day_parts import in_part
 from calirare.features.edge_groups import Clock, EdgeGroups, Latest, Moments
 from calirare.features.edge_plan import EdgePlan, PlannedColumn
 
@@ -159,6 +161,10 @@ def _of_time(planned: PlannedColumn, column: EdgeColumn, sides: list[EdgeGroups]
         yield f"{name}, last of {which}", _finite(found.greatest)
         yield f"{name}, span of {which}", found.span
         yield f"{name}, mean gap of {which}", found.gap
+    known = [side.among(~np.isnan(column.values)) for side in sides] if planned.categories else []
+    for part in planned.categories:
+        for which, share in _shares(in_part(column.values, part), known, directed):
+            yield f"{planned.name} = {part}, share of {which}", share
     yield from _missing(planned, np.isnan(column.values), sides, directed)
 
 

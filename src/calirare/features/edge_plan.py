@@ -9,6 +9,7 @@ import numpy as np
 from calirare.data.edge_rows import pairs_of
 from calirare.data.edge_table import EARLIEST_CLOCK, MISSING, ColumnKind, EdgeColumn, EdgeTable, most_frequent
 from calirare.data.graph import RareGraph
+from calirare.features.day_parts import vary_by_day
 
 MOST_CATEGORIES = 20
 """Categories of an edge column that get a share of their own; the most frequent ones."""
@@ -27,7 +28,7 @@ class PlannedColumn:
     Args:
         name: As in the edge table.
         kind: `"number"`, `"time"`, `"category"` or `"text"`.
-        categories: Those with a share of their own; of a text, its words.
+        categories: Those with a share of their own; of a text, its words; of a time, the parts of day and week.
         diverse: A category column with more categories than that: how many differ is counted too.
         missing: Some values were missing, so their share is a column.
         signed: Numbers of both signs, so the share of negative ones is a column.
@@ -82,7 +83,7 @@ def plan_edges(table: EdgeTable | None) -> EdgePlan | None:
 
 def _width(column: PlannedColumn) -> int:
     """About how many columns come of it, in one direction."""
-    return len(column.categories) + 1 if column.kind in ("category", "text") else 6
+    return len(column.categories) + (1 if column.kind in ("category", "text") else 6)
 
 
 def edge_table(graph: RareGraph) -> EdgeTable | None:
@@ -109,4 +110,5 @@ def _plan_column(column: EdgeColumn) -> PlannedColumn:
     missing, in_days = known.size < column.values.size, origin >= EARLIEST_CLOCK
     negative = int((known < 0).sum()) if column.kind == "number" else 0
     signed = min(negative, known.size - negative) >= max(1, FEWEST_OF_A_SIGN * known.size)
-    return PlannedColumn(column.name, column.kind, (), False, missing, origin, in_days, signed)
+    parts = vary_by_day(known) if in_days else ()
+    return PlannedColumn(column.name, column.kind, parts, False, missing, origin, in_days, signed)

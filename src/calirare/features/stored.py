@@ -11,6 +11,7 @@ from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import ColumnKind
 from calirare.errors import ModelFormatError
 from calirare.features.columns import ColumnGroup
+from calirare.features.day_parts import DAY_PARTS
 from calirare.features.edge_plan import EdgePlan, PlannedColumn
 from calirare.features.own import OwnPlan
 from calirare.features.propagation import Aggregate, Statistic, Whose
@@ -77,6 +78,8 @@ def _column(state: Any) -> PlannedColumn:
     categories, flags = state["categories"], (state["diverse"], state["missing"], state["in_days"], signed)
     _need(_texts(categories) and len(set(categories)) == len(categories), "categories must be different texts")
     _need(all(isinstance(flag, bool) for flag in flags), "diverse, missing, in_days and signed must be flags")
+    known = state["kind"] != "time" or set(categories) <= set(DAY_PARTS)
+    _need(known, f"the parts of a time must be among {DAY_PARTS}")
     origin = float(_numbers(state["origin"], (), "origin"))
     return PlannedColumn(state["name"], state["kind"], tuple(categories), *flags[:2], origin, *flags[2:])
 

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calirare.data.edge_table import EARLIEST_CLOCK, EdgeColumn, EdgeTable
 
-
-class Joined(Protocol):
-    """What is read of a graph; a protocol, because graphs offer their tables themselves and import this module."""
-
-    @property
-    def edges(self) -> EdgeTable | None: ...
-    @property
-    def ids(self) -> np.ndarray: ...
-    @property
-    def edge_index(self) -> np.ndarray: ...
-    @property
-    def edge_weight(self) -> np.ndarray | None: ...
+if TYPE_CHECKING:
+    from calirare.data.graph import RareGraph
 
 
-def edge_columns(graph: Joined) -> dict[str, Any]:
+def edge_columns(graph: RareGraph) -> dict[str, Any]:
     """Every row of the edges with its columns as they came; else each edge once, with `weight` where there are weights."""
     if graph.edges is not None:
         return _rows_of(graph.edges, graph.ids)
@@ -34,7 +24,7 @@ def edge_columns(graph: Joined) -> dict[str, Any]:
     return columns
 
 
-def pairs_of(graph: Joined) -> EdgeTable:
+def pairs_of(graph: RareGraph) -> EdgeTable:
     """Who is joined to whom as a table, each pair once, with `weight` where there are weights."""
     once = graph.edge_index[0] < graph.edge_index[1]
     columns = () if graph.edge_weight is None else (EdgeColumn("weight", "number", graph.edge_weight[once]),)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import UNKNOWN, as_dense
-from calirare.data.edge_rows import Joined, edge_columns
+from calirare.data.edge_rows import edge_columns
 from calirare.data.named_columns import NamedColumns
 
 if TYPE_CHECKING:
@@ -17,23 +17,10 @@ if TYPE_CHECKING:
     import polars
     from torch_geometric.data import Data
 
-
-class Described(Joined, Protocol):
-    """What is read of a graph: its edges, features, labels and names."""
-
-    @property
-    def x(self) -> Any: ...
-    @property
-    def y(self) -> np.ndarray: ...
-    @property
-    def class_names(self) -> tuple[str, ...]: ...
-    @property
-    def feature_names(self) -> tuple[str, ...] | None: ...
-    @property
-    def num_features(self) -> int: ...
+    from calirare.data.graph import RareGraph
 
 
-def to_pyg(graph: Any) -> Data:
+def to_pyg(graph: RareGraph) -> Data:
     """A PyG `Data` with copies of the arrays; sparse features become a torch CSR tensor, masks the public split."""
     import torch
     from torch_geometric.data import Data
@@ -54,7 +41,7 @@ def to_pyg(graph: Any) -> Data:
     return data
 
 
-def to_networkx(graph: Described) -> networkx.Graph:
+def to_networkx(graph: RareGraph) -> networkx.Graph:
     """The graph in NetworkX: features by name, `label` where it is known; every row of the edges with its columns.
 
     Rows of a table make a `MultiDiGraph`; a graph that knows only who is joined to whom makes a plain `Graph`.
@@ -72,24 +59,24 @@ def to_networkx(graph: Described) -> networkx.Graph:
     return network
 
 
-def to_polars(graph: Described) -> tuple[polars.DataFrame, polars.DataFrame]:
+def to_polars(graph: RareGraph) -> tuple[polars.DataFrame, polars.DataFrame]:
     """Nodes and edges as polars frames: `id`, the features by name, `label`; `source`, `target`, the edges' columns."""
     nodes, edges = _tables(graph)
     return nodes.to_polars(), edges.to_polars()
 
 
-def to_pandas(graph: Described) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+def to_pandas(graph: RareGraph) -> tuple[pandas.DataFrame, pandas.DataFrame]:
     """The same as pandas frames."""
     nodes, edges = _tables(graph)
     return nodes.to_pandas(), edges.to_pandas()
 
 
-def _tables(graph: Described) -> tuple[NamedColumns, NamedColumns]:
+def _tables(graph: RareGraph) -> tuple[NamedColumns, NamedColumns]:
     names = np.array([*graph.class_names, None], dtype=object)
     nodes = {"id": graph.ids, **_features(graph), "label": names[np.where(graph.y == UNKNOWN, -1, graph.y)]}
     return NamedColumns(nodes), NamedColumns(edge_columns(graph))
 
 
-def _features(graph: Described) -> dict[str, Any]:
+def _features(graph: RareGraph) -> dict[str, Any]:
     names = graph.feature_names or tuple(f"feature_{k}" for k in range(graph.num_features))
     return dict(zip(names, as_dense(graph.x).T, strict=True))

@@ -284,11 +284,7 @@ class RareGraph:
     @classmethod
     def load(cls, path: str | Path, *, rare_class: int | None = None, max_bytes: int = MAX_BYTES) -> RareGraph:
         """Read a graph written by `save`; see `calirare.data.portable.read_graph`."""
-
-        def make(public_split: dict[str, np.ndarray] | None = None, **said: Any) -> RareGraph:
-            return cls(**said, public_split=None if public_split is None else Split(**public_split))
-
-        return read_graph(Path(path), make, rare_class=rare_class, max_bytes=max_bytes)
+        return read_graph(Path(path), cls, rare_class=rare_class, max_bytes=max_bytes)
 
 
 def require_graph(graph: object) -> None:

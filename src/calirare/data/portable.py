@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from calirare.data.archive import MAX_BYTES, read_arrays, write_arrays
 from calirare.data.arrays import UNKNOWN
 from calirare.data.portable_edges import edges_from_arrays, edges_to_arrays
+from calirare.data.split import Split
 from calirare.errors import CalirareError, DataError, LabelError
 
 Graph = TypeVar("Graph")
@@ -98,7 +99,8 @@ def _arguments(arrays: dict[str, np.ndarray], rare_class: int | None, stem: str)
     if "edges_ends" in arrays:
         options["edges"] = edges_from_arrays(arrays)
     if "train_mask" in arrays:
-        options["public_split"] = {role: arrays[f"{role}_mask"].astype(bool) for role in ("train", "val", "test")}
+        roles = {role: arrays[f"{role}_mask"].astype(bool) for role in ("train", "val", "test")}
+        options["public_split"] = Split(**roles)
     return options | {
         "x": arrays["x"] if "x" in arrays else features_from_arrays(arrays),
         "edge_index": arrays["edge_index"],

@@ -148,6 +148,17 @@ def test_labels_go_along_the_kind_of_edges_that_joins_like_with_like(graph, labe
     assert Spreading().restore(state).along_ == ""
 
 
+def test_labels_go_along_all_kinds_that_join_like_with_like(graph, labels):
+    mixed = with_kinds(graph, 600, typed=True)
+    code = np.where(mixed.edges.type == 0, np.random.default_rng(0).integers(0, 2, len(mixed.edges)), 2)
+    edges = replace(mixed.edges, type=code, type_names=("family", "work", "post"))
+    found = Spreading().fit(DetectorInputs(replace(mixed, edges=edges)), labels)
+    assert set(found.along_.split(" | ")) == {"family", "work"}
+    plain = DetectorInputs(graph)
+    alone = Spreading().fit(plain, labels).logits(plain)
+    np.testing.assert_allclose(found.logits(DetectorInputs(replace(mixed, edges=edges))), alone, rtol=1e-5, atol=1e-6)
+
+
 def test_along_all_edges_where_no_kind_is_surely_better(graph):
     rng = np.random.default_rng(0)
     code = rng.integers(0, 2, graph.edge_index.shape[1])

@@ -117,7 +117,7 @@ def typed(tables):
         ({}, "linear"),
         ({"edge_type": "kind"}, "forest"),
         ({}, cr.detectors.Spreading(along="kind = wire")),
-        ({"edge_type": "kind"}, cr.detectors.Stack(["linear", cr.detectors.Spreading(along="card")])),
+        ({"edge_type": "kind"}, cr.detectors.Stack(["linear", cr.detectors.Spreading(along="card | unknown")])),
         (
             {"directed": False, "weight": "amount"},
             cr.detectors.Stack(["linear", cr.detectors.GCN(epochs=5), "spreading"]),

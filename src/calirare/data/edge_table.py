@@ -20,6 +20,9 @@ MOST_WORDS = 40
 MOST_KINDS = 8
 """Types of edges, and categories, that are looked at apart."""
 
+EITHER = " | "
+"""Between kinds of edges that are looked at together."""
+
 
 @dataclass(frozen=True, eq=False)
 class EdgeColumn:
@@ -150,14 +153,16 @@ class EdgeTable:
         return tuple(sorted(counts, key=lambda name: (-counts[name], name))[:MOST_KINDS])
 
     def of_kind(self, name: str) -> np.ndarray:
-        """`(E,)` which edges are of a type, or have a category: one of `kinds`.
+        """`(E,)` which edges are of a type, or have a category: one of `kinds`, or several with `EITHER` between them.
 
-        >>> columns = (EdgeColumn("channel", "category", np.array([0, 1, 1]), ("card", "wire")),)
+        >>> columns = (EdgeColumn("channel", "category", np.array([0, 1, 2]), ("card", "wire", "cash")),)
         >>> table = EdgeTable(np.array([0, 0, 1]), np.array([1, 2, 2]), columns)
-        >>> table.kinds, table.of_kind("channel = card").tolist()
-        (('channel = wire', 'channel = card'), [True, False, False])
+        >>> table.of_kind("channel = card").tolist(), table.of_kind("channel = card | channel = cash").tolist()
+        ([True, False, False], [True, False, True])
         """
         found = np.zeros(len(self), dtype=bool)
+        if EITHER in name:
+            return np.logical_or.reduce([self.of_kind(one) for one in name.split(EITHER)], out=found)
         if self.type is not None:
             found |= np.isin(self.type, [code for code, one in enumerate(self.type_names) if one == name])
         for column in self.columns:

@@ -12,7 +12,7 @@ g = Y + Σ_s (αS)^s Y up to the last step but one, is kept, by the node's key. 
 the fit it is the t above, and a node that came since, or has new edges, gets what its neighbours pass on. Another network is told by
 its edges, whatever its ids.
 
-Of several types of edges one may join like with like and the others anybody: then labels go along that type alone.
+Of several types of edges some may join like with like and the others anybody: then labels go along those types alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import torch
 from scipy.special import logsumexp
 
 from calirare.data.checks import check_count, is_number
-from calirare.data.edge_table import EdgeTable
+from calirare.data.edge_table import EITHER, EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.node_keys import places_of
 from calirare.data.sparse import SparseMatrix
@@ -68,8 +68,8 @@ class Spreading(Detector):
     Args:
         alpha: α, what is left of a label after each step.
         steps: How far labels go.
-        along: A type of edges, or a category of a column, `channel = wire`: labels go along no others. "": along all.
-            `"left_out"`: along those under which left-out labels are likeliest.
+        along: A type of edges, a category of a column, `channel = wire`, or several, `channel = wire | channel = card`: labels
+            go along no others. "": along all. `"left_out"`: along those under which left-out labels are likeliest.
     """
 
     name: ClassVar[str] = "spreading"
@@ -108,13 +108,24 @@ class Spreading(Detector):
         return field, self._logits_of(_sum_of_others(arrived, fold))
 
     def _choose(self, graph: RareGraph, labels: LabelledNodes, seed: int) -> str:
-        """All edges, unless those of one kind are better by far more than its gain scatters from label to label."""
-        kinds, losses = _kinds(graph), {}
-        for along in ("", *kinds) if kinds else ():
-            _, said = self._in_folds(graph, along, labels, seed, _FEW_FOLDS)
-            losses[along] = losses_by_class(said, labels.y)
-        best = min(losses, key=lambda along: float(losses[along].sum()), default="")
-        gains = losses[""] - losses[best] if best else np.zeros(1)
+        """All edges, unless those of some kinds are better by far more than their gain scatters from label to label.
+
+        The best kind, and one after the other those that make it better still.
+        """
+
+        def lose(along: str) -> np.ndarray:
+            return losses_by_class(self._in_folds(graph, along, labels, seed, _FEW_FOLDS)[1], labels.y)
+
+        alone = {kind: lose(kind) for kind in _kinds(graph)}
+        if not alone:
+            return ""
+        best, *others = sorted(alone, key=lambda kind: float(alone[kind].sum()))
+        losses = alone[best]
+        for kind in others:
+            both = lose(best + EITHER + kind)
+            if both.sum() < losses.sum():
+                best, losses = best + EITHER + kind, both
+        gains = lose("") - losses
         return best if gains.sum() > _SURELY * np.linalg.norm(gains) else ""
 
     def _check(self, table: EdgeTable | None) -> None:
@@ -223,7 +234,8 @@ def _kinds(graph: RareGraph) -> tuple[str, ...]:
     """Kinds of edges that may be worth going along alone: those that are more than a few."""
     if graph.edges is None:
         return ()
-    return tuple(kind for kind in graph.edges.kinds if graph.edges.of_kind(kind).mean() >= _FEWEST)
+    kinds = [kind for kind in graph.edges.kinds if EITHER not in kind]
+    return tuple(kind for kind in kinds if graph.edges.of_kind(kind).mean() >= _FEWEST)
 
 
 def _joined(graph: RareGraph, along: str) -> sp.csr_array:

@@ -33,7 +33,7 @@ def members():
             ["linear", detectors.GCN(**QUICK), detectors.Forest(trees=20), detectors.Boosting(rounds=20), "spreading"]
         ),
         "spreading": "spreading",
-        "spreading along": detectors.Spreading(along="channel = transfer"),
+        "spreading along": detectors.Spreading(along="channel = transfer | channel = cash"),
     }
 
 

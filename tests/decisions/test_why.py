@@ -253,3 +253,8 @@ def test_the_three_most_unusual_attributes_are_told_and_usual_ones_are_not():
     assert [fact.words for fact in module._by_surprise(facts, 0)] == ["b", "a", "d"]
     facts.own = ["e", "b"]
     assert [fact.words for fact in module._by_surprise(facts, 0)] == ["b"]
+
+
+def test_degree_and_its_logarithm_are_one_reason():
+    names, groups = ("degree", "log degree", "core number", "log income", "income"), ("structure",) * 3 + ("own",) * 2
+    assert module._families(names, groups)[1].tolist() == [0, 0, 1, 2, 3]

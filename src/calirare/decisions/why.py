@@ -17,8 +17,10 @@ import numpy as np
 from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph
 from calirare.decisions.facts import Facts
+from calirare.decisions.shared_labels import SharedLabels
 from calirare.decisions.wording import Wording
 from calirare.detectors.base import Contributions, Progress
+from calirare.detectors.spreading import LABELS_AROUND
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.uncertainty.pulls import Pulls
 
@@ -93,8 +95,10 @@ class Reasons:
         return self._clf.column_shares(self._graph, nodes, networks=small)
 
     def neighbours(self, node: int) -> str:
-        """`3 of 5 neighbours are known fraud`, or what the labelled ones are; "" where that is no more than chance brings."""
-        return self._of_neighbours(*(int(counts[node]) for counts in self._around))
+        """`3 of 5 neighbours are known fraud`, or what the labelled ones are, or those that share a neighbour with it; "" where
+        that is no more than chance brings.
+        """
+        return self._of_neighbours(*(int(counts[node]) for counts in self._around)) or self._shared(node)
 
     @cached_property
     def _around(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -106,6 +110,18 @@ class Reasons:
         )
         return every, labelled, found
 
+    def _shared(self, node: int) -> str:
+        return self._shared_labels.say(node, self.wording.rare, self._has)
+
+    @cached_property
+    def _shared_labels(self) -> SharedLabels:
+        return SharedLabels(self._graph, self._label, self.wording.rare_class)
+
+    @property
+    def _has(self) -> bool:
+        """`is_fraud = yes` is had, `fraud` is what one is."""
+        return " = " in self.wording.rare
+
     @cached_property
     def _rare_share(self) -> float:
         """Of the labels that were read; 0 where there are none."""
@@ -113,7 +129,7 @@ class Reasons:
         return float((self._label[known] == self.wording.rare_class).mean()) if known.any() else 0.0
 
     def _of_neighbours(self, every: int, labelled: int, rare: int) -> str:
-        name, has = self.wording.rare, " = " in self.wording.rare  # "is_fraud = yes" is had, "fraud" is what one is
+        name, has = self.wording.rare, self._has
         if rare:
             verb = ("has" if has else "is known") if rare == 1 else ("have" if has else "are known")
             if rare < labelled * self._rare_share:  # of so many, some are by chance
@@ -135,6 +151,7 @@ class Reasons:
         for k, (node, whole, *row) in enumerate(
             zip(nodes.tolist(), full.tolist(), action, waiting.tolist(), *around, strict=True)
         ):
+            row.append(self._shared(node))
             said[k] = self._sentence(self._kept[node], *row) if whole else brief(*row)
         return said
 
@@ -151,18 +168,26 @@ class Reasons:
         return found.among(full)
 
     def _sentence(
-        self, facts: list[Fact] | None, action: str, waiting: bool, every: int, labelled: int, rare_ones: int
+        self,
+        facts: list[Fact] | None,
+        action: str,
+        waiting: bool,
+        every: int,
+        labelled: int,
+        rare_ones: int,
+        shared: str,
     ) -> str:
         """Without facts that were looked for: by the neighbours' labels alone."""
         rare = self.wording.rare
         nothing = f"No single column speaks for {rare}."
         if facts is None:
             nothing, facts = _NOT_TOLD, []
-        near = self._of_neighbours(every, labelled, rare_ones)
+        near = self._of_neighbours(every, labelled, rare_ones) or shared
         towards = [fact.words for fact in facts if fact.share > 0]
         against = [fact.words for fact in facts if fact.share < 0]
         unusual = _clause("Unusual", [fact.words for fact in facts if fact.share == 0], 2)
-        if near:
+        if near:  # which labels, and where: the share of all of them says no more
+            towards = [words for words in towards if not words.startswith(LABELS_AROUND)]
             (against if near.startswith("none") else towards).insert(0, near)
         budget = "The budget goes to cases where a review saves more." * waiting
         if action == "clear" and not waiting:
@@ -218,7 +243,8 @@ def _families(names: tuple[str, ...], groups: tuple[str, ...]) -> tuple[list[np.
     """Where the columns of each source stand, and the source of each; the same for most nodes."""
     families: dict[tuple[str, str], list[int]] = {}
     for place, (name, group) in enumerate(zip(names, groups, strict=True)):
-        families.setdefault((name.split(", ")[0], group), []).append(place)
+        source = name.split(", ")[0]
+        families.setdefault((source.removeprefix("log ") if group == "structure" else source, group), []).append(place)
     members = [np.array(places) for places in families.values()]
     family = np.empty(len(names), dtype=np.int64)
     for number, places in enumerate(members):

@@ -39,7 +39,7 @@ from calirare.errors import InputError
 from calirare.features.relations import relation_matrix
 from calirare.features.structure import neighbours
 
-_LABELS_AROUND = "labels around it"
+LABELS_AROUND = "labels around it"
 """What the one reason of this detector is called."""
 _NUM_FOLDS = 10
 _FEW_FOLDS = 4
@@ -194,7 +194,7 @@ class Spreading(Detector):
 
     def contributions_of(self, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int) -> Iterator[Contributions]:
         logits = np.vstack([self.nothing, self._logits_of(self._arrived(inputs)[nodes])])
-        called = _LABELS_AROUND + (f" ({self.along_})" if self.along_ else "")
+        called = LABELS_AROUND + (f" ({self.along_})" if self.along_ else "")
         base, *found = logits[:, rare_class] - logsumexp(np.delete(logits, rare_class, axis=1), axis=1)
         for against in found:
             yield Contributions(float(base), (called,), ("labels",), np.array([against - base]))

@@ -10,10 +10,8 @@ from sklearn.model_selection import StratifiedKFold
 
 from calirare.errors import LabelError
 
-Retrain = Callable[[np.ndarray, int], np.ndarray]
-"""From the rows to train on and a fold number to the logits `(N, C)` of the model retrained on them."""
-Fold = tuple[np.ndarray, np.ndarray]
-"""Rows kept, and rows left out."""
+Retrain = Callable[[np.ndarray], np.ndarray]
+"""From the rows to train on to the logits `(N, C)` of the model retrained on them."""
 
 
 def out_of_fold_evidence(
@@ -29,14 +27,13 @@ def out_of_fold_evidence(
     if count < 2:
         raise LabelError("cross_fit needs at least two labels of every class; use method='jackknife' or add labels.")
     folds = list(StratifiedKFold(count, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
-    parts = Parallel()(delayed(_left_out_of_fold)(retrain, nodes, fold, k) for k, fold in enumerate(folds))
+    parts = Parallel()(delayed(_logits_without)(retrain, kept, nodes[left]) for kept, left in folds)
     result = np.empty((len(y), parts[0].shape[1]))
     for (_, left), logits in zip(folds, parts, strict=True):
         result[left] = logits
     return result
 
 
-def _left_out_of_fold(retrain: Retrain, nodes: np.ndarray, fold: Fold, number: int) -> np.ndarray:
-    """Logits of the nodes that the fold leaves out; only these travel back."""
-    kept, left = fold
-    return retrain(kept, number)[nodes[left]]
+def _logits_without(retrain: Retrain, kept: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Logits of the nodes that a fold leaves out; only these travel back."""
+    return retrain(kept)[nodes]

@@ -19,7 +19,7 @@ def prepare() -> None:
             # library would be written into it.
             os.open(os.devnull, os.O_RDWR)
         if getattr(sys, name) is None:
-            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
+            setattr(sys, name, open(number, mode, closefd=False))
     # A path in another encoding, or a terminal without ours, is no reason to fail.
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -49,7 +49,7 @@ def grow(growth: Growth, rows: np.ndarray, y: np.ndarray) -> Trees:
         import lightgbm
     except (ImportError, OSError):  # OSError: the OpenMP library that it needs is not there
         logger.info("LightGBM is not installed; scikit-learn's boosting is slower. Run: pip install 'calirare[trees]'")
-        parts = _by_sklearn(growth, rows, codes, len(classes))
+        parts = _by_sklearn(growth, rows, codes)
     else:
         parts = _by_lightgbm(lightgbm, growth, rows, codes, len(classes))
     return Trees.join(_spread(parts, growth.num_classes, classes), rows.shape[1])
@@ -139,7 +139,7 @@ def _from_lightgbm(root: dict[str, Any]) -> dict[str, np.ndarray]:
     return found
 
 
-def _by_sklearn(growth: Growth, rows: np.ndarray, codes: np.ndarray, num_classes: int) -> list[dict[str, np.ndarray]]:
+def _by_sklearn(growth: Growth, rows: np.ndarray, codes: np.ndarray) -> list[dict[str, np.ndarray]]:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     model = HistGradientBoostingClassifier(

@@ -187,7 +187,7 @@ class Fitting(Fitted):
         labels = trained.labels
         if method.evidence == "cross_fit":
 
-            def retrain(rows: np.ndarray, fold: int) -> np.ndarray:
+            def retrain(rows: np.ndarray) -> np.ndarray:
                 again = make_detector(trained.detector)
                 return again.fit(trained.inputs, labels.take(rows), seed=self._seed()).logits(trained.inputs)
 

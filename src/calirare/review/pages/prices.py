@@ -83,7 +83,7 @@ def _price(name: str, words: str) -> Any:
     )
 
 
-def add_callbacks(app: Dash, desk: Desk) -> None:
+def add_callbacks(app: Dash) -> None:
     """One script keeps fields, sliders and the desk's settings the same, and sends what a person changes."""
     app.clientside_callback(
         ClientsideFunction("desk", "syncSettings"),

@@ -131,7 +131,7 @@ def _bulk() -> Any:
 
 
 def add_callbacks(app: Dash, desk: Desk) -> None:
-    prices.add_callbacks(app, desk)
+    prices.add_callbacks(app)
     _add_scripts(app)
     _add_bulk_scripts(app)
 

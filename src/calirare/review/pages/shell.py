@@ -59,7 +59,7 @@ def layout(desk: Desk, access: Access) -> Any:
             dcc.Store(id="stops", data=list(prices.STOPS)),
             html.Datalist(id="people", **painted(_options(desk))),
             dcc.Interval(id="poll", interval=_POLL_MILLISECONDS),
-            _header(desk, access),
+            _header(access),
             html.Main(
                 [
                     html.Div(queue_page.layout(desk), id="page-queue", className="page"),
@@ -80,7 +80,7 @@ def _options(desk: Desk) -> list[Any]:
     return [html.Option(value=name) for name in desk.team.names[:_MOST_NAMES]]
 
 
-def _header(desk: Desk, access: Access) -> Any:
+def _header(access: Access) -> Any:
     who: list[Any] = [html.Span(current_reviewer(access), className="who", title="Written beside your decisions")]
     if access.token is not None:
         who.append(html.Form(html.Button("Log out", className="link"), method="post", action="/logout"))

@@ -18,7 +18,7 @@ from calirare.detectors.base import LabelledNodes
 from calirare.detectors.networks import rest
 from calirare.detectors.networks.evidence import step_logits
 from calirare.detectors.networks.influence.model import predict_logits
-from calirare.detectors.networks.training import task_of
+from calirare.detectors.networks.task import Task
 
 
 def jacobian(model, inputs):
@@ -111,7 +111,7 @@ def change_by_refitting(trained, rows):
         kept = LabelledNodes(labels.nodes, labels.y, weights, labels.num_classes, labels.groups)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(rest, "_AT_REST", 1e-3)
-            rest.come_to_rest(task_of(model, tensors, kept, network.weight_decay_), most_steps=300)
+            rest.come_to_rest(Task.of(model, tensors, kept, network.weight_decay_), most_steps=300)
         return predict_logits(model, tensors).numpy()
 
     whole, real = at_rest(labels.weights), []

@@ -19,7 +19,8 @@ from calirare.detectors.networks.evidence import FoldEvidence, StepEvidence, ste
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.rest import Rest, come_to_rest
-from calirare.detectors.networks.training import Training, task_of, train_network
+from calirare.detectors.networks.task import Task
+from calirare.detectors.networks.training import Training, train_network
 from calirare.detectors.networks.weights import node_weights
 from calirare.errors import NumericalError
 from calirare.features.copies import find_copies
@@ -52,7 +53,7 @@ def refitted(fitted, row):
     weights[row] = 0.0
     model = copy.deepcopy(network.model_)
     without = LabelledNodes(labels.nodes, labels.y, weights, 2, labels.groups)
-    come_to_rest(task_of(model, inputs.tensors, without, network.weight_decay_), most_steps=300)
+    come_to_rest(Task.of(model, inputs.tensors, without, network.weight_decay_), most_steps=300)
     return predict_logits(model, inputs.tensors).double().numpy()
 
 

@@ -1,5 +1,7 @@
 """The fit loop: Adam as torch has it, seeds that hold, stopping that restores the best."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -26,7 +28,7 @@ def _task(name="gcn", *, nodes=None, seed=0, dropout=0.5):
     with seeded(seed, CPU):
         model = make_network(name, 7, 2, hidden=8, dropout=dropout)
     y = graph.y[nodes]
-    return Task.make(model, GraphInputs(graph), nodes, y, node_weights(y, 2), num_classes=2, weight_decay=5e-4)
+    return Task.of(model, GraphInputs(graph), LabelledNodes(nodes, y, node_weights(y, 2), 2, nodes), 5e-4)
 
 
 def _bytes(model):
@@ -104,15 +106,7 @@ def test_training_lowers_the_loss_and_ends_in_eval_mode():
 def test_early_stopping_restores_the_best_parameters():
     """Validation labels are flipped, so the validation loss rises as soon as the model learns."""
     task = _task(dropout=0.0)
-    validation = Task.make(
-        task.model,
-        task.inputs,
-        np.arange(20),
-        1 - task.y.numpy(),
-        task.weights.numpy(),
-        num_classes=2,
-        weight_decay=0.0,
-    )
+    validation = replace(task, y=1 - task.y, weight_decay=0.0)
     snapshots = []
     history = train(
         task,

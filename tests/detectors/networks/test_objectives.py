@@ -9,6 +9,7 @@ import torch
 from graph_cases import exact_inputs, random_weights, small_graph
 
 from calirare.data.around import inputs_around_all
+from calirare.detectors.base import LabelledNodes
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.gin import GIN
 from calirare.detectors.networks.objectives import CaliRare, CrossEntropy, MixUp, SmoothedCrossEntropy, SoftmaxTwice
@@ -25,8 +26,8 @@ def _task(num_classes=2, *, dropout=0.0, network=GCN, sparse=True, weight_decay=
     graph = small_graph(num_classes, sparse=sparse)
     model = random_weights(network(7, num_classes, hidden=5, dropout=dropout)).train()
     y = graph.y[NODES]
-    weights = node_weights(y, num_classes)
-    return Task.make(model, exact_inputs(graph), NODES, y, weights, num_classes=num_classes, weight_decay=weight_decay)
+    labels = LabelledNodes(NODES, y, node_weights(y, num_classes), num_classes, NODES)
+    return Task.of(model, exact_inputs(graph), labels, weight_decay)
 
 
 def _constant_changes(task):

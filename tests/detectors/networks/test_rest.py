@@ -7,6 +7,7 @@ from graph_cases import exact_inputs, make_network, random_weights, small_graph
 from scipy.optimize import minimize
 from torch import nn
 
+from calirare.detectors.base import LabelledNodes
 from calirare.detectors.networks import rest as rest_module
 from calirare.detectors.networks.rest import come_to_rest, slope_of
 from calirare.detectors.networks.task import Task
@@ -27,7 +28,7 @@ class Rows(nn.Module):
 def task_of(model, weight_decay=1e-2):
     graph, nodes = small_graph(2, sparse=False), np.arange(25)
     y = graph.y[nodes]
-    return Task.make(model, exact_inputs(graph), nodes, y, node_weights(y, 2), num_classes=2, weight_decay=weight_decay)
+    return Task.of(model, exact_inputs(graph), LabelledNodes(nodes, y, node_weights(y, 2), 2, nodes), weight_decay)
 
 
 class Smooth(Rows):

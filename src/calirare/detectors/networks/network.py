@@ -27,8 +27,9 @@ from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.loop import History, seeded
 from calirare.detectors.networks.module import forget
 from calirare.detectors.networks.rest import STEEPEST, come_to_rest
+from calirare.detectors.networks.task import Task
 from calirare.detectors.networks.trained import TrainedNetwork
-from calirare.detectors.networks.training import Schedule, Training, task_of, train_network
+from calirare.detectors.networks.training import Schedule, Training, train_network
 from calirare.detectors.stored import inside, need, network_weights, under, whole
 from calirare.errors import InputError
 
@@ -160,7 +161,7 @@ class Network(TrainedNetwork):
     def _moved(self, known: _Candidate, decay: float) -> _Candidate:
         """The trained network brought to rest under another decay, if its left-out logits are likelier."""
         self.model_, self._solved, self.weight_decay_ = copy.deepcopy(known.model), None, decay
-        rest = come_to_rest(task_of(self.model_, *self._read_by(self.model_, self._fitted[1]), decay))
+        rest = come_to_rest(Task.of(self.model_, *self._read_by(self.model_, self._fitted[1]), decay))
         self.history_ = replace(known.history, slope=rest.slope)
         found = self._present(judged=True)
         return found if found.loss < known.loss and rest.slope <= STEEPEST else known

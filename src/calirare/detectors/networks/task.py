@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from calirare.data.inputs import GraphInputs
+from calirare.detectors.base import LabelledNodes
 
 
 @dataclass(frozen=True)
@@ -24,23 +24,9 @@ class Task:
     weight_decay: float
 
     @classmethod
-    def make(
-        cls,
-        model: nn.Module,
-        inputs: GraphInputs,
-        nodes: np.ndarray,
-        y: np.ndarray,
-        weights: np.ndarray,
-        *,
-        num_classes: int,
-        weight_decay: float,
-    ) -> Task:
-        return cls(
-            model=model,
-            inputs=inputs,
-            nodes=torch.from_numpy(np.asarray(nodes, dtype=np.int64)).to(inputs.device),
-            y=torch.from_numpy(np.asarray(y, dtype=np.int64)).to(inputs.device),
-            weights=torch.from_numpy(np.asarray(weights)).to(inputs.device, inputs.dtype),
-            num_classes=num_classes,
-            weight_decay=weight_decay,
+    def of(cls, model: nn.Module, inputs: GraphInputs, labels: LabelledNodes, weight_decay: float) -> Task:
+        """The training problem of these labels."""
+        nodes, y, weights = (
+            torch.from_numpy(one).to(inputs.device) for one in (labels.nodes, labels.y, labels.weights)
         )
+        return cls(model, inputs, nodes, y, weights.to(inputs.dtype), labels.num_classes, weight_decay)

@@ -81,19 +81,6 @@ class Schedule:
             raise InputError(f"weight_decay must be 'left_out' or a number from 0 to {_LARGEST_RATE:g}; got {decay!r}.")
 
 
-def task_of(model: nn.Module, inputs: GraphInputs, labels: LabelledNodes, weight_decay: float) -> Task:
-    """The training problem of these labels."""
-    return Task.make(
-        model,
-        inputs,
-        labels.nodes,
-        labels.y,
-        labels.weights,
-        num_classes=labels.num_classes,
-        weight_decay=weight_decay,
-    )
-
-
 def train_network(
     model: nn.Module,
     inputs: GraphInputs,
@@ -108,10 +95,10 @@ def train_network(
     Raises:
         NumericalError: Training left the range of numbers.
     """
-    task = task_of(model, inputs, labels, schedule.weight_decay)
+    task = Task.of(model, inputs, labels, schedule.weight_decay)
     validation = None
     if training.validation is not None:
-        validation = task_of(model, inputs, training.validation, schedule.weight_decay)
+        validation = Task.of(model, inputs, training.validation, schedule.weight_decay)
     refinement = training.refinement
     total = schedule.epochs + (refinement.epochs if refinement else 0)
     history = train(

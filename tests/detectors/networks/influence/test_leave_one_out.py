@@ -11,6 +11,7 @@ from leave_one_out import centred, changes, jacobian, parameter_steps, retrain_w
 from torch import nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from calirare.detectors.base import LabelledNodes
 from calirare.detectors.networks.gat import GAT
 from calirare.detectors.networks.gcn import GCN
 from calirare.detectors.networks.gin import GIN
@@ -319,7 +320,7 @@ def test_removing_a_label_moves_its_node_away_from_it():
 
 def test_left_out_changes_of_a_task_are_the_engines():
     model, inputs, nodes, y, weights = _case("gcn", 3)
-    task = Task.make(model, inputs, nodes, y, weights, num_classes=3, weight_decay=1e-2)
+    task = Task.of(model, inputs, LabelledNodes(nodes, y, weights, 3, nodes), 1e-2)
     expected = LeaveOneOut(model, inputs, nodes, y, weights, 1e-2).changes_among_labelled()
     torch.testing.assert_close(left_out_changes(task), expected, atol=0, rtol=0)
 

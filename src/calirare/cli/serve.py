@@ -49,10 +49,10 @@ def serve(
     from calirare.scoring.service.hang_ups import HangUps
 
     with HangUps() as hang_ups:  # before anything that takes time
-        from calirare.scoring.service.apart import ReadApart
         from calirare.scoring.service.app import Service
         from calirare.scoring.service.loading import Models
         from calirare.scoring.service.logs import log_to_stderr
+        from calirare.scoring.service.own_process import ReadApart
         from calirare.scoring.service.server import Server
 
         with console.working("Scoring every node"):

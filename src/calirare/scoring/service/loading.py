@@ -134,7 +134,7 @@ Note = Callable[[Loaded], None]
 
 
 class ReadHere:
-    """Loads a model in this process and tells of it. `calirare.scoring.service.apart` has one that does so in another."""
+    """Loads a model in this process and tells of it. `calirare.scoring.service.own_process` has one that does so in another."""
 
     def __call__(self, model: Path, read_tables: ReadTables, coverage: float, note: Note | None) -> Loaded:
         loaded = Loaded.read(model, read_tables, coverage)

@@ -15,12 +15,12 @@ import pytest
 from asgi import Client
 
 from calirare.errors import DataError, InputError
-from calirare.scoring.service import apart
+from calirare.scoring.service import own_process
 from calirare.scoring.service.access import Access
-from calirare.scoring.service.apart import ReadApart
 from calirare.scoring.service.app import Service
 from calirare.scoring.service.loading import Models
 from calirare.scoring.service.logs import JsonLines
+from calirare.scoring.service.own_process import ReadApart
 from calirare.scoring.table import read_for
 
 
@@ -51,7 +51,7 @@ def here(monkeypatch):
     monkeypatch.setattr(multiprocessing, "get_context", lambda kind: made)
     monkeypatch.setattr(os, "nice", lambda more: done.append(f"nice {more}"))
     monkeypatch.setattr(signal, "signal", lambda *words: None)
-    monkeypatch.setattr(apart, "log_to_stderr", lambda: None)
+    monkeypatch.setattr(own_process, "log_to_stderr", lambda: None)
     return done
 
 
@@ -80,7 +80,7 @@ def test_what_goes_wrong_there_is_said_here(here, model, kind):
 
 
 def test_a_process_that_was_killed(here, model, monkeypatch):
-    monkeypatch.setattr(apart, "_make_ready", lambda says, *asked: None)
+    monkeypatch.setattr(own_process, "_make_ready", lambda says, *asked: None)
     with pytest.raises(DataError, match="ended with -9; is there memory for two models"):
         ReadApart()(model, print, 0.9, None)
     assert here == ["join"]
@@ -92,7 +92,7 @@ def full(*words):
 
 @pytest.mark.parametrize("place", ["hand_over", "take_over", "tempfile.TemporaryDirectory"])
 def test_a_full_disk_is_named(here, model, tables, monkeypatch, place):
-    monkeypatch.setattr(f"calirare.scoring.service.apart.{place}", lambda *words, **more: full())
+    monkeypatch.setattr(f"calirare.scoring.service.own_process.{place}", lambda *words, **more: full())
     with pytest.raises(DataError, match=r"No space left on device; is there room for temporary files \(TMPDIR\)\?$"):
         ReadApart()(model, lambda classifier: read_for(classifier, *tables[0]), 0.9, None)
 
@@ -107,7 +107,7 @@ def test_what_nobody_foresaw_is_logged_without_its_words(here, model, caplog, mo
         ReadApart()(model, read, 0.9, None)
     (record,) = caplog.records
     line = JsonLines().format(record)
-    assert "4711" not in line and any("test_apart.py" in place for place in json.loads(line)["where"])
+    assert "4711" not in line and any("test_own_process.py" in place for place in json.loads(line)["where"])
 
 
 def test_a_stop_while_the_process_starts_ends_it(here, model, tables):
@@ -120,7 +120,7 @@ def test_a_stop_while_the_process_starts_ends_it(here, model, tables):
 def test_what_loads_never_hears_of_a_terminal_that_went(here, model, monkeypatch):
     masks = []
     monkeypatch.setattr(
-        apart, "_make_ready", lambda *asked: masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, set()))
+        own_process, "_make_ready", lambda *asked: masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, set()))
     )
     before = signal.pthread_sigmask(signal.SIG_BLOCK, set())
     with pytest.raises(DataError):

@@ -13,7 +13,7 @@ from calirare.benchmark.provenance import versions
 from calirare.data.graph import RareGraph
 from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.finding import Finding
-from calirare.data.tables.read_counts import describe_counts
+from calirare.data.tables.read_counts import describe_reading
 from calirare.decisions.costs import Costs, Thresholds
 from calirare.decisions.triage import Triage, triage
 from calirare.decisions.wording import Wording, wording_of
@@ -170,7 +170,7 @@ def describe_data(clf: RareCategoryClassifier, graph: RareGraph, rare: str) -> d
         "Edges": f"{graph.num_edges:,}" + ("" if graph.edge_weight is None else ", weighted"),
         "Neighbours of a node": f"{degree.mean():.1f} on average, {degree.max(initial=0):,} at most; {int((degree == 0).sum()):,} nodes have none",
         "Features": f"{graph.num_features:,}",
-        "Known labels": f"{labels.size:,} ({labels.size / max(graph.num_nodes, 1):.1%} of the nodes)",
+        "Known labels": f"{labels.size:,} ({labels.size / max(graph.scored.size, 1):.1%} of the nodes that are scored)",
         f"Labelled {rare}": f"{num_rare:,} ({graph.rare_share:.2%} of the labels)",
         "Rare share the probabilities are calibrated to": f"{clf.shares_[clf.rare_class_]:.2%}"
         + (
@@ -181,7 +181,7 @@ def describe_data(clf: RareCategoryClassifier, graph: RareGraph, rare: str) -> d
             else " (balanced prior)"
         ),
     }
-    return facts | {f"At reading: {words}": f"{count:,}" for words, count in describe_counts(graph.schema).items()}
+    return facts | {f"At reading: {words}": f"{count:,}" for words, count in describe_reading(graph).items()}
 
 
 def describe_labels(clf: RareCategoryClassifier, graph: RareGraph, evaluation: Evaluation) -> dict[str, str]:

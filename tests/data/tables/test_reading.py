@@ -20,7 +20,7 @@ from calirare.data.tables.audit import audit_graph
 from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.files import write_tables
 from calirare.data.tables.frames import to_frame
-from calirare.data.tables.read_counts import describe_counts
+from calirare.data.tables.read_counts import describe_counts, describe_reading
 from calirare.data.tables.reading import read_tables
 from calirare.errors import CalirareError, ColumnError, DataError, InputError, LabelError, MissingDependencyError
 
@@ -650,3 +650,12 @@ def test_a_column_that_arrow_does_not_have_is_refused():
     nodes = pd.DataFrame({"id": ["a", "b"], "x": [1j, 2j], "fraud": ["yes", "no"]})
     with pytest.raises(InputError, match="nodes cannot be turned into a table"):
         read_tables(nodes, None, label="fraud", rare="yes")
+
+
+def test_what_another_kind_does_not_have_is_no_gap_that_was_filled():
+    files = {"file": ["a", "b", "c"], "size": [1, None, 3], "bits": [8, 16, 8], "bad": ["yes", "no", None]}
+    calls = {"file": ["a", "b", "c", "a"], "domain": ["x", "x", "y", "y"]}
+    tables = {"files": files, "domains": {"domain": ["x", "y"], "years": [2, 3]}}
+    graph = read_tables(tables, calls, label="bad", rare="yes")
+    assert graph.num_nodes == 5 and graph.schema["read"]["imputed"] == {"size": 3, "bits": 2, "years": 3}
+    assert describe_reading(graph) == {"gaps filled in size": 1}

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from calirare.data.arrays import column_of
+from calirare.data.graph import RareGraph
+from calirare.data.tables.feature_places import feature_places
+
 _ROWS = {
     "duplicates": "rows that repeat an edge",
     "self_loops": "rows from a node to itself",
@@ -20,6 +26,20 @@ _VALUES = {
 }
 _MOST_COLUMNS = 5
 """More columns than these are counted together."""
+
+
+def describe_reading(graph: RareGraph) -> dict[str, int]:
+    """What was counted when a graph was read. What another kind of node does not have, as a shop has no age, is no gap."""
+    schema = graph.schema or {}
+    if graph.node_type is None or not schema.get("read", {}).get("imputed"):
+        return describe_counts(schema)
+    sizes, imputed = np.bincount(graph.node_type), dict(schema["read"]["imputed"])
+    for column, _, gap in feature_places(schema["columns"]):
+        if gap is not None and column["name"] in imputed:
+            empty = np.bincount(graph.node_type, weights=column_of(graph.x, gap) > 0, minlength=sizes.size)
+            imputed[column["name"]] -= int(sizes[empty == sizes].sum())
+    gaps = {name: count for name, count in imputed.items() if count}
+    return describe_counts({**schema, "read": {**schema["read"], "imputed": gaps}})
 
 
 def describe_counts(schema: Mapping[str, Any] | None) -> dict[str, int]:

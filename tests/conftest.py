@@ -87,6 +87,10 @@ def pytest_collection_finish() -> None:
     linecache.clearcache()  # every example looks whether each file in it has changed, and torch has read thousands
 
 
+def pytest_unconfigure() -> None:
+    gc.freeze()  # what is left goes with the process: to look through it all once more takes over a second
+
+
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """Workers report what a test gave, not that it was set up and taken down too: that takes as long as a short test."""
     asked = item.config.option
@@ -112,13 +116,13 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @contextmanager
 def resampling_briefly() -> Iterator[None]:
-    """Intervals around metrics from five draws: tests/metrics looks at them, elsewhere they only take time."""
+    """Intervals around metrics from two draws: tests/metrics looks at them, elsewhere they only take time."""
     import calirare.metrics  # noqa: F401 - `calirare.metrics.summary` is also a function
 
     from_many = sys.modules["calirare.metrics.bootstrap"].bootstrap_intervals
 
-    def from_few(*arguments: Any, num_resamples: int = 5, **options: Any) -> Any:
-        return from_many(*arguments, num_resamples=min(num_resamples, 5), **options)
+    def from_few(*arguments: Any, num_resamples: int = 2, **options: Any) -> Any:
+        return from_many(*arguments, num_resamples=min(num_resamples, 2), **options)
 
     with pytest.MonkeyPatch.context() as patch:
         for module in ("bootstrap", "summary"):
@@ -142,6 +146,14 @@ def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(why, "MOST_FULL", 5)
 
 
+@pytest.fixture
+def random_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels count as drawn at random: tests/evaluation looks whether they are, for which a further model is fitted."""
+    import calirare.evaluation  # noqa: F401 - `calirare.evaluation.first_lines` is also a function
+
+    monkeypatch.setattr(sys.modules["calirare.evaluation.first_lines"], "unlike_of", lambda *_: None)
+
+
 @pytest.fixture(scope="module")
 def few_draws() -> Iterator[None]:
     """Intervals from a hundred maps, for a whole file: tests/uncertainty looks at them, elsewhere they only take time."""
@@ -162,10 +174,10 @@ def two_folds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def training_briefly() -> Iterator[None]:
-    """Ten epochs, two steps to rest, two folds where that is no rest, few trees beside them in the default, intervals from
-    a hundred maps and those around metrics from five draws: tests/detectors, tests/uncertainty and tests/metrics look at
-    where these end, elsewhere they only take time."""
-    from calirare.detectors import GCN, Boosting, Forest, Linear, stack
+    """Ten epochs, two steps to rest, two folds where that is no rest, the first penalty and the first columns of a linear
+    model, few trees beside them in the default, intervals from a hundred maps and those around metrics from two draws:
+    tests/detectors, tests/uncertainty and tests/metrics look at where these end, elsewhere they only take time."""
+    from calirare.detectors import GCN, Boosting, Forest, Linear, linear, stack
     from calirare.detectors.networks import rest, trained, training
     from calirare.estimator import sureness
 
@@ -174,8 +186,13 @@ def training_briefly() -> Iterator[None]:
     def train_briefly(*arguments: Any, epochs: int, **options: Any) -> Any:
         return train(*arguments, epochs=min(epochs, 10), **options)
 
+    def choose_first(self: Linear, choices: Any, targets: Any, groups: Any) -> Any:
+        penalty = linear._FIRST_PENALTY if self.penalty == "left_out" else float(self.penalty)
+        return linear._fit(choices.first, penalty, targets, groups)
+
     with resampling_briefly(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "train", train_briefly)
+        patch.setattr(Linear, "_choose", choose_first)
         patch.setattr(rest, "_BLOCK", 2)
         few = [Linear(), GCN(weight_decay=5e-3), Forest(trees=20), Boosting(rounds=20)]
         patch.setattr(stack, "default_members", lambda: few)

@@ -24,10 +24,17 @@ def _one_program():
 
 
 @pytest.fixture(autouse=True)
-def _quick(few_resamples, few_sentences, quick_networks, same_code, monkeypatch):
+def _quick(few_resamples, few_sentences, random_labels, quick_networks, same_code, monkeypatch):
     """A command shows figures and reasons; whether they are right is asked elsewhere. So is whether the edges help, for
     which two further models are fitted."""
     monkeypatch.setattr(fit, "_CHEAP", 0)
+
+
+@pytest.fixture(autouse=True)
+def _no_runs(request, monkeypatch):
+    """Commands that score do not measure their scores as a run for the series, but in the files that look at it."""
+    if request.path.stem not in ("test_monitor", "test_watching_properties", "test_crashes", "test_refit", "test_pipes"):
+        monkeypatch.setattr("calirare.cli.watching.Watching.take", lambda *_, **__: None)
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,7 @@ _audit_once = cache(contents.audit_with_graph)  # it fits two further models
 
 
 @pytest.fixture(autouse=True)
-def _quick(few_resamples, few_draws, graph, monkeypatch):
+def _quick(few_resamples, random_labels, few_draws, graph, monkeypatch):
     """A page shows figures; whether they are right is asked elsewhere."""
     monkeypatch.setattr(
         contents, "audit_with_graph", lambda one: _audit_once(one) if one is graph else audit_graph(one)

@@ -24,7 +24,7 @@ from hypothesis import settings
 
 gc.disable()  # what is collected stays to the end: a tenth of the time to collect it goes into looking through it again
 
-settings.register_profile("few", max_examples=15, deadline=None, derandomize=True)  # what is new breaks, not luck
+settings.register_profile("few", max_examples=10, deadline=None, derandomize=True)  # what is new breaks, not luck
 settings.register_profile("many", max_examples=1000, deadline=None)  # pytest --hypothesis-profile=many
 settings.load_profile("few")
 

@@ -16,7 +16,7 @@ from calirare.calibration import logits_from_probabilities
 from calirare.data.inputs import GraphInputs
 from calirare.errors import CalirareError
 
-few_or_many_examples = few_or_many(8, 500)
+few_or_many_examples = few_or_many(6, 500)
 every_calibrator = pytest.mark.parametrize(
     "name",
     ["TemperatureScaling", "VectorScaling", "MatrixScaling", "PlattScaling", "IsotonicCalibration", "CaGCN", "GATS"],

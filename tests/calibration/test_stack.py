@@ -50,9 +50,13 @@ def test_one_detector_is_platt(num_classes):
     assert stack.weights_.tolist() == [1.0]
 
 
-@pytest.mark.parametrize("num_classes", [2, 3])
-@pytest.mark.parametrize("shrinkage", [0.1, 1.0, 10.0])
-@pytest.mark.parametrize("prior", ["natural", "balanced"])
+@pytest.mark.parametrize(
+    ("num_classes", "shrinkage", "prior"),
+    [
+        (2, 0.1, "natural"), (2, 1.0, "balanced"), (2, 10.0, "natural"),
+        (3, 0.1, "balanced"), (3, 1.0, "natural"), (3, 10.0, "balanced"),
+    ],
+)  # fmt: skip
 def test_weights_are_the_optimum_that_another_solver_finds_from_anywhere(num_classes, shrinkage, prior):
     logits, y = case(3, num_classes)
     shares = np.bincount(y) / len(y) if prior == "natural" else np.full(num_classes, 1 / num_classes)

@@ -9,7 +9,6 @@ import pytest
 import typer.testing
 from typer.testing import CliRunner
 
-from calirare.cli import fit
 from calirare.cli.main import app
 from calirare.data.synthetic import make_transactions
 from calirare.data.tables.files import write_tables
@@ -27,7 +26,7 @@ def _one_program():
 def _quick(few_resamples, few_sentences, random_labels, quick_networks, same_code, monkeypatch):
     """A command shows figures and reasons; whether they are right is asked elsewhere. So is whether the edges help, for
     which two further models are fitted."""
-    monkeypatch.setattr(fit, "_CHEAP", 0)
+    monkeypatch.setattr("calirare.evaluation.graph_value.graph_value", lambda *_: None)
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +56,7 @@ def cheaply(briefly):
     @contextmanager
     def quick():
         with briefly(), pytest.MonkeyPatch.context() as patch:
-            patch.setattr(fit, "_CHEAP", 0)
+            patch.setattr("calirare.evaluation.graph_value.graph_value", lambda *_: None)
             yield
 
     return quick

@@ -7,19 +7,21 @@ import json
 import polars as pl
 from typer.testing import CliRunner
 
-from calirare.cli import fit
 from calirare.cli.main import app
+from calirare.evaluation.graph_value import graph_value
 
 run = CliRunner().invoke
 
 
 def test_a_planted_leak_is_shown_by_audit_and_fit(tables, tmp_path, monkeypatch):
-    monkeypatch.setattr(fit, "_CHEAP", 10**6)  # a fit of a small graph looks whether its edges help
     nodes = pl.read_csv(tables[0]).with_columns(closed=pl.when(pl.col("is_fraud") == "yes").then(pl.lit("2024-05-01")))
     nodes.write_csv(tmp_path / "nodes.csv")
     words = [str(tmp_path / "nodes.csv"), tables[1], "--label", "is_fraud", "--rare", "yes"]
-    answer = run(app, ["audit", *words], env={"COLUMNS": "200"})
+    with monkeypatch.context() as patch:
+        patch.setattr("calirare.evaluation.graph_value.graph_value", graph_value)  # whether the edges help
+        answer = run(app, ["audit", *words], env={"COLUMNS": "200"})
     assert answer.exit_code == 0, answer.output
+    assert "without 'closed', which would hide it, the edges" in answer.stdout
     assert "it was known only after the label" in answer.stdout and "--type closed=ignore" in answer.stdout
     found = json.loads(run(app, ["audit", *words, "--json"]).stdout)
     assert [(one["kind"], one["column"]) for one in found["findings"] if one["severity"] == "leak"] == [
@@ -29,7 +31,9 @@ def test_a_planted_leak_is_shown_by_audit_and_fit(tables, tmp_path, monkeypatch)
     clean = json.loads(run(app, ["audit", *words, "--json", "--type", "closed=ignore"]).stdout)
     assert not [one for one in clean["findings"] if one["severity"] == "leak"]
     more = ["--out", str(tmp_path / "model"), "--json", "--detector", "linear"]
-    assert json.loads(run(app, ["fit", *words, *more]).stdout)["audit"][0]["column"] == "closed"
+    monkeypatch.setattr("calirare.evaluation.graph_value.graph_value", graph_value)
+    found = json.loads(run(app, ["fit", *words, *more]).stdout)["audit"]
+    assert found[0]["column"] == "closed" and found[-1]["kind"] == "graph"  # of so small a graph it looks there too
 
 
 def test_labels_apart_and_a_single_file_of_edges(tables, tmp_path):

@@ -17,7 +17,7 @@ from calirare.cli.main import app
 from calirare.persistence.folder import load_graph
 
 run = CliRunner().invoke
-few_or_thousands = few_or_many(8, 150)
+few_or_thousands = few_or_many(6, 150)
 TABLES = sorted((Path(__file__).parents[1] / "data" / "tables" / "corpus").glob("*"))
 QUICK = ["--detector", "gcn", "--epochs", "1", "--hidden", "2"]
 

@@ -12,7 +12,7 @@ from properties import anything, few_or_many, run_property
 import calirare as cr
 from calirare.errors import CalirareError, InputError
 
-few_or_thousands = few_or_many(20, 500)
+few_or_thousands = few_or_many(12, 500)
 OPTIONS = (
     "x", "edge_index", "y", "rare_class", "edge_weight", "class_names", "node_ids", "feature_names", "original_y",
     "public_split", "true_probability",

@@ -13,7 +13,7 @@ from calirare.errors import CalirareError
 
 pytestmark = pytest.mark.usefixtures("quick_networks_here")
 
-few_or_many_examples = few_or_many(6, 400)
+few_or_many_examples = few_or_many(4, 400)
 numbers = st.one_of(st.integers(-3, 40), st.floats(), st.none(), st.booleans(), st.text(max_size=3))
 ARGUMENTS = {
     "method": st.sampled_from([*cr.methods(), "", "jacknife", None, 3]),

@@ -176,7 +176,7 @@ def tables(max_nodes=6, max_edges=12):
     return st.integers(0, max_edges).flatmap(build)
 
 
-@few_or_many(20, 2000)
+@few_or_many(12, 2000)
 def test_odd_tables_agree_with_loops(examples):
     def check(drawn):
         source, target, number, time, codes, types, directed, typed = drawn

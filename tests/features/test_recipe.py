@@ -256,7 +256,7 @@ def put(state, path, value):
     return [put(one, path[1:], value) if k == path[0] else one for k, one in enumerate(state)]
 
 
-@few_or_many(30, 3000)
+@few_or_many(15, 3000)
 def test_anything_in_a_stored_recipe_is_refused_or_works(examples):
     graph = typed_graph(num_edges=40)
     state = ColumnRecipe.learn(graph).state()

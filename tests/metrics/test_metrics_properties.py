@@ -14,7 +14,7 @@ from calirare import metrics
 from calirare.errors import CalirareError
 from calirare.metrics.individual import jackknife_bounds
 
-few_or_thousands = few_or_many(20, 150)
+few_or_thousands = few_or_many(10, 150)
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=6)
 counts = st.one_of(
     st.integers(-2, 40), st.sampled_from([2**31, 2**62, 10**30]), st.floats(), st.none(), st.text(max_size=2)

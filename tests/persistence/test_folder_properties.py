@@ -21,7 +21,7 @@ from calirare.persistence.folder import header_checksum, load_graph, model_versi
 
 pytestmark = pytest.mark.usefixtures("quick_networks_here")
 
-few_or_thousands = few_or_many(15, 600)
+few_or_thousands = few_or_many(10, 600)
 GCN = cr.detectors.GCN
 QUICK = GCN(epochs=3, hidden=2, weight_decay=0.05)
 METHODS = ("jackknife", "temperature", "isotonic", "vector", "gats", "cagcn", "uncalibrated")

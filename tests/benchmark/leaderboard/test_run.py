@@ -25,13 +25,13 @@ NAMES = ("our linear", "lightgbm, attributes, raw")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, briefly):
     """Two graphs and the rows of two competitors on them."""
     folder = tmp_path_factory.mktemp("leaderboard")
     for name, seed in (("first", 0), ("second", 1)):
         add_own(name, make_transactions(num_nodes=300, rare_share=0.15, seed=seed), folder)
     prepare(folder / "graphs", ["first", "second"], folder)
-    with pytest.MonkeyPatch.context() as patch:  # as the fixture same_code does for a test
+    with briefly(), pytest.MonkeyPatch.context() as patch:  # as the fixture same_code does for a test
         patch.setattr("calirare.benchmark.leaderboard.cells.code_digest", lambda: "this code")
         outcome = run(folder / "graphs", folder / "store", protocols=["tenth"], names=NAMES, seeds=1, jobs=1)
     assert (outcome.num_computed, outcome.num_left, outcome.failures) == (4, 0, ())

@@ -18,7 +18,7 @@ from calirare.errors import CalirareError
 
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*"))
 
-few_or_thousands = few_or_many(20, 3000)
+few_or_thousands = few_or_many(12, 3000)
 
 
 words = st.text(max_size=6)

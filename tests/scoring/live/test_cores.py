@@ -36,7 +36,7 @@ def check(before, num_before, new, num_nodes):
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_any_growth(data):
     num_before = data.draw(st.integers(1, 12))
     num_nodes = num_before + data.draw(st.integers(0, 4))

@@ -56,7 +56,7 @@ def _whole(model, inputs):
 def test_rows_gram_pull_and_push(kind, keeps, num_classes, sparse, weighted, monkeypatch):
     for module in ("influence.jacobian", "local_jacobian"):
         monkeypatch.setattr(f"calirare.detectors.networks.{module}.MOST_KEPT", 2**26 if keeps else 0)
-    monkeypatch.setattr("calirare.detectors.networks.local_jacobian._MOST_EDGES", 10)
+    monkeypatch.setattr("calirare.detectors.networks.local_jacobian._MOST_EDGES", 40)
     monkeypatch.setattr(GatedGram, "_cost", lambda *_: np.inf)
     model, inputs = _case(num_classes, sparse=sparse, weighted=weighted, make=MODELS.get(kind, GCN))
     whole, found = _whole(model, inputs), kind(model, inputs)

@@ -109,7 +109,7 @@ def test_copies_leave_together_as_by_brute_force(solver, num_classes):
     assert LeaveOneOut(*case, 1e-2, solver=solver, groups=np.arange(7) // 2).tells_copies_apart
 
 
-@pytest.mark.parametrize(("name", "num_classes"), [("gcn", 2), *((name, 3) for name in MODELS)])
+@pytest.mark.parametrize(("name", "num_classes"), [("gcn", 2), *((name, 2 if name == "gat" else 3) for name in MODELS)])
 def test_iteration_equals_brute_force(name, num_classes):
     nodes = NODES if name == "gcn" else NODES[:3]  # each iteration goes through the model once per label and class
     case = _case(name, num_classes, nodes=nodes)

@@ -146,12 +146,14 @@ def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(why, "MOST_FULL", 5)
 
 
-@pytest.fixture
-def random_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def random_labels() -> Iterator[None]:
     """Labels count as drawn at random: tests/evaluation looks whether they are, for which a further model is fitted."""
     import calirare.evaluation  # noqa: F401 - `calirare.evaluation.first_lines` is also a function
 
-    monkeypatch.setattr(sys.modules["calirare.evaluation.first_lines"], "unlike_of", lambda *_: None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules["calirare.evaluation.first_lines"], "unlike_of", lambda *_: None)
+        yield
 
 
 @pytest.fixture(scope="module")

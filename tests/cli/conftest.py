@@ -23,7 +23,7 @@ def _one_program():
 
 
 @pytest.fixture(autouse=True)
-def _quick(few_resamples, few_sentences, random_labels, quick_networks, same_code, monkeypatch):
+def _quick(few_sentences, random_labels, quick_networks, same_code, monkeypatch):
     """A command shows figures and reasons; whether they are right is asked elsewhere. So is whether the edges help, for
     which two further models are fitted."""
     monkeypatch.setattr("calirare.evaluation.graph_value.graph_value", lambda *_: None)

@@ -21,7 +21,7 @@ from calirare.estimator.evidence import read_nodes
 from calirare.uncertainty.intervals import Drawn, calibration_draws
 
 COSTS = Costs(50, 5, 1)
-pytestmark = pytest.mark.usefixtures("few_draws")
+pytestmark = pytest.mark.usefixtures("quick_networks_here")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import calirare as cr
 from calirare.errors import LabelError, ModelFormatError
 from calirare.estimator.evidence import read_nodes
 
-pytestmark = pytest.mark.usefixtures("few_draws")
+pytestmark = pytest.mark.usefixtures("quick_networks_here")
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from calirare.evaluation import evaluate
 from calirare.review.snapshot import Scores
 from calirare.scoring.table import score_table
 
-pytestmark = pytest.mark.usefixtures("few_draws", "few_sentences", "few_resamples")
+pytestmark = pytest.mark.usefixtures("quick_networks_here", "few_sentences")
 
 
 @pytest.fixture(scope="module")

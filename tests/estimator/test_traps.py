@@ -14,7 +14,7 @@ from torch_geometric.nn import GCNConv
 import calirare as cr
 from calirare.errors import InputError, LabelError, MissingDependencyError
 
-pytestmark = pytest.mark.usefixtures("few_draws")
+pytestmark = pytest.mark.usefixtures("quick_networks_here")
 
 
 @pytest.fixture(scope="module")

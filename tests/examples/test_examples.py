@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.usefixtures("few_sentences", "few_resamples", "quick_networks", "same_code")
+pytestmark = pytest.mark.usefixtures("few_sentences", "quick_networks", "same_code")
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SMALL = {

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
 
 import calirare as cr
-from calirare.data.tables.audit import audit_graph
-from calirare.report import contents
 
 SCRIPT = "<script>window.hacked = 1</script>"
 
@@ -28,16 +25,15 @@ def split(graph):
 
 
 @pytest.fixture(scope="session")
-def clf(graph, split):
-    return cr.RareCategoryClassifier(detector="linear").fit(graph, split)
+def clf(graph, split, briefly):
+    with briefly():
+        return cr.RareCategoryClassifier(detector="linear").fit(graph, split)
 
 
-_audit_once = cache(contents.audit_with_graph)  # it fits two further models
-
-
-@pytest.fixture(autouse=True)
-def _quick(few_resamples, random_labels, few_draws, graph, monkeypatch):
-    """A page shows figures; whether they are right is asked elsewhere."""
-    monkeypatch.setattr(
-        contents, "audit_with_graph", lambda one: _audit_once(one) if one is graph else audit_graph(one)
-    )
+@pytest.fixture(scope="module", autouse=True)
+def _quick(quick_networks_here, random_labels):
+    """A page shows figures; whether they are right is asked elsewhere. So is whether the edges help, for which two further
+    models are fitted."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("calirare.evaluation.graph_value.graph_value", lambda *_: None)
+        yield

@@ -112,7 +112,7 @@ def shown_client(shown_desk):
 
 
 @pytest.fixture(autouse=True)
-def _quick(few_resamples, random_labels, quick_networks, monkeypatch):
+def _quick(random_labels, quick_networks, monkeypatch):
     """A desk shows figures; whether they are right is asked elsewhere. Dash has looked for hooks of other packages once."""
     monkeypatch.setattr("dash._hooks.HooksManager._registered", True)
 

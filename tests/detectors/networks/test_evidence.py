@@ -115,7 +115,7 @@ def test_a_step_moves_other_nodes_as_a_refit_does(fitted):
     np.testing.assert_allclose(network.logits_without_at(inputs, np.array([row]), nodes), block[nodes], atol=1e-4)
 
 
-@pytest.mark.parametrize("kind", [GCN, GAT, SAGE])
+@pytest.mark.parametrize("kind", [GCN, GAT, pytest.param(SAGE, marks=pytest.mark.slow)])
 def test_copies_are_left_out_together_by_one_step(kind):
     """Twins, alike in all that a network reads, one of them mislabelled: what it is told without them knows of neither."""
     graph = cr.make_transactions(num_nodes=100, rare_share=0.3, seed=0)

@@ -13,6 +13,8 @@ from calirare.cli.main import app
 from calirare.data.synthetic import make_transactions
 from calirare.data.tables.files import write_tables
 
+SEEING_RUNS = {"test_monitor", "test_watching_properties", "test_crashes", "test_refit", "test_pipes"}
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_program():
@@ -32,7 +34,7 @@ def _quick(few_sentences, random_labels, quick_networks, same_code, monkeypatch)
 @pytest.fixture(autouse=True)
 def _no_runs(request, monkeypatch):
     """Commands that score do not measure their scores as a run for the series, but in the files that look at it."""
-    if request.path.stem not in ("test_monitor", "test_watching_properties", "test_crashes", "test_refit", "test_pipes"):
+    if request.path.stem not in SEEING_RUNS:
         monkeypatch.setattr("calirare.cli.watching.Watching.take", lambda *_, **__: None)
 
 

@@ -19,9 +19,10 @@ class SharedLabels:
         label: `(N,)` the labels that the model has read, `UNKNOWN` elsewhere.
         rare_class: The rare one.
 
-    >>> graph = RareGraph(  # three files call a domain; two of them are known to be rare, seven others not to be
-    ...     x=np.eye(11), edge_index=np.array([[0, 1, 2], [10, 10, 10]]), y=np.array([1, 1, -1, 0, 0, 0, 0, 0, 0, 0, -1]),
-    ...     node_type=np.array([0] * 10 + [1]), node_type_names=("file", "domain"), node_ids=np.array([*"abcdefghij", "x.org"]),
+    >>> graph = RareGraph(  # three files call a domain; two of them are known to be rare, ten others not to be
+    ...     x=np.eye(14), edge_index=np.array([[0, 1, 2], [13, 13, 13]]), y=np.array([1, 1, -1, *[0] * 10, -1]),
+    ...     node_type=np.array([0] * 13 + [1]), node_type_names=("file", "domain"),
+    ...     node_ids=np.array([*"abcdefghijklm", "x.org"]),
     ... )
     >>> SharedLabels(graph, graph.y, 1).say(2, "malicious", has=False)
     '2 of 2 other labelled nodes at domain x.org are known malicious'

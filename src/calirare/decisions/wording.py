@@ -10,7 +10,9 @@ from calirare.decisions.costs import Costs, Decisions
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.uncertainty.pulls import Pulls
 
-_BARE = {"yes", "no", "y", "n", "true", "false", "t", "f"}
+_YES = "yes y true t ja oui vrai si sí sim tak ano да evet 是 はい 예 نعم"
+_NO = "no n false f nein nee nej non faux não nie ne нет hayır 否 いいえ 아니요 لا"
+_BARE = {*_YES.split(), *_NO.split()}
 """Class names that say nothing without the column they stand in."""
 
 
@@ -27,6 +29,8 @@ class Wording:
 
     >>> Wording(("no", "yes"), 1, 0.9, label_column="is_fraud").rare, Wording(("ok", "fraud"), 1, 0.9).rare
     ('is_fraud = yes', 'fraud')
+    >>> Wording(("нет", "Да"), 1, 0.9, label_column="бот").rare
+    'бот = Да'
     """
 
     class_names: tuple[str, ...]

@@ -10,8 +10,10 @@ import pytest
 from calirare.data.graph import RareGraph
 from calirare.data.merging import merge_edges
 from calirare.data.tables.describe import describe_schema
+from calirare.data.tables.read_counts import describe_counts
 from calirare.data.tables.reading import read_tables
 from calirare.data.tables.relearn import arguments_of
+from calirare.data.tables.shift import compare_with_fit
 from calirare.errors import ColumnError, InputError
 
 NODES = {"id": ["a", "b", "c"], "x": [1.0, 2.0, 4.0], "fraud": ["yes", "no", None]}
@@ -192,6 +194,25 @@ def test_edges_that_leave_the_nodes_can_be_kept():
     assert len(dropped.edges) == 1 and dropped.num_nodes == inside.num_nodes
     with pytest.raises(InputError, match="not both"):
         read(edges, keep_unknown_edges=True, drop_unknown_edges=True)
+
+
+def test_nodes_that_edges_alone_name_have_no_gaps():
+    rng = np.random.default_rng(0)
+    nodes = {"id": range(300), "age": [None, *rng.normal(size=299)], "fraud": ["yes", "no", "no"] * 100}
+    inside, away = rng.integers(0, 300, (2, 600)), rng.integers(1_000, 1_400, (2, 900))
+
+    def read_with(outside):
+        edges = {"source": [*inside[0], *inside[0][:1]], "target": [*inside[1], 999]}
+        edges = {name: [*ends, *far[:outside]] for (name, ends), far in zip(edges.items(), away, strict=True)}
+        return read_tables(nodes, edges, label="fraud", rare="yes", keep_unknown_edges=True)
+
+    graph, alone = read_with(900), read_with(0)
+    assert graph.schema["columns"] == alone.schema["columns"]
+    assert graph.schema["read"]["imputed"] == {"age": 1}
+    said = describe_counts(graph.schema)
+    assert said["nodes that no table of nodes has"] == graph.num_nodes - 300 and said["gaps filled in age"] == 1
+    more = read_tables(nodes, {"source": inside[0], "target": inside[1]}, schema=graph.schema)
+    assert not [one for one in compare_with_fit(more).found if one.table == "nodes"]
 
 
 def test_ids_that_are_written_otherwise_are_not_taken_for_nodes_outside():

@@ -52,6 +52,7 @@ def test_every_cell_of_a_small_table_is_where_it_belongs():
     labels = {"known": 3, "missing": 1, "missing_words": {}, "spellings": {}}
     filled = {"imputed": {"age": 1, "country": 1}, "unseen": {}, "rare": {}, "unreadable": {}, "infinite": {}}
     assert graph.schema["read"] == {
+        "nodes": {"described": 4, "named_alone": 0},
         "edges": counts,
         "labels": labels,
         **filled,

@@ -77,6 +77,7 @@ class NodeReader:
         default_factory=lambda: {"imputed": {}, "unseen": {}, "rare": {}, "unreadable": {}, "infinite": {}}
     )
     count: int = 0
+    described: int | None = None
 
     def all(self, node_rows: int, edge_rows: int, step: Step) -> ReadNodes:
         """Every node; so many rows of either table at once."""
@@ -90,9 +91,11 @@ class NodeReader:
             step(self.count / rows)
         behind = self.stream.named_by_edges(edge_rows)
         if behind is not None:
+            self.described = self.count if self.stream.nodes else None
             self._take_behind(behind, features, node_rows)
         outside = self.stream.outside(import_polars().concat(self.ids), edge_rows) if self.ids else None
         if outside is not None:
+            self.described = self.count if self.described is None else self.described
             self._take_behind(outside, features, node_rows)
         known, counts = self._known(features, node_rows)
         if not self.count:
@@ -101,13 +104,15 @@ class NodeReader:
         named = plain_ids(places.ids).alias("id").to_frame()
         named.write_ipc(self.folder / "ids.arrow", compat_level=import_polars().CompatLevel.oldest())
         features = replace(features, num_rows=self.count)
-        return ReadNodes(features, places, *self._kinds(), self._marks(known), {**self.read, **counts})
+        described = self.count if self.described is None else self.described
+        nodes = {"described": described, "named_alone": self.count - described}
+        return ReadNodes(features, places, *self._kinds(), self._marks(known), {"nodes": nodes, **self.read, **counts})
 
     def _take(self, found: NodeRows, features: Any) -> None:
         """Some more nodes, behind those that are there."""
-        x, counts = apply_columns(found.frame, self.stream.schema)
+        x, counts = apply_columns(found.frame, self.stream.schema, None if self.described is None else 0)
         features.write(self.count, x)
-        if self.tally is not None:
+        if self.tally is not None and self.described is None:
             self.tally.add_nodes(self.count, x)
         add_counts(self.read, counts)
         self.ids.append(found.frame[found.id])

@@ -206,4 +206,5 @@ def _with_ends(
     added = ends.unique("id", maintain_order=True)
     frame = pl.concat([first, added.select(pl.col("id").alias(column))], how="diagonal")
     codes = np.array([names.index(kind) for kind in added["kind"].to_list()], dtype=np.int64)
-    return NodeRows(frame, column, np.concatenate([np.zeros(first.height, dtype=np.int64), codes]), tuple(names))
+    kinds_of_all = np.concatenate([np.zeros(first.height, dtype=np.int64), codes])
+    return NodeRows(frame, column, kinds_of_all, tuple(names), described=None if found is None else first.height)

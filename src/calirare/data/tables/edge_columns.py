@@ -11,7 +11,6 @@ In a schema each is `{"name", "kind"}` with
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +36,6 @@ from calirare.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-logger = logging.getLogger(__name__)
 
 MAX_EDGE_CATEGORIES = 200
 

@@ -30,7 +30,8 @@ MAX_TYPES = 50
 class NodeRows:
     """Every node of all node tables: its columns, the id column among them, and its kind.
 
-    `ids` are the id columns as several tables call them, one per table.
+    `ids` are the id columns as several tables call them, one per table. Behind the first `described` rows
+    stand nodes of which no attributes are wanted, as edges alone name them; None: there are none of these.
     """
 
     frame: pl.DataFrame
@@ -38,6 +39,11 @@ class NodeRows:
     type: np.ndarray | None = None
     type_names: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
+    described: int | None = None
+
+    @property
+    def num_described(self) -> int:
+        return self.frame.height if self.described is None else self.described
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,8 @@ def add_outside(found: NodeRows, ids: pl.Series) -> NodeRows:
     inside = with_kind(found)
     added = nodes_outside(inside, ids)
     frame = import_polars().concat([inside.frame, added.frame], how="diagonal")
-    return replace(inside, frame=frame, type=np.concatenate([_codes(inside), _codes(added)]))
+    codes = np.concatenate([_codes(inside), _codes(added)])
+    return replace(inside, frame=frame, type=codes, described=inside.num_described)
 
 
 def with_kind(found: NodeRows) -> NodeRows:

@@ -22,9 +22,11 @@ logger = logging.getLogger(__name__)
 
 
 def apply_columns(
-    frame: pl.DataFrame, schema: Mapping[str, Any]
+    frame: pl.DataFrame, schema: Mapping[str, Any], described: int | None = None
 ) -> tuple[np.ndarray | sp.csr_array, dict[str, dict[str, int]]]:
     """Features of every row, and per column how many values were imputed, unreadable, infinite, rare or never seen.
+
+    Behind the first `described` rows no values are expected, so there are no gaps.
 
     Numbers: (value - mean) / scale, the median where one is missing. Categories: one column each, all 0 for a category
     that the schema does not know. Texts: one column for each word, behind all others. An indicator column says where a
@@ -37,8 +39,8 @@ def apply_columns(
     for column in columns:
         block, missing = _READ[column["type"]](frame[column["name"]], column, counts)
         (words if column["type"] == "text" else blocks).append(block)
-        if missing.any():
-            counts["imputed"][column["name"]] = int(missing.sum())
+        if missing[:described].any():
+            counts["imputed"][column["name"]] = int(missing[:described].sum())
         if column["indicator"]:
             blocks.append(missing.astype(np.float32)[:, None])
     blocks += words

@@ -27,7 +27,11 @@ _MOST = 1_000_000
 
 
 def profile_tables(
-    x: Any, plan: Mapping[str, Any], edges: EdgeTable | None, seen: Mapping[str, Any] | None = None
+    x: Any,
+    plan: Mapping[str, Any],
+    edges: EdgeTable | None,
+    seen: Mapping[str, Any] | None = None,
+    described: int | None = None,
 ) -> dict[str, dict[str, Any]]:
     """A profile of every attribute, of every column of the edges but times, and of the number of edges of a node.
 
@@ -36,9 +40,10 @@ def profile_tables(
         plan: The schema that made them.
         edges: The edges as they came.
         seen: A profile to take the cuts and names from, so that both can be compared.
+        described: How many of the first nodes have attributes; default: all.
     """
     known = seen or {"nodes": {}, "edges": {}}
-    nodes = {name: _whole(values, known["nodes"].get(name)) for name, values in _node_values(x, plan)}
+    nodes = {name: _whole(values, known["nodes"].get(name)) for name, values in _node_values(x[:described], plan)}
     if edges is None:
         return {"nodes": nodes, "edges": {}}
     found = {name: _whole(values, known["edges"].get(name)) for name, values in _edge_values(edges.columns)}

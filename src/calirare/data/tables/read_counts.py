@@ -49,7 +49,8 @@ def describe_counts(schema: Mapping[str, Any] | None) -> dict[str, int]:
     {'rows from a node to itself': 2, 'gaps filled in age': 7}
     """
     read = (schema or {}).get("read") or {}
-    found = {_ROWS[name]: count for name, count in read.get("edges", {}).items() if name in _ROWS}
+    found = {"nodes that no table of nodes has": read.get("nodes", {}).get("named_alone", 0)}
+    found |= {_ROWS[name]: count for name, count in read.get("edges", {}).items() if name in _ROWS}
     labels = read.get("labels", {})
     for word, count in labels.get("missing_words", {}).items():
         found[f"labels {word!r}, which count as unknown"] = count

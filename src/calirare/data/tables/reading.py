@@ -209,7 +209,7 @@ def _learn(
     edge_time = time if time in rows.frame.columns else None
     node_time = time if time in found.frame.columns and edge_time is None else None
     roles = {name for name in (names["id"], names["label"], node_time) if name is not None}
-    columns = learn_columns(found.frame, roles, asked.types)
+    columns = learn_columns(found.frame.head(found.num_described), roles, asked.types)
     kinds = () if found.type is None else sorted({found.type_names[k] for k in found.type[labels.y >= 0]})
     plan = {
         "format": FORMAT,
@@ -252,14 +252,17 @@ def _read_labels(frame: pl.DataFrame, label: str | None, rare: Any, schema: Mapp
 
 
 def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any], asked: Asked) -> RareGraph:
-    x, counts = apply_columns(found.frame, plan)
+    described = found.num_described
+    x, counts = apply_columns(found.frame, plan, described)
     if not x.shape[1] and not rows.source.len():
         raise InputError("nodes must have at least one attribute column that can be used where there are no edges.")
     edge_list, of_edges = _build_edges(found, rows, plan, asked)
     warn_of_values(counts, of_edges)
     if "read" not in plan:  # just learned
-        seen = profile_tables(x, plan, edge_list.table)
-        plan = {**plan, "seen": {**seen, "rows": found.frame.height}}
+        seen = profile_tables(x, plan, edge_list.table, described=described)
+        plan = {**plan, "seen": {**seen, "rows": described}}
+    nodes = {"described": described, "named_alone": found.frame.height - described}
+    read = {"nodes": nodes, "edges": edge_list.counts, **labels.counts, **counts, "edge_values": of_edges}
     node_type, node_type_names = codes_as_at_fit(found.type, found.type_names, plan.get("nodes", {}).get("types", ()))
     return RareGraph(
         x=x,
@@ -271,7 +274,7 @@ def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any]
         node_ids=id_array(found.frame[found.id]),
         feature_names=feature_names(plan),
         original_y=labels.original_y if len(labels.values) > 2 else None,
-        schema={**plan, "read": {"edges": edge_list.counts, **labels.counts, **counts, "edge_values": of_edges}},
+        schema={**plan, "read": read},
         edges=edge_list.table,
         node_type=node_type,
         node_type_names=node_type_names,

@@ -102,8 +102,10 @@ def compare_with_fit(graph: RareGraph) -> Shifts:
     schema = graph.schema or {}
     if not schema.get("seen"):
         return Shifts((), 0)
-    now = profile_tables(graph.x, schema, graph.edges, schema["seen"])
-    return compare_profiles(now, schema, (schema.get("read") or {}).get("imputed", {}), graph.num_nodes)
+    read = schema.get("read") or {}
+    described = read.get("nodes", {}).get("described", graph.num_nodes)
+    now = profile_tables(graph.x, schema, graph.edges, schema["seen"], described)
+    return compare_profiles(now, schema, read.get("imputed", {}), described)
 
 
 def compare_profiles(
@@ -115,7 +117,7 @@ def compare_profiles(
         now: Of `profile_tables`, or of a `TablesTally`.
         schema: Of the fit.
         gaps: How many cells of which columns are empty.
-        num_nodes: How many nodes there are.
+        num_nodes: Of how many nodes attributes are known.
     """
     seen = schema["seen"]
     texts = [column for column in schema["edges"].get("columns", ()) if column["kind"] == "text"]

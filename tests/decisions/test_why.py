@@ -258,3 +258,7 @@ def test_the_three_most_unusual_attributes_are_told_and_usual_ones_are_not():
 def test_degree_and_its_logarithm_are_one_reason():
     names, groups = ("degree", "log degree", "core number", "log income", "income"), ("structure",) * 3 + ("own",) * 2
     assert module._families(names, groups)[1].tolist() == [0, 0, 1, 2, 3]
+    found = Contributions(0.0, names, groups, np.array([0.1, 0.5, 0.0, 0.4, 0.0]))
+    facts = SimpleNamespace(tells=lambda name: True, is_usual=lambda *_: False, say=lambda name, node: name)
+    told = module._by_share(facts, found, 0)
+    assert [(one.words, one.share) for one in told] == [("degree", 0.6), ("log income", 0.4)]

@@ -232,6 +232,8 @@ def _by_share(facts: Facts, found: Contributions, node: int) -> list[Fact]:
         if abs(total) <= _FAINT * largest or len(told) == 8:
             break
         best = found.names[places[int(np.argmax(found.shares[places] * np.sign(total)))]]
+        plain = best.removeprefix("log ")  # nobody counts neighbours in logarithms
+        best = plain if plain in (found.names[place] for place in places) else best
         if facts.tells(best):  # a network moves by what all nodes share; that is no reason
             kept = usual if facts.is_usual(best, node) else told
             kept.append(Fact(facts.say(best, node), total))

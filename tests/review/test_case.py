@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 import calirare as cr
 from calirare.data.graph import RareGraph
+from calirare.decisions.costs import Costs
 from calirare.errors import DataError
 from calirare.persistence.folder import load_graph
 from calirare.review.app import open_desk
@@ -191,6 +192,20 @@ def test_the_words_of_a_case(shown_desk):
     known = describe_case(shown_desk.queue, view, labelled)
     assert known.action is None and known.label in ("normal", "fraud")
     assert known.without_label == pytest.approx(shown_desk.snapshot.clf.predict_left_out()[0, 1])
+
+
+def test_what_is_ruled_out_is_said_by_the_probability_and_never_against_the_action(shown_desk):
+    queue = shown_desk.queue
+    scores, clf = queue.snapshot.scores, queue.snapshot.clf
+    least = 1 - clf.set_thresholds(0.9)[clf.rare_class_]
+    for costs in (Costs(50, 5, 1), Costs(1, 1_000, 900)):  # the second clears all
+        view = View(costs=costs)
+        for node in queue.order(view)[::20].tolist():
+            case = describe_case(queue, view, node)
+            ruled_out = "is ruled out" in case.ruled_out and "all but" not in case.ruled_out
+            assert ruled_out == (scores.probability[node] < least and case.action != "alert")
+            assert not (case.action == "clear" and "so all but" in case.ruled_out)
+            assert case.ruled_out.startswith(f"P({queue.snapshot.wording.rare}) is ")
 
 
 def test_pulls_are_those_of_explain(shown_desk):

@@ -64,8 +64,11 @@ class Sureness(LeftOutAnswers):
         >>> bool(sets[rare, 1].mean() > 0.7)
         True
         """
-        thresholds = conformal_thresholds(self.predict_left_out(), self.labelled_y_, coverage, names=self.class_names_)
-        return conformal_sets(self.predict_proba(graph), thresholds)
+        return conformal_sets(self.predict_proba(graph), self.set_thresholds(coverage))
+
+    def set_thresholds(self, coverage: float = 0.9) -> np.ndarray:
+        """`(C,)`: a class is in the set of a node where 1 − P of that class is no greater than this."""
+        return conformal_thresholds(self.predict_left_out(), self.labelled_y_, coverage, names=self.class_names_)
 
     def predict_alone(self, graph: RareGraph) -> dict[str, np.ndarray]:
         """P(rare) `(N,)` by each member of a stack alone, through its own Platt map; empty for a single detector.

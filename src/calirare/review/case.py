@@ -8,6 +8,7 @@ import numpy as np
 
 from calirare.data.arrays import UNKNOWN
 from calirare.decisions.costs import Thresholds
+from calirare.decisions.wording import explain_set, sets_beside
 from calirare.errors import CalirareError
 from calirare.review.queue import Queue
 from calirare.review.view import View
@@ -25,7 +26,7 @@ class Case:
         node_id: Its name.
         probability, lower, upper: P(rare) and its interval.
         alone: P(rare) by each detector alone; empty where there is one.
-        set: The classes that the coverage does not rule out, in words.
+        ruled_out: What the coverage rules out, and why, in a sentence; empty for a node unlike all labelled ones.
         label: The label that the model has read, or None.
         without_label: P(rare) by the model that never saw that label, or None.
         action: What the costs ask for, or None for a node whose label came with the data.
@@ -42,7 +43,7 @@ class Case:
     lower: float
     upper: float
     alone: dict[str, float]
-    set: str
+    ruled_out: str
     label: str | None
     without_label: float | None
     action: str | None
@@ -79,7 +80,7 @@ def describe_case(queue: Queue, view: View, node: int) -> Case:
         lower=float(scores.lower[node]),
         upper=float(scores.upper[node]),
         alone=dict(zip(snapshot.clf.weights_, scores.alone[node].tolist(), strict=False)),
-        set=name_sets(scores.member[[node]], names)[0],
+        ruled_out=_ruled_out(queue, node, action, names),
         label=None if label == UNKNOWN else str(names[label]),
         without_label=_without_label(queue, node),
         action=action,
@@ -91,6 +92,18 @@ def describe_case(queue: Queue, view: View, node: int) -> Case:
         after=None if after is None else snapshot.ids[after],
         total=total,
     )
+
+
+def _ruled_out(queue: Queue, node: int, action: str | None, names: np.ndarray) -> str:
+    snapshot = queue.snapshot
+    member, wording = snapshot.scores.member[[node]], snapshot.wording
+    if not member.any():
+        return ""
+    if action is not None:
+        member = sets_beside(member, np.array([action]), wording.rare_class)
+    if len(names) > 2:
+        return f"Not ruled out at {wording.coverage:.0%} coverage: {name_sets(member, names)[0]}."
+    return explain_set(wording, float(snapshot.scores.probability[node]), member[0], snapshot.set_thresholds)
 
 
 def strongest_pulls(queue: Queue, node: int) -> list[Pull]:

@@ -203,6 +203,10 @@ class Snapshot:
         return wording_of(self.clf, COVERAGE, self.ids)
 
     @cached_property
+    def set_thresholds(self) -> np.ndarray:
+        return self.clf.set_thresholds(COVERAGE)
+
+    @cached_property
     def why(self) -> Reasons:
         """What speaks for and against each node."""
         return Reasons(self.clf, self.graph, self.label, self.wording)

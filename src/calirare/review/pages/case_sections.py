@@ -109,10 +109,8 @@ def probability(case: Case) -> Any:
         lines.append(html.P(f"Each detector alone: {said}.", className="hint", id="alone-said"))
     if case.costs:
         lines.append(html.P(case.costs, className="reason"))
-    if case.set != "none":  # the interval above says as much of a node unlike all labelled ones
-        lines.append(
-            html.P([f"Not ruled out at {COVERAGE:.0%} coverage: ", html.Strong(case.set), "."], className="hint")
-        )
+    if case.ruled_out:
+        lines.append(html.P(case.ruled_out, className="hint", id="ruled-out"))
     if case.label is not None:
         said = f"Its label, {case.label}, has trained the model."
         if case.without_label is not None:

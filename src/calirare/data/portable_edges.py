@@ -1,6 +1,6 @@
 """The edge table inside a portable graph file.
 
-`edges_ends` `(2, E)`; `edges_numbers` `(k, E)` float64, the numbers and times; `edges_codes` `(c, E)` int32, the
+`edges_ends` `(2, E)`; `edges_numbers` `(k, E)` float64, the numbers, times and texts; `edges_codes` `(c, E)` int32, the
 categories; `edges_type` `(E,)` where edges are typed; `edges_columns`, JSON: `directed`, `type_names` and the columns
 in order, each with `name`, `kind` and `categories`.
 """

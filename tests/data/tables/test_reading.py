@@ -660,3 +660,14 @@ def test_what_another_kind_does_not_have_is_no_gap_that_was_filled():
     graph = read_tables(tables, calls, label="bad", rare="yes")
     assert graph.num_nodes == 5 and graph.schema["read"]["imputed"] == {"size": 3, "bits": 2, "years": 3}
     assert describe_reading(graph) == {"gaps filled in size": 1}
+
+
+def test_a_column_of_the_fit_that_is_gone_comes_with_the_way_out():
+    files = {"id": ["a", "b", "c"], "size": [1, 2, 3], "bits": [8, 16, 8], "bad": ["yes", "no", None]}
+    fitted = read_tables(files, label="bad", rare="yes")
+    gone = {name: values for name, values in files.items() if name != "size"}
+    with pytest.raises(
+        ColumnError, match=r"\['size'\].* Add it, empty where nothing is known, or fit again without it"
+    ):
+        read_tables(gone, schema=fitted.schema)
+    assert read_tables({**gone, "size": [None] * 3}, schema=fitted.schema).x[:, 0].tolist() == [0.0] * 3

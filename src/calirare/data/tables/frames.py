@@ -289,8 +289,10 @@ def check_fitted_columns(frame: pl.DataFrame, needed: Sequence[str], what: str) 
     """Refuse a table that lacks columns which a model was fitted on, and name the nearest of the others."""
     missing = [name for name in needed if name not in frame.columns]
     if missing:
+        it = "it" if len(missing) == 1 else "them"
         hint = nearest(missing[0], [name for name in frame.columns if name not in needed])
         raise ColumnError(
             f"the {what} table must have the columns that the model was fitted on; {len(missing)} "
-            f"{'is' if len(missing) == 1 else 'are'} missing: {missing[:5]}; {hint}"
+            f"{'is' if len(missing) == 1 else 'are'} missing: {missing[:5]}; {hint} "
+            f"Add {it}, empty where nothing is known, or fit again without {it}."
         )

@@ -660,6 +660,8 @@ def test_what_another_kind_does_not_have_is_no_gap_that_was_filled():
     graph = read_tables(tables, calls, label="bad", rare="yes")
     assert graph.num_nodes == 5 and graph.schema["read"]["imputed"] == {"size": 3, "bits": 2, "years": 3}
     assert describe_reading(graph) == {"gaps filled in size": 1}
+    told = describe_reading(read_tables(files, calls, label="bad", rare="yes", keep_unknown_edges=True))
+    assert told["gaps filled in size"] == 1 and "gaps filled in bits" not in told
 
 
 def test_a_column_of_the_fit_that_is_gone_comes_with_the_way_out():

@@ -33,10 +33,12 @@ def describe_reading(graph: RareGraph) -> dict[str, int]:
     schema = graph.schema or {}
     if graph.node_type is None or not schema.get("read", {}).get("imputed"):
         return describe_counts(schema)
-    sizes, imputed = np.bincount(graph.node_type), dict(schema["read"]["imputed"])
+    described = schema["read"].get("nodes", {}).get("described", graph.num_nodes)  # of the others none were counted
+    kinds, x, imputed = graph.node_type[:described], graph.x[:described], dict(schema["read"]["imputed"])
+    sizes = np.bincount(kinds)
     for column, _, gap in feature_places(schema["columns"]):
         if gap is not None and column["name"] in imputed:
-            empty = np.bincount(graph.node_type, weights=column_of(graph.x, gap) > 0, minlength=sizes.size)
+            empty = np.bincount(kinds, weights=column_of(x, gap) > 0, minlength=sizes.size)
             imputed[column["name"]] -= int(sizes[empty == sizes].sum())
     gaps = {name: count for name, count in imputed.items() if count}
     return describe_counts({**schema, "read": {**schema["read"], "imputed": gaps}})

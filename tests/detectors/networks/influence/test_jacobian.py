@@ -56,13 +56,15 @@ def _whole(model, inputs):
 def test_rows_gram_pull_and_push(kind, keeps, num_classes, sparse, weighted, monkeypatch):
     for module in ("influence.jacobian", "local_jacobian"):
         monkeypatch.setattr(f"calirare.detectors.networks.{module}.MOST_KEPT", 2**26 if keeps else 0)
-    monkeypatch.setattr("calirare.detectors.networks.local_jacobian._MOST_EDGES", 40)
+    monkeypatch.setattr("calirare.detectors.networks.local_jacobian._MOST_EDGES", 20)
     monkeypatch.setattr(GatedGram, "_cost", lambda *_: np.inf)
     model, inputs = _case(num_classes, sparse=sparse, weighted=weighted, make=MODELS.get(kind, GCN))
     whole, found = _whole(model, inputs), kind(model, inputs)
     assert found.num_parameters == whole.shape[2] and found.parts == num_classes - 1
     some = whole[NODES]
-    torch.testing.assert_close(torch.cat(list(found.rows(NODES))), some, atol=1e-10, rtol=0)
+    blocks = list(found.rows(NODES))
+    assert len(blocks) > 1 or keeps or kind in (GCNJacobian, AutogradJacobian)
+    torch.testing.assert_close(torch.cat(blocks), some, atol=1e-10, rtol=0)
     flat = some.reshape(-1, whole.shape[2])
     torch.testing.assert_close(found.gram(NODES), flat @ flat.T, atol=1e-10, rtol=0)
     generator = torch.Generator().manual_seed(0)

@@ -227,9 +227,8 @@ def say_column(name: str) -> str:
         return f"share of {found[2]} {'where' if found[1].endswith(' is missing') else 'with'} {found[1]}"
     over = _OVER.match(name)
     base, tail = (name, "") if over is None else (over[1], f" ({over[2]} {over[3]})")
-    if (
-        over is not None and HAS in base and over[2] == "mean" and not _SHARE_OF_EDGES.match(base)
-    ):  # of a word there is no mean
+    is_word = HAS in base and not _SHARE_OF_EDGES.match(base)
+    if over is not None and is_word and over[2] == "mean":  # of a word there is no mean
         tail = f" ({over[3].replace('over', 'among', 1)})"
     if (found := _OF_EDGES.match(base)) is not None:
         column, statistic, way = found.groups()

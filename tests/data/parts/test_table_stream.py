@@ -89,6 +89,11 @@ SHAPES = {
         {"drop_unknown_edges": True},
     ),
     "ends that are nowhere, kept": (lambda f: (f["users"], foreign(f)), {"keep_unknown_edges": True}, {}),
+    "a kind that only the edges name, and ends that are nowhere": (
+        lambda f: (f["users"].head(30), f["uses"]),
+        {"bipartite": True, "keep_unknown_edges": True},
+        {},
+    ),
     "kinds in a column": (typed, {"node_type": "what"}, {}),
     "kinds and types in tables": (named, {}, {}),
     "kinds in tables that share ids": (

@@ -44,7 +44,8 @@ _PERSON = re.compile(
     r"(first|last|full|given|family|middle|sur|fore|nick|user|vor|nach)[_\s-]?name(s|n)?$|^(prenom|nom|nombre|apellidos?)$",
     re.IGNORECASE,
 )
-"""Names of people are not read, however often a word of them comes again."""
+"""Names of people are not read, however often a word of them comes again; nor are addresses of mail, which hold them."""
+_MAIL = r"^[^\s@]+@[^\s@]+$"
 _TIME_NAME = re.compile(r"^(time|timestamp|datetime|date|ts|t|step|tick|epoch|day|when)$", re.IGNORECASE)
 _MOMENT_NAME = re.compile(
     r"(time|timestamp|datetime|date|[_\s](ts|at|s|sec|ms|msec|us|ns|millis)|epoch|(?-i:At)|start|end|begin|created|updated|seen|when)"
@@ -124,6 +125,8 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
         if like_dates(words):
             some = f"such as {words.min()!r} and {words.max()!r}"
             return Kind("ignore", f"dates in no form that fits all, {some}: write them as 2024-12-31")
+        if 2 * words.str.contains(_MAIL).sum() > words.len():
+            return Kind("ignore", f"{distinct} different addresses of mail")
         if not _PERSON.search(column.name) and has_common_words(words):
             return Kind("text")
         return Kind("ignore", f"{distinct} different words: an identifier or names")

@@ -183,7 +183,7 @@ def _gather(
     edges = edges_or_none(edges, schema)
     rows = gather_edges(edges, names["source"], names["target"], asked.edge_type, known, ids)
     found, rows, apart = keep_apart(found, rows, names["id"] or "id", asked.bipartite, asked.ends_apart(schema))
-    return (with_outside(found, rows) if asked.keep_unknown else found), rows, apart
+    return (with_outside(found, rows) if asked.keep_unknown and nodes is not None else found), rows, apart
 
 
 def _wants_nodes(schema: Mapping[str, Any] | None) -> bool:

@@ -13,7 +13,7 @@ from slow_columns import slow_edge_columns
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.features.edge_columns import edge_columns
-from calirare.features.edge_plan import MOST_CATEGORIES, edge_table, plan_edges
+from calirare.features.edge_plan import MOST_CATEGORIES, EdgePlan, PlannedColumn, edge_table, plan_edges
 
 
 def compare(table, num_nodes, rtol=1e-6, atol=1e-6):
@@ -105,18 +105,29 @@ def test_calls_at_night_and_at_weekends_are_told():
     friday = np.datetime64("2025-03-07", "s").astype(float)
     hours = np.array([1.0, 3.0, 13.0, 25.0, 49.0, np.nan])  # the fourth and the fifth are on Saturday and Sunday
     table = EdgeTable(np.zeros(6, int), np.ones(6, int), (EdgeColumn("at", "time", friday + 3600 * hours),))
-    columns = edge_columns(table, plan_edges(table), 2)
+    planned = PlannedColumn("at", "time", ("0 to 6 h", "weekend"), missing=True, origin=friday, in_days=True)
+    columns = edge_columns(table, EdgePlan(True, (planned,)), 2)
     assert (
         columns["at = 0 to 6 h, share of outgoing"][0]
         == columns["at = 0 to 6 h, share of incoming"][1]
         == np.float32(0.8)
     )
-    assert (
-        columns["at = weekend, share of outgoing"][0] == np.float32(0.4)
-        and "at = 6 to 12 h, share of edges" not in columns
-    )
+    assert columns["at = weekend, share of outgoing"][0] == np.float32(0.4)
     steps = EdgeTable(np.zeros(3, int), np.ones(3, int), (EdgeColumn("at", "time", [1.0, 30_000.0, 60_000.0]),))
     assert not any(" = " in name for name in edge_columns(steps, plan_edges(steps), 2))  # no clock
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_parts_of_the_day_are_told_where_nodes_differ_in_them(apart):
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(20):
+        ends = rng.integers(0, 300, (2, 4_000))
+        night = rng.random(4_000) < (np.where(ends[0] < 15, 0.7, 0.3) if apart else 0.3)
+        hours = np.where(night, rng.uniform(0, 6, 4_000), rng.uniform(6, 12, 4_000))
+        time = EdgeColumn("at", "time", 1.6e9 // 604_800 * 604_800 + 3600 * hours)
+        found.append(plan_edges(EdgeTable(*ends, (time,))).columns[0].categories)
+    assert found.count(("0 to 6 h", "6 to 12 h") if apart else ()) >= 19
 
 
 def test_codes_may_change_as_long_as_names_stay():

@@ -76,7 +76,7 @@ def plan_edges(table: EdgeTable | None) -> EdgePlan | None:
     if table.type is not None:
         types = tuple(most_frequent(table.type, table.type_names, MOST_TYPES))
     types = types if len(types) > 1 else ()
-    columns = tuple(_plan_column(column) for column in table.columns)
+    columns = tuple(_plan_column(column, table) for column in table.columns)
     by_type = len(types) * (3 if table.directed else 1) * (3 + sum(_width(column) for column in columns))
     return EdgePlan(table.directed, columns, types, by_type > MOST_OF_TYPES)
 
@@ -98,7 +98,7 @@ def edge_table(graph: RareGraph) -> EdgeTable | None:
     return graph.edges if graph.edges is not None or graph.edge_weight is None else pairs_of(graph)
 
 
-def _plan_column(column: EdgeColumn) -> PlannedColumn:
+def _plan_column(column: EdgeColumn, table: EdgeTable) -> PlannedColumn:
     if column.kind == "category":
         kept = tuple(most_frequent(column.values, column.categories, MOST_CATEGORIES))
         diverse = len(column.categories) > len(kept)
@@ -110,5 +110,6 @@ def _plan_column(column: EdgeColumn) -> PlannedColumn:
     missing, in_days = known.size < column.values.size, origin >= EARLIEST_CLOCK
     negative = int((known < 0).sum()) if column.kind == "number" else 0
     signed = min(negative, known.size - negative) >= max(1, FEWEST_OF_A_SIGN * known.size)
-    parts = vary_by_day(known) if in_days else ()
+    there = ~np.isnan(column.values)
+    parts = vary_by_day(known, np.stack([table.source[there], table.target[there]])) if in_days else ()
     return PlannedColumn(column.name, column.kind, parts, False, missing, origin, in_days, signed)

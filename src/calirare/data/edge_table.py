@@ -15,7 +15,7 @@ EARLIEST_CLOCK = 1e8
 """Times before March 1973, in seconds, are taken for steps (1, 2, 3, … of a simulation), not for a clock."""
 MISSING = -1
 """The code of a category that is missing."""
-MOST_WORDS = 40
+MOST_EDGE_WORDS = 40
 """Of a column of texts; a float64 has bits for 52."""
 MOST_KINDS = 8
 """Types of edges, and categories, that are looked at apart."""
@@ -64,13 +64,15 @@ class EdgeColumn:
 
     def _check_words(self) -> None:
         known, words = self.values[~np.isnan(self.values)], len(self.categories)
-        if words > MOST_WORDS or (known < 0).any() or (known >= 2.0**words).any() or (known % 1 != 0).any():
+        if words > MOST_EDGE_WORDS or (known < 0).any() or (known >= 2.0**words).any() or (known % 1 != 0).any():
             raise InputError(
-                f"edge column {self.name!r} must say by one bit each which of at most {MOST_WORDS} words it has."
+                f"edge column {self.name!r} must say by one bit each which of at most {MOST_EDGE_WORDS} words it has."
             )
 
     def has(self, word: str) -> np.ndarray:
-        """`(E,)` which texts have a word."""
+        """`(E,)` which texts have a word; none has one that is not known."""
+        if word not in self.categories:
+            return np.zeros(self.values.size, dtype=bool)
         bits = np.nan_to_num(self.values).astype(np.int64)
         return np.asarray(bits >> self.categories.index(word) & 1, dtype=bool)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-_DAY = 86_400
+DAY = 86_400.0
+"""Seconds."""
 _FEWEST = 0.02
 """Share of the times that a part must have, and leave to others, before it is told apart."""
 _SURELY = 3.0
@@ -51,7 +52,7 @@ def in_part(times: np.ndarray, part: str) -> np.ndarray:
     >>> in_part(np.array([3600.0, np.nan]), "0 to 6 h").tolist()
     [True, False]
     """
-    days, seconds = np.divmod(times, _DAY)
+    days, seconds = np.divmod(times, DAY)
     if part == _WEEKEND:
         return np.asarray((days + 3) % 7 >= 5)  # 1970 began on a Thursday
-    return np.asarray(seconds // (_DAY / 4) == _QUARTERS.index(part))
+    return np.asarray(seconds // (DAY / 4) == _QUARTERS.index(part))

@@ -28,11 +28,10 @@ from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.sparse import in_threads
 from calirare.data.tables.feature_places import HAS
-from calirare.features.day_parts import in_part
+from calirare.features.day_parts import DAY, in_part
 from calirare.features.edge_groups import Clock, EdgeGroups, Latest, Moments
 from calirare.features.edge_plan import EdgePlan, PlannedColumn
 
-DAY = 86_400.0
 Named = tuple[str, np.ndarray]
 Side = TypeVar("Side")
 
@@ -86,8 +85,7 @@ def _all(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[Named]:
         if planned.kind == "category":
             return list(_of_category(planned, column, table, plan.directed, num_nodes))
         if planned.kind == "text":
-            words = list(_of_text(planned, column, table, plan.directed, num_nodes))
-            return [*words, *_missing(planned, np.isnan(column.values), sides, plan.directed)]
+            return list(_of_text(planned, column, sides, plan.directed))
         if planned.kind == "time":
             return list(_of_time(planned, column, sides, plan.directed))
         return list(_of_number(planned, column, clocks, sides, plan.directed))
@@ -168,6 +166,15 @@ def _of_time(planned: PlannedColumn, column: EdgeColumn, sides: list[EdgeGroups]
     yield from _missing(planned, np.isnan(column.values), sides, directed)
 
 
+def _of_text(planned: PlannedColumn, column: EdgeColumn, sides: list[EdgeGroups], directed: bool) -> Iterator[Named]:
+    missing = np.isnan(column.values)
+    known = [side.among(~missing) for side in sides]
+    for word in planned.categories:
+        for which, share in _shares(column.has(word), known, directed):
+            yield f"{planned.name}{HAS}{word}, share of {which}", share
+    yield from _missing(planned, missing, sides, directed)
+
+
 def _missing(planned: PlannedColumn, missing: np.ndarray, sides: list[EdgeGroups], directed: bool) -> Iterator[Named]:
     if planned.missing:
         for which, share in _shares(missing, sides, directed):
@@ -215,21 +222,6 @@ def _different(
         sides.append(sp.csr_array((np.ones(int(kept.sum())), (ends[kept], column.values[kept])), shape=shape))
     for which, found in _directions(sides, directed, operator.add):
         yield f"{planned.name}, different ones of {which}", np.diff(found.indptr)
-
-
-def _of_text(
-    planned: PlannedColumn, column: EdgeColumn, table: EdgeTable, directed: bool, num_nodes: int
-) -> Iterator[Named]:
-    """Shares among the edges that have a text."""
-
-    def count(edges: np.ndarray) -> list[np.ndarray]:
-        return [np.bincount(ends[edges], minlength=num_nodes)[:num_nodes] for ends in (table.source, table.target)]
-
-    texts = [found for _, found in _directions(count(~np.isnan(column.values)), directed, operator.add)]
-    for word in planned.categories:
-        counts = count(column.has(word)) if word in column.categories else [0 * texts[0]] * 2
-        for (which, found), known in zip(_directions(counts, directed, operator.add), texts, strict=True):
-            yield f"{planned.name}{HAS}{word}, share of {which}", _share(found, known)
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

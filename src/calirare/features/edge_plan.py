@@ -103,13 +103,13 @@ def _plan_column(column: EdgeColumn, table: EdgeTable) -> PlannedColumn:
         kept = tuple(most_frequent(column.values, column.categories, MOST_CATEGORIES))
         diverse = len(column.categories) > len(kept)
         return PlannedColumn(column.name, "category", kept, diverse, bool((column.values == MISSING).any()))
-    known = column.values[~np.isnan(column.values)]
+    there = ~np.isnan(column.values)
+    known = column.values[there]
     if column.kind == "text":
         return PlannedColumn(column.name, "text", column.categories, missing=known.size < column.values.size)
     origin = float(known.min()) if column.kind == "time" and known.size else 0.0
     missing, in_days = known.size < column.values.size, origin >= EARLIEST_CLOCK
     negative = int((known < 0).sum()) if column.kind == "number" else 0
     signed = min(negative, known.size - negative) >= max(1, FEWEST_OF_A_SIGN * known.size)
-    there = ~np.isnan(column.values)
     parts = vary_by_day(known, np.stack([table.source[there], table.target[there]])) if in_days else ()
     return PlannedColumn(column.name, column.kind, parts, False, missing, origin, in_days, signed)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calirare.data.edge_table import MISSING, MOST_WORDS, EdgeColumn
+from calirare.data.edge_table import MISSING, MOST_EDGE_WORDS, EdgeColumn
 from calirare.data.tables.columns import (
     MAX_RARE_NAMES,
     commonest,
@@ -65,7 +65,9 @@ def _learn(column: pl.Series, wanted: str | None, rows: EdgeRows) -> dict[str, A
             found = Kind("ignore", LEFT_OUT)
         elif found.name != kind:
             found = Kind(kind, style=found.style, unit=found.unit)
-    words = learn_edge_words(to_texts(column), rows.source, rows.target, MOST_WORDS) if found.name == "text" else []
+    words = (
+        learn_edge_words(to_texts(column), rows.source, rows.target, MOST_EDGE_WORDS) if found.name == "text" else []
+    )
     if found.name == "text" and not words:
         found = Kind("ignore", NO_COMMON_WORDS)
     if found.name == "ignore":
@@ -135,7 +137,7 @@ def check_edge_columns(columns: Any) -> bool:
             names = column["categories"]
             good &= isinstance(names, list) and all(isinstance(name, str) for name in names)
             good &= len(set(names)) == len(names) and isinstance(column.get("rare", []), list | int)
-            good &= column["kind"] == "category" or len(names) <= MOST_WORDS
+            good &= column["kind"] == "category" or len(names) <= MOST_EDGE_WORDS
         elif column["kind"] == "time":
             good &= 0 < float(column.get("unit", 1.0)) < float("inf")
     return bool(good) and len({column["name"] for column in columns}) == len(columns)

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from interval_coverage import degrees, draws_of, said, truth
 
-from calirare.uncertainty.skill import no_skill
+from calirare.uncertainty.skill import measure_skill
 
 _SAID = re.compile(
     r"^(?:No skill is shown|Nothing is shown yet): .* Take every probability as the base rate, ([\d.e-]+)[.;]", re.M
@@ -48,7 +48,7 @@ def main() -> None:
             nodes = arrays[f"{key}/nodes"]
             others, rare = np.setdiff1d(known, nodes), is_rare[nodes]
             own, p = said(arrays, key, others)
-            found, base, line = no_skill(own, rare), rare.mean(), base_rate_said(str(arrays[f"{key}/first"]))
+            found, base, line = measure_skill(own, rare), rare.mean(), base_rate_said(str(arrays[f"{key}/first"]))
             printed = line is not None and abs(line - base) < 0.01 * base
             interval = draws_of(arrays, key, own, rare, degree[nodes]).interval(p, degree=degree[others])
             held = ((interval.lower <= base) & (base <= interval.upper)).mean()

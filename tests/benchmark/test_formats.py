@@ -7,15 +7,15 @@ import io
 from html.parser import HTMLParser
 
 from calirare.benchmark.comparison import signed
-from calirare.benchmark.formats import Cell, Table, render, to_csv, to_latex, to_markdown
+from calirare.benchmark.formats import Table, Text, render, to_csv, to_latex, to_markdown
 
 TABLE = Table(
     "t",
     "A & B",
     ("method", "Recall", "ACE†"),
     (
-        (Cell("label_smoothing"), Cell("91.0 ± 0.5", "best"), Cell("0.1")),
-        (Cell("<b>|x"), Cell("90.9", "tied"), Cell("–")),
+        (Text("label_smoothing"), Text("91.0 ± 0.5", "best"), Text("0.1")),
+        (Text("<b>|x"), Text("90.9", "tied"), Text("–")),
     ),
     ("50% of it",),
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calirare as cr
-from calirare.detectors.base import DetectorInputs, LabelledNodes, gather
+from calirare.detectors.base import DetectorInputs, LabelledNodes, gather_blocks
 from calirare.detectors.silence import Silence
 from calirare.detectors.stack import Stack
 
@@ -133,7 +133,9 @@ def test_a_stack_says_the_same_of_a_lonely_node_in_every_way(stripped):
     np.testing.assert_allclose(stack.left_out_logits()[::10, 1], slope * left_out + stack.silence_.shift[1])
     rows = stack.left_out_rows[:5]
     without = stack.logits_without_at(inputs, rows, np.array([10]))[0]
-    np.testing.assert_allclose(gather(stack.logits_without(inputs, rows), rows, np.array([10]))[0], without, atol=1e-6)
+    np.testing.assert_allclose(
+        gather_blocks(stack.logits_without(inputs, rows), rows, np.array([10]))[0], without, atol=1e-6
+    )
     np.testing.assert_allclose(without[:, 1], slope * without[:, 0] + stack.silence_.shift[1])
 
 

@@ -8,7 +8,7 @@ import pytest
 import calirare as cr
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.detectors import Spreading, Stack
-from calirare.detectors.base import DetectorInputs, LabelledNodes, gather
+from calirare.detectors.base import DetectorInputs, LabelledNodes, gather_blocks
 from calirare.detectors.folds import spread_over_folds
 from calirare.errors import InputError
 from calirare.metrics import roc_auc
@@ -97,7 +97,7 @@ def test_without_a_label_it_is_what_a_refit_says(graph, labels, steps):
     inputs, rows = DetectorInputs(graph), np.array([0, 7, 30])
     whole = Spreading(steps=steps).fit(inputs, labels)
     expected = np.stack([refit(inputs, labels, [row], whole, steps=steps) for row in rows], axis=1)
-    found = gather(whole.logits_without(inputs, rows), rows, np.arange(graph.num_nodes))
+    found = gather_blocks(whole.logits_without(inputs, rows), rows, np.arange(graph.num_nodes))
     np.testing.assert_allclose(found, expected, atol=5e-4)
     moved = np.abs(expected - whole.logits(inputs)[:, None])
     assert moved.max() > 0.1 and np.abs(found - expected).max() < 5e-3 * moved.max()

@@ -27,7 +27,7 @@ from calirare.report.card import model_card
 from calirare.review.quality import measure
 from calirare.review.snapshot import Scores, Snapshot
 from calirare.review.versions import Base
-from calirare.uncertainty.skill import no_skill
+from calirare.uncertainty.skill import measure_skill
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 
@@ -141,7 +141,7 @@ def verdict_on(p, y, share=None, before=None):
     evidence = Evidence("unread", np.arange(y.size), y, plain, after, after.argmax(axis=1), 1)
     read = ("average_precision", "negative_log_likelihood")
     tables = [summary(y, table, 1, num_resamples=draws, only=read) for table, draws in ((plain, 0), (after, 40))]
-    skill = no_skill(p, y == 1, left_out=False)
+    skill = measure_skill(p, y == 1, left_out=False)
     return judge(evidence, *tables, float(y.mean()) if share is None else share, skill)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calirare as cr
-from calirare.evaluation.members import judge_members, left_out_loss
+from calirare.evaluation.members import judge_members, loss_at_shares
 from calirare.metrics import negative_log_likelihood
 
 
@@ -19,14 +19,14 @@ def test_one_member_alone_is_the_whole(graph):
     """A stack of one is its Platt map, so both must have the same left-out loss."""
     clf = cr.RareCategoryClassifier(cr.detectors.Stack(["linear"])).fit(graph)
     (member,) = judge_members(clf)
-    whole = left_out_loss(clf.predict_left_out(), clf.labelled_y_, clf.shares_)
+    whole = loss_at_shares(clf.predict_left_out(), clf.labelled_y_, clf.shares_)
     assert (member.name, member.weight) == ("linear", 1.0)
     assert member.loss == pytest.approx(whole, rel=1e-6)
 
 
 def test_at_the_labels_own_shares_it_is_the_plain_score(graph):
     clf = cr.RareCategoryClassifier("linear").fit(graph)
-    found = left_out_loss(clf.predict_left_out(), clf.labelled_y_, clf.shares_)
+    found = loss_at_shares(clf.predict_left_out(), clf.labelled_y_, clf.shares_)
     assert found == pytest.approx(negative_log_likelihood(clf.labelled_y_, clf.predict_left_out()))
     assert judge_members(clf) == []
 

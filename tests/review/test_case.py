@@ -17,8 +17,8 @@ from calirare.persistence.folder import load_graph
 from calirare.review.app import open_desk
 from calirare.review.attributes import compare, say_number
 from calirare.review.book import DecisionBook
-from calirare.review.case import describe_case, strongest_pulls
-from calirare.review.edges_of import neighbours_of
+from calirare.review.case import describe_case, pulling_labels
+from calirare.review.edges_of import likeliest_neighbours
 from calirare.review.neighbourhood import MOST_DRAWN, MOST_NEIGHBOURS, neighbourhood
 from calirare.review.pages.case_sections import head, probability
 from calirare.review.queue import Queue
@@ -211,7 +211,7 @@ def test_what_is_ruled_out_is_said_by_the_probability_and_never_against_the_acti
 def test_pulls_are_those_of_explain(shown_desk):
     node = int(shown_desk.snapshot.listed[0])
     expected = shown_desk.snapshot.clf.explain(shown_desk.snapshot.graph, node)
-    found = strongest_pulls(shown_desk.queue, node)[:4]
+    found = pulling_labels(shown_desk.queue, node)[:4]
     assert [one.pull for one in found] == expected.pull[:4].tolist()
     assert [one.node_id for one in found] == shown_desk.snapshot.ids[expected.labelled_node[:4]].tolist()
 
@@ -250,7 +250,7 @@ def test_of_several_kinds_those_with_labels_are_the_queue_as_in_triage():
     assert (said[shop].other_kind, said[shop].action, said[shop].place) == ("shop", None, None)
     assert "does not speak of it" in str(probability(said[shop])) and "shop" in str(head(said[shop]))
     assert said[person].other_kind == "" and said[person].action is not None
-    known, _ = neighbours_of(snapshot, queue.book, person)
+    known, _ = likeliest_neighbours(snapshot, queue.book, person)
     assert {one.node for one in known if one.probability is None} == {one.node for one in known if kinds[one.node]}
 
 

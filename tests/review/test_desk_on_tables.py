@@ -10,7 +10,7 @@ import pytest
 from everybody import overflow, violations
 
 from calirare.cli.main import app
-from calirare.review.case import strongest_pulls
+from calirare.review.case import pulling_labels
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 pytest.importorskip("axe_playwright_python.sync_playwright")
@@ -146,7 +146,7 @@ def test_the_case_tells_why_and_shows_the_record_as_the_table_has_it(server, fol
     puzzling = next(
         node
         for node in queue.snapshot.listed.tolist()
-        if any(one.is_rare != (one.pull > 0) for one in strongest_pulls(queue, node))
+        if any(one.is_rare != (one.pull > 0) for one in pulling_labels(queue, node))
     )
     page.goto(f"{server.url}/case?id={queue.snapshot.ids[puzzling]}")
     expect(page.locator("#against-own-class")).to_contain_text("yet pulls")

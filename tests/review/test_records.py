@@ -15,7 +15,7 @@ from calirare.decisions.node_prices import costs_of
 from calirare.errors import InputError
 from calirare.review.attributes import compare
 from calirare.review.book import DecisionBook
-from calirare.review.edges_of import edges_of, neighbours_of
+from calirare.review.edges_of import edges_of, likeliest_neighbours
 from calirare.review.records import Records
 from calirare.review.snapshot import Snapshot
 from calirare.review.store import DecisionStore
@@ -183,12 +183,12 @@ def test_neighbours_with_what_is_known_of_them(read):
     store = DecisionStore.open("sqlite://")
     book = DecisionBook(store)
     node = int(np.argmax(np.diff(snapshot.adjacency.indptr)))
-    near, total = neighbours_of(snapshot, book, node)
+    near, total = likeliest_neighbours(snapshot, book, node)
     assert total == len(near) == len(set(snapshot.adjacency[[node]].indices.tolist()) - {node})
     assert [one.probability for one in near] == sorted((one.probability for one in near), reverse=True)
     store.record(near[0].node_id, "rare", reviewer="a", model_version="m", seen=0, action_key="k")
     book.refresh()
-    assert neighbours_of(snapshot, book, node)[0][0].state == "decided rare"
+    assert likeliest_neighbours(snapshot, book, node)[0][0].state == "decided rare"
     assert sum(one.num_edges for one in near) == sum(row.other != node for row in edges_of(snapshot, node).rows)
 
 

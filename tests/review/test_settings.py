@@ -7,7 +7,7 @@ import pytest
 
 from calirare.errors import InputError
 from calirare.review.app import open_desk
-from calirare.review.settings import Settings
+from calirare.review.settings import DeskSettings
 from calirare.review.view import View
 
 
@@ -67,9 +67,9 @@ def test_what_cannot_be_set_is_refused_and_changes_nothing(shown_client, shown_d
 
 
 def test_typed_numbers_are_numbers():
-    assert Settings().changed({"miss": "1,250.5"}).miss == 1250.5
+    assert DeskSettings().changed({"miss": "1,250.5"}).miss == 1250.5
     with pytest.raises(InputError, match="budget"):
-        Settings().changed({"budget": "x"})
+        DeskSettings().changed({"budget": "x"})
 
 
 def test_the_queue_is_ordered_by_what_a_look_saves(desk):

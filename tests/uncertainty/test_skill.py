@@ -8,7 +8,7 @@ from scipy.stats import mannwhitneyu
 from sklearn.metrics import roc_auc_score
 
 from calirare.errors import InputError, LabelError
-from calirare.uncertainty.skill import LEVEL, Skill, few_labels, no_skill
+from calirare.uncertainty.skill import LEVEL, Skill, few_labels, measure_skill
 
 
 def scores(rng, num_rare, num_others, lift):
@@ -19,7 +19,7 @@ def scores(rng, num_rare, num_others, lift):
 def test_the_area_is_that_of_scikit_learn_ties_included(decimals):
     z, y = scores(np.random.default_rng(0), 12, 90, 0.8)
     z = z.round(decimals)
-    found = no_skill(z, y)
+    found = measure_skill(z, y)
     assert found.roc_auc == pytest.approx(roc_auc_score(y, z))
     # Half the variance would be the test of Mann and Whitney.
     assert found.luck > mannwhitneyu(z[y], z[~y], alternative="greater").pvalue
@@ -33,19 +33,19 @@ def test_pairs_that_lift_each_other_pass_no_more_often_than_said():
         likeness = np.triu(likeness, 1) + np.triu(likeness, 1).T
         y = np.arange(150) < 20
         weight = np.where(y, 1 / 20, -1 / 130)
-        shown.append(no_skill(likeness @ weight, y).shown)
+        shown.append(measure_skill(likeness @ weight, y).shown)
     assert np.mean(shown) < LEVEL + 0.035
 
 
 def test_scores_that_know_something_are_seen():
     rng = np.random.default_rng(2)
     lift = 0.8  # ROC-AUC 0.71
-    assert np.mean([no_skill(*scores(rng, 60, 600, lift)).shown for _ in range(200)]) > 0.97
+    assert np.mean([measure_skill(*scores(rng, 60, 600, lift)).shown for _ in range(200)]) > 0.97
 
 
 @pytest.mark.parametrize("num_rare", [1, 2, 3])
 def test_one_to_three_rare_labels_show_nothing(num_rare):
-    found = no_skill(np.linspace(1, 0, 400), np.arange(400) < num_rare)
+    found = measure_skill(np.linspace(1, 0, 400), np.arange(400) < num_rare)
     assert found.roc_auc == 1 and not found.shown
     assert found.sentence("fraud").startswith("Nothing is shown yet")
 
@@ -61,7 +61,7 @@ def test_the_sentence_holds_the_numbers_it_is_made_of():
 
 
 def test_constant_scores_show_nothing():
-    assert not no_skill(np.full(50, 0.1), np.arange(50) < 5).shown
+    assert not measure_skill(np.full(50, 0.1), np.arange(50) < 5).shown
 
 
 def test_what_is_kept_falls_with_luck():
@@ -85,6 +85,6 @@ def test_the_odds_are_the_most_that_evidence_can_speak_for_skill():
 
 def test_nonsense_is_refused():
     with pytest.raises(LabelError, match="of another are needed"):
-        no_skill([0.1, 0.2], [0, 0])
+        measure_skill([0.1, 0.2], [0, 0])
     with pytest.raises(InputError, match="one value per label"):
-        no_skill([0.1, 0.2], [0])
+        measure_skill([0.1, 0.2], [0])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calirare.benchmark.formats import Cell, Table
+from calirare.benchmark.formats import Table, Text
 from calirare.benchmark.paper import COUNTERPARTS, TableName, published
 from calirare.benchmark.ranking import CellKey, ScoreBook
 from calirare.benchmark.sources import DatasetSource
@@ -66,7 +66,7 @@ def comparison_table(book: ScoreBook, table: TableName, source: DatasetSource) -
     metrics = [metric for metric in COMPARED[table] if any(metric in by for by in found.values())]
     rows = []
     for (labels, paper_method, entry), by_metric in sorted(found.items(), key=lambda item: item[0][0]):
-        cells = [Cell(str(labels)), Cell(paper_method), Cell(names[entry])]
+        cells = [Text(str(labels)), Text(paper_method), Text(names[entry])]
         for metric in metrics:
             cells += _triple(book, by_metric.get(metric))
         rows.append(tuple(cells))
@@ -76,12 +76,12 @@ def comparison_table(book: ScoreBook, table: TableName, source: DatasetSource) -
     return Table(name, f"{source.title}: beside the paper", header, tuple(rows), (), 3) if rows else None
 
 
-def _triple(book: ScoreBook, pair: Pair | None) -> list[Cell]:
+def _triple(book: ScoreBook, pair: Pair | None) -> list[Text]:
     if pair is None:
-        return [Cell(MISSING)] * 3
+        return [Text(MISSING)] * 3
     metric = METRICS[pair.metric]
-    ours = Cell(show(book.get(pair.cell, pair.entry, pair.metric), metric).text)
-    return [ours, Cell(f"{pair.published:.{metric.decimals}f}"), Cell(signed(pair.difference, metric.decimals))]
+    ours = Text(show(book.get(pair.cell, pair.entry, pair.metric), metric).text)
+    return [ours, Text(f"{pair.published:.{metric.decimals}f}"), Text(signed(pair.difference, metric.decimals))]
 
 
 def comparison_overview(book: ScoreBook, table: TableName, sources: Sequence[DatasetSource]) -> Table | None:
@@ -93,7 +93,7 @@ def comparison_overview(book: ScoreBook, table: TableName, sources: Sequence[Dat
     rows = []
     for (paper_method, entry), by_metric in found.items():
         cells = [_difference(metric, by_metric.get(metric, [])) for metric in COMPARED[table]]
-        rows.append((Cell(paper_method), Cell(names[entry]), *cells))
+        rows.append((Text(paper_method), Text(names[entry]), *cells))
     notes = ["Ours less the paper's, mean over the cells; in brackets, in how many of them ours is better."]
     notes.append(CONDITIONAL_NOTE if table == "calibration" else _F1_NOTE)
     header = ("paper's method", "ours", *(METRICS[metric].head for metric in COMPARED[table]))
@@ -101,12 +101,12 @@ def comparison_overview(book: ScoreBook, table: TableName, sources: Sequence[Dat
     return Table(f"{table}-published", title, header, tuple(rows), tuple(notes), 2) if rows else None
 
 
-def _difference(metric: str, found: list[Pair]) -> Cell:
+def _difference(metric: str, found: list[Pair]) -> Text:
     if not found:
-        return Cell(MISSING)
+        return Text(MISSING)
     mean = float(np.mean([pair.difference for pair in found]))
     wins = sum(pair.is_better for pair in found)
-    return Cell(f"{signed(mean, METRICS[metric].decimals)} ({wins}/{len(found)})")
+    return Text(f"{signed(mean, METRICS[metric].decimals)} ({wins}/{len(found)})")
 
 
 def signed(value: float, decimals: int) -> str:

@@ -38,7 +38,7 @@ _LATEX = {
 
 
 @dataclass(frozen=True)
-class Cell:
+class Text:
     """One cell: its text, and whether it is the best of its column or tied with it."""
 
     text: str
@@ -61,7 +61,7 @@ class Table:
     name: str
     title: str
     header: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[Text, ...], ...]
     notes: tuple[str, ...] = ()
     num_text_columns: int = 1
 
@@ -79,7 +79,7 @@ def _markdown_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def _markdown_cell(cell: Cell) -> str:
+def _markdown_cell(cell: Text) -> str:
     return {"best": f"**{cell.text}**", "tied": f"{cell.text}{TIE}", "": cell.text}[cell.mark]
 
 
@@ -108,7 +108,7 @@ def to_latex(table: Table) -> str:
     )
 
 
-def _latex_cell(cell: Cell) -> str:
+def _latex_cell(cell: Text) -> str:
     text = _escape_latex(cell.text)
     return {"best": rf"\textbf{{{text}}}", "tied": rf"{text}$^{{=}}$", "": text}[cell.mark]
 

@@ -110,7 +110,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Task:
+class GridTask:
     """One detector to train, and the entries that share it: the unit of work."""
 
     dataset: DatasetSource
@@ -178,7 +178,7 @@ class Grid:
         parts = [dataset.fingerprint, dataset.protocol, asdict(self.settings), code_digest(), versions(), own]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> list[GridTask]:
         """The whole grid, entries grouped by the detector they share."""
         with known_methods(self.own_methods):
             groups = [
@@ -188,7 +188,7 @@ class Grid:
                 )
             ]
         return [
-            Task(dataset, labels, seed, group, self.settings, self.fingerprint(dataset), self.own_methods)
+            GridTask(dataset, labels, seed, group, self.settings, self.fingerprint(dataset), self.own_methods)
             for dataset in self.datasets
             for labels in self.labels
             for seed in range(self.seeds)
@@ -200,7 +200,7 @@ class Grid:
         return next(row for row, other in enumerate(self.entries) if other.training == entry.training)
 
 
-def without(tasks: Iterable[Task], done: set[RowKey]) -> list[Task]:
+def without(tasks: Iterable[GridTask], done: set[RowKey]) -> list[GridTask]:
     """The tasks less the rows that are done."""
     left = (
         replace(task, entries=tuple(entry for entry in task.entries if task.row_key(entry) not in done))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from calirare.benchmark.grid import Grid, RowKey, Task, without
+from calirare.benchmark.grid import Grid, GridTask, RowKey, without
 from calirare.benchmark.store import RowStore, key_of
 from calirare.benchmark.work import Failure, Row, run_task
 from calirare.detectors.base import Progress
@@ -103,7 +103,7 @@ def _in_order(grid: Grid, keys: list[RowKey]) -> list[RowKey]:
     return sorted(keys, key=lambda key: (datasets[key[0]], key[1], entries[key[3]], key[2]))
 
 
-def expected_cost(task: Task) -> float:
+def expected_cost(task: GridTask) -> float:
     """Rough cost of a task in units of one training on PubMed; only orders the work and moves the bar."""
     size = _USUAL_SIZE.get(task.dataset.name, 1.0)
     trainings = 1.0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from calirare.benchmark.grid import RowKey, Task
+from calirare.benchmark.grid import GridTask, RowKey
 from calirare.benchmark.work import Row
 from calirare.data.archive import write_atomically
 from calirare.data.tables.libraries import import_arrow
@@ -23,7 +23,7 @@ class RowStore:
         if self.folder.exists() and not self.folder.is_dir():
             raise DataError(f"{self.folder} is a file; the results need a folder.")
 
-    def add(self, task: Task, rows: list[Row]) -> None:
+    def add(self, task: GridTask, rows: list[Row]) -> None:
         """Store what a task computed."""
         if rows:
             self._write(rows, self.rows_folder / f"{task.name}.parquet")

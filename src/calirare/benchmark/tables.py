@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from calirare.benchmark.formats import Cell, Table
+from calirare.benchmark.formats import Table, Text
 from calirare.benchmark.grid import DECISIONS, Entry
 from calirare.benchmark.paper import STATISTICS
 from calirare.benchmark.ranking import CellKey, Score, ScoreBook, mean_over_cells, times_best
@@ -75,14 +75,14 @@ class Shows(Protocol):
         """In its units."""
 
 
-def show(score: Score | None, column: Shows, *, spread: bool = True) -> Cell:
+def show(score: Score | None, column: Shows, *, spread: bool = True) -> Text:
     """Mean ± spread in the column's units; bold the best, ⁼ what a paired test cannot tell from it."""
     if score is None or not math.isfinite(score.mean):
-        return Cell(MISSING)
+        return Text(MISSING)
     text = column.show(score.mean)
     if spread and math.isfinite(score.spread):
         text += f" ± {column.show(score.spread)}"
-    return Cell(text, score.mark)
+    return Text(text, score.mark)
 
 
 def statistics_table(sources: Sequence[DatasetSource]) -> Table:
@@ -93,9 +93,9 @@ def statistics_table(sources: Sequence[DatasetSource]) -> Table:
         ours = (graph.num_nodes, graph.edge_index.shape[1], graph.num_features)
         paper = STATISTICS.get(source.name)
         theirs = (None, None, None) if paper is None else (paper.nodes, paper.edges, paper.features)
-        cells = [Cell(_beside(f"{a:,}", None if b is None else f"{b:,}")) for a, b in zip(ours, theirs, strict=True)]
-        share = Cell(_beside(f"{graph.rare_share:.2%}", None if paper is None else f"{paper.rare_share:.2%}"))
-        rows.append((Cell(source.title), *cells, share, Cell(f"{graph.known.size:,}")))
+        cells = [Text(_beside(f"{a:,}", None if b is None else f"{b:,}")) for a, b in zip(ours, theirs, strict=True)]
+        share = Text(_beside(f"{graph.rare_share:.2%}", None if paper is None else f"{paper.rare_share:.2%}"))
+        rows.append((Text(source.title), *cells, share, Text(f"{graph.known.size:,}")))
     notes = [
         "Edges are counted in both directions, as the paper does. In brackets: the paper's number where it differs."
     ]
@@ -116,7 +116,7 @@ def overview_table(book: ScoreBook, metrics: Sequence[str], title: str, name: st
     """Each entry's mean over all cells, and how often it is the best or tied with the best."""
     names = display_names(book.entries)
     columns = [_overview_column(book, metric) for metric in metrics]
-    rows = tuple((Cell(names[entry]), *(column[entry] for column in columns)) for entry in book.entries)
+    rows = tuple((Text(names[entry]), *(column[entry] for column in columns)) for entry in book.entries)
     note = (
         f"Mean over the cells (graph × labels per class), {len(book.cells)} in all; in brackets, in how many of them "
         "the method is the best or tied with the best."
@@ -125,16 +125,16 @@ def overview_table(book: ScoreBook, metrics: Sequence[str], title: str, name: st
     return Table(f"{name}-overview", title, header, rows, (note, *_dagger_note(metrics)))
 
 
-def _overview_column(book: ScoreBook, name: str) -> dict[str, Cell]:
+def _overview_column(book: ScoreBook, name: str) -> dict[str, Text]:
     metric = METRICS[name]
     means = {entry: mean_over_cells(book, entry, name) for entry in book.entries}
     shown = {entry: show(Score(mean, math.nan, 0), metric).text for entry, mean in means.items()}
     finite = [mean for mean in means.values() if math.isfinite(mean)]
     if metric.conditional or not finite:
-        return {entry: Cell(text) for entry, text in shown.items()}
+        return {entry: Text(text) for entry, text in shown.items()}
     best = max(finite) if metric.higher_is_better else min(finite)
     return {
-        entry: Cell(
+        entry: Text(
             shown[entry] + (f" ({times_best(book, entry, name)})" if math.isfinite(mean) else ""),
             "best" if mean == best else "",
         )
@@ -154,8 +154,8 @@ def cell_table(
     names = display_names(book.entries)
     rows = tuple(
         (
-            Cell(names[entry]),
-            *(Cell(words) for words in budgets[entry]),
+            Text(names[entry]),
+            *(Text(words) for words in budgets[entry]),
             *(show(book.get(cell, entry, metric), METRICS[metric]) for metric in metrics),
         )
         for entry in book.entries

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
-from calirare.benchmark.grid import Entry, Settings, Task, known_methods
+from calirare.benchmark.grid import Entry, GridTask, Settings, known_methods
 from calirare.benchmark.provenance import peak_memory_mb, reset_peak_memory, versions
 from calirare.benchmark.sources import DatasetSource
 from calirare.calibration.base import share_weights, target_shares
@@ -48,15 +48,15 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TaskOutcome:
     """What came of a task."""
 
-    task: Task
+    task: GridTask
     rows: list[Row]
     failures: list[Failure]
 
 
-def run_task(task: Task) -> Outcome:
+def run_task(task: GridTask) -> TaskOutcome:
     """Train, calibrate, judge on the test nodes. Deterministic: one thread, one seed."""
     rows: list[Row] = []
     failures: list[Failure] = []
@@ -71,13 +71,13 @@ def run_task(task: Task) -> Outcome:
             )
             seconds = time.perf_counter() - started
         except CalirareError as error:
-            return Outcome(task, [], [_failure(task, entry, error) for entry in task.entries])
+            return TaskOutcome(task, [], [_failure(task, entry, error) for entry in task.entries])
         for entry in task.entries:
             try:
                 rows.append(_row(task, entry, graph, split, trained, seconds))
             except CalirareError as error:
                 failures.append(_failure(task, entry, error))
-    return Outcome(task, rows, failures)
+    return TaskOutcome(task, rows, failures)
 
 
 def split_for(graph: RareGraph, labels_per_class: int, settings: Settings, seed: int) -> Split:
@@ -97,7 +97,7 @@ def split_for(graph: RareGraph, labels_per_class: int, settings: Settings, seed:
 
 
 def _row(
-    task: Task, entry: Entry, graph: RareGraph, split: Split, trained: TrainedDetector, train_seconds: float
+    task: GridTask, entry: Entry, graph: RareGraph, split: Split, trained: TrainedDetector, train_seconds: float
 ) -> Row:
     classifier = make_classifier(entry, task.settings, task.seed)
     started = time.perf_counter()
@@ -105,7 +105,7 @@ def _row(
     calibrate_seconds = time.perf_counter() - started
     test = split.test
     probabilities = classifier.predict_proba(graph)
-    predicted = decide(entry, classifier, probabilities, graph, split)[test]
+    predicted = called_classes(entry, classifier, probabilities, graph, split)[test]
     probabilities = probabilities[test]
     trains_on, calibrates_on = entry.resolve().label_budget
     return {
@@ -135,7 +135,7 @@ def _row(
     }
 
 
-def decide(
+def called_classes(
     entry: Entry, classifier: RareCategoryClassifier, probabilities: np.ndarray, graph: RareGraph, split: Split
 ) -> np.ndarray:
     """`(N,)` the class that the entry calls each node, from `probabilities` `(N, C)`."""
@@ -168,7 +168,7 @@ def make_classifier(entry: Entry, settings: Settings, seed: int) -> RareCategory
     return RareCategoryClassifier(detector, method, entry.prior, seed=seed, device=settings.device)
 
 
-def _failure(task: Task, entry: Entry, error: CalirareError) -> Failure:
+def _failure(task: GridTask, entry: Entry, error: CalirareError) -> Failure:
     return Failure(task.dataset.name, task.labels_per_class, task.seed, entry.key, str(error))
 
 
@@ -180,7 +180,7 @@ def _load(source: DatasetSource, device: str) -> tuple[RareGraph, DetectorInputs
 
 
 @contextmanager
-def _variants(task: Task) -> Iterator[None]:
+def _variants(task: GridTask) -> Iterator[None]:
     """The entries with options as methods of their own, while the block runs."""
     with ExitStack() as stack:
         for method in [entry.resolve() for entry in task.entries if entry.options]:

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 
 @dataclass(frozen=True)
-class Attribute:
+class AccountColumn:
     """A column of the account table: how a hidden standard-normal trait shows in it, and how far it betrays fraud.
 
     Args:
@@ -28,18 +28,18 @@ class Attribute:
 
 
 ATTRIBUTES = (
-    Attribute("amount_mean_log10", 0.3, lambda z: 1.8 + 0.35 * z, 1.0),
-    Attribute("amount_spread_log10", 0.5, lambda z: 0.4 * np.exp(0.3 * z), 1.0),
-    Attribute("account_age_days", -0.6, lambda z: np.floor(4000 * expit(z - 0.5)), -1.0),
-    Attribute("transactions_per_day", 0.4, lambda z: 2.0 * np.exp(0.5 * z), 1.0),
-    Attribute("night_share", 0.6, lambda z: expit(0.9 * z - 2.0), 1.0),
-    Attribute("round_amount_share", 0.5, lambda z: expit(0.8 * z - 1.5), 1.0),
-    Attribute("new_counterparty_share", 0.6, lambda z: expit(0.8 * z - 1.0), 1.0),
-    Attribute("country_risk", 0.5, lambda z: expit(z - 1.5), 1.0),
-    Attribute("failed_logins_per_month", 0.0, lambda z: 0.5 * np.exp(0.6 * z), 0.6),
-    Attribute("device_changes_per_year", 0.0, lambda z: 1.5 * np.exp(0.5 * z), 0.6),
-    Attribute("balance_log10", 0.0, lambda z: 3.2 + 0.6 * z, -0.4),
-    Attribute("incoming_share", 0.0, lambda z: expit(0.7 * z), 0.0),
+    AccountColumn("amount_mean_log10", 0.3, lambda z: 1.8 + 0.35 * z, 1.0),
+    AccountColumn("amount_spread_log10", 0.5, lambda z: 0.4 * np.exp(0.3 * z), 1.0),
+    AccountColumn("account_age_days", -0.6, lambda z: np.floor(4000 * expit(z - 0.5)), -1.0),
+    AccountColumn("transactions_per_day", 0.4, lambda z: 2.0 * np.exp(0.5 * z), 1.0),
+    AccountColumn("night_share", 0.6, lambda z: expit(0.9 * z - 2.0), 1.0),
+    AccountColumn("round_amount_share", 0.5, lambda z: expit(0.8 * z - 1.5), 1.0),
+    AccountColumn("new_counterparty_share", 0.6, lambda z: expit(0.8 * z - 1.0), 1.0),
+    AccountColumn("country_risk", 0.5, lambda z: expit(z - 1.5), 1.0),
+    AccountColumn("failed_logins_per_month", 0.0, lambda z: 0.5 * np.exp(0.6 * z), 0.6),
+    AccountColumn("device_changes_per_year", 0.0, lambda z: 1.5 * np.exp(0.5 * z), 0.6),
+    AccountColumn("balance_log10", 0.0, lambda z: 3.2 + 0.6 * z, -0.4),
+    AccountColumn("incoming_share", 0.0, lambda z: expit(0.7 * z), 0.0),
 )
 """The named columns. Those with weight 0 lean with the rings but carry no risk of their own."""
 

@@ -161,7 +161,7 @@ class Contributions:
         return float(self.base + self.shares.sum())
 
 
-def gather(blocks: Iterator[tuple[np.ndarray, np.ndarray]], rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+def gather_blocks(blocks: Iterator[tuple[np.ndarray, np.ndarray]], rows: np.ndarray, places: np.ndarray) -> np.ndarray:
     """`(len(places), len(rows), …, C)`: what blocks `(some of rows, (N, b, …, C))` say of some places, row by row."""
     told, found = zip(*((part, logits[places]) for part, logits in blocks), strict=True)
     order = {int(row): at for at, row in enumerate(np.concatenate(told))}
@@ -202,7 +202,7 @@ class Detector(BaseEstimator, ABC):
 
     def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         """`(len(nodes), len(rows), …, C)`: the logits of a few nodes by the detector that missed each of these labels."""
-        return gather(self.logits_without(inputs, rows), rows, nodes)
+        return gather_blocks(self.logits_without(inputs, rows), rows, nodes)
 
     @property
     def left_out_rows(self) -> np.ndarray:

@@ -47,7 +47,7 @@ def choose_landmarks(y: np.ndarray, groups: np.ndarray, seed: int, most: int = M
     return order[np.argsort(ranks, kind="stable")[:most]]
 
 
-class Surroundings:
+class WithinReach:
     """The nodes within reach of some, hop by hop; nothing is computed for others.
 
     Args:
@@ -98,7 +98,7 @@ class LikenessToLandmarks:
     def __init__(self, words: WordHops, nodes: np.ndarray, landmarks: np.ndarray, few: int | None = None) -> None:
         self.words, self.nodes, self.landmarks = words, nodes, landmarks
         self.few = len(landmarks) if few is None else min(few, len(landmarks))
-        self.around = Surroundings(words, nodes)
+        self.around = WithinReach(words, nodes)
         self.said: list[sp.csr_array] = []
         self._words: list[np.ndarray] = []
         self.scales: list[float] = []

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from calirare.detectors.base import Detector, DetectorInputs, gather
+from calirare.detectors.base import Detector, DetectorInputs, gather_blocks
 from calirare.detectors.trees import Trees
 from calirare.errors import InputError
 
@@ -30,7 +30,7 @@ class OfTrees(Detector):
 
     def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         self._check_fitted()
-        return gather(self._without(self._values(inputs)[nodes], np.asarray(rows)), rows, np.arange(len(nodes)))
+        return gather_blocks(self._without(self._values(inputs)[nodes], np.asarray(rows)), rows, np.arange(len(nodes)))
 
     @abstractmethod
     def _without(self, values: np.ndarray, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

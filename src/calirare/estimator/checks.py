@@ -93,14 +93,16 @@ def check_keys(keys: dict[str, Any], labels: LabelledNodes, held_out: np.ndarray
     return found
 
 
-def check_left_out(detector: Detector, num_labels: int, num_classes: int) -> None:
+def check_left_out_models(detector: Detector, num_labels: int, num_classes: int) -> None:
     """That what the detector kept of its left-out models is of as many labels as there are."""
     shape, rows = detector.left_out_logits().shape, detector.left_out_rows
     need((shape[0], shape[-1]) == (num_labels, num_classes), "the detector's left-out logits are of other labels")
     need(rows.size > 0 and 0 <= rows.min() and rows.max() < num_labels, "the detector's labels are out of range")
 
 
-def check_calibrator(calibrator: Calibrator, state: dict[str, Any], detector: Detector, num_classes: int) -> Calibrator:
+def restore_calibrator(
+    calibrator: Calibrator, state: dict[str, Any], detector: Detector, num_classes: int
+) -> Calibrator:
     """The calibrator with this state, once it has shown that it can answer."""
     for name, value in state.items():
         need(_LEARNED.fullmatch(name) is not None, f"a calibrator has no {name!r}")

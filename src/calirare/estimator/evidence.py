@@ -11,7 +11,7 @@ from calirare.data.arrays import UNKNOWN, as_array
 from calirare.data.graph import RareGraph, require_graph
 from calirare.errors import LabelError
 from calirare.estimator.known_again import NOWHERE, held_out_at, trained_at
-from calirare.estimator.left_out import LeftOutAnswers
+from calirare.estimator.left_out import LeftOutPredictions
 from calirare.metrics import Summary, summary
 
 Source = Literal["unread", "left_out", "both"]
@@ -67,7 +67,7 @@ class Evidence:
         return f"{self.y.size:,} nodes{'' if self.source == 'both' else ' '}{words}"
 
 
-def read_nodes(clf: LeftOutAnswers, graph: RareGraph) -> np.ndarray | None:
+def read_nodes(clf: LeftOutPredictions, graph: RareGraph) -> np.ndarray | None:
     """The nodes of `graph` whose labels the model has read; None where it was fitted on another graph.
 
     Labels that came since were not read.
@@ -76,7 +76,7 @@ def read_nodes(clf: LeftOutAnswers, graph: RareGraph) -> np.ndarray | None:
     return None if trained is None else np.union1d(trained[trained != NOWHERE], held_out_at(clf, graph, trained))
 
 
-def answered_nodes(clf: LeftOutAnswers, graph: RareGraph, read: np.ndarray | None) -> np.ndarray:
+def answered_nodes(clf: LeftOutPredictions, graph: RareGraph, read: np.ndarray | None) -> np.ndarray:
     """The nodes of `graph` whose answer is known: those read (from `read_nodes`), and labels that came since the fit.
 
     Where the split of the fit keeps labels for testing, labels that were not read answer nothing.
@@ -87,7 +87,7 @@ def answered_nodes(clf: LeftOutAnswers, graph: RareGraph, read: np.ndarray | Non
     return read if tests else np.union1d(read, graph.known)
 
 
-def require_same_classes(clf: LeftOutAnswers, graph: RareGraph) -> None:
+def require_same_classes(clf: LeftOutPredictions, graph: RareGraph) -> None:
     """Refuse labels that are numbered otherwise than at the fit: they would be compared with other classes."""
     require_graph(graph)
     at_fit, now = clf.class_names_, graph.class_names
@@ -108,7 +108,7 @@ def labels_read(graph: RareGraph, read: np.ndarray | None) -> np.ndarray:
 
 
 def gather_evidence(
-    clf: LeftOutAnswers, graph: RareGraph, nodes: Any = None, *, among: np.ndarray | None = None
+    clf: LeftOutPredictions, graph: RareGraph, nodes: Any = None, *, among: np.ndarray | None = None
 ) -> Evidence:
     """Labels that nothing has read where there are enough, else the training labels, each left out.
 
@@ -140,7 +140,7 @@ def gather_evidence(
 
 
 def _collect(
-    clf: LeftOutAnswers, graph: RareGraph, unread: np.ndarray, trained: np.ndarray, allowed: np.ndarray
+    clf: LeftOutPredictions, graph: RareGraph, unread: np.ndarray, trained: np.ndarray, allowed: np.ndarray
 ) -> Evidence:
     """Predictions for the unread nodes, left-out ones for those that trained the model and are allowed."""
     rows = np.flatnonzero(np.isin(trained, allowed))

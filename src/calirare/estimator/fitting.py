@@ -31,7 +31,7 @@ from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import PRIORS, Method, get_method
 from calirare.estimator.state import FittedState, make_calibrator
 from calirare.features.copies import find_copies
-from calirare.uncertainty.skill import no_skill
+from calirare.uncertainty.skill import measure_skill
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ class Fitting(Fitted):
         if calibrator is not None and method.evidence == "left_out":
             left_out = self._cross_fitted(trained.detector, trained.labels, shares)
             rare = graph.rare_class
-            keep = no_skill(left_out[:, rare], trained.labels.y == rare).keep
+            keep = measure_skill(left_out[:, rare], trained.labels.y == rare).keep
             if keep < 1:
                 left_out = calibrator.draw_to(shares, keep).drawn(left_out)
         self.asked_: AskedGraph | None = AskedGraph(graph, trained.inputs)

@@ -14,14 +14,14 @@ from calirare.detectors.base import Detector, LabelledNodes
 from calirare.detectors.registry import make_detector
 from calirare.detectors.stack import Stack
 from calirare.estimator.checks import (
-    check_calibrator,
     check_degree,
     check_header,
     check_held_out,
     check_keys,
     check_labels,
-    check_left_out,
+    check_left_out_models,
     need,
+    restore_calibrator,
 )
 from calirare.estimator.methods import get_method
 from calirare.features.recipe import ColumnRecipe
@@ -118,11 +118,11 @@ def from_record(record: Record, method: str, detector: Any) -> FittedState:
     labels = LabelledNodes(num_classes=num_classes, **said)  # type: ignore[arg-type]
     check_labels(labels, left_out)
     fitted = make_detector(detector).restore(record.get("detector") or {})
-    check_left_out(fitted, len(labels), num_classes)
+    check_left_out_models(fitted, len(labels), num_classes)
     calibrator, learned = make_calibrator(method, fitted), record.get("calibrator")
     need((calibrator is None) == (learned is None), f"the calibrator does not fit method {method!r}")
     if calibrator is not None and learned is not None:
-        calibrator = check_calibrator(calibrator, learned, fitted, num_classes)
+        calibrator = restore_calibrator(calibrator, learned, fitted, num_classes)
     recipe, split = record.get("recipe"), record.get("split")
     later = ("connections", "held_out", "keys")
     connections, held_out, keys = (record.get(name) if name in header else None for name in later)

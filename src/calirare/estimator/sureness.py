@@ -6,13 +6,13 @@ import numpy as np
 
 from calirare.calibration.stack import StackScaling, members_apart
 from calirare.data.graph import RareGraph
-from calirare.estimator.left_out import LeftOutAnswers
+from calirare.estimator.explanations import Explanations
 from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds
 from calirare.uncertainty.intervals import CalibrationDraws, Drawn, calibration_draws
 from calirare.uncertainty.jackknife import Intervals
 
 
-class Sureness(LeftOutAnswers):
+class Sureness(Explanations):
     """What the left-out answers leave open."""
 
     rare_share: float | None

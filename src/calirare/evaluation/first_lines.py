@@ -9,7 +9,7 @@ import numpy as np
 from calirare.calibration.base import share_weights
 from calirare.data.graph import RareGraph
 from calirare.data.tables.audit import find_leaks
-from calirare.data.tables.finding import leave_out
+from calirare.data.tables.finding import ignore
 from calirare.decisions.wording import wording_of
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import read_nodes
@@ -61,7 +61,7 @@ def warn_of_leaks(columns: Sequence[str]) -> str:
     gives, they = ("gives", "it is") if len(columns) == 1 else ("give", "they are")
     return (
         f"{', '.join(map(repr, columns))} {gives} the label away: unless {they} known before the label, no number here will "
-        f"hold. Fit again with {' '.join(map(leave_out, columns))}."
+        f"hold. Fit again with {' '.join(map(ignore, columns))}."
     )
 
 

@@ -19,7 +19,7 @@ from calirare.metrics import Summary
 from calirare.metrics.bootstrap import NUM_RESAMPLES
 from calirare.plots import reliability, scores
 from calirare.plots.tables import Frame
-from calirare.uncertainty.skill import Skill, no_skill
+from calirare.uncertainty.skill import Skill, measure_skill
 
 NUM_BINS = 10
 
@@ -134,4 +134,4 @@ def _skill(evidence: Evidence) -> Skill:
     rare = evidence.y_rare
     if rare.all() or not rare.any():  # the user named nodes of one class
         return Skill(float("nan"), 1.0, int(rare.sum()), int((~rare).sum()))
-    return no_skill(evidence.after[:, evidence.rare_class], rare, left_out=evidence.source != "unread")
+    return measure_skill(evidence.after[:, evidence.rare_class], rare, left_out=evidence.source != "unread")

@@ -58,15 +58,15 @@ def judge_members(clf: RareCategoryClassifier) -> list[Member]:
     for k, (name, weight) in enumerate(clf.weights_.items()):
         alone = left_out_probabilities(SoftPlattScaling, logits[:, k], labels.y, state.shares, fold)
         alone = state.shares + keep * (alone - state.shares)  # as the whole is drawn to the base rate
-        kept.append(Member(name, weight, left_out_loss(alone, labels.y, state.shares)))
+        kept.append(Member(name, weight, loss_at_shares(alone, labels.y, state.shares)))
     kept.sort(key=lambda one: -(one.weight or 0.0))
     return kept + [Member(name, None, None, reason) for name, reason in detector.left_out_reasons_.items()]
 
 
-def left_out_loss(probabilities: np.ndarray, y: np.ndarray, shares: np.ndarray) -> float:
+def loss_at_shares(probabilities: np.ndarray, y: np.ndarray, shares: np.ndarray) -> float:
     """Negative log-likelihood of labels, weighted to these class shares.
 
-    >>> round(left_out_loss(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([0, 1]), np.array([0.9, 0.1])), 3)
+    >>> round(loss_at_shares(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([0, 1]), np.array([0.9, 0.1])), 3)
     0.693
     """
     return float(share_weights(y, shares) @ label_losses(y, probabilities))

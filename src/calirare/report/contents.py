@@ -23,7 +23,7 @@ from calirare.estimator.evidence import Evidence, read_nodes
 from calirare.estimator.methods import get_method
 from calirare.evaluation import DoubtfulLabel, Evaluation, evaluate, first_lines, look_again
 from calirare.evaluation.graph_value import audit_with_graph
-from calirare.evaluation.members import Member, judge_members, left_out_loss
+from calirare.evaluation.members import Member, judge_members, loss_at_shares
 from calirare.metrics.bootstrap import NUM_RESAMPLES
 from calirare.plots import cost_curve
 from calirare.plots.tables import Frame
@@ -131,7 +131,7 @@ def gather(
         queue_note=note,
         costs=costs,
         detectors=detectors,
-        detectors_loss=left_out_loss(clf.predict_left_out(), clf.labelled_y_, clf.shares_) if detectors else np.nan,
+        detectors_loss=loss_at_shares(clf.predict_left_out(), clf.labelled_y_, clf.shares_) if detectors else np.nan,
         settings=_settings(clf, model_version),
         versions=versions(),
         coverage=coverage,

@@ -106,7 +106,7 @@ def _ruled_out(queue: Queue, node: int, action: str | None, names: np.ndarray) -
     return explain_set(wording, float(snapshot.scores.probability[node]), member[0], snapshot.set_thresholds)
 
 
-def strongest_pulls(queue: Queue, node: int) -> list[Pull]:
+def pulling_labels(queue: Queue, node: int) -> list[Pull]:
     """The labelled nodes that pull this call; the model is asked once per node."""
     snapshot = queue.snapshot
 

@@ -28,7 +28,7 @@ from calirare.review.quality import measure
 from calirare.review.queue import Queue
 from calirare.review.records import Records
 from calirare.review.refit import Change, as_labels, compare_models, refit
-from calirare.review.settings import Setting, Settings, SettingsBook
+from calirare.review.settings import DeskSettings, Setting, SettingsBook
 from calirare.review.snapshot import Scores, Snapshot, keep_scores
 from calirare.review.store import OPEN, ConflictError, Decision, DecisionStore
 from calirare.review.team import Team
@@ -40,7 +40,7 @@ _ON_SCREEN = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class RefitOutcome:
     """What the last refit gave: both models, and how they differ."""
 
     before: Snapshot
@@ -55,10 +55,10 @@ class Station:
         self.snapshot = snapshot
         self.records = Records.of(snapshot, table)
         self.queue = Queue(snapshot, book, team, self.records)
-        self._costs: dict[Settings, Costs] = {}
+        self._costs: dict[DeskSettings, Costs] = {}
         self._lock = threading.Lock()
 
-    def costs(self, settings: Settings) -> Costs:
+    def costs(self, settings: DeskSettings) -> Costs:
         """The prices of every node under these settings; a column that this model does not have costs its default."""
         with self._lock:
             if settings not in self._costs:
@@ -113,7 +113,7 @@ class Desk:
         self.feed = Feed(Series(store.database, store.network))
         self.station = self._open(Snapshot.load(self.model))
         join_network(self.log, self.snapshot.graph)
-        self.outcome: Outcome | None = None
+        self.outcome: RefitOutcome | None = None
         self.job = Job(self._refit)
         self._switching = threading.Lock()
 
@@ -287,7 +287,7 @@ class Desk:
             after = replace(after, version=versions.install(clf, graph, before.base, self.model))
             logger.info("model %s follows %s, with %d decisions", after.version, before.version, decided.nodes.size)
             keep_scores(self.model, after.scores)
-            self.outcome = Outcome(before, after, change)
+            self.outcome = RefitOutcome(before, after, change)
             self.station = self._open(after)
 
     def is_current(self) -> bool:

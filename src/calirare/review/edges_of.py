@@ -29,7 +29,7 @@ class EdgeRow:
 
 
 @dataclass(frozen=True)
-class EdgeRows:
+class EdgesOfNode:
     """Some edges of a node.
 
     Args:
@@ -59,7 +59,7 @@ class Neighbour:
     num_edges: int
 
 
-def edges_of(snapshot: Snapshot, node: int) -> EdgeRows:
+def edges_of(snapshot: Snapshot, node: int) -> EdgesOfNode:
     """The edges of a node, each as it came; where only pairs are known, one row per neighbour."""
     table = _table(snapshot)
     at = _places(table, node, snapshot.graph.num_nodes)
@@ -80,10 +80,10 @@ def edges_of(snapshot: Snapshot, node: int) -> EdgeRows:
             cells.insert(0, shown.type_names[int(shown.type[k])])
         way = ("to" if outgoing else "from") if shown.directed else "with"
         rows.append(EdgeRow(other, "itself" if other == node else way, tuple(cells)))
-    return EdgeRows(tuple(names), tuple(numbers), tuple(rows), at.size)
+    return EdgesOfNode(tuple(names), tuple(numbers), tuple(rows), at.size)
 
 
-def neighbours_of(snapshot: Snapshot, book: DecisionBook, node: int) -> tuple[list[Neighbour], int]:
+def likeliest_neighbours(snapshot: Snapshot, book: DecisionBook, node: int) -> tuple[list[Neighbour], int]:
     """(the most probable neighbours, how many there are)."""
     near = snapshot.neighbours(node)
     told = [one not in snapshot.other_kind for one in near.tolist()]
@@ -97,7 +97,7 @@ def neighbours_of(snapshot: Snapshot, book: DecisionBook, node: int) -> tuple[li
             one,
             snapshot.ids[one],
             None if one in snapshot.other_kind else float(snapshot.scores.probability[one]),
-            said_of(snapshot, book, one),
+            decision_or_label(snapshot, book, one),
             counts.get(one, 1),
         )
         for one in best.tolist()
@@ -105,7 +105,7 @@ def neighbours_of(snapshot: Snapshot, book: DecisionBook, node: int) -> tuple[li
     return found, near.size
 
 
-def said_of(snapshot: Snapshot, book: DecisionBook, node: int) -> str:
+def decision_or_label(snapshot: Snapshot, book: DecisionBook, node: int) -> str:
     """What a person has said of a node: its decision, else "labelled …", else ""."""
     stands = book.standing(snapshot.ids[node])
     if stands is not None:

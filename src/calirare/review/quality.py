@@ -25,10 +25,10 @@ def measure(snapshot: Snapshot) -> Evaluation:
     )
 
 
-def judge(y_rare: np.ndarray, probability: np.ndarray) -> Summary:
+def headline_metrics(y_rare: np.ndarray, probability: np.ndarray) -> Summary:
     """The headline metrics of P(rare) with 95% intervals.
 
-    >>> found = judge(np.array([0, 0, 1, 0]), np.array([0.1, 0.2, 0.9, 0.1]))
+    >>> found = headline_metrics(np.array([0, 0, 1, 0]), np.array([0.1, 0.2, 0.9, 0.1]))
     >>> round(found["brier_score"].value, 4)
     0.0175
     """

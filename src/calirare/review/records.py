@@ -25,7 +25,7 @@ from calirare.review.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
-class Cell:
+class RecordCell:
     """One value of a record: column, value as text, and why the model does not read it, or "" where it does."""
 
     name: str
@@ -128,9 +128,9 @@ class Records:
             return cls(_from_table(snapshot, table, known or []), True, scored)
         return cls(_from_features(snapshot, known), False, scored)
 
-    def record(self, node: int) -> list[Cell]:
+    def record(self, node: int) -> list[RecordCell]:
         """The whole record of a node."""
-        return [Cell(column.name, column.say(node), column.unused) for column in self.columns.values()]
+        return [RecordCell(column.name, column.say(node), column.unused) for column in self.columns.values()]
 
     def find(self, name: str, argument: str) -> RecordColumn:
         """A column by name."""

@@ -25,7 +25,7 @@ from calirare.evaluation.paired import PairedLikelihood, compare_likelihood
 from calirare.metrics import Summary
 from calirare.review.events import EventLog
 from calirare.review.network import check_network
-from calirare.review.quality import judge
+from calirare.review.quality import headline_metrics
 from calirare.review.snapshot import Snapshot, index_of
 from calirare.review.store import Decision, DecisionStore
 from calirare.review.versions import Base
@@ -162,8 +162,8 @@ def compare_models(before: Snapshot, after: Snapshot, num_decisions: int) -> Cha
         num_decisions=num_decisions,
         labels_before=len(before.clf.labelled_nodes_),
         labels_after=len(nodes),
-        before=judge(rare, old),
-        after=judge(rare, new),
+        before=headline_metrics(rare, old),
+        after=headline_metrics(rare, new),
         likelihood=compare_likelihood(rare, old, new, float(after.clf.shares_[after.clf.rare_class_])),
     )
 

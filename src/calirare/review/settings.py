@@ -29,7 +29,7 @@ Price = float | str
 
 
 @dataclass(frozen=True)
-class Settings:
+class DeskSettings:
     """The desk's settings.
 
     Args:
@@ -41,7 +41,7 @@ class Settings:
         columns: Columns of the records that the queue shows.
         filters: Tests on columns that hold for everybody's queue, as the grid writes them, in JSON; "": none.
 
-    >>> Settings().changed({"miss": "amount", "budget": 20}).budget
+    >>> DeskSettings().changed({"miss": "amount", "budget": 20}).budget
     20
     """
 
@@ -82,7 +82,7 @@ class Settings:
 class Setting:
     """The settings in force, and who made them so: `number` grows with every change; 0 where nobody has made one."""
 
-    settings: Settings
+    settings: DeskSettings
     number: int = 0
     by: str = ""
     time: datetime | None = None
@@ -98,7 +98,7 @@ class SettingsBook:
     def __init__(self, log: EventLog) -> None:
         self.log = log
         self._lock = threading.Lock()
-        self._change = Setting(Settings())
+        self._change = Setting(DeskSettings())
         self._read_at = -np.inf
 
     @property
@@ -133,7 +133,7 @@ class SettingsBook:
         row = self.log.last(_KIND).get(_SUBJECT)
         if row is not None and row.id > self._change.number:
             try:
-                found = Settings().changed(json.loads(row.value))
+                found = DeskSettings().changed(json.loads(row.value))
             except (InputError, ValueError, TypeError, AttributeError):
                 return  # of a later version: the last that is understood stays
             self._change = Setting(found, row.id, row.reviewer, row.time)

@@ -9,7 +9,7 @@ from scipy.special import log_softmax
 
 from calirare.data.graph import RareGraph
 from calirare.data.synthetic import make_transactions
-from calirare.detectors.base import Detector, DetectorInputs, LabelledNodes, gather
+from calirare.detectors.base import Detector, DetectorInputs, LabelledNodes, gather_blocks
 from calirare.features.recipe import ColumnRecipe
 from calirare.metrics import roc_auc
 from calirare.testing.promises import (
@@ -79,7 +79,7 @@ def _check_left_out_models(detector: Detector, fitted: Any, inputs: DetectorInpu
         seen += np.asarray(some).tolist()
     require(sorted(seen) == rows.tolist(), detector, "logits_without gives every row that was asked for, once")
     nodes = np.array([inputs.num_nodes // 2, 0, inputs.num_nodes - 1])
-    whole = gather(fitted.logits_without(inputs, rows), rows, nodes)
+    whole = gather_blocks(fitted.logits_without(inputs, rows), rows, nodes)
     at = np.asarray(fitted.logits_without_at(inputs, rows, nodes))
     same = at.shape == whole.shape and bool(np.allclose(at, whole, rtol=1e-3, atol=1e-3))
     require(same, detector, "logits_without_at says of a few nodes what logits_without does")

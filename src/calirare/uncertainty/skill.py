@@ -126,7 +126,7 @@ def few_labels(num_rare: int, rare: str) -> str:
     )
 
 
-def no_skill(left_out_probability: Any, y_rare: Any, *, left_out: bool = True) -> Skill:
+def measure_skill(left_out_probability: Any, y_rare: Any, *, left_out: bool = True) -> Skill:
     """Whether left-out evidence can tell the model from the base rate.
 
     Args:
@@ -135,9 +135,9 @@ def no_skill(left_out_probability: Any, y_rare: Any, *, left_out: bool = True) -
         left_out: Whether the labels trained the model, each left out; False: it has never read them, and their scores are
             independent.
 
-    >>> no_skill(np.linspace(1, 0, 60), np.arange(60) < 6).shown
+    >>> measure_skill(np.linspace(1, 0, 60), np.arange(60) < 6).shown
     True
-    >>> no_skill([0.9, 0.1, 0.2, 0.3], [1, 0, 0, 0]).sentence("fraud")
+    >>> measure_skill([0.9, 0.1, 0.2, 0.3], [1, 0, 0, 0]).sentence("fraud")
     'Nothing is shown yet: one label of fraud cannot tell this model from the base rate. Take every probability as the base rate, 0.25; label more.'
     """
     score, rare = check_left_out(left_out_probability, y_rare)

@@ -16,7 +16,7 @@ import numpy as np
 
 from calirare.detectors.base import Detector, DetectorInputs, LabelledNodes
 from calirare.detectors.linear import Linear
-from calirare.uncertainty.skill import no_skill
+from calirare.uncertainty.skill import measure_skill
 
 _MOST = 1_000
 """Nodes of each kind: so many tell an A of 0.56 from luck."""
@@ -89,7 +89,7 @@ def labels_unlike(
     detector = Linear(penalty=1e-2, hops=1).fit(
         inputs, LabelledNodes(nodes, labelled.astype(np.int64), weights, 2, groups), seed=seed
     )
-    found = no_skill(detector.left_out_logits() @ [-1.0, 1.0], labelled)
+    found = measure_skill(detector.left_out_logits() @ [-1.0, 1.0], labelled)
     return Unlike(found.roc_auc, found.luck, _most_telling(detector, inputs, nodes[labelled], others))
 
 

@@ -13,7 +13,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 import calirare as cr
 from calirare.detectors import GAT, GCN, GIN, SAGE
-from calirare.detectors.base import DetectorInputs, LabelledNodes, gather
+from calirare.detectors.base import DetectorInputs, LabelledNodes, gather_blocks
 from calirare.detectors.networks import judging, training
 from calirare.detectors.networks.evidence import FoldEvidence, StepEvidence, step_logits
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
@@ -129,7 +129,7 @@ def test_copies_are_left_out_together_by_one_step(kind):
     assert labels.groups[7] == labels.groups[70]
     assert isinstance(network.evidence_, StepEvidence)
     np.testing.assert_allclose(network.left_out_logits()[7], network.left_out_logits()[70], atol=1e-5)
-    told = gather(
+    told = gather_blocks(
         network.logits_without(DetectorInputs(twins), np.array([7, 70])), np.array([7, 70]), np.array([7, 100])
     )
     np.testing.assert_allclose(
@@ -148,7 +148,7 @@ def test_what_is_no_copy_to_a_network_is_left_out_by_folds(fitted, in_folds):
         told[some] = block[labels.nodes[some], np.arange(len(some))]
     np.testing.assert_allclose(told - told.mean(1, keepdims=True), network.left_out_logits(), atol=1e-5)
     asked, nodes = np.array([70, 3, 41, 2]), np.array([149, 3])
-    whole = gather(network.logits_without(inputs, asked), asked, nodes)
+    whole = gather_blocks(network.logits_without(inputs, asked), asked, nodes)
     np.testing.assert_allclose(network.logits_without_at(inputs, asked, nodes), whole, atol=1e-5)
 
 

@@ -22,7 +22,7 @@ _TILT = 4.0
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class DrawnLabels:
     """The labels of one run.
 
     Args:
@@ -54,7 +54,7 @@ class Protocol:
     title: str
     sentence: str
     variants: tuple[int, ...]
-    draw: Callable[[RareGraph, int, int], Drawn | None]
+    draw: Callable[[RareGraph, int, int], DrawnLabels | None]
     usual: tuple[int, ...] | None = None
     everybody: bool = False
     one_draw: bool = False
@@ -69,7 +69,7 @@ class Protocol:
         return range(1 if self.one_draw else count)
 
 
-def tenth(graph: RareGraph, share: int, seed: int) -> Drawn:
+def tenth(graph: RareGraph, share: int, seed: int) -> DrawnLabels:
     """`share` percent of each class at random, at least two; the rest tests."""
     rng, known = np.random.default_rng(seed), graph.known
     drawn = []
@@ -79,7 +79,7 @@ def tenth(graph: RareGraph, share: int, seed: int) -> Drawn:
     return _rest_tests(graph, np.concatenate(drawn))
 
 
-def few(graph: RareGraph, rare: int, seed: int) -> Drawn | None:
+def few(graph: RareGraph, rare: int, seed: int) -> DrawnLabels | None:
     """So many rare labels, and normal ones in natural proportion; the rest tests. None where most rare nodes would go."""
     rng, known = np.random.default_rng([seed, rare]), graph.known
     rares, normals = known[graph.y[known] == 1], known[graph.y[known] == 0]
@@ -89,7 +89,7 @@ def few(graph: RareGraph, rare: int, seed: int) -> Drawn | None:
     return _rest_tests(graph, np.concatenate([rng.choice(rares, rare, False), rng.choice(normals, count, False)]))
 
 
-def gadbench(graph: RareGraph, rare: int, seed: int) -> Drawn | None:
+def gadbench(graph: RareGraph, rare: int, seed: int) -> DrawnLabels | None:
     """20 rare and 80 normal labels to train, as many to validate, the rest tests; the population's share is told.
 
     Source: key `tang2023`, which draws them in the same way and tells no share: it judges rankings alone.
@@ -102,20 +102,20 @@ def gadbench(graph: RareGraph, rare: int, seed: int) -> Drawn | None:
     train = np.concatenate([rares[:rare], normals[:normal]])
     val = np.concatenate([rares[rare : 2 * rare], normals[normal : 2 * normal]])
     test = np.setdiff1d(known, np.concatenate([train, val]))
-    return Drawn(Split(train=np.sort(train), val=np.sort(val), test=test), rares.size / known.size)
+    return DrawnLabels(Split(train=np.sort(train), val=np.sort(val), test=test), rares.size / known.size)
 
 
-def by_time(graph: RareGraph, share: int, seed: int) -> Drawn | None:
+def by_time(graph: RareGraph, share: int, seed: int) -> DrawnLabels | None:
     """The earliest `share` percent of the labels train, the latest test, whatever the seed."""
     try:
         split = split_labels(graph, train_fraction=share / 100, val_fraction=0.0, by_time="time")
     except CalirareError:
         return None
     judged = graph.y[split.test]
-    return Drawn(split) if judged.size and 0 < judged.mean() < 1 else None
+    return DrawnLabels(split) if judged.size and 0 < judged.mean() < 1 else None
 
 
-def by_score(graph: RareGraph, share: int, seed: int) -> Drawn | None:
+def by_score(graph: RareGraph, share: int, seed: int) -> DrawnLabels | None:
     """Somebody looked where an earlier model was sure.
 
     A linear model on 300 random labels ranks all nodes; then `share` percent, at most 1,000, are labelled, each with a
@@ -133,16 +133,16 @@ def by_score(graph: RareGraph, share: int, seed: int) -> Drawn | None:
     return _rest_tests(graph, rng.choice(rest, size, replace=False, p=weight / weight.sum()))
 
 
-def paper(graph: RareGraph, labels_per_class: int, seed: int) -> Drawn | None:
+def paper(graph: RareGraph, labels_per_class: int, seed: int) -> DrawnLabels | None:
     """The paper's: labels of every original class, 500 to validate, 1,000 to test; the validation share is told."""
     if graph.name not in ARENAS or not ARENAS[graph.name].paper:
         return None
     split = split_for(graph, labels_per_class, Settings(), seed)
-    return Drawn(split, float((graph.y[split.val] == 1).mean()))
+    return DrawnLabels(split, float((graph.y[split.val] == 1).mean()))
 
 
-def _rest_tests(graph: RareGraph, train: np.ndarray) -> Drawn:
-    return Drawn(Split(train=np.sort(train), test=np.setdiff1d(graph.known, train)))
+def _rest_tests(graph: RareGraph, train: np.ndarray) -> DrawnLabels:
+    return DrawnLabels(Split(train=np.sort(train), test=np.setdiff1d(graph.known, train)))
 
 
 _ENTRIES = (

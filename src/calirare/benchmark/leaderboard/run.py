@@ -19,7 +19,7 @@ from calirare.scoring.backends import mapping
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """How far a run came: rows that were there, that it computed, that it did not come to, and why others broke."""
 
     num_before: int
@@ -46,7 +46,7 @@ def run(
     device: str = "cpu",
     announce: Callable[[float], None] | None = None,
     progress: Progress | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Go on with the leaderboard in `store`. Stopped at any moment and called again, it continues where it was; what broke
     is tried again.
 
@@ -83,7 +83,7 @@ def run(
         outcomes = each(run_order, [Order(task, str(store), until, device) for task in left])
         computed, failures = _followed(outcomes, seconds, progress)
     remaining = without(tasks, _done(store, tasks, any_code))
-    return Outcome(_num_rows(tasks) - _num_rows(left), computed, _num_rows(remaining) - len(failures), failures)
+    return RunOutcome(_num_rows(tasks) - _num_rows(left), computed, _num_rows(remaining) - len(failures), failures)
 
 
 def _num_rows(tasks: Iterable[CellTask]) -> int:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from calirare.benchmark.competitors import competitors
-from calirare.benchmark.formats import Cell as Text
-from calirare.benchmark.formats import Table, to_markdown
+from calirare.benchmark.formats import Table, Text, to_markdown
 from calirare.benchmark.leaderboard.graphs import title
 from calirare.benchmark.leaderboard.measures import MEASURES, PRICES
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS

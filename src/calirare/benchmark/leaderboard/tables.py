@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from calirare.benchmark.competitors import competitors
-from calirare.benchmark.formats import Cell as Text
-from calirare.benchmark.formats import Table
+from calirare.benchmark.formats import Table, Text
 from calirare.benchmark.leaderboard.graphs import title
 from calirare.benchmark.leaderboard.measures import MEASURES, Measure
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS

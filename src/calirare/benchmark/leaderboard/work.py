@@ -18,7 +18,7 @@ from calirare.benchmark.competitors import Answer, Problem, competitors
 from calirare.benchmark.leaderboard.cells import CellTask, code
 from calirare.benchmark.leaderboard.graphs import load
 from calirare.benchmark.leaderboard.measures import measure
-from calirare.benchmark.leaderboard.protocols import PROTOCOLS, Drawn
+from calirare.benchmark.leaderboard.protocols import PROTOCOLS, DrawnLabels
 from calirare.benchmark.leaderboard.rows import Row, add_row
 from calirare.benchmark.provenance import peak_memory_mb, reset_peak_memory, versions
 from calirare.benchmark.work import one_thread
@@ -105,12 +105,12 @@ def _settle() -> None:
 
 
 @lru_cache(maxsize=1)
-def _draw(path: str, protocol: str, size: int, seed: int) -> Drawn | None:
+def _draw(path: str, protocol: str, size: int, seed: int) -> DrawnLabels | None:
     """Each process keeps the last; one protocol fits a model to draw."""
     return PROTOCOLS[protocol].draw(load(path), size, seed)
 
 
-def run_one(task: CellTask, name: str, problem: Problem, graph: RareGraph, drawn: Drawn) -> Row:
+def run_one(task: CellTask, name: str, problem: Problem, graph: RareGraph, drawn: DrawnLabels) -> Row:
     """The row of one competitor."""
     gc.collect()
     reset_peak_memory()

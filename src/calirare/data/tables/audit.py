@@ -30,7 +30,7 @@ from calirare.data.graph import RareGraph
 from calirare.data.tables.audit_columns import AuditColumn, audit_columns, labelled_rows
 from calirare.data.tables.audit_edges import audit_edges, edge_audit_columns
 from calirare.data.tables.audit_unlabelled import find_unlabelled
-from calirare.data.tables.finding import PURE, Finding, gives_away, leave_out, retype
+from calirare.data.tables.finding import PURE, Finding, gives_away, ignore, retype
 from calirare.data.tables.kinds import MAX_CATEGORIES, named_as_codes
 from calirare.data.tables.read_counts import values_counted
 from calirare.data.tables.spellings import known_spellings
@@ -158,7 +158,7 @@ def _leak_by_presence(column: AuditColumn, known: np.ndarray, rare: np.ndarray) 
         if gives_away(special, rare):
             return (
                 f"{words} for {int(special.sum()):,} labelled nodes, {hits:,} of them rare: it was known only after the "
-                f"label. Leave it out ({leave_out(column.name)}) unless it is there before."
+                f"label. Leave it out ({ignore(column.name)}) unless it is there before."
             )
     if column.missing is not None and 2 * known.size < column.missing.size:
         filled = int((~column.missing).sum())
@@ -166,7 +166,7 @@ def _leak_by_presence(column: AuditColumn, known: np.ndarray, rare: np.ndarray) 
         if filled >= ENOUGH and labelled >= PURE * filled and 2 * labelled >= known.size:
             return (
                 f"filled for {filled:,} nodes, {labelled:,} of them labelled: it is known only where the label is, and will "
-                f"be empty where you need it. Leave it out ({leave_out(column.name)})."
+                f"be empty where you need it. Leave it out ({ignore(column.name)})."
             )
     return ""
 
@@ -180,7 +180,7 @@ def _leak_by_value(column: AuditColumn, known: np.ndarray, rare: np.ndarray) -> 
     what = "it" if column.word in (None, column.name) else f"its word {column.word!r}"
     return (
         f"{what} alone tells the classes apart (ROC-AUC {max(auc, 1 - auc):.3f}): too good to be known beforehand? "
-        f"Leave it out ({leave_out(column.name)}) unless it is."
+        f"Leave it out ({ignore(column.name)}) unless it is."
     )
 
 
@@ -208,7 +208,7 @@ def _codes(column: AuditColumn) -> Iterator[Finding]:
     if 2 < count <= values.size / 2 and np.abs(values - whole).max() < 0.02:
         codes = retype(column.name, "categorical")
         if count > MAX_CATEGORIES:
-            codes = f"{leave_out(column.name)}, or {codes} for the most frequent"
+            codes = f"{ignore(column.name)}, or {codes} for the most frequent"
         words = f"{count:,} different whole numbers, read as quantities. If they are codes: {codes}."
         yield Finding("codes", column.name, words, "note")
 

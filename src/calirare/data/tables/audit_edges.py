@@ -16,7 +16,7 @@ import numpy as np
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.tables.audit_columns import AuditColumn
-from calirare.data.tables.finding import Finding, gives_away, leave_out
+from calirare.data.tables.finding import Finding, gives_away, ignore
 from calirare.data.tables.naming import plain_name
 
 
@@ -33,7 +33,7 @@ def audit_edges(graph: RareGraph) -> Iterator[Finding]:
         elif label is not None and plain_name(column.name) == plain_name(label):
             words = (
                 f"a column of the edges has the name of the label. If it is known only after the label, leave it out "
-                f"({leave_out(column.name)})."
+                f"({ignore(column.name)})."
             )
             yield Finding("leak", column.name, words, "warning")
 
@@ -88,7 +88,7 @@ def _leak(graph: RareGraph, edges: EdgeTable, column: EdgeColumn) -> str:
         if gives_away(mine, rare):
             return (
                 f"edges where it {words} {which} at {int(mine.sum()):,} labelled nodes, {int((mine & rare).sum()):,} of "
-                f"them rare: it was known only after the label. Leave it out ({leave_out(column.name)}) unless it is "
+                f"them rare: it was known only after the label. Leave it out ({ignore(column.name)}) unless it is "
                 "there before."
             )
     return ""

@@ -41,7 +41,7 @@ def retype(column: str, kind: str) -> str:
     return f"--type {quote(f'{column}={kind}')}"
 
 
-def leave_out(column: str) -> str:
+def ignore(column: str) -> str:
     """The option that leaves a column out."""
     return retype(column, "ignore")
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from calirare.data.inputs import GraphInputs
-from calirare.detectors.base import LabelledNodes, gather
+from calirare.detectors.base import LabelledNodes, gather_blocks
 from calirare.detectors.folds import folds
 from calirare.detectors.level import Scale, restore_shifts
 from calirare.detectors.networks.influence.jacobian import AutogradJacobian, contrast_basis, make_jacobian
@@ -118,7 +118,7 @@ class StepEvidence:
         """`(len(nodes), len(rows), C)`: the logits of a few nodes, from their own rows of the Jacobian."""
         jacobian = make_jacobian(model, inputs)
         if type(jacobian) is AutogradJacobian and len(nodes) > len(rows):  # a pass for each row is then dearer
-            return gather(self.logits_without(model, inputs, rows), rows, nodes)
+            return gather_blocks(self.logits_without(model, inputs, rows), rows, nodes)
         place = {int(row): at for at, row in enumerate(self.rows)}
         asked = np.array([place[int(row)] for row in rows], dtype=np.int64)
         logits = predict_logits(model, inputs)[torch.from_numpy(nodes)].double()

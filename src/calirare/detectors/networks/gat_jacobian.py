@@ -22,7 +22,7 @@ from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.gat import GAT
 from calirare.detectors.networks.layers import elu
 from calirare.detectors.networks.local_jacobian import LocalJacobian, Piece, rows_of
-from calirare.detectors.networks.row_products import filled
+from calirare.detectors.networks.row_products import in_pattern
 
 _MOST_PATHS = 2**22
 """Of two steps, in the sparse products that are made at once."""
@@ -70,9 +70,9 @@ class GATJacobian(LocalJacobian):
         mean = np.add.reduceat(alpha[:, None] * worth, starts)
         kappa = (alpha * slope)[:, None] * (worth - mean[row])
         total = np.add.reduceat(kappa, starts)
-        pulled = np.stack([filled(kappa[:, c], local) @ hidden for c in range(self.parts)], axis=1)
+        pulled = np.stack([in_pattern(kappa[:, c], local) @ hidden for c in range(self.parts)], axis=1)
         returned = total[:, :, None] * hidden[own][:, None]
-        mixed = filled(alpha, local) @ hidden
+        mixed = in_pattern(alpha, local) @ hidden
         by_class = turn.T[None, :, :, None] * mixed[:, None, None]
         by_class = by_class + toward[:, None] * pulled[:, :, None] + back[:, None] * returned[:, :, None]
         yield "second.lin.weight", (), by_class
@@ -111,7 +111,7 @@ class GATJacobian(LocalJacobian):
         """Rows over one head, `pulls` `(edges, parts, units)` being what each node pulls at its neighbours' units."""
         toward, back = self.arrays["first.att_src"][0, head], self.arrays["first.att_dst"][0, head]
         row, alpha, slope = _attend(near, values @ toward, (values @ back)[at], self.negative_slope)
-        mean = filled(alpha, near) @ values
+        mean = in_pattern(alpha, near) @ values
         spread = (alpha * slope)[:, None] * (values[near.indices] - mean[row])
         total = np.add.reduceat(spread, near.indptr[:-1])
         returned = np.einsum("epk,ek->ep", pulls, total[local.indices])
@@ -121,7 +121,7 @@ class GATJacobian(LocalJacobian):
         weight = self.arrays["input.weight"][units].T.astype(self.precision)
         yield "first.att_src", (0, head), through @ weight
         yield "first.att_dst", (0, head), back_again @ weight
-        averaged = filled(alpha.astype(self.precision), near) @ columns
+        averaged = in_pattern(alpha.astype(self.precision), near) @ columns
         toward, back = toward.astype(self.precision), back.astype(self.precision)
         for k in range(len(toward)):
             rows = [self._times(pulls[:, c, k], local, averaged) for c in range(self.parts)]
@@ -134,12 +134,12 @@ class GATJacobian(LocalJacobian):
         """Σ_k G_k S_k X `(n, parts, columns)`, G_k and S_k being `pulls` and `spread` of unit k: the cheaper product first."""
         pulls, spread = pulls.astype(self.precision), spread.astype(self.precision)
         result = np.zeros((local.shape[0], self.parts, columns.shape[1]), dtype=self.precision)
-        paths = filled(np.ones(local.nnz), local) @ np.diff(near.indptr)
+        paths = in_pattern(np.ones(local.nnz), local) @ np.diff(near.indptr)
         if not self._paths_are_cheaper(paths.sum(), local, near, columns):
             for k in range(spread.shape[1]):
-                spread_columns = filled(spread[:, k], near) @ columns
+                spread_columns = in_pattern(spread[:, k], near) @ columns
                 for c in range(self.parts):
-                    result[:, c] += as_dense(filled(pulls[:, c, k], local) @ spread_columns)
+                    result[:, c] += as_dense(in_pattern(pulls[:, c, k], local) @ spread_columns)
             return result
         cuts = np.flatnonzero(np.diff(np.cumsum(paths) // _MOST_PATHS)) + 1
         below = _below_each_other(near, spread)
@@ -167,4 +167,4 @@ def _beside_each_other(pattern: sp.csr_array, values: np.ndarray) -> sp.csr_arra
 
 def _below_each_other(pattern: sp.csr_array, values: np.ndarray) -> sp.csr_array:
     """[S_1; S_2; …], likewise."""
-    return sp.csr_array(sp.vstack([filled(values[:, k], pattern) for k in range(values.shape[1])], format="csr"))
+    return sp.csr_array(sp.vstack([in_pattern(values[:, k], pattern) for k in range(values.shape[1])], format="csr"))

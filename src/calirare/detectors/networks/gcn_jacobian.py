@@ -19,10 +19,10 @@ from calirare.detectors.networks.influence.jacobian import contrast_basis
 from calirare.detectors.networks.local_jacobian import rows_of
 from calirare.detectors.networks.row_products import (
     cost_of_gram,
-    filled,
     gram_of,
     grouped_products,
-    over_neighbours,
+    in_pattern,
+    over_reached,
     summed_by,
 )
 
@@ -64,14 +64,14 @@ class GCNJacobian:
 
     def _neighbourhood(self, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray, np.ndarray | sp.csr_array]:
         """Rows of Â for `nodes` over their neighbours only, the neighbours, and s = Â X of the neighbours."""
-        local, neighbours = over_neighbours(self.inputs.normalized, nodes)
+        local, neighbours = over_reached(self.inputs.normalized, nodes)
         first, *second = self._factors(neighbours)
         return local, neighbours, first @ second[0] if second else first
 
     def _factors(self, nodes: np.ndarray) -> list[Any]:
         """What multiplies to s = Â X at these nodes: s, or for sparse X two that hold fewer numbers than their product."""
         if isinstance(self.inputs.x, SparseMatrix):
-            spread, far = over_neighbours(self.inputs.normalized, nodes)
+            spread, far = over_reached(self.inputs.normalized, nodes)
             return [spread.astype(self.precision), self.inputs.x.csr[far].astype(self.precision)]
         index = torch.from_numpy(nodes).to(self.inputs.device)
         return [self.inputs.propagated_x[index].cpu().numpy().astype(self.precision)]
@@ -98,7 +98,7 @@ class GCNJacobian:
         kernel = np.zeros((n, self.parts, n, self.parts))
         local, active = local.astype(self.precision), active.astype(self.precision)
         for k in range(self.hidden):
-            unit = gram_of(filled(local.data * active[local.indices, k], local) @ features)
+            unit = gram_of(in_pattern(local.data * active[local.indices, k], local) @ features)
             for c, d in np.ndindex(self.parts, self.parts):
                 kernel[:, c, :, d] += weight[c, k] * weight[d, k] * unit
         return kernel
@@ -115,7 +115,7 @@ class GCNJacobian:
         n = len(nodes)
         unit = np.empty((n, self.hidden, self.inputs.num_features))
         for k in range(self.hidden):
-            unit[:, k] = as_dense(filled(local.data * active[local.indices, k], local) @ features)
+            unit[:, k] = as_dense(in_pattern(local.data * active[local.indices, k], local) @ features)
         propagated = local @ self._relu(neighbours)
         pieces = {
             "input.weight": weight[None, :, :, None] * unit[:, None],
@@ -131,7 +131,7 @@ class GCNJacobian:
         if columns > self.hidden and len(nodes) * self.parts * self.num_parameters <= _MOST_ROWS:
             whole = torch.cat(list(self.rows(nodes))).reshape(-1, self.num_parameters)
             return coefficients.double().reshape(-1, columns).T @ whole
-        local, neighbours = over_neighbours(self.inputs.normalized, nodes)
+        local, neighbours = over_reached(self.inputs.normalized, nodes)
         active, relu = rows_of(self.active, neighbours), self._relu(neighbours)
         rank, _ = ranked_patterns(active)
         odd = np.flatnonzero(rank)

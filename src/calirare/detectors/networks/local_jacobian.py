@@ -27,7 +27,7 @@ from calirare.detectors.networks.gated_gram import GatedGram
 from calirare.detectors.networks.gin import GIN
 from calirare.detectors.networks.influence.jacobian import MOST_KEPT, AutogradJacobian
 from calirare.detectors.networks.influence.model import evaluating
-from calirare.detectors.networks.row_products import filled, grouped_products, leaner, over_neighbours, summed_by
+from calirare.detectors.networks.row_products import grouped_products, in_pattern, leaner, over_reached, summed_by
 from calirare.detectors.networks.sage import GraphSAGE
 
 _MOST_EDGES = 2**18
@@ -104,7 +104,7 @@ class LocalJacobian(AutogradJacobian):
 
     def _around(self, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
         """Rows of the propagation over the neighbours alone, and the neighbours."""
-        local, around = over_neighbours(self._propagation, nodes)
+        local, around = over_reached(self._propagation, nodes)
         return local.astype(np.float64), around
 
     def _own_columns(self, nodes: np.ndarray) -> Any:
@@ -119,7 +119,7 @@ class LocalJacobian(AutogradJacobian):
 
     def _times(self, values: np.ndarray, pattern: sp.csr_array, columns: Any) -> np.ndarray:
         """M @ columns, dense, for `values` at the places of `pattern`, in the model's own precision."""
-        return as_dense(filled(values.astype(self.precision), pattern) @ columns)
+        return as_dense(in_pattern(values.astype(self.precision), pattern) @ columns)
 
 
 class SAGEJacobian(LocalJacobian):
@@ -230,7 +230,7 @@ class GINJacobian(LocalJacobian):
         outer = (turn @ weight["second.2.weight"]) * (last > 0)[:, None]
         slope = outer @ weight["second.0.weight"]
         active = (hidden > 0).astype(np.float64)
-        mixed = [filled(local.data * active[local.indices, k], local) @ inner for k in range(active.shape[1])]
+        mixed = [in_pattern(local.data * active[local.indices, k], local) @ inner for k in range(active.shape[1])]
         yield "second.2.weight", (), turn[None, :, :, None] * last[:, None, None]
         yield "second.2.bias", (), np.broadcast_to(turn, (len(nodes), *turn.shape))
         yield "second.0.weight", (), outer[..., None] * summed[:, None, None]

@@ -60,7 +60,7 @@ def leaner(rows: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
     return rows.toarray() if not isinstance(rows, np.ndarray) and 3 * rows.nnz > np.prod(rows.shape) else rows
 
 
-def filled(values: np.ndarray, pattern: sp.csr_array) -> sp.csr_array:
+def in_pattern(values: np.ndarray, pattern: sp.csr_array) -> sp.csr_array:
     """The sparse array with `values` at the places of `pattern`."""
     return sp.csr_array((values, pattern.indices, pattern.indptr), shape=pattern.shape)
 
@@ -75,7 +75,7 @@ def summed_by(local: sp.csr_array, values: np.ndarray) -> np.ndarray:
     return sp.csr_array((local.data, entries, local.indptr), shape=(local.shape[0], local.nnz)) @ values
 
 
-def over_neighbours(matrix: SparseMatrix, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
+def over_reached(matrix: SparseMatrix, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
     """Rows of a matrix over the columns that they reach alone, and which these are."""
     rows = matrix.csr[nodes]
     place = np.zeros(rows.shape[1], dtype=rows.indices.dtype)

@@ -7,9 +7,9 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, State, ctx, dcc, html, no_update
 
 from calirare.review.attributes import compare
-from calirare.review.case import describe_case, strongest_pulls
+from calirare.review.case import describe_case, pulling_labels
 from calirare.review.desk import Desk
-from calirare.review.edges_of import edges_of, neighbours_of
+from calirare.review.edges_of import edges_of, likeliest_neighbours
 from calirare.review.neighbourhood import neighbourhood
 from calirare.review.pages import case_sections as sections
 from calirare.review.pages import record_sections
@@ -179,7 +179,7 @@ class _CasePage:
         return (
             paint(html.Div(score, id="case-body", **{"data-case": case["id"]})),  # whose the cards are
             self._picture(node, hidden),
-            paint(record_sections.neighbours(*neighbours_of(snapshot, desk.book, node), hidden)),
+            paint(record_sections.neighbours(*likeliest_neighbours(snapshot, desk.book, node), hidden)),
             paint(sections.attributes(compare(snapshot, node))),
             paint(record_sections.record(desk.station.records, node)),
             paint(record_sections.edges(edges_of(snapshot, node), snapshot.ids)),
@@ -193,9 +193,7 @@ class _CasePage:
             return paint(None)
         if node in self.desk.snapshot.other_kind:
             return paint(None)
-        return (
-            no_update if self._only_acted() else paint(sections.pulls(strongest_pulls(self.desk.station.queue, node)))
-        )
+        return no_update if self._only_acted() else paint(sections.pulls(pulling_labels(self.desk.station.queue, node)))
 
     def show_decision(self, case: Any, acted: Any, asked: Any) -> Any:
         """What was decided, by whom, and whose case it is."""

@@ -15,7 +15,7 @@ from calirare.evaluation.look_again import WORDS, DoubtfulLabel
 from calirare.metrics import METRICS
 from calirare.metrics.summary import say
 from calirare.review.book import DecisionBook
-from calirare.review.desk import Desk, Outcome
+from calirare.review.desk import Desk, RefitOutcome
 from calirare.review.jobs import Status
 from calirare.review.pages.widgets import card, case_link, draw_beware, number, pill, table
 from calirare.review.queue import Queue
@@ -191,7 +191,7 @@ def _versions(desk: Desk, kept: Sequence[Version]) -> Any:
     )
 
 
-def _outcome(desk: Desk, outcome: Outcome, view: View) -> Any:
+def _outcome(desk: Desk, outcome: RefitOutcome, view: View) -> Any:
     change = outcome.change
     before = Queue(outcome.before, desk.book).judge(view.costs, view.budget).action
     after = desk.queue.judge(view.costs, view.budget).action
@@ -235,7 +235,7 @@ def _moves(before: np.ndarray, after: np.ndarray) -> Any:
     return table(rows, ("before ↓  now →", *(pill(name) for name in ACTIONS)), class_name="figures moves")
 
 
-def _metrics(outcome: Outcome) -> Any:
+def _metrics(outcome: RefitOutcome) -> Any:
     change = outcome.change
     rows = [(METRICS[name].title, say(change.before[name]), say(change.after[name])) for name in change.before]
     return html.Div(
@@ -249,7 +249,9 @@ def _metrics(outcome: Outcome) -> Any:
     )
 
 
-def _changed(outcome: Outcome, book: DecisionBook, before: np.ndarray, after: np.ndarray, moved: np.ndarray) -> Any:
+def _changed(
+    outcome: RefitOutcome, book: DecisionBook, before: np.ndarray, after: np.ndarray, moved: np.ndarray
+) -> Any:
     """The nodes that moved farthest; a decided one has moved by its own decision, and is marked."""
     old, new = outcome.before.scores.probability, outcome.after.scores.probability
     largest = moved[np.argsort(-np.abs(new[moved] - old[moved]), kind="stable")[:_MOST_CHANGED]]

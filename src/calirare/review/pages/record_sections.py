@@ -8,9 +8,9 @@ import numpy as np
 from dash import html
 
 from calirare.decisions.numbers import say_probability
-from calirare.review.edges_of import EdgeRows, Neighbour
+from calirare.review.edges_of import EdgesOfNode, Neighbour
 from calirare.review.pages.widgets import aria, card, case_link, number, pill, table
-from calirare.review.records import Cell, Records
+from calirare.review.records import RecordCell, Records
 
 _MOST_CELLS = 200
 _LONG = 60
@@ -30,7 +30,7 @@ def record(records: Records, node: int) -> Any:
     )
 
 
-def _name_and_value(one: Cell) -> tuple[Any, ...]:
+def _name_and_value(one: RecordCell) -> tuple[Any, ...]:
     """Name and value beside each other; a text stands below its name."""
     name = [one.name, html.Span("not read by the model", className="unused") if one.unused else None]
     if len(one.value) > _LONG:
@@ -61,7 +61,7 @@ def neighbours(found: list[Neighbour], total: int, hidden: bool = False) -> Any:
     )
 
 
-def edges(found: EdgeRows, ids: np.ndarray) -> Any:
+def edges(found: EdgesOfNode, ids: np.ndarray) -> Any:
     """The edges with their own columns, the latest first."""
     if not found.rows:
         return None

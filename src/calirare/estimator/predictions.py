@@ -26,7 +26,7 @@ def as_they_come(logits: np.ndarray) -> np.ndarray:
     return probabilities if probabilities.ndim == 2 else np.asarray(probabilities.mean(axis=1))
 
 
-class Answers(Fitted):
+class Predictions(Fitted):
     """Probabilities and calls; the graph that was asked about last costs once."""
 
     device: str

@@ -128,7 +128,7 @@ def _show(
     from calirare.cli.evaluate import show_evaluation
     from calirare.data.tables.audit import audit_graph
     from calirare.data.tables.describe import describe_schema
-    from calirare.data.tables.read_counts import describe_reading
+    from calirare.data.tables.read_counts import describe_counts
     from calirare.evaluation.first_lines import first_lines
     from calirare.evaluation.graph_value import audit_with_graph
     from calirare.evaluation.members import judge_members
@@ -150,7 +150,7 @@ def _show(
     console.show_lines(beware)
     show_audit(columns, audit)
     own = {name.replace("_", " "): count for name, count in counts.items()}
-    console.show_table("Data", ["", "count"], [*(own | describe_reading(graph)).items()], right=(1,))
+    console.show_table("Data", ["", "count"], [*(own | describe_counts(graph.schema)).items()], right=(1,))
     _show_detectors(detectors)
     if quality is not None:
         show_evaluation(quality)

@@ -13,7 +13,7 @@ from calirare.benchmark.provenance import versions
 from calirare.data.graph import RareGraph
 from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.finding import Finding
-from calirare.data.tables.read_counts import describe_reading
+from calirare.data.tables.read_counts import describe_counts
 from calirare.decisions.costs import Costs, Thresholds
 from calirare.decisions.triage import Triage, triage
 from calirare.decisions.wording import Wording, wording_of
@@ -181,7 +181,7 @@ def describe_data(clf: RareCategoryClassifier, graph: RareGraph, rare: str) -> d
             else " (balanced prior)"
         ),
     }
-    return facts | {f"At reading: {words}": f"{count:,}" for words, count in describe_reading(graph).items()}
+    return facts | {f"At reading: {words}": f"{count:,}" for words, count in describe_counts(graph.schema).items()}
 
 
 def describe_labels(clf: RareCategoryClassifier, graph: RareGraph, evaluation: Evaluation) -> dict[str, str]:

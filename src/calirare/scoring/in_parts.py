@@ -197,7 +197,7 @@ def _shifts_of(parts: Partitions, schema: dict[str, Any]) -> Shifts:
     """What has shifted in the tables; nothing where nobody knows how they were at fit."""
     if parts.profile is None:
         return Shifts((), 0)
-    return compare_profiles(parts.profile, schema, parts.read["imputed"], parts.read["nodes"]["described"])
+    return compare_profiles(parts.profile, schema, parts.read)
 
 
 def _write_queue(

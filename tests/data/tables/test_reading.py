@@ -20,8 +20,9 @@ from calirare.data.tables.audit import audit_graph
 from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.files import write_tables
 from calirare.data.tables.frames import to_frame
-from calirare.data.tables.read_counts import describe_counts, describe_reading
+from calirare.data.tables.read_counts import describe_counts
 from calirare.data.tables.reading import read_tables
+from calirare.data.tables.shift import compare_profiles, compare_with_fit
 from calirare.errors import CalirareError, ColumnError, DataError, InputError, LabelError, MissingDependencyError
 
 NODES = {
@@ -50,7 +51,8 @@ def test_every_cell_of_a_small_table_is_where_it_belongs():
     assert graph.edge_weight is None and graph.original_y is None
     counts = {"rows": 5, "edges": 3, "duplicates": 1, "self_loops": 1, "zero_weights": 0}
     labels = {"known": 3, "missing": 1, "missing_words": {}, "spellings": {}}
-    filled = {"imputed": {"age": 1, "country": 1}, "unseen": {}, "rare": {}, "unreadable": {}, "infinite": {}}
+    filled = {"imputed": {"age": 1, "country": 1}, "lacking": {}}
+    filled |= {"unseen": {}, "rare": {}, "unreadable": {}, "infinite": {}}
     assert graph.schema["read"] == {
         "nodes": {"described": 4, "named_alone": 0},
         "edges": counts,
@@ -658,10 +660,32 @@ def test_what_another_kind_does_not_have_is_no_gap_that_was_filled():
     calls = {"file": ["a", "b", "c", "a"], "domain": ["x", "x", "y", "y"]}
     tables = {"files": files, "domains": {"domain": ["x", "y"], "years": [2, 3]}}
     graph = read_tables(tables, calls, label="bad", rare="yes")
-    assert graph.num_nodes == 5 and graph.schema["read"]["imputed"] == {"size": 3, "bits": 2, "years": 3}
-    assert describe_reading(graph) == {"gaps filled in size": 1}
-    told = describe_reading(read_tables(files, calls, label="bad", rare="yes", keep_unknown_edges=True))
+    assert graph.num_nodes == 5 and graph.schema["read"]["imputed"] == {"size": 1}
+    assert graph.schema["read"]["lacking"] == {"size": 2, "bits": 2, "years": 3}
+    assert describe_counts(graph.schema) == {"gaps filled in size": 1}
+    told = describe_counts(read_tables(files, calls, label="bad", rare="yes", keep_unknown_edges=True).schema)
     assert told["gaps filled in size"] == 1 and "gaps filled in bits" not in told
+
+
+def test_gaps_are_counted_by_one_rule_whole_and_in_parts(tmp_path):
+    rng = np.random.default_rng(0)
+    people = {"key": list(range(300)), "age": rng.normal(size=300).tolist(), "bad": ["yes", "no", "no"] * 100}
+    shops = {"key": list(range(300, 400)), "floors": rng.normal(size=100).tolist()}
+    edges = {"source": list(range(300)), "target": rng.integers(300, 400, 300).tolist()}
+    schema = read_tables({"people": people, "shops": shops}, edges, label="bad", rare="yes").schema
+    known, half = rng.normal(size=300), np.where(np.arange(300) % 2, None, 0.5).tolist()
+    for age, imputed, lacking, shifted in [
+        (known.tolist(), {}, {"age": 100, "floors": 300}, set()),
+        (half, {"age": 150}, {"age": 100, "floors": 300}, {"age"}),
+        ([None] * 300, {"age": 400}, {"floors": 300}, {"age"}),  # which is no matter of kinds
+    ]:
+        tables = {"people": people | {"age": age}, "shops": shops}
+        graph = read_tables(tables, edges, schema=schema)
+        parts = partition_tables(tables, edges, schema, tmp_path, partitions=2)
+        for read in (graph.schema["read"], parts.read):
+            assert (read["imputed"], read["lacking"]) == (imputed, lacking)
+        for shifts in (compare_with_fit(graph), compare_profiles(parts.profile, schema, parts.read)):
+            assert {one.column for one in shifts.found if "cells were empty" in one.words} == shifted
 
 
 def test_a_column_of_the_fit_that_is_gone_comes_with_the_way_out():

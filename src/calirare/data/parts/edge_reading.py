@@ -15,8 +15,9 @@ from calirare.data.parts.node_reading import Counts, Step, add_counts, rows_name
 from calirare.data.parts.table_stream import TableStream
 from calirare.data.tables.edge_columns import apply_edge_columns
 from calirare.data.tables.edges import edge_weights
-from calirare.data.tables.gathering import EdgeRows, codes_as_at_fit
+from calirare.data.tables.gathering import codes_as_at_fit
 from calirare.data.tables.profile import TablesTally
+from calirare.data.tables.rows import EdgeRows
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,14 @@ from calirare.data.parts.row_files import RowFile, SparseRowFile
 from calirare.data.parts.shards import Shards
 from calirare.data.parts.table_stream import TableStream
 from calirare.data.scored import scored_nodes
-from calirare.data.tables.gathering import NodeRows, codes_as_at_fit
+from calirare.data.tables.gaps import EmptyCells
+from calirare.data.tables.gathering import codes_as_at_fit
 from calirare.data.tables.ids import plain_ids
 from calirare.data.tables.labels import apply_labels
 from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.preprocess import apply_columns
 from calirare.data.tables.profile import TablesTally
+from calirare.data.tables.rows import NodeRows
 from calirare.data.tables.schema import feature_names
 from calirare.errors import InputError
 
@@ -73,9 +75,8 @@ class NodeReader:
     labels: list[pl.Series] = field(default_factory=list)
     codes: list[np.ndarray] = field(default_factory=list)
     names: tuple[str, ...] = ()
-    read: Counts = field(
-        default_factory=lambda: {"imputed": {}, "unseen": {}, "rare": {}, "unreadable": {}, "infinite": {}}
-    )
+    read: Counts = field(default_factory=lambda: {"unseen": {}, "rare": {}, "unreadable": {}, "infinite": {}})
+    empty: EmptyCells = field(default_factory=EmptyCells)
     count: int = 0
     described: int | None = None
 
@@ -106,15 +107,19 @@ class NodeReader:
         features = replace(features, num_rows=self.count)
         described = self.count if self.described is None else self.described
         nodes = {"described": described, "named_alone": self.count - described}
-        return ReadNodes(features, places, *self._kinds(), self._marks(known), {"nodes": nodes, **self.read, **counts})
+        read = {"nodes": nodes, **self.empty.counts(), **self.read, **counts}
+        return ReadNodes(features, places, *self._kinds(), self._marks(known), read)
 
     def _take(self, found: NodeRows, features: Any) -> None:
         """Some more nodes, behind those that are there."""
-        x, counts = apply_columns(found.frame, self.stream.schema, None if self.described is None else 0)
+        x, counts, empty = apply_columns(
+            found if self.described is None else replace(found, described=0), self.stream.schema
+        )
         features.write(self.count, x)
         if self.tally is not None and self.described is None:
             self.tally.add_nodes(self.count, x)
         add_counts(self.read, counts)
+        self.empty.add(empty)
         self.ids.append(found.frame[found.id])
         if self.stream.label is not None and self.stream.label in found.frame.columns:
             self.labels.append(found.frame[self.stream.label])

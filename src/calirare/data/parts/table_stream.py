@@ -17,19 +17,13 @@ from calirare.data.parts.shards import Shards, open_shards
 from calirare.data.tables.apart import keep_apart, with_kinds
 from calirare.data.tables.asked import Asked
 from calirare.data.tables.frames import to_frame
-from calirare.data.tables.gathering import (
-    EdgeRows,
-    NodeRows,
-    edges_or_none,
-    gather_edges,
-    gather_nodes,
-    named_tables,
-    with_labels,
-)
+from calirare.data.tables.gathering import edges_or_none, gather_edges, gather_nodes, named_tables
+from calirare.data.tables.label_table import with_labels
 from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.naming import find_id, find_label
 from calirare.data.tables.outside import nodes_outside, outside_of, with_kind
 from calirare.data.tables.reading import check_names
+from calirare.data.tables.rows import EdgeRows, NodeRows
 from calirare.data.tables.schema import check_schema
 
 if TYPE_CHECKING:

@@ -27,10 +27,10 @@ from calirare.data.tables.columns import (
     to_texts,
 )
 from calirare.data.tables.frames import check_fitted_columns
-from calirare.data.tables.gathering import EdgeRows
 from calirare.data.tables.kinds import EMPTY, KIND_OF_TYPE, LEFT_OUT, Kind, kind_of
 from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.prose import NO_COMMON_WORDS, find_words, learn_edge_words
+from calirare.data.tables.rows import EdgeRows
 from calirare.errors import InputError
 
 if TYPE_CHECKING:

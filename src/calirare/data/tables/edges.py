@@ -11,8 +11,8 @@ import numpy as np
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.merging import merge_edges
 from calirare.data.tables.columns import to_numbers
-from calirare.data.tables.gathering import EdgeRows
 from calirare.data.tables.ids import find_places
+from calirare.data.tables.rows import EdgeRows
 from calirare.errors import InputError
 
 if TYPE_CHECKING:

@@ -1,11 +1,10 @@
-"""Several tables as one: kinds of node, types of edge, labels in a table of their own."""
+"""Several tables as one: kinds of node, types of edge."""
 
 from __future__ import annotations
 
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +12,10 @@ import numpy as np
 from calirare.data.tables.addresses import table_name
 from calirare.data.tables.columns import to_categories
 from calirare.data.tables.frames import pick_column, to_frame
-from calirare.data.tables.ids import text_ids, why_lost
 from calirare.data.tables.kinds import MAX_CATEGORY_LENGTH
 from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.naming import find_ends, find_id
+from calirare.data.tables.rows import EdgeRows, NodeRows, same_types
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,41 +23,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 MAX_TYPES = 50
-
-
-@dataclass(frozen=True, eq=False)
-class NodeRows:
-    """Every node of all node tables: its columns, the id column among them, and its kind.
-
-    `ids` are the id columns as several tables call them, one per table. Behind the first `described` rows
-    stand nodes of which no attributes are wanted, as edges alone name them; None: there are none of these.
-    """
-
-    frame: pl.DataFrame
-    id: str
-    type: np.ndarray | None = None
-    type_names: tuple[str, ...] = ()
-    ids: tuple[str, ...] = ()
-    described: int | None = None
-
-    @property
-    def num_described(self) -> int:
-        return self.frame.height if self.described is None else self.described
-
-
-@dataclass(frozen=True, eq=False)
-class EdgeRows:
-    """Every row of all edge tables: both ends, the type, and the other columns.
-
-    `tables` says per table its name and the columns of its ends.
-    """
-
-    frame: pl.DataFrame
-    source: pl.Series
-    target: pl.Series
-    tables: tuple[dict[str, str], ...]
-    type: np.ndarray | None = None
-    type_names: tuple[str, ...] = ()
 
 
 def named_tables(tables: Any, what: str) -> list[tuple[str, Any]]:
@@ -129,7 +93,7 @@ def gather_nodes(nodes: Any, id: str | None, node_type: str | None, at_fit: Sequ
     pl = import_polars()
     ids = [find_id(frame, id if id in frame.columns else None) for _, frame in tables]
     frames = [frame.rename({column: ids[0]}) for column, (_, frame) in zip(ids, tables, strict=True)]
-    frames = _same_types(frames)
+    frames = same_types(frames)
     codes = np.repeat(np.arange(len(tables)), [frame.height for frame in frames])
     names = _match_names([name for name, _ in tables], list(at_fit))
     return NodeRows(pl.concat(frames, how="diagonal"), ids[0], codes, tuple(names), tuple(ids))
@@ -151,62 +115,6 @@ def nodes_of_edges(edges: EdgeRows, id: str) -> NodeRows:
     both = pl.DataFrame({"source": ends[0], "target": ends[1]}).select(pl.concat_list("source", "target").explode())
     ids = both.to_series().drop_nulls().unique(maintain_order=True).alias(id)
     return NodeRows(pl.DataFrame([ids]), id)
-
-
-def id_of_labels(table: pl.DataFrame, id: str | None) -> str:
-    """The id column of a table of labels."""
-    return find_id(table, id if id in table.columns else None, "labels")
-
-
-def with_labels(
-    rows: NodeRows, table: pl.DataFrame, id: str | None, label: str | None, edges: EdgeRows
-) -> tuple[NodeRows, str]:
-    """The nodes with the label column of another table; nodes that only that table names are added.
-
-    Raises:
-        InputError: The labels are of no node that is known.
-    """
-    pl = import_polars()
-    own_id = id_of_labels(table, id)
-    others = [name for name in table.columns if name != own_id]
-    if not others:
-        raise InputError(f"labels must have two columns, the id and the label; got {table.columns}.")
-    column = others[0] if label is None else pick_column(table, label, "label", "labels")
-    if rows.id == column or column in rows.frame.columns:
-        raise InputError(f"label must stand in one table; {column!r} is a column of the nodes and of the labels table.")
-    right = table.select(pl.col(own_id).alias(rows.id), pl.col(column))
-    if rows.frame[rows.id].dtype == pl.String:
-        right = right.with_columns(text_ids(right[rows.id]))
-    right = right.unique(maintain_order=True)
-    right = right.filter(~(right[column].is_null() & right[rows.id].is_duplicated()))
-    left, right = _same_types([rows.frame, right])
-    repeated = right.filter(right[rows.id].is_duplicated())[rows.id].unique(maintain_order=True)
-    if repeated.len():
-        raise InputError(
-            f"column {own_id!r} of the labels table must name every node once, or with one label; {repeated.len():,} ids have "
-            f"several, first: {repeated.head(5).to_list()}."
-        )
-    joined = left.join(right, on=rows.id, how="left", maintain_order="left")
-    extra = right.join(left, on=rows.id, how="anti", maintain_order="left")
-    if left.height and extra.height == right.height:
-        ends = [table[end] for table in edges.tables for end in ("source", "target")]
-        raise InputError(
-            f"labels must name nodes of the other tables; none of the {right.height:,} ids in column {own_id!r} is there, "
-            f"first: {right[rows.id].head(3).to_list()}. {why_lost(left[rows.id], right[rows.id])} Ids are read from column "
-            f"{rows.id!r} of the nodes and columns {ends} of the edges; name others with --id, --source and --target."
-        )
-    if not extra.height:
-        return replace(rows, frame=joined), column
-    logger.warning(
-        "%d of %d ids of the labels table are in no other table, first: %s; each is a node without edges and attributes.",
-        extra.height, right.height, extra[rows.id].head(3).to_list(),
-    )  # fmt: skip
-    joined = pl.concat([joined, extra], how="diagonal")
-    if rows.type is None:
-        return replace(rows, frame=joined), column
-    labelled = rows.type[joined[column].head(left.height).is_not_null().to_numpy()]
-    usual = int(np.bincount(labelled).argmax())  # what carries labels is of one kind, with few exceptions
-    return replace(rows, frame=joined, type=np.append(rows.type, np.full(extra.height, usual))), column
 
 
 def gather_edges(
@@ -239,8 +147,8 @@ def gather_edges(
         said.append({"name": name, "source": one, "target": other})
         ends.append(pl.DataFrame({"source": frame[one], "target": frame[other]}))
         parts.append(frame.drop(one, other))
-    joined = pl.concat(_same_types(ends)) if len(ends) > 1 else ends[0]
-    frame = parts[0] if len(parts) == 1 else pl.concat(_same_types(parts), how="diagonal")
+    joined = pl.concat(same_types(ends)) if len(ends) > 1 else ends[0]
+    frame = parts[0] if len(parts) == 1 else pl.concat(same_types(parts), how="diagonal")
     codes: np.ndarray | None = None
     type_names: tuple[str, ...] = ()
     if len(tables) > 1:
@@ -283,21 +191,3 @@ def codes_as_at_fit(
     known = tuple(at_fit) + tuple(name for name in names if name not in at_fit)
     place = np.array([known.index(name) for name in names], dtype=np.int64)
     return place[codes], known
-
-
-def _same_types(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
-    """The frames with one type for columns of one name: as they are where equal, else numbers, else text."""
-    pl = import_polars()
-    kinds: dict[str, set[Any]] = {}
-    for frame in frames:
-        for name, kind in frame.schema.items():
-            kinds.setdefault(name, set()).add(kind)
-    common = {}
-    for name, found in kinds.items():
-        if len(found) > 1:
-            whole = all(kind.is_integer() for kind in found)
-            common[name] = pl.Int64 if whole else pl.Float64 if all(k.is_numeric() for k in found) else pl.String
-    return [
-        frame.with_columns([pl.col(name).cast(kind) for name, kind in common.items() if name in frame.columns])
-        for frame in frames
-    ]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calirare.data.tables.apart import kind_name
-from calirare.data.tables.gathering import EdgeRows, NodeRows, nodes_of_edges
+from calirare.data.tables.gathering import nodes_of_edges
 from calirare.data.tables.ids import same_type, why_lost
 from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.rows import EdgeRows, NodeRows
 from calirare.errors import InputError
 
 if TYPE_CHECKING:

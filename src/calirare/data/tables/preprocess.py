@@ -11,8 +11,10 @@ import scipy.sparse as sp
 
 from calirare.data.tables.columns import count_rare, count_strange, to_categories, to_numbers, to_texts
 from calirare.data.tables.frames import check_fitted_columns
+from calirare.data.tables.gaps import EmptyCells
 from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.prose import find_words
+from calirare.data.tables.rows import NodeRows
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,33 +24,31 @@ logger = logging.getLogger(__name__)
 
 
 def apply_columns(
-    frame: pl.DataFrame, schema: Mapping[str, Any], described: int | None = None
-) -> tuple[np.ndarray | sp.csr_array, dict[str, dict[str, int]]]:
-    """Features of every row, and per column how many values were imputed, unreadable, infinite, rare or never seen.
-
-    Behind the first `described` rows no values are expected, so there are no gaps.
+    rows: NodeRows, schema: Mapping[str, Any]
+) -> tuple[np.ndarray | sp.csr_array, dict[str, dict[str, int]], EmptyCells]:
+    """Features of every row, per column how many values are unreadable, infinite, rare or never seen, and what is missing.
 
     Numbers: (value - mean) / scale, the median where one is missing. Categories: one column each, all 0 for a category
     that the schema does not know. Texts: one column for each word, behind all others. An indicator column says where a
     value was missing.
     """
-    columns = [column for column in schema["columns"] if column["type"] != "ignore"]
+    frame, columns = rows.frame, [column for column in schema["columns"] if column["type"] != "ignore"]
     check_fitted_columns(frame, [column["name"] for column in columns], "nodes")
-    counts: dict[str, dict[str, int]] = {"imputed": {}, "unseen": {}, "rare": {}, "unreadable": {}, "infinite": {}}
+    counts: dict[str, dict[str, int]] = {"unseen": {}, "rare": {}, "unreadable": {}, "infinite": {}}
+    empty = EmptyCells(rows.kinds_of(np.ones(frame.height, dtype=bool)))
     blocks, words = list[Any](), list[Any]()
     for column in columns:
         block, missing = _READ[column["type"]](frame[column["name"]], column, counts)
         (words if column["type"] == "text" else blocks).append(block)
-        if missing[:described].any():
-            counts["imputed"][column["name"]] = int(missing[:described].sum())
+        empty.columns[column["name"]] = rows.kinds_of(missing)
         if column["indicator"]:
             blocks.append(missing.astype(np.float32)[:, None])
     blocks += words
     if not blocks:
-        return np.zeros((frame.height, 0), dtype=np.float32), counts
+        return np.zeros((frame.height, 0), dtype=np.float32), counts, empty
     if schema["sparse"]:
-        return sp.csr_array(sp.hstack([sp.csr_array(block) for block in blocks], format="csr")), counts
-    return np.hstack([block.toarray() if sp.issparse(block) else block for block in blocks]), counts
+        return sp.csr_array(sp.hstack([sp.csr_array(block) for block in blocks], format="csr")), counts, empty
+    return np.hstack([block.toarray() if sp.issparse(block) else block for block in blocks]), counts, empty
 
 
 def warn_of_values(nodes: Mapping[str, Mapping[str, int]], edges: Mapping[str, Mapping[str, int]]) -> None:

@@ -5,12 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from calirare.data.arrays import column_of
-from calirare.data.graph import RareGraph
-from calirare.data.tables.feature_places import feature_places
-
 _ROWS = {
     "duplicates": "rows that repeat an edge",
     "self_loops": "rows from a node to itself",
@@ -26,22 +20,6 @@ _VALUES = {
 }
 _MOST_COLUMNS = 5
 """More columns than these are counted together."""
-
-
-def describe_reading(graph: RareGraph) -> dict[str, int]:
-    """What was counted when a graph was read. What another kind of node does not have, as a shop has no age, is no gap."""
-    schema = graph.schema or {}
-    if graph.node_type is None or not schema.get("read", {}).get("imputed"):
-        return describe_counts(schema)
-    described = schema["read"].get("nodes", {}).get("described", graph.num_nodes)  # of the others none were counted
-    kinds, x, imputed = graph.node_type[:described], graph.x[:described], dict(schema["read"]["imputed"])
-    sizes = np.bincount(kinds)
-    for column, _, gap in feature_places(schema["columns"]):
-        if gap is not None and column["name"] in imputed:
-            empty = np.bincount(kinds, weights=column_of(x, gap) > 0, minlength=sizes.size)
-            imputed[column["name"]] -= int(sizes[empty == sizes].sum())
-    gaps = {name: count for name, count in imputed.items() if count}
-    return describe_counts({**schema, "read": {**schema["read"], "imputed": gaps}})
 
 
 def describe_counts(schema: Mapping[str, Any] | None) -> dict[str, int]:

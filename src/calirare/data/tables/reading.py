@@ -12,29 +12,27 @@ from calirare.data.graph import RareGraph
 from calirare.data.tables.apart import keep_apart
 from calirare.data.tables.asked import Asked
 from calirare.data.tables.columns import to_seconds
-from calirare.data.tables.edge_columns import apply_edge_columns, check_types, learn_edge_columns
+from calirare.data.tables.edge_columns import apply_edge_columns, check_types
 from calirare.data.tables.edges import EdgeList, read_edges
 from calirare.data.tables.frames import check_column, to_frame
 from calirare.data.tables.gathering import (
-    EdgeRows,
-    NodeRows,
     codes_as_at_fit,
     edges_or_none,
     gather_edges,
     gather_nodes,
-    id_of_labels,
     if_nothing_joins,
-    with_labels,
 )
 from calirare.data.tables.ids import check_ids, id_array
-from calirare.data.tables.kinds import kind_of
+from calirare.data.tables.label_table import id_of_labels, with_labels
 from calirare.data.tables.labels import Labels, apply_labels, learn_labels, no_labels
+from calirare.data.tables.learning import learn_schema
 from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.naming import find_label
 from calirare.data.tables.outside import with_outside
 from calirare.data.tables.preprocess import apply_columns, warn_of_values
 from calirare.data.tables.profile import profile_tables
-from calirare.data.tables.schema import FORMAT, SPARSE_WIDTH, check_schema, feature_names, learn_columns
+from calirare.data.tables.rows import EdgeRows, NodeRows
+from calirare.data.tables.schema import check_schema, feature_names
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
@@ -153,7 +151,7 @@ def _read(nodes: Any, edges: Any, labels: Any, asked: Asked, schema: Mapping[str
     check_names(asked, frame.columns, rows.frame.columns)
     known = _read_labels(frame, names["label"], asked.rare, schema)
     if schema is None:
-        plan = _learn(found, rows, names, known, replace(asked, names=names), from_edges=nodes is None)
+        plan = learn_schema(found, rows, names, known, replace(asked, names=names), from_edges=nodes is None)
         plan["nodes"]["apart"] = apart
     else:
         plan = {**schema, "read": {}}
@@ -202,47 +200,6 @@ def check_names(asked: Asked, nodes: Sequence[str], edges: Sequence[str]) -> Non
         check_column(edges, asked.names["weight"], "weight", "edges")
 
 
-def _learn(
-    found: NodeRows, rows: EdgeRows, names: Mapping[str, Any], labels: Labels, asked: Asked, *, from_edges: bool
-) -> dict[str, Any]:
-    time = names["time"]
-    edge_time = time if time in rows.frame.columns else None
-    node_time = time if time in found.frame.columns and edge_time is None else None
-    roles = {name for name in (names["id"], names["label"], node_time) if name is not None}
-    columns = learn_columns(found.frame.head(found.num_described), roles, asked.types)
-    kinds = () if found.type is None else sorted({found.type_names[k] for k in found.type[labels.y >= 0]})
-    plan = {
-        "format": FORMAT,
-        "id": names["id"],
-        "label": {"column": names["label"], "rare": labels.rare, "values": labels.values},
-        "nodes": {
-            "type": asked.node_type,
-            "types": list(found.type_names),
-            "labelled": list(kinds),
-            "time": node_time,
-            "from_edges": from_edges,
-        },
-        "edges": {
-            "source": rows.tables[0]["source"],
-            "target": rows.tables[0]["target"],
-            "weight": names["weight"],
-            "directed": asked.directed is not False,
-            "drop_unknown": asked.drop_unknown,
-            "keep_unknown": asked.keep_unknown,
-            "type": asked.edge_type,
-            "types": list(rows.type_names),
-            "time": edge_time,
-            "tables": [dict(table) for table in rows.tables],
-            "columns": learn_edge_columns(rows, asked.types, edge_time),
-        },
-        "columns": columns,
-    }
-    if node_time is not None:
-        kind = kind_of(found.frame[node_time])
-        plan["nodes"]["clock"] = {"text": kind.style, "unit": kind.unit}
-    return {**plan, "sparse": len(feature_names(plan)) > SPARSE_WIDTH}
-
-
 def _read_labels(frame: pl.DataFrame, label: str | None, rare: Any, schema: Mapping[str, Any] | None) -> Labels:
     if schema is None:
         return learn_labels(frame[label], rare)  # type: ignore[index]
@@ -253,7 +210,7 @@ def _read_labels(frame: pl.DataFrame, label: str | None, rare: Any, schema: Mapp
 
 def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any], asked: Asked) -> RareGraph:
     described = found.num_described
-    x, counts = apply_columns(found.frame, plan, described)
+    x, counts, empty = apply_columns(found, plan)
     if not x.shape[1] and not rows.source.len():
         raise InputError("nodes must have at least one attribute column that can be used where there are no edges.")
     edge_list, of_edges = _build_edges(found, rows, plan, asked)
@@ -262,7 +219,14 @@ def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any]
         seen = profile_tables(x, plan, edge_list.table, described=described)
         plan = {**plan, "seen": {**seen, "rows": described}}
     nodes = {"described": described, "named_alone": found.frame.height - described}
-    read = {"nodes": nodes, "edges": edge_list.counts, **labels.counts, **counts, "edge_values": of_edges}
+    read = {
+        "nodes": nodes,
+        "edges": edge_list.counts,
+        **labels.counts,
+        **empty.counts(),
+        **counts,
+        "edge_values": of_edges,
+    }
     node_type, node_type_names = codes_as_at_fit(found.type, found.type_names, plan.get("nodes", {}).get("types", ()))
     return RareGraph(
         x=x,

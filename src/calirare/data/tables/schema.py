@@ -19,8 +19,8 @@ A schema is a dict that JSON can hold:
                 ignore:       "reason"
     seen      what the columns looked like (`calirare.data.tables.profile`), to notice shifts at scoring
     sparse    whether the features are kept as CSR
-    read      what was counted at reading: edges merged, self-loops, missing labels, imputed values and
-              unseen categories of nodes, and under `edge_values` those of edges
+    read      what was counted at reading: edges merged, self-loops, missing labels, of nodes imputed values, cells of kinds
+              that lack the column and unseen categories, and under `edge_values` those of edges
 
 All but `nodes` and the later keys of `edges` must be there.
 """

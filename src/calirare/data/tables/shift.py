@@ -102,22 +102,18 @@ def compare_with_fit(graph: RareGraph) -> Shifts:
     schema = graph.schema or {}
     if not schema.get("seen"):
         return Shifts((), 0)
-    read = schema.get("read") or {}
-    described = read.get("nodes", {}).get("described", graph.num_nodes)
-    now = profile_tables(graph.x, schema, graph.edges, schema["seen"], described)
-    return compare_profiles(now, schema, read.get("imputed", {}), described)
+    read = {"nodes": {"described": graph.num_nodes}} | (schema.get("read") or {})
+    now = profile_tables(graph.x, schema, graph.edges, schema["seen"], read["nodes"]["described"])
+    return compare_profiles(now, schema, read)
 
 
-def compare_profiles(
-    now: Mapping[str, Any], schema: Mapping[str, Any], gaps: Mapping[str, int], num_nodes: int
-) -> Shifts:
+def compare_profiles(now: Mapping[str, Any], schema: Mapping[str, Any], read: Mapping[str, Any]) -> Shifts:
     """The same of tables whose profile is known.
 
     Args:
         now: Of `profile_tables`, or of a `TablesTally`.
         schema: Of the fit.
-        gaps: How many cells of which columns are empty.
-        num_nodes: Of how many nodes attributes are known.
+        read: What was counted when they were read.
     """
     seen = schema["seen"]
     texts = [column for column in schema["edges"].get("columns", ()) if column["kind"] == "text"]
@@ -135,7 +131,7 @@ def compare_profiles(
             if name in now[table] and then["count"] and now[table][name]["count"]:
                 indices[table, name] = _index(then, now[table][name])
                 found += _compare(table, name, then, now[table][name], own, *indices[table, name])
-    found += _gaps(schema, gaps, num_nodes, seen)
+    found += _gaps(schema, read, seen)
     found.sort(key=lambda one: (one.severity != "large", -one.psi))
     return Shifts(tuple(found), len(seen["nodes"]) + len(seen["edges"]), indices)
 
@@ -246,14 +242,15 @@ def _say(value: float, scale: float) -> str:
     return f"{value:.4g}" if abs(value) > 1e-5 * scale else "0"
 
 
-def _gaps(schema: Mapping[str, Any], gaps: Mapping[str, int], rows: int, seen: Mapping[str, Any]) -> Iterator[Shift]:
-    """Columns of which far more cells are empty than at fit."""
+def _gaps(schema: Mapping[str, Any], read: Mapping[str, Any], seen: Mapping[str, Any]) -> Iterator[Shift]:
+    """Columns of which far more cells are empty than at fit, gaps or not."""
+    rows = read["nodes"]["described"]
     nodes = seen.get("rows", rows)
     for column in schema["columns"]:
         name = column["name"]
         if column["type"] == "ignore" or name not in seen["nodes"] or not rows:
             continue
         then = 1 - seen["nodes"][name]["count"] / max(nodes, 1)
-        now = gaps.get(name, 0) / rows
+        now = sum(read.get(what, {}).get(name, 0) for what in ("imputed", "lacking")) / rows
         if now - then > MANY_OUTSIDE + 3 / np.sqrt(rows):
             yield Shift("nodes", name, 0.0, "large", f"{then:.0%} of the cells were empty at fit, {now:.0%} are now.")

@@ -15,18 +15,12 @@ from calirare.data.merging import merge_edges
 from calirare.data.tables.apart import keep_apart, kind_name, with_kinds
 from calirare.data.tables.edge_columns import apply_edge_columns
 from calirare.data.tables.edges import edge_weights
-from calirare.data.tables.gathering import (
-    EdgeRows,
-    NodeRows,
-    codes_as_at_fit,
-    gather_edges,
-    gather_nodes,
-    nodes_of_edges,
-)
+from calirare.data.tables.gathering import codes_as_at_fit, gather_edges, gather_nodes, nodes_of_edges
 from calirare.data.tables.ids import check_ids, id_array, text_ids
 from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.outside import add_outside
 from calirare.data.tables.preprocess import apply_columns
+from calirare.data.tables.rows import EdgeRows, NodeRows
 from calirare.errors import ColumnError, InputError
 
 if TYPE_CHECKING:
@@ -117,7 +111,7 @@ def _read(graph: RareGraph, known: NodeNames, schema: Mapping[str, Any], nodes: 
     place = known.places(text_ids(ids).to_list())
     new = place < 0
     place[new] = len(known) + np.arange(int(new.sum()))
-    x, _ = apply_columns(found.frame, schema)
+    x, *_ = apply_columns(found, schema)
     codes, type_names = codes_as_at_fit(found.type, found.type_names, schema.get("nodes", {}).get("types", ()))
     num_nodes = len(known) + int(new.sum())
     ends = np.empty((2, 0), dtype=np.int64)

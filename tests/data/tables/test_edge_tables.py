@@ -267,6 +267,19 @@ def test_hints_lead_to_the_cause(edges, hint):
         read(edges, nodes={"id": ["007", "008"], "x": [1, 2], "fraud": ["yes", "no"]})
 
 
+@pytest.mark.parametrize(
+    "ends", [("from_address", "to_address"), ("src_ip", "dst_ip"), ("a_number", "b_number"), ("paid_by", "paid_to")]
+)
+def test_ends_behind_other_columns_are_found_by_their_names_or_by_few_labels(ends):
+    """Transfers of a chain begin with block and time; a table of labels knows few of the wallets."""
+    wallets = [f"0x{k}f" for k in range(40)]
+    edges = {"block": range(39), "timestamp": range(39), ends[0]: wallets[:-1], ends[1]: wallets[1:]}
+    labels = {"address": wallets[3:7], "fraud": ["yes", "no", "no", "no"]}
+    graph = read(edges, None, labels=labels)
+    assert graph.num_nodes == 40 and (graph.y >= 0).sum() == 4
+    assert [graph.node_ids[k] for k in graph.edges.source] == wallets[:-1]
+
+
 def test_how_long_a_call_took_is_a_number_of_days():
     """Durations hold no ids; the guess of the ends must not stumble over them."""
     long = pl.Series([timedelta(days=k) for k in range(5)])

@@ -30,10 +30,13 @@ _END_NAMES = (
     ("reviewer", "product"), ("customer", "shop"), ("start", "end"), ("node1", "node2"), ("id1", "id2"), ("u", "v"), ("a", "b"),
 )  # fmt: skip
 _MOST_KNOWN = 0.5
-"""Share of a column's different values that must be ids of nodes for it to be an end."""
+"""Share of a column's different values that must be ids of nodes for it to be an end; or of ids, if words, that it holds."""
 FEWEST_OF_A_KIND = 5
 """Different ids that a column must hold before it is called a kind of node unasked; fewer are categories."""
-_AFFIXES = ("", "id", "nodeid", "node", "account", "accountid", "user", "userid", "customer", "acct", "acctid")
+_AFFIXES = (
+    "", "id", "nodeid", "node", "account", "accountid", "user", "userid", "customer", "acct", "acctid", "address", "addr",
+    "wallet", "ip", "host", "iban", "number", "phone", "email",
+)  # fmt: skip
 
 
 def plain_name(name: str) -> str:
@@ -71,7 +74,8 @@ def ends_by_ids(frame: pl.DataFrame, ids: pl.Series) -> tuple[str, str] | None:
     """The two columns that hold ids of nodes, in the order of the table; None where there are no two.
 
     Where more than two do (small ids look like many a number), those with the most different values; where one does, it
-    and the first other column that names things which come up again.
+    and the first other column that names things which come up again. Few nodes may be known, as by a table of labels: then
+    ids that are words are looked for in the columns.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"when": [7, 8], "Konto": ["a", "b"], "Gegenkonto": ["b", "c"]})
@@ -79,19 +83,24 @@ def ends_by_ids(frame: pl.DataFrame, ids: pl.Series) -> tuple[str, str] | None:
     ('Konto', 'Gegenkonto')
     """
     pl = import_polars()
-    known = text_ids(ids).implode()
+    known = text_ids(ids.drop_nulls())
+    words = known.filter(known.str.contains(r"[^\d.,+-]"))
     found = {}
     for name in frame.columns:
         values = frame[name].drop_nulls()
         if values.dtype.is_nested() or values.dtype in (pl.Boolean, pl.Duration, pl.Binary):
             continue
         some = text_ids(values.unique())
-        if some.len() and some.is_in(known).mean() >= _MOST_KNOWN:  # type: ignore[operator]
+        if _most_in(some, known) or _most_in(words, some):
             found[name] = some.len()
     best = sorted(found, key=lambda name: -found[name])[:2]
     if len(best) == 1:
         best += _other_end(frame, best[0])
     return None if len(best) < 2 else (min(best, key=frame.columns.index), max(best, key=frame.columns.index))
+
+
+def _most_in(ids: pl.Series, others: pl.Series) -> bool:
+    return ids.len() > 0 and bool(ids.is_in(others.implode()).mean() >= _MOST_KNOWN)  # type: ignore[operator]
 
 
 def _other_end(frame: pl.DataFrame, own: str) -> list[str]:

@@ -39,6 +39,8 @@ TRUE_WORDS, FALSE_WORDS = ("true", "yes", "t", "y"), ("false", "no", "f", "n")
 _CODE = r"^[+-]?0\d|^\+\d{6,}"
 _MONEY = r"(?i)[\s\u{00a0}\u{202f}'’%()$€£¥₹]|usd|eur|gbp|chf|sek|nok|dkk|jpy|cny|inr|aud|cad|\bkr\b"
 _MINUS_BEHIND = r"^(\d[\d.,]*)-$"
+_SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "Mio": 1e6, "mn": 1e6, "B": 1e9, "bn": 1e9, "Mrd": 1e9}
+_SCALED = rf"(\d[.,]?)({'|'.join(_SCALES)})\.?$"
 _GROUPED = r"^[+-]?(\d{1,3}([.,]\d{3})+|\d+)?([.,]\d*)?([eE][+-]?\d+)?$"
 _COMMA_DECIMAL = r"^[+-]?(\d{1,3}(\.\d{3})+,\d+|\d+,(\d{1,2}|\d{4,})|0,\d+|\d{1,3}(\.\d{3}){2,})$"
 _POINT_DECIMAL = r"^[+-]?(\d{1,3}(,\d{3})+\.\d+|\d*\.(\d{1,2}|\d{4,})|0?\.\d+|\d{1,3}(,\d{3}){2,})$"
@@ -192,31 +194,33 @@ def read_clock(known: pl.Series) -> pl.Series:
 
 
 def read_numbers(known: pl.Series, decimal: str = ".") -> pl.Series:
-    """Float64, null where the text is no number: currency and percent signs, grouped thousands, (1) and 1- for -1.
+    """Float64, null where the text is no number: currency and percent signs, grouped thousands, (1) and 1- for -1, 2K for 2000.
 
     >>> import polars as pl
-    >>> read_numbers(pl.Series(["€ 1.234,5", "12,5%", "(3)", "7,5-", "x"]), ",").to_list()
-    [1234.5, 0.125, -3.0, -7.5, None]
+    >>> read_numbers(pl.Series(["€ 1.234,5", "12,5%", "(3)", "7,5-", "1,2 Mio. €", "x"]), ",").to_list()
+    [1234.5, 0.125, -3.0, -7.5, 1200000.0, None]
     """
     pl = import_polars()
     plain = known.cast(pl.Float64, strict=False)
     if decimal == "." and plain.null_count() == known.null_count():
         return plain
-    core, behind = _core(known)
+    core, behind, scale = _core(known)
     core = core.set(~core.str.contains(_GROUPED) | ~core.str.contains(r"\d"), None)
     core = core.set(~_grouped_well(core, decimal), None)
     core = core.str.replace_all("." if decimal == "," else ",", "", literal=True)
-    numbers = core.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+    numbers = core.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False) * scale
     numbers = numbers.zip_with(~known.str.ends_with("%"), numbers / 100)
     numbers = numbers.zip_with(~(known.str.contains(r"^\(.*\)$") | behind), -numbers)
     # What is plain in every convention keeps the digits of the plain reading ("inf" among them).
     return numbers if decimal == "," else plain.zip_with(plain.is_not_null(), numbers)
 
 
-def _core(known: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """The digits and their signs, and where a minus stood behind them, as ledgers write it."""
+def _core(known: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
+    """The digits and their signs, where a minus stood behind them, as ledgers write it, and what they count: 12K thousands."""
     core = known.str.replace_all(_MONEY, "")
-    return core.str.replace(_MINUS_BEHIND, "$1"), core.str.contains(_MINUS_BEHIND)
+    scale = core.str.extract(_SCALED, 2).replace_strict(_SCALES, default=1.0, return_dtype=import_polars().Float64)
+    core = core.str.replace(_SCALED, "$1")
+    return core.str.replace(_MINUS_BEHIND, "$1"), core.str.contains(_MINUS_BEHIND), scale
 
 
 def _grouped_well(core: pl.Series, decimal: str) -> pl.Series:
@@ -230,7 +234,7 @@ def _decimal_signs(known: pl.Series) -> tuple[str, ...]:
     """Decimal signs to try, the likelier first. Where all is ambiguous (1,234) the comma groups thousands."""
     if not known.str.contains(",", literal=True).any():
         return (".",) if not known.str.contains(r"\.\d{3}\.").any() else (",", ".")
-    core, _ = _core(known)
+    core, _, _ = _core(known)
     comma, point = core.str.contains(_COMMA_DECIMAL).sum(), core.str.contains(_POINT_DECIMAL).sum()
     return (",", ".") if comma > point else (".", ",")
 

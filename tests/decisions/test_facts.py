@@ -163,6 +163,23 @@ def test_a_value_is_compared_with_nodes_of_the_kinds_that_carry_labels(graph):
 
 
 @pytest.mark.parametrize(
+    ("name", "values", "said"),
+    [
+        ("country = SE, mean over neighbours", 0.02 + np.arange(10) / 2000, "2.4%, above 95% of nodes (median 2.2%)"),
+        ("fee, mean of incoming", 0.4170 + np.arange(10) / 20_000, "0.4174, above 95% of nodes (median 0.4172)"),
+        (
+            "opened, mean over neighbours",
+            np.arange(10) * 99.1,
+            "2026-11-27, later than at 95% of nodes (median 2024-06-17)",
+        ),
+    ],
+)
+def test_what_differs_is_told_apart_and_a_mean_of_days_has_no_hour(graph, name, values, said):
+    around = Facts(graph, Columns(values.astype(np.float32)[:, None], (name,), ("",)))
+    assert around.say(name, 9).endswith(f" is {said}")
+
+
+@pytest.mark.parametrize(
     ("name", "said"),
     [
         ("amount, mean gap of edges", "mean gap of amount over all edges"),
@@ -170,7 +187,7 @@ def test_a_value_is_compared_with_nodes_of_the_kinds_that_carry_labels(graph):
         ("type = a, share of edges", "share of edges with type = a"),
         ("type = a, share of incoming, mean over neighbours", "share of incoming with type = a (mean over neighbours)"),
         ("x = a, mean over all", "x = a (mean over all)"),
-        ("x is missing, mean over outgoing neighbours", "share of outgoing neighbours where x is missing"),
+        ("x is missing, mean over outgoing neighbours", "share of outgoing neighbours without x"),
         ("degree, spread over neighbours", "degree (spread over neighbours)"),
         ("plain", "plain"),
     ],

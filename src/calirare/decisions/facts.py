@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -25,6 +26,8 @@ _TIMES = 2.0
 """From so many times the median on, that is what is said, of columns without negative values."""
 _MIDDLE = 0.2
 """Share of the nodes around the median that count as its like."""
+_FEWEST_DAYS = 10
+"""Means of moments that lie further apart than so many days are told as days."""
 _OF_EDGES = re.compile(
     r"^(.*), (sum|mean|spread|least|greatest|last|first|span|mean gap) of (outgoing|incoming|edges)$"
 )
@@ -33,6 +36,7 @@ _OVER = re.compile(r"^(.*), (mean|spread) (over .*)$")
 _SHARE_OVER = re.compile(r"^(.* = .*|.* is missing), mean over (?!all)(.*)$")
 _MOMENT = re.compile(r" in days, (mean|first|last) of ")
 _OF_NEIGHBOURS = ", of neighbours"
+_MISSING = " is missing"
 
 
 class Facts:
@@ -85,29 +89,33 @@ class Facts:
         if _MOMENT.search(name):  # days since some moment mean nothing to anyone
             return f"{words.replace(' in days', '')} is {_than(others.below(value), 'later', 'earlier')}"
         if self._is_moment(name):
+            than = _than(others.below(value), "later", "earlier")
+            if _OVER.match(_in_full(name)) and np.ptp(others.values) > _FEWEST_DAYS:
+                value = round(value)  # the hour of a mean over years says nothing
             # Of days, a median between two of them is the earlier one.
             median = float(np.floor(others.median + 1e-3)) if abs(value - round(value)) < 1e-3 else others.median
-            return f"{words} is {say_day(value)}, {_than(others.below(value), 'later', 'earlier')} (median {say_day(median)})"
+            return f"{words} is {say_day(value)}, {than} (median {say_day(median)})"
         if name.startswith(LIKE):
             return f"{words}: {others.rank(value)}"
         if _source(name)[0] in self._words:
             return f"{words}: {_than(others.below(value), 'more often', 'less often')}"
         rank, value, median = others.rank(value), others.snap(value), others.snap(others.median)
-        if (near := self._share_of_marks(name)) is not None:
-            return f"{near} is {value:.0%}, {rank} (median {median:.0%})"
-        if _SHARE_OF_EDGES.match(name) or _SHARE_OVER.match(name.replace(_OF_NEIGHBOURS, ", mean over neighbours")):
-            return f"{words} is {value:.0%}, {rank} (median {median:.0%})"
+        near = self._share_of_marks(name)
+        if near or _SHARE_OF_EDGES.match(name) or _SHARE_OVER.match(_in_full(name)):
+            said, usual = _told_apart(value, median, *(f"{{:.{digits}%}}".format for digits in range(4)))
+            return f"{near or words} is {said}, {rank} (median {usual})"
         say = say_code if others.are_codes else say_number
-        said = say(_rounded(value))
+        finer = (f"{{:,.{digits}g}}".format for digits in range(4, 7))
+        said, usual = _told_apart(_rounded(value), _rounded(median), say, *finer)
         signed = others.values[0] < -others.noise
         times = value / median if median > 0 and not signed else 0.0
         if times >= _TIMES:
-            return f"{words} is {said}, {_times(times)} the median ({say(_rounded(median))})"
-        return f"{words} is {said}, {rank} (median {say(_rounded(median))})"
+            return f"{words} is {said}, {_times(times)} the median ({usual})"
+        return f"{words} is {said}, {rank} (median {usual})"
 
     def _share_of_marks(self, name: str) -> str | None:
         """`share of neighbours with verified = yes` for a mean of what is 0 or 1; None for another column."""
-        over = _OVER.match(name.replace(_OF_NEIGHBOURS, ", mean over neighbours"))
+        over = _OVER.match(_in_full(name))
         if over is None or over[2] != "mean" or over[1] not in self._marks:
             return None
         own = self._others_of(over[1])
@@ -151,7 +159,7 @@ class Facts:
 
     def _known(self, name: str, nodes: np.ndarray) -> np.ndarray:
         """`(n,)` bool: where the value was not filled in. A mean that float32 cannot hold is nobody's own value."""
-        if (gap := self._own.get(f"{name} is missing")) is not None:
+        if (gap := self._own.get(name + _MISSING)) is not None:
             return self._attribute(gap, nodes) <= 0
         if self._means is None or self._columns is None or name in self._own or name not in self._made:
             return np.ones(nodes.size, dtype=bool)
@@ -218,13 +226,14 @@ def say_column(name: str) -> str:
     >>> say_column("channel = cash, share of outgoing"), say_column("balance, of neighbours")
     ('share of outgoing with channel = cash', 'balance (mean over neighbours)')
     >>> say_column("country = SE, mean over incoming neighbours"), say_column("age is missing, of neighbours")
-    ('share of incoming neighbours with country = SE', 'share of neighbours where age is missing')
+    ('share of incoming neighbours with country = SE', 'share of neighbours without age')
     >>> say_column("note has refund, mean over neighbours two steps away")
     'note has refund (among neighbours two steps away)'
     """
-    name = name.replace(_OF_NEIGHBOURS, ", mean over neighbours")
+    name = _in_full(name)
     if (found := _SHARE_OVER.match(name)) is not None and not _SHARE_OF_EDGES.match(found[1]):
-        return f"share of {found[2]} {'where' if found[1].endswith(' is missing') else 'with'} {found[1]}"
+        lacks = found[1].endswith(_MISSING)  # a gap, or of a kind that has no such column
+        return f"share of {found[2]} {f'without {found[1].removesuffix(_MISSING)}' if lacks else f'with {found[1]}'}"
     over = _OVER.match(name)
     base, tail = (name, "") if over is None else (over[1], f" ({over[2]} {over[3]})")
     is_word = HAS in base and not _SHARE_OF_EDGES.match(base)
@@ -251,6 +260,20 @@ def _say_mark(words: str, has_it: bool, others: Others, called: tuple[str, str] 
     if HAS in words and not category:
         said = f"{' lacks '.join(words.rsplit(HAS, 1))}"
     return f"{said}, as at {say_share(1 - share)} of nodes"
+
+
+def _in_full(name: str) -> str:
+    return name.replace(_OF_NEIGHBOURS, ", mean over neighbours")
+
+
+def _told_apart(value: float, median: float, *ways: Callable[[float], str]) -> tuple[str, str]:
+    """Both in the first way of saying them in which they differ, if they do.
+
+    >>> _told_apart(0.0241, 0.0204, "{:.0%}".format, "{:.1%}".format), _told_apart(2.0, 2.0, say_number)
+    (('2.4%', '2.0%'), ('2', '2'))
+    """
+    said = [(say(value), say(median)) for say in ways]
+    return next((pair for pair in said if pair[0] != pair[1]), said[0])
 
 
 def _times(ratio: float) -> str:

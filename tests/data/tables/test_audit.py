@@ -172,6 +172,29 @@ def test_labels_that_contradict_each_other():
     assert ["20 of 400 labelled nodes" in f.words for f in found.findings if f.kind == "contradiction"] == [True]
 
 
+def test_a_class_that_may_say_that_nobody_has_decided_is_asked_about():
+    nodes = table(y=["staged", "genuine", "Open", "genuine", "genuine"] * (N // 5))
+    found = audit_tables(nodes, EDGES, label="y", rare="staged").findings
+    assert [f"{N // 5} labels are 'Open', which count as not 'staged'" in one.words for one in found].count(True) == 1
+    nodes["y"] = ["staged", "open"] * (N // 2)
+    assert not any("count as not" in one.words for one in audit_tables(nodes, EDGES, label="y", rare="staged").findings)
+
+
+def test_twins_by_chance_are_no_contradiction():
+    """Of 400 cards with five products, twelve towns and ages of whole years some are alike, and some of these at odds."""
+    rng = np.random.default_rng(3)
+    cards = {"id": np.arange(N), "y": (np.arange(N) % 4 == 0).astype(int), "age": rng.integers(18, 90, N)}
+    cards |= {"product": rng.choice(list("abcde"), N), "town": rng.choice(list("abcdefghijkl"), N)}
+    graph = read_tables(cards, EDGES, label="y", rare=1)
+    rows, count = np.unique(np.c_[graph.x], axis=0, return_counts=True)
+    assert len(rows) > 0.9 * N and (count > 1).any()
+    assert "contradiction" not in {finding.kind for finding in audit_graph(graph).findings}
+    for name in ("age", "product", "town"):  # of twenty more twins than chance brings, one of each pair is rare
+        cards[name][1:80:4] = cards[name][0:80:4]
+    found = audit_tables(cards, EDGES, label="y", rare=1).findings
+    assert "contradiction" in {finding.kind for finding in found}
+
+
 @pytest.mark.parametrize(
     ("count", "severity"), [(3, "warning"), (9, "warning"), (10, "note"), (29, "note"), (30, "note")]
 )

@@ -13,8 +13,8 @@ The rules, in one place:
 * **codes**: whole numbers, most of which repeat, under a name such as `port` or `branch`, which are summed up as quantities.
 * **spellings**: categories that differ in case or blanks alone.
 * **leak by an edge column**: `calirare.data.tables.audit_edges`.
-* **contradiction**: nodes with equal attributes and different labels, if more than `AT_ODDS` of the labelled nodes are
-  such; where all columns are words or few numbers, that is usual and not said.
+* **undecided**: beside two classes or more, one whose name may say that nobody has decided (`UNDECIDED`).
+* **contradiction**: `calirare.data.tables.audit_twins`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from scipy.stats import rankdata
 from calirare.data.graph import RareGraph
 from calirare.data.tables.audit_columns import AuditColumn, audit_columns, labelled_rows
 from calirare.data.tables.audit_edges import audit_edges, edge_audit_columns
+from calirare.data.tables.audit_twins import find_contradictions
 from calirare.data.tables.audit_unlabelled import find_unlabelled
 from calirare.data.tables.finding import PURE, Finding, gives_away, ignore, retype
 from calirare.data.tables.kinds import MAX_CATEGORIES, named_as_codes
@@ -39,7 +40,22 @@ PERFECT = 0.99
 ENOUGH = 20
 CONSTANT = 0.001
 SAME = 0.9999
-AT_ODDS = 0.01
+UNDECIDED = {
+    *(
+        "open",
+        "new",
+        "ongoing",
+        "unresolved",
+        "waiting",
+        "on hold",
+        "queued",
+        "assigned",
+        "escalated",
+        "referred",
+        "flagged",
+    ),
+    *("suspected", "suspect", "suspicious", "possible", "probable", "likely", "unconfirmed", "disputed", "maybe"),
+}
 MOST_COMPARED = 500
 """Columns that are compared with each other; wider tables are compared up to here."""
 
@@ -83,7 +99,7 @@ def audit_tables(nodes: Any, edges: Any = None, **options: Any) -> Audit:
 def audit_graph(graph: RareGraph) -> Audit:
     """The audit of a graph, from its attributes and labels."""
     known, rare = labelled_rows(graph)
-    found: list[Finding] = [*_labels(graph, rare), *find_unlabelled(graph)]
+    found: list[Finding] = [*_labels(graph, rare), *_undecided(graph), *find_unlabelled(graph)]
     columns = list(audit_columns(graph))
     for column in columns:
         found += _leak(column, known, rare)
@@ -93,7 +109,7 @@ def audit_graph(graph: RareGraph) -> Audit:
         found += [*_constants(column, "edges"), *_codes(column)]
     found += [*_duplicates(columns), *_duplicates(of_edges)]
     found += [*_identifiers(graph), *_spellings(graph), *_infinite(graph)]
-    found += _contradictions(graph, graph.known, rare)
+    found += find_contradictions(graph)
     found += audit_edges(graph)
     return Audit.of(found)
 
@@ -134,6 +150,21 @@ def _labels(graph: RareGraph, rare: np.ndarray) -> Iterator[Finding]:
         yield Finding("labels", "", words, "note")
     if others < 10:
         yield Finding("labels", "", f"Only {others} labels are not {name!r}; label some nodes that are not.", "warning")
+
+
+def _undecided(graph: RareGraph) -> Iterator[Finding]:
+    """Classes beside others whose name may say that nobody has decided; they count as not rare."""
+    values = ((graph.schema or {}).get("label") or {}).get("values", ())
+    if graph.original_y is None:  # two classes: the other is all that is not rare
+        return
+    name = graph.class_names[graph.rare_class]
+    for place, value in enumerate(values):
+        if value != name and value.casefold() in UNDECIDED:
+            words = (
+                f"{int((graph.original_y == place).sum()):,} labels are {value!r}, which count as not {name!r}. If nobody has "
+                "decided these, empty them: else every probability is too low."
+            )
+            yield Finding("labels", "", words, "warning")
 
 
 def _leak(column: AuditColumn, known: np.ndarray, rare: np.ndarray) -> Iterator[Finding]:
@@ -262,28 +293,3 @@ def _infinite(graph: RareGraph) -> Iterator[Finding]:
         for name, count in counts.get("infinite", {}).items():
             words = f"{count:,} values{whose} are infinite, as a division by zero leaves them; they count as missing."
             yield Finding("infinite", name, words, "note")
-
-
-def _contradictions(graph: RareGraph, known: np.ndarray, rare: np.ndarray) -> Iterator[Finding]:
-    if not graph.num_features or known.size < 2:
-        return
-    rows: Any = graph.x[known]
-    keys = _row_keys(rows)
-    _, group = np.unique(keys, return_inverse=True)
-    size = np.bincount(group)
-    hits = np.bincount(group, weights=rare.astype(float))
-    at_odds = ((hits > 0) & (hits < size))[group]
-    count = int(at_odds.sum())
-    several = size.size > 0.9 * known.size  # rows mostly differ, so equal ones are copies and no coincidence
-    if several and count > max(AT_ODDS * known.size, 1):
-        words = (
-            f"{count:,} of {known.size:,} labelled nodes have a twin with the same attributes and the other label. "
-            "Are labels or rows mixed up?"
-        )
-        yield Finding("contradiction", "", words, "warning")
-
-
-def _row_keys(rows: Any) -> np.ndarray:
-    """A number for every row, equal for equal rows (and for others with a chance of about 2⁻⁵⁰)."""
-    weights = np.random.default_rng(0).standard_normal(rows.shape[1])
-    return np.asarray(rows.astype(np.float64) @ weights)

@@ -79,6 +79,20 @@ def test_the_next_command_names_the_tables_where_labels_lie_apart(tables, tmp_pa
     assert f"{tmp_path / 'model'} {tables[1]} --out scores.parquet" in answer.stdout
 
 
+def test_the_next_command_names_further_tables(tables, tmp_path):
+    """As it is printed it scores the same tables."""
+    shops = pl.DataFrame({"shop": ["s1", "s2"], "size": [3, 5]})
+    shops.write_csv(tmp_path / "shops.csv")
+    ids = pl.read_csv(tables[0])["id"]
+    pl.DataFrame({"id": ids, "shop": ["s1", "s2"] * (ids.len() // 2)}).write_csv(tmp_path / "buys.csv")
+    more = ["--nodes", f"shops={tmp_path / 'shops.csv'}", "--edges", str(tmp_path / "buys.csv")]
+    answer = run(app, fit_words(tables, tmp_path / "model", *more), env={"COLUMNS": "400"})
+    assert answer.exit_code == 0, answer.output
+    _, *said = shlex.split(answer.stdout.splitlines()[-1].removeprefix("Next:"))
+    said[-1] = str(tmp_path / said[-1])
+    assert run(app, said).exit_code == 0 and pl.read_parquet(said[-1]).height == ids.len()
+
+
 def test_it_shows_what_the_stack_chose_and_whom_it_went_without(tables, capsys):
     graph = cr.read_tables(*tables, label="is_fraud", rare="yes")
     clf = cr.RareCategoryClassifier(cr.detectors.Stack(["linear", cr.detectors.Forest(trees=20)])).fit(graph)

@@ -98,14 +98,28 @@ class Tables:
                 raise InputError(f"--out must not be one of the tables that are read; {out} is part of {file}.")
 
     def words(self) -> str:
-        """The tables as another command takes them; placeholders where they are not files, one of each.
+        """The tables as another command takes them; placeholders where they are not files.
 
         >>> Tables(Path("my nodes.csv"), Path("edges.csv")).words(), Tables("postgresql://a#b", None).words()
         ("'my nodes.csv' edges.csv", 'NODES EDGES')
+        >>> Tables({"users": Path("users.csv"), "shops": Path("shops.csv")}, Path("pays.csv")).words()
+        'users.csv pays.csv --nodes shops=shops.csv'
+        >>> Tables(None, {"pays": Path("pays.csv"), "calls": Path("calls.csv")}).words()
+        '--edges pays=pays.csv --edges calls=calls.csv'
         """
-        given = [one for one in (self.nodes, self.edges) if one is not None]
-        plain = all(isinstance(one, Path) and one.stem != "stdin" for one in given)
-        return shlex.join(map(str, given)) if plain else "NODES EDGES"
+        given = [one if isinstance(one, dict) else {"": one} for one in (self.nodes, self.edges) if one is not None]
+        if not all(isinstance(file, Path) and file.stem != "stdin" for one in given for file in one.values()):
+            return "NODES EDGES"
+        options = [option for option, one in (("--nodes", self.nodes), ("--edges", self.edges)) if one is not None]
+        ahead = (
+            1 if len(given) == 2 or len(given[0]) == 1 else 0
+        )  # a single file before others would be of the other table
+        first = [str(file) for one in given for file in list(one.values())[:ahead]]
+        rest = [
+            (option, *named) for option, one in zip(options, given, strict=True) for named in list(one.items())[ahead:]
+        ]
+        more = [word for option, name, file in rest for word in (option, f"{name}={file}")]
+        return shlex.join([*first, *more])
 
     def read(self, **said: Any) -> RareGraph:
         """The graph of the tables; see `read_tables`."""

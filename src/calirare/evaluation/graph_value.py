@@ -33,6 +33,7 @@ class GraphValue:
         error: Standard error of the gain, over labels.
         num_labels: How many labels were asked.
         num_rare: How many of them are rare.
+        has_attributes: Whether the nodes have columns of their own.
     """
 
     with_edges: float
@@ -41,6 +42,7 @@ class GraphValue:
     error: float
     num_labels: int
     num_rare: int
+    has_attributes: bool = True
 
     @property
     def words(self) -> str:
@@ -53,7 +55,8 @@ class GraphValue:
             return f"the edges help: {numbers}."
         if self.gain < -_Z * self.error:
             return f"the edges make it worse: {numbers}. Do they join the right nodes?"
-        return f"the edges cannot be shown to help: {numbers}. The nodes' own columns may do as well."
+        instead = " The nodes' own columns may do as well." if self.has_attributes else ""
+        return f"the edges cannot be shown to help: {numbers}.{instead}"
 
     def finding(self) -> Finding:
         """As one line of the audit."""
@@ -86,7 +89,7 @@ def graph_value(graph: RareGraph, seed: int = 0) -> GraphValue | None:
         return None
     error = float(differ.std(ddof=1) / np.sqrt(differ.size))
     mean, gain = float(with_edges.mean()), float(differ.mean())
-    return GraphValue(mean, mean + gain, gain, error, nodes.size, int(rare.sum()))
+    return GraphValue(mean, mean + gain, gain, error, nodes.size, int(rare.sum()), graph.num_features > 0)
 
 
 def audit_with_graph(graph: RareGraph) -> Audit:

@@ -336,3 +336,12 @@ def test_what_another_kind_of_node_lacks_is_no_leak_and_hides_nothing():
     assert graph.scored.size == 300 < graph.num_nodes / 4
     found = {(one.kind, one.column) for one in audit_graph(graph).findings if one.column}
     assert found == {("leak", "closed"), ("constant", "same")} and find_leaks(graph) == ("closed",)
+
+
+def test_nodes_without_columns_are_not_said_to_do_as_well():
+    rng = np.random.default_rng(0)
+    edges = {"source": rng.integers(0, N, 900), "target": rng.integers(0, N, 900)}
+    labels = {"id": np.arange(N), "y": (np.arange(N) % 10 == 0).astype(int)}
+    for x, said in (({}, False), ({"x": rng.normal(size=N)}, True)):
+        found = graph_value(read_tables(labels | x, edges, label="y", rare=1))
+        assert "cannot be shown to help" in found.words and ("own columns may do" in found.words) == said

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import islice
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +17,7 @@ from torch import Tensor
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
 Rows: TypeAlias = "sp.csr_array | sp.csc_array"
 SPARSE_COST = 7
 """Time of a multiplication in a sparse product, in those of a dense one."""
@@ -85,10 +86,18 @@ class SparseMatrix:
         return self._products[key] @ dense
 
 
+def soon_bound(forward: Callable[Arguments, Tensor]) -> Callable[Arguments, Tensor]:
+    """`forward` of an autograd function with its signature at hand: `apply` binds the arguments again at every call, and a
+    tenth of a small graph's epoch went into finding out what they are called."""
+    forward.__signature__ = inspect.signature(forward)  # type: ignore[attr-defined]
+    return forward
+
+
 class _Multiply(torch.autograd.Function):
     """The product as torch sees it: reverse mode, forward mode and vmap."""
 
     @staticmethod
+    @soon_bound
     def forward(dense: Tensor, matrix: SparseMatrix, transpose: bool) -> Tensor:
         return matrix.product(dense, transpose)
 
@@ -109,10 +118,6 @@ class _Multiply(torch.autograd.Function):
         batch = dense.movedim(in_dims[0] or 0, -1)
         flat = _Multiply.apply(batch.reshape(batch.shape[0], -1), matrix, transpose)  # type: ignore[no-untyped-call]
         return flat.reshape(-1, *batch.shape[1:]), batch.dim() - 1
-
-
-# `apply` binds the arguments again at every product; with the signature at hand that is a tenth of a small graph's epoch less.
-_Multiply.forward.__signature__ = inspect.signature(_Multiply.forward)  # type: ignore[attr-defined]
 
 
 def small_index(size: int) -> type[np.signedinteger]:

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from calirare.data.sparse import as_torch_csr, small_index
+from calirare.data.sparse import as_torch_csr, small_index, soon_bound
 
 
 class SparsePattern:
@@ -94,6 +94,7 @@ class _Multiply(torch.autograd.Function):
     """S(v) X, or S(v)ᵀ X, as torch sees it."""
 
     @staticmethod
+    @soon_bound
     def forward(values: Tensor, dense: Tensor, pattern: SparsePattern, transpose: bool) -> Tensor:
         matrix, array = pattern.filled(values.detach().contiguous().numpy()), dense.detach().contiguous().numpy()
         return torch.from_numpy(matrix.T @ array if transpose else matrix @ array)
@@ -121,6 +122,7 @@ class _Dots(torch.autograd.Function):
     """D(L, R) as torch sees it."""
 
     @staticmethod
+    @soon_bound
     def forward(left: Tensor, right: Tensor, pattern: SparsePattern) -> Tensor:
         sampled: Tensor = torch.sparse.sampled_addmm(
             pattern.mask(left.dtype), left.detach(), right.detach().T, beta=0.0

@@ -158,7 +158,7 @@ class CalibrationDraws:
         lines = bent_line(points, self.knots) @ self.parameters.T
         apart = [np.zeros(len(self)), *(() if self.effects is None else self.effects.T)]
         # Quantiles of the logits: a draw that is above another stays above it as a probability.
-        ends = np.array([np.quantile(lines + effect, levels, axis=1) for effect in apart])
+        ends = np.array([_quantiles(lines + effect, levels) for effect in apart])
         return Bounds(points, ends.clip(points[0], points[-1]), self.undo)
 
     @property
@@ -194,6 +194,19 @@ class Bounds:
         for k in np.unique(row).tolist():
             ends[:, row == k] = _between(scores[row == k], self.points, self.ends[k])
         return Intervals(np.minimum(ends[0], p), np.maximum(ends[1], p))
+
+
+def _quantiles(rows: np.ndarray, levels: list[float]) -> np.ndarray:
+    """`np.quantile` along each row, which it sorts in place: NumPy sorts in less than half the time in which it selects.
+
+    >>> _quantiles(np.array([[3.0, 1.0, 2.0]]), [0.0, 0.75]).tolist()
+    [[1.0], [2.5]]
+    """
+    rows.sort(axis=1)
+    at = np.asarray(levels) * (rows.shape[1] - 1)
+    below = at.astype(np.int64)
+    lower, upper = rows[:, below].T, rows[:, np.minimum(below + 1, rows.shape[1] - 1)].T
+    return np.asarray(lower + (at - below)[:, None] * (upper - lower))
 
 
 def _between(z: np.ndarray, points: np.ndarray, rows: np.ndarray) -> np.ndarray:

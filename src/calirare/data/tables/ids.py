@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -82,8 +83,8 @@ def find_places(
     found = [
         pl.DataFrame({"id": end}).join(places, on="id", how="left", maintain_order="left")["place"] for end in ends
     ]
-    lost = pl.concat([end.filter(place.is_null()) for end, place in zip(ends, found, strict=True)])
-    if lost.len() and not drop_unknown:
+    if any(place.null_count() for place in found) and not drop_unknown:
+        lost = pl.concat([end.filter(place.is_null()) for end, place in zip(ends, found, strict=True)])
         rows = int((found[0].is_null() | found[1].is_null()).sum())
         names = lost.unique(maintain_order=True)
         raise InputError(
@@ -183,13 +184,9 @@ def _without_decimals(columns: list[pl.Series]) -> list[pl.Series]:
 def _all_decimal(column: pl.Series) -> bool:
     if column.dtype != import_polars().String:
         return False
-    known = column.drop_nulls()
+    known = column.drop_nulls() if column.null_count() else column
     # Of most columns the first row settles it.
-    return bool(
-        known.len()
-        and known.head(1).str.contains(WHOLE_WITH_POINT).all()
-        and known.str.contains(WHOLE_WITH_POINT).all()
-    )
+    return bool(known.len() and re.match(WHOLE_WITH_POINT, known[0]) and known.str.contains(WHOLE_WITH_POINT).all())
 
 
 def as_whole(column: pl.Series) -> pl.Series | None:

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from calirare.data.tables.libraries import import_polars
 
 if TYPE_CHECKING:
@@ -69,8 +71,10 @@ class Understood:
 
 def known_text(text: pl.Series) -> pl.Series:
     """Without spaces around it, null where it says that a value is missing."""
-    clean = text.str.strip_chars()
-    return clean.set(clean.str.to_lowercase().is_in(MISSING_WORDS), None)
+    pl = import_polars()
+    clean = pl.col("text").str.strip_chars()
+    said = text.to_frame("text").select(pl.when(~clean.str.to_lowercase().is_in(MISSING_WORDS)).then(clean))
+    return said.to_series().alias(text.name)
 
 
 def understand(text: pl.Series) -> Understood:
@@ -117,10 +121,8 @@ def _numbers_or_dates(good: pl.Series) -> Understood:
     enough = (1 - STRANGE_SHARE) * good.len()
     if not good.len():
         return Understood("words", {})
-    if like_dates(good):
-        style = _date_style(good, enough)
-        if style:
-            return Understood("time", style)
+    if like_dates(good) and (style := _date_style(good, enough)):
+        return Understood("time", style)
     if good.head(1000).str.contains(_CLOCK).all() and good.str.contains(_CLOCK).sum() >= enough:
         return Understood("number", {"clock": True})
     if good.str.contains(_CODE).any():
@@ -163,8 +165,8 @@ def _all_plain(text: pl.Series) -> bool:
 def _plain_numbers(text: pl.Series) -> pl.Series | None:
     """Float64, or None where a text is no plain number: one with spaces around it, say, or NaN, which means missing."""
     numbers = text.cast(import_polars().Float64, strict=False)
-    plain = numbers.null_count() == text.null_count() and not numbers.is_nan().any()
-    return numbers if plain else None
+    no_numbers = np.count_nonzero(np.isnan(numbers.to_numpy()))  # of gaps, of words, or NaN
+    return numbers if no_numbers == text.null_count() else None
 
 
 def _read(known: pl.Series, style: Mapping[str, Any]) -> pl.Series:
@@ -225,8 +227,7 @@ def _core(known: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
 
 def _grouped_well(core: pl.Series, decimal: str) -> pl.Series:
     """Whether the other sign only ever groups three digits, before the decimal sign."""
-    group = r"\." if decimal == "," else ","
-    point = r"\." if decimal == "." else ","
+    group, point = (r"\.", ",") if decimal == "," else (",", r"\.")
     return core.str.contains(rf"^[+-]?(\d{{1,3}}({group}\d{{3}})+|\d*)({point}\d*)?([eE][+-]?\d+)?$")
 
 
@@ -242,9 +243,11 @@ def _decimal_signs(known: pl.Series) -> tuple[str, ...]:
 def read_dates(known: pl.Series, date: str) -> pl.Series:
     """Moments in UTC, null where the text is of none of the forms; a time of day may follow, with an offset."""
     pl = import_polars()
-    text = known.str.replace(r"(\d)T(\d)", "$1 $2").str.replace(r"(\d)\s?(Z|UTC|GMT)$", "$1").str.replace_all("  ", " ")
-    found, rest = pl.Series(known.name, [None], dtype=pl.Datetime("us")).new_from_index(0, known.len()), text
-    for form, clock in product(date.split("|"), _CLOCKS):
+    plain = pl.col("text").str.replace(r"(\d)T(\d)", "$1 $2").str.replace(r"(\d)\s?(Z|UTC|GMT)$", "$1")
+    text = known.to_frame("text").select(plain.str.replace_all("  ", " ")).to_series()
+    found, rest = pl.Series("time", [None], dtype=pl.Datetime("us")).new_from_index(0, known.len()), text
+    clocks = _CLOCKS if text.str.contains(":", literal=True).any() else _CLOCKS[:1]
+    for form, clock in product(date.split("|"), clocks):
         if rest.null_count() == rest.len():
             break
         moments = rest.str.to_datetime(form + clock, strict=False, exact=True, time_unit="us")
@@ -254,8 +257,8 @@ def read_dates(known: pl.Series, date: str) -> pl.Series:
             moments = moments.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         understood = moments.is_not_null()
         found, rest = moments.zip_with(understood, found), rest.set(understood, None)
-    sane = found.dt.year().is_between(1800, 2200).fill_null(False)
-    return found.set(~sane, None)
+    sane = found.to_frame("time").select(pl.when(pl.col("time").dt.year().is_between(1800, 2200)).then(pl.col("time")))
+    return sane.to_series().alias(known.name)
 
 
 def _date_style(known: pl.Series, enough: float) -> dict[str, Any]:
@@ -271,27 +274,29 @@ def _date_style(known: pl.Series, enough: float) -> dict[str, Any]:
     forms: list[str] = []
     rest = known
     while known.len() - rest.len() < enough:
-        form = _best_form(rest)
+        form, unread = _best_form(rest)
         if not form or len(forms) == _MOST_FORMS or any(_at_odds(form, other) for other in forms):
             return {}
         forms.append(form)
-        rest = rest.filter(read_dates(rest, form).is_null())
+        rest = rest.filter(unread)
     return {"date": "|".join(forms)} if forms else {}
 
 
-def _best_form(known: pl.Series) -> str:
-    """The form that reads most; empty where none reads a fifth."""
+def _best_form(known: pl.Series) -> tuple[str, pl.Series]:
+    """The form that reads most, and where it reads nothing; empty where none reads a fifth."""
     sample = known.head(200)
-    best, most = "", 0.2 * known.len()
+    best, unread, fewest = "", known.is_null(), 0.8 * known.len()
     for form in _DATES:
-        if read_dates(sample, form).drop_nulls().len() < 0.1 * sample.len():
+        moments = read_dates(sample, form)
+        if sample.len() - moments.null_count() < 0.1 * sample.len():
             continue
-        found = read_dates(known, form).drop_nulls().len()
-        if found > most:
-            best, most = form, found
-        if found == known.len():
+        if sample.len() < known.len():
+            moments = read_dates(known, form)
+        if moments.null_count() < fewest:
+            best, unread, fewest = form, moments.is_null(), moments.null_count()
+        if not fewest:
             break
-    return best
+    return best, unread
 
 
 def _at_odds(one: str, other: str) -> bool:

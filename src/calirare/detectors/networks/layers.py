@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from calirare.data.inputs import Features
+from calirare.data.sparse import soon_bound
 
 
 class FeatureLinear(nn.Linear):
@@ -30,6 +31,7 @@ class _Elu(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
+    @soon_bound
     def forward(x: Tensor) -> Tensor:
         return x.clamp(max=0.0).exp_().sub_(1.0).add_(x.relu())
 

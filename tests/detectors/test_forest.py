@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from column_cases import dense_graph, inputs_of, labels_of
 
-from calirare.detectors.forest import Forest, bootstrap_counts
+from calirare.data.graph import RareGraph
+from calirare.detectors.forest import Forest
+from calirare.detectors.grove import bootstrap_counts
 from calirare.errors import InputError, LabelError, NotFittedError
 
 
@@ -15,8 +17,8 @@ def test_out_of_bag_votes_by_a_slow_loop() -> None:
     inputs, labels = inputs_of(graph), labels_of(graph, 60)
     forest = Forest(trees=30, jobs=1).fit(inputs, labels)
     rows = inputs.columns.values[labels.nodes]
-    votes = np.stack([forest.trees_.take(np.array([tree])).total(rows) for tree in range(30)])
-    level = np.stack([votes[tree, forest.out_of_bag_[tree]].mean(axis=0) for tree in range(30)])
+    votes = np.stack([forest.trees_.take(np.array([tree])).total(rows) for tree in range(len(forest.trees_))])
+    level = np.stack([votes[tree, forest.out_of_bag_[tree]].mean(axis=0) for tree in range(len(forest.trees_))])
     levels = np.stack([level[forest.out_of_bag_[:, i]].mean(axis=0) for i in range(len(labels))])
     for i in range(len(labels)):
         own = votes[forest.out_of_bag_[:, i], i].mean(axis=0)
@@ -35,10 +37,30 @@ def test_without_a_label_is_what_the_label_is_told() -> None:
 
 def test_every_tree_sees_a_rare_label_and_every_group_is_out_of_some_bag() -> None:
     y = np.array([1, 1, 1] + [0] * 60)
-    counts = bootstrap_counts(y, np.arange(63), 100, seed=0)
+    rng = np.random.default_rng(0)
+    counts = bootstrap_counts(y, np.arange(63), 100, rng)
     assert (counts[:, :3].sum(axis=1) == 3).all() and (counts[:, 3:].sum(axis=1) == 60).all()
     assert (counts == 0).any(axis=0).all()
-    assert (bootstrap_counts(np.array([1, 0, 0]), np.arange(3), 30, seed=0)[:, 0] == 0).sum() == 10
+    assert (bootstrap_counts(np.array([1, 0, 0]), np.arange(3), 30, rng)[:, 0] == 0).sum() == 10
+
+
+def _asked(forest: Forest, tree: int, groups: tuple[str, ...]) -> set[str]:
+    asked = forest.trees_.feature[forest.trees_.starts[tree] : forest.trees_.starts[tree + 1]]
+    return {groups[column] for column in asked[asked >= 0]}
+
+
+@pytest.mark.parametrize("who", ["the node", "its neighbours"])
+def test_trees_on_own_columns_stay_where_labels_are_likelier_with_them(who: str) -> None:
+    rng = np.random.default_rng(0)
+    edges, x = rng.integers(0, 400, (2, 1_600)), rng.standard_normal((400, 6))
+    plain = RareGraph(x=x, edge_index=edges, y=np.zeros(400, dtype=int))
+    around = plain.adjacency() @ x[:, 0] / np.maximum(plain.degree, 1)
+    told = x[:, 0] if who == "the node" else around
+    graph = RareGraph(x=x, edge_index=edges, y=(told > np.quantile(told, 0.9)).astype(int))
+    inputs, labels = inputs_of(graph), labels_of(graph, 150)
+    forest, groups = Forest(trees=40, jobs=1).fit(inputs, labels), inputs.columns.groups
+    own = [tree for tree in range(len(forest.trees_)) if "neighbours" not in _asked(forest, tree, groups)]
+    assert len(own) >= 20 if who == "the node" else (len(own), len(forest.trees_)) == (0, 40)
 
 
 def test_the_column_that_tells_contributes_most() -> None:

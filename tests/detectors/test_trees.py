@@ -28,7 +28,7 @@ def grown(rows: np.ndarray) -> list[Any]:
 
 @pytest.fixture
 def trees(grown: list[Any]) -> Trees:
-    return Trees.join([from_sklearn(model.tree_, model.tree_.value[:, 0]) for model in grown], 5)
+    return Trees.join([from_sklearn(model.tree_, model.tree_.value[:, 0], np.arange(5)) for model in grown], 5)
 
 
 def test_says_what_the_library_says(

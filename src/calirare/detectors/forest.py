@@ -11,8 +11,9 @@ from sklearn.tree import ExtraTreeClassifier
 
 from calirare.data.checks import check_count
 from calirare.detectors.base import Contributions, DetectorInputs, LabelledNodes, Progress, State
-from calirare.detectors.folds import rarest_of_groups
+from calirare.detectors.grove import Grove, bootstrap_counts
 from calirare.detectors.level import restore_shifts
+from calirare.detectors.logistic import CLEARLY, loss_by_class
 from calirare.detectors.of_trees import OfTrees
 from calirare.detectors.registry import register
 from calirare.detectors.stored import need, numbers, whole
@@ -38,8 +39,11 @@ class Forest(OfTrees):
     labels as exhaustive search, often likelier, in a fraction of the time. Labels weigh what `LabelledNodes.weights` say:
     left-out likelihood after a Platt map was better so than with equal weights wherever it was tried.
 
+    Where most columns are the neighbours', trees that read a node's own columns alone stand beside the others or in their
+    place, if left-out labels are clearly likelier so: hundreds of columns of noise hide the few that tell.
+
     Args:
-        trees: How many.
+        trees: How many read all columns; half as many may read the own ones.
         leaf: Labels that a leaf must hold at least.
         columns: Columns that are looked at for a split; None: half of them, at most 96.
         jobs: Threads; None: as many as this process may use.
@@ -55,24 +59,32 @@ class Forest(OfTrees):
     ) -> Self:
         self._check(labels)
         rows = np.ascontiguousarray(inputs.columns.values[labels.nodes], dtype=np.float32)
-        groups = np.unique(labels.groups, return_inverse=True)[1]
-        counts = bootstrap_counts(labels.y, groups, self.trees, seed)
-        seeds = np.random.default_rng([seed, 1]).integers(0, 2**31 - 1, self.trees)
-        drawn = counts[:, groups] * labels.weights
-        leaf = max(1, round(self.leaf * len(labels) / counts.shape[1]))  # copies count once
-        parts = joblib.Parallel(n_jobs=threads_of(self.jobs), prefer="threads")(
-            joblib.delayed(self._grow)(rows, labels.y, drawn[k], leaf, int(seeds[k]), labels.num_classes)
-            for k in range(self.trees)
-        )
-        self.num_classes_ = labels.num_classes
-        self.trees_ = Trees.join(parts, rows.shape[1])
+        self.num_classes_, self.groups_ = labels.num_classes, np.unique(labels.groups, return_inverse=True)[1]
         self.prior_ = np.bincount(labels.y, weights=labels.weights, minlength=labels.num_classes)
-        self.out_of_bag_ = counts == 0
-        self.groups_ = groups
-        shares, base = self._left_out_shares(rows)
-        self.shifts_ = self._logits(base.mean(axis=0)) - self._logits(base)
-        self.left_out_: np.ndarray = self._logits(shares) + self.shifts_
+        grove = self._grow(rows, np.arange(rows.shape[1]), labels, self.trees, [seed])
+        own = np.flatnonzero([group != "neighbours" for group in inputs.columns.groups])
+        if 0 < len(own) <= rows.shape[1] // 2:
+            grove = self._with_own(grove, rows, own, labels, seed)
+        self.trees_, self.out_of_bag_ = grove.trees, grove.out_of_bag
+        self.left_out_, self.shifts_ = self._left_out(grove)
         return self
+
+    def _with_own(self, grove: Grove, rows: np.ndarray, own: np.ndarray, labels: LabelledNodes, seed: int) -> Grove:
+        """With trees that read a node's own columns alone, or these in its place, where left-out labels are likelier so.
+
+        A few are grown first; where they do not help, no more are.
+        """
+
+        def loss(one: Grove) -> float:
+            return loss_by_class(self._left_out(one)[0], labels.y)
+
+        few = max(1, self.trees // 4)
+        mine = self._grow(rows, own, labels, few, [seed, 2])
+        if loss(grove.beside(mine)) >= loss(grove):
+            return grove
+        mine = mine.beside(self._grow(rows, own, labels, few, [seed, 3]))
+        best = min(grove.beside(mine), mine, key=loss)
+        return best if loss(best) < loss(grove) - CLEARLY / len(labels) else grove
 
     def _check(self, labels: LabelledNodes) -> None:
         check_count(self.trees, "trees", least=2)
@@ -81,30 +93,34 @@ class Forest(OfTrees):
             check_count(self.columns, "columns")
         labels.require_two_classes()
 
-    def _grow(
-        self, rows: np.ndarray, y: np.ndarray, drawn: np.ndarray, leaf: int, seed: int, num_classes: int
+    def _grow(self, rows: np.ndarray, columns: np.ndarray, labels: LabelledNodes, trees: int, seed: list[int]) -> Grove:
+        """Trees that read some of the columns."""
+        counts = bootstrap_counts(labels.y, self.groups_, trees, np.random.default_rng(seed))
+        seeds = np.random.default_rng([*seed, 1]).integers(0, 2**31 - 1, trees)
+        drawn = counts[:, self.groups_] * labels.weights
+        leaf = max(1, round(self.leaf * len(labels) / counts.shape[1]))  # copies count once
+        read = np.ascontiguousarray(rows[:, columns])
+        parts = joblib.Parallel(n_jobs=threads_of(self.jobs), prefer="threads")(
+            joblib.delayed(self._grow_one)(read, columns, labels.y, drawn[k], leaf, int(seeds[k])) for k in range(trees)
+        )
+        return Grove.of(Trees.join(parts, rows.shape[1]), counts == 0, rows, self.groups_)
+
+    def _grow_one(
+        self, read: np.ndarray, columns: np.ndarray, y: np.ndarray, drawn: np.ndarray, leaf: int, seed: int
     ) -> dict[str, Any]:
-        width = rows.shape[1]
+        width = len(columns)
         looked_at = min(self.columns or min(_MOST_COLUMNS, max(1, width // 2)), width)
         model = ExtraTreeClassifier(max_features=looked_at, min_samples_leaf=leaf, random_state=seed)
-        model.fit(rows, y, sample_weight=drawn, check_input=False)
-        values = np.zeros((model.tree_.node_count, num_classes))
+        model.fit(read, y, sample_weight=drawn, check_input=False)
+        values = np.zeros((model.tree_.node_count, self.num_classes_))
         values[:, model.classes_] = model.tree_.value[:, 0, :]
-        return from_sklearn(model.tree_, values)
+        return from_sklearn(model.tree_, values, columns)
 
-    def _left_out_shares(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """`(n, C)` twice: the votes on each label of the trees that did not see it, and their votes on all labels that
-        they did not see.
-
-        The second is the level of those trees. Without a rare label the other rare ones are drawn more often in its
-        place, and leaves made of fewer, heavier labels vote otherwise everywhere; that is no evidence about the label.
-        """
-        unseen = self.out_of_bag_[:, self.groups_].T
-        votes = self.trees_.value[self.trees_.leaves(rows)] * unseen[:, :, None]
-        level = votes.sum(axis=0) / np.maximum(unseen.sum(axis=0), 1)[:, None]
-        count = unseen.sum(axis=1, keepdims=True)
-        shares = np.where(count > 0, votes.sum(axis=1) / np.maximum(count, 1), self.prior_)
-        return shares, np.where(count > 0, unseen @ level / np.maximum(count, 1), self.prior_)
+    def _left_out(self, grove: Grove) -> tuple[np.ndarray, np.ndarray]:
+        """`(n, C)` left-out logits, and the shifts by which the level of the trees behind each was taken off."""
+        shares, level = grove.shares(self.prior_)
+        shifts = self._logits(level.mean(axis=0)) - self._logits(level)
+        return self._logits(shares) + shifts, shifts
 
     def _logits(self, shares: np.ndarray) -> np.ndarray:
         """log of the smoothed shares."""
@@ -178,26 +194,3 @@ class Forest(OfTrees):
 
 def _rare_logit(logs: np.ndarray, rare_class: int) -> float:
     return float(logs[rare_class] - np.logaddexp.reduce(np.delete(logs, rare_class)))
-
-
-def bootstrap_counts(y: np.ndarray, groups: np.ndarray, trees: int, seed: int) -> np.ndarray:
-    """`(trees, G)`: how often each tree draws each group, as many of each class as there are.
-
-    A group counts as of its rarest class. The only group of a class would be drawn by every tree and have no left-out
-    evidence; it is drawn by two of three.
-
-    >>> counts = bootstrap_counts(np.array([0, 0, 0, 1, 1]), np.arange(5), trees=100, seed=0)
-    >>> np.unique(counts.sum(axis=1)), np.unique(counts[:, 3:].sum(axis=1)), (counts == 0).any(axis=0).all().item()
-    (array([5]), array([2]), True)
-    """
-    rng = np.random.default_rng(seed)
-    label = rarest_of_groups(y, groups)
-    counts = np.zeros((trees, len(label)), dtype=np.int32)
-    for one in np.unique(label):
-        mine = np.flatnonzero(label == one)
-        if len(mine) == 1:
-            counts[:, mine[0]] = rng.permutation(np.arange(trees) % 3 > 0)
-            continue
-        drawn = mine[rng.integers(0, len(mine), (trees, len(mine)))]
-        np.add.at(counts, (np.arange(trees)[:, None], drawn), 1)
-    return counts

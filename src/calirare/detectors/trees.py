@@ -76,6 +76,12 @@ class Trees:
             parts.append({name: getattr(self, name)[nodes] for name in _ARRAYS})
         return type(self).join(parts, self.num_features)
 
+    def beside(self, other: Trees) -> Trees:
+        """These trees, then others that read the same columns."""
+        arrays = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ARRAYS)
+        starts = np.concatenate([self.starts, self.starts[-1] + other.starts[1:]])
+        return Trees(starts, *arrays, self.num_features)
+
     @cached_property
     def _walkers(self) -> list[Any] | None:
         """Each tree as scikit-learn's, whose `apply` is compiled; None if that class is no longer what we know."""
@@ -195,11 +201,11 @@ class Trees:
 _ARRAYS = ("feature", "threshold", "left", "right", "value")
 
 
-def from_sklearn(tree: Any, values: np.ndarray) -> dict[str, np.ndarray]:
-    """The arrays of a fitted `sklearn.tree._tree.Tree`, with `(M, K)` values of our own."""
+def from_sklearn(tree: Any, values: np.ndarray, columns: np.ndarray) -> dict[str, np.ndarray]:
+    """The arrays of a fitted `sklearn.tree._tree.Tree`, with `(M, K)` values of our own; `columns` are those that it read."""
     leaf = tree.children_left == -1
     return {
-        "feature": np.where(leaf, LEAF, tree.feature),
+        "feature": np.where(leaf, LEAF, columns[tree.feature]),
         "threshold": np.where(leaf, 0.0, tree.threshold),
         "left": np.where(leaf, LEAF, tree.children_left),
         "right": np.where(leaf, LEAF, tree.children_right),

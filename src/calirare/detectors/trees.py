@@ -7,7 +7,7 @@ Both detectors that are made of trees store them this way, whichever library gre
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -78,9 +78,9 @@ class Trees:
 
     def beside(self, other: Trees) -> Trees:
         """These trees, then others that read the same columns."""
-        arrays = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ARRAYS)
+        arrays = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ARRAYS}
         starts = np.concatenate([self.starts, self.starts[-1] + other.starts[1:]])
-        return Trees(starts, *arrays, self.num_features)
+        return replace(self, starts=starts, **arrays)
 
     @cached_property
     def _walkers(self) -> list[Any] | None:

@@ -78,7 +78,7 @@ class Trees:
 
     def beside(self, other: Trees) -> Trees:
         """These trees, then others that read the same columns."""
-        arrays = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ARRAYS}
+        arrays: dict[str, Any] = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ARRAYS}
         starts = np.concatenate([self.starts, self.starts[-1] + other.starts[1:]])
         return replace(self, starts=starts, **arrays)
 

@@ -42,10 +42,45 @@ def numbers(*texts):
         (["12.3K", "532", "1.5M", "2k"], [12300.0, 532.0, 1.5e6, 2000.0]),
         (["$1.2bn", "$-3.5M", "€7K", "(2K)"], [1.2e9, -3.5e6, 7000.0, -2000.0]),
         (["1,2 Mio. €", "3 Mrd. €", "1.200,5"], [1.2e6, 3e9, 1200.5]),
+        (["253 MB", "1.5 GB", "7 MB", "12kb"], [253.0, 1500.0, 7.0, 0.012]),
+        (["3,5 kg", "1.200 kg", "7 kg"], [3.5, 1200.0, 7.0]),
+        (["1 day", "3 days", "2 weeks", "14 days"], [1.0, 3.0, 14.0, 14.0]),
+        (["12 points", "-3 points", "1,000 points"], [12.0, -3.0, 1000.0]),
+        (["<0.5", "1.5", "~2", "7"], [0.5, 1.5, 2.0, 7.0]),
+        (["−5", "12", "–3"], [-5.0, 12.0, -3.0]),
     ],
 )
 def test_numbers_as_people_write_them(texts, values):
     assert numbers(*texts) == pytest.approx(values, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    "texts", [["<10", ">10", "<20"], ["12 kg", "3 km"], ["12A", "14A"], ["3 km away", "7 km away"], ["10-20", "20-30"]]
+)
+def test_what_would_lose_its_meaning_as_a_number_stays_words(texts):
+    assert understand(pl.Series(texts)).kind == "words"
+
+
+def test_numbers_with_a_unit_are_read_in_that_of_the_fit():
+    """Later tables may be in another unit of the family, or in none."""
+    style = understand(pl.Series(["90 min", "30 min", "2 h"])).style
+    assert style == {"unit": "min|h"}
+    assert to_numbers(pl.Series(["1.5 h", "45", "soon"] + ["1 H"] * 200), style)[:2].tolist() == [90.0, 45.0]
+
+
+@pytest.mark.parametrize("write", [int, str, float])
+def test_days_as_databases_write_them_are_dates(write):
+    days = [datetime.date(2023, 12, 20) + datetime.timedelta(days=k) for k in range(40)]
+    column = pl.Series("booked", [write(f"{day:%Y%m%d}") for day in days])
+    found = kind_of(column)
+    assert (found.name, found.style) == ("time", {"date": "%Y%m%d"})
+    assert np.diff(to_seconds(column, found.style)).tolist() == [86_400.0] * 39
+    assert kind_of(pl.Series("size", [20_231_200 + 7 * k for k in range(40)])).name != "time"
+
+
+def test_addresses_of_hosts_are_no_dates():
+    hosts = pl.Series("ip", [f"10.0.{k // 9}.{k % 250}" for k in range(300)])
+    assert (kind_of(hosts).name, kind_of(hosts).reason) == ("ignore", "300 different addresses of hosts")
 
 
 @given(

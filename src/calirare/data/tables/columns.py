@@ -46,6 +46,7 @@ def to_numbers(
     (array([ 1., nan]), {'rate': 1})
     """
     pl = import_polars()
+    column = _as_written(column, style or {})
     if column.dtype == pl.String:
         column, strange = read_styled(column, style or {})
         _warn_or_refuse(column, strange)
@@ -77,6 +78,7 @@ def to_seconds(
 ) -> np.ndarray:
     """Moments as float64 seconds since 1970 (UTC), NaN where missing. Numbers are multiplied by `unit`."""
     pl = import_polars()
+    column = _as_written(column, style or {})
     if column.dtype == pl.String:
         column, strange = read_styled(column, style or {})
         _warn_or_refuse(column, strange)
@@ -85,6 +87,14 @@ def to_seconds(
     if column.dtype == pl.Time or (style or {}).get("clock"):
         style, unit = {"clock": True}, _HOUR
     return to_numbers(column, style, infinite) * unit
+
+
+def _as_written(column: pl.Series, style: Mapping[str, Any]) -> pl.Series:
+    """Whole numbers that are dates, 20240131, as text."""
+    pl = import_polars()
+    return (
+        column.cast(pl.Int64, strict=False).cast(pl.String) if "date" in style and column.dtype.is_numeric() else column
+    )
 
 
 def _seconds(column: pl.Series) -> pl.Series:

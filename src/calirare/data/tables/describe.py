@@ -164,7 +164,8 @@ def _form(style: Mapping[str, Any]) -> str:
         return f", read as {form.replace('|', ' or ')}"
     if style.get("clock"):
         return ", read as hours:minutes"
-    return ", read with decimal comma" if style.get("decimal") == "," else ""
+    unit = f", in {style['unit'].split('|')[0]}" if "unit" in style else ""
+    return (", read with decimal comma" if style.get("decimal") == "," else "") + unit
 
 
 def _shown(names: Any, what: str) -> str:

@@ -8,9 +8,10 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from calirare.data.tables.columns import is_number_like
+from calirare.data.tables.date_text import BARE_DATE, are_bare_dates, like_dates
 from calirare.data.tables.libraries import import_polars
 from calirare.data.tables.prose import has_common_words, is_list
-from calirare.data.tables.text import like_dates, understand
+from calirare.data.tables.text import understand
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,6 +47,7 @@ _PERSON = re.compile(
 )
 """Names of people are not read, however often a word of them comes again; nor are addresses of mail, which hold them."""
 _MAIL = r"^[^\s@]+@[^\s@]+$"
+_HOST = r"^\d{1,3}(\.\d{1,3}){3}(:\d+|/\d+)?$"
 _TIME_NAME = re.compile(r"^(time|timestamp|datetime|date|ts|t|step|tick|epoch|day|when)$", re.IGNORECASE)
 _MOMENT_NAME = re.compile(
     r"(time|timestamp|datetime|date|[_\s](ts|at|s|sec|ms|msec|us|ns|millis)|epoch|(?-i:At)|start|end|begin|created|updated|seen|when)"
@@ -119,6 +121,8 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
     if not words.len():
         return Kind("ignore", EMPTY)
     distinct = words.n_unique()
+    if distinct > most_categories and words.str.contains(_HOST).all():
+        return Kind("ignore", f"{distinct} different addresses of hosts")
     if distinct > most_categories and is_list(words):
         return Kind("text")
     if distinct > most_categories and 2 * distinct > words.len():
@@ -137,6 +141,8 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
 def _kind_of_numbers(column: pl.Series, whole: pl.Series | None, style: dict[str, Any], most_categories: int) -> Kind:
     """Numbers, unless they name things or tell the time."""
     values = None if whole is None or not whole.dtype.is_integer() else whole.drop_nulls()
+    if whole is not None and are_bare_dates(whole.drop_nulls()):
+        return Kind("time", style={**style, "date": BARE_DATE})
     found = _unit_of_time(column)
     moments, unit = found is not None, 1.0 if found is None else found
     if _TIME_NAME.search(column.name) or (_MOMENT_NAME.search(column.name) and moments):

@@ -1,0 +1,109 @@
+"""Texts that are dates, with or without a time of day."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from calirare.data.tables.libraries import import_polars
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_DATE_LIKE = r"^(\d{1,4}[-/. ](\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4})"
+_DATES = (
+    "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d %b %Y",
+    "%d-%b-%Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y",
+)  # fmt: skip
+_MOST_FORMS = 3
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S%.f", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S%z", " %H:%M:%S%.f%z")
+
+
+BARE_DATE = "%Y%m%d"
+_FEWEST_BARE = 20
+
+
+def are_bare_dates(whole: pl.Series) -> bool:
+    """Whether whole numbers are days as databases write them, 20240131; of few that cannot be told.
+
+    >>> import polars as pl
+    >>> are_bare_dates(pl.Series([20240100 + day for day in range(1, 32)])), are_bare_dates(pl.Series(range(20240100, 20240200)))
+    (True, False)
+    """
+    pl = import_polars()
+    if whole.len() < _FEWEST_BARE or not whole.is_between(19_000_101, 21_001_231).all() or whole.n_unique() < 2:
+        return False
+    some = whole.unique()
+    days = some.cast(pl.Int64)
+    return bool((days == some).all()) and read_dates(days.cast(pl.String), BARE_DATE).null_count() == 0
+
+
+def like_dates(known: pl.Series) -> bool:
+    """Whether most of the first texts look like dates of some form."""
+    some = known.head(1000)
+    return bool(some.str.contains(_DATE_LIKE).sum() > 0.5 * some.len())
+
+
+def read_dates(known: pl.Series, date: str) -> pl.Series:
+    """Moments in UTC, null where the text is of none of the forms; a time of day may follow, with an offset."""
+    pl = import_polars()
+    plain = pl.col("text").str.replace(r"(\d)T(\d)", "$1 $2").str.replace(r"(\d)\s?(Z|UTC|GMT)$", "$1")
+    text = known.to_frame("text").select(plain.str.replace_all("  ", " ")).to_series()
+    found, rest = pl.Series("time", [None], dtype=pl.Datetime("us")).new_from_index(0, known.len()), text
+    clocks = _CLOCKS if text.str.contains(":", literal=True).any() else _CLOCKS[:1]
+    for form, clock in product(date.split("|"), clocks):
+        if rest.null_count() == rest.len():
+            break
+        moments = rest.str.to_datetime(form + clock, strict=False, exact=True, time_unit="us")
+        if moments.null_count() == rest.len():
+            continue
+        if clock.endswith("%z"):
+            moments = moments.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        understood = moments.is_not_null()
+        found, rest = moments.zip_with(understood, found), rest.set(understood, None)
+    sane = found.to_frame("time").select(pl.when(pl.col("time").dt.year().is_between(1800, 2200)).then(pl.col("time")))
+    return sane.to_series().alias(known.name)
+
+
+def date_style(known: pl.Series, enough: float) -> dict[str, Any]:
+    """The form that reads most, and where that is not enough the one that reads most of the rest, and so on.
+
+    Of forms that read the same the first is taken, so 01/02/2024 is the first of February. Forms that would read one text as
+    two different days do not go together: which of them wrote it nobody can tell.
+
+    >>> import polars as pl
+    >>> date_style(pl.Series(["2024-01-31", "31.01.2024"]), 2), date_style(pl.Series(["12/31/2024", "31/12/2024"]), 2)
+    ({'date': '%Y-%m-%d|%d.%m.%Y'}, {})
+    """
+    forms: list[str] = []
+    rest = known
+    while known.len() - rest.len() < enough:
+        form, unread = _best_form(rest)
+        if not form or len(forms) == _MOST_FORMS or any(_at_odds(form, other) for other in forms):
+            return {}
+        forms.append(form)
+        rest = rest.filter(unread)
+    return {"date": "|".join(forms)} if forms else {}
+
+
+def _best_form(known: pl.Series) -> tuple[str, pl.Series]:
+    """The form that reads most, and where it reads nothing; empty where none reads a fifth."""
+    sample = known.head(200)
+    best, unread, fewest = "", known.is_null(), 0.8 * known.len()
+    for form in _DATES:
+        moments = read_dates(sample, form)
+        if sample.len() - moments.null_count() < 0.1 * sample.len():
+            continue
+        if sample.len() < known.len():
+            moments = read_dates(known, form)
+        if moments.null_count() < fewest:
+            best, unread, fewest = form, moments.is_null(), moments.null_count()
+        if not fewest:
+            break
+    return best, unread
+
+
+def _at_odds(one: str, other: str) -> bool:
+    """Whether both read the same texts, as other days."""
+    return one != other and re.sub(r"%[dm]", "", one) == re.sub(r"%[dm]", "", other)

@@ -1,0 +1,137 @@
+"""Texts that are numbers: amounts, shares, times of day and spans, numbers with a unit."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from calirare.data.tables.libraries import import_polars
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_MONEY = r"(?i)[\s\u{00a0}\u{202f}'’%()$€£¥₹]|usd|eur|gbp|chf|sek|nok|dkk|jpy|cny|inr|aud|cad|\bkr\b"
+_MINUS_BEHIND = r"^(\d[\d.,]*)-$"
+_SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "Mio": 1e6, "mn": 1e6, "B": 1e9, "bn": 1e9, "Mrd": 1e9}
+_SCALED = rf"(\d[.,]?)({'|'.join(_SCALES)})\.?$"
+_GROUPED = r"^[+-]?(\d{1,3}([.,]\d{3})+|\d+)?([.,]\d*)?([eE][+-]?\d+)?$"
+_COMMA_DECIMAL = r"^[+-]?(\d{1,3}(\.\d{3})+,\d+|\d+,(\d{1,2}|\d{4,})|0,\d+|\d{1,3}(\.\d{3}){2,})$"
+_POINT_DECIMAL = r"^[+-]?(\d{1,3}(,\d{3})+\.\d+|\d*\.(\d{1,2}|\d{4,})|0?\.\d+|\d{1,3}(,\d{3}){2,})$"
+_COMPARED = r"^[<>≤≥~≈]=?\s*"
+"""<0.5, as laboratories write what they cannot measure; ~100."""
+_MINUS = r"^[−–](\d)"
+_CLOCK = r"^(?<h>\d{1,3}):(?<m>[0-5]\d)(?::(?<s>[0-5]\d(?:\.\d+)?))?(?: ?(?<half>[AaPp][Mm]))?$"
+
+
+_UNIT = r"^\D{0,2}\d[\d.,\s']*([A-Za-zµ°²³/]+)\.?$"
+_FAMILIES = (
+    {"b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2**10, "mib": 2**20, "gib": 2**30},
+    {"ms": 1e-3, "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1, "min": 60, "mins": 60, "minute": 60, "minutes": 60,
+     "h": 3600, "hr": 3600, "hrs": 3600, "hour": 3600, "hours": 3600, "d": 86400, "day": 86400, "days": 86400,
+     "week": 604800, "weeks": 604800},
+    {"month": 1, "months": 1, "year": 12, "years": 12, "yr": 12, "yrs": 12},
+    {"mg": 1e-3, "g": 1, "kg": 1e3, "t": 1e6}, {"mm": 1e-3, "cm": 1e-2, "m": 1, "km": 1e3},
+)  # fmt: skip
+"""Units that may stand in one column."""
+
+
+def is_clock(known: pl.Series) -> pl.Series:
+    """Whether each text is a time of day or a span."""
+    return known.str.contains(_CLOCK)
+
+
+def units_of(known: pl.Series, enough: float) -> str:
+    """The unit behind the numbers, in lower case, of several the commonest first, joined by |; "" where there is none.
+
+    >>> import polars as pl
+    >>> units_of(pl.Series(["3 days", "1 day", "9 days"]), 3), units_of(pl.Series(["12 MB", "3 kg"]), 2)
+    ('days|day', '')
+    """
+    found = known.str.extract(_UNIT, 1).str.to_lowercase().drop_nulls()
+    if found.len() < max(enough, 1):
+        return ""
+    words = found.alias("unit").value_counts(sort=True)["unit"].to_list()
+    related = any(all(word in family for word in words) for family in _FAMILIES)
+    return "|".join(words) if related or (len(words) == 1 and len(words[0]) > 1) else ""
+
+
+def without_units(known: pl.Series, units: str) -> tuple[pl.Series, pl.Series]:
+    """The numbers as text, and how many of the commonest unit each counts.
+
+    >>> import polars as pl
+    >>> [part.to_list() for part in without_units(pl.Series(["90 min", "2 h", "7"]), "h|min")]
+    [['90', '2', '7'], [0.016666666666666666, 1.0, 1.0]]
+    """
+    words = units.split("|")
+    family = next((one for one in _FAMILIES if all(word in one for word in words)), {words[0]: 1.0})
+    pattern = rf"(?i)([\d.,])\s*({'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})\.?$"
+    sizes = {word: family[word] / family[words[0]] for word in words}
+    unit = known.str.extract(pattern, 2).str.to_lowercase()
+    return known.str.replace(pattern, "$1"), unit.replace_strict(
+        sizes, default=1.0, return_dtype=import_polars().Float64
+    )
+
+
+def is_compared(known: pl.Series) -> pl.Series:
+    """Whether each text is less or more than a number, or about it."""
+    return known.str.contains(_COMPARED)
+
+
+def read_clock(known: pl.Series) -> pl.Series:
+    """Float64 hours, null where the text is no time of day and no span.
+
+    >>> import polars as pl
+    >>> read_clock(pl.Series(["18:30", "6:30:36 pm", "37:00", "soon"])).to_list()
+    [18.5, 18.51, 37.0, None]
+    """
+    pl = import_polars()
+    parts = known.str.extract_groups(_CLOCK).struct
+    hours, minutes, seconds = (parts.field(name).cast(pl.Float64, strict=False) for name in ("h", "m", "s"))
+    half = parts.field("half").str.to_lowercase()
+    hours = hours.zip_with(half.is_null(), hours % 12 + 12.0 * (half == "pm").cast(pl.Float64))
+    return hours + minutes / 60 + seconds.fill_null(0.0) / 3600
+
+
+def read_numbers(known: pl.Series, decimal: str = ".") -> pl.Series:
+    """Float64, null where the text is no number: currency and percent signs, grouped thousands, (1) and 1- for -1, 2K for 2000.
+
+    >>> import polars as pl
+    >>> read_numbers(pl.Series(["€ 1.234,5", "12,5%", "(3)", "7,5-", "1,2 Mio. €", "x"]), ",").to_list()
+    [1234.5, 0.125, -3.0, -7.5, 1200000.0, None]
+    """
+    pl = import_polars()
+    plain = known.cast(pl.Float64, strict=False)
+    if decimal == "." and plain.null_count() == known.null_count():
+        return plain
+    core, behind, scale = _core(known)
+    core = core.set(~core.str.contains(_GROUPED) | ~core.str.contains(r"\d"), None)
+    core = core.set(~_grouped_well(core, decimal), None)
+    core = core.str.replace_all("." if decimal == "," else ",", "", literal=True)
+    numbers = core.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False) * scale
+    numbers = numbers.zip_with(~known.str.ends_with("%"), numbers / 100)
+    numbers = numbers.zip_with(~(known.str.contains(r"^\(.*\)$") | behind), -numbers)
+    # What is plain in every convention keeps the digits of the plain reading ("inf" among them).
+    return numbers if decimal == "," else plain.zip_with(plain.is_not_null(), numbers)
+
+
+def _core(known: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
+    """The digits and their signs, where a minus stood behind them, as ledgers write it, and what they count: 12K thousands."""
+    core = known.str.replace(_COMPARED, "").str.replace_all(_MONEY, "").str.replace(_MINUS, "-$1")
+    scale = core.str.extract(_SCALED, 2).replace_strict(_SCALES, default=1.0, return_dtype=import_polars().Float64)
+    core = core.str.replace(_SCALED, "$1")
+    return core.str.replace(_MINUS_BEHIND, "$1"), core.str.contains(_MINUS_BEHIND), scale
+
+
+def _grouped_well(core: pl.Series, decimal: str) -> pl.Series:
+    """Whether the other sign only ever groups three digits, before the decimal sign."""
+    group, point = (r"\.", ",") if decimal == "," else (",", r"\.")
+    return core.str.contains(rf"^[+-]?(\d{{1,3}}({group}\d{{3}})+|\d*)({point}\d*)?([eE][+-]?\d+)?$")
+
+
+def decimal_signs(known: pl.Series) -> tuple[str, ...]:
+    """Decimal signs to try, the likelier first. Where all is ambiguous (1,234) the comma groups thousands."""
+    if not known.str.contains(",", literal=True).any():
+        return (".",) if not known.str.contains(r"\.\d{3}\.").any() else (",", ".")
+    core, _, _ = _core(known)
+    comma, point = core.str.contains(_COMMA_DECIMAL).sum(), core.str.contains(_POINT_DECIMAL).sum()
+    return (",", ".") if comma > point else (".", ",")

@@ -293,3 +293,19 @@ def test_how_long_a_call_took_is_a_number_of_days():
 def test_ids_that_are_no_text_are_refused_by_name():
     with pytest.raises(InputError, match="column 'id' must hold ids as text or whole numbers; it holds Binary"):
         read(nodes=NODES | {"id": [b"\xff", b"\xfe", b"\xfd"]})
+
+
+def test_what_another_kind_has_no_column_for_is_no_gap_of_the_table():
+    nodes = {
+        "claims": {
+            "id": ["a", "b", "c"],
+            "age": [1, None, 4],
+            "car": ["x, red", "y", "y"],
+            "fraud": ["yes", "no", None],
+        },
+        "garages": {"id": ["g", "h"], "rate": [9.0, 8.0]},
+    }
+    graph = read_tables(nodes, {"source": ["a", "b"], "target": ["g", "h"]}, label="fraud", rare="yes")
+    told = {row["column"]: row["treatment"] for row in describe_schema(graph.schema)}
+    assert told["age"].endswith("missing: 2.5, with an indicator") and "missing" not in told["rate"]
+    assert told["car"] == "2 categories: 'x, red', y"

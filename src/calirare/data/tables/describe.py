@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date, timedelta
 from typing import Any
 
@@ -23,7 +23,9 @@ def describe_schema(schema: Mapping[str, Any], *, networks_alone: bool = False) 
     >>> describe_schema({"columns": [{"name": "note", "type": "ignore", "reason": "free text"}]})
     [{'table': 'nodes', 'column': 'note', 'type': 'ignore', 'treatment': 'not used: free text'}]
     """
-    rows = [*_roles_of_nodes(schema), *(_node_column(column) for column in schema["columns"])]
+    read = schema.get("read") or {}
+    lacking = read.get("lacking", {}).keys() - read.get("imputed", {}).keys()
+    rows = [*_roles_of_nodes(schema), *(_node_column(column, lacking) for column in schema["columns"])]
     edges = {} if without_edges(schema) else schema.get("edges") or {}
     rows += _roles_of_edges(edges, (schema.get("nodes") or {}).get("apart", {}))
     return rows + [_edge_column(column, edges, networks_alone) for column in edges.get("columns", ())]
@@ -74,7 +76,8 @@ def _roles_of_edges(edges: Mapping[str, Any], apart: Mapping[str, str]) -> list[
     return rows
 
 
-def _node_column(column: Mapping[str, Any]) -> dict[str, str]:
+def _node_column(column: Mapping[str, Any], lacking: Collection[str]) -> dict[str, str]:
+    """What is missing at kinds of node alone that have no such column is no gap: not told."""
     if column["type"] == "ignore":
         return _row("nodes", column["name"], "ignore", f"not used: {column['reason']}")
     if column["type"] == "numeric":
@@ -85,7 +88,7 @@ def _node_column(column: Mapping[str, Any]) -> dict[str, str]:
     else:
         treatment = _shown(column["categories"], "categories") + _rarer(column)
         fill = "missing: none of them"
-    treatment += f"; {fill}, with an indicator" if column["indicator"] else ""
+    treatment += f"; {fill}, with an indicator" if column["indicator"] and column["name"] not in lacking else ""
     return _row("nodes", column["name"], column["type"], treatment)
 
 
@@ -170,4 +173,5 @@ def _form(style: Mapping[str, Any]) -> str:
 
 def _shown(names: Any, what: str) -> str:
     counted = what if len(names) != 1 else {"categories": "category"}.get(what, what.removesuffix("s"))
-    return f"{len(names)} {counted}: " + ", ".join(list(names)[:4]) + (", …" if len(names) > 4 else "")
+    told = [repr(name) if "," in name else name for name in list(names)[:4]]
+    return f"{len(names)} {counted}: " + ", ".join(told) + (", …" if len(names) > 4 else "")

@@ -38,6 +38,14 @@ def test_the_scores_are_the_model_s(model, tables, tmp_path, ending):
     assert [("yes" in words.split(" or ")) for words in table["set"]] == inside[:, 1].tolist()
 
 
+def test_the_highest_that_are_shown_have_no_label(model, tables, tmp_path):
+    answer = run(app, ["score", str(model), *tables, "--out", str(tmp_path / "s.parquet")], env={"COLUMNS": "200"})
+    nodes = pl.read_csv(tables[0]).filter(pl.col("is_fraud").is_null())
+    want = pl.read_parquet(tmp_path / "s.parquet").join(nodes, on="id", how="semi").sort("probability").tail(10)["id"]
+    assert f"Highest of {nodes.height} nodes without a label" in answer.stdout
+    assert {line.split("│")[1].strip() for line in answer.stdout.splitlines() if "│" in line} == set(want)
+
+
 def test_new_nodes_without_labels_are_scored(model, tables, tmp_path):
     nodes = pl.read_csv(tables[0]).drop("is_fraud")
     new = nodes.head(1).with_columns(pl.lit("NEW").alias("id"))
@@ -125,9 +133,9 @@ def test_parts_and_shards_give_the_same_table(model, tables, tmp_path):
 def test_how_far_detectors_lie_apart_is_shown_where_there_are_several(capsys):
     top = {name: np.array([value, value]) for name, value in {"id": "A7", "prediction": "no", "set": "no"}.items()}
     top |= {"probability": np.array([0.25, 0.125]), "disagreement": np.array([0.0, 0.0625])}
-    show_top(top, 2)
+    show_top(top, "2 nodes")
     assert "disagreement" in (said := capsys.readouterr().out) and "0.062" in said
-    show_top(top | {"disagreement": np.zeros(2)}, 2)
+    show_top(top | {"disagreement": np.zeros(2)}, "2 nodes")
     assert "disagreement" not in capsys.readouterr().out
 
 

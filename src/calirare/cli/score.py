@@ -63,7 +63,7 @@ def score(
         facts, top = _score_in_parts(classifier, tables, out, settings | parts.arguments, strict, rare_share)
     else:
         facts, top = _score_at_once(classifier, tables, out, settings, strict, rare_share)
-    unknown = facts.pop("unknown")
+    unknown, of = facts.pop("unknown"), facts.pop("of")
     if rare_share is None:  # at another share, scores say nothing of how the world has moved
         watching.take(model, classifier, unknown, "score", shifts=facts["shift"])
     if is_pipe(out):
@@ -71,7 +71,7 @@ def score(
     if as_json:
         console.show_json({"scores": out, "coverage": coverage, **facts, "shift": facts["shift"].to_json()})
     else:
-        _show(facts, top, [out] if parts.queue is None else [out, parts.queue])
+        _show(facts, top, of, [out] if parts.queue is None else [out, parts.queue])
 
 
 def _score_at_once(
@@ -89,12 +89,15 @@ def _score_at_once(
         table = score_table(classifier, graph, **settings)
         shifts = check_scores(classifier, table["probability"], shifts, strict)
     write_output(table, out)
-    order = table["probability"].argsort(kind="stable")[::-1][:10]
+    no_label = graph.y[graph.scored] == UNKNOWN
+    unknown, some = table["probability"][no_label], bool(no_label.any() and not no_label.all())
+    order = table["probability"].argsort(kind="stable")[::-1]
+    order = order[no_label[order]][:10] if some else order[:10]  # who looks for cases knows the labels
     top = {name: values[order] for name, values in table.items()}
-    read = (graph.schema or {}).get("read", {})
-    unknown = table["probability"][graph.y[graph.scored] == UNKNOWN]
-    facts = {"nodes": int(graph.scored.size), "parts": 1, "read": read, "shift": shifts, "rare_share": share}
-    return {"beware": score_lines(classifier, graph), **facts, "unknown": unknown}, top
+    read, count = (graph.schema or {}).get("read", {}), int(graph.scored.size)
+    facts = {"nodes": count, "parts": 1, "read": read, "shift": shifts, "rare_share": share, "unknown": unknown}
+    of = f"{unknown.size:,} nodes without a label" if some else f"{count:,} nodes"
+    return {"beware": score_lines(classifier, graph), **facts, "of": of}, top
 
 
 def _score_in_parts(
@@ -111,20 +114,21 @@ def _score_in_parts(
         done = score_in_parts(classifier, tables.nodes, tables.edges, out, progress=step, **settings)
     facts = {"nodes": done.num_nodes, "parts": done.num_parts, "read": done.read, "shift": done.shift}
     beware = score_lines(classifier, None)
-    return {"beware": beware, **facts, "rare_share": share, "unknown": done.unknown}, done.top
+    of = f"{done.num_nodes:,} nodes"
+    return {"beware": beware, **facts, "rare_share": share, "unknown": done.unknown, "of": of}, done.top
 
 
-def _show(facts: dict[str, Any], top: dict[str, Any], files: list[Path]) -> None:
+def _show(facts: dict[str, Any], top: dict[str, Any], of: str, files: list[Path]) -> None:
     console.show_lines(facts["beware"])
-    show_top(top, facts["nodes"])
+    show_top(top, of)
     show_shifts(facts["shift"])
     show_share(facts["rare_share"])
     for file in files:
         console.show(file)
 
 
-def show_top(top: dict[str, Any], num_nodes: int) -> None:
-    """Print the nodes with the highest probability."""
+def show_top(top: dict[str, Any], of: str) -> None:
+    """Print the nodes with the highest probability, of those that `of` names."""
     shown = {"id": top["id"], "P(rare)": _three_digits(top["probability"])}
     if "lower" in top:
         bounds = zip(*(_three_digits(top[end]) for end in ("lower", "upper")), strict=True)
@@ -133,7 +137,7 @@ def show_top(top: dict[str, Any], num_nodes: int) -> None:
         shown["disagreement"] = _three_digits(top["disagreement"])
     shown |= {"prediction": top["prediction"], "set": top["set"]}
     right = [place for place, name in enumerate(shown) if name in ("P(rare)", "disagreement")]
-    console.show_table(f"Highest of {num_nodes:,} nodes", list(shown), zip(*shown.values(), strict=True), right)
+    console.show_table(f"Highest of {of}", list(shown), zip(*shown.values(), strict=True), right)
 
 
 def _three_digits(values: Any) -> list[str]:

@@ -78,6 +78,12 @@ def test_days_as_databases_write_them_are_dates(write):
     assert kind_of(pl.Series("size", [20_231_200 + 7 * k for k in range(40)])).name != "time"
 
 
+@pytest.mark.parametrize("name", ["joined", "last_login", "dateOpened", "account_closed"])
+def test_seconds_under_the_name_of_an_event_are_moments_and_no_identifiers(name):
+    assert kind_of(pl.Series(name, range(1_500_000_000, 1_600_000_000, 1_000_000))).name == "time"
+    assert kind_of(pl.Series(name, range(0, 1_000, 7))).name == "number"
+
+
 def test_addresses_of_hosts_are_no_dates():
     hosts = pl.Series("ip", [f"10.0.{k // 9}.{k % 250}" for k in range(300)])
     assert (kind_of(hosts).name, kind_of(hosts).reason) == ("ignore", "300 different addresses of hosts")

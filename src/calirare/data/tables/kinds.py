@@ -50,7 +50,8 @@ _MAIL = r"^[^\s@]+@[^\s@]+$"
 _HOST = r"^\d{1,3}(\.\d{1,3}){3}(:\d+|/\d+)?$"
 _TIME_NAME = re.compile(r"^(time|timestamp|datetime|date|ts|t|step|tick|epoch|day|when)$", re.IGNORECASE)
 _MOMENT_NAME = re.compile(
-    r"(time|timestamp|datetime|date|[_\s](ts|at|s|sec|ms|msec|us|ns|millis)|epoch|(?-i:At)|start|end|begin|created|updated|seen|when)"
+    r"(time|timestamp|datetime|date|[_\s](ts|at|s|sec|ms|msec|us|ns|millis)|epoch|(?-i:At)|start|end|begin|created|updated|seen|when|"
+    r"joined|registered|opened|closed|issued|posted|modified|changed|visited|accessed|login|signup|expires|expiry|since)"
     r"(_?utc)?$",
     re.IGNORECASE,
 )

@@ -254,6 +254,10 @@ def test_time_of_nodes_and_edges():
         ({"from": [7, 8], "to": [8, 7]}, "leading zeros were lost"),
         ({"from": ["007.0", "x"], "to": ["008.0", "008"]}, "decimals"),
         ({"from": [" 007"], "to": ["008 "]}, "spaces"),
+        (
+            {"from": ["007", "008"], "to": ["008; 007", "007"]},
+            "cells name several nodes, such as '008; 007'; write a row",
+        ),
         ({"from": ["x"], "to": ["y"]}, "'y'\\]. Keep these nodes as a kind of their own"),
         ({"from": [None], "to": ["007"]}, "These ends are empty: leave these rows out"),
         (
@@ -309,3 +313,23 @@ def test_what_another_kind_has_no_column_for_is_no_gap_of_the_table():
     told = {row["column"]: row["treatment"] for row in describe_schema(graph.schema)}
     assert told["age"].endswith("missing: 2.5, with an indicator") and "missing" not in told["rate"]
     assert told["car"] == "2 categories: 'x, red', y"
+
+
+def test_cells_that_name_several_nodes_are_no_kind_of_their_own():
+    people = [f"u{k}" for k in range(20)]
+    edges = {
+        "sender": people,
+        "recipients": [f"{one},{other}" for one, other in zip(people, people[::-1], strict=True)],
+    }
+    with pytest.raises(InputError, match="cells name several nodes, such as 'u0,u19'"):
+        read(edges, {"who": people, "fraud": ["yes", "no"] * 10})
+
+
+def test_a_column_of_the_nodes_that_names_nodes_says_so():
+    people = [f"u{k}" for k in range(300)]
+    boss = [people[2 * k // 3] for k in range(300)]
+    rows = {"who": people, "boss": boss, "again": people, "fraud": ["yes", "no"] * 150}
+    edges = {"source": people[:2], "target": people[1:3]}
+    told = {row["column"]: row["treatment"] for row in describe_schema(read(edges, rows).schema)}
+    assert told["boss"].endswith("of nodes, which a further table of edges (--edges) would join")
+    assert "--edges" not in told["again"]

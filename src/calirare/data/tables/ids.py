@@ -20,6 +20,9 @@ MAX_ID_LENGTH = 1_000
 """Longest id, in characters: arrays of ids are as wide as the longest."""
 _EXACT = 2.0**53
 
+_FIRST_OF_SEVERAL = r"^[\[({\s'\"]*([^;,|\s'\"]+)['\"]?\s*[;,|]"
+"""Of a;b, a, b and ["a", "b"] the a."""
+
 
 def check_ids(ids: pl.Series, rows: pl.DataFrame | None = None) -> None:
     """Every node needs an id of its own; `rows` are those that the ids name, where they are at hand."""
@@ -150,6 +153,9 @@ def why_lost(ids: pl.Series, lost: pl.Series) -> str:
     for cause, same in clean.items():
         if 2 * same(wanted).is_in(same(known).to_list()).sum() > wanted.len():
             return f"It seems that {cause}."
+    first = wanted.str.extract(_FIRST_OF_SEVERAL, 1)
+    if 2 * first.is_in(known.to_list()).sum() > wanted.len():
+        return f"It seems that cells name several nodes, such as {_shown(wanted)[0]!r}; write a row for each."
     return ""
 
 

@@ -7,10 +7,14 @@ from typing import Any
 
 from calirare.data.tables.asked import Asked
 from calirare.data.tables.edge_columns import learn_edge_columns
+from calirare.data.tables.ids import same_type
 from calirare.data.tables.kinds import kind_of
 from calirare.data.tables.labels import Labels
 from calirare.data.tables.rows import EdgeRows, NodeRows
 from calirare.data.tables.schema import FORMAT, SPARSE_WIDTH, feature_names, learn_columns
+
+_MOST = 0.9
+"""Share of a column's different values that must be ids of nodes before it is said to name them."""
 
 
 def learn_schema(
@@ -22,6 +26,7 @@ def learn_schema(
     node_time = time if time in found.frame.columns and edge_time is None else None
     roles = {name for name in (names["id"], names["label"], node_time) if name is not None}
     columns = learn_columns(found.frame.head(found.num_described), roles, asked.types)
+    columns = [_names_nodes(column, found, asked.types) for column in columns]
     kinds = () if found.type is None else sorted({found.type_names[k] for k in found.type[labels.y >= 0]})
     plan = {
         "format": FORMAT,
@@ -53,3 +58,17 @@ def learn_schema(
         kind = kind_of(found.frame[node_time])
         plan["nodes"]["clock"] = {"text": kind.style, "unit": kind.unit}
     return {**plan, "sparse": len(feature_names(plan)) > SPARSE_WIDTH}
+
+
+def _names_nodes(column: dict[str, Any], found: NodeRows, types: Mapping[str, str]) -> dict[str, Any]:
+    """A column that is left out, with a word where it holds ids of nodes: the manager of each, say."""
+    if column["type"] != "ignore" or column["name"] in types:
+        return column
+    rows = found.frame[column["name"]].drop_nulls()
+    if rows.dtype.is_nested() or not rows.is_duplicated().any():  # numbers of rows may look like ids
+        return column
+    values = rows.unique()
+    ids, values = same_type(found.frame[found.id], [values])
+    if values.is_in(ids.implode()).mean() < _MOST:  # type: ignore[operator]
+        return column
+    return {**column, "reason": f"{column['reason']}; of nodes, which a further table of edges (--edges) would join"}

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _ID_NAMES = (
     "id", "nodeid", "node", "accountid", "account", "customerid", "customer", "userid", "user", "clientid", "client",
-    "name", "key",
 )  # fmt: skip
+_AN_ID = re.compile(r"(?i)[\W_](id|uuid|guid|no|nr|code|number)$|(?-i:[a-z](Id|ID|Nr|No)$)")
 _END_NAMES = (
     ("source", "target"), ("src", "dst"), ("from", "to"), ("sender", "receiver"), ("payer", "payee"),
     ("orig", "dest"), ("origin", "destination"), ("orig", "bene"), ("originator", "beneficiary"),
@@ -45,9 +45,14 @@ def plain_name(name: str) -> str:
 
 
 def guess_id(columns: Sequence[str]) -> str:
-    """The id column by its usual names, else the first."""
+    """The id column by its usual names; else the first, unless it is not called an id and there is a name or a key.
+
+    >>> guess_id(["age", "account"]), guess_id(["company_id", "name"]), guess_id(["size", "name"])
+    ('account', 'company_id', 'name')
+    """
     plain = {plain_name(name): name for name in reversed(columns)}
-    return next((plain[usual] for usual in _ID_NAMES if usual in plain), columns[0])
+    usual = _ID_NAMES if _AN_ID.search(columns[0]) else (*_ID_NAMES, "name", "key")
+    return next((plain[name] for name in usual if name in plain), columns[0])
 
 
 def guess_ends(columns: Sequence[str]) -> tuple[str, str] | None:

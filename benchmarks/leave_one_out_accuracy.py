@@ -21,7 +21,7 @@ from torch import nn
 
 import calirare as cr
 from calirare.data.inputs import GraphInputs
-from calirare.detectors.networks.gcn import GCN
+from calirare.detectors.networks.gcn import GCNBackbone
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.weights import node_weights
@@ -82,7 +82,7 @@ def main() -> None:
     nodes, y = split.train, graph.y[split.train]
     weights = node_weights(y, 2)
     torch.manual_seed(arguments.seed)
-    model = GCN(graph.num_features, 2, dropout=0.0).double()
+    model = GCNBackbone(graph.num_features, 2, dropout=0.0).double()
     initial = copy.deepcopy(model)
     start(model, inputs, nodes, y, weights)
     print(f"gradient left after training: {converge(model, inputs, nodes, y, weights):.1e}")

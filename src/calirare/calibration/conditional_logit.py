@@ -33,13 +33,8 @@ def fit_conditional_logit(
     middle = np.zeros(flat.shape[1]) if drawn_to is None else drawn_to
 
     def judge(theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """The loss and the probabilities. Plain NumPy: SciPy's softmax costs more than the sums at these sizes."""
-        logits = (flat @ theta).reshape(target.shape)
-        logits -= logits.max(axis=1, keepdims=True)
-        p = np.exp(logits)
-        total = p.sum(axis=1, keepdims=True)
-        missed = np.log(total) - logits
-        p /= total
+        """The loss and the probabilities."""
+        missed, p = _surprise((flat @ theta).reshape(target.shape))
         apart = theta - middle
         return float((wanted * missed).sum() + 0.5 * (ridge * apart) @ apart), p
 
@@ -65,6 +60,16 @@ def fit_conditional_logit(
     if not np.isfinite(theta).all():
         raise NumericalError("the calibration map did not converge; the logits may be constant.")
     return theta
+
+
+def _surprise(logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(-log p, p) of logits, which are written over. Plain NumPy: SciPy's softmax costs more than the sums at these sizes."""
+    logits -= logits.max(axis=1, keepdims=True)
+    p = np.exp(logits)
+    total = p.sum(axis=1, keepdims=True)
+    missed = np.log(total) - logits
+    p /= total
+    return missed, p
 
 
 def _step(hessian: np.ndarray, gradient: np.ndarray, most: np.ndarray) -> np.ndarray:

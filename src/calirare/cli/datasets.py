@@ -46,21 +46,14 @@ def list_(as_json: AsJson = False) -> None:
     if as_json:
         console.show_json({"folder": benchmark_path("cora").parent, "datasets": rows, "own": own})
         return
+    shown = ("name", "nodes", "edges", "features", "rare_share", "licence", "cached")
+    said = [
+        {**row, "rare_share": f"{row['rare_share']:.2%}", "cached": "yes" if row["cached"] else "no"} for row in rows
+    ]
     console.show_table(
         f"Benchmark graphs in {benchmark_path('cora').parent}",
-        ["name", "nodes", "edges", "features", "rare share", "licence", "cached"],
-        [
-            (
-                row["name"],
-                row["nodes"],
-                row["edges"],
-                row["features"],
-                f"{row['rare_share']:.2%}",
-                row["licence"],
-                "yes" if row["cached"] else "no",
-            )
-            for row in rows
-        ],
+        [name.replace("_", " ") for name in shown],
+        [[row[name] for name in shown] for row in said],
         right=(1, 2, 3, 4),
     )
     for name, path in own.items():

@@ -213,10 +213,8 @@ def triage(
     require_natural(clf)
     read = read_nodes(clf, graph)
     chosen = _choose_nodes(graph, nodes, answered_nodes(clf, graph, read))
-    wording, draws = (
-        wording_of(clf, coverage, graph.ids if is_graph_of_fit(clf, graph) else None),
-        clf.calibration_draws(),
-    )
+    wording = wording_of(clf, coverage, graph.ids if is_graph_of_fit(clf, graph) else None)
+    draws = clf.calibration_draws()
     return _judged(
         Triage(
             **_said_of(clf, graph, chosen, coverage, draws),

@@ -126,7 +126,7 @@ class Explanations(LeftOutPredictions):
 
     def _without(self, whole: np.ndarray, changed: np.ndarray, node: int, inputs: DetectorInputs) -> np.ndarray:
         """P(rare) of the node for each of its changed logits; a calibrator that looks at the graph wants them all."""
-        if self.calibrator_ is None or not self.calibrator_.needs_graph:
+        if not self.looks_at_graph:
             return self._to_probabilities(changed, inputs)[:, self.rare_class_]
         found = np.empty(len(changed))
         for place, logits in enumerate(changed):

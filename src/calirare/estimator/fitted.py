@@ -73,6 +73,11 @@ class Fitted:
         return split.val if split is not None and read else np.empty(0, dtype=np.int64)
 
     @property
+    def looks_at_graph(self) -> bool:
+        """Whether the calibration of one node hangs on all others."""
+        return self.calibrator_ is not None and self.calibrator_.needs_graph
+
+    @property
     def labelled_nodes_(self) -> np.ndarray:
         """The nodes whose labels trained the model."""
         return self.state_.labels.nodes

@@ -46,8 +46,8 @@ class LeftOutPredictions(Predictions):
         return self.state_.left_out.copy()  # the caller's own, to change as she likes
 
     def _ask(self, graph: RareGraph) -> AskedGraph:
-        calibrator, before = self.calibrator_, self.asked_
-        if calibrator is not None and calibrator.needs_graph and before is not None and before.graph is not graph:
+        before = self.asked_
+        if self.looks_at_graph and before is not None and before.graph is not graph:
             self.predict_left_out()  # which looks at the graph of the fit, while that is at hand
         return super()._ask(graph)
 
@@ -118,7 +118,7 @@ class LeftOutPredictions(Predictions):
         self, graph: RareGraph, nodes: np.ndarray, chosen: int, progress: Progress | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """(rows of labels, `(n, m)` P(chosen class) of some nodes by the model without each of these labels)."""
-        if self.calibrator_ is not None and self.calibrator_.needs_graph:  # what is said of one hangs on all others
+        if self.looks_at_graph:
             rows, table = self.left_out_table(graph, chosen)
             return rows, table[nodes]
         inputs, rows = self.inputs(graph), self.detector_.left_out_rows

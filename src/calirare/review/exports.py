@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calirare.data.tables.export import write_csv, write_parquet
+from calirare.data.tables.export import write_stream
 from calirare.errors import InputError
 from calirare.review.queue import Queue
 from calirare.review.store import Decision, DecisionStore, standing, stored_text
@@ -53,12 +53,9 @@ def encode(columns: dict[str, Any], kind: str) -> bytes:
         name: _text(values) if isinstance(values, list) and _is_text(values) else values
         for name, values in columns.items()
     }
-    if kind == "csv":
-        write_csv(columns, stream)
-    elif kind == "parquet":
-        write_parquet(columns, stream)
-    else:
+    if kind not in FORMATS:
         raise InputError(f"the format must be one of {list(FORMATS)}; got {kind!r}.")
+    write_stream(columns, stream, f".{kind}")
     return stream.getvalue()
 
 

@@ -174,7 +174,7 @@ def wants_parts(nodes: Any, edges: Any) -> bool:
 def _check_model(classifier: RareCategoryClassifier) -> Any:
     """The schema of the tables it was fitted on."""
     schema = check_reads_tables(classifier)
-    if classifier.calibrator_ is not None and classifier.calibrator_.needs_graph:
+    if classifier.looks_at_graph:
         raise InputError(
             f"method {classifier.method!r} calibrates by looking at the whole graph, which partitions do not hold; "
             "fit with method='jackknife', or leave out --partitions."

@@ -245,9 +245,9 @@ def calibration_draws(
     """
     p, rare = check_left_out(left_out_probability, y_rare)
     check_share(rare_share, "rare_share")
-    rng = np.random.default_rng(seed)
-    undo = undo or Drawn()
-    score, target, count = _counted(undo.scores(p), rare)
+    rng, undo = np.random.default_rng(seed), undo or Drawn()
+    scores = undo.scores(p)
+    score, target, count = _counted(scores, rare)
     weight = count * np.where(target == 1, rare_share / rare.sum(), (1 - rare_share) / (~rare).sum())
     centre = float(weight @ score)
     spread = float(np.sqrt(weight @ (score - centre) ** 2))
@@ -261,11 +261,9 @@ def calibration_draws(
     drawn = draw_posterior(features, answers, evidence, num_draws, rng)
     effects = None
     if degree is not None:
-        said = bent_line((undo.scores(p) - centre) / scale, bends) @ drawn.mean(axis=0)
-        # A generator of its own: the maps are the same with degrees and without.
-        effects = draw_effects(
-            degree_group(degree), said, rare, evidence_of_a_label(num_rare), num_draws, np.random.default_rng([seed, 1])
-        )
+        said = bent_line((scores - centre) / scale, bends) @ drawn.mean(axis=0)
+        own = np.random.default_rng([seed, 1])  # so that the maps are the same with degrees and without
+        effects = draw_effects(degree_group(degree), said, rare, evidence_of_a_label(num_rare), num_draws, own)
     by_map = expit(drawn @ bent_line(z, bends).T) @ weight
     share = _population_shares(by_map, rare, rare_share, num_share_labels, rng)
     apart = spread / scale / num_rare * rng.standard_normal((num_draws, 1))

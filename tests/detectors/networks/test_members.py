@@ -7,13 +7,13 @@ from graph_cases import NETWORKS, exact_inputs, make_network, random_weights, sm
 from torch import nn
 from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
 
-from calirare.detectors.networks.gat import GAT
-from calirare.detectors.networks.gcn import GCN
-from calirare.detectors.networks.gin import GIN
+from calirare.detectors.networks.gat import GATBackbone
+from calirare.detectors.networks.gcn import GCNBackbone
+from calirare.detectors.networks.gin import GINBackbone
 from calirare.detectors.networks.influence.model import evaluating, predict_logits
 from calirare.detectors.networks.members import Module
 from calirare.detectors.networks.module import ModuleNetwork
-from calirare.detectors.networks.sage import GraphSAGE
+from calirare.detectors.networks.sage import SAGEBackbone
 from calirare.detectors.registry import make_detector
 from calirare.errors import InputError
 
@@ -69,7 +69,9 @@ def _pyg_gat(model, x, edges):
 
 @pytest.mark.parametrize("sparse", [True, False])
 @pytest.mark.parametrize(
-    ("network", "reference"), [(GIN, _pyg_gin), (GraphSAGE, _pyg_sage), (GAT, _pyg_gat)], ids=["gin", "sage", "gat"]
+    ("network", "reference"),
+    [(GINBackbone, _pyg_gin), (SAGEBackbone, _pyg_sage), (GATBackbone, _pyg_gat)],
+    ids=["gin", "sage", "gat"],
 )
 def test_equals_pyg_with_the_same_weights(network, reference, sparse):
     graph = small_graph(3, sparse=sparse)
@@ -83,7 +85,7 @@ def test_equals_pyg_with_the_same_weights(network, reference, sparse):
 @pytest.mark.parametrize("sparse", [True, False])
 def test_gcn_equals_pyg_with_the_same_weights_and_edge_weights(sparse, weighted):
     graph = small_graph(3, sparse=sparse, weighted=weighted)
-    model, inputs = random_weights(GCN(7, 3, hidden=5)), exact_inputs(graph)
+    model, inputs = random_weights(GCNBackbone(7, 3, hidden=5)), exact_inputs(graph)
     x = torch.from_numpy(small_graph(3, sparse=False).x).double()
     with torch.no_grad():
         expected = _pyg_gcn(model, x, inputs.edge_index, inputs.edge_weight)

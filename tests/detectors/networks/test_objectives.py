@@ -10,8 +10,8 @@ from graph_cases import exact_inputs, random_weights, small_graph
 
 from calirare.data.around import inputs_around_all
 from calirare.detectors.base import LabelledNodes
-from calirare.detectors.networks.gcn import GCN
-from calirare.detectors.networks.gin import GIN
+from calirare.detectors.networks.gcn import GCNBackbone
+from calirare.detectors.networks.gin import GINBackbone
 from calirare.detectors.networks.objectives import CaliRare, CrossEntropy, MixUp, SmoothedCrossEntropy, SoftmaxTwice
 from calirare.detectors.networks.objectives import mixup as mixup_module
 from calirare.detectors.networks.objectives.calirare import left_out_changes
@@ -22,7 +22,7 @@ from calirare.errors import InputError
 NODES = np.arange(12)
 
 
-def _task(num_classes=2, *, dropout=0.0, network=GCN, sparse=True, weight_decay=1e-2):
+def _task(num_classes=2, *, dropout=0.0, network=GCNBackbone, sparse=True, weight_decay=1e-2):
     graph = small_graph(num_classes, sparse=sparse)
     model = random_weights(network(7, num_classes, hidden=5, dropout=dropout)).train()
     y = graph.y[NODES]
@@ -155,7 +155,7 @@ def test_mixup_by_a_loop_over_pairs(monkeypatch):
 
 def test_mixup_mixes_inside_the_gcn_only():
     with pytest.raises(InputError, match="use detector='gcn'"):
-        MixUp().loss(_task(network=GIN), 0)
+        MixUp().loss(_task(network=GINBackbone), 0)
 
 
 def test_calirare_without_trade_off_is_cross_entropy():

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.against_rest import rare_or_not
-from calirare.data.archive import content_sha256, file_sha256, read_arrays, write_arrays
+from calirare.data.archive import content_sha256, read_arrays, write_arrays
 from calirare.data.arrays import UNKNOWN
 from calirare.data.catalogue.convert import convert
 from calirare.data.catalogue.download import data_folder, download_upstream
@@ -109,7 +109,6 @@ class Verification:
 
     name: str
     path: Path
-    file_sha256: str
     content_sha256: str
     content_matches: bool
     checks: tuple[Check, ...]
@@ -135,7 +134,6 @@ def verify_benchmark(name: str, *, cache_dir: str | Path | None = None) -> Verif
     return Verification(
         name=benchmark.name,
         path=path,
-        file_sha256=file_sha256(path),
         content_sha256=digest,
         content_matches=digest == benchmark.content_sha256,
         checks=_statistics(benchmark, arrays),

@@ -158,26 +158,30 @@ def _place_of(end: str, names: Sequence[str]) -> int | None:
 
 def _prefixed(rows: EdgeRows, end: str, apart: Mapping[str, str]) -> tuple[pl.Series, np.ndarray]:
     """The ids of one end as text, with the name of their kind where they are apart; and where that is."""
-    pl = import_polars()
     series = rows.source if end == "source" else rows.target
     text, kinds = text_ids(series), np.full(series.len(), "", dtype=object)
     for chosen, table in _tables(rows):
         kind = apart.get(plain_name(table[end]))
         if kind is not None:
             kinds[chosen] = kind
-            text = pl.select(pl.lit(f"{kind} ") + text).to_series().zip_with(pl.Series(chosen), text)
+            text = _with_kind(text, kind, chosen)
     return text.alias(end), kinds
+
+
+def _with_kind(text: pl.Series, kind: str, chosen: np.ndarray) -> pl.Series:
+    """The name of the kind in front of the ids that are chosen."""
+    pl = import_polars()
+    return pl.select(pl.lit(f"{kind} ") + text).to_series().zip_with(pl.Series(chosen), text)
 
 
 def _several(found: NodeRows, apart: Mapping[str, str]) -> NodeRows:
     """Tables of several kinds, with the name of the kind in front of the ids that are apart."""
-    pl = import_polars()
     assert found.type is not None
     text = text_ids(found.frame[found.id])
     for place, name in enumerate(found.ids):
         kind = apart.get(plain_name(name))
         if kind is not None:
-            text = pl.select(pl.lit(f"{kind} ") + text).to_series().zip_with(pl.Series(found.type == place), text)
+            text = _with_kind(text, kind, found.type == place)
     return replace(found, frame=found.frame.with_columns(text.alias(found.id)))
 
 

@@ -46,10 +46,7 @@ def to_numbers(
     (array([ 1., nan]), {'rate': 1})
     """
     pl = import_polars()
-    column = _as_written(column, style or {})
-    if column.dtype == pl.String:
-        column, strange = read_styled(column, style or {})
-        _warn_or_refuse(column, strange)
+    column = _read_text(column, style)
     kind = column.dtype
     if kind == pl.Duration:
         numbers = column.dt.total_microseconds().cast(pl.Float64) / (_DAY * _SECOND_IN_MICROSECONDS)
@@ -78,10 +75,7 @@ def to_seconds(
 ) -> np.ndarray:
     """Moments as float64 seconds since 1970 (UTC), NaN where missing. Numbers are multiplied by `unit`."""
     pl = import_polars()
-    column = _as_written(column, style or {})
-    if column.dtype == pl.String:
-        column, strange = read_styled(column, style or {})
-        _warn_or_refuse(column, strange)
+    column = _read_text(column, style)
     if column.dtype.is_temporal() and column.dtype not in (pl.Duration, pl.Time):
         return np.array(_seconds(column).to_numpy(), dtype=np.float64)
     if column.dtype == pl.Time or (style or {}).get("clock"):
@@ -102,10 +96,14 @@ def _seconds(column: pl.Series) -> pl.Series:
     return column.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64) / _SECOND_IN_MICROSECONDS
 
 
-def _warn_or_refuse(column: pl.Series, strange: pl.Series) -> None:
-    """A stray word among numbers counts as missing, with a warning; many of them are a mistake."""
+def _read_text(column: pl.Series, style: Mapping[str, Any] | None) -> pl.Series:
+    """Text as the numbers or dates that it writes. A stray word counts as missing, with a warning; many are a mistake."""
+    column = _as_written(column, style or {})
+    if column.dtype != import_polars().String:
+        return column
+    column, strange = read_styled(column, style or {})
     if not strange.len():
-        return
+        return column
     words = strange.filter(~strange.str.to_lowercase().is_in(SPREADSHEET_ERRORS))
     known = column.len() - column.null_count() + strange.len()
     if words.len() > STRANGE_SHARE * known:
@@ -118,6 +116,7 @@ def _warn_or_refuse(column: pl.Series, strange: pl.Series) -> None:
         "column %r: %d values cannot be read, such as %r; they count as missing.",
         column.name, strange.len(), strange[0],
     )  # fmt: skip
+    return column
 
 
 def count_strange(column: pl.Series, style: Mapping[str, Any] | None) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from calirare.data.tables.asked import Asked
@@ -17,10 +16,9 @@ _MOST = 0.9
 """Share of a column's different values that must be ids of nodes before it is said to name them."""
 
 
-def learn_schema(
-    found: NodeRows, rows: EdgeRows, names: Mapping[str, Any], labels: Labels, asked: Asked, *, from_edges: bool
-) -> dict[str, Any]:
+def learn_schema(found: NodeRows, rows: EdgeRows, labels: Labels, asked: Asked, *, from_edges: bool) -> dict[str, Any]:
     """All but what the columns looked like and what was counted."""
+    names: dict[str, Any] = asked.names
     time = names["time"]
     edge_time = time if time in rows.frame.columns else None
     node_time = time if time in found.frame.columns and edge_time is None else None

@@ -151,7 +151,7 @@ def _read(nodes: Any, edges: Any, labels: Any, asked: Asked, schema: Mapping[str
     check_names(asked, frame.columns, rows.frame.columns)
     known = _read_labels(frame, names["label"], asked.rare, schema)
     if schema is None:
-        plan = learn_schema(found, rows, names, known, replace(asked, names=names), from_edges=nodes is None)
+        plan = learn_schema(found, rows, known, replace(asked, names=names), from_edges=nodes is None)
         plan["nodes"]["apart"] = apart
     else:
         plan = {**schema, "read": {}}
@@ -253,10 +253,8 @@ def _build_edges(
     codes, names = codes_as_at_fit(rows.type, rows.type_names, edges.get("types", ()))
     rows = replace(rows, type=codes, type_names=names)
     columns, counts = apply_edge_columns(rows.frame, edges.get("columns", ()))
-    weight = asked.names["weight"]
-    directed = edges.get("directed", True) if asked.directed is None else asked.directed
-    ids, drop = nodes.frame[nodes.id], asked.drop_unknown
-    found = read_edges(ids, rows, columns, weight, directed=directed, drop_unknown=drop, nodes=nodes.frame)
+    said = {"directed": asked.directed is not False, "drop_unknown": asked.drop_unknown}
+    found = read_edges(nodes.frame[nodes.id], rows, columns, asked.names["weight"], nodes=nodes.frame, **said)
     return found, counts
 
 

@@ -11,7 +11,7 @@ from calirare.detectors.networks.defaults import DROPOUT, HIDDEN
 from calirare.detectors.networks.layers import FeatureLinear, elu
 
 
-class GAT(nn.Module):
+class GATBackbone(nn.Module):
     """Attention over neighbours, `heads` heads of `hidden` units in the first layer, one in the second.
 
     The features are multiplied by the weights before attention sees them, so they may be sparse. Attention

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from calirare.data.arrays import as_dense
 from calirare.data.sparse import SparseMatrix
-from calirare.detectors.networks.gat import GAT
+from calirare.detectors.networks.gat import GATBackbone
 from calirare.detectors.networks.layers import elu
 from calirare.detectors.networks.local_jacobian import LocalJacobian, Piece, rows_of
 from calirare.detectors.networks.row_products import in_pattern
@@ -50,7 +50,7 @@ def _attend(pattern: sp.csr_array, source: np.ndarray, target: np.ndarray, negat
 class GATJacobian(LocalJacobian):
     """The formula above twice: a row of the Jacobian reaches over the paths of two steps from its node."""
 
-    def _remember(self, model: GAT) -> None:
+    def _remember(self, model: GATBackbone) -> None:
         self.negative_slope = model.first.negative_slope
         self.values = model.input(self.inputs.x)
         self.hidden = elu(model.first(self.values, self.inputs.neighbourhoods))

@@ -12,7 +12,7 @@ from calirare.detectors.networks.defaults import DROPOUT, HIDDEN
 from calirare.detectors.networks.layers import FeatureLinear
 
 
-class GCN(nn.Module):
+class GCNBackbone(nn.Module):
     """Logits Z = Â relu(Â X W₁ + b₁) W₂ + b₂, with dropout on the hidden layer.
 
     The first product runs in the cheaper order: Â (X W₁) for sparse features, (Â X) W₁ with Â X kept for dense

@@ -14,7 +14,7 @@ from calirare.data.arrays import as_dense
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.gated_gram import GatedGram, ranked_patterns
-from calirare.detectors.networks.gcn import GCN
+from calirare.detectors.networks.gcn import GCNBackbone
 from calirare.detectors.networks.influence.jacobian import contrast_basis
 from calirare.detectors.networks.local_jacobian import rows_of
 from calirare.detectors.networks.row_products import (
@@ -47,7 +47,7 @@ class GCNJacobian:
 
     most_bent = 0.5
 
-    def __init__(self, model: GCN, inputs: GraphInputs) -> None:
+    def __init__(self, model: GCNBackbone, inputs: GraphInputs) -> None:
         self.inputs = inputs
         self.basis = contrast_basis(model.output.out_features).to(inputs.device)
         self.parts = self.basis.shape[1]

@@ -11,7 +11,7 @@ from calirare.detectors.networks.defaults import DROPOUT, HIDDEN
 from calirare.detectors.networks.layers import FeatureLinear
 
 
-class GIN(nn.Module):
+class GINBackbone(nn.Module):
     """Two layers of h ← MLP((A + I) h), each MLP with one hidden layer of `hidden` units.
 
     The first linear map commutes with the sum over neighbours, so the features are multiplied first.

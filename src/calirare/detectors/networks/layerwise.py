@@ -17,11 +17,11 @@ from calirare.data.inputs import Features
 from calirare.data.neighbour_matrices import NeighbourMatrices
 from calirare.data.parts.partitions import Part
 from calirare.data.sparse import SparseMatrix
-from calirare.detectors.networks.gat import GAT
-from calirare.detectors.networks.gcn import GCN
-from calirare.detectors.networks.gin import GIN
+from calirare.detectors.networks.gat import GATBackbone
+from calirare.detectors.networks.gcn import GCNBackbone
+from calirare.detectors.networks.gin import GINBackbone
 from calirare.detectors.networks.layers import elu
-from calirare.detectors.networks.sage import GraphSAGE
+from calirare.detectors.networks.sage import SAGEBackbone
 from calirare.errors import InputError
 
 
@@ -71,7 +71,7 @@ class Layers(nn.Module):
 class GCNLayers(Layers):
     """u = relu(s W₁ᵀ + b₁) W₂ᵀ with s = Â X, then Â u + b₂."""
 
-    model: GCN
+    model: GCNBackbone
 
     @property
     def passes(self) -> int:
@@ -89,7 +89,7 @@ class GCNLayers(Layers):
 class GINLayers(Layers):
     """h = the first MLP of (A + I) X, then the second MLP of (A + I) h."""
 
-    model: GIN
+    model: GINBackbone
 
     @property
     def passes(self) -> int:
@@ -108,7 +108,7 @@ class GINLayers(Layers):
 class SAGELayers(Layers):
     """Both linear maps of the hidden layer side by side; then the self part of the node, the other of its neighbours."""
 
-    model: GraphSAGE
+    model: SAGEBackbone
 
     @property
     def passes(self) -> int:
@@ -129,7 +129,7 @@ class GATLayers(Layers):
     """Attention needs its neighbours one by one; the second layer's linear map is taken before the halo is crossed."""
 
     gathers = False
-    model: GAT
+    model: GATBackbone
 
     @property
     def passes(self) -> int:
@@ -145,10 +145,10 @@ class GATLayers(Layers):
 
 
 _LAYERS: dict[type[nn.Module], type[Layers]] = {
-    GCN: GCNLayers,
-    GIN: GINLayers,
-    GraphSAGE: SAGELayers,
-    GAT: GATLayers,
+    GCNBackbone: GCNLayers,
+    GINBackbone: GINLayers,
+    SAGEBackbone: SAGELayers,
+    GATBackbone: GATLayers,
 }
 
 

@@ -24,11 +24,11 @@ from calirare.data.arrays import as_dense
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.networks.gated_gram import GatedGram
-from calirare.detectors.networks.gin import GIN
+from calirare.detectors.networks.gin import GINBackbone
 from calirare.detectors.networks.influence.jacobian import MOST_KEPT, AutogradJacobian
 from calirare.detectors.networks.influence.model import evaluating
 from calirare.detectors.networks.row_products import grouped_products, in_pattern, leaner, over_reached, summed_by
-from calirare.detectors.networks.sage import GraphSAGE
+from calirare.detectors.networks.sage import SAGEBackbone
 
 _MOST_EDGES = 2**18
 """Of the nodes whose rows are made at once, times the contrasts."""
@@ -130,7 +130,7 @@ class SAGEJacobian(LocalJacobian):
 
     most_bent = 0.2
 
-    def _remember(self, model: GraphSAGE) -> None:
+    def _remember(self, model: SAGEBackbone) -> None:
         inputs = self.inputs
         before = model.input_self(inputs.x) + inputs.neighbour_mean @ model.input_neighbours(inputs.x)
         self.hidden = torch.relu(before)
@@ -211,7 +211,7 @@ class GINJacobian(LocalJacobian):
 
     most_bent = 0.2
 
-    def _remember(self, model: GIN) -> None:
+    def _remember(self, model: GINBackbone) -> None:
         inputs = self.inputs
         self.inner = torch.relu(inputs.neighbour_sum @ model.input(inputs.x) + model.input_bias)
         self.hidden = torch.relu(model.first(self.inner))

@@ -16,10 +16,10 @@ from calirare.detectors.networks.network import Network, WeightDecay
 from calirare.detectors.registry import register
 from calirare.errors import InputError
 
-register_closed_form(gcn.GCN, gcn_jacobian.GCNJacobian)
-register_closed_form(sage.GraphSAGE, local_jacobian.SAGEJacobian)
-register_closed_form(gin.GIN, local_jacobian.GINJacobian)
-register_closed_form(gat.GAT, gat_jacobian.GATJacobian)
+register_closed_form(gcn.GCNBackbone, gcn_jacobian.GCNJacobian)
+register_closed_form(sage.SAGEBackbone, local_jacobian.SAGEJacobian)
+register_closed_form(gin.GINBackbone, local_jacobian.GINJacobian)
+register_closed_form(gat.GATBackbone, gat_jacobian.GATJacobian)
 
 
 class Backboned(Network):
@@ -36,7 +36,7 @@ class GCN(Backboned):
     """The graph convolutional network of Kipf and Welling. Source: key `kipf2017`."""
 
     name = "gcn"
-    backbone = gcn.GCN
+    backbone = gcn.GCNBackbone
 
 
 @register
@@ -44,7 +44,7 @@ class GAT(Backboned):
     """The graph attention network of Veličković et al. Source: key `velickovic2018`."""
 
     name = "gat"
-    backbone = gat.GAT
+    backbone = gat.GATBackbone
 
 
 @register
@@ -52,7 +52,7 @@ class GIN(Backboned):
     """The graph isomorphism network of Xu et al. Source: key `xu2019`."""
 
     name = "gin"
-    backbone = gin.GIN
+    backbone = gin.GINBackbone
 
 
 @register
@@ -60,7 +60,7 @@ class SAGE(Backboned):
     """GraphSAGE with mean aggregation, of Hamilton et al. Source: key `hamilton2017`."""
 
     name = "sage"
-    backbone = sage.GraphSAGE
+    backbone = sage.SAGEBackbone
 
 
 @register

@@ -11,7 +11,7 @@ from calirare.detectors.networks.defaults import DROPOUT, HIDDEN
 from calirare.detectors.networks.layers import FeatureLinear
 
 
-class GraphSAGE(nn.Module):
+class SAGEBackbone(nn.Module):
     """Two layers of h ← W_self h + W_neighbours mean(h of neighbours) + b. Source: key `hamilton2017`."""
 
     def __init__(self, num_features: int, num_classes: int, *, hidden: int = HIDDEN, dropout: float = DROPOUT) -> None:

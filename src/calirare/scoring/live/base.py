@@ -223,10 +223,7 @@ def overlaid(before: Any, changed: np.ndarray, values: Any, nodes: np.ndarray) -
         old[mine] = values[order[at]]
         return old
     stacked = sp.vstack([before[nodes[~mine]], values[order[at]]], format="csr")
-    back = np.empty(len(nodes), dtype=np.int64)
-    back[~mine] = np.arange(int((~mine).sum()))
-    back[mine] = int((~mine).sum()) + np.arange(int(mine.sum()))
-    return sp.csr_array(stacked[back])
+    return sp.csr_array(stacked[np.argsort(np.argsort(mine, kind="stable"))])
 
 
 def _by_end(ends: np.ndarray, num_nodes: int) -> Links:

@@ -204,7 +204,7 @@ class _Question(DetectorInputs):
 
 
 def _check(classifier: RareCategoryClassifier, graph: RareGraph) -> None:
-    if classifier.calibrator_ is not None and classifier.calibrator_.needs_graph:
+    if classifier.looks_at_graph:
         raise InputError(
             f"method {classifier.method!r} calibrates by looking at the whole graph, so that a new node changes every "
             "answer; fit with method='jackknife'."

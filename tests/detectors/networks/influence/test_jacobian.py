@@ -13,27 +13,27 @@ from leave_one_out import jacobian
 
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import GraphInputs
-from calirare.detectors.networks.gat import GAT
+from calirare.detectors.networks.gat import GATBackbone
 from calirare.detectors.networks.gat_jacobian import GATJacobian
 from calirare.detectors.networks.gated_gram import GatedGram
-from calirare.detectors.networks.gcn import GCN
+from calirare.detectors.networks.gcn import GCNBackbone
 from calirare.detectors.networks.gcn_jacobian import GCNJacobian
-from calirare.detectors.networks.gin import GIN
+from calirare.detectors.networks.gin import GINBackbone
 from calirare.detectors.networks.influence.jacobian import AutogradJacobian, contrast_basis, make_jacobian
 from calirare.detectors.networks.local_jacobian import GINJacobian, SAGEJacobian
 from calirare.detectors.networks.row_products import gram_of
-from calirare.detectors.networks.sage import GraphSAGE
+from calirare.detectors.networks.sage import SAGEBackbone
 
 NODES = np.array([4, 29, 0, 13, 21, 8])
 
 
-MODELS = {SAGEJacobian: GraphSAGE, GINJacobian: GIN, GATJacobian: partial(GAT, heads=2)}
+MODELS = {SAGEJacobian: SAGEBackbone, GINJacobian: GINBackbone, GATJacobian: partial(GATBackbone, heads=2)}
 
 
 @cache
-def _case(num_classes, *, sparse=True, weighted=False, make=GCN):
+def _case(num_classes, *, sparse=True, weighted=False, make=GCNBackbone):
     graph = small_graph(num_classes, sparse=sparse, weighted=weighted)
-    hidden = 6 if make is GCN else 3  # of fewer, every node opens the same
+    hidden = 6 if make is GCNBackbone else 3  # of fewer, every node opens the same
     return random_weights(make(7, num_classes, hidden=hidden)), exact_inputs(graph)
 
 
@@ -58,7 +58,7 @@ def test_rows_gram_pull_and_push(kind, keeps, num_classes, sparse, weighted, mon
         monkeypatch.setattr(f"calirare.detectors.networks.{module}.MOST_KEPT", 2**26 if keeps else 0)
     monkeypatch.setattr("calirare.detectors.networks.local_jacobian._MOST_EDGES", 20)
     monkeypatch.setattr(GatedGram, "_cost", lambda *_: np.inf)
-    model, inputs = _case(num_classes, sparse=sparse, weighted=weighted, make=MODELS.get(kind, GCN))
+    model, inputs = _case(num_classes, sparse=sparse, weighted=weighted, make=MODELS.get(kind, GCNBackbone))
     whole, found = _whole(model, inputs), kind(model, inputs)
     assert found.num_parameters == whole.shape[2] and found.parts == num_classes - 1
     some = whole[NODES]
@@ -81,7 +81,7 @@ def test_rows_gram_pull_and_push(kind, keeps, num_classes, sparse, weighted, mon
 @pytest.mark.parametrize("common", [None, 0, 1, 2, 4], ids=lambda common: f"{common} common patterns")
 def test_every_route_to_the_gram_matrix(monkeypatch, common, kind, num_classes, sparse):
     """All nodes' pairs, those of the nodes that show no common pattern, or (None) unit by unit."""
-    model, inputs = _case(num_classes, sparse=sparse, make=MODELS.get(kind, GCN))
+    model, inputs = _case(num_classes, sparse=sparse, make=MODELS.get(kind, GCNBackbone))
     seen, make = [], GatedGram.kernel
     monkeypatch.setattr(GatedGram, "_cost", lambda _, count: -1.0 if count == common else np.inf)
     monkeypatch.setattr(GatedGram, "kernel", lambda self: seen.append(self.common) or make(self))
@@ -106,7 +106,7 @@ def test_pairs_in_blocks_of_a_few_neighbours(monkeypatch, kind, sparse, held):
     monkeypatch.setattr("calirare.detectors.networks.gated_gram._PAIR_BYTES", 4 * 30 * 4)
     monkeypatch.setattr("calirare.detectors.networks.gated_gram._STRIP_BYTES", held)
     monkeypatch.setattr(GatedGram, "_cost", lambda _, common: float(common))
-    model, inputs = _case(3, sparse=sparse, make=MODELS.get(kind, GCN))
+    model, inputs = _case(3, sparse=sparse, make=MODELS.get(kind, GCNBackbone))
     flat = _whole(model, inputs)[NODES].reshape(len(NODES) * 2, -1)
     torch.testing.assert_close(kind(model, inputs).gram(NODES), flat @ flat.T, atol=1e-10, rtol=0)
 
@@ -152,7 +152,7 @@ def test_paths_are_walked_where_they_are_few(monkeypatch, star):
     graph = RareGraph(x=np.ones((41, 2 if star else 200)), edge_index=edges, y=np.arange(41) % 2)
     chosen, seen = GATJacobian._paths_are_cheaper, []
     monkeypatch.setattr(GATJacobian, "_paths_are_cheaper", lambda *given: seen.append(chosen(*given)) or seen[-1])
-    GATJacobian(random_weights(GAT(graph.num_features, 2, hidden=3)), exact_inputs(graph)).gram(np.arange(20))
+    GATJacobian(random_weights(GATBackbone(graph.num_features, 2, hidden=3)), exact_inputs(graph)).gram(np.arange(20))
     assert set(seen) == {not star}
 
 
@@ -169,11 +169,11 @@ def test_a_node_given_twice_counts_twice(columns):
 def test_the_closed_form_is_used_for_exactly_its_own_model():
     model, inputs = _case(2)
 
-    class Changed(GCN):
+    class Changed(GCNBackbone):
         """A subclass may compute anything."""
 
     assert isinstance(make_jacobian(model, inputs), GCNJacobian)
-    assert isinstance(make_jacobian(random_weights(GAT(7, 2)), inputs), GATJacobian)
+    assert isinstance(make_jacobian(random_weights(GATBackbone(7, 2)), inputs), GATJacobian)
     assert type(make_jacobian(random_weights(Changed(7, 2)), inputs)) is AutogradJacobian
 
 
@@ -231,7 +231,7 @@ def test_parameters_of_dead_units_are_not_kept():
 def test_long_sums_in_single_precision_keep_their_digits():
     wide = np.random.default_rng(0).random((31, 40_000))
     graph = RareGraph(x=wide, edge_index=np.stack([np.arange(30), np.arange(1, 31)]), y=np.arange(31) % 2)
-    model, nodes = random_weights(GCN(40_000, 2, hidden=2), scale=0.01).float(), np.arange(30)
+    model, nodes = random_weights(GCNBackbone(40_000, 2, hidden=2), scale=0.01).float(), np.arange(30)
     found = AutogradJacobian(model, GraphInputs(graph))
     rows = torch.cat(list(found.rows(nodes))).double().reshape(30, -1)
     expected = rows @ rows.T

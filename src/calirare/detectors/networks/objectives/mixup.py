@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from calirare.detectors.networks.gcn import GCN
+from calirare.detectors.networks.gcn import GCNBackbone
 from calirare.detectors.networks.task import Task
 from calirare.errors import InputError
 
@@ -32,7 +32,7 @@ class MixUp:
 
     def loss(self, task: Task, epoch: int) -> Tensor:
         model, inputs = task.model, task.inputs
-        if not isinstance(model, GCN):
+        if not isinstance(model, GCNBackbone):
             raise InputError("method 'mixup' mixes inside the layers of the GCN; use detector='gcn'.")
         order = torch.randperm(len(task.nodes), device=task.nodes.device)
         share = float(torch.distributions.Beta(self.concentration, self.concentration).sample())

@@ -37,8 +37,7 @@ def move_to_share(
         said: The option's text, or None.
         shifts: Of the tables; where one is large, more has changed than the share, and nothing is told unasked.
     """
-    rare = classifier.rare_class_
-    at_fit = float(classifier.shares_[rare])
+    at_fit = classifier.base_rate_
     facts: dict[str, Any] = {"at_fit": at_fit, "used": at_fit}
     if said == ESTIMATE and graph is None:
         raise InputError("in parts, the share of rare nodes cannot be estimated; give --rare-share a number.")
@@ -70,7 +69,7 @@ def _estimate(classifier: RareCategoryClassifier, graph: RareGraph, asked: bool)
         if asked:
             raise
         return {}
-    at_fit = float(classifier.shares_[classifier.rare_class_])
+    at_fit = classifier.base_rate_
     none = found.value * graph.scored.size < 1
     if not asked and (found.lower <= at_fit <= found.upper or none or not found.explained):
         return {}

@@ -60,6 +60,11 @@ class Fitted:
         return self.state_.shares
 
     @property
+    def base_rate_(self) -> float:
+        """The rare class's share among them."""
+        return float(self.shares_[self.rare_class_])
+
+    @property
     def split_(self) -> Split | None:
         return self.state_.split
 

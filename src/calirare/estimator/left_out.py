@@ -55,10 +55,13 @@ class LeftOutPredictions(Predictions):
         """`(n, C)`: what the detector says of each of `labelled_nodes_` without its label, before calibration."""
         return as_they_come(self.detector_.left_out_logits())
 
+    def left_out_rare(self) -> tuple[np.ndarray, np.ndarray]:
+        """`(n,)` P(rare) of each of `labelled_nodes_` without its label, and `(n,)` bool whether it is rare."""
+        return self.predict_left_out()[:, self.rare_class_], self.labelled_y_ == self.rare_class_
+
     def skill(self) -> Skill:
         """Whether what the model says of its labels without them can be told from the base rate."""
-        rare = self.rare_class_
-        return measure_skill(self.predict_left_out()[:, rare], self.labelled_y_ == rare)
+        return measure_skill(*self.left_out_rare())
 
     def jackknife_interval(self, graph: RareGraph, coverage: float = 0.9) -> Intervals:
         """The paper's jackknife interval of P(rare) for every node, within [0, 1]; EICE is made of it.

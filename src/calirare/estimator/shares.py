@@ -64,7 +64,7 @@ class OtherShares(Sureness):
     def moved_share(self) -> float | None:
         """The share of rare nodes that the model speaks of, where `with_rare_share` moved it there; else None."""
         moved = self.calibrator_ is not None and self.calibrator_.ratio_ is not None
-        return float(self.shares_[self.rare_class_]) if moved else None
+        return self.base_rate_ if moved else None
 
     def estimate_rare_share(self, graph: RareGraph, nodes: Any = None, *, coverage: float = 0.9) -> Share:
         """The share of rare nodes in a graph, read off its scores, with an interval; no label of it is needed.
@@ -83,8 +83,7 @@ class OtherShares(Sureness):
         >>> bool(found.lower < 0.05 < found.upper), found.explained
         (True, True)
         """
-        rare, skill = self.rare_class_, self.skill()
-        if not skill.shown:
+        if not self.skill().shown:
             raise LabelError(
                 "the share of rare nodes cannot be read off the scores: left-out labels show no skill of this model. "
                 "Label some nodes at random and give their share."
@@ -95,10 +94,9 @@ class OtherShares(Sureness):
         if not chosen.size:
             raise LabelError("the model has read the labels of all nodes of this graph; there is no share to estimate.")
         return share_of_new_nodes(
-            self.predict_proba(graph)[chosen, rare],
-            float(self.shares_[rare]),
-            self.predict_left_out()[:, rare],
-            self.labelled_y_ == rare,
+            self.predict_proba(graph)[chosen, self.rare_class_],
+            self.base_rate_,
+            *self.left_out_rare(),
             self.calibration_draws(),
             coverage=coverage,
             seed=self.seed,

@@ -42,14 +42,13 @@ class Sureness(Explanations):
         >>> bool((interval.lower < interval.upper).all())
         True
         """
-        rare = self.rare_class_
+        calibrator = self.calibrator_
         return calibration_draws(
-            self.predict_left_out()[:, rare],
-            self.labelled_y_ == rare,
-            rare_share=float(self.shares_[rare]),
+            *self.left_out_rare(),
+            rare_share=self.base_rate_,
             num_share_labels=self._num_share_labels(),
             seed=self._seed(),
-            undo=Drawn() if self.calibrator_ is None else Drawn(*self.calibrator_.drawn_of_class(rare)),
+            undo=None if calibrator is None else Drawn(*calibrator.drawn_of_class(self.rare_class_)),
             degree=self.state_.degree,
         )
 

@@ -45,8 +45,7 @@ def score_lines(clf: RareCategoryClassifier, graph: RareGraph | None, skill: Ski
     """Those of them that belong beside scores of any graph; None: one that is not in memory."""
     rare, at_fit = wording_of(clf, 0.9).rare, clf.skill()
     shown = at_fit if skill is None else skill
-    base_rate = float(clf.shares_[clf.rare_class_])
-    said = few_labels(at_fit.num_rare, rare) if shown.shown else shown.sentence(rare, base_rate)
+    said = few_labels(at_fit.num_rare, rare) if shown.shown else shown.sentence(rare, clf.base_rate_)
     return tuple(words for words in (warn_of_leaks(() if graph is None else find_leaks(graph)), said) if words)
 
 
@@ -84,9 +83,8 @@ def warn_of_chosen_labels(clf: RareCategoryClassifier, graph: RareGraph) -> str:
 
 def selection_of(clf: RareCategoryClassifier, graph: RareGraph, others: np.ndarray) -> Selection:
     """How the labels that trained the model score beside other nodes."""
-    rare = clf.rare_class_
     weights = share_weights(clf.labelled_y_, clf.shares_)
-    return label_selection(clf.predict_left_out()[:, rare], clf.predict_proba(graph)[others, rare], weights)
+    return label_selection(clf.left_out_rare()[0], clf.predict_proba(graph)[others, clf.rare_class_], weights)
 
 
 def unlike_of(clf: RareCategoryClassifier, graph: RareGraph, others: np.ndarray) -> Unlike | None:

@@ -123,10 +123,9 @@ def evaluate(
     options: dict[str, Any] = {"budget": size, "coverage": coverage, "seed": clf.seed, "only": wanted}
     before = evidence.summary(before=True, num_resamples=0, **options)
     after = evidence.summary(num_resamples=num_resamples, **options)
-    share = float(clf.shares_[clf.rare_class_])
     skill = _skill(evidence)
     chosen = evidence.source != "unread" and bool(warn_of_chosen_labels(clf, graph))
-    verdict = judge(evidence, before, after, share, skill, find_leaks(graph), chosen)
+    verdict = judge(evidence, before, after, clf.base_rate_, skill, find_leaks(graph), chosen)
     return Evaluation(evidence, before, after, skill, verdict)
 
 

@@ -172,7 +172,7 @@ def describe_data(clf: RareCategoryClassifier, graph: RareGraph, rare: str) -> d
         "Features": f"{graph.num_features:,}",
         "Known labels": f"{labels.size:,} ({labels.size / max(graph.scored.size, 1):.1%} of the nodes that are scored)",
         f"Labelled {rare}": f"{num_rare:,} ({graph.rare_share:.2%} of the labels)",
-        "Rare share the probabilities are calibrated to": f"{clf.shares_[clf.rare_class_]:.2%}"
+        "Rare share the probabilities are calibrated to": f"{clf.base_rate_:.2%}"
         + (
             " (given)"
             if clf.rare_share is not None

@@ -164,7 +164,7 @@ def compare_models(before: Snapshot, after: Snapshot, num_decisions: int) -> Cha
         labels_after=len(nodes),
         before=headline_metrics(rare, old),
         after=headline_metrics(rare, new),
-        likelihood=compare_likelihood(rare, old, new, float(after.clf.shares_[after.clf.rare_class_])),
+        likelihood=compare_likelihood(rare, old, new, after.clf.base_rate_),
     )
 
 

@@ -123,11 +123,9 @@ def _compare(
     tables: NewTables | None,
 ) -> PairedLikelihood:
     """Both on the labels of the new model, by name, since new tables may hold other nodes."""
-    nodes, rare = new.labelled_nodes_, new.labelled_y_ == new.rare_class_
+    nodes, (after, rare) = new.labelled_nodes_, new.left_out_rare()
     seen = old.predict_proba(old_graph if tables is None else tables.as_before)[:, old.rare_class_]
-    left_out = old.predict_left_out()[:, old.rare_class_]
-    own = dict(zip(old_graph.ids[old.labelled_nodes_].tolist(), left_out.tolist(), strict=True))
+    own = dict(zip(old_graph.ids[old.labelled_nodes_].tolist(), old.left_out_rare()[0].tolist(), strict=True))
     names = graph.ids[nodes].tolist()
     before = np.array([own.get(name, seen[node]) for name, node in zip(names, nodes.tolist(), strict=True)])
-    after = new.predict_left_out()[:, new.rare_class_]
-    return compare_likelihood(rare, before, after, float(new.shares_[new.rare_class_]))
+    return compare_likelihood(rare, before, after, new.base_rate_)

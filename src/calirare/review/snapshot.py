@@ -229,8 +229,7 @@ class Snapshot:
     @cached_property
     def without_own_label(self) -> dict[int, float]:
         """P(rare) of each labelled node by the model that never saw its label."""
-        left_out = self.clf.predict_left_out()[:, self.clf.rare_class_]
-        return dict(zip(self.clf.labelled_nodes_.tolist(), left_out.tolist(), strict=True))
+        return dict(zip(self.clf.labelled_nodes_.tolist(), self.clf.left_out_rare()[0].tolist(), strict=True))
 
 
 def index_of(graph: RareGraph) -> dict[str, int]:

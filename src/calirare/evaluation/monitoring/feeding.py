@@ -21,7 +21,7 @@ def reference_for(series: Series, version: str, clf: RareCategoryClassifier, gra
     known = series.read("reference", version)
     if known:
         return Reference.from_json(known[0].value)
-    made = Reference.of(clf.predict_left_out()[:, clf.rare_class_]) if graph is None else make_reference(clf, graph)
+    made = Reference.of(clf.left_out_rare()[0]) if graph is None else make_reference(clf, graph)
     series.add("reference", version, "fit", asdict(made))
     return made
 
@@ -41,8 +41,6 @@ def take_run(
     time: float | None = None,
 ) -> Run:
     """Measure a run and add it to the series. See `measure_run`."""
-    rare = clf.labelled_y_ == clf.rare_class_
-    left_out = clf.predict_left_out()[:, clf.rare_class_], rare, float(clf.shares_[clf.rare_class_])
     run = measure_run(
         probability,
         reference,
@@ -50,7 +48,7 @@ def take_run(
         shifts=shifts,
         costs=costs,
         action=action,
-        left_out=left_out if clf.prior == "natural" else None,
+        left_out=(*clf.left_out_rare(), clf.base_rate_) if clf.prior == "natural" else None,
     )
     series.add("run", version, command, run.to_json(), time=time)
     return run

@@ -136,9 +136,8 @@ class Run:
 def make_reference(clf: RareCategoryClassifier, graph: RareGraph) -> Reference:
     """The reference of a model, from the graph of its fit."""
     probability = clf.predict_proba(graph)[:, clf.rare_class_]
-    left_out = clf.predict_left_out()[:, clf.rare_class_]
-    scores = scores_without_labels(probability, left_out, np.setdiff1d(graph.scored, graph.known))
-    return Reference.of(scores, float(clf.shares_[clf.rare_class_]) if clf.prior == "natural" else None)
+    scores = scores_without_labels(probability, clf.left_out_rare()[0], np.setdiff1d(graph.scored, graph.known))
+    return Reference.of(scores, clf.base_rate_ if clf.prior == "natural" else None)
 
 
 def measure_run(

@@ -48,6 +48,11 @@ class Evidence:
         return self.y == self.rare_class
 
     @property
+    def probability(self) -> np.ndarray:
+        """`(n,)` P(rare) after calibration."""
+        return self.after[:, self.rare_class]
+
+    @property
     def calibrates(self) -> bool:
         """Whether before and after differ."""
         return not np.array_equal(self.before, self.after)

@@ -66,7 +66,7 @@ class Evaluation:
     @cached_property
     def scores(self) -> Frame:
         """How P(rare) is spread over rare and other nodes."""
-        return scores.frame(self.evidence.y_rare, self.evidence.after[:, self.evidence.rare_class], num_bins=40)
+        return scores.frame(self.evidence.y_rare, self.evidence.probability, num_bins=40)
 
     def frame(self) -> dict[str, np.ndarray]:
         """One row per metric: `metric`, `title`, `before`, `value`, `lower`, `upper`, `better`."""
@@ -133,4 +133,4 @@ def _skill(evidence: Evidence) -> Skill:
     rare = evidence.y_rare
     if rare.all() or not rare.any():  # the user named nodes of one class
         return Skill(float("nan"), 1.0, int(rare.sum()), int((~rare).sum()))
-    return measure_skill(evidence.after[:, evidence.rare_class], rare, left_out=evidence.source != "unread")
+    return measure_skill(evidence.probability, rare, left_out=evidence.source != "unread")

@@ -20,6 +20,8 @@ _SURPRISE = 2.6
 """Standard errors between what was predicted and what happened that chance explains once in a hundred times."""
 _SKEWED = 1.5
 _CHOSEN = "Labelled nodes judge it, and the others are unlike them: of the others these numbers say little."
+_NO_ORDER = "It is not shown to find rare nodes better than chance: do not use its order or its alerts."
+_OFF = "Its probabilities do not agree with what happened: thresholds and costs will be off."
 _NOTES: dict[Source, tuple[str, ...]] = {
     "unread": (),
     "both": (),
@@ -70,13 +72,9 @@ def judge(
     serious = [
         *([f"Columns that give the label away made these numbers: {', '.join(map(repr, leaks))}."] if leaks else []),
         *_warn_of_labels(evidence, share, population_share, skewed),
-        *([_CHOSEN] if chosen and evidence.source != "unread" else []),
-        *(
-            []
-            if finds
-            else ["It is not shown to find rare nodes better than chance: do not use its order or its alerts."]
-        ),
-        *([] if believed else ["Its probabilities do not agree with what happened: thresholds and costs will be off."]),
+        *([_CHOSEN] if chosen else []),
+        *([] if finds else [_NO_ORDER]),
+        *([] if believed else [_OFF]),
         *_warn_of_calibration(evidence, before, after, skewed),
     ]
     level: Level = "no skill" if not finds else "caution" if serious else "good"
@@ -92,7 +90,7 @@ def _finding(after: Summary, share: float) -> str:
 
 def _trust(evidence: Evidence) -> tuple[bool, str]:
     """Whether P(rare) agrees with the labels, in the mean and (Spiegelhalter's test) in its spread."""
-    p, y = np.clip(evidence.after[:, evidence.rare_class], 1e-12, 1 - 1e-12), evidence.y_rare.astype(np.float64)
+    p, y = np.clip(evidence.probability, 1e-12, 1 - 1e-12), evidence.y_rare.astype(np.float64)
     variance = p * (1 - p)
     mean = (y - p).sum() / np.sqrt(variance.sum())
     slope = 1 - 2 * p

@@ -151,8 +151,8 @@ def _decide(
 
 
 def _cost_curve(evidence: Evidence, costs: Costs) -> Frame:
-    probability, prices = evidence.after[:, evidence.rare_class], costs.take(evidence.nodes)
-    return cost_curve.frame(evidence.y_rare, probability, costs=prices, num_thresholds=501)
+    prices = costs.take(evidence.nodes)
+    return cost_curve.frame(evidence.y_rare, evidence.probability, costs=prices, num_thresholds=501)
 
 
 def _other(wording: Wording) -> str:

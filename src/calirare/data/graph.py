@@ -104,9 +104,15 @@ class RareGraph:
         return int(self.x.shape[1])
 
     @property
+    def table_columns(self) -> list[dict[str, Any]]:
+        """What the schema says of each column of the nodes table; empty for a graph that did not come from tables."""
+        found = (self.schema or {}).get("columns")
+        return found if isinstance(found, list) else []
+
+    @property
     def num_words(self) -> int:
         """How many of the last features are words of texts, as the schema says."""
-        return count_words((self.schema or {}).get("columns", ()))
+        return count_words(self.table_columns)
 
     @property
     def num_classes(self) -> int:
@@ -155,7 +161,7 @@ class RareGraph:
         if name not in names:
             raise ColumnError(f"there is no column of numbers {name!r} among the attributes: " + nearest(name, names))
         values = column_of(self.x, names.index(name))
-        for said in (self.schema or {}).get("columns", ()):
+        for said in self.table_columns:
             if said["name"] == name and "scale" in said:
                 return values * float(said["scale"]) + float(said["mean"])
         return values
@@ -188,9 +194,8 @@ class RareGraph:
     def against_rest(self) -> RareGraph:
         """The rare class against all others: `y` is 1 for rare, 0 for the rest; `original_y` keeps the classes.
 
-        >>> graph = RareGraph(
-        ...     x=np.eye(3), edge_index=np.zeros((2, 0), int), y=np.arange(3), rare_class=2, class_names=("a", "b", "c")
-        ... )
+        >>> none, names = np.zeros((2, 0), int), ("a", "b", "c")
+        >>> graph = RareGraph(x=np.eye(3), edge_index=none, y=np.arange(3), rare_class=2, class_names=names)
         >>> binary = graph.against_rest()
         >>> binary.y.tolist(), binary.class_names, binary.original_y.tolist()
         ([0, 0, 1], ('not c', 'c'), [0, 1, 2])
@@ -238,8 +243,7 @@ class RareGraph:
         [[0.0, 1.0], [1.0, 0.0]]
         """
         weight = np.ones(self.edge_index.shape[1], dtype=np.float32) if self.edge_weight is None else self.edge_weight
-        shape = (self.num_nodes, self.num_nodes)
-        return sp.csr_array((weight, (self.edge_index[0], self.edge_index[1])), shape=shape)
+        return sp.csr_array((weight, tuple(self.edge_index)), shape=(self.num_nodes, self.num_nodes))
 
     def to_pyg(self) -> Data:
         """A PyG `Data` with copies of the arrays; sparse features become a torch CSR tensor, masks the public split."""

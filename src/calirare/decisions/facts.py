@@ -66,7 +66,7 @@ class Facts:
         self.graph, self._columns, self._means = graph, columns, means
         self._own = {name: k for k, name in enumerate(graph.attribute_names)}
         self._made = {} if columns is None else {name: k for k, name in enumerate(columns.names)}
-        numeric = [one for one in (graph.schema or {}).get("columns", ()) if one["type"] == "numeric"]
+        numeric = [one for one in graph.table_columns if one["type"] == "numeric"]
         self._units = {column["name"]: (float(column["scale"]), float(column["mean"])) for column in numeric}
         self._marks = {column["name"]: truth_words(column) for column in numeric}
         self._moments = {column["name"] for column in numeric if is_moment(column)}

@@ -46,8 +46,7 @@ class LeftOutPredictions(Predictions):
         return self.state_.left_out.copy()  # the caller's own, to change as she likes
 
     def _ask(self, graph: RareGraph) -> AskedGraph:
-        before = self.asked_
-        if self.looks_at_graph and before is not None and before.graph is not graph:
+        if self.looks_at_graph and self.asked_ is not None and self.asked_.graph is not graph:
             self.predict_left_out()  # which looks at the graph of the fit, while that is at hand
         return super()._ask(graph)
 

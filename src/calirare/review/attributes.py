@@ -58,8 +58,8 @@ def compare(snapshot: Snapshot, node: int) -> Comparison:
     reference, against = _reference(snapshot, node)
     others = graph.x[reference]
     own = graph.x[[node]]
-    if graph.schema is not None and isinstance(graph.schema.get("columns"), list):
-        found = _by_schema(graph.schema["columns"], own, others)
+    if graph.table_columns:
+        found = _by_schema(graph.table_columns, own, others)
     else:
         found = _by_feature(graph.attribute_names, own, others)
     found.sort(key=lambda one: -one.surprise)

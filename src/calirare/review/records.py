@@ -122,11 +122,8 @@ class Records:
     @classmethod
     def of(cls, snapshot: Snapshot, table: Any = None) -> Records:
         """From the user's table of nodes, or from the features."""
-        schema, scored = snapshot.graph.schema, snapshot.graph.scored
-        known = schema["columns"] if schema is not None and isinstance(schema.get("columns"), list) else None
-        if table is not None:
-            return cls(_from_table(snapshot, table, known or []), True, scored)
-        return cls(_from_features(snapshot, known), False, scored)
+        columns = _from_features(snapshot) if table is None else _from_table(snapshot, table)
+        return cls(columns, table is not None, snapshot.graph.scored)
 
     def record(self, node: int) -> list[RecordCell]:
         """The whole record of a node."""
@@ -151,9 +148,9 @@ class Records:
         return np.maximum(np.where(known, column.values, np.median(column.values[known])), 0.0)
 
 
-def _from_features(snapshot: Snapshot, known: list[dict[str, Any]] | None) -> list[RecordColumn]:
-    x = snapshot.graph.x
-    if known is None:
+def _from_features(snapshot: Snapshot) -> list[RecordColumn]:
+    x, known = snapshot.graph.x, snapshot.graph.table_columns
+    if not known:
         names = enumerate(snapshot.graph.attribute_names)
         return [RecordColumn(name, True, partial(column_of, x, k)) for k, name in names]
     found = []
@@ -221,13 +218,13 @@ def _texts_back(x: Any, column: Mapping[str, Any], places: slice, gap: int | Non
     return make
 
 
-def _from_table(snapshot: Snapshot, table: Any, known: list[dict[str, Any]]) -> list[RecordColumn]:
+def _from_table(snapshot: Snapshot, table: Any) -> list[RecordColumn]:
     import polars as pl
 
     from calirare.data.tables.frames import pick_column, to_frame
     from calirare.data.tables.ids import text_ids
 
-    frame = to_frame(table, "nodes")
+    frame, known = to_frame(table, "nodes"), snapshot.graph.table_columns
     schema = snapshot.graph.schema or {}
     id_column = pick_column(frame, str(schema.get("id") or frame.columns[0]), "id", "nodes")
     place = {name: row for row, name in enumerate(text_ids(frame[id_column]))}

@@ -270,8 +270,7 @@ def _standard(values: Any) -> np.ndarray:
 
 def _identifiers(graph: RareGraph) -> Iterator[Finding]:
     """Columns of ids that the user asked for all the same."""
-    columns = (graph.schema or {}).get("columns", ())
-    for column in columns:
+    for column in graph.table_columns:
         if column.get("identifier"):
             words = f"{column['identifier']}; used because you said so. A model memorises names."
             yield Finding("identifier", column["name"], words, "warning")
@@ -279,8 +278,8 @@ def _identifiers(graph: RareGraph) -> Iterator[Finding]:
 
 def _spellings(graph: RareGraph) -> Iterator[Finding]:
     """Categories that differ in case or blanks alone; of labels such are one class."""
-    schema = graph.schema or {}
-    for column in [*schema.get("columns", ()), *(schema.get("edges") or {}).get("columns", ())]:
+    of_edges = ((graph.schema or {}).get("edges") or {}).get("columns", ())
+    for column in [*graph.table_columns, *of_edges]:
         names = column.get("categories", ())
         pairs = [f"{one!r} and {other!r}" for one, other in known_spellings(names, names, first=True).items()]
         if pairs:

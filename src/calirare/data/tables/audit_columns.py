@@ -43,13 +43,12 @@ class AuditColumn:
 def audit_columns(graph: RareGraph) -> Iterator[AuditColumn]:
     """Every attribute, in the units of its table where the graph has a schema; of a text the most telling word."""
     x = by_column(graph.x if graph.node_type is None else graph.x[graph.scored])
-    learned = (graph.schema or {}).get("columns")
-    if not isinstance(learned, list):
+    if not graph.table_columns:
         for k, name in enumerate(graph.attribute_names):
             one = _of_numbers(name, column_of(x, k), None)
             yield replace(one, word=name if sp.issparse(x) else None)
         return
-    for column, places, gap in feature_places(learned):
+    for column, places, gap in feature_places(graph.table_columns):
         missing = None if gap is None else column_of(x, gap) > 0
         if column["type"] == "numeric":
             values = column_of(x, places.start) * column["scale"] + column["mean"]

@@ -24,7 +24,7 @@ def find_unlabelled(graph: RareGraph) -> Iterator[Finding]:
     if not known.size:
         return
     enough = _EXPECTED * looked_at.size / known.size
-    for column, places, _ in feature_places((graph.schema or {}).get("columns") or []):
+    for column, places, _ in feature_places(graph.table_columns):
         names = column.get("categories", ())
         if not 1 < len(names) <= _MOST_CATEGORIES:
             continue

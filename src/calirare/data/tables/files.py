@@ -40,7 +40,7 @@ def write_tables(
 def node_columns(graph: RareGraph, label: str = "is_fraud") -> dict[str, Any]:
     """The nodes as columns; see `write_tables`."""
     scales = {}
-    for column in (graph.schema or {}).get("columns", ()):
+    for column in graph.table_columns:
         if column["type"] in ("categorical", "text") or column.get("indicator"):
             raise InputError(
                 f"graph must have plain numbers as features to be written as a table; {column['name']!r} is "

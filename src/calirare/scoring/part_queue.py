@@ -20,10 +20,11 @@ from calirare.data.parts.partitions import Partitions
 from calirare.decisions.facts import Facts, some_others
 from calirare.decisions.why import Reasons
 from calirare.decisions.wording import wording_of
-from calirare.detectors.base import Contributions, Detector, DetectorInputs
+from calirare.detectors.base import Contributions, Detector
 from calirare.detectors.linear import Linear
 from calirare.detectors.networks.network import Network
 from calirare.features.columns import Columns
+from calirare.scoring.found_inputs import FoundInputs
 from calirare.scoring.live.base import some_nodes
 
 if TYPE_CHECKING:
@@ -60,15 +61,12 @@ class PartQueue:
         """`(n,)` a sentence or two on each of some nodes, all of which were kept."""
         kept = self._read(np.union1d(asked, self.others))
         nodes, rows = kept["nodes"], kept["rows"]
-        names = classifier.state_.feature_names
-        graph = some_nodes(self.parts.features.take(nodes), names, schema=classifier.schema_)
-        inputs = DetectorInputs(graph, classifier.state_.recipe)
-        vars(inputs)["alone"] = self.parts.degree.take(nodes)[:, 0] == 0  # the graph made here has no edges
-        recipe = classifier.state_.recipe
+        recipe, columns = classifier.state_.recipe, None
         if recipe is not None and rows.shape[1]:
-            vars(inputs)["columns"] = Columns(rows, recipe.names, recipe.groups, None, recipe.num_spelled)
-        came = {id(one): kept[_arrived(k)] for k, one in enumerate(classifier.members_) if _arrived(k) in kept}
-        vars(inputs)["from_neighbours"] = lambda sender: came[id(sender)]
+            columns = Columns(rows, recipe.names, recipe.groups, None, recipe.num_spelled)
+        graph = some_nodes(self.parts.features.take(nodes), classifier.state_.feature_names, schema=classifier.schema_)
+        came = {one: kept[_arrived(k)] for k, one in enumerate(classifier.members_) if _arrived(k) in kept}
+        inputs = FoundInputs(graph, recipe, self.parts.degree.take(nodes)[:, 0], columns, came)
         told = _Told(classifier, inputs, np.searchsorted(nodes, self.others))
         review = ["review"] * asked.size
         return told.write(np.searchsorted(nodes, asked), review, np.zeros(asked.size, dtype=bool))
@@ -89,14 +87,14 @@ class PartQueue:
 class _Told(Reasons):
     """Reasons about nodes of which only what detectors read is at hand."""
 
-    def __init__(self, classifier: RareCategoryClassifier, inputs: DetectorInputs, others: np.ndarray) -> None:
+    def __init__(self, classifier: RareCategoryClassifier, inputs: FoundInputs, others: np.ndarray) -> None:
         super().__init__(classifier, inputs.graph, inputs.graph.y, wording_of(classifier, 0.9))
         self._inputs, self._others = inputs, others
 
     def _make_facts(self) -> Facts:
         recipe = self._clf.state_.recipe
         means = None if recipe is None else recipe.means
-        return Facts(self._graph, vars(self._inputs).get("columns"), self._others, means)
+        return Facts(self._graph, self._inputs.found, self._others, means)
 
     def _shares(self, nodes: np.ndarray) -> Iterable[Contributions]:
         return self._clf.shares_of(self._inputs, nodes, _is_at_hand)

@@ -26,6 +26,7 @@ from calirare.detectors.silence import Silence
 from calirare.detectors.spreading import Spreading
 from calirare.detectors.stack import Stack
 from calirare.features.recipe import ColumnRecipe
+from calirare.scoring.found_inputs import FoundInputs
 from calirare.scoring.live.base import some_nodes
 from calirare.scoring.live.networks import last_logits
 from calirare.scoring.part_columns import PartColumns
@@ -142,8 +143,7 @@ class PartScorer:
         best = np.argsort(-columns["probability"], kind="stable")[: self.head]
         if self.reasons:
             arrived = {k: inputs.from_neighbours(labels.spreading) for k, labels in self._labels.items()}
-            columns_here = None if self.recipe is None else inputs.columns
-            self.queue.keep(number, start + wanted[best], columns_here, arrived)
+            self.queue.keep(number, start + wanted[best], inputs.found, arrived)
         return {"node": start + wanted[best], **{name: values[best] for name, values in columns.items()}}
 
     def shard(self, number: int) -> Path:
@@ -163,16 +163,13 @@ class PartScorer:
         """The columns of a few nodes, for `reasons`."""
         return PartQueue(self.parts)
 
-    def _inputs(self, number: int) -> DetectorInputs:
+    def _inputs(self, number: int) -> FoundInputs:
         """A part as detectors read it, with the columns that the neighbours have made."""
         start, stop = self.parts.cuts[number : number + 2]
-        inputs = DetectorInputs(some_nodes(np.empty((stop - start, 0), dtype=np.float32), None), self.recipe)
-        vars(inputs)["alone"] = self.parts.degree.read(start, stop)[:, 0] == 0  # the graph made here has no edges
-        if self._columns is not None:
-            vars(inputs)["columns"] = self._columns.columns(number)
-        arrived = {id(labels.spreading): labels.arrived(number) for labels in self._labels.values()}
-        vars(inputs)["from_neighbours"] = lambda sender: arrived[id(sender)]
-        return inputs
+        nodes = some_nodes(np.empty((stop - start, 0), dtype=np.float32), None)
+        columns = None if self._columns is None else self._columns.columns(number)
+        arrived = {labels.spreading: labels.arrived(number) for labels in self._labels.values()}
+        return FoundInputs(nodes, self.recipe, self.parts.degree.read(start, stop)[:, 0], columns, arrived)
 
     def _all_logits(self, inputs: DetectorInputs, number: int) -> np.ndarray:
         """`(n, C)`, of a stack `(n, K, C)`."""

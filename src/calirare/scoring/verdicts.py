@@ -10,7 +10,7 @@ from scipy.special import softmax
 
 from calirare.calibration.stack import members_apart
 from calirare.estimator.classifier import RareCategoryClassifier
-from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds, name_sets
+from calirare.uncertainty.conformal import conformal_sets, name_sets
 from calirare.uncertainty.intervals import Bounds
 
 
@@ -39,12 +39,11 @@ class Verdicts:
     @classmethod
     def of(cls, classifier: RareCategoryClassifier, *, coverage: float = 0.9, intervals: bool = True) -> Verdicts:
         """Of a fitted classifier."""
-        left_out, names = classifier.predict_left_out(), tuple(classifier.class_names_)
         return cls(
             calibrator=classifier.calibrator_,
-            class_names=names,
+            class_names=tuple(classifier.class_names_),
             rare_class=classifier.rare_class_,
-            thresholds=conformal_thresholds(left_out, classifier.labelled_y_, coverage, names=names),
+            thresholds=classifier.set_thresholds(coverage),
             bounds=classifier.calibration_draws().bounds(coverage) if intervals else None,
             coverage=coverage,
             rare_share=classifier.moved_share,

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from calirare.data.arrays import as_dense, column_of
 from calirare.data.tables.feature_places import feature_places
+from calirare.data.tables.libraries import pl
 from calirare.data.tables.schema import is_moment, truth_words
 from calirare.decisions.numbers import say_day, say_money, teller_of
 from calirare.errors import InputError, nearest
@@ -219,8 +220,6 @@ def _texts_back(x: Any, column: Mapping[str, Any], places: slice, gap: int | Non
 
 
 def _from_table(snapshot: Snapshot, table: Any) -> list[RecordColumn]:
-    import polars as pl
-
     from calirare.data.tables.frames import pick_column, to_frame
     from calirare.data.tables.ids import text_ids
 
@@ -241,13 +240,13 @@ def _from_table(snapshot: Snapshot, table: Any) -> list[RecordColumn]:
         if name in (id_column, label):
             continue
         why = unused.get(name, "" if name in read else "not an attribute")
-        is_number = _is_number(frame[name], pl)
-        texts = None if frame[name].dtype.is_numeric() else _cells(frame[name], rows, False, pl)
-        found.append(RecordColumn(name, is_number, _cells(frame[name], rows, is_number, pl), why, texts))
+        is_number = _is_number(frame[name])
+        texts = None if frame[name].dtype.is_numeric() else _cells(frame[name], rows, False)
+        found.append(RecordColumn(name, is_number, _cells(frame[name], rows, is_number), why, texts))
     return found
 
 
-def _is_number(series: Any, pl: Any) -> bool:
+def _is_number(series: Any) -> bool:
     """Whether a column holds numbers: typed so, or text of which nearly all are; one with leading zeros is a code."""
     if series.dtype.is_numeric():
         return True
@@ -257,7 +256,7 @@ def _is_number(series: Any, pl: Any) -> bool:
     return float(known.cast(pl.Float64, strict=False).is_not_null().mean()) > 0.9
 
 
-def _cells(series: Any, rows: np.ndarray, is_number: bool, pl: Any) -> Callable[[], np.ndarray]:
+def _cells(series: Any, rows: np.ndarray, is_number: bool) -> Callable[[], np.ndarray]:
     def make() -> np.ndarray:
         if is_number:
             whole = series.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,15 +20,12 @@ from calirare.data.tables.gaps import EmptyCells
 from calirare.data.tables.gathering import codes_as_at_fit
 from calirare.data.tables.ids import plain_ids
 from calirare.data.tables.labels import apply_labels
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.data.tables.preprocess import apply_columns
 from calirare.data.tables.profile import TablesTally
 from calirare.data.tables.rows import NodeRows
 from calirare.data.tables.schema import feature_names
 from calirare.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Counts = dict[str, dict[str, int]]
 Step = Callable[[float], None]
@@ -94,16 +91,16 @@ class NodeReader:
         if behind is not None:
             self.described = self.count if self.stream.nodes else None
             self._take_behind(behind, features, node_rows)
-        outside = self.stream.outside(import_polars().concat(self.ids), edge_rows) if self.ids else None
+        outside = self.stream.outside(pl.concat(self.ids), edge_rows) if self.ids else None
         if outside is not None:
             self.described = self.count if self.described is None else self.described
             self._take_behind(outside, features, node_rows)
         known, counts = self._known(features, node_rows)
         if not self.count:
             raise InputError("nodes must have at least one row; the table has none.")
-        places = NodePlaces(import_polars().concat(self.ids))
+        places = NodePlaces(pl.concat(self.ids))
         named = plain_ids(places.ids).alias("id").to_frame()
-        named.write_ipc(self.folder / "ids.arrow", compat_level=import_polars().CompatLevel.oldest())
+        named.write_ipc(self.folder / "ids.arrow", compat_level=pl.CompatLevel.oldest())
         features = replace(features, num_rows=self.count)
         described = self.count if self.described is None else self.described
         nodes = {"described": described, "named_alone": self.count - described}
@@ -130,7 +127,7 @@ class NodeReader:
 
     def _take_behind(self, found: NodeRows, features: Any, at_once: int) -> None:
         """Nodes of which nothing is known but their ids."""
-        pl, empty = import_polars(), self.stream.no_nodes
+        empty = self.stream.no_nodes
         for start in range(0, found.frame.height, at_once):
             some = found.frame[start : start + at_once].select(found.id)
             if empty is not None:
@@ -140,8 +137,7 @@ class NodeReader:
 
     def _known(self, features: Any, at_once: int) -> tuple[np.ndarray, dict[str, Any]]:
         """Whose label is known, and how many are; nodes that only the table of labels names are added."""
-        pl, stream = import_polars(), self.stream
-        label = stream.schema["label"]
+        stream, label = self.stream, self.stream.schema["label"]
         if stream.labels is not None:
             names = self.names if self.codes else ()
             codes = np.concatenate(self.codes) if self.codes else None

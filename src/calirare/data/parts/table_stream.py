@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,15 +19,12 @@ from calirare.data.tables.asked import Asked
 from calirare.data.tables.frames import to_frame
 from calirare.data.tables.gathering import edges_or_none, gather_edges, gather_nodes, named_tables
 from calirare.data.tables.label_table import with_labels
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.data.tables.naming import find_id, find_label
 from calirare.data.tables.outside import nodes_outside, outside_of, with_kind
 from calirare.data.tables.reading import check_names
 from calirare.data.tables.rows import EdgeRows, NodeRows
 from calirare.data.tables.schema import check_schema
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _HEAD = 10_000
 """Rows by which the ends of an edge table are found whose names say nothing."""
@@ -81,7 +78,7 @@ class TableStream:
         check_names(asked, columns, [name for _, table in both[-1] for name in table.empty.columns])
         label = None
         if labels is None and found:
-            every = import_polars().DataFrame(schema=list(dict.fromkeys(columns)))
+            every = pl.DataFrame(schema=list(dict.fromkeys(columns)))
             label = find_label(every, names["label"], options.get("label") is None)
         stream = cls(found, both[-1], labels, asked, schema, ends, label)
         if found:
@@ -187,7 +184,6 @@ def _nothing(ends: pl.Series) -> pl.Series:
 
 def _joined(rows: list[NodeRows]) -> NodeRows:
     """Each node once, as it came first."""
-    pl = import_polars()
     frame = pl.concat([one.frame for one in rows]).with_row_index("(place)").unique(rows[0].id, maintain_order=True)
     place = frame["(place)"].to_numpy()
     codes = None

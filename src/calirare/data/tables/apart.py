@@ -16,19 +16,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calirare.data.tables.gathering import nodes_of_edges
 from calirare.data.tables.ids import same_type, text_ids, why_lost
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.data.tables.naming import FEWEST_OF_A_KIND, plain_name
 from calirare.data.tables.rows import EdgeRows, NodeRows
 from calirare.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _FIRST = 1_000
 Apart = dict[str, str]
@@ -109,7 +105,6 @@ def _never_both(rows: EdgeRows) -> str | None:
 
 def _not_in_the_table(found: NodeRows, rows: EdgeRows, chosen: np.ndarray, table: Mapping[str, str]) -> str | None:
     """The column of an end of which no id is in the nodes table, where all ids of the other are."""
-    pl = import_polars()
     mine = pl.Series(chosen)
     ids, source, target = same_type(found.frame[found.id], [rows.source.filter(mine), rows.target.filter(mine)])
     known = ids.implode()
@@ -170,7 +165,6 @@ def _prefixed(rows: EdgeRows, end: str, apart: Mapping[str, str]) -> tuple[pl.Se
 
 def _with_kind(text: pl.Series, kind: str, chosen: np.ndarray) -> pl.Series:
     """The name of the kind in front of the ids that are chosen."""
-    pl = import_polars()
     return pl.select(pl.lit(f"{kind} ") + text).to_series().zip_with(pl.Series(chosen), text)
 
 
@@ -189,7 +183,6 @@ def _with_ends(
     found: NodeRows | None, rows: EdgeRows, id: str, kinds: Mapping[str, np.ndarray], apart: Mapping[str, str]
 ) -> NodeRows:
     """The nodes, with those that only the edges name behind them, each of its kind."""
-    pl = import_polars()
     own = kind_name(rows.tables[0]["source"] if found is None else found.id)
     if found is not None and found.type is not None:
         raise InputError("node_type and bipartite must not be given together: both tell kinds of node.")

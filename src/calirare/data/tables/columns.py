@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.data.tables.text import SPREADSHEET_ERRORS, STRANGE_SHARE, read_styled
 from calirare.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +20,6 @@ _SECOND_IN_MICROSECONDS = 1_000_000.0
 
 def is_number_like(kind: Any) -> bool:
     """Whether columns of this polars type are numbers: numeric, true/false, dates and times."""
-    pl = import_polars()
     return bool(kind.is_numeric() or kind.is_temporal() or kind == pl.Boolean)
 
 
@@ -45,7 +41,6 @@ def to_numbers(
     >>> to_numbers(pl.Series("rate", [1.0, float("inf")]), infinite=counts), counts
     (array([ 1., nan]), {'rate': 1})
     """
-    pl = import_polars()
     column = _read_text(column, style)
     kind = column.dtype
     if kind == pl.Duration:
@@ -74,7 +69,6 @@ def to_seconds(
     infinite: dict[str, int] | None = None,
 ) -> np.ndarray:
     """Moments as float64 seconds since 1970 (UTC), NaN where missing. Numbers are multiplied by `unit`."""
-    pl = import_polars()
     column = _read_text(column, style)
     if column.dtype.is_temporal() and column.dtype not in (pl.Duration, pl.Time):
         return np.array(_seconds(column).to_numpy(), dtype=np.float64)
@@ -85,21 +79,19 @@ def to_seconds(
 
 def _as_written(column: pl.Series, style: Mapping[str, Any]) -> pl.Series:
     """Whole numbers that are dates, 20240131, as text."""
-    pl = import_polars()
     return (
         column.cast(pl.Int64, strict=False).cast(pl.String) if "date" in style and column.dtype.is_numeric() else column
     )
 
 
 def _seconds(column: pl.Series) -> pl.Series:
-    pl = import_polars()
     return column.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64) / _SECOND_IN_MICROSECONDS
 
 
 def _read_text(column: pl.Series, style: Mapping[str, Any] | None) -> pl.Series:
     """Text as the numbers or dates that it writes. A stray word counts as missing, with a warning; many are a mistake."""
     column = _as_written(column, style or {})
-    if column.dtype != import_polars().String:
+    if column.dtype != pl.String:
         return column
     column, strange = read_styled(column, style or {})
     if not strange.len():
@@ -121,14 +113,13 @@ def _read_text(column: pl.Series, style: Mapping[str, Any] | None) -> pl.Series:
 
 def count_strange(column: pl.Series, style: Mapping[str, Any] | None) -> int:
     """How many texts of a column of numbers or dates cannot be read as such."""
-    if column.dtype != import_polars().String:
+    if column.dtype != pl.String:
         return 0
     return int(read_styled(column, style or {})[1].len())
 
 
 def to_categories(column: pl.Series) -> pl.Series:
     """The column as text, null where a value is missing or empty; 1, 1.0 and "1" are the same category."""
-    pl = import_polars()
     kind = column.dtype
     if kind == pl.String:
         text = column.str.strip_chars()
@@ -148,7 +139,6 @@ def to_categories(column: pl.Series) -> pl.Series:
 
 def to_texts(column: pl.Series) -> pl.Series:
     """The same of texts, which may be lists of words."""
-    pl = import_polars()
     return to_categories(column.list.join("; ") if column.dtype == pl.List(pl.String) else column)
 
 

@@ -9,13 +9,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.errors import DataError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +115,6 @@ def drop_repeated_names(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
         frame: All text.
         path: Its file.
     """
-    pl = import_polars()
     if not frame[:, 0].str.contains(frame.columns[0].strip(), literal=True).any():  # a look at one column is cheap
         return frame
     repeats = [pl.col(name).fill_null("").str.strip_chars("\ufeff ") == name.strip() for name in frame.columns]

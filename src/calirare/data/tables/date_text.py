@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from calirare.data.tables.libraries import import_polars
-
-if TYPE_CHECKING:
-    import polars as pl
+from calirare.data.tables.libraries import pl
 
 _DATE_LIKE = r"^(\d{1,4}[-/. ](\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4})"
 _DATES = (
@@ -31,7 +28,6 @@ def are_bare_dates(whole: pl.Series) -> bool:
     >>> are_bare_dates(pl.Series([20240100 + day for day in range(1, 32)])), are_bare_dates(pl.Series(range(20240100, 20240200)))
     (True, False)
     """
-    pl = import_polars()
     if whole.len() < _FEWEST_BARE or not whole.is_between(19_000_101, 21_001_231).all() or whole.n_unique() < 2:
         return False
     some = whole.unique()
@@ -47,7 +43,6 @@ def like_dates(known: pl.Series) -> bool:
 
 def read_dates(known: pl.Series, date: str) -> pl.Series:
     """Moments in UTC, null where the text is of none of the forms; a time of day may follow, with an offset."""
-    pl = import_polars()
     plain = pl.col("text").str.replace(r"(\d)T(\d)", "$1 $2").str.replace(r"(\d)\s?(Z|UTC|GMT)$", "$1")
     text = known.to_frame("text").select(plain.str.replace_all("  ", " ")).to_series()
     found, rest = pl.Series("time", [None], dtype=pl.Datetime("us")).new_from_index(0, known.len()), text

@@ -12,7 +12,7 @@ import numpy as np
 
 from calirare.data.archive import write_atomically
 from calirare.data.tables.addresses import is_address
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.data.tables.warehouse import check_writable, write_address
 from calirare.errors import InputError
 
@@ -106,7 +106,6 @@ def _holds_text(values: Any) -> bool:
 
 def make_frame(columns: Mapping[str, Any]) -> Any:
     """The columns as a polars frame."""
-    pl = import_polars()
     return pl.DataFrame({name: pl.Series(name, _plain(values)) for name, values in columns.items()})
 
 

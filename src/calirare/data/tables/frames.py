@@ -9,19 +9,16 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from calirare.data.tables.addresses import is_address
 from calirare.data.tables.arrow_files import read_feather, read_parquet, without_wide_decimals
 from calirare.data.tables.csv_mistakes import NUMBER_OR_DATE, drop_repeated_names, explain_csv, refuse_titles
-from calirare.data.tables.libraries import import_arrow, import_polars
+from calirare.data.tables.libraries import import_arrow, pl
 from calirare.data.tables.limits import check_text_file, check_width, unpack
 from calirare.data.tables.shard_files import CSV, ENDINGS, LINES, PARQUET, find_shards, is_sharded
 from calirare.data.tables.warehouse import read_address
 from calirare.errors import CalirareError, ColumnError, DataError, InputError, first_line, nearest
-
-if TYPE_CHECKING:
-    import polars as pl
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +38,6 @@ def to_frame(table: Any, what: str) -> pl.DataFrame:
         DataError: The file is missing, empty, truncated, or not what its name says.
         InputError: The object is no table.
     """
-    pl = import_polars()
     if is_address(table):
         frame = read_address(table, what)
     elif isinstance(table, (str, os.PathLike)):
@@ -57,7 +53,6 @@ def to_frame(table: Any, what: str) -> pl.DataFrame:
 
 def _plain(column: pl.Series) -> pl.Series:
     """Text instead of polars' encoded categories and of mixed Python values."""
-    pl = import_polars()
     if column.dtype == pl.Object:
         values = [None if value is None else str(value) for value in column.to_list()]
         return pl.Series(column.name, values, dtype=pl.String)
@@ -69,7 +64,6 @@ def _read_folder(path: Path, what: str) -> pl.DataFrame:
 
     JSON does not say of numbers whether they are whole, nor of gaps what they lack: there names must be alike.
     """
-    pl = import_polars()
     files = find_shards(path, what)
     frames = [_read_file(file, what) for file in files]
     typed = not files[0].name.lower().endswith(LINES)
@@ -84,7 +78,6 @@ def _read_folder(path: Path, what: str) -> pl.DataFrame:
 
 
 def _read_file(path: Path, what: str) -> pl.DataFrame:
-    pl = import_polars()
     name = path.name.lower()
     if is_sharded(path):
         return _read_folder(path, what)
@@ -122,7 +115,6 @@ def _read_file(path: Path, what: str) -> pl.DataFrame:
 
 
 def _read_csv(path: Path) -> pl.DataFrame:
-    pl = import_polars()
     if path.name.lower().endswith(".gz"):
         content = unpack(path)
         source: Any = io.BytesIO(content)
@@ -208,18 +200,16 @@ def _is_data(cells: list[str]) -> bool:
 
 def _read_arrow(path: Path, is_parquet: bool) -> pl.DataFrame:
     """Read by Arrow's own library: given a damaged file it raises, where polars 2.1 can end the process."""
-    pl = import_polars()
     pa, _ = import_arrow()
     try:
         table = read_parquet(path) if is_parquet else read_feather(path)
         table.validate(full=True)
-        return pl.from_arrow(without_wide_decimals(table), rechunk=False)
+        return pl.from_arrow(without_wide_decimals(table), rechunk=False)  # type: ignore[return-value]
     except (pa.ArrowException, MemoryError) as error:  # of many built-in kinds
         raise OSError(first_line(error)) from error
 
 
 def _convert(table: Any, what: str) -> pl.DataFrame:
-    pl = import_polars()
     try:
         if isinstance(table, pl.DataFrame):
             return table
@@ -246,7 +236,6 @@ def _convert(table: Any, what: str) -> pl.DataFrame:
 
 def _from_pandas(table: Any) -> pl.DataFrame:
     """Column by column, so that a column of mixed objects (ids, say) becomes text instead of an error."""
-    pl = import_polars()
     if table.index.name is not None and table.index.name not in table.columns:
         table = table.reset_index()
     if not table.columns.is_unique:
@@ -261,7 +250,7 @@ def _from_pandas(table: Any) -> pl.DataFrame:
                 values = [None if value is None else str(value) for value in values]
             columns.append(pl.Series(str(name), values, strict=False))
         else:
-            columns.append(pl.from_pandas(column).alias(str(name)))
+            columns.append(pl.from_pandas(column).alias(str(name)))  # type: ignore[attr-defined]
     return pl.DataFrame(columns)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +13,10 @@ from calirare.data.tables.addresses import table_name
 from calirare.data.tables.columns import to_categories
 from calirare.data.tables.frames import pick_column, to_frame
 from calirare.data.tables.kinds import MAX_CATEGORY_LENGTH
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.data.tables.naming import find_ends, find_id
 from calirare.data.tables.rows import EdgeRows, NodeRows, same_types
 from calirare.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 logger = logging.getLogger(__name__)
 MAX_TYPES = 50
@@ -90,7 +87,6 @@ def gather_nodes(nodes: Any, id: str | None, node_type: str | None, at_fit: Sequ
         return found if node_type is None else _typed_nodes(found, node_type)
     if node_type is not None:
         raise InputError("node_type must be left out where each nodes table is a kind of its own.")
-    pl = import_polars()
     ids = [find_id(frame, id if id in frame.columns else None) for _, frame in tables]
     frames = [frame.rename({column: ids[0]}) for column, (_, frame) in zip(ids, tables, strict=True)]
     frames = same_types(frames)
@@ -107,7 +103,6 @@ def _typed_nodes(rows: NodeRows, column: str) -> NodeRows:
 
 def nodes_of_edges(edges: EdgeRows, id: str) -> NodeRows:
     """Every node that an edge names, in the order in which they appear."""
-    pl = import_polars()
     ends = [edges.source.alias(id), edges.target.alias(id)]
     if ends[0].dtype != ends[1].dtype:
         ends = [end.cast(pl.String) for end in ends]
@@ -130,7 +125,6 @@ def gather_edges(
     `at_fit` names tables and ends as they were at fit; tables are matched to it by name, else by place. `ids` are those of
     the nodes that are known, by which ends are found that have no usual names.
     """
-    pl = import_polars()
     tables = [(name, to_frame(table, "edges")) for name, table in named_tables(edges, "edges")]
     if len(tables) > 1 and edge_type is not None:
         raise InputError("edge_type must be left out where each edges table is a type of its own.")
@@ -167,7 +161,6 @@ def _match_names(names: list[str], at_fit: list[str]) -> list[str]:
 
 def type_codes(column: pl.Series, argument: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Codes and names of a column of types; missing ones are a type of their own."""
-    pl = import_polars()
     text = to_categories(column).fill_null("unknown")
     names = sorted(text.unique().to_list())
     if len(names) > MAX_TYPES or max(map(len, names), default=0) > MAX_CATEGORY_LENGTH:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.data.tables.text import WHOLE_WITH_POINT
 from calirare.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MAX_ID_LENGTH = 1_000
 """Longest id, in characters: arrays of ids are as wide as the longest."""
@@ -26,7 +23,6 @@ _FIRST_OF_SEVERAL = r"^[\[({\s'\"]*([^;,|\s'\"]+)['\"]?\s*[;,|]"
 
 def check_ids(ids: pl.Series, rows: pl.DataFrame | None = None) -> None:
     """Every node needs an id of its own; `rows` are those that the ids name, where they are at hand."""
-    pl = import_polars()
     if ids.dtype.is_nested():
         raise InputError(f"column {ids.name!r} must hold one id per node; it holds {ids.dtype}.")
     missing = ids.null_count() + (int(ids.is_nan().sum()) if ids.dtype.is_float() else 0)
@@ -80,7 +76,6 @@ def find_places(
     Raises:
         InputError: An edge names a node that is not there.
     """
-    pl = import_polars()
     key, *ends = same_type(ids, [source, target])
     places = pl.DataFrame({"id": key, "place": np.arange(ids.len())})
     found = [
@@ -138,7 +133,6 @@ def _other_column(nodes: pl.DataFrame | None, own: str, lost: pl.Series) -> str:
 
 def why_lost(ids: pl.Series, lost: pl.Series) -> str:
     """The likely cause, where most of the lost ids would be found if they were written as the others; else empty."""
-    pl = import_polars()
     wanted, known = lost.cast(pl.String).drop_nulls().head(10_000), ids.cast(pl.String)
     if not wanted.len():
         return ""
@@ -188,7 +182,7 @@ def _without_decimals(columns: list[pl.Series]) -> list[pl.Series]:
 
 
 def _all_decimal(column: pl.Series) -> bool:
-    if column.dtype != import_polars().String:
+    if column.dtype != pl.String:
         return False
     known = column.drop_nulls() if column.null_count() else column
     # Of most columns the first row settles it.
@@ -197,7 +191,6 @@ def _all_decimal(column: pl.Series) -> bool:
 
 def as_whole(column: pl.Series) -> pl.Series | None:
     """The column as int64 if that loses nothing (a float column of whole numbers, say), else None."""
-    pl = import_polars()
     if not column.dtype.is_numeric():
         return None
     if column.dtype.is_signed_integer() and column.dtype != pl.Int128:
@@ -211,7 +204,7 @@ def as_whole(column: pl.Series) -> pl.Series | None:
 
 def plain_ids(ids: pl.Series) -> pl.Series:
     """Ids as they are given back: whole numbers as numbers, all else as text."""
-    pl, whole = import_polars(), as_whole(ids)
+    whole = as_whole(ids)
     try:
         return ids.cast(pl.String) if whole is None else whole
     except pl.exceptions.PolarsError:
@@ -222,7 +215,7 @@ def plain_ids(ids: pl.Series) -> pl.Series:
 
 def text_ids(ids: pl.Series) -> pl.Series:
     """Ids as text: 12.0, 12 and "12" are one."""
-    return plain_ids(ids).cast(import_polars().String)
+    return plain_ids(ids).cast(pl.String)
 
 
 def id_array(ids: pl.Series) -> np.ndarray:

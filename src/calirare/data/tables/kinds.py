@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from calirare.data.tables.columns import is_number_like
 from calirare.data.tables.date_text import BARE_DATE, are_bare_dates, like_dates
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.data.tables.prose import has_common_words, is_list
 from calirare.data.tables.text import understand
-
-if TYPE_CHECKING:
-    import polars as pl
 
 KIND_OF_TYPE = {"numeric": "number", "categorical": "category", "time": "time", "text": "text", "ignore": "ignore"}
 """What users may call a column (`types`), and what we call it."""
@@ -87,7 +84,6 @@ def kind_of(column: pl.Series, most_categories: int = MAX_CATEGORIES) -> Kind:
     >>> kind_of(pl.Series("price", ["€ 3,50", "€ 12,00"])).name, kind_of(pl.Series("order_id", range(0, 900, 9))).reason
     ('number', '100 different whole numbers: an identifier')
     """
-    pl = import_polars()
     if column.null_count() == column.len():
         return Kind("ignore", EMPTY)
     if column.dtype == pl.String:
@@ -105,7 +101,6 @@ def kind_of(column: pl.Series, most_categories: int = MAX_CATEGORIES) -> Kind:
 
 
 def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
-    pl = import_polars()
     found = understand(column)
     if found.style.get("clock"):
         return Kind("number", style=found.style)
@@ -174,7 +169,6 @@ def named_as_codes(name: str) -> bool:
 
 def _unit_of_time(column: pl.Series) -> float | None:
     """The unit in which a typical value of plain numbers is a moment of our days, None where there is none."""
-    pl = import_polars()
     text = column.str.strip_chars() if column.dtype == pl.String else column
     values = text.cast(pl.Float64, strict=False).drop_nulls().drop_nans()
     return _seconds_per_unit(float(values.median())) if values.len() else None  # type: ignore[arg-type]

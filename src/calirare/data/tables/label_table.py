@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calirare.data.tables.frames import pick_column
 from calirare.data.tables.ids import text_ids, why_lost
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.data.tables.naming import find_id
 from calirare.data.tables.rows import EdgeRows, NodeRows, same_types
 from calirare.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 logger = logging.getLogger(__name__)
 
@@ -62,12 +58,11 @@ def with_labels(
         labelled = kinds[joined[column].is_not_null().to_numpy()]
         usual = int(np.bincount(labelled).argmax())  # what carries labels is of one kind, with few exceptions
         kinds = np.append(kinds, np.full(extra.height, usual))
-    return replace(rows, frame=import_polars().concat([joined, extra], how="diagonal"), type=kinds), column
+    return replace(rows, frame=pl.concat([joined, extra], how="diagonal"), type=kinds), column
 
 
 def _one_label_each(rows: NodeRows, table: pl.DataFrame, own_id: str, column: str) -> pl.DataFrame:
     """Id and label, the id called as in the nodes, without rows that repeat another."""
-    pl = import_polars()
     found = table.select(pl.col(own_id).alias(rows.id), pl.col(column))
     if rows.frame[rows.id].dtype == pl.String:
         found = found.with_columns(text_ids(found[rows.id]))

@@ -6,20 +6,17 @@ import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from calirare.data.against_rest import names_of_two, rare_or_not
 from calirare.data.arrays import UNKNOWN
 from calirare.data.tables.columns import to_categories
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.data.tables.spellings import known_spellings, merge_spellings, same_spelling
 from calirare.data.tables.text import MISSING_WORDS, WHOLE_WITH_POINT
 from calirare.errors import InputError, LabelError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 logger = logging.getLogger(__name__)
 
@@ -171,7 +168,6 @@ def _respelled(text: pl.Series, same: Mapping[str, str]) -> tuple[pl.Series, dic
 def _labels(
     text: pl.Series, rare: str, values: list[str], words: dict[str, int], spellings: dict[str, tuple[str, int]]
 ) -> Labels:
-    pl = import_polars()
     place = text.replace_strict(values, list(range(len(values))), default=None, return_dtype=pl.Int64)
     original_y = np.array(place.fill_null(UNKNOWN).to_numpy(), dtype=np.int64)
     y = rare_or_not(original_y, values.index(rare))
@@ -180,7 +176,6 @@ def _labels(
 
 def _ways_to_write(rare: Any) -> list[str]:
     """The rare value as a label column would hold it: as it is, and "1.0" as "1"; none where it is no single value."""
-    pl = import_polars()
     try:
         word = to_categories(pl.Series("rare", [rare]))[0]
     except (TypeError, InputError, pl.exceptions.PolarsError):

@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from calirare.data.tables.frames import pick_column
 from calirare.data.tables.ids import text_ids
 from calirare.data.tables.kinds import kind_of
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.errors import ColumnError, InputError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _ID_NAMES = (
     "id", "nodeid", "node", "accountid", "account", "customerid", "customer", "userid", "user", "clientid", "client",
@@ -87,7 +83,6 @@ def ends_by_ids(frame: pl.DataFrame, ids: pl.Series) -> tuple[str, str] | None:
     >>> ends_by_ids(frame, pl.Series(["a", "b", "c"]))
     ('Konto', 'Gegenkonto')
     """
-    pl = import_polars()
     known = text_ids(ids.drop_nulls())
     words = known.filter(known.str.contains(r"[^\d.,+-]"))
     found = {}

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from calirare.data.tables.libraries import import_polars
-
-if TYPE_CHECKING:
-    import polars as pl
+from calirare.data.tables.libraries import pl
 
 _MONEY = r"(?i)[\s\u{00a0}\u{202f}'’%()$€£¥₹]|usd|eur|gbp|chf|sek|nok|dkk|jpy|cny|inr|aud|cad|\bkr\b"
 _MINUS_BEHIND = r"^(\d[\d.,]*)-$"
@@ -67,9 +63,7 @@ def without_units(known: pl.Series, units: str) -> tuple[pl.Series, pl.Series]:
     pattern = rf"(?i)([\d.,])\s*({'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})\.?$"
     sizes = {word: family[word] / family[words[0]] for word in words}
     unit = known.str.extract(pattern, 2).str.to_lowercase()
-    return known.str.replace(pattern, "$1"), unit.replace_strict(
-        sizes, default=1.0, return_dtype=import_polars().Float64
-    )
+    return known.str.replace(pattern, "$1"), unit.replace_strict(sizes, default=1.0, return_dtype=pl.Float64)
 
 
 def is_compared(known: pl.Series) -> pl.Series:
@@ -84,7 +78,6 @@ def read_clock(known: pl.Series) -> pl.Series:
     >>> read_clock(pl.Series(["18:30", "6:30:36 pm", "37:00", "soon"])).to_list()
     [18.5, 18.51, 37.0, None]
     """
-    pl = import_polars()
     parts = known.str.extract_groups(_CLOCK).struct
     hours, minutes, seconds = (parts.field(name).cast(pl.Float64, strict=False) for name in ("h", "m", "s"))
     half = parts.field("half").str.to_lowercase()
@@ -99,7 +92,6 @@ def read_numbers(known: pl.Series, decimal: str = ".") -> pl.Series:
     >>> read_numbers(pl.Series(["€ 1.234,5", "12,5%", "(3)", "7,5-", "1,2 Mio. €", "x"]), ",").to_list()
     [1234.5, 0.125, -3.0, -7.5, 1200000.0, None]
     """
-    pl = import_polars()
     plain = known.cast(pl.Float64, strict=False)
     if decimal == "." and plain.null_count() == known.null_count():
         return plain
@@ -117,7 +109,7 @@ def read_numbers(known: pl.Series, decimal: str = ".") -> pl.Series:
 def _core(known: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
     """The digits and their signs, where a minus stood behind them, as ledgers write it, and what they count: 12K thousands."""
     core = known.str.replace(_COMPARED, "").str.replace_all(_MONEY, "").str.replace(_MINUS, "-$1")
-    scale = core.str.extract(_SCALED, 2).replace_strict(_SCALES, default=1.0, return_dtype=import_polars().Float64)
+    scale = core.str.extract(_SCALED, 2).replace_strict(_SCALES, default=1.0, return_dtype=pl.Float64)
     core = core.str.replace(_SCALED, "$1")
     return core.str.replace(_MINUS_BEHIND, "$1"), core.str.contains(_MINUS_BEHIND), scale
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calirare.data.tables.apart import kind_name
 from calirare.data.tables.gathering import nodes_of_edges
 from calirare.data.tables.ids import same_type, why_lost
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.data.tables.rows import EdgeRows, NodeRows
 from calirare.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 OUTSIDE = "outside"
 """The kind."""
@@ -44,7 +40,7 @@ def add_outside(found: NodeRows, ids: pl.Series) -> NodeRows:
     """The nodes, and behind them those of the kind outside."""
     inside = with_kind(found)
     added = nodes_outside(inside, ids)
-    frame = import_polars().concat([inside.frame, added.frame], how="diagonal")
+    frame = pl.concat([inside.frame, added.frame], how="diagonal")
     codes = np.concatenate([_codes(inside), _codes(added)])
     return replace(inside, frame=frame, type=codes, described=inside.num_described)
 
@@ -72,7 +68,6 @@ def outside_of(ids: pl.Series, batches: Iterable[EdgeRows]) -> pl.Series:
     Raises:
         InputError: The ids of nodes and edges are written differently, or have nothing in common.
     """
-    pl = import_polars()
     known, found, met = ids.unique(), ids.clear(), False
     for rows in batches:
         known, source, target = same_type(known, [rows.source, rows.target])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,13 +12,10 @@ import scipy.sparse as sp
 from calirare.data.tables.columns import count_rare, count_strange, to_categories, to_numbers, to_texts
 from calirare.data.tables.frames import check_fitted_columns
 from calirare.data.tables.gaps import EmptyCells
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.data.tables.prose import find_words
 from calirare.data.tables.rows import NodeRows
 from calirare.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +83,6 @@ def _numeric(
 def _categorical(
     series: pl.Series, column: Mapping[str, Any], counts: dict[str, dict[str, int]]
 ) -> tuple[sp.csr_array, np.ndarray]:
-    pl = import_polars()
     text = to_categories(series)
     categories = column["categories"]
     place = text.replace_strict(categories, list(range(len(categories))), default=None, return_dtype=pl.Int64)

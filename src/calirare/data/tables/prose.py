@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.tables.libraries import import_polars
-
-if TYPE_CHECKING:
-    import polars as pl
+from calirare.data.tables.libraries import pl
 
 NO_COMMON_WORDS = "texts without words that come again"
 """Why a column of texts is not used."""
@@ -89,7 +85,6 @@ def learn_edge_words(texts: pl.Series, source: pl.Series, target: pl.Series, mos
     >>> learn_edge_words(pl.Series(texts), pl.Series(source), pl.Series(["c"] * 20), 2)
     ['crypto', 'rent']
     """
-    pl = import_polars()
     step = max(1, texts.len() // _MOST_READ)
     words = _words(texts.gather_every(step))
     ends = [end.gather_every(step).cast(pl.String).alias("node") for end in (source, target)]
@@ -114,7 +109,6 @@ def find_words(texts: pl.Series, words: Sequence[str]) -> sp.csr_array:
            [0.        , 0.        ],
            [0.        , 0.        ]], dtype=float32)
     """
-    pl = import_polars()
     known, blocks = pl.Enum(list(words)), []
     for start in range(0, texts.len(), _AT_ONCE):
         lists = _words(texts.slice(start, _AT_ONCE)).cast(pl.List(known), strict=False).list.drop_nulls().list.sort()
@@ -128,7 +122,6 @@ def find_words(texts: pl.Series, words: Sequence[str]) -> sp.csr_array:
 
 def _usual_words(lists: pl.Series, fewest: float = _FEWEST_TEXTS, most: float = 0.5) -> list[str]:
     """Words that stand in so many texts, but in no more than such a share of them; the most frequent first."""
-    pl = import_polars()
     counts = lists.explode().drop_nulls().alias("word").value_counts(name="texts")
     counts = counts.filter(pl.col("texts").is_between(fewest, most * lists.len()))
     return list(counts.sort(["texts", "word"], descending=[True, False])["word"])

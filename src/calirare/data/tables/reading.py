@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from calirare.data.tables.ids import check_ids, id_array
 from calirare.data.tables.label_table import id_of_labels, with_labels
 from calirare.data.tables.labels import Labels, apply_labels, learn_labels, no_labels
 from calirare.data.tables.learning import learn_schema
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.data.tables.naming import find_label
 from calirare.data.tables.outside import with_outside
 from calirare.data.tables.preprocess import apply_columns, warn_of_values
@@ -34,9 +34,6 @@ from calirare.data.tables.profile import profile_tables
 from calirare.data.tables.rows import EdgeRows, NodeRows
 from calirare.data.tables.schema import check_schema, feature_names
 from calirare.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def read_tables(
@@ -109,7 +106,6 @@ def read_tables(
     >>> graph.edges.columns[0].values.tolist(), graph.schema["read"]["edges"]["self_loops"]
     ([5.0, -2.0, 1.0], 1)
     """
-    pl = import_polars()
     asked = Asked.of(
         **{"id": id, "source": source, "target": target, "weight": weight, "label": label, "time": time},
         **{"rare": rare, "types": types, "directed": directed, "edge_type": edge_type, "node_type": node_type},

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from calirare.data.tables.libraries import import_polars
-
-if TYPE_CHECKING:
-    import polars as pl
+from calirare.data.tables.libraries import pl
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +56,6 @@ class EdgeRows:
 
 def same_types(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
     """The frames with one type for columns of one name: as they are where equal, else numbers, else text."""
-    pl = import_polars()
     kinds: dict[str, set[Any]] = {}
     for frame in frames:
         for name, kind in frame.schema.items():

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from calirare.data.tables.date_text import date_style, like_dates, read_dates
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.data.tables.number_text import (
     decimal_signs,
     is_clock,
@@ -31,9 +31,6 @@ from calirare.data.tables.number_text import (
     units_of,
     without_units,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none", "-", "?", "<na>", "nat", "#n/a")
 """What people write for a missing number. In a column of words these stay words: NA is also Namibia."""
@@ -65,7 +62,6 @@ class Understood:
 
 def known_text(text: pl.Series) -> pl.Series:
     """Without spaces around it, null where it says that a value is missing."""
-    pl = import_polars()
     clean = pl.col("text").str.strip_chars()
     said = text.to_frame("text").select(pl.when(~clean.str.to_lowercase().is_in(MISSING_WORDS)).then(clean))
     return said.to_series().alias(text.name)
@@ -165,7 +161,7 @@ def _all_plain(text: pl.Series) -> bool:
 
 def _plain_numbers(text: pl.Series) -> pl.Series | None:
     """Float64, or None where a text is no plain number: one with spaces around it, say, or NaN, which means missing."""
-    numbers = text.cast(import_polars().Float64, strict=False)
+    numbers = text.cast(pl.Float64, strict=False)
     no_numbers = np.count_nonzero(np.isnan(numbers.to_numpy()))  # of gaps, of words, or NaN
     return numbers if no_numbers == text.null_count() else None
 

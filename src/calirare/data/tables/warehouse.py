@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from sys import getsizeof
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from calirare.data.tables.addresses import Address, hide_passwords
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.data.tables.limits import check_bytes, check_width
 from calirare.errors import DataError, InputError, MissingDependencyError, first_line, optional
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _CHUNK = 5_000
 """Rows that travel to a database at a time."""
@@ -32,7 +29,6 @@ def read_address(text: str, what: str) -> pl.DataFrame:
     address = Address.parse(text, what)
     if address.is_duckdb:
         return _read_duckdb(address, what)
-    pl = import_polars()
     with _speaking(address, what, "read") as engine, engine.connect() as connection:
         found = connection.execution_options(stream_results=True).execute(_statement(address))
         names = list(found.keys())
@@ -74,7 +70,6 @@ def check_writable(text: str) -> None:
 
 def _read_duckdb(address: Address, what: str) -> pl.DataFrame:
     duckdb = optional("duckdb", "warehouse")
-    pl = import_polars()
     try:
         with duckdb.connect(address.duckdb_file, read_only=True) as connection:
             query = address.target if address.is_query else f"SELECT * FROM {_quoted(address.target)}"
@@ -179,8 +174,6 @@ def _statement(address: Address) -> Any:
 
 def _table(address: Address, frame: pl.DataFrame) -> Any:
     from sqlalchemy import BigInteger, Boolean, Column, DateTime, Float, MetaData, Table, Text
-
-    pl = import_polars()
 
     def kind(dtype: Any) -> Any:
         plain = {pl.Boolean: Boolean(), pl.Datetime: DateTime()}

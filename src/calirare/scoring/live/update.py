@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,14 +17,11 @@ from calirare.data.tables.edge_columns import apply_edge_columns
 from calirare.data.tables.edges import edge_weights
 from calirare.data.tables.gathering import codes_as_at_fit, gather_edges, gather_nodes, nodes_of_edges
 from calirare.data.tables.ids import check_ids, id_array, text_ids
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.data.tables.outside import add_outside
 from calirare.data.tables.preprocess import apply_columns
 from calirare.data.tables.rows import EdgeRows, NodeRows
 from calirare.errors import ColumnError, InputError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +86,6 @@ def read_update(graph: RareGraph, known: NodeNames, nodes: Any, edges: Any) -> U
         edges: New edges among known and new nodes; a table as in `read_tables`, or None.
     """
     schema: Mapping[str, Any] = graph.schema or {}
-    pl = import_polars()
     try:
         return _read(graph, known, schema, nodes, edges)
     except ColumnError as error:
@@ -131,7 +127,6 @@ def _edge_rows(edges: Any, schema: Mapping[str, Any]) -> EdgeRows:
 
 def _node_rows(nodes: Any, rows: EdgeRows | None, known: NodeNames, schema: Mapping[str, Any]) -> NodeRows:
     """The nodes that are spoken of; where attributes are not wanted, those that only edges name too."""
-    pl = import_polars()
     if nodes is not None:
         kinds = schema.get("nodes", {})
         return gather_nodes(nodes, schema["id"], kinds.get("type"), kinds.get("types", ()))
@@ -154,7 +149,7 @@ def _with_new_ends(found: NodeRows, rows: EdgeRows | None, known: NodeNames, sch
     both = keep_apart(found, rows, found.id, None, apart)[0]
     fresh = known.places(text_ids(both.frame[both.id]).to_list()) < 0
     fresh[: found.frame.height] = True
-    return replace(both, frame=both.frame.filter(import_polars().Series(fresh)), type=np.asarray(both.type)[fresh])
+    return replace(both, frame=both.frame.filter(pl.Series(fresh)), type=np.asarray(both.type)[fresh])
 
 
 def _with_outside(found: NodeRows, rows: EdgeRows, known: NodeNames) -> NodeRows:
@@ -163,7 +158,7 @@ def _with_outside(found: NodeRows, rows: EdgeRows, known: NodeNames) -> NodeRows
     ids = text_ids(found.frame[found.id])
     fresh = (known.places(named.to_list()) < 0) & ~named.is_in(ids.implode()).to_numpy()
     found = replace(found, frame=found.frame.with_columns(ids.alias(found.id)))
-    return add_outside(found, named.filter(import_polars().Series(fresh)))
+    return add_outside(found, named.filter(pl.Series(fresh)))
 
 
 def _of_a_kind(found: NodeRows, graph: RareGraph, schema: Mapping[str, Any]) -> NodeRows:
@@ -190,7 +185,7 @@ def _ends(
     if not drop_unknown:
         name = names[int(found.argmin())]
         raise InputError(f"edges must join known nodes or new ones that are given beside them; {name!r} is neither.")
-    kept, types = import_polars().Series(here), None if rows.type is None else rows.type[here]
+    kept, types = pl.Series(here), None if rows.type is None else rows.type[here]
     source, target = rows.source.filter(kept), rows.target.filter(kept)
     return replace(rows, frame=rows.frame.filter(kept), source=source, target=target, type=types), ends[:, here]
 

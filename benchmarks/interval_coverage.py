@@ -25,7 +25,8 @@ import numpy as np
 from evidence import REAL, Case, load
 from scipy.special import expit, logit
 
-from calirare.uncertainty.intervals import CalibrationDraws, Drawn, calibration_draws
+from calirare.uncertainty.calibration_maps import CalibrationDraws, Drawn
+from calirare.uncertainty.intervals import calibration_draws
 from calirare.uncertainty.posterior import bent_line
 
 BINS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 1.0)

@@ -11,7 +11,8 @@ from calirare.decisions.costs import Costs, decide
 from calirare.decisions.forecast import Group, forecast, groups_frame
 from calirare.errors import InputError, LabelError
 from calirare.metrics.bootstrap import Estimate
-from calirare.uncertainty.intervals import CalibrationDraws, calibration_draws
+from calirare.uncertainty.calibration_maps import CalibrationDraws
+from calirare.uncertainty.intervals import calibration_draws
 
 COSTS = Costs(50, 5, 1)
 

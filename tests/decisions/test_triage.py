@@ -18,7 +18,8 @@ from calirare.decisions.wording import wording_of
 from calirare.detectors import Linear
 from calirare.errors import ColumnError, InputError, MissingDependencyError, NotFittedError
 from calirare.estimator.evidence import read_nodes
-from calirare.uncertainty.intervals import Drawn, calibration_draws
+from calirare.uncertainty.calibration_maps import Drawn
+from calirare.uncertainty.intervals import calibration_draws
 
 COSTS = Costs(50, 5, 1)
 pytestmark = pytest.mark.usefixtures("quick_networks_here")

@@ -27,7 +27,7 @@ from calirare.review.snapshot import Scores, Snapshot
 from calirare.review.store import DecisionStore
 from calirare.review.versions import Base
 from calirare.review.view import View
-from calirare.uncertainty.intervals import CalibrationDraws
+from calirare.uncertainty.calibration_maps import CalibrationDraws
 
 
 def snapshot_of(graph, probability=None):

@@ -10,7 +10,8 @@ from venn_abers import VennAbers
 
 from calirare.errors import InputError, LabelError
 from calirare.uncertainty import intervals
-from calirare.uncertainty.intervals import CalibrationDraws, Drawn, calibration_draws, evidence_of_a_label
+from calirare.uncertainty.calibration_maps import CalibrationDraws, Drawn
+from calirare.uncertainty.intervals import calibration_draws, evidence_of_a_label
 from calirare.uncertainty.posterior import at_share, bent_line, draw_posterior, finite_logit
 
 

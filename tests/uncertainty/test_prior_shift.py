@@ -9,7 +9,8 @@ from scipy.special import expit
 
 from calirare.calibration.base import at_shares
 from calirare.errors import InputError
-from calirare.uncertainty.intervals import CalibrationDraws, calibration_draws
+from calirare.uncertainty.calibration_maps import CalibrationDraws
+from calirare.uncertainty.intervals import calibration_draws
 from calirare.uncertainty.prior_shift import estimate_share, mixture_gap, share_of_new_nodes
 
 

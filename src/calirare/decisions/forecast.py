@@ -24,7 +24,7 @@ from calirare.data.named_columns import NamedColumns
 from calirare.decisions.costs import ACTIONS, Costs, check_actions
 from calirare.errors import InputError
 from calirare.metrics.bootstrap import Estimate
-from calirare.uncertainty.intervals import CalibrationDraws
+from calirare.uncertainty.calibration_maps import CalibrationDraws
 from calirare.uncertainty.posterior import equal_runs
 
 _MOST_BINS = 256

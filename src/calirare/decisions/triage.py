@@ -24,8 +24,8 @@ from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import answered_nodes, as_node_indices, labels_read, read_nodes
 from calirare.estimator.fitted import Fitted
 from calirare.estimator.known_again import is_graph_of_fit
+from calirare.uncertainty.calibration_maps import CalibrationDraws
 from calirare.uncertainty.conformal import name_sets
-from calirare.uncertainty.intervals import CalibrationDraws
 from calirare.uncertainty.pulls import Pulls
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ import numpy as np
 from calirare.calibration.stack import StackScaling, members_apart
 from calirare.data.graph import RareGraph
 from calirare.estimator.explanations import Explanations
+from calirare.uncertainty.calibration_maps import CalibrationDraws, Drawn
 from calirare.uncertainty.conformal import conformal_sets, conformal_thresholds
-from calirare.uncertainty.intervals import CalibrationDraws, Drawn, calibration_draws
+from calirare.uncertainty.intervals import calibration_draws
 from calirare.uncertainty.jackknife import Intervals
 
 

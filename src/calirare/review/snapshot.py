@@ -31,7 +31,7 @@ from calirare.persistence.folder import load_graph, model_version
 from calirare.persistence.writing import HEADER, reading
 from calirare.review.store import stored_text
 from calirare.review.versions import Base, load_base
-from calirare.uncertainty.intervals import CalibrationDraws, Drawn
+from calirare.uncertainty.calibration_maps import CalibrationDraws, Drawn
 
 logger = logging.getLogger(__name__)
 COVERAGE = 0.9

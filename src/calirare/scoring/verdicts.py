@@ -10,8 +10,8 @@ from scipy.special import softmax
 
 from calirare.calibration.stack import members_apart
 from calirare.estimator.classifier import RareCategoryClassifier
+from calirare.uncertainty.calibration_maps import Bounds
 from calirare.uncertainty.conformal import conformal_sets, name_sets
-from calirare.uncertainty.intervals import Bounds
 
 
 @dataclass(frozen=True, eq=False)

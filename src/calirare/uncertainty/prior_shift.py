@@ -23,7 +23,7 @@ import numpy as np
 from calirare.data.arrays import check_chances
 from calirare.data.checks import check_share
 from calirare.errors import InputError
-from calirare.uncertainty.intervals import CalibrationDraws
+from calirare.uncertainty.calibration_maps import CalibrationDraws
 from calirare.uncertainty.left_out import check_left_out
 from calirare.uncertainty.posterior import equal_runs
 

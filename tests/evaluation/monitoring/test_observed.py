@@ -8,7 +8,7 @@ import pytest
 from calirare.evaluation.monitoring.observed import Cases, compare_outcome, observe
 from calirare.evaluation.monitoring.runs import Reference, measure_run
 from calirare.evaluation.monitoring.series import Row
-from calirare.uncertainty.intervals import CalibrationDraws
+from calirare.uncertainty.calibration_maps import CalibrationDraws
 
 CERTAIN = CalibrationDraws(np.tile([0.0, 1.0], (400, 1)))
 ROUGH = CalibrationDraws(np.tile([0.0, 1.0], (5, 1)))  # where the forecast of a run does not matter

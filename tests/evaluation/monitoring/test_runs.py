@@ -13,7 +13,7 @@ from calirare.decisions.costs import Costs, decide
 from calirare.errors import InputError
 from calirare.evaluation.monitoring.alarms import _share_moved
 from calirare.evaluation.monitoring.runs import Reference, Run, measure_run
-from calirare.uncertainty.intervals import CalibrationDraws
+from calirare.uncertainty.calibration_maps import CalibrationDraws
 
 CERTAIN = CalibrationDraws(np.tile([0.0, 1.0], (500, 1)))
 

@@ -33,7 +33,7 @@ from calirare.evaluation.monitoring.runs import Reference, Run
 from calirare.evaluation.monitoring.series import Series
 from calirare.evaluation.monitoring.stored import need
 from calirare.metrics.bootstrap import Estimate
-from calirare.uncertainty.intervals import CalibrationDraws
+from calirare.uncertainty.calibration_maps import CalibrationDraws
 
 State = Literal["quiet", "watch", "alarm", "unknown"]
 STATES: tuple[State, ...] = ("quiet", "watch", "alarm", "unknown")

@@ -13,7 +13,7 @@ from calirare.decisions.costs import Costs
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.evaluation.monitoring.runs import Reference, Run, make_reference, measure_run
 from calirare.evaluation.monitoring.series import Series
-from calirare.uncertainty.intervals import CalibrationDraws
+from calirare.uncertainty.calibration_maps import CalibrationDraws
 
 
 def reference_for(series: Series, version: str, clf: RareCategoryClassifier, graph: RareGraph | None) -> Reference:

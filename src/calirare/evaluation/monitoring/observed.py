@@ -28,7 +28,7 @@ from calirare.evaluation.monitoring.runs import Reference, Run
 from calirare.evaluation.monitoring.series import Row
 from calirare.evaluation.monitoring.stored import fits, need
 from calirare.metrics.bootstrap import Estimate
-from calirare.uncertainty.intervals import CalibrationDraws
+from calirare.uncertainty.calibration_maps import CalibrationDraws
 
 ENOUGH_COVERED = 0.9
 

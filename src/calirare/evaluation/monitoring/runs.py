@@ -20,7 +20,7 @@ from calirare.errors import InputError, LabelError
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.score_profile import profile_logits, scores_without_labels
 from calirare.evaluation.monitoring.stored import fits, need
-from calirare.uncertainty.intervals import CalibrationDraws
+from calirare.uncertainty.calibration_maps import CalibrationDraws
 from calirare.uncertainty.posterior import finite_logit
 from calirare.uncertainty.prior_shift import estimate_share, mixture_gap, share_of_new_nodes
 

@@ -211,11 +211,11 @@ def _source(name: str) -> tuple[str, str]:
     return (name.removesuffix(_OF_NEIGHBOURS), "") if over is None else (over[1], over[2])
 
 
-def some_others(scored: np.ndarray) -> np.ndarray:
-    """Of the nodes that are scored, those that values are compared with, ascending: a doctor is no patient."""
-    if scored.size <= _SAMPLE:
-        return scored
-    return np.sort(np.random.default_rng(0).choice(scored, _SAMPLE, replace=False))
+def some_others(alike: np.ndarray) -> np.ndarray:
+    """Of nodes that are alike, as those that are scored, those that values are compared with, ascending."""
+    if alike.size <= _SAMPLE:
+        return alike
+    return np.sort(np.random.default_rng(0).choice(alike, _SAMPLE, replace=False))
 
 
 def say_column(name: str) -> str:

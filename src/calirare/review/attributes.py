@@ -12,14 +12,13 @@ import scipy.sparse as sp
 from calirare.data.arrays import UNKNOWN, as_dense, column_of
 from calirare.data.tables.feature_places import feature_places
 from calirare.data.tables.schema import is_moment, truth_words
+from calirare.decisions.facts import some_others
 from calirare.decisions.numbers import say_day, say_number, teller_of
 from calirare.review.snapshot import Snapshot
 
 _FEWEST_NORMAL = 20
 _MOST_SHOWN = 12
 _MOST_WORDS = 6
-_MOST_COMPARED = 20_000
-"""Normal nodes that a value is compared with; more of them change no digit that is shown."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +76,7 @@ def _reference(snapshot: Snapshot, node: int) -> tuple[np.ndarray, str]:
         likely = scored & (probability <= np.median(probability[scored]))
         normal = np.flatnonzero(likely & (label != graph.rare_class))
         words = "nodes with a low P(rare), for too few normal ones are labelled"
-    count = normal.size
-    if count > _MOST_COMPARED:
-        normal = np.sort(np.random.default_rng(0).choice(normal, _MOST_COMPARED, replace=False))
-    return normal, f"{count:,} {words}"
+    return some_others(normal), f"{normal.size:,} {words}"
 
 
 def _by_schema(columns: list[dict[str, Any]], own: Any, others: Any) -> list[Attribute]:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.node_keys import places_of
 from calirare.data.sparse import small_index
 
 
@@ -147,17 +148,14 @@ def places_in(ascending: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.
     >>> [part.tolist() for part in places_in(np.array([2, 5]), np.array([1, 5]))]
     [[1], [False, True]]
     """
-    if not len(ascending):
-        return np.empty(0, dtype=np.int64), np.zeros(len(nodes), dtype=bool)
-    beyond = int(ascending[-1]) + 1
-    if len(nodes) * 32 > beyond:  # looked up in an array: many are halved their way for too long
+    beyond = int(ascending[-1]) + 1 if len(ascending) else 0
+    if len(nodes) * 32 > beyond > 0:  # looked up in an array: many are halved their way for too long
         place = np.full(beyond + 1, -1, dtype=small_index(beyond))
         place[ascending] = np.arange(len(ascending))
         at = place[np.minimum(nodes, beyond)]
         mine = at >= 0
     else:
-        at = np.minimum(np.searchsorted(ascending, nodes), len(ascending) - 1)
-        mine = ascending[at] == nodes
+        at, mine = places_of(nodes, ascending)
     return at[mine], mine
 
 

@@ -158,9 +158,8 @@ class GrownStructure:
         numbers = np.where(nodes < known, old, count + nodes - known)
         places, sizes = self._joined_components
         found = self.before.sizes[np.minimum(numbers, count - 1)].astype(np.float64)
-        if len(places):
-            at = np.minimum(np.searchsorted(places, numbers), len(places) - 1)
-            found = np.where(places[at] == numbers, sizes[at], found)
+        at, joined = places_in(places, numbers)
+        found[joined] = sizes[at]
         return found
 
     @cached_property

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from calirare.data.inputs import GraphInputs
+from calirare.data.node_keys import places_of
 from calirare.detectors.networks.influence.factors import with_itself
 from calirare.detectors.networks.influence.model import evaluating
 from calirare.detectors.networks.row_products import MOST_ADDED
@@ -186,11 +187,8 @@ class AutogradJacobian:
         assert self._kept is not None
         known = self._kept.nodes
         order = np.argsort(known, kind="stable")
-        place = np.minimum(np.searchsorted(known[order], nodes), len(order) - 1)
-        found = order[place]
-        if not np.array_equal(known[found], nodes):
-            return None
-        return torch.from_numpy(found).to(self.basis.device)
+        at, there = places_of(nodes, known[order])
+        return torch.from_numpy(order[at]).to(self.basis.device) if there.all() else None
 
     def _fresh_rows(self, nodes: np.ndarray) -> Iterator[Tensor]:
         block = self._block

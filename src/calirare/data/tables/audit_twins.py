@@ -52,8 +52,7 @@ def _groups(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _shuffled(graph: RareGraph, rows: Any, weights: np.ndarray) -> np.ndarray:
     """Keys of rows as chance would make them: every column of the table in an order of its own."""
     column = np.arange(weights.size)  # which column a feature is of; each its own where there is no table
-    learned = (graph.schema or {}).get("columns")
-    for k, (_, places, gap) in enumerate(feature_places(learned) if isinstance(learned, list) else ()):
+    for k, (_, places, gap) in enumerate(feature_places(graph.table_columns)):
         column[places] = k
         column[gap if gap is not None else places] = k
     column %= _MOST_SHUFFLED

@@ -107,7 +107,7 @@ class Rows(torch.nn.Module):
 @pytest.mark.parametrize(
     ("method", "scale"),
     [
-        *(("jackknife", scale) for scale in (1e2, 1e4, 1e8)),
+        *(("jackknife", scale) for scale in (1e2, 1e8)),
         *((method, 1e8) for method in ("temperature", "vector", "isotonic", "uncalibrated")),
     ],
 )

@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 
 from calirare import plots
 from calirare.errors import InputError
-from calirare.plots.style import PALETTE, figure_of, line_styles
+from calirare.plots.style import PALETTE, figure_of, line_styles, new_figure, styled
 
 
 def _figure():
@@ -12,7 +12,13 @@ def _figure():
 
 
 def test_save_writes_each_format_into_a_new_folder_and_equal_figures_give_equal_bytes(tmp_path):
-    paths, again = (plots.save(_figure(), tmp_path / folder / "scores.v1") for folder in ("new", "newer"))
+    def small():
+        with styled():
+            figure = new_figure(1, 1)
+            figure.add_subplot().plot([0, 1], label="a line")  # clipped, with text
+        return figure
+
+    paths, again = (plots.save(small(), tmp_path / folder / "scores.v1") for folder in ("new", "newer"))
     assert [path.name for path in paths] == ["scores.v1.png", "scores.v1.pdf", "scores.v1.svg"]
     starts = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}
     for path in paths:

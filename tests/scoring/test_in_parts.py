@@ -72,7 +72,6 @@ def check(table, want):
     "options",
     [
         {},
-        {"method": "uncalibrated"},
         {"method": "isotonic", "prior": "balanced"},
         {"detector": "sage", "method": "uncalibrated"},
         pytest.param({"detector": "gin", "method": "uncalibrated"}, marks=pytest.mark.slow),
@@ -117,9 +116,8 @@ def typed(tables):
 @pytest.mark.parametrize(
     ("options", "detector"),
     [
-        ({}, "linear"),
+        ({}, cr.detectors.Stack(["linear", cr.detectors.Spreading(along="kind = wire")])),
         ({"edge_type": "kind"}, "forest"),
-        ({}, cr.detectors.Spreading(along="kind = wire")),
         ({"edge_type": "kind"}, cr.detectors.Stack(["linear", cr.detectors.Spreading(along="card | unknown")])),
         (
             {"directed": False, "weight": "amount"},

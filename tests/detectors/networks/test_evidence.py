@@ -223,7 +223,7 @@ def test_where_no_step_can_be_taken_folds_are_refitted(two_folds):
     assert isinstance(adopted.evidence_, FoldEvidence)
 
 
-def test_left_out_logits_that_are_no_numbers_are_no_step(fitted, monkeypatch, two_folds):
+def test_left_out_logits_that_are_no_numbers_are_no_step(fitted, monkeypatch, quick_networks):
     _, inputs, labels = fitted
     network = GCN(epochs=5, hidden=4, weight_decay=0.05).fit(inputs, labels)
     assert network._step() is network._engine()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from growth import join, split
@@ -42,6 +44,12 @@ def fit(before, detector, **options):
     return cr.RareCategoryClassifier(detector, device="cpu").fit(graph)
 
 
+@pytest.fixture(scope="module")
+def fitted(tables):
+    """A detector fitted on the tables as they are, each once."""
+    return cache(lambda name: fit(tables[0], members()[name]))
+
+
 def check(found, want, ids):
     """The rows of these ids are those of a full scoring."""
     place = {one: row for row, one in enumerate(want["id"].tolist())}
@@ -60,9 +68,9 @@ SLOW = ("sage", "gin", "gat", "auto", "boosting")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in members()]
 )
-def test_every_detector_says_what_a_full_scoring_says(tables, name):
+def test_every_detector_says_what_a_full_scoring_says(tables, fitted, name):
     before, since = tables
-    classifier = fit(before, members()[name])
+    classifier = fitted(name)
     live = LiveScores(classifier, read_for(classifier, *before))
     known = before[0]["id"][:7]
     found = live.score(*since, also=known)
@@ -172,8 +180,8 @@ def test_edges_to_nobody_are_kept_where_the_fit_kept_them(tables):
     check(live.score(*since), score_table(classifier, whole), since[0]["id"])
 
 
-def test_labels_do_not_spread_in_another_network_with_the_same_ids(tables):
-    classifier = fit(tables[0], "spreading")
+def test_labels_do_not_spread_in_another_network_with_the_same_ids(tables, fitted):
+    classifier = fitted("spreading")
     before, since = split(cr.make_transactions(200, rare_share=0.15, labelled_share=0.5, seed=4), num_new=15)
     assert before[0]["id"][:9] == tables[0][0]["id"][:9]
     live = LiveScores(classifier, read_for(classifier, *before))
@@ -206,9 +214,9 @@ def test_weights_and_changed_attributes(tables, name):
     check(found, want, nodes["id"])
 
 
-def test_known_nodes_as_they_stand(tables):
+def test_known_nodes_as_they_stand(tables, fitted):
     before, _ = tables
-    classifier = fit(before, "linear")
+    classifier = fitted("linear")
     graph = read_for(classifier, *before)
     live = LiveScores(classifier, graph)
     want = score_table(classifier, graph)
@@ -217,9 +225,9 @@ def test_known_nodes_as_they_stand(tables):
     np.testing.assert_allclose(why.share, full.share, atol=1e-9)
 
 
-def test_mistakes_are_told(tables):
+def test_mistakes_are_told(tables, fitted):
     before, since = tables
-    classifier = fit(before, "linear")
+    classifier = fitted("linear")
     graph = read_for(classifier, *before)
     live = LiveScores(classifier, graph)
     with pytest.raises(InputError, match="nodes or edges must be given"):

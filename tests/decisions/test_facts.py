@@ -9,7 +9,8 @@ import pytest
 
 import calirare as cr
 from calirare.decisions import facts as module
-from calirare.decisions.facts import Facts, say_column
+from calirare.decisions.column_names import say_column
+from calirare.decisions.facts import Facts
 from calirare.decisions.others import Others
 from calirare.features.columns import Columns
 
@@ -194,3 +195,12 @@ def test_what_differs_is_told_apart_and_a_mean_of_days_has_no_hour(graph, name, 
 )
 def test_columns_in_words(name, said):
     assert say_column(name) == said
+
+
+def test_a_comparison_is_told_by_its_rank_alone(graph):
+    names = tuple(f"paid against the other end's usual, {one} of outgoing" for one in ("mean", "size"))
+    values = np.stack([np.arange(10) / 10, 1 - np.arange(10) / 10], axis=1)
+    facts = Facts(graph, Columns(values.astype(np.float32), names, ("edges", "edges")))
+    said = [facts.say(name, 8) for name in names]
+    assert said[0] == "outgoing paid against what is usual at the other end: higher than at 85% of nodes"
+    assert said[1] == "distance of outgoing paid from what is usual at the other end: lower than at 85% of nodes"

@@ -167,7 +167,7 @@ def test_part_columns_equal_those_of_the_recipe_to_the_last_bit(typed, tmp_path)
     columns = PartColumns(recipe, parts)
     columns.create()
     columns.write_structure()
-    for work in (columns.write_base, columns.write_means):
+    for work in (columns.write_usual, columns.write_base, columns.write_means):
         for place in range(len(parts)):
             work(place)
     found = np.concatenate([columns.columns(place).values for place in range(len(parts))])

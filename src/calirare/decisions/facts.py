@@ -13,12 +13,23 @@ from calirare.data.arrays import column_of
 from calirare.data.graph import RareGraph
 from calirare.data.tables.feature_places import HAS
 from calirare.data.tables.schema import is_moment, truth_words
+from calirare.decisions.column_names import (
+    MISSING,
+    OF_NEIGHBOURS,
+    OVER,
+    SHARE_OF_EDGES,
+    SHARE_OVER,
+    attribute_of,
+    in_full,
+    say_column,
+)
 from calirare.decisions.numbers import say_code, say_day, say_number, say_share
 from calirare.decisions.others import Others
 from calirare.features.columns import Columns
 from calirare.features.own import LIKE
 from calirare.features.relations import row_normalised
 from calirare.features.structure import neighbours
+from calirare.features.usual import AGAINST_USUAL
 
 _SAMPLE = 20_000
 """Nodes that a value is compared with; more of them change no digit that is said."""
@@ -28,15 +39,7 @@ _MIDDLE = 0.2
 """Share of the nodes around the median that count as its like."""
 _FEWEST_DAYS = 10
 """Means of moments that lie further apart than so many days are told as days."""
-_OF_EDGES = re.compile(
-    r"^(.*), (sum|mean|spread|least|greatest|last|first|span|mean gap) of (outgoing|incoming|edges)$"
-)
-_SHARE_OF_EDGES = re.compile(r"^(.*), share of (outgoing|incoming|edges)$")
-_OVER = re.compile(r"^(.*), (mean|spread) (over .*)$")
-_SHARE_OVER = re.compile(r"^(.* = .*|.* is missing), mean over (?!all)(.*)$")
 _MOMENT = re.compile(r" in days, (mean|first|last) of ")
-_OF_NEIGHBOURS = ", of neighbours"
-_MISSING = " is missing"
 
 
 class Facts:
@@ -90,18 +93,20 @@ class Facts:
             return f"{words.replace(' in days', '')} is {_than(others.below(value), 'later', 'earlier')}"
         if self._is_moment(name):
             than = _than(others.below(value), "later", "earlier")
-            if _OVER.match(_in_full(name)) and np.ptp(others.values) > _FEWEST_DAYS:
+            if OVER.match(in_full(name)) and np.ptp(others.values) > _FEWEST_DAYS:
                 value = round(value)  # the hour of a mean over years says nothing
             # Of days, a median between two of them is the earlier one.
             median = float(np.floor(others.median + 1e-3)) if abs(value - round(value)) < 1e-3 else others.median
             return f"{words} is {say_day(value)}, {than} (median {say_day(median)})"
         if name.startswith(LIKE):
             return f"{words}: {others.rank(value)}"
-        if _source(name)[0] in self._words:
+        if AGAINST_USUAL in name:  # on a scale of its own
+            return f"{words}: {_than(others.below(value), 'higher', 'lower')}"
+        if attribute_of(name)[0] in self._words:
             return f"{words}: {_than(others.below(value), 'more often', 'less often')}"
         rank, value, median = others.rank(value), others.snap(value), others.snap(others.median)
         near = self._share_of_marks(name)
-        if near or _SHARE_OF_EDGES.match(name) or _SHARE_OVER.match(_in_full(name)):
+        if near or SHARE_OF_EDGES.match(name) or SHARE_OVER.match(in_full(name)):
             said, usual = _told_apart(value, median, *(f"{{:.{digits}%}}".format for digits in range(4)))
             return f"{near or words} is {said}, {rank} (median {usual})"
         say = say_code if others.are_codes else say_number
@@ -115,7 +120,7 @@ class Facts:
 
     def _share_of_marks(self, name: str) -> str | None:
         """`share of neighbours with verified = yes` for a mean of what is 0 or 1; None for another column."""
-        over = _OVER.match(_in_full(name))
+        over = OVER.match(in_full(name))
         if over is None or over[2] != "mean" or over[1] not in self._marks:
             return None
         own = self._others_of(over[1])
@@ -149,7 +154,7 @@ class Facts:
 
     def _others_of(self, name: str) -> Others | None:
         if name not in self._others:
-            known = name in self._own or name in self._made or name.removesuffix(_OF_NEIGHBOURS) in self._own
+            known = name in self._own or name in self._made or name.removesuffix(OF_NEIGHBOURS) in self._own
             some = self._sample[self._known(name, self._sample)] if known else self._sample
             values = np.sort(self._values(name, some)) if known else np.zeros(0)
             exact = np.round(values, 6)  # standardising and back costs a few bits
@@ -159,7 +164,7 @@ class Facts:
 
     def _known(self, name: str, nodes: np.ndarray) -> np.ndarray:
         """`(n,)` bool: where the value was not filled in. A mean that float32 cannot hold is nobody's own value."""
-        if (gap := self._own.get(name + _MISSING)) is not None:
+        if (gap := self._own.get(name + MISSING)) is not None:
             return self._attribute(gap, nodes) <= 0
         if self._means is None or self._columns is None or name in self._own or name not in self._made:
             return np.ones(nodes.size, dtype=bool)
@@ -168,7 +173,7 @@ class Facts:
         return (self._columns.values[nodes, k] != fill) | (float(fill) == self._means[k])
 
     def _values(self, name: str, nodes: np.ndarray) -> np.ndarray:
-        base = name.removesuffix(_OF_NEIGHBOURS)
+        base = name.removesuffix(OF_NEIGHBOURS)
         if name in self._own:
             found = self._attribute(self._own[name], nodes)
         elif name in self._made:
@@ -191,24 +196,14 @@ class Facts:
         return row_normalised(neighbours(self.graph))
 
     def _is_moment(self, name: str) -> bool:
-        base, statistic = _source(name)
+        base, statistic = attribute_of(name)
         return base in self._moments and statistic != "spread"
 
     def _unit(self, name: str) -> tuple[float, float]:
         """What gives the table's units back; a spread has no middle."""
-        base, statistic = _source(name)
+        base, statistic = attribute_of(name)
         scale, mean = self._units.get(base, (1.0, 0.0))
         return scale, 0.0 if statistic == "spread" else mean
-
-
-def _source(name: str) -> tuple[str, str]:
-    """The attribute that a column is made of, and its statistic over the neighbours; "" for the node's own.
-
-    >>> _source("age, spread over neighbours"), _source("age, of neighbours"), _source("age")
-    (('age', 'spread'), ('age', ''), ('age', ''))
-    """
-    over = _OVER.match(name)
-    return (name.removesuffix(_OF_NEIGHBOURS), "") if over is None else (over[1], over[2])
 
 
 def some_others(alike: np.ndarray) -> np.ndarray:
@@ -216,36 +211,6 @@ def some_others(alike: np.ndarray) -> np.ndarray:
     if alike.size <= _SAMPLE:
         return alike
     return np.sort(np.random.default_rng(0).choice(alike, _SAMPLE, replace=False))
-
-
-def say_column(name: str) -> str:
-    """A column's name as one would say it.
-
-    >>> say_column("amount, sum of incoming"), say_column("amount, sum of edges, mean over neighbours")
-    ('sum of incoming amount', 'sum of amount over all edges (mean over neighbours)')
-    >>> say_column("channel = cash, share of outgoing"), say_column("balance, of neighbours")
-    ('share of outgoing with channel = cash', 'balance (mean over neighbours)')
-    >>> say_column("country = SE, mean over incoming neighbours"), say_column("age is missing, of neighbours")
-    ('share of incoming neighbours with country = SE', 'share of neighbours without age')
-    >>> say_column("note has refund, mean over neighbours two steps away")
-    'note has refund (among neighbours two steps away)'
-    """
-    name = _in_full(name)
-    if (found := _SHARE_OVER.match(name)) is not None and not _SHARE_OF_EDGES.match(found[1]):
-        lacks = found[1].endswith(_MISSING)  # a gap, or of a kind that has no such column
-        return f"share of {found[2]} {f'without {found[1].removesuffix(_MISSING)}' if lacks else f'with {found[1]}'}"
-    over = _OVER.match(name)
-    base, tail = (name, "") if over is None else (over[1], f" ({over[2]} {over[3]})")
-    is_word = HAS in base and not _SHARE_OF_EDGES.match(base)
-    if over is not None and is_word and over[2] == "mean":  # of a word there is no mean
-        tail = f" ({over[3].replace('over', 'among', 1)})"
-    if (found := _OF_EDGES.match(base)) is not None:
-        column, statistic, way = found.groups()
-        base = f"{statistic} of {column} over all edges" if way == "edges" else f"{statistic} of {way} {column}"
-    elif (found := _SHARE_OF_EDGES.match(base)) is not None:
-        column, has, word = found[1].rpartition(HAS)
-        base = f"share of {found[2]} with {f'{word!r} in {column}' if has else found[1]}"
-    return base + tail
 
 
 def _say_mark(words: str, has_it: bool, others: Others, called: tuple[str, str] | None) -> str:
@@ -260,10 +225,6 @@ def _say_mark(words: str, has_it: bool, others: Others, called: tuple[str, str] 
     if HAS in words and not category:
         said = f"{' lacks '.join(words.rsplit(HAS, 1))}"
     return f"{said}, as at {say_share(1 - share)} of nodes"
-
-
-def _in_full(name: str) -> str:
-    return name.replace(_OF_NEIGHBOURS, ", mean over neighbours")
 
 
 def _told_apart(value: float, median: float, *ways: Callable[[float], str]) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from calirare.data.checks import check_count
 from calirare.detectors.base import Contributions, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.grove import Grove, bootstrap_counts
 from calirare.detectors.level import restore_shifts
-from calirare.detectors.logistic import CLEARLY, loss_by_class
+from calirare.detectors.logistic import loss_by_class
 from calirare.detectors.of_trees import OfTrees
 from calirare.detectors.registry import register
 from calirare.detectors.stored import need, numbers, whole
@@ -23,6 +23,8 @@ from calirare.detectors.trees import Trees, from_sklearn
 _SMOOTHING = 0.01
 """Share of the prior in every vote, the same for few and for many votes, so that both are on one scale."""
 _MOST_COLUMNS = 96
+_LIKELIER = 1.0
+"""Log-likelihood that trees on own columns must add. Half of what is asked elsewhere: both judge the same labels."""
 _BLOCK_NODES = 65_536
 _LARGEST_TABLE = 2**26
 _ROWS_AT_ONCE = 256
@@ -84,7 +86,7 @@ class Forest(OfTrees):
             return grove
         mine = mine.beside(self._grow(rows, own, labels, few, [seed, 3]))
         best = min(grove.beside(mine), mine, key=loss)
-        return best if loss(best) < loss(grove) - CLEARLY / len(labels) else grove
+        return best if loss(best) < loss(grove) - _LIKELIER / len(labels) else grove
 
     def _check(self, labels: LabelledNodes) -> None:
         check_count(self.trees, "trees", least=2)

@@ -11,6 +11,8 @@ For outgoing edges, incoming edges and both (of an undirected table: both alone)
 * of a category: the share of each frequent one, and how many differ where there are many;
 * of a text: the share of those that have each word.
 
+How numbers compare with what is usual at the other end is found in `usual`, which needs the edges of others too.
+
 An edge from a node to itself counts as one outgoing and one incoming edge and makes no neighbour. A node without edges
 has 0 for numbers and sums; all else is NaN here and becomes the population's mean in the recipe, as the number tells.
 """

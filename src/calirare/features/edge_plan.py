@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from calirare.data.edge_rows import pairs_of
 from calirare.data.edge_table import EARLIEST_CLOCK, MISSING, ColumnKind, EdgeColumn, EdgeTable, most_frequent
 from calirare.data.graph import RareGraph
 from calirare.features.day_parts import vary_by_day
+from calirare.features.usual import plan_comparison
 
 MOST_CATEGORIES = 20
 """Categories of an edge column that get a share of their own; the most frequent ones."""
@@ -34,6 +35,9 @@ class PlannedColumn:
         signed: Numbers of both signs, so the share of negative ones is a column.
         origin: Of a time: the earliest, from which it is counted.
         in_days: Of a time: counted in days; else it is in steps of unknown length, which stay.
+        compared: Of a number: directions in which it is compared with the other end's usual (see `usual`).
+        size: Of a number that is compared: its median size.
+        middle: Its mean on the scale of the comparison.
     """
 
     name: str
@@ -44,6 +48,9 @@ class PlannedColumn:
     origin: float = 0.0
     in_days: bool = False
     signed: bool = False
+    compared: tuple[str, ...] = ()
+    size: float = 1.0
+    middle: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -67,16 +74,21 @@ class EdgePlan:
         """The column by which the last edge of a node is found: the first one that is a time."""
         return next((column.name for column in self.columns if column.kind == "time"), None)
 
+    @property
+    def num_usual(self) -> int:
+        """Numbers that `usual_of` keeps of a node: a sum and a count for each comparison."""
+        return 2 * sum(len(column.compared) for column in self.columns)
 
-def plan_edges(table: EdgeTable | None) -> EdgePlan | None:
-    """The plan for a table; None where there is none."""
+
+def plan_edges(table: EdgeTable | None, *, compare: bool = True) -> EdgePlan | None:
+    """The plan for a table; None where there is none. `compare`: numbers with the other end's usual, where that tells."""
     if table is None:
         return None
     types: tuple[str, ...] = ()
     if table.type is not None:
         types = tuple(most_frequent(table.type, table.type_names, MOST_TYPES))
     types = types if len(types) > 1 else ()
-    columns = tuple(_plan_column(column, table) for column in table.columns)
+    columns = tuple(_plan_column(column, table, compare) for column in table.columns)
     by_type = len(types) * (3 if table.directed else 1) * (3 + sum(_width(column) for column in columns))
     return EdgePlan(table.directed, columns, types, by_type > MOST_OF_TYPES)
 
@@ -98,7 +110,7 @@ def edge_table(graph: RareGraph) -> EdgeTable | None:
     return graph.edges if graph.edges is not None or graph.edge_weight is None else pairs_of(graph)
 
 
-def _plan_column(column: EdgeColumn, table: EdgeTable) -> PlannedColumn:
+def _plan_column(column: EdgeColumn, table: EdgeTable, compare: bool) -> PlannedColumn:
     if column.kind == "category":
         kept = tuple(most_frequent(column.values, column.categories, MOST_CATEGORIES))
         diverse = len(column.categories) > len(kept)
@@ -107,9 +119,16 @@ def _plan_column(column: EdgeColumn, table: EdgeTable) -> PlannedColumn:
     known = column.values[there]
     if column.kind == "text":
         return PlannedColumn(column.name, "text", column.categories, missing=known.size < column.values.size)
-    origin = float(known.min()) if column.kind == "time" and known.size else 0.0
-    missing, in_days = known.size < column.values.size, origin >= EARLIEST_CLOCK
-    negative = int((known < 0).sum()) if column.kind == "number" else 0
+    missing = known.size < column.values.size
+    if column.kind == "time":
+        origin = float(known.min()) if known.size else 0.0
+        in_days = origin >= EARLIEST_CLOCK
+        parts = vary_by_day(known, np.stack([table.source[there], table.target[there]])) if in_days else ()
+        return PlannedColumn(column.name, "time", parts, missing=missing, origin=origin, in_days=in_days)
+    negative = int((known < 0).sum())
     signed = min(negative, known.size - negative) >= max(1, FEWEST_OF_A_SIGN * known.size)
-    parts = vary_by_day(known, np.stack([table.source[there], table.target[there]])) if in_days else ()
-    return PlannedColumn(column.name, column.kind, parts, False, missing, origin, in_days, signed)
+    plain = PlannedColumn(column.name, "number", missing=missing, signed=signed)
+    if not compare:
+        return plain
+    compared, size, middle = plan_comparison(column.values, table)
+    return replace(plain, compared=compared, size=size, middle=middle)

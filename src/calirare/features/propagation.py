@@ -19,6 +19,7 @@ from calirare.data.sparse import in_threads
 from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.edge_columns import is_main
 from calirare.features.relations import RELATIONS, Relation, relation_matrix, row_normalised
+from calirare.features.usual import AGAINST_USUAL
 
 MOST_COLUMNS = 400
 """Columns of all kinds, about; see `plan_aggregates`."""
@@ -77,7 +78,7 @@ def plain_means(columns: Columns) -> tuple[str, ...]:
 
 
 def whose_column(name: str, group: ColumnGroup, types: Sequence[str]) -> Whose | None:
-    """What a column counts as; None for what edges of a single type say, which is not propagated.
+    """What a column counts as; None for what is not propagated: what edges of a single type say, and comparisons.
 
     >>> [whose_column(name, "edges", ["wire"]) for name in ("value, sum of incoming", "value, least of incoming")]
     ['main', 'detail']
@@ -85,7 +86,7 @@ def whose_column(name: str, group: ColumnGroup, types: Sequence[str]) -> Whose |
     """
     if group != "edges":
         return "own" if group == "own" else "main"
-    if any(name.endswith(f" ({type})") for type in types):
+    if AGAINST_USUAL in name or any(name.endswith(f" ({type})") for type in types):
         return None
     return "main" if is_main(name) else "detail"
 

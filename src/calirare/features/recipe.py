@@ -28,6 +28,7 @@ from calirare.features.propagation import (
 )
 from calirare.features.stored import read_state
 from calirare.features.structure import structure_columns
+from calirare.features.usual import compared_columns
 
 logger = logging.getLogger(__name__)
 Base = tuple[str, ColumnGroup, np.ndarray]
@@ -77,7 +78,7 @@ class ColumnRecipe:
     @classmethod
     def learn_and_apply(cls, graph: RareGraph, seed: int = 0) -> tuple[Self, Columns]:
         """The recipe and the graph's columns, at the price of one."""
-        own, edges = OwnPlan.learn(graph, seed), plan_edges(edge_table(graph))
+        own, edges = OwnPlan.learn(graph, seed), plan_edges(edge_table(graph), compare=graph.edges is not None)
         kept = Kept(graph.num_nodes)
         words = own.words_in(graph.x)
         if words is not None and own.spelled:
@@ -221,7 +222,7 @@ def _base_columns(
 
 
 def _summed(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterable[tuple[str, np.ndarray]]:
-    return edge_columns(table, plan, num_nodes).items()
+    return [*edge_columns(table, plan, num_nodes).items(), *compared_columns(table, plan, num_nodes)]
 
 
 def base_columns(

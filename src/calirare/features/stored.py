@@ -16,6 +16,7 @@ from calirare.features.edge_plan import EdgePlan, PlannedColumn
 from calirare.features.own import OwnPlan
 from calirare.features.propagation import Aggregate, Statistic, Whose
 from calirare.features.relations import RELATIONS
+from calirare.features.usual import DIRECTIONS
 
 
 def read_state(state: Any) -> dict[str, Any]:
@@ -81,7 +82,20 @@ def _column(state: Any) -> PlannedColumn:
     known = state["kind"] != "time" or set(categories) <= set(DAY_PARTS)
     _need(known, f"the parts of a time must be among {DAY_PARTS}")
     origin = float(_numbers(state["origin"], (), "origin"))
-    return PlannedColumn(state["name"], state["kind"], tuple(categories), *flags[:2], origin, *flags[2:])
+    compared, size, middle = _comparison(state)
+    return PlannedColumn(
+        state["name"], state["kind"], tuple(categories), *flags[:2], origin, *flags[2:], compared, size, middle
+    )
+
+
+def _comparison(state: dict[str, Any]) -> tuple[tuple[str, ...], float, float]:
+    """Directions, size and middle; models of earlier versions compare nothing."""
+    compared = _list(state.get("compared", ()), "compared")
+    for one in compared:
+        _among(one, DIRECTIONS, "a direction in which numbers are compared")
+    size, middle = (float(_numbers(state.get(name, 1.0), (), name)) for name in ("size", "middle"))
+    _need(size > 0 and len(set(compared)) == len(compared), "size must be above 0, and directions different")
+    return tuple(compared), size, middle
 
 
 def _aggregate(state: Any) -> Aggregate:

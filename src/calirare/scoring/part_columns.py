@@ -23,6 +23,7 @@ from calirare.features.propagation import Aggregate, column_blocks, relations_of
 from calirare.features.recipe import ColumnRecipe, base_columns
 from calirare.features.relations import Relation
 from calirare.features.structure import STRUCTURE, structure_of
+from calirare.features.usual import compared_columns, usual_of
 from calirare.scoring.live.base import some_nodes
 from calirare.scoring.part_edges import PartEdges, neighbours_of
 
@@ -44,7 +45,7 @@ class PartColumns:
 
     def create(self) -> None:
         """Make the files that the parts share."""
-        for file in (self._base, *self._blocks, *self._means.values()):
+        for file in (self._usual, self._base, *self._blocks, *self._means.values()):
             file.clear()
 
     # The passes
@@ -55,6 +56,12 @@ class PartColumns:
         self._structure.clear()
         self._structure.write(0, found)
 
+    def write_usual(self, number: int) -> None:
+        """What is usual at a part's nodes, for the other ends of their edges."""
+        here, plan = PartEdges.of(self.parts, number), self.recipe.edges
+        if plan is not None:
+            self._usual.write(here.part.start, usual_of(here.own_first, plan, here.part.num_nodes))
+
     def write_base(self, number: int) -> None:
         """A part's own columns."""
         here = PartEdges.of(self.parts, number)
@@ -62,8 +69,12 @@ class PartColumns:
         own_names, kinds = self.recipe.own.feature_names, self.parts.kinds_of(number)
         some = some_nodes(self.parts.features.read(start, stop), own_names, **kinds)
         structure, plan = self._structure.read(start, stop), self.recipe.edges
-        found = {} if plan is None else edge_columns(here.own_first, plan, stop - start)
-        columns = base_columns(self.recipe.own, some, lambda: zip(STRUCTURE, structure.T, strict=True), found.items)
+        found: list[tuple[str, np.ndarray]] = []
+        if plan is not None:
+            table, usual = here.own_first, np.roll(self._usual.take(here.near), -here.own.start, axis=0)
+            found += edge_columns(table, plan, stop - start).items()
+            found += compared_columns(table, plan, stop - start, usual)
+        columns = base_columns(self.recipe.own, some, lambda: zip(STRUCTURE, structure.T, strict=True), lambda: found)
         values = np.empty((stop - start, self._base.width), dtype=np.float32)
         values[:] = self.recipe.means[: values.shape[1]]
         self.recipe.fill(columns, values)
@@ -127,6 +138,11 @@ class PartColumns:
     @property
     def _structure(self) -> RowFile:
         return RowFile(self.parts.folder / "structure", self.parts.num_nodes, len(STRUCTURE), "<f8")
+
+    @property
+    def _usual(self) -> RowFile:
+        width = 0 if self.recipe.edges is None else self.recipe.edges.num_usual
+        return RowFile(self.parts.folder / "usual", self.parts.num_nodes, width, "<f8")
 
     @property
     def _base(self) -> RowFile:

@@ -101,7 +101,8 @@ class PartScorer:
         found: list[tuple[str, Callable[[int], Any], Sequence[int]]] = []
         if columns is not None:
             found += [("structure", columns.write_structure, range(1))]
-            found += [("columns", columns.write_base, everywhere), ("columns", columns.write_means, everywhere)]
+            made = (columns.write_usual, columns.write_base, columns.write_means)
+            found += [("columns", write, everywhere) for write in made]
         for words in self._words.values():
             hops = range(words.num_passes)
             found += [("words", partial(words.write, done), everywhere) for done in hops]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,11 +17,13 @@ from calirare.data.node_keys import keys_of_ids, node_keys
 from calirare.detectors.base import Sender
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_groups import EdgeGroups
+from calirare.features.edge_plan import EdgePlan
 from calirare.features.ends import over_root
 from calirare.features.propagation import relations_of
 from calirare.features.recipe import ColumnRecipe, base_columns
 from calirare.features.relations import Relation, relation_ends, relation_matrix
 from calirare.features.structure import STRUCTURE, neighbours
+from calirare.features.usual import compared_columns, usual_of
 from calirare.scoring.live.links import Links, distinct, own_first, places_in, starts_of
 from calirare.scoring.live.structure import GrownStructure, Structure
 from calirare.scoring.live.update import Update
@@ -62,6 +64,9 @@ class Standing:
         self.own_sums = self._own_sums()
         """What own columns, less the population's means, add up to over the neighbours, where two steps are wanted."""
         if graph.edges is not None:
+            plan = recipe.edges or EdgePlan(directed=False)
+            self.usual = usual_of(graph.edges, plan, graph.num_nodes)
+            """Of every node as the other end of edges; see `usual_of`."""
             self._rows = _by_end(graph.edges.source, graph.num_nodes), _by_end(graph.edges.target, graph.num_nodes)
 
     def _links(self, relation: str, type: str) -> Links:
@@ -199,13 +204,31 @@ class GrownBase:
         return {"node_type": codes, "node_type_names": names}
 
     def _edge_columns(self, nodes: np.ndarray, table: EdgeTable) -> dict[str, np.ndarray]:
-        """What all edges of these nodes say, those that came and those that were there."""
-        graph, plan = self.standing.graph, self.standing.recipe.edges
-        assert graph.edges is not None and plan is not None
+        """What all edges of these nodes say, but for comparisons with others, which change further."""
+        plan = self.standing.recipe.edges
+        assert plan is not None
+        return edge_columns(self._edges_of(nodes, table)[0], plan, len(nodes))
+
+    def _edges_of(self, nodes: np.ndarray, table: EdgeTable) -> tuple[EdgeTable, np.ndarray]:
+        """All edges of these nodes, those that came and those that were there, the nodes numbered first; the other nodes."""
+        graph = self.standing.graph
+        assert graph.edges is not None
         both = graph.edges.take(self.standing.edge_rows(nodes)).joined(table)
-        places, _ = own_first(nodes, np.concatenate([both.source, both.target]), self.update.num_nodes)
+        places, others = own_first(nodes, np.concatenate([both.source, both.target]), self.update.num_nodes)
         source, target = places.reshape(2, -1)
-        return edge_columns(replace(both, source=source, target=target), plan, len(nodes))
+        return replace(both, source=source, target=target), others
+
+    def compared(self, nodes: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+        """What compares the edges of some nodes, ascending, with the other ends'; these others may have changed alone."""
+        plan, came, before = self.standing.recipe.edges, self.update.edges, self.standing.usual
+        if plan is None or came is None or not plan.num_usual:
+            return iter(())
+        table, others = self._edges_of(nodes, came)
+        named = np.concatenate([nodes, others])
+        usual = usual_of(table.take(slice(len(table) - len(came), None)), plan, len(named))
+        known = named < len(before)
+        usual[known] += before[named[known]]
+        return compared_columns(table, plan, len(nodes), usual)
 
 
 def turned(relation: Relation) -> Relation:

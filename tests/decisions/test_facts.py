@@ -198,9 +198,13 @@ def test_columns_in_words(name, said):
 
 
 def test_a_comparison_is_told_by_its_rank_alone(graph):
-    names = tuple(f"paid against the other end's usual, {one} of outgoing" for one in ("mean", "size"))
-    values = np.stack([np.arange(10) / 10, 1 - np.arange(10) / 10], axis=1)
-    facts = Facts(graph, Columns(values.astype(np.float32), names, ("edges", "edges")))
+    names = (
+        *(f"paid against the other end's usual, {one} of outgoing" for one in ("mean", "size")),
+        "paid, change from incoming to next outgoing",
+    )
+    up = np.arange(10) / 10
+    facts = Facts(graph, Columns(np.stack([up, 1 - up, up], axis=1).astype(np.float32), names, ("edges",) * 3))
     said = [facts.say(name, 8) for name in names]
     assert said[0] == "outgoing paid against what is usual at the other end: higher than at 85% of nodes"
     assert said[1] == "distance of outgoing paid from what is usual at the other end: lower than at 85% of nodes"
+    assert said[2] == "change of paid from incoming to next outgoing: higher than at 85% of nodes"

@@ -21,7 +21,54 @@ def slow_edge_columns(table, plan, num_nodes):
                 if type_name and plan.brief and not name.startswith(("number", "distinct")) and not _sum_or_mean(name):
                     continue
                 result.setdefault(name + suffix, []).append(value)
+    for node in range(num_nodes):
+        for name, value in _rhythm(table, plan, node).items():
+            result.setdefault(name, []).append(value)
     return {name: np.array(values, dtype=float) for name, values in result.items()}
+
+
+def _rhythm(table, plan, node):
+    """Gaps between edges, and what goes out after what came in."""
+    out, into = ([k for k, end in enumerate(ends) if end == node] for ends in (table.source, table.target))
+    said, found = {}, {column.name: column for column in table.columns}
+    for planned in plan.columns:
+        if planned.kind != "time":
+            continue
+        day = 86_400 if planned.in_days else 1
+        when = [float(value) / day for value in found[planned.name].values]
+        unit = f"{planned.name} in days" if planned.in_days else planned.name
+        for which, mine in {"outgoing": out, "incoming": into}.items() if plan.directed else [("edges", out + into)]:
+            times = sorted(when[k] for k in mine if not math.isnan(when[k]))
+            gaps = [b - a for a, b in zip(times, times[1:], strict=False)]
+            said[f"{unit}, least gap of {which}"] = min(gaps, default=NAN)
+            mean = _mean(gaps)
+            spread = math.sqrt(_mean([(gap - mean) ** 2 for gap in gaps])) if gaps else NAN
+            said[f"{planned.name}, unevenness of gaps of {which}"] = spread / mean if len(gaps) > 1 and mean else NAN
+        if plan.directed and planned.name == plan.clock:
+            said |= _passed_on(table, plan, node, when, unit, 1e-3 if planned.in_days else 1.0)
+    return said
+
+
+def _passed_on(table, plan, node, when, unit, shortest):
+    others = [k for k in range(len(table)) if table.source[k] != table.target[k] and not math.isnan(when[k])]
+    pairs = []
+    for k in (k for k in others if table.target[k] == node):
+        later = [j for j in others if table.source[j] == node and when[j] >= when[k]]
+        if later:
+            moment = min(when[j] for j in later)
+            pairs.append((k, [j for j in later if when[j] == moment]))
+    logs = [math.log(when[then[0]] - when[k] + shortest) for k, then in pairs]
+    said = {f"{unit}, wait of incoming until outgoing": math.exp(_mean(logs)) - shortest if logs else NAN}
+    for planned in (one for one in plan.columns if one.kind == "number"):
+        values = next(column.values for column in table.columns if column.name == planned.name)
+        on_scale = [math.asinh(value / planned.size) for value in values]
+        changes = []
+        for k, then in pairs:
+            known = [on_scale[j] for j in then if not math.isnan(on_scale[j])]
+            if known and not math.isnan(on_scale[k]):
+                changes.append(abs(_mean(known) - on_scale[k]))
+        said[f"{planned.name}, change from incoming to next outgoing"] = _mean(changes)
+    return said
 
 
 def _sum_or_mean(name):

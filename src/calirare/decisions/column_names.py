@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from calirare.data.tables.feature_places import HAS
+from calirare.features.rhythm import CHANGE, WAIT
 from calirare.features.usual import AGAINST_USUAL
 
 _OF_EDGES = re.compile(
-    r"^(.*), (sum|mean|spread|least|greatest|last|first|span|mean gap) of (outgoing|incoming|edges)$"
+    r"^(.*), (sum|mean|spread|least|greatest|last|first|span|mean gap|least gap|unevenness of gaps) of (outgoing|incoming|edges)$"
 )
 _AGAINST_USUAL = re.compile(f"^(.*){AGAINST_USUAL}(mean|size) of (outgoing|incoming|edges)$")
 SHARE_OF_EDGES = re.compile(r"^(.*), share of (outgoing|incoming|edges)$")
@@ -31,6 +32,8 @@ def say_column(name: str) -> str:
     'note has refund (among neighbours two steps away)'
     >>> say_column("price against the other end's usual, mean of outgoing")
     'outgoing price against what is usual at the other end'
+    >>> say_column("time in days, wait of incoming until outgoing"), say_column("time, unevenness of gaps of outgoing")
+    ('wait from incoming to next outgoing, time in days', 'unevenness of gaps of outgoing time')
     """
     name = in_full(name)
     if (found := SHARE_OVER.match(name)) is not None and not SHARE_OF_EDGES.match(found[1]):
@@ -46,6 +49,10 @@ def say_column(name: str) -> str:
         numbers = column if way == "edges" else f"{way} {column}"
         beside = (f"{numbers} against", f"distance of {numbers} from")[statistic == "size"]
         base = f"{beside} what is usual at the other end"
+    elif base.endswith(WAIT):
+        base = f"wait from incoming to next outgoing, {base.removesuffix(WAIT)}"
+    elif base.endswith(CHANGE):
+        base = f"change of {base.removesuffix(CHANGE)} from incoming to next outgoing"
     elif (found := _OF_EDGES.match(base)) is not None:
         column, statistic, way = found.groups()
         base = f"{statistic} of {column} over all edges" if way == "edges" else f"{statistic} of {way} {column}"

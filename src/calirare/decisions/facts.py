@@ -28,6 +28,7 @@ from calirare.decisions.others import Others
 from calirare.features.columns import Columns
 from calirare.features.own import LIKE
 from calirare.features.relations import row_normalised
+from calirare.features.rhythm import CHANGE
 from calirare.features.structure import neighbours
 from calirare.features.usual import AGAINST_USUAL
 
@@ -100,7 +101,7 @@ class Facts:
             return f"{words} is {say_day(value)}, {than} (median {say_day(median)})"
         if name.startswith(LIKE):
             return f"{words}: {others.rank(value)}"
-        if AGAINST_USUAL in name:  # on a scale of its own
+        if AGAINST_USUAL in name or name.endswith(CHANGE):  # on a scale of its own
             return f"{words}: {_than(others.below(value), 'higher', 'lower')}"
         if attribute_of(name)[0] in self._words:
             return f"{words}: {_than(others.below(value), 'more often', 'less often')}"

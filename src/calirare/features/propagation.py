@@ -19,6 +19,7 @@ from calirare.data.sparse import in_threads
 from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.edge_columns import is_main
 from calirare.features.relations import RELATIONS, Relation, relation_matrix, row_normalised
+from calirare.features.rhythm import CHANGE, LEAST_GAP, UNEVENNESS, WAIT
 from calirare.features.usual import AGAINST_USUAL
 
 MOST_COLUMNS = 400
@@ -33,6 +34,8 @@ Whose = Literal["own", "main", "detail"]
 """The node's attributes; structure and the numbers, sums and means of its edges; all else that its edges say."""
 _STATISTICS: tuple[Statistic, ...] = ("mean", "spread", "two steps")
 _WHOSE: tuple[Whose, ...] = ("own", "main", "detail")
+_ALONE = (AGAINST_USUAL, UNEVENNESS, LEAST_GAP, WAIT, CHANGE)
+"""In the names of columns that the neighbours are not asked about: many, and of no use there."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ def plain_means(columns: Columns) -> tuple[str, ...]:
 
 
 def whose_column(name: str, group: ColumnGroup, types: Sequence[str]) -> Whose | None:
-    """What a column counts as; None for what is not propagated: what edges of a single type say, and comparisons.
+    """What a column counts as; None for what is not propagated: what edges of a single type say, comparisons, rhythm.
 
     >>> [whose_column(name, "edges", ["wire"]) for name in ("value, sum of incoming", "value, least of incoming")]
     ['main', 'detail']
@@ -86,7 +89,7 @@ def whose_column(name: str, group: ColumnGroup, types: Sequence[str]) -> Whose |
     """
     if group != "edges":
         return "own" if group == "own" else "main"
-    if AGAINST_USUAL in name or any(name.endswith(f" ({type})") for type in types):
+    if any(part in name for part in _ALONE) or any(name.endswith(f" ({type})") for type in types):
         return None
     return "main" if is_main(name) else "detail"
 

@@ -30,7 +30,7 @@ def plan_comparison(values: np.ndarray, table: EdgeTable) -> tuple[tuple[str, ..
     if not sizes.size:
         return (), 1.0, 0.0
     size = max(float(np.median(sizes)), 1 / LARGEST_EDGE_VALUE)
-    scaled = _scaled(values, size)
+    scaled = on_scale(values, size)
     middle, spread, found = float(scaled[known].mean()), float(scaled[known].var()), []
     for which in DIRECTIONS[:2] if table.directed else DIRECTIONS[2:]:
         _, other = _ends(table, which)
@@ -80,7 +80,7 @@ def _comparisons(table: EdgeTable, plan: EdgePlan) -> Iterator[Comparison]:
         for which in column.compared:
             own, other = _ends(table, which)
             values = there[column.name].values if column.name in there else np.full(len(table), np.nan)
-            yield column, _at_ends(_scaled(values, column.size), other), own, other, which
+            yield column, _at_ends(on_scale(values, column.size), other), own, other, which
 
 
 def _ends(table: EdgeTable, which: str) -> tuple[np.ndarray, np.ndarray]:
@@ -89,7 +89,8 @@ def _ends(table: EdgeTable, which: str) -> tuple[np.ndarray, np.ndarray]:
     return (table.source, table.target) if which == "outgoing" else (table.target, table.source)
 
 
-def _scaled(values: np.ndarray, size: float) -> np.ndarray:
+def on_scale(values: np.ndarray, size: float) -> np.ndarray:
+    """Plain near 0, logarithmic far from it."""
     return np.arcsinh(np.clip(values, -LARGEST_EDGE_VALUE, LARGEST_EDGE_VALUE) / size)
 
 

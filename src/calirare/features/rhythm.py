@@ -1,0 +1,100 @@
+"""How edges follow one another in time: how evenly, and how soon and how whole what came in goes out again.
+
+Of each time, outgoing and incoming edges apart (of an undirected table: all): the least gap between two, and how uneven gaps
+are, their spread over their mean: 0 of a clockwork, 1 of chance, more of bursts. Of the first time, where edges have a
+direction: the wait from an incoming edge to the next outgoing one, a geometric mean, for waits differ by orders of magnitude;
+and how far each number of that outgoing edge is from the incoming one's, on the scale of `usual`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from calirare.data.edge_table import EdgeTable
+from calirare.features.day_parts import DAY
+from calirare.features.edge_groups import EdgeGroups, Moments
+from calirare.features.edge_plan import EdgePlan, PlannedColumn
+from calirare.features.usual import on_scale
+
+UNEVENNESS = ", unevenness of gaps of "
+LEAST_GAP = ", least gap of "
+WAIT = ", wait of incoming until outgoing"
+CHANGE = ", change from incoming to next outgoing"
+_SHORTEST = 1e-3
+"""Days below which waits count as about equal; of times in steps, one step."""
+
+
+def rhythm_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[tuple[str, np.ndarray]]:
+    """`(N,)` columns by name, NaN where a node has too few edges to tell; nodes from N on are not told of."""
+    found = {column.name: column for column in table.columns}
+    for planned in plan.columns:
+        column = found.get(planned.name)
+        if planned.kind != "time" or column is None or column.kind != "time":
+            continue
+        rows = np.argsort(column.values, kind="stable")
+        ordered = table.take(rows[: int((~np.isnan(column.values)).sum())])
+        yield from _gaps(planned, ordered, plan.directed, num_nodes)
+        if plan.directed and planned.name == plan.clock:
+            yield from _passed_on(planned, ordered, plan, num_nodes)
+
+
+def _times(planned: PlannedColumn, table: EdgeTable) -> np.ndarray:
+    values = next(column.values for column in table.columns if column.name == planned.name)
+    return (values - planned.origin) / (DAY if planned.in_days else 1.0)
+
+
+def _gaps(
+    planned: PlannedColumn, ordered: EdgeTable, directed: bool, num_nodes: int
+) -> Iterator[tuple[str, np.ndarray]]:
+    times = _times(planned, ordered)
+    unit = f"{planned.name} in days" if planned.in_days else planned.name
+    sides = [("outgoing", ordered.source, times), ("incoming", ordered.target, times)]
+    if not directed:
+        sides = [("edges", np.stack([ordered.source, ordered.target], axis=1).ravel(), np.repeat(times, 2))]
+    for which, ends, when in sides:
+        groups = EdgeGroups(ends, num_nodes)
+        before = np.diff(when[groups.order], prepend=np.nan)
+        before[(np.cumsum(groups.counts) - groups.counts)[groups.filled]] = np.nan  # the first edge of a node
+        gaps = np.full(len(ends), np.nan)
+        gaps[groups.order] = before
+        found = Moments.of(gaps, groups)
+        some, mean = found.count > 0, np.where(found.count > 1, found.mean, np.nan)
+        yield f"{unit}{LEAST_GAP}{which}", np.where(some, found.least, np.nan)
+        yield f"{planned.name}{UNEVENNESS}{which}", np.divide(found.spread, mean, where=mean > 0, out=mean * np.nan)
+
+
+def _passed_on(
+    planned: PlannedColumn, ordered: EdgeTable, plan: EdgePlan, num_nodes: int
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Of every incoming edge that outgoing ones follow, at the same moment or later; several at once count as their mean."""
+    ordered = ordered.take(ordered.source != ordered.target)
+    times = _times(planned, ordered)
+    edge, leaves, node = _visits(ordered, times)
+    came, left = np.flatnonzero(~leaves & (node < num_nodes)), np.flatnonzero(leaves)
+    following = np.searchsorted(left, came)
+    came, following = came[following < left.size], following[following < left.size]
+    same = node[left[following]] == node[came]
+    came, following = came[same], following[same]
+    groups, first, out = EdgeGroups(node[came], num_nodes), edge[came], edge[left]
+    shortest = _SHORTEST if planned.in_days else 1.0
+    waits = Moments.of(np.log(times[out[following]] - times[first] + shortest), groups).mean
+    unit = f"{planned.name} in days" if planned.in_days else planned.name
+    yield unit + WAIT, np.exp(waits) - shortest
+    moment = np.cumsum((np.diff(node[left], prepend=-1) != 0) | (np.diff(times[out], prepend=np.nan) != 0)) - 1
+    for number in plan.columns:
+        values = next((one.values for one in ordered.columns if one.name == number.name and one.kind == "number"), None)
+        if number.kind == "number" and values is not None:
+            values = on_scale(values, number.size)
+            at_once = Moments.of(values[out], EdgeGroups(moment, int(moment.max(initial=-1)) + 1)).mean
+            change = np.abs(at_once[moment[following]] - values[first])
+            yield number.name + CHANGE, Moments.of(change, groups).mean
+
+
+def _visits(ordered: EdgeTable, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Every edge at either end: (the edge, whether it leaves, the node), by node, then time, what comes before what leaves."""
+    edge, leaves = np.tile(np.arange(len(ordered)), 2), np.repeat([False, True], len(ordered))
+    node = np.concatenate([ordered.target, ordered.source])
+    order = np.lexsort((leaves, times[edge], node))
+    return edge[order], leaves[order], node[order]

@@ -71,8 +71,8 @@ def _passed_on(
     """Of every incoming edge that outgoing ones follow, at the same moment or later; several at once count as their mean."""
     ordered = ordered.take(ordered.source != ordered.target)
     times = _times(planned, ordered)
-    edge, leaves, node = _visits(ordered, times)
-    came, left = np.flatnonzero(~leaves & (node < num_nodes)), np.flatnonzero(leaves)
+    edge, leaves, node = _visits(ordered, times, num_nodes)
+    came, left = np.flatnonzero(~leaves), np.flatnonzero(leaves)
     following = np.searchsorted(left, came)
     came, following = came[following < left.size], following[following < left.size]
     same = node[left[following]] == node[came]
@@ -92,9 +92,12 @@ def _passed_on(
             yield number.name + CHANGE, Moments.of(change, groups).mean
 
 
-def _visits(ordered: EdgeTable, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _visits(ordered: EdgeTable, times: np.ndarray, num_nodes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Every edge at either end: (the edge, whether it leaves, the node), by node, then time, what comes before what leaves."""
     edge, leaves = np.tile(np.arange(len(ordered)), 2), np.repeat([False, True], len(ordered))
-    node = np.concatenate([ordered.target, ordered.source])
-    order = np.lexsort((leaves, times[edge], node))
-    return edge[order], leaves[order], node[order]
+    rank = np.cumsum(np.diff(times, prepend=times[:1]) > 0)
+    by_time = np.argsort(np.concatenate([2 * rank, 2 * rank + 1]), kind="stable")  # two ascending runs: linear
+    node = np.concatenate([ordered.target, ordered.source])[by_time]
+    groups = EdgeGroups(node, num_nodes)
+    order = by_time[groups.order]
+    return edge[order], leaves[order], np.repeat(np.arange(num_nodes), groups.counts)

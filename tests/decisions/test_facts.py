@@ -207,4 +207,7 @@ def test_a_comparison_is_told_by_its_rank_alone(graph):
     said = [facts.say(name, 8) for name in names]
     assert said[0] == "outgoing paid against what is usual at the other end: higher than at 85% of nodes"
     assert said[1] == "distance of outgoing paid from what is usual at the other end: lower than at 85% of nodes"
+    assert say_column("time near others at the other end, share of outgoing") == (
+        "share of outgoing with time near others at the other end"
+    )
     assert said[2] == "change of paid from incoming to next outgoing: higher than at 85% of nodes"

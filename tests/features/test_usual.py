@@ -85,7 +85,10 @@ def test_the_recipe_keeps_comparisons_and_does_not_ask_the_neighbours_for_theirs
     again = ColumnRecipe.restore(state).apply(graph)
     np.testing.assert_array_equal(again.values, columns.values)
     (column,) = state["edges"]["columns"]
-    for damage in ({"compared": ["upwards"]}, {"size": 0.0}, {"compared": ["outgoing", "outgoing"]}, {"middle": "x"}):
+    near = ({"near": [["upwards", 1.0]]}, {"near": [["outgoing"]]}, {"near": [["outgoing", "x"]]}, {"near": 3})
+    for damage in (
+        {"compared": ["upwards"]}, {"size": 0.0}, {"compared": ["outgoing", "outgoing"]}, {"middle": "x"}, *near
+    ):  # fmt: skip
         edges = state["edges"] | {"columns": [column | damage]}
         with pytest.raises(ModelFormatError, match="edited"):
             ColumnRecipe.restore(state | {"edges": edges})

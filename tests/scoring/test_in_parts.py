@@ -172,6 +172,7 @@ def test_part_columns_equal_those_of_the_recipe_to_the_last_bit(typed, tmp_path)
             work(place)
     found = np.concatenate([columns.columns(place).values for place in range(len(parts))])
     assert {one.statistic for one in recipe.aggregates} == {"mean", "spread", "two steps"} and recipe.edges.types
+    assert recipe.edges.num_met and recipe.edges.num_usual
     np.testing.assert_array_equal(found, want.values)
 
 

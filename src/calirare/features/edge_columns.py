@@ -33,7 +33,7 @@ from calirare.data.tables.feature_places import HAS
 from calirare.features.day_parts import DAY, in_part
 from calirare.features.edge_groups import Clock, EdgeGroups, Latest, Moments
 from calirare.features.edge_plan import EdgePlan, PlannedColumn
-from calirare.features.rhythm import rhythm_columns
+from calirare.features.rhythm import rhythm_columns, unit_of
 
 Named = tuple[str, np.ndarray]
 Side = TypeVar("Side")
@@ -158,7 +158,7 @@ def _of_number(
 
 def _of_time(planned: PlannedColumn, column: EdgeColumn, sides: list[EdgeGroups], directed: bool) -> Iterator[Named]:
     since = (column.values - planned.origin) / (DAY if planned.in_days else 1.0)
-    name = f"{planned.name} in days" if planned.in_days else planned.name
+    name = unit_of(planned)
     for which, found in _directions([Moments.of(since, side) for side in sides], directed, Moments.joined):
         yield f"{name}, mean of {which}", found.mean
         yield f"{name}, spread of {which}", found.spread

@@ -10,6 +10,7 @@ from calirare.data.edge_rows import pairs_of
 from calirare.data.edge_table import EARLIEST_CLOCK, MISSING, ColumnKind, EdgeColumn, EdgeTable, most_frequent
 from calirare.data.graph import RareGraph
 from calirare.features.day_parts import vary_by_day
+from calirare.features.meeting import NUM_MET, plan_meetings
 from calirare.features.usual import plan_comparison
 
 MOST_CATEGORIES = 20
@@ -38,6 +39,7 @@ class PlannedColumn:
         compared: Of a number: directions in which it is compared with the other end's usual (see `usual`).
         size: Of a number that is compared: its median size.
         middle: Its mean on the scale of the comparison.
+        near: Of a time: directions in which it is told how near others are at the other end, and what is near (see `meeting`).
     """
 
     name: str
@@ -51,6 +53,7 @@ class PlannedColumn:
     compared: tuple[str, ...] = ()
     size: float = 1.0
     middle: float = 0.0
+    near: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,9 +82,14 @@ class EdgePlan:
         """Numbers that `usual_of` keeps of a node: a sum and a count for each comparison."""
         return 2 * sum(len(column.compared) for column in self.columns)
 
+    @property
+    def num_met(self) -> int:
+        """Numbers that `meetings` keeps of a node."""
+        return NUM_MET * sum(len(column.near) for column in self.columns)
+
 
 def plan_edges(table: EdgeTable | None, *, compare: bool = True) -> EdgePlan | None:
-    """The plan for a table; None where there is none. `compare`: numbers with the other end's usual, where that tells."""
+    """The plan for a table; None where there is none. `compare`: with what the other ends' edges say, where that tells."""
     if table is None:
         return None
     types: tuple[str, ...] = ()
@@ -124,7 +132,8 @@ def _plan_column(column: EdgeColumn, table: EdgeTable, compare: bool) -> Planned
         origin = float(known.min()) if known.size else 0.0
         in_days = origin >= EARLIEST_CLOCK
         parts = vary_by_day(known, np.stack([table.source[there], table.target[there]])) if in_days else ()
-        return PlannedColumn(column.name, "time", parts, missing=missing, origin=origin, in_days=in_days)
+        timed = PlannedColumn(column.name, "time", parts, missing=missing, origin=origin, in_days=in_days)
+        return replace(timed, near=plan_meetings(timed, table)) if compare else timed
     negative = int((known < 0).sum())
     signed = min(negative, known.size - negative) >= max(1, FEWEST_OF_A_SIGN * known.size)
     plain = PlannedColumn(column.name, "number", missing=missing, signed=signed)

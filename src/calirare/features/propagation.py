@@ -18,6 +18,7 @@ from calirare.data.graph import RareGraph
 from calirare.data.sparse import in_threads
 from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.edge_columns import is_main
+from calirare.features.meeting import MEETING
 from calirare.features.relations import RELATIONS, Relation, relation_matrix, row_normalised
 from calirare.features.rhythm import CHANGE, LEAST_GAP, UNEVENNESS, WAIT
 from calirare.features.usual import AGAINST_USUAL
@@ -34,7 +35,7 @@ Whose = Literal["own", "main", "detail"]
 """The node's attributes; structure and the numbers, sums and means of its edges; all else that its edges say."""
 _STATISTICS: tuple[Statistic, ...] = ("mean", "spread", "two steps")
 _WHOSE: tuple[Whose, ...] = ("own", "main", "detail")
-_ALONE = (AGAINST_USUAL, UNEVENNESS, LEAST_GAP, WAIT, CHANGE)
+_ALONE = (AGAINST_USUAL, MEETING, UNEVENNESS, LEAST_GAP, WAIT, CHANGE)
 """In the names of columns that the neighbours are not asked about: many, and of no use there."""
 
 

@@ -16,6 +16,7 @@ from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_plan import EdgePlan, edge_table, plan_edges
 from calirare.features.kept import Kept, filled
+from calirare.features.meeting import meeting_columns, meetings
 from calirare.features.own import OwnPlan, spell, unique_names
 from calirare.features.propagation import (
     Aggregate,
@@ -222,7 +223,12 @@ def _base_columns(
 
 
 def _summed(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterable[tuple[str, np.ndarray]]:
-    return [*edge_columns(table, plan, num_nodes).items(), *compared_columns(table, plan, num_nodes)]
+    met = meetings(table, plan, num_nodes, num_nodes)
+    return [
+        *edge_columns(table, plan, num_nodes).items(),
+        *compared_columns(table, plan, num_nodes),
+        *meeting_columns(met, plan),
+    ]
 
 
 def base_columns(

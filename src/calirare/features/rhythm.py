@@ -9,14 +9,17 @@ and how far each number of that outgoing edge is from the incoming one's, on the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calirare.data.edge_table import EdgeTable
 from calirare.features.day_parts import DAY
 from calirare.features.edge_groups import EdgeGroups, Moments
-from calirare.features.edge_plan import EdgePlan, PlannedColumn
 from calirare.features.usual import on_scale
+
+if TYPE_CHECKING:
+    from calirare.features.edge_plan import EdgePlan, PlannedColumn
 
 UNEVENNESS = ", unevenness of gaps of "
 LEAST_GAP = ", least gap of "
@@ -28,28 +31,44 @@ _SHORTEST = 1e-3
 
 def rhythm_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[tuple[str, np.ndarray]]:
     """`(N,)` columns by name, NaN where a node has too few edges to tell; nodes from N on are not told of."""
-    found = {column.name: column for column in table.columns}
     for planned in plan.columns:
-        column = found.get(planned.name)
-        if planned.kind != "time" or column is None or column.kind != "time":
+        ordered = by_time(table, planned) if planned.kind == "time" else None
+        if ordered is None:
             continue
-        rows = np.argsort(column.values, kind="stable")
-        ordered = table.take(rows[: int((~np.isnan(column.values)).sum())])
         yield from _gaps(planned, ordered, plan.directed, num_nodes)
         if plan.directed and planned.name == plan.clock:
             yield from _passed_on(planned, ordered, plan, num_nodes)
 
 
-def _times(planned: PlannedColumn, table: EdgeTable) -> np.ndarray:
+def by_time(table: EdgeTable, planned: PlannedColumn) -> EdgeTable | None:
+    """The edges whose time is known, in its order; None where the table has no such column."""
+    column = next((one for one in table.columns if one.name == planned.name and one.kind == "time"), None)
+    if column is None:
+        return None
+    rows = np.argsort(column.values, kind="stable")
+    return table.take(rows[: int((~np.isnan(column.values)).sum())])
+
+
+def times_of(planned: PlannedColumn, table: EdgeTable) -> np.ndarray:
+    """In days or in steps."""
     values = next(column.values for column in table.columns if column.name == planned.name)
     return (values - planned.origin) / (DAY if planned.in_days else 1.0)
+
+
+def unit_of(planned: PlannedColumn) -> str:
+    """A time's name, with its unit where that is known."""
+    return f"{planned.name} in days" if planned.in_days else planned.name
+
+
+def shortest_of(planned: PlannedColumn) -> float:
+    """Below which times apart count as about equal."""
+    return _SHORTEST if planned.in_days else 1.0
 
 
 def _gaps(
     planned: PlannedColumn, ordered: EdgeTable, directed: bool, num_nodes: int
 ) -> Iterator[tuple[str, np.ndarray]]:
-    times = _times(planned, ordered)
-    unit = f"{planned.name} in days" if planned.in_days else planned.name
+    times = times_of(planned, ordered)
     sides = [("outgoing", ordered.source, times), ("incoming", ordered.target, times)]
     if not directed:
         sides = [("edges", np.stack([ordered.source, ordered.target], axis=1).ravel(), np.repeat(times, 2))]
@@ -61,7 +80,7 @@ def _gaps(
         gaps[groups.order] = before
         found = Moments.of(gaps, groups)
         some, mean = found.count > 0, np.where(found.count > 1, found.mean, np.nan)
-        yield f"{unit}{LEAST_GAP}{which}", np.where(some, found.least, np.nan)
+        yield f"{unit_of(planned)}{LEAST_GAP}{which}", np.where(some, found.least, np.nan)
         yield f"{planned.name}{UNEVENNESS}{which}", np.divide(found.spread, mean, where=mean > 0, out=mean * np.nan)
 
 
@@ -70,7 +89,7 @@ def _passed_on(
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Of every incoming edge that outgoing ones follow, at the same moment or later; several at once count as their mean."""
     ordered = ordered.take(ordered.source != ordered.target)
-    times = _times(planned, ordered)
+    times = times_of(planned, ordered)
     edge, leaves, node = _visits(ordered, times, num_nodes)
     came, left = np.flatnonzero(~leaves), np.flatnonzero(leaves)
     following = np.searchsorted(left, came)
@@ -78,10 +97,9 @@ def _passed_on(
     same = node[left[following]] == node[came]
     came, following = came[same], following[same]
     groups, first, out = EdgeGroups(node[came], num_nodes), edge[came], edge[left]
-    shortest = _SHORTEST if planned.in_days else 1.0
+    shortest = shortest_of(planned)
     waits = Moments.of(np.log(times[out[following]] - times[first] + shortest), groups).mean
-    unit = f"{planned.name} in days" if planned.in_days else planned.name
-    yield unit + WAIT, np.exp(waits) - shortest
+    yield unit_of(planned) + WAIT, np.exp(waits) - shortest
     moment = np.cumsum((np.diff(node[left], prepend=-1) != 0) | (np.diff(times[out], prepend=np.nan) != 0)) - 1
     for number in plan.columns:
         values = next((one.values for one in ordered.columns if one.name == number.name and one.kind == "number"), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any, TypeGuard, get_args
 
 import numpy as np
@@ -82,10 +83,9 @@ def _column(state: Any) -> PlannedColumn:
     known = state["kind"] != "time" or set(categories) <= set(DAY_PARTS)
     _need(known, f"the parts of a time must be among {DAY_PARTS}")
     origin = float(_numbers(state["origin"], (), "origin"))
+    column = PlannedColumn(state["name"], state["kind"], tuple(categories), *flags[:2], origin, *flags[2:])
     compared, size, middle = _comparison(state)
-    return PlannedColumn(
-        state["name"], state["kind"], tuple(categories), *flags[:2], origin, *flags[2:], compared, size, middle
-    )
+    return replace(column, compared=compared, size=size, middle=middle, near=_near(state))
 
 
 def _comparison(state: dict[str, Any]) -> tuple[tuple[str, ...], float, float]:
@@ -96,6 +96,16 @@ def _comparison(state: dict[str, Any]) -> tuple[tuple[str, ...], float, float]:
     size, middle = (float(_numbers(state.get(name, 1.0), (), name)) for name in ("size", "middle"))
     _need(size > 0 and len(set(compared)) == len(compared), "size must be above 0, and directions different")
     return tuple(compared), size, middle
+
+
+def _near(state: dict[str, Any]) -> tuple[tuple[str, float], ...]:
+    """Directions, and what is near in each."""
+    pairs = [_list(one, "near") for one in _list(state.get("near", ()), "near")]
+    _need(all(len(pair) == 2 for pair in pairs), "near must hold directions and times")
+    for which, _ in pairs:
+        _among(which, DIRECTIONS, "a direction in which others are near")
+    _need(len({which for which, _ in pairs}) == len(pairs), "directions must be different")
+    return tuple((which, float(_numbers(close, (), "near"))) for which, close in pairs)
 
 
 def _aggregate(state: Any) -> Aggregate:

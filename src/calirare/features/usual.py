@@ -32,9 +32,9 @@ def plan_comparison(values: np.ndarray, table: EdgeTable) -> tuple[tuple[str, ..
     size = max(float(np.median(sizes)), 1 / LARGEST_EDGE_VALUE)
     scaled = on_scale(values, size)
     middle, spread, found = float(scaled[known].mean()), float(scaled[known].var()), []
-    for which in DIRECTIONS[:2] if table.directed else DIRECTIONS[2:]:
-        _, other = _ends(table, which)
-        mine = _at_ends(scaled, other)
+    for which in directions_of(table.directed):
+        _, other = ends_of_edges(table, which)
+        mine = _atends_of_edges(scaled, other)
         apart = _apart(mine, other, _usual(mine, other, int(other.max()) + 1), middle)
         if np.nanmean(np.square(apart)) < (1 - _TELLS) * spread:
             found.append(which)
@@ -78,12 +78,18 @@ def _comparisons(table: EdgeTable, plan: EdgePlan) -> Iterator[Comparison]:
     there = {column.name: column for column in table.columns if column.kind == "number"}
     for column in plan.columns:
         for which in column.compared:
-            own, other = _ends(table, which)
+            own, other = ends_of_edges(table, which)
             values = there[column.name].values if column.name in there else np.full(len(table), np.nan)
-            yield column, _at_ends(on_scale(values, column.size), other), own, other, which
+            yield column, _atends_of_edges(on_scale(values, column.size), other), own, other, which
 
 
-def _ends(table: EdgeTable, which: str) -> tuple[np.ndarray, np.ndarray]:
+def directions_of(directed: bool) -> tuple[str, ...]:
+    """In which edges are looked at."""
+    return DIRECTIONS[:2] if directed else DIRECTIONS[2:]
+
+
+def ends_of_edges(table: EdgeTable, which: str) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes and their other ends; of edges without direction each edge twice."""
     if which == "edges":
         return np.concatenate([table.source, table.target]), np.concatenate([table.target, table.source])
     return (table.source, table.target) if which == "outgoing" else (table.target, table.source)
@@ -94,7 +100,7 @@ def on_scale(values: np.ndarray, size: float) -> np.ndarray:
     return np.arcsinh(np.clip(values, -LARGEST_EDGE_VALUE, LARGEST_EDGE_VALUE) / size)
 
 
-def _at_ends(values: np.ndarray, ends: np.ndarray) -> np.ndarray:
+def _atends_of_edges(values: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """Twice where edges count at both ends."""
     return values if len(values) == len(ends) else np.concatenate([values, values])
 

@@ -19,6 +19,7 @@ from calirare.data.parts.row_files import RowFile
 from calirare.data.sparse import small_index
 from calirare.features.columns import Columns
 from calirare.features.edge_columns import edge_columns
+from calirare.features.meeting import meeting_columns, meetings
 from calirare.features.propagation import Aggregate, column_blocks, relations_of, said_of
 from calirare.features.recipe import ColumnRecipe, base_columns
 from calirare.features.relations import Relation
@@ -57,10 +58,19 @@ class PartColumns:
         self._structure.write(0, found)
 
     def write_usual(self, number: int) -> None:
-        """What is usual at a part's nodes, for the other ends of their edges."""
+        """What is usual at a part's nodes, and who meets there, for the other ends of their edges."""
         here, plan = PartEdges.of(self.parts, number), self.recipe.edges
-        if plan is not None:
-            self._usual.write(here.part.start, usual_of(here.own_first, plan, here.part.num_nodes))
+        if plan is None:
+            return
+        self._usual.write(here.part.start, usual_of(here.own_first, plan, here.part.num_nodes))
+        met = meetings(here.own_first, plan, here.part.num_nodes, here.near.size)
+        met = np.roll(met, here.own.start, axis=0)  # as `near`
+        some = met.any(axis=1)
+        rows = np.column_stack([here.near[some], met[some]])
+        file = self._met(number, len(rows))
+        file.clear()
+        file.write(0, rows)
+        np.save(self.parts.folder / f"met-{number:05d}.npy", np.searchsorted(rows[:, 0], self.parts.cuts))
 
     def write_base(self, number: int) -> None:
         """A part's own columns."""
@@ -74,6 +84,7 @@ class PartColumns:
             table, usual = here.own_first, np.roll(self._usual.take(here.near), -here.own.start, axis=0)
             found += edge_columns(table, plan, stop - start).items()
             found += compared_columns(table, plan, stop - start, usual)
+            found += meeting_columns(self._met_by(number), plan)
         columns = base_columns(self.recipe.own, some, lambda: zip(STRUCTURE, structure.T, strict=True), lambda: found)
         values = np.empty((stop - start, self._base.width), dtype=np.float32)
         values[:] = self.recipe.means[: values.shape[1]]
@@ -138,6 +149,22 @@ class PartColumns:
     @property
     def _structure(self) -> RowFile:
         return RowFile(self.parts.folder / "structure", self.parts.num_nodes, len(STRUCTURE), "<f8")
+
+    def _met(self, number: int, num_rows: int) -> RowFile:
+        """Nodes, ascending, and what the part's own nodes say of whom they meet."""
+        assert self.recipe.edges is not None
+        return RowFile(self.parts.folder / f"met-{number:05d}", num_rows, 1 + self.recipe.edges.num_met, "<f8")
+
+    def _met_by(self, number: int) -> np.ndarray:
+        """What all parts say of whom a part's nodes meet."""
+        assert self.recipe.edges is not None
+        start, stop = self.parts.cuts[number : number + 2]
+        found = np.zeros((stop - start, self.recipe.edges.num_met))
+        for other in range(len(self.parts)):
+            cuts = np.load(self.parts.folder / f"met-{other:05d}.npy")
+            said = self._met(other, int(cuts[-1])).read(int(cuts[number]), int(cuts[number + 1]))
+            found[said[:, 0].astype(np.int64) - start] += said[:, 1:]
+        return found
 
     @property
     def _usual(self) -> RowFile:

@@ -7,6 +7,7 @@ import pytest
 from growth import join, split
 
 import calirare as cr
+from calirare.features.meeting import MEETING
 from calirare.features.recipe import ColumnRecipe
 from calirare.features.usual import AGAINST_USUAL
 from calirare.scoring.live.base import GrownBase, Standing
@@ -64,6 +65,6 @@ def test_every_node_follows_odd_rows(network, options):
     graph = cr.read_tables(*before, schema=after.schema)
     update = read_update(graph, NodeNames(graph), *since)
     found = columns_of(GrownBase(Standing(graph, recipe), update), np.arange(after.num_nodes))
-    for part in (", last of ", "missing, share", AGAINST_USUAL):
+    for part in (", last of ", "missing, share", AGAINST_USUAL, MEETING):
         assert any(part in name for name in found.names)
     np.testing.assert_allclose(found.values, recipe.apply(after).values, rtol=3e-7, atol=1e-6)

@@ -19,6 +19,7 @@ from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_groups import EdgeGroups
 from calirare.features.edge_plan import EdgePlan
 from calirare.features.ends import over_root
+from calirare.features.meeting import meeting_columns, meetings
 from calirare.features.propagation import relations_of
 from calirare.features.recipe import ColumnRecipe, base_columns
 from calirare.features.relations import Relation, relation_ends, relation_matrix
@@ -219,16 +220,20 @@ class GrownBase:
         return replace(both, source=source, target=target), others
 
     def compared(self, nodes: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-        """What compares the edges of some nodes, ascending, with the other ends'; these others may have changed alone."""
+        """What the other ends' edges say beside those of some nodes, ascending; the others may have changed alone."""
         plan, came, before = self.standing.recipe.edges, self.update.edges, self.standing.usual
-        if plan is None or came is None or not plan.num_usual:
-            return iter(())
+        if plan is None or came is None or not (plan.num_usual or plan.num_met):
+            return
         table, others = self._edges_of(nodes, came)
         named = np.concatenate([nodes, others])
         usual = usual_of(table.take(slice(len(table) - len(came), None)), plan, len(named))
         known = named < len(before)
         usual[known] += before[named[known]]
-        return compared_columns(table, plan, len(nodes), usual)
+        yield from compared_columns(table, plan, len(nodes), usual)
+        ends = np.sort(named)
+        around, further = self._edges_of(ends, came)
+        met = meetings(around, plan, len(ends), len(ends) + len(further))
+        yield from meeting_columns(met[places_in(ends, nodes)[0]], plan)
 
 
 def turned(relation: Relation) -> Relation:

@@ -1,0 +1,101 @@
+"""How near in time others meet a node at the other ends of its edges, against loops."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calirare.data.edge_table import EdgeColumn, EdgeTable
+from calirare.features.edge_plan import EdgePlan, plan_edges
+from calirare.features.meeting import MEETING, meeting_columns, meetings
+from calirare.features.usual import directions_of
+
+
+def visits(seed: int, *, directed: bool = True, clock: bool = True) -> EdgeTable:
+    """Few nodes, many edges at the same moment, loops, some times missing."""
+    rng = np.random.default_rng(seed)
+    source, target = rng.integers(0, 8, (2, 60))
+    times = rng.integers(0, 40, 60) * (3_600.0 if clock else 1.0) + (1_600_000_000 if clock else 0)
+    times[rng.random(60) < 0.1] = np.nan
+    return EdgeTable(source, target, (EdgeColumn("time", "time", times),), directed=directed)
+
+
+def all_told(table: EdgeTable, close: float) -> EdgePlan:
+    """A plan that tells of all directions."""
+    plan = plan_edges(table)
+    assert plan is not None
+    near = tuple((which, close) for which in directions_of(table.directed))
+    return replace(plan, columns=tuple(replace(column, near=near) for column in plan.columns))
+
+
+def by_loops(table: EdgeTable, which: str, node: int, day: float) -> list[float]:
+    times = table.columns[0].values / day
+    ends = list(zip(times, table.source, table.target, strict=True))
+    turned = [(when, target, source) for when, source, target in ends]
+    seen = {"outgoing": ends, "incoming": turned, "edges": ends + turned}[which]
+    seen = [one for one in seen if not math.isnan(one[0]) and one[1] != one[2]]
+    nearest = []
+    for when, mine, other in seen:
+        apart = [abs(then - when) for then, who, where in seen if where == other and who != mine]
+        if mine == node and apart:
+            nearest.append(min(apart))
+    return nearest
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("clock", [True, False])
+@pytest.mark.parametrize("seed", range(2))
+def test_columns_agree_with_loops(directed: bool, clock: bool, seed: int) -> None:
+    table = visits(seed, directed=directed, clock=clock)
+    day, shortest, close = (86_400, 1e-3, 0.1) if clock else (1, 1.0, 2.0)
+    plan = all_told(table, close)
+    found = dict(meeting_columns(meetings(table, plan, 8, 8), plan))
+    assert len(found) == 2 * len(directions_of(directed)) and all(MEETING in name for name in found)
+    for which in directions_of(directed):
+        apart = found[f"time{' in days' if clock else ''} apart from{MEETING}{which}"]
+        near = found[f"time near{MEETING}share of {which}"]
+        for node in range(8):
+            wanted = by_loops(table, which, node, day)
+            mean = math.exp(np.mean(np.log(np.array(wanted) + shortest))) - shortest if wanted else math.nan
+            np.testing.assert_allclose(apart[node], mean, rtol=1e-5, atol=1e-5)
+            share = np.mean(np.array(wanted) <= close + 1e-9) if wanted else math.nan
+            np.testing.assert_allclose(near[node], share, rtol=1e-6)
+
+
+def test_what_each_other_end_says_adds_up() -> None:
+    table = visits(0)
+    plan = all_told(table, 0.1)
+    both = np.zeros((8, plan.num_met))
+    for own in (np.arange(0, 3), np.arange(3, 8)):  # the edges of some nodes, these numbered first
+        mine = table.take(np.isin(table.source, own) | np.isin(table.target, own))
+        named = np.concatenate([own, np.setdiff1d(np.arange(8), own)])
+        place = np.argsort(named)
+        local = EdgeTable(place[mine.source], place[mine.target], mine.columns)
+        both += meetings(local, plan, len(own), 8)[place]
+    np.testing.assert_allclose(both, meetings(table, plan, 8, 8))
+
+
+def test_those_who_keep_together_stand_out() -> None:
+    rng = np.random.default_rng(0)
+    who, where = rng.integers(0, 60, 600), 60 + rng.integers(0, 40, 600)
+    when = rng.random(600) * 1e7
+    posts = np.flatnonzero(who < 10)  # in fives at one place, within seconds
+    where[posts], when[posts] = 60 + np.arange(posts.size) // 5 % 40, 1e5 * (np.arange(posts.size) // 5)
+    times = EdgeColumn("time", "time", 1_600_000_000 + when + rng.random(600))
+    table = EdgeTable(who, where, (times,))
+    plan = plan_edges(table)
+    assert plan is not None
+    columns = dict(meeting_columns(meetings(table, plan, 100, 100), plan))
+    apart, near = columns[f"time in days apart from{MEETING}outgoing"], columns[f"time near{MEETING}share of outgoing"]
+    assert np.nanmean(apart[:10]) < np.nanmean(apart[10:60]) / 10
+    assert np.nanmean(near[:10]) > 5 * np.nanmean(near[10:60])
+
+
+def test_without_the_column_nothing_is_known() -> None:
+    table = visits(0)
+    plan = all_told(table, 0.1)
+    bare = EdgeTable(table.source, table.target)
+    assert all(np.isnan(column).all() for _, column in meeting_columns(meetings(bare, plan, 8, 8), plan))

@@ -11,6 +11,7 @@ import pytest
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.features.edge_plan import EdgePlan, plan_edges
 from calirare.features.meeting import MEETING, meeting_columns, meetings
+from calirare.features.rhythm import rhythm_columns
 from calirare.features.usual import directions_of
 
 
@@ -63,6 +64,17 @@ def test_columns_agree_with_loops(directed: bool, clock: bool, seed: int) -> Non
             np.testing.assert_allclose(apart[node], mean, rtol=1e-5, atol=1e-5)
             share = np.mean(np.array(wanted) <= close + 1e-9) if wanted else math.nan
             np.testing.assert_allclose(near[node], share, rtol=1e-6)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_few_edges_at_a_time_say_the_same(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = visits(1, directed=directed)
+    plan, size = all_told(table, 0.1), 8
+    want, columns = meetings(table, plan, size, size), rhythm_columns(table, plan, size)
+    monkeypatch.setattr("calirare.features.rhythm.AT_ONCE", 13)
+    np.testing.assert_allclose(meetings(table, plan, size, size), want)
+    for name, column in rhythm_columns(table, plan, size).items():
+        np.testing.assert_array_equal(column, columns[name])
 
 
 def test_what_each_other_end_says_adds_up() -> None:

@@ -55,7 +55,7 @@ def edge_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> dict[str, 
         codes = [code for code, other in enumerate(table.type_names) if other == name]
         chosen = np.isin(table.type, codes) if table.type is not None else np.zeros(len(table), dtype=bool)
         columns |= _of_edges(table.take(chosen), plan, num_nodes, f" ({name})", plan.brief)
-    return columns | {name: _stored(column) for name, column in rhythm_columns(table, plan, num_nodes)}
+    return columns | {name: _stored(column) for name, column in rhythm_columns(table, plan, num_nodes).items()}
 
 
 def is_main(name: str) -> bool:

@@ -8,13 +8,14 @@ at apart from those of the rest.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calirare.data.edge_table import EdgeTable
+from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.features.edge_groups import EdgeGroups
-from calirare.features.rhythm import by_time, shortest_of, times_of, unit_of
+from calirare.features.rhythm import by_time, node_ranges, shortest_of, times_of, unit_of
 from calirare.features.usual import directions_of, ends_of_edges
 
 if TYPE_CHECKING:
@@ -69,15 +70,31 @@ def _met(plan: EdgePlan) -> Iterator[tuple[PlannedColumn, str, float]]:
 
 def _to_nearest(table: EdgeTable, planned: PlannedColumn, which: str, num_ends: int) -> tuple[np.ndarray, np.ndarray]:
     """(nodes, the time from each of their edges to the nearest one of another node at the same other end, where there is one)."""
-    ordered = by_time(table, planned)
-    if ordered is None or not len(ordered):
-        return np.empty(0, dtype=np.int64), np.empty(0)
+    found, bare = [(np.empty(0, dtype=np.int64), np.empty(0))], replace(table, columns=_only(table, planned))
+    for start, stop in node_ranges(len(table), num_ends):
+        inside = [(ends >= start) & (ends < stop) for ends in (table.source, table.target)]
+        mine = {"outgoing": inside[1], "incoming": inside[0], "edges": inside[0] | inside[1]}[which]
+        ordered = by_time(bare.take(mine), planned)
+        if ordered is not None and len(ordered):
+            found.append(_within(ordered, planned, which, (start, stop)))
+    nodes, apart = zip(*found, strict=True)
+    return np.concatenate(nodes), np.concatenate(apart)
+
+
+def _only(table: EdgeTable, planned: PlannedColumn) -> tuple[EdgeColumn, ...]:
+    return tuple(column for column in table.columns if column.name == planned.name)
+
+
+def _within(
+    ordered: EdgeTable, planned: PlannedColumn, which: str, ends: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same at the other ends of a range; all edges of these, in the order of time."""
     node, other = ends_of_edges(ordered, which)
     times = times_of(planned, ordered)
     if which == "edges":  # each edge at either end, in the order of time
         node, other, times = node.reshape(2, -1).T.ravel(), other.reshape(2, -1).T.ravel(), np.repeat(times, 2)
-    moves = node != other
-    node, other, times = node[moves], other[moves], times[moves]
+    kept = (node != other) & (other >= ends[0]) & (other < ends[1])
+    node, other, times, num_ends = node[kept], other[kept] - ends[0], times[kept], ends[1] - ends[0]
     groups = EdgeGroups(other, num_ends)
     node, times = node[groups.order], times[groups.order]
     end = np.repeat(np.arange(num_ends), groups.counts)

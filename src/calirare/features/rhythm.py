@@ -9,6 +9,7 @@ and how far each number of that outgoing edge is from the incoming one's, on the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,12 +26,37 @@ UNEVENNESS = ", unevenness of gaps of "
 LEAST_GAP = ", least gap of "
 WAIT = ", wait of incoming until outgoing"
 CHANGE = ", change from incoming to next outgoing"
+AT_ONCE = 2_000_000
+"""Edges that are sorted at a time."""
 _SHORTEST = 1e-3
 """Days below which waits count as about equal; of times in steps, one step."""
 
 
-def rhythm_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[tuple[str, np.ndarray]]:
+def rhythm_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> dict[str, np.ndarray]:
     """`(N,)` columns by name, NaN where a node has too few edges to tell; nodes from N on are not told of."""
+    found: dict[str, list[np.ndarray]] = {}
+    for start, stop in node_ranges(len(table), num_nodes):
+        size = stop - start
+        ends = (np.where((one >= start) & (one < stop), one - start, size) for one in (table.source, table.target))
+        source, target = ends  # those outside of the range are nobody: what is theirs is not told here
+        mine = (source < size) | (target < size)
+        some = replace(table.take(mine), source=source[mine], target=target[mine])
+        for name, column in _of_some(some, plan, size):
+            found.setdefault(name, []).append(column)
+    return {name: np.concatenate(parts) for name, parts in found.items()}
+
+
+def node_ranges(num_edges: int, num_nodes: int) -> Iterator[tuple[int, int]]:
+    """Ranges of nodes with a few million edges each, so that sorting them takes little memory; one where there are few.
+
+    >>> list(node_ranges(100, 7)), list(node_ranges(5_000_000, 7))
+    ([(0, 7)], [(0, 2), (2, 5), (5, 7)])
+    """
+    cuts = np.linspace(0, num_nodes, 2 + max(num_edges - 1, 0) // AT_ONCE).round().astype(int).tolist()
+    return zip(cuts[:-1], cuts[1:], strict=True)
+
+
+def _of_some(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[tuple[str, np.ndarray]]:
     for planned in plan.columns:
         ordered = by_time(table, planned) if planned.kind == "time" else None
         if ordered is None:

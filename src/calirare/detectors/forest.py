@@ -42,7 +42,7 @@ class Forest(OfTrees):
     left-out likelihood after a Platt map was better so than with equal weights wherever it was tried.
 
     Where most columns are the neighbours', trees that read a node's own columns alone stand beside the others or in their
-    place, if left-out labels are clearly likelier so: hundreds of columns of noise hide the few that tell.
+    place, if left-out labels are likelier so: hundreds of columns of noise hide the few that tell.
 
     Args:
         trees: How many read all columns; half as many may read the own ones.

@@ -92,12 +92,13 @@ class Standing:
             self.relations.setdefault(turned(over), self._links(*turned(over)))
         return sums
 
-    def edge_rows(self, nodes: np.ndarray) -> np.ndarray:
-        """Rows of the edge table that touch the nodes, ascending."""
+    def edge_rows(self, nodes: np.ndarray, *sides: int) -> np.ndarray:
+        """Rows of the edge table that touch the nodes, ascending; as sources (0) or targets (1) alone where a side is given."""
         if self._rows is None:
             return np.empty(0, dtype=np.int64)
         known = nodes[nodes < self.graph.num_nodes]
-        rows = np.concatenate([side.ends[side.positions(known)] for side in self._rows])
+        touched = [self._rows[side] for side in sides or (0, 1)]
+        rows = np.concatenate([side.ends[side.positions(known)] for side in touched])
         return distinct(rows, len(self._rows[0].ends))
 
     @cached_property
@@ -230,10 +231,23 @@ class GrownBase:
         known = named < len(before)
         usual[known] += before[named[known]]
         yield from compared_columns(table, plan, len(nodes), usual)
-        ends = np.sort(named)
-        around, further = self._edges_of(ends, came)
-        met = meetings(around, plan, len(ends), len(ends) + len(further))
-        yield from meeting_columns(met[places_in(ends, nodes)[0]], plan)
+        if plan.num_met:
+            around = self._edges_around(nodes, came, plan.directed)
+            named_there = 1 + int(max(around.source.max(initial=0), around.target.max(initial=0), len(nodes)))
+            yield from meeting_columns(meetings(around, plan, named_there, named_there)[: len(nodes)], plan)
+
+    def _edges_around(self, nodes: np.ndarray, came: EdgeTable, directed: bool) -> EdgeTable:
+        """All edges at the other ends of the nodes' edges, in their direction, the nodes numbered first."""
+        table, standing, rows = self.standing.graph.edges, self.standing, []
+        assert table is not None
+        for side, (there, new) in enumerate(((table.target, came.target), (table.source, came.source))):
+            fresh = new[np.isin((came.source, came.target)[side], nodes)]
+            others = distinct(np.concatenate([there[standing.edge_rows(nodes, side)], fresh]), self.update.num_nodes)
+            rows.append(standing.edge_rows(others, 1 - side) if directed else standing.edge_rows(others))
+        both = table.take(distinct(np.concatenate(rows), len(table))).joined(came)
+        places, _ = own_first(nodes, np.concatenate([both.source, both.target]), self.update.num_nodes)
+        source, target = places.reshape(2, -1)
+        return replace(both, source=source, target=target)
 
 
 def turned(relation: Relation) -> Relation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from calirare.data.tables.feature_places import HAS
+from calirare.features.meeting import APART
 from calirare.features.rhythm import CHANGE, WAIT
 from calirare.features.usual import AGAINST_USUAL
 
@@ -32,6 +33,8 @@ def say_column(name: str) -> str:
     'note has refund (among neighbours two steps away)'
     >>> say_column("price against the other end's usual, mean of outgoing")
     'outgoing price against what is usual at the other end'
+    >>> say_column("time in days apart from others at the other end, outgoing")
+    'time from outgoing to the nearest of others at the other end, time in days'
     >>> say_column("time in days, wait of incoming until outgoing"), say_column("time, unevenness of gaps of outgoing")
     ('wait from incoming to next outgoing, time in days', 'unevenness of gaps of outgoing time')
     """
@@ -51,6 +54,9 @@ def say_column(name: str) -> str:
         base = f"{beside} what is usual at the other end"
     elif base.endswith(WAIT):
         base = f"wait from incoming to next outgoing, {base.removesuffix(WAIT)}"
+    elif APART in base:
+        column, _, way = base.partition(APART)
+        base = f"time from {way} to the nearest of others at the other end, {column}"
     elif base.endswith(CHANGE):
         base = f"change of {base.removesuffix(CHANGE)} from incoming to next outgoing"
     elif (found := _OF_EDGES.match(base)) is not None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from calirare.features.edge_plan import EdgePlan, PlannedColumn
 
 MEETING = " others at the other end, "
+APART = f" apart from{MEETING}"
 NUM_MET = 3
 """Numbers kept of a node for each time and direction: a sum of logs, how many are near, how many there are."""
 _NEAR = 0.05
@@ -58,7 +59,7 @@ def meeting_columns(met: np.ndarray, plan: EdgePlan) -> Iterator[tuple[str, np.n
         logs, close, count = met[:, NUM_MET * k : NUM_MET * (k + 1)].T
         count = np.where(count > 0, count, np.nan)
         apart = np.exp(logs / count) - shortest_of(planned)
-        yield f"{unit_of(planned)} apart from{MEETING}{which}", apart.astype(np.float32)
+        yield f"{unit_of(planned)}{APART}{which}", apart.astype(np.float32)
         yield f"{planned.name} near{MEETING}share of {which}", (close / count).astype(np.float32)
 
 

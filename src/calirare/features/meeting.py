@@ -26,6 +26,7 @@ APART = f" apart from{MEETING}"
 NUM_MET = 3
 """Numbers kept of a node for each time and direction: a sum of logs, how many are near, how many there are."""
 _NEAR = 0.05
+"""Share of the edges that are near others."""
 
 
 def plan_meetings(planned: PlannedColumn, table: EdgeTable) -> tuple[tuple[str, float], ...]:

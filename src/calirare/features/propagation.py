@@ -36,7 +36,7 @@ Whose = Literal["own", "main", "detail"]
 _STATISTICS: tuple[Statistic, ...] = ("mean", "spread", "two steps")
 _WHOSE: tuple[Whose, ...] = ("own", "main", "detail")
 _ALONE = (AGAINST_USUAL, MEETING, UNEVENNESS, LEAST_GAP, WAIT, CHANGE)
-"""In the names of columns that the neighbours are not asked about: many, and of no use there."""
+"""In the names of columns that the neighbours are not asked about: they are many, and an edge changes those of others."""
 
 
 @dataclass(frozen=True)

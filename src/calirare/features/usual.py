@@ -34,7 +34,7 @@ def plan_comparison(values: np.ndarray, table: EdgeTable) -> tuple[tuple[str, ..
     middle, spread, found = float(scaled[known].mean()), float(scaled[known].var()), []
     for which in directions_of(table.directed):
         _, other = ends_of_edges(table, which)
-        mine = _atends_of_edges(scaled, other)
+        mine = _at_ends(scaled, other)
         apart = _apart(mine, other, _usual(mine, other, int(other.max()) + 1), middle)
         if np.nanmean(np.square(apart)) < (1 - _TELLS) * spread:
             found.append(which)
@@ -70,17 +70,17 @@ def compared_columns(
         yield f"{column.name}{AGAINST_USUAL}size of {which}", np.hypot(found.mean, found.spread).astype(np.float32)
 
 
-Comparison = tuple["PlannedColumn", np.ndarray, np.ndarray, np.ndarray, str]
+_Comparison = tuple["PlannedColumn", np.ndarray, np.ndarray, np.ndarray, str]
 
 
-def _comparisons(table: EdgeTable, plan: EdgePlan) -> Iterator[Comparison]:
+def _comparisons(table: EdgeTable, plan: EdgePlan) -> Iterator[_Comparison]:
     """What is compared: the column, scaled values, nodes, their other ends, and the direction; all NaN without the column."""
     there = {column.name: column for column in table.columns if column.kind == "number"}
     for column in plan.columns:
         for which in column.compared:
             own, other = ends_of_edges(table, which)
             values = there[column.name].values if column.name in there else np.full(len(table), np.nan)
-            yield column, _atends_of_edges(on_scale(values, column.size), other), own, other, which
+            yield column, _at_ends(on_scale(values, column.size), other), own, other, which
 
 
 def directions_of(directed: bool) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ def on_scale(values: np.ndarray, size: float) -> np.ndarray:
     return np.arcsinh(np.clip(values, -LARGEST_EDGE_VALUE, LARGEST_EDGE_VALUE) / size)
 
 
-def _atends_of_edges(values: np.ndarray, ends: np.ndarray) -> np.ndarray:
+def _at_ends(values: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """Twice where edges count at both ends."""
     return values if len(values) == len(ends) else np.concatenate([values, values])
 

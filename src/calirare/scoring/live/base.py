@@ -216,27 +216,31 @@ class GrownBase:
         graph = self.standing.graph
         assert graph.edges is not None
         both = graph.edges.take(self.standing.edge_rows(nodes)).joined(table)
-        places, others = own_first(nodes, np.concatenate([both.source, both.target]), self.update.num_nodes)
+        return self._numbered(nodes, both)
+
+    def _numbered(self, nodes: np.ndarray, table: EdgeTable) -> tuple[EdgeTable, np.ndarray]:
+        """The edges with the nodes numbered first, and the other nodes."""
+        places, others = own_first(nodes, np.concatenate([table.source, table.target]), self.update.num_nodes)
         source, target = places.reshape(2, -1)
-        return replace(both, source=source, target=target), others
+        return replace(table, source=source, target=target), others
 
     def compared(self, nodes: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
         """What the other ends' edges say beside those of some nodes, ascending; the others may have changed alone."""
-        plan, came, before = self.standing.recipe.edges, self.update.edges, self.standing.usual
+        plan, came = self.standing.recipe.edges, self.update.edges
         if plan is None or came is None or not (plan.num_usual or plan.num_met):
             return
         table, others = self._edges_of(nodes, came)
         named = np.concatenate([nodes, others])
         usual = usual_of(table.take(slice(len(table) - len(came), None)), plan, len(named))
-        known = named < len(before)
-        usual[known] += before[named[known]]
+        known = named < len(self.standing.usual)
+        usual[known] += self.standing.usual[named[known]]
         yield from compared_columns(table, plan, len(nodes), usual)
         if plan.num_met:
-            around = self._edges_around(nodes, came, plan.directed)
-            named_there = 1 + int(max(around.source.max(initial=0), around.target.max(initial=0), len(nodes)))
-            yield from meeting_columns(meetings(around, plan, named_there, named_there)[: len(nodes)], plan)
+            around, others = self._edges_around(nodes, came, plan.directed)
+            size = len(nodes) + len(others)
+            yield from meeting_columns(meetings(around, plan, size, size)[: len(nodes)], plan)
 
-    def _edges_around(self, nodes: np.ndarray, came: EdgeTable, directed: bool) -> EdgeTable:
+    def _edges_around(self, nodes: np.ndarray, came: EdgeTable, directed: bool) -> tuple[EdgeTable, np.ndarray]:
         """All edges at the other ends of the nodes' edges, in their direction, the nodes numbered first."""
         table, standing, rows = self.standing.graph.edges, self.standing, []
         assert table is not None
@@ -245,9 +249,7 @@ class GrownBase:
             others = distinct(np.concatenate([there[standing.edge_rows(nodes, side)], fresh]), self.update.num_nodes)
             rows.append(standing.edge_rows(others, 1 - side) if directed else standing.edge_rows(others))
         both = table.take(distinct(np.concatenate(rows), len(table))).joined(came)
-        places, _ = own_first(nodes, np.concatenate([both.source, both.target]), self.update.num_nodes)
-        source, target = places.reshape(2, -1)
-        return replace(both, source=source, target=target)
+        return self._numbered(nodes, both)
 
 
 def turned(relation: Relation) -> Relation:

@@ -23,7 +23,7 @@ from typing import Any, get_args
 import numpy as np
 
 import calirare as cr
-from calirare.data.tables.files import edge_columns, node_columns
+from calirare.data.tables.files import edges_as_columns, nodes_as_columns
 from calirare.data.tables.shift import compare_with_fit
 from calirare.decisions.costs import Costs, decide
 from calirare.evaluation.monitoring.alarms import DAY, watch
@@ -81,7 +81,7 @@ class Stream:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         past = cr.make_transactions(ACCOUNTS, rare_share=RARE_SHARE, labelled_share=0.33, seed=1_000 * seed)
-        graph = cr.read_tables(node_columns(past), edge_columns(past), label="is_fraud", rare="yes")
+        graph = cr.read_tables(nodes_as_columns(past), edges_as_columns(past), label="is_fraud", rare="yes")
         self.clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
         self.draws = self.clf.calibration_draws()
         self.database = Database(database_url("sqlite://"))
@@ -94,9 +94,9 @@ class Stream:
         rng = np.random.default_rng([seed, 5])
         arguments = {"rare_share": RARE_SHARE, "labelled_share": 0.01, **world.arguments}
         truth = cr.make_transactions(ACCOUNTS, seed=seed, **arguments)
-        nodes = world.change(node_columns(truth), rng)
+        nodes = world.change(nodes_as_columns(truth), rng)
         nodes.pop("is_fraud")
-        graph = cr.read_tables(nodes, edge_columns(truth), schema=self.clf.schema_)
+        graph = cr.read_tables(nodes, edges_as_columns(truth), schema=self.clf.schema_)
         p = self.clf.predict_proba(graph)[:, 1]
         begin = 7 * number * DAY
         take_run(series, "m", self.clf, self.reference, p, command="score", shifts=compare_with_fit(graph),

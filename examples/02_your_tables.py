@@ -13,7 +13,7 @@ import polars as pl
 import calirare as cr
 from calirare.data.tables.audit import audit_tables
 from calirare.data.tables.describe import describe_schema
-from calirare.data.tables.files import edge_columns, node_columns
+from calirare.data.tables.files import edges_as_columns, nodes_as_columns
 from calirare.data.tables.shift import compare_with_fit
 
 parser = argparse.ArgumentParser(description=__doc__)
@@ -27,13 +27,13 @@ def export(seed: int, folder: Path) -> tuple[Path, Path]:
     """Two tables as a bank might export them: a category, missing ages, a date that only frauds have, 1.234,56."""
     source = cr.make_transactions(num_nodes=args.nodes, labelled_share=0.25, seed=seed)
     rng = np.random.default_rng(seed)
-    nodes = pl.DataFrame({name: list(column) for name, column in node_columns(source).items()})
+    nodes = pl.DataFrame({name: list(column) for name, column in nodes_as_columns(source).items()})
     nodes = nodes.with_columns(
         country=pl.Series(rng.choice(["NO", "SE", "DK"], args.nodes)),
         account_age_days=pl.when(pl.Series(rng.random(args.nodes) < 0.1)).then(None).otherwise("account_age_days"),
         blocked_on=pl.when(pl.col("is_fraud") == "yes").then(pl.lit("31.01.2024")),
     )
-    edges = pl.DataFrame({name: column.tolist() for name, column in edge_columns(source).items()})
+    edges = pl.DataFrame({name: column.tolist() for name, column in edges_as_columns(source).items()})
     folder.mkdir(parents=True, exist_ok=True)
     nodes.write_csv(folder / "nodes.csv")
     swapped = str.maketrans(",.", ".,")

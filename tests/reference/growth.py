@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calirare.data.tables.files import edge_columns, node_columns
+from calirare.data.tables.files import edges_as_columns, nodes_as_columns
 
 
 def rows(table, keep):
@@ -22,7 +22,7 @@ def join(one, other):
 
 def split(graph, num_new, seed=0):
     """(tables before, tables that came since): new nodes with all their edges, and some edges between known ones."""
-    nodes, edges = node_columns(graph), edge_columns(graph)
+    nodes, edges = nodes_as_columns(graph), edges_as_columns(graph)
     rng = np.random.default_rng(seed)
     new = np.zeros(graph.num_nodes, dtype=bool)
     new[rng.permutation(graph.num_nodes)[:num_new]] = True

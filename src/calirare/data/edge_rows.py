@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from calirare.data.graph import RareGraph
 
 
-def edge_columns(graph: RareGraph) -> dict[str, Any]:
+def edges_as_columns(graph: RareGraph) -> dict[str, Any]:
     """Every row of the edges with its columns as they came; else each edge once, with `weight` where there are weights."""
     if graph.edges is not None:
         return _rows_of(graph.edges, graph.ids)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import UNKNOWN, as_dense
-from calirare.data.edge_rows import edge_columns
+from calirare.data.edge_rows import edges_as_columns
 from calirare.data.named_columns import NamedColumns
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def to_networkx(graph: RareGraph) -> networkx.Graph:
     features = NamedColumns(_features(graph)).rows() if graph.num_features else ({} for _ in names)
     for node, row, y in zip(names, features, graph.y.tolist(), strict=True):
         network.add_node(node, **(row if y == UNKNOWN else row | {"label": graph.class_names[y]}))
-    for row in NamedColumns(edge_columns(graph)).rows():
+    for row in NamedColumns(edges_as_columns(graph)).rows():
         source, target = row.pop("source"), row.pop("target")
         network.add_edge(source, target, **row)
     return network
@@ -74,7 +74,7 @@ def to_pandas(graph: RareGraph) -> tuple[pandas.DataFrame, pandas.DataFrame]:
 def _tables(graph: RareGraph) -> tuple[NamedColumns, NamedColumns]:
     names = np.array([*graph.class_names, None], dtype=object)
     nodes = {"id": graph.ids, **_features(graph), "label": names[np.where(graph.y == UNKNOWN, -1, graph.y)]}
-    return NamedColumns(nodes), NamedColumns(edge_columns(graph))
+    return NamedColumns(nodes), NamedColumns(edges_as_columns(graph))
 
 
 def _features(graph: RareGraph) -> dict[str, Any]:

@@ -225,7 +225,7 @@ def _from_table(snapshot: Snapshot, table: Any) -> list[RecordColumn]:
 
     frame, known = to_frame(table, "nodes"), snapshot.graph.table_columns
     schema = snapshot.graph.schema or {}
-    id_column = pick_column(frame, str(schema.get("id") or frame.columns[0]), "id", "nodes")
+    id_column = pick_column(frame.columns, str(schema.get("id") or frame.columns[0]), "id", "nodes")
     place = {name: row for row, name in enumerate(text_ids(frame[id_column]))}
     rows = np.array([place.get(str(name), -1) for name in snapshot.ids])
     if (rows < 0).mean() > 0.5:

@@ -9,11 +9,11 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import calirare as cr
-from calirare.data.edge_rows import edge_columns
+from calirare.data.edge_rows import edges_as_columns
 from calirare.data.graph import RareGraph
 from calirare.data.synthetic import make_transactions
 from calirare.data.tables.audit import _auc, audit_graph, audit_tables, find_leaks
-from calirare.data.tables.files import node_columns
+from calirare.data.tables.files import nodes_as_columns
 from calirare.data.tables.reading import read_tables
 from calirare.evaluation.graph_value import audit_with_graph, graph_value
 from calirare.metrics.scoring import label_losses
@@ -139,7 +139,7 @@ def test_what_is_advised_can_be_pasted_into_a_shell():
 
 def test_a_leak_does_not_hide_what_the_edges_are_worth():
     graph = make_transactions(200, labelled_share=0.6, rare_share=0.2, seed=0)
-    nodes, edges = node_columns(graph), edge_columns(graph)
+    nodes, edges = nodes_as_columns(graph), edges_as_columns(graph)
     without = graph_value(read_tables(nodes, edges, label="is_fraud", rare="yes"))
     nodes["closed"] = [1.0 if y == graph.rare_class else None for y in graph.y]
     found = audit_with_graph(read_tables(nodes, edges, label="is_fraud", rare="yes"))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from calirare.data.tables.relearn import arguments_of
 from calirare.errors import InputError
 
 
@@ -42,22 +43,13 @@ class Asked:
 
     def as_at_fit(self, schema: Mapping[str, Any]) -> Asked:
         """With what the schema says where nothing was said."""
-        edges, nodes = schema["edges"], schema.get("nodes", {})
-        at_fit = {
-            "id": schema["id"],
-            "weight": edges.get("weight"),
-            "time": edges.get("time") or nodes.get("time"),
-            "label": (schema["label"] or {}).get("column"),
-        }
-        if len(edges.get("tables", ())) <= 1:
-            at_fit |= {"source": edges["source"], "target": edges["target"]}
-        names = {key: at_fit.get(key) if name is None else name for key, name in self.names.items()}
+        fit = Asked.of(**arguments_of(schema))
         return replace(
             self,
-            names=names,
-            directed=edges.get("directed", True) if self.directed is None else self.directed,
-            edge_type=edges.get("type") if self.edge_type is None else self.edge_type,
-            node_type=nodes.get("type") if self.node_type is None else self.node_type,
-            drop_unknown=self.drop_unknown or (bool(edges.get("drop_unknown")) and not self.keep_unknown),
-            keep_unknown=self.keep_unknown or (bool(edges.get("keep_unknown")) and not self.drop_unknown),
+            names={key: fit.names[key] if name is None else name for key, name in self.names.items()},
+            directed=fit.directed if self.directed is None else self.directed,
+            edge_type=fit.edge_type if self.edge_type is None else self.edge_type,
+            node_type=fit.node_type if self.node_type is None else self.node_type,
+            drop_unknown=self.drop_unknown or (fit.drop_unknown and not self.keep_unknown),
+            keep_unknown=self.keep_unknown or (fit.keep_unknown and not self.drop_unknown),
         )

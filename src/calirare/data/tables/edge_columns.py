@@ -12,7 +12,7 @@ In a schema each is `{"name", "kind"}` with
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,14 +28,10 @@ from calirare.data.tables.columns import (
 )
 from calirare.data.tables.frames import check_fitted_columns
 from calirare.data.tables.kinds import EMPTY, KIND_OF_TYPE, LEFT_OUT, Kind, kind_of
-from calirare.data.tables.libraries import import_polars
+from calirare.data.tables.libraries import pl
 from calirare.data.tables.prose import NO_COMMON_WORDS, find_words, learn_edge_words
 from calirare.data.tables.rows import EdgeRows
 from calirare.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 MAX_EDGE_CATEGORIES = 200
 
@@ -112,7 +108,6 @@ def _apply(series: pl.Series, column: Mapping[str, Any], counts: dict[str, dict[
     names = column["categories"]
     if kind == "text":
         return EdgeColumn(name, "text", _bits_of_words(to_texts(series), names), tuple(names))
-    pl = import_polars()
     text = to_categories(series)
     codes = text.replace_strict(names, list(range(len(names))), default=None, return_dtype=pl.Int32)
     for word, number in count_rare(text.filter(codes.is_null() & text.is_not_null()), column.get("rare")).items():

@@ -260,18 +260,11 @@ def _is_missing(value: Any) -> bool:
     )
 
 
-def pick_column(frame: pl.DataFrame, wanted: str, argument: str, what: str) -> str:
-    """`wanted` if the table has it, else an error that names the nearest columns."""
-    check_column(frame.columns, wanted, argument, what)
-    return wanted
-
-
-def check_column(columns: Sequence[str], wanted: str, argument: str, what: str) -> None:
-    """Refuse a name that no column has, and name the nearest."""
-    if wanted not in columns:
-        raise ColumnError(
-            f"{argument} must be a column of the {what} table; got {wanted!r}: {nearest(wanted, columns)}"
-        )
+def pick_column(columns: Sequence[str], wanted: str, argument: str, what: str) -> str:
+    """`wanted` if it is one of the columns, else an error that names the nearest."""
+    if wanted in columns:
+        return wanted
+    raise ColumnError(f"{argument} must be a column of the {what} table; got {wanted!r}: {nearest(wanted, columns)}")
 
 
 def check_fitted_columns(frame: pl.DataFrame, needed: Sequence[str], what: str) -> None:

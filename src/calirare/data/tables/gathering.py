@@ -96,7 +96,7 @@ def gather_nodes(nodes: Any, id: str | None, node_type: str | None, at_fit: Sequ
 
 
 def _typed_nodes(rows: NodeRows, column: str) -> NodeRows:
-    pick_column(rows.frame, column, "node_type", "nodes")
+    pick_column(rows.frame.columns, column, "node_type", "nodes")
     codes, names = type_codes(rows.frame[column], "node_type")
     return NodeRows(rows.frame.drop(column), rows.id, codes, names)
 
@@ -148,7 +148,7 @@ def gather_edges(
     if len(tables) > 1:
         codes, type_names = np.repeat(np.arange(len(parts)), [end.height for end in ends]), tuple(names)
     elif edge_type is not None:
-        pick_column(frame, edge_type, "edge_type", "edges")
+        pick_column(frame.columns, edge_type, "edge_type", "edges")
         codes, type_names = type_codes(frame[edge_type], "edge_type")
         frame = frame.drop(edge_type)
     return EdgeRows(frame, joined["source"], joined["target"], tuple(said), codes, type_names)

@@ -34,7 +34,7 @@ def with_labels(
     others = [name for name in table.columns if name != own_id]
     if not others:
         raise InputError(f"labels must have two columns, the id and the label; got {table.columns}.")
-    column = others[0] if label is None else pick_column(table, label, "label", "labels")
+    column = others[0] if label is None else pick_column(table.columns, label, "label", "labels")
     if rows.id == column or column in rows.frame.columns:
         raise InputError(f"label must stand in one table; {column!r} is a column of the nodes and of the labels table.")
     left, right = same_types([rows.frame, _one_label_each(rows, table, own_id, column)])

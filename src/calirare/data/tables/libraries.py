@@ -6,12 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from calirare.errors import optional
 
-__all__ = ["import_arrow", "import_polars", "pl"]
-
-
-def import_polars() -> Any:
-    """The polars module, or the line that installs it."""
-    return optional("polars", "tables")
+__all__ = ["import_arrow", "pl"]
 
 
 def import_arrow() -> tuple[Any, Any]:
@@ -23,7 +18,7 @@ class _Polars:
     """Polars, loaded when it is first used: to import calirare takes none of it."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_polars(), name)
+        return getattr(optional("polars", "tables"), name)
 
 
 if TYPE_CHECKING:

@@ -68,7 +68,7 @@ def guess_ends(columns: Sequence[str]) -> tuple[str, str] | None:
 
 def find_id(frame: pl.DataFrame, wanted: str | None, what: str = "nodes") -> str:
     """The id column: as named, else guessed."""
-    return guess_id(frame.columns) if wanted is None else pick_column(frame, wanted, "id", what)
+    return guess_id(frame.columns) if wanted is None else pick_column(frame.columns, wanted, "id", what)
 
 
 def ends_by_ids(frame: pl.DataFrame, ids: pl.Series) -> tuple[str, str] | None:
@@ -133,7 +133,7 @@ def find_ends(
         guess = ends_by_ids(frame, ids)
     guess = guess or (frame.columns[0], frame.columns[1])
     ends = [
-        guess[place] if name is None else pick_column(frame, name, argument, "edges")
+        guess[place] if name is None else pick_column(frame.columns, name, argument, "edges")
         for place, (name, argument) in enumerate(((source, "source"), (target, "target")))
     ]
     if ends[0] == ends[1]:
@@ -149,7 +149,7 @@ def find_label(nodes: pl.DataFrame, wanted: str | None, optional: bool, edges: S
     if wanted is None or (optional and wanted not in nodes.columns):
         return None
     try:
-        return pick_column(nodes, wanted, "label", "nodes")
+        return pick_column(nodes.columns, wanted, "label", "nodes")
     except ColumnError as error:
         if wanted in edges:
             raise ColumnError(

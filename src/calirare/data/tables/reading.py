@@ -14,7 +14,7 @@ from calirare.data.tables.asked import Asked
 from calirare.data.tables.columns import to_seconds
 from calirare.data.tables.edge_columns import apply_edge_columns, check_types
 from calirare.data.tables.edges import EdgeList, read_edges
-from calirare.data.tables.frames import check_column, to_frame
+from calirare.data.tables.frames import pick_column, to_frame
 from calirare.data.tables.gathering import (
     codes_as_at_fit,
     edges_or_none,
@@ -189,11 +189,11 @@ def check_names(asked: Asked, nodes: Sequence[str], edges: Sequence[str]) -> Non
     """Names that may belong to either table must be in one."""
     both = [*nodes, *edges]
     for name in asked.types:
-        check_column(both, name, f"types[{name!r}]", "nodes or edges")
+        pick_column(both, name, f"types[{name!r}]", "nodes or edges")
     if asked.names["time"] is not None:
-        check_column(both, asked.names["time"], "time", "nodes or edges")
+        pick_column(both, asked.names["time"], "time", "nodes or edges")
     if asked.names["weight"] is not None:
-        check_column(edges, asked.names["weight"], "weight", "edges")
+        pick_column(edges, asked.names["weight"], "weight", "edges")
 
 
 def _read_labels(frame: pl.DataFrame, label: str | None, rare: Any, schema: Mapping[str, Any] | None) -> Labels:

@@ -9,17 +9,17 @@ from sklearn.metrics import roc_auc_score
 
 from calirare.detectors import GCN, Boosting, Forest, Linear
 from calirare.detectors.base import Detector
-from calirare.detectors.logistic import Problem, fit_logistic
-from calirare.detectors.without_groups import WithoutGroups
+from calirare.detectors.logistic import LogisticProblem, fit_logistic
+from calirare.detectors.without_groups import WithoutGroups, turned_back
 
 
 def test_the_level_of_a_regression_is_the_mean_change_of_the_others() -> None:
     rng = np.random.default_rng(0)
-    problem = Problem(rng.standard_normal((30, 4)), (np.arange(30) < 9).astype(np.float64), np.full(30, 1 / 30))
+    problem = LogisticProblem(rng.standard_normal((30, 4)), (np.arange(30) < 9).astype(np.float64), np.full(30, 1 / 30))
     groups = np.arange(30) // 2
     without = WithoutGroups(problem, fit_logistic(problem, 0.01), 0.01, groups)
     steps = without.steps()
-    directions = without.directions(steps)
+    directions = turned_back(without.root, steps)
     for group in range(15):
         wanted = (problem.columns[groups != group] @ directions[:, group]).mean()
         assert without.level_changes(steps)[group] == pytest.approx(wanted, abs=1e-6)

@@ -7,10 +7,12 @@ import pytest
 from scipy.special import expit
 
 from calirare.detectors.leverage import own_left_out
-from calirare.detectors.logistic import Optimum, Problem, fit_logistic
+from calirare.detectors.logistic import LogisticProblem, Optimum, fit_logistic
 
 
-def newton_without(problem: Problem, optimum: Optimum, penalty: float, gone: np.ndarray, tie: np.ndarray) -> np.ndarray:
+def newton_without(
+    problem: LogisticProblem, optimum: Optimum, penalty: float, gone: np.ndarray, tie: np.ndarray
+) -> np.ndarray:
     """How all logits move by a Newton step without some labels, to where tieᵀθ = 0; no tie: an empty one."""
     kept, size = np.setdiff1d(np.arange(len(problem.y)), gone), len(optimum.theta)
     columns = problem.columns[kept]
@@ -30,7 +32,7 @@ def test_equals_one_step_written_out(penalty: float, tied: bool, several: bool) 
     columns = rng.standard_normal((60, 9)) / 3
     columns -= columns.mean(axis=0)
     y = (columns[:, 0] + 0.2 * rng.standard_normal(60) > 0.2).astype(np.float64)
-    problem = Problem(columns, y, np.full(60, 1 / 60))
+    problem = LogisticProblem(columns, y, np.full(60, 1 / 60))
     groups = np.repeat(np.arange(58), [3] + 57 * [1]) if several else np.arange(60)
     vectors, of = rng.standard_normal((9, 2)), np.array([0, 31])
     found = fit_logistic(problem, penalty)

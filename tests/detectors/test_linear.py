@@ -19,16 +19,23 @@ from calirare.detectors import design_choices, linear
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.landmarks import choose_landmarks
 from calirare.detectors.linear import Linear
-from calirare.detectors.logistic import _INTERCEPT_PENALTY, Optimum, Problem, factor_of, fit_logistic, newton_from
-from calirare.detectors.without_groups import WithoutGroups
+from calirare.detectors.logistic import (
+    _INTERCEPT_PENALTY,
+    LogisticProblem,
+    Optimum,
+    factor_of,
+    fit_logistic,
+    newton_from,
+)
+from calirare.detectors.without_groups import WithoutGroups, turned_back
 from calirare.errors import InputError, LabelError, NotFittedError
 
 
-def random_problem(n: int = 60, size: int = 8, seed: int = 0) -> Problem:
+def random_problem(n: int = 60, size: int = 8, seed: int = 0) -> LogisticProblem:
     rng = np.random.default_rng(seed)
     columns = rng.standard_normal((n, size)) / np.sqrt(size)
     y = (columns[:, 0] * 3 + rng.standard_normal(n) > 0.8).astype(np.float64)
-    return Problem(columns, y, np.full(n, 1 / n))
+    return LogisticProblem(columns, y, np.full(n, 1 / n))
 
 
 @pytest.mark.parametrize("penalty", [1e-1, 1e-2, 1e-3])
@@ -51,7 +58,7 @@ def test_left_out_is_a_refit(penalty: float, several: bool) -> None:
     theta, intercept = optimum.theta, optimum.intercept
     without = WithoutGroups(problem, optimum, penalty, groups)
     steps = without.steps()
-    directions, left_out = without.directions(steps), without.left_out(steps)
+    directions, left_out = turned_back(without.root, steps), without.left_out(steps)
     for group in range(groups.max() + 1):
         rows = np.flatnonzero(groups == group)
         wanted = refit_without(problem, intercept, penalty, rows)
@@ -66,11 +73,11 @@ def test_a_tied_column_goes_with_its_label() -> None:
     optimum = fit_logistic(problem, penalty)
     theta, intercept = optimum.theta, optimum.intercept
     without = WithoutGroups(problem, optimum, penalty, np.arange(60), (ties, np.array([4, 9])))
-    found = without.directions(without.steps())
+    found = turned_back(without.root, without.steps())
     for tie, row in ((0, 4), (1, 9)):
         free = np.linalg.svd(ties[:, [tie]].T)[2][1:].T
         wanted = free @ refit_without(
-            Problem(problem.columns @ free, problem.y, problem.weights), intercept, penalty, np.array([row])
+            LogisticProblem(problem.columns @ free, problem.y, problem.weights), intercept, penalty, np.array([row])
         )
         assert abs(ties[:, tie] @ (theta + found[:, row])) < 1e-5
         # Two steps with one curvature: a tie moves further than one label does.
@@ -90,7 +97,7 @@ def test_penalty_is_the_one_that_refits_choose() -> None:
 
     def surprise_of_refits(penalty: float) -> float:
         design = Linear(penalty=penalty, hops=1).fit(inputs, labels).main_.design
-        problem = Problem(design.labelled, labels.y.astype(np.float64), np.full(60, 1 / 60))
+        problem = LogisticProblem(design.labelled, labels.y.astype(np.float64), np.full(60, 1 / 60))
         intercept = fit_logistic(problem, penalty).intercept
         z = np.array(
             [problem.columns[i] @ refit_without(problem, intercept, penalty, np.array([i])) for i in range(60)]
@@ -119,7 +126,7 @@ def test_words_are_all_words_of_all_hops() -> None:
     columns = np.concatenate(blocks, axis=1)
     columns -= columns[labels.nodes].mean(axis=0)
     assert not detector.main_.design.dense.size, "left-out likelihood took the structure too: nothing is compared"
-    problem = Problem(columns[labels.nodes], labels.y.astype(np.float64), np.full(50, 1 / 50))
+    problem = LogisticProblem(columns[labels.nodes], labels.y.astype(np.float64), np.full(50, 1 / 50))
     optimum = fit_logistic(problem, 1e-2)
     theta, intercept = optimum.theta, optimum.intercept
     logits, near = detector.logits(inputs), graph.degree > 0

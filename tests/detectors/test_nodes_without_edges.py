@@ -14,7 +14,7 @@ from slow_logistic import refit_without
 import calirare as cr
 from calirare.detectors.guess import NeighboursGuess
 from calirare.detectors.linear import Linear
-from calirare.detectors.logistic import Problem, fit_logistic
+from calirare.detectors.logistic import LogisticProblem, fit_logistic
 from calirare.detectors.platt import soft_targets
 from calirare.detectors.regression import Regression
 from calirare.detectors.squash import Squash
@@ -56,7 +56,7 @@ def test_own_columns_alone_tell_on_the_scale_of_the_others(graph: cr.RareGraph, 
     scores = Squash.learn(columns.values, seed=0)(columns.values)[:, np.asarray(columns.groups) == "own"]
     phi = (scores - scores[labels.nodes].mean(axis=0)) / np.sqrt(scores.shape[1])
     y, n = labels.y.astype(np.float64), len(labels)
-    problem = Problem(phi[labels.nodes], y, np.full(n, 1 / n))
+    problem = LogisticProblem(phi[labels.nodes], y, np.full(n, 1 / n))
     peer = LogisticRegression(C=1 / (PENALTY * n), tol=1e-12, max_iter=10_000).fit(problem.columns, y)
     theta, intercept = peer.coef_[0], float(peer.intercept_[0])
     left_out = np.empty(n)
@@ -67,7 +67,7 @@ def test_own_columns_alone_tell_on_the_scale_of_the_others(graph: cr.RareGraph, 
     main = Regression.fit(
         fitted.main_.design,
         PENALTY,
-        [fit_logistic(Problem(fitted.main_.design.coordinates, y, np.full(n, 1 / n)), PENALTY)],
+        [fit_logistic(LogisticProblem(fitted.main_.design.coordinates, y, np.full(n, 1 / n)), PENALTY)],
         y[None],
         np.arange(n),
         np.ones(n, dtype=bool),

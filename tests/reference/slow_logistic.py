@@ -6,10 +6,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from calirare.detectors.logistic import Problem
+from calirare.detectors.logistic import LogisticProblem
 
 
-def refit_without(problem: Problem, intercept: float, penalty: float, rows: np.ndarray) -> np.ndarray:
+def refit_without(problem: LogisticProblem, intercept: float, penalty: float, rows: np.ndarray) -> np.ndarray:
     """θ without some labels and with the intercept held, by a general minimiser."""
     kept = np.setdiff1d(np.arange(len(problem.y)), rows)
     columns, y, weights = problem.columns[kept], problem.y[kept], problem.weights[kept]

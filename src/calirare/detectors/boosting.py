@@ -13,8 +13,8 @@ from calirare.detectors.base import Contributions, DetectorInputs, LabelledNodes
 from calirare.detectors.boosters import Growth, grow
 from calirare.detectors.contrast import as_logits, rare_against_rest
 from calirare.detectors.folds import spread_over_folds
+from calirare.detectors.left_out_loss import CLEARLY, loss_by_class
 from calirare.detectors.level import other_nodes, restore_shifts
-from calirare.detectors.logistic import CLEARLY, loss_by_class
 from calirare.detectors.of_trees import OfTrees
 from calirare.detectors.registry import register
 from calirare.detectors.stored import inside, need, numbers, under, whole

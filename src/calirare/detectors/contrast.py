@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import log_softmax
+from scipy.special import log_softmax, logsumexp
 
 
 def as_logits(scores: np.ndarray) -> np.ndarray:
@@ -13,6 +13,15 @@ def as_logits(scores: np.ndarray) -> np.ndarray:
     ([[-1.5, 1.5]], [[1.0, 2.0, 3.0]])
     """
     return np.concatenate([-scores / 2, scores / 2], axis=-1) if scores.shape[-1] == 1 else scores
+
+
+def against_others(logits: np.ndarray, c: int) -> np.ndarray:
+    """`(…)` log P(c) - log P(not c) of `(…, C)` logits.
+
+    >>> round(float(against_others(np.log([0.2, 0.3, 0.5]), 2)), 6)
+    0.0
+    """
+    return np.asarray(logits[..., c] - logsumexp(np.delete(logits, c, axis=-1), axis=-1))
 
 
 def rare_against_rest(scores: np.ndarray, rare_class: int) -> tuple[np.ndarray, float]:

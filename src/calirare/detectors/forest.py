@@ -11,9 +11,10 @@ from sklearn.tree import ExtraTreeClassifier
 
 from calirare.data.checks import check_count
 from calirare.detectors.base import Contributions, DetectorInputs, LabelledNodes, Progress, State
+from calirare.detectors.contrast import against_others
 from calirare.detectors.grove import Grove, bootstrap_counts
+from calirare.detectors.left_out_loss import loss_by_class
 from calirare.detectors.level import restore_shifts
-from calirare.detectors.logistic import loss_by_class
 from calirare.detectors.of_trees import OfTrees
 from calirare.detectors.registry import register
 from calirare.detectors.stored import need, numbers, whole
@@ -158,7 +159,7 @@ class Forest(OfTrees):
         start = (base / len(self.trees_))[None]
         change = shares[:, rare_class] / len(self.trees_)
         end = start + shares.sum(axis=0) / len(self.trees_)
-        first, last = (_rare_logit(self._logits(share)[0], rare_class) for share in (start, end))
+        first, last = (float(against_others(self._logits(share)[0], rare_class)) for share in (start, end))
         total = float(change.sum())
         if abs(total) > 1e-12:
             return Contributions(first, columns.names, columns.groups, change * ((last - first) / total))
@@ -192,7 +193,3 @@ class Forest(OfTrees):
         self.num_classes_ = num_classes
         self.shifts_ = restore_shifts(state, (len(left_out), num_classes))
         return self
-
-
-def _rare_logit(logs: np.ndarray, rare_class: int) -> float:
-    return float(logs[rare_class] - np.logaddexp.reduce(np.delete(logs, rare_class)))

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from scipy.special import expit
 
-from calirare.detectors.logistic import Optimum, Problem, Whitened, precision
+from calirare.detectors.logistic import LogisticProblem, Optimum, Whitened, float_for
 
 LEAST_LEFT_OVER = 1e-6
 """Of 1 - leverage: a label that holds up a direction alone leaves nothing to say about it."""
@@ -25,21 +25,21 @@ def whitened(root: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return np.asarray(torch.linalg.solve_triangular(lower, torch.from_numpy(vectors), upper=False).T)
 
 
-def whitened_by(problem: Problem, optimum: Optimum, penalty: float) -> Whitened:
+def whitened_by(problem: LogisticProblem, optimum: Optimum, penalty: float) -> Whitened:
     """From the optimum's `gram`; as made before, where it was."""
     if optimum.whitened is not None and optimum.whitened.penalty == penalty:
         return optimum.whitened
     factor = optimum.factor(penalty)
-    return Whitened(penalty, factor, whitened(factor[:-1, :-1], problem.columns_in(precision(penalty)).T))
+    return Whitened(penalty, factor, whitened(factor[:-1, :-1], problem.columns_in(float_for(penalty)).T))
 
 
-def with_whitened(problem: Problem, optimum: Optimum, penalty: float) -> Optimum:
+def with_whitened(problem: LogisticProblem, optimum: Optimum, penalty: float) -> Optimum:
     """The optimum, for several questions."""
     return replace(optimum, whitened=whitened_by(problem, optimum, penalty))
 
 
 def own_left_out(
-    problem: Problem,
+    problem: LogisticProblem,
     optimum: Optimum,
     penalty: float,
     groups: np.ndarray,

@@ -13,9 +13,10 @@ from calirare.data.checks import is_number
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.contrast import as_logits
 from calirare.detectors.design_choices import DesignChoices
+from calirare.detectors.left_out_loss import CLEARLY, left_out_loss
 from calirare.detectors.leverage import own_left_out, with_whitened
 from calirare.detectors.linear_design import Design
-from calirare.detectors.logistic import CLEARLY, Optimum, fit_logistic, left_out_loss
+from calirare.detectors.logistic import Optimum, fit_logistic
 from calirare.detectors.own_regression import OwnRegression
 from calirare.detectors.registry import register
 from calirare.detectors.regression import Regression, problem_of

@@ -16,8 +16,7 @@ from scipy.linalg import cho_factor
 from scipy.linalg.blas import dtrsv
 from scipy.special import expit
 
-from calirare.detectors.platt import slope_and_shift, soft_targets
-
+_MOST_STEPS = 100
 _LEAST_CURVATURE = 1e-10
 _INTERCEPT_PENALTY = 1e-9
 """Next to nothing: it keeps the system solvable where the classes are separable without columns."""
@@ -31,8 +30,13 @@ _ROUGH = 1e-7
 """Tolerance from which every product may be in that precision."""
 
 
+def losses_of(z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """`(n,)` log(1 + exp z) - y z, which never overflows."""
+    return np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z))) - y * z
+
+
 @dataclass(frozen=True, eq=False)
-class Problem:
+class LogisticProblem:
     """A two-class problem.
 
     Args:
@@ -59,7 +63,7 @@ class Problem:
 
     def loss_at(self, z: np.ndarray) -> float:
         """Of logits `(n,)`, without the penalty."""
-        return float(self.weights @ (np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z))) - self.y * z))
+        return float(self.weights @ losses_of(z, self.y))
 
     def curvature(self, z: np.ndarray) -> np.ndarray:
         """w p (1 - p), kept away from zero."""
@@ -104,7 +108,7 @@ class Optimum:
     Args:
         theta: θ.
         intercept: b.
-        gram: See `Problem.gram`.
+        gram: See `LogisticProblem.gram`.
         gained: By how much the loss there was larger; infinite where nobody knows.
         whitened: What was made of the gram, if it was; not made again under the same penalty.
     """
@@ -122,12 +126,11 @@ class Optimum:
 
 
 def fit_logistic(
-    problem: Problem,
+    problem: LogisticProblem,
     penalty: float,
     start: Optimum | np.ndarray | None = None,
     *,
     tolerance: float = 1e-13,
-    max_steps: int = 100,
 ) -> Optimum:
     """The optimum; `tolerance` bounds the decrease that the last Newton step still promised.
 
@@ -136,13 +139,13 @@ def fit_logistic(
     The curvature is the costly part of a step, so a step uses the last one known, in single precision where the penalty
     allows, and takes it again only where that made little way, and at the end where it has changed.
 
-    >>> problem = Problem(np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 0.0]), np.full(3, 1 / 3))
+    >>> problem = LogisticProblem(np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 0.0]), np.full(3, 1 / 3))
     >>> found = fit_logistic(problem, penalty=1.0)
     >>> residual = problem.weights * (expit(problem.columns @ found.theta + found.intercept) - problem.y)
     >>> bool(abs(problem.columns.T @ residual + found.theta).max() < 1e-6 and abs(residual.sum()) < 1e-6)
     True
     """
-    kind = precision(penalty)
+    kind = float_for(penalty)
     if isinstance(start, np.ndarray):
         start, factor = newton_from(problem, start, penalty)
     else:
@@ -152,7 +155,7 @@ def fit_logistic(
     theta, intercept, gram, gained = start.theta, start.intercept, start.gram, start.gained
     z = problem.times(theta, rough) + intercept
     value, before = problem.loss_at(z) + 0.5 * penalty * theta @ theta, np.inf
-    for _ in range(max_steps):
+    for _ in range(_MOST_STEPS):
         residual = problem.weights * (expit(z) - problem.y)
         pull = problem.columns_in(rough).T @ residual.astype(rough, copy=False)
         gradient = np.append(pull + penalty * theta, residual.sum())
@@ -178,16 +181,16 @@ def fit_logistic(
     return Optimum(theta, intercept, gram, gained, start.whitened if gram is start.gram else None)
 
 
-def newton_from(problem: Problem, z: np.ndarray, penalty: float) -> tuple[Optimum, np.ndarray]:
+def newton_from(problem: LogisticProblem, z: np.ndarray, penalty: float) -> tuple[Optimum, np.ndarray]:
     """Newton's step from logits `(n,)` that other columns gave: the optimum, were the curvature everywhere as there."""
-    gram = problem.gram(z, precision(penalty))
+    gram = problem.gram(z, float_for(penalty))
     factor = factor_of(gram, penalty)
     wanted = problem.curvature(z) * z - problem.weights * (expit(z) - problem.y)
     found = _solve(factor, np.append(problem.columns.T @ wanted, wanted.sum()))
     return Optimum(found[:-1], float(found[-1]), gram), factor
 
 
-def _flat(problem: Problem, kind: type[np.floating[Any]]) -> Optimum:
+def _flat(problem: LogisticProblem, kind: type[np.floating[Any]]) -> Optimum:
     """What to start from where nothing is known: every label is as likely."""
     share = float(problem.weights @ problem.y)
     intercept = float(np.log(share / (1.0 - share)))
@@ -195,8 +198,8 @@ def _flat(problem: Problem, kind: type[np.floating[Any]]) -> Optimum:
     return Optimum(np.zeros(problem.columns.shape[1]), intercept, gram, 0.0)
 
 
-def precision(penalty: float) -> type[np.floating[Any]]:
-    """In which products of columns are exact enough beside this penalty."""
+def float_for(penalty: float) -> type[np.floating[Any]]:
+    """The type in which products of columns are exact enough beside this penalty."""
     return np.float32 if penalty >= _SINGLE else np.float64
 
 
@@ -214,7 +217,7 @@ def _solve(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _along(
-    problem: Problem,
+    problem: LogisticProblem,
     penalty: float,
     theta: np.ndarray,
     z: np.ndarray,
@@ -232,68 +235,3 @@ def _along(
             return size, there, now
         size /= 2
     return None
-
-
-_MAP_PENALTY = 1e-6, 1e-9
-"""Of slope and shift: next to nothing."""
-_NEXT_TO_FLAT = 1e-3
-CLEARLY = 2.0
-"""In nats over all labels: by how much a left-out loss must be smaller to be better by more than chance."""
-
-
-def left_out_losses(logits: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """`(n,)` negative log-likelihoods of the labels under logits that were scaled, never turned over, and shifted."""
-    n, scale = len(target), float(logits.std()) or 1.0
-    centred = (logits - logits.mean()) / scale
-    slope, shift, _ = slope_and_shift(centred, target, np.full(n, 1.0 / n), _MAP_PENALTY, tolerance=1e-10)
-    if slope <= 0:
-        share = float(target.mean())
-        slope, shift = 0.0, float(np.log(share / (1 - share)))
-    z = slope * centred + shift
-    return np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z))) - target * z
-
-
-def left_out_loss(logits: np.ndarray, target: np.ndarray) -> float:
-    """The mean of `left_out_losses`."""
-    return float(left_out_losses(logits, target).mean())
-
-
-def on_scale_of(known: np.ndarray, new: np.ndarray, target: np.ndarray) -> tuple[float, float]:
-    """(a, b): the Platt map that is right for the `known` left-out logits is right for a · new + b as well.
-
-    Where the known ones tell nothing, (1, 0): nothing will come of either. a is never zero: new ones that tell nothing keep
-    their order, since evidence that is wrong half of the time must stay so.
-
-    >>> y, z = np.array([0.0, 1.0, 0.0, 1.0]), np.array([-1.0, 0.5, 0.2, 1.5])
-    >>> a, b = on_scale_of(2 * z + 1, z, y)
-    >>> round(a, 4), round(b, 4)
-    (2.0, 1.0)
-    """
-    soft = soft_targets(target.astype(np.int64), np.ones(len(target)), 2)[:, 1]
-    (slope, level), (own_slope, own_level) = _soft_map(known, soft), _soft_map(new, soft)
-    if slope <= 0:
-        return 1.0, 0.0
-    ratio = max(own_slope / slope, _NEXT_TO_FLAT)
-    return ratio, float(known.mean()) + (own_level - level) / slope - ratio * float(new.mean())
-
-
-def _soft_map(logits: np.ndarray, target: np.ndarray) -> tuple[float, float]:
-    """Of the Platt map to soft targets: its slope, and what it gives at the mean of the logits."""
-    n, scale = len(target), float(logits.std()) or 1.0
-    centred = (logits - logits.mean()) / scale
-    slope, level, _ = slope_and_shift(centred, target, np.full(n, 1.0 / n), _MAP_PENALTY)
-    return slope / scale, level
-
-
-def losses_by_class(logits: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """`left_out_losses` of each class against the others, added up, of `(n, C)` logits; of two classes, those of the second."""
-    total = np.zeros(len(y))
-    for c in np.unique(y)[1 if logits.shape[1] == 2 else 0 :]:
-        others = np.logaddexp.reduce(np.delete(logits, c, axis=1), axis=1)
-        total += left_out_losses(logits[:, c] - others, (y == c).astype(np.float64))
-    return total
-
-
-def loss_by_class(logits: np.ndarray, y: np.ndarray) -> float:
-    """The mean of `losses_by_class`."""
-    return float(losses_by_class(logits, y).mean())

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calirare.detectors.left_out_loss import CLEARLY, left_out_loss, on_scale_of
 from calirare.detectors.linear_design import Design
-from calirare.detectors.logistic import CLEARLY, left_out_loss, on_scale_of
 from calirare.detectors.regression import Regression
 from calirare.detectors.threads import blas_for
 

@@ -12,7 +12,7 @@ from calirare.detectors.base import Contributions, DetectorInputs, State
 from calirare.detectors.contrast import rare_against_rest
 from calirare.detectors.level import restore_shifts
 from calirare.detectors.linear_design import Design
-from calirare.detectors.logistic import Optimum, Problem, fit_logistic
+from calirare.detectors.logistic import LogisticProblem, Optimum, fit_logistic
 from calirare.detectors.stored import need, numbers
 from calirare.detectors.without_groups import LeftOutModels, WithoutGroups
 from calirare.errors import InputError
@@ -22,13 +22,13 @@ _FEWEST_KEPT = 1_024
 _BLOCK = 64
 
 
-def problem_of(design: Design, target: np.ndarray) -> Problem:
+def problem_of(design: Design, target: np.ndarray) -> LogisticProblem:
     """Of a target `(n,)`, 0 or 1: every label counts alike."""
-    return Problem(design.coordinates, target, np.full(len(target), 1.0 / len(target)))
+    return LogisticProblem(design.coordinates, target, np.full(len(target), 1.0 / len(target)))
 
 
 def leave_out(
-    problem: Problem,
+    problem: LogisticProblem,
     optimum: Optimum,
     penalty: float,
     groups: np.ndarray,

@@ -23,7 +23,6 @@ from typing import ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 import torch
-from scipy.special import logsumexp
 
 from calirare.data.checks import check_count, is_number
 from calirare.data.edge_table import EITHER, EdgeTable
@@ -31,8 +30,9 @@ from calirare.data.graph import RareGraph
 from calirare.data.node_keys import places_of
 from calirare.data.sparse import SparseMatrix
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
+from calirare.detectors.contrast import against_others
 from calirare.detectors.folds import spread_over_folds
-from calirare.detectors.logistic import losses_by_class
+from calirare.detectors.left_out_loss import losses_by_class
 from calirare.detectors.registry import register
 from calirare.detectors.stored import need, numbers
 from calirare.errors import InputError
@@ -195,7 +195,7 @@ class Spreading(Detector):
     def contributions_of(self, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int) -> Iterator[Contributions]:
         logits = np.vstack([self.nothing, self._logits_of(self._arrived(inputs)[nodes])])
         called = LABELS_AROUND + (f" ({self.along_})" if self.along_ else "")
-        base, *found = logits[:, rare_class] - logsumexp(np.delete(logits, rare_class, axis=1), axis=1)
+        base, *found = against_others(logits, rare_class)
         for against in found:
             yield Contributions(float(base), (called,), ("labels",), np.array([against - base]))
 

@@ -12,7 +12,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import expit
 
 from calirare.detectors.leverage import LEAST_LEFT_OVER, whitened, whitened_by
-from calirare.detectors.logistic import Optimum, Problem
+from calirare.detectors.logistic import LogisticProblem, Optimum
 
 _MOST_REFINED = 256
 _REFINEMENTS = 2
@@ -45,7 +45,7 @@ class WithoutGroups:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: LogisticProblem,
         optimum: Optimum,
         penalty: float,
         groups: np.ndarray,
@@ -150,10 +150,6 @@ class WithoutGroups:
         left *= self.weights[curved, None].astype(rows.dtype)
         left[self.groups[curved][:, None] == which] = 0.0
         return self._tie(self._without(-(left.T @ rows), which), which)
-
-    def directions(self, steps: np.ndarray) -> np.ndarray:
-        """`(R, g)` θ₋g - θ of steps `(g, R)`."""
-        return turned_back(self.root, steps)
 
     def own_changes(self, steps: np.ndarray) -> np.ndarray:
         """`(n,)`: how each label's own logit moves when its group is left out."""

@@ -15,7 +15,7 @@ from calirare.data.around import inputs_around_all
 from calirare.data.checks import check_count, is_number
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import DetectorInputs, LabelledNodes, Progress, State
-from calirare.detectors.logistic import CLEARLY
+from calirare.detectors.left_out_loss import CLEARLY
 from calirare.detectors.networks import judging
 from calirare.detectors.networks.defaults import DROPOUT, EPOCHS, HIDDEN, LR, SETTLE, WEIGHT_DECAY
 from calirare.detectors.networks.evidence import (

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from calirare.data.edge_table import EdgeColumn, EdgeTable
+from calirare.features.directions import directions_of
 from calirare.features.edge_plan import EdgePlan, plan_edges
 from calirare.features.meeting import MEETING, meeting_columns, meetings
 from calirare.features.rhythm import rhythm_columns
-from calirare.features.usual import directions_of
 
 
 def visits(seed: int, *, directed: bool = True, clock: bool = True) -> EdgeTable:

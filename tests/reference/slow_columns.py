@@ -22,9 +22,26 @@ def slow_edge_columns(table, plan, num_nodes):
                     continue
                 result.setdefault(name + suffix, []).append(value)
     for node in range(num_nodes):
-        for name, value in _rhythm(table, plan, node).items():
+        for name, value in (_by_category(table, plan, node) | _rhythm(table, plan, node)).items():
             result.setdefault(name, []).append(value)
     return {name: np.array(values, dtype=float) for name, values in result.items()}
+
+
+def _by_category(table, plan, node):
+    """Distinct neighbours by each of the eight most frequent categories."""
+    rows = range(len(table))
+    out = [(k, int(table.target[k])) for k in rows if table.source[k] == node != table.target[k]]
+    into = [(k, int(table.source[k])) for k in rows if table.target[k] == node != table.source[k]]
+    sides = {"outgoing": out, "incoming": into} if plan.directed else {"edges": out + into}
+    said, found = {}, {column.name: column for column in table.columns}
+    for planned in (one for one in plan.columns if one.kind == "category"):
+        column = found[planned.name]
+        for which, ends in sides.items():
+            named = [(column.categories[column.values[k]], other) for k, other in ends if column.values[k] >= 0]
+            for category in planned.categories[:8]:
+                met = {other for name, other in named if name == category}
+                said[f"distinct neighbours with {planned.name} = {category}, {which}"] = len(met)
+    return said
 
 
 def _rhythm(table, plan, node):

@@ -3,21 +3,62 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import get_args
 
 from calirare.data.tables.feature_places import HAS
+from calirare.features.by_category import NEIGHBOURS_WITH
+from calirare.features.dates import End
+from calirare.features.directions import DIRECTIONS
 from calirare.features.meeting import APART
 from calirare.features.rhythm import CHANGE, WAIT
 from calirare.features.usual import AGAINST_USUAL
 
-_OF_EDGES = re.compile(
-    r"^(.*), (sum|mean|spread|least|greatest|last|first|span|mean gap|least gap|unevenness of gaps) of (outgoing|incoming|edges)$"
-)
-_AGAINST_USUAL = re.compile(f"^(.*){AGAINST_USUAL}(mean|size) of (outgoing|incoming|edges)$")
-SHARE_OF_EDGES = re.compile(r"^(.*), share of (outgoing|incoming|edges)$")
+_WAY = f"({'|'.join(DIRECTIONS)})"
+SHARE_OF_EDGES = re.compile(f"^(.*), share of {_WAY}$")
 OVER = re.compile(r"^(.*), (mean|spread) (over .*)$")
 SHARE_OVER = re.compile(r"^(.* = .*|.* is missing), mean over (?!all)(.*)$")
 OF_NEIGHBOURS = ", of neighbours"
 MISSING = " is missing"
+
+
+def _of(way: str, column: str) -> str:
+    return column if way == DIRECTIONS[2] else f"{way} {column}"
+
+
+def _against_usual(column: str, statistic: str, way: str) -> str:
+    beside = "{} against" if statistic == "mean" else "distance of {} from"
+    return f"{beside.format(_of(way, column))} what is usual at the other end"
+
+
+def _statistic(column: str, statistic: str, way: str) -> str:
+    return f"{statistic} of {column} over all edges" if way == DIRECTIONS[2] else f"{statistic} of {way} {column}"
+
+
+def _share(what: str, way: str) -> str:
+    column, has, word = what.rpartition(HAS)
+    return f"share of {way} with {f'{word!r} in {column}' if has else what}"
+
+
+_STATISTICS = "sum|mean|spread|least|greatest|last|first|span|mean gap|least gap|unevenness of gaps"
+_SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
+    (re.compile(f"^(.*){AGAINST_USUAL}(mean|size) of {_WAY}$"), _against_usual),
+    (re.compile(f"^(.*){WAIT}$"), "wait from incoming to next outgoing, {}".format),
+    (re.compile(f"^(.*){APART}{_WAY}$"), "time from {1} to the nearest of others at the other end, {0}".format),
+    (re.compile(f"^(.*){CHANGE}$"), "change of {} from incoming to next outgoing".format),
+    (
+        re.compile(f"^(.*) in days after ({'|'.join(get_args(End))}) (.*), mean of {_WAY}$"),
+        lambda time, end, date, way: f"mean days from {end} {date} to {_of(way, time)}",
+    ),
+    (re.compile("^(.*) after (.*), in days$"), "days from {1} to {0}".format),
+    (
+        re.compile(f"^{NEIGHBOURS_WITH}(.*), {_WAY}$"),
+        lambda what, way: f"distinct {_of(way, 'neighbours')} with {what}",
+    ),
+    (re.compile(f"^(.*), ({_STATISTICS}) of {_WAY}$"), _statistic),
+    (SHARE_OF_EDGES, _share),
+]
+"""Columns of edges and dates, and what they are called; the first that fits."""
 
 
 def say_column(name: str) -> str:
@@ -35,6 +76,10 @@ def say_column(name: str) -> str:
     'outgoing price against what is usual at the other end'
     >>> say_column("time in days apart from others at the other end, outgoing")
     'time from outgoing to the nearest of others at the other end, time in days'
+    >>> say_column("paid in days after own opened, mean of outgoing"), say_column("claimed after began, in days")
+    ('mean days from own opened to outgoing paid', 'days from began to claimed')
+    >>> say_column("distinct neighbours with drug = codeine, outgoing")
+    'distinct outgoing neighbours with drug = codeine'
     >>> say_column("time in days, wait of incoming until outgoing"), say_column("time, unevenness of gaps of outgoing")
     ('wait from incoming to next outgoing, time in days', 'unevenness of gaps of outgoing time')
     """
@@ -47,25 +92,8 @@ def say_column(name: str) -> str:
     is_word = HAS in base and not SHARE_OF_EDGES.match(base)
     if over is not None and is_word and over[2] == "mean":  # of a word there is no mean
         tail = f" ({over[3].replace('over', 'among', 1)})"
-    if (found := _AGAINST_USUAL.match(base)) is not None:
-        column, statistic, way = found.groups()
-        numbers = column if way == "edges" else f"{way} {column}"
-        beside = (f"{numbers} against", f"distance of {numbers} from")[statistic == "size"]
-        base = f"{beside} what is usual at the other end"
-    elif base.endswith(WAIT):
-        base = f"wait from incoming to next outgoing, {base.removesuffix(WAIT)}"
-    elif APART in base:
-        column, _, way = base.partition(APART)
-        base = f"time from {way} to the nearest of others at the other end, {column}"
-    elif base.endswith(CHANGE):
-        base = f"change of {base.removesuffix(CHANGE)} from incoming to next outgoing"
-    elif (found := _OF_EDGES.match(base)) is not None:
-        column, statistic, way = found.groups()
-        base = f"{statistic} of {column} over all edges" if way == "edges" else f"{statistic} of {way} {column}"
-    elif (found := SHARE_OF_EDGES.match(base)) is not None:
-        column, has, word = found[1].rpartition(HAS)
-        base = f"share of {found[2]} with {f'{word!r} in {column}' if has else found[1]}"
-    return base + tail
+    said = (say(*found.groups()) for pattern, say in _SAID if (found := pattern.match(base)) is not None)
+    return next(said, base) + tail
 
 
 def attribute_of(name: str) -> tuple[str, str]:

@@ -30,6 +30,7 @@ from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.sparse import in_threads
 from calirare.data.tables.feature_places import HAS
+from calirare.features.by_category import category_columns
 from calirare.features.day_parts import DAY, in_part
 from calirare.features.edge_groups import Clock, EdgeGroups, Latest, Moments
 from calirare.features.edge_plan import EdgePlan, PlannedColumn
@@ -55,7 +56,8 @@ def edge_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> dict[str, 
         codes = [code for code, other in enumerate(table.type_names) if other == name]
         chosen = np.isin(table.type, codes) if table.type is not None else np.zeros(len(table), dtype=bool)
         columns |= _of_edges(table.take(chosen), plan, num_nodes, f" ({name})", plan.brief)
-    return columns | {name: _stored(column) for name, column in rhythm_columns(table, plan, num_nodes).items()}
+    more = {**dict(category_columns(table, plan, num_nodes)), **rhythm_columns(table, plan, num_nodes)}
+    return columns | {name: _stored(column) for name, column in more.items()}
 
 
 def is_main(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from calirare.data.edge_rows import pairs_of
 from calirare.data.edge_table import EARLIEST_CLOCK, MISSING, ColumnKind, EdgeColumn, EdgeTable, most_frequent
 from calirare.data.graph import RareGraph
+from calirare.features.dates import DatedEdges, plan_dates
 from calirare.features.day_parts import vary_by_day
 from calirare.features.meeting import NUM_MET, plan_meetings
 from calirare.features.usual import plan_comparison
@@ -40,6 +42,7 @@ class PlannedColumn:
         size: Of a number that is compared: its median size.
         middle: Its mean on the scale of the comparison.
         near: Of a time: directions in which it is told how near others are at the other end, and what is near (see `meeting`).
+        dated: Of a time: what is told of it beside dates of the ends (see `dates`).
     """
 
     name: str
@@ -54,6 +57,7 @@ class PlannedColumn:
     size: float = 1.0
     middle: float = 0.0
     near: tuple[tuple[str, float], ...] = ()
+    dated: tuple[DatedEdges, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,16 +91,29 @@ class EdgePlan:
         """Numbers that `meetings` keeps of a node."""
         return NUM_MET * sum(len(column.near) for column in self.columns)
 
+    @property
+    def asks_others(self) -> bool:
+        """Whether something is told that the other ends of edges must say: what is usual, who meets, dates."""
+        return bool(self.num_usual or self.num_met or any(column.dated for column in self.columns))
 
-def plan_edges(table: EdgeTable | None, *, compare: bool = True) -> EdgePlan | None:
-    """The plan for a table; None where there is none. `compare`: with what the other ends' edges say, where that tells."""
+
+def plan_edges(
+    table: EdgeTable | None, *, compare: bool = True, days: Mapping[str, np.ndarray] | None = None
+) -> EdgePlan | None:
+    """The plan for a table; None where there is none.
+
+    Args:
+        table: The edges as they came.
+        compare: With what the other ends' edges say, where that tells.
+        days: Dates of the nodes by name, as `OwnPlan.days` gives them.
+    """
     if table is None:
         return None
     types: tuple[str, ...] = ()
     if table.type is not None:
         types = tuple(most_frequent(table.type, table.type_names, MOST_TYPES))
     types = types if len(types) > 1 else ()
-    columns = tuple(_plan_column(column, table, compare) for column in table.columns)
+    columns = tuple(_plan_column(column, table, compare, days or {}) for column in table.columns)
     by_type = len(types) * (3 if table.directed else 1) * (3 + sum(_width(column) for column in columns))
     return EdgePlan(table.directed, columns, types, by_type > MOST_OF_TYPES)
 
@@ -118,7 +135,7 @@ def edge_table(graph: RareGraph) -> EdgeTable | None:
     return graph.edges if graph.edges is not None or graph.edge_weight is None else pairs_of(graph)
 
 
-def _plan_column(column: EdgeColumn, table: EdgeTable, compare: bool) -> PlannedColumn:
+def _plan_column(column: EdgeColumn, table: EdgeTable, compare: bool, days: Mapping[str, np.ndarray]) -> PlannedColumn:
     if column.kind == "category":
         kept = tuple(most_frequent(column.values, column.categories, MOST_CATEGORIES))
         diverse = len(column.categories) > len(kept)
@@ -133,6 +150,7 @@ def _plan_column(column: EdgeColumn, table: EdgeTable, compare: bool) -> Planned
         in_days = origin >= EARLIEST_CLOCK
         parts = vary_by_day(known, np.stack([table.source[there], table.target[there]])) if in_days else ()
         timed = PlannedColumn(column.name, "time", parts, missing=missing, origin=origin, in_days=in_days)
+        timed = replace(timed, dated=plan_dates(timed, table, days))
         return replace(timed, near=plan_meetings(timed, table)) if compare else timed
     negative = int((known < 0).sum())
     signed = min(negative, known.size - negative) >= max(1, FEWEST_OF_A_SIGN * known.size)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calirare.data.edge_table import EdgeColumn, EdgeTable
+from calirare.features.directions import directions_of, ends_of_edges
 from calirare.features.edge_groups import EdgeGroups
 from calirare.features.rhythm import by_time, node_ranges, shortest_of, times_of, unit_of
-from calirare.features.usual import directions_of, ends_of_edges
 
 if TYPE_CHECKING:
     from calirare.features.edge_plan import EdgePlan, PlannedColumn

@@ -14,6 +14,7 @@ from calirare.data.arrays import by_column
 from calirare.data.graph import RareGraph
 from calirare.data.tables.feature_places import HAS
 from calirare.errors import InputError
+from calirare.features.dates import NodeDate, days_between, find_dates
 from calirare.features.structure import neighbours
 from calirare.features.words import directions, learn_directions, words_of
 
@@ -42,6 +43,7 @@ class OwnPlan:
         spelled: Whether words are columns as they are; False where they are too many to be dense.
         basis: Leading directions, `(num_words, k)` of words, else `(F, k)` of wide attributes; None where there are neither.
         kinds: Names of the kinds of node, one indicator each.
+        dates: The attributes that are dates.
     """
 
     feature_names: tuple[str, ...]
@@ -49,6 +51,7 @@ class OwnPlan:
     spelled: bool
     basis: np.ndarray | None
     kinds: tuple[str, ...]
+    dates: tuple[NodeDate, ...] = ()
 
     @classmethod
     def learn(cls, graph: RareGraph, seed: int) -> OwnPlan:
@@ -60,7 +63,7 @@ class OwnPlan:
         basis = learn_directions(wide_part, neighbours(graph), seed) if wide and graph.num_nodes > 1 else None
         kinds = () if graph.node_type is None else graph.node_type_names
         few = num_words <= MOST_SPELLED and num_words * graph.num_nodes <= _MOST_NUMBERS
-        return cls(tuple(names), num_words, few, basis, kinds)
+        return cls(tuple(names), num_words, few, basis, kinds, find_dates(graph))
 
     def check(self, graph: RareGraph) -> None:
         if graph.num_features != len(self.feature_names):
@@ -110,11 +113,16 @@ class OwnPlan:
         heaviest = np.argsort(-self.basis, axis=0, kind="stable")[:_NAMED_BY].T
         return [f"{LIKE}{', '.join(words[k] for k in some)}" for some in heaviest]
 
+    def days(self, x: Any) -> dict[str, np.ndarray]:
+        """`(N,)` days since 1970 of each date among attributes."""
+        return {date.name: date.days(x) for date in self.dates}
+
     def derived(self, graph: RareGraph) -> Iterator[tuple[str, np.ndarray]]:
-        """Leading directions and the kind of node."""
+        """Leading directions, the days between dates, and the kind of node."""
         if self.basis is not None:
             found = directions(words_of(graph.x, len(self.basis)), self.basis)
             yield from zip(self._directions, found.T, strict=True)
+        yield from days_between(self.days(graph.x))
         for kind in self.kinds:
             codes = [code for code, name in enumerate(graph.node_type_names) if name == kind]
             is_kind = np.zeros(graph.num_nodes) if graph.node_type is None else np.isin(graph.node_type, codes)

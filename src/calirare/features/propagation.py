@@ -16,7 +16,9 @@ import scipy.sparse as sp
 
 from calirare.data.graph import RareGraph
 from calirare.data.sparse import in_threads
+from calirare.features.by_category import NEIGHBOURS_WITH
 from calirare.features.columns import ColumnGroup, Columns
+from calirare.features.dates import BESIDE
 from calirare.features.edge_columns import is_main
 from calirare.features.meeting import MEETING
 from calirare.features.relations import RELATIONS, Relation, relation_matrix, row_normalised
@@ -35,7 +37,7 @@ Whose = Literal["own", "main", "detail"]
 """The node's attributes; structure and the numbers, sums and means of its edges; all else that its edges say."""
 _STATISTICS: tuple[Statistic, ...] = ("mean", "spread", "two steps")
 _WHOSE: tuple[Whose, ...] = ("own", "main", "detail")
-_ALONE = (AGAINST_USUAL, MEETING, UNEVENNESS, LEAST_GAP, WAIT, CHANGE)
+_ALONE = (NEIGHBOURS_WITH, *BESIDE, AGAINST_USUAL, MEETING, UNEVENNESS, LEAST_GAP, WAIT, CHANGE)
 """In the names of columns that the neighbours are not asked about: they are many, and an edge changes those of others."""
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.features.columns import ColumnGroup, Columns
+from calirare.features.dates import dated_columns
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_plan import EdgePlan, edge_table, plan_edges
 from calirare.features.kept import Kept, filled
@@ -79,7 +80,8 @@ class ColumnRecipe:
     @classmethod
     def learn_and_apply(cls, graph: RareGraph, seed: int = 0) -> tuple[Self, Columns]:
         """The recipe and the graph's columns, at the price of one."""
-        own, edges = OwnPlan.learn(graph, seed), plan_edges(edge_table(graph), compare=graph.edges is not None)
+        own = OwnPlan.learn(graph, seed)
+        edges = plan_edges(edge_table(graph), compare=graph.edges is not None, days=own.days(graph.x))
         kept = Kept(graph.num_nodes)
         words = own.words_in(graph.x)
         if words is not None and own.spelled:
@@ -193,6 +195,7 @@ class ColumnRecipe:
                 "spelled": self.own.spelled,
                 "basis": self.own.basis,
                 "kinds": list(self.own.kinds),
+                "dates": [asdict(date) for date in self.own.dates],
             },
             "edges": None if self.edges is None else asdict(self.edges),
             "names": list(self.names),
@@ -217,16 +220,19 @@ def _base_columns(
     """But for words, which are spelled out at once."""
     table, summed = edge_table(graph), None
     if edges is not None and table is not None:
-        summed = partial(_summed, table, edges, graph.num_nodes)
+        summed = partial(_summed, table, edges, graph.num_nodes, own.days(graph.x))
     structure = structure or (lambda: structure_columns(graph).items())
     return base_columns(own, graph, structure, summed, with_words=False)
 
 
-def _summed(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterable[tuple[str, np.ndarray]]:
+def _summed(
+    table: EdgeTable, plan: EdgePlan, num_nodes: int, days: dict[str, np.ndarray]
+) -> Iterable[tuple[str, np.ndarray]]:
     met = meetings(table, plan, num_nodes, num_nodes)
     return [
         *edge_columns(table, plan, num_nodes).items(),
         *compared_columns(table, plan, num_nodes),
+        *dated_columns(table, plan, num_nodes, days),
         *meeting_columns(met, plan),
     ]
 

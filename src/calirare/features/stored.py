@@ -12,12 +12,13 @@ from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import ColumnKind
 from calirare.errors import ModelFormatError
 from calirare.features.columns import ColumnGroup
+from calirare.features.dates import DatedEdges, End, NodeDate
 from calirare.features.day_parts import DAY_PARTS
+from calirare.features.directions import DIRECTIONS
 from calirare.features.edge_plan import EdgePlan, PlannedColumn
 from calirare.features.own import OwnPlan
 from calirare.features.propagation import Aggregate, Statistic, Whose
 from calirare.features.relations import RELATIONS
-from calirare.features.usual import DIRECTIONS
 
 
 def read_state(state: Any) -> dict[str, Any]:
@@ -33,9 +34,10 @@ def read_state(state: Any) -> dict[str, Any]:
         _need(_texts(groups) and len(groups) == len(names), "groups must name one group per column")
         _need(set(groups) <= set(get_args(ColumnGroup)), f"groups must be among {get_args(ColumnGroup)}")
         _need(sorted(groups, key="neighbours".__eq__) == list(groups), "the neighbours' columns must come last")
+        own = _own(state["own"])
         return {
-            "own": _own(state["own"]),
-            "edges": None if state["edges"] is None else _edges(state["edges"]),
+            "own": own,
+            "edges": None if state["edges"] is None else _edges(state["edges"], own.dates),
             "names": tuple(names),
             "groups": tuple(groups),
             "means": _numbers(state["means"], (len(names),), "means"),
@@ -59,16 +61,28 @@ def _own(state: Any) -> OwnPlan:
     if basis is not None:
         basis = _numbers(basis, (num_words or len(names), None), "basis").astype(np.float32)
     _need(not num_words or basis is not None, "words must have a basis")
-    return OwnPlan(tuple(names), num_words, spelled, basis, tuple(state["kinds"]))
+    dates = tuple(_date(one, len(names)) for one in _list(state.get("dates", ()), "dates"))
+    _need(len({date.name for date in dates}) == len(dates), "dates must have different names")
+    return OwnPlan(tuple(names), num_words, spelled, basis, tuple(state["kinds"]), dates)
 
 
-def _edges(state: Any) -> EdgePlan:
+def _date(state: Any, width: int) -> NodeDate:
+    _need(isinstance(state, dict) and isinstance(state["name"], str), "a date must have a name")
+    at, gap = state["at"], state["gap"]
+    _need(type(at) is int and type(gap) is int and 0 <= at < width and -1 <= gap < width, "a date must be an attribute")
+    mean, scale = (float(_numbers(state[name], (), name)) for name in ("mean", "scale"))
+    return NodeDate(state["name"], at, gap, mean, scale)
+
+
+def _edges(state: Any, dates: tuple[NodeDate, ...]) -> EdgePlan:
     _need(isinstance(state, dict), "edges must be a mapping")
     flags = (state["directed"], state["brief"])
     _need(all(isinstance(flag, bool) for flag in flags), "directed and brief must be flags")
     _need(_texts(state["types"]), "types must be texts")
     columns = tuple(_column(column) for column in _list(state["columns"], "edges.columns"))
     _need(len({column.name for column in columns}) == len(columns), "edges.columns must have different names")
+    told = {one.date for column in columns for one in column.dated}
+    _need(told <= {date.name for date in dates}, "times must be told beside dates of nodes")
     return EdgePlan(flags[0], columns, tuple(state["types"]), flags[1])
 
 
@@ -85,7 +99,7 @@ def _column(state: Any) -> PlannedColumn:
     origin = float(_numbers(state["origin"], (), "origin"))
     column = PlannedColumn(state["name"], state["kind"], tuple(categories), *flags[:2], origin, *flags[2:])
     compared, size, middle = _comparison(state)
-    return replace(column, compared=compared, size=size, middle=middle, near=_near(state))
+    return replace(column, compared=compared, size=size, middle=middle, near=_near(state), dated=_dated(state))
 
 
 def _comparison(state: dict[str, Any]) -> tuple[tuple[str, ...], float, float]:
@@ -106,6 +120,17 @@ def _near(state: dict[str, Any]) -> tuple[tuple[str, float], ...]:
         _among(which, DIRECTIONS, "a direction in which others are near")
     _need(len({which for which, _ in pairs}) == len(pairs), "directions must be different")
     return tuple((which, float(_numbers(close, (), "near"))) for which, close in pairs)
+
+
+def _dated(state: dict[str, Any]) -> tuple[DatedEdges, ...]:
+    """What is told of a time beside dates; models of earlier versions tell nothing."""
+    found = []
+    for one in _list(state.get("dated", ()), "dated"):
+        _need(isinstance(one, dict) and isinstance(one["date"], str), "what is told beside a date must name it")
+        _among(one["end"], get_args(End), "the end whose date it is")
+        _among(one["which"], DIRECTIONS, "a direction in which times are told beside a date")
+        found.append(DatedEdges(one["date"], one["end"], one["which"], float(_numbers(one["near"], (), "near"))))
+    return tuple(found)
 
 
 def _aggregate(state: Any) -> Aggregate:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calirare.data.edge_table import EdgeTable
+from calirare.features.directions import at_ends, directions_of, ends_of_edges
 from calirare.features.edge_groups import LARGEST_EDGE_VALUE, EdgeGroups, Moments
 
 if TYPE_CHECKING:
     from calirare.features.edge_plan import EdgePlan, PlannedColumn
 
 AGAINST_USUAL = " against the other end's usual, "
-DIRECTIONS = ("outgoing", "incoming", "edges")
 _TELLS = 0.05
 """Share of the variance of a number that the other end's usual must tell."""
 
@@ -34,7 +34,7 @@ def plan_comparison(values: np.ndarray, table: EdgeTable) -> tuple[tuple[str, ..
     middle, spread, found = float(scaled[known].mean()), float(scaled[known].var()), []
     for which in directions_of(table.directed):
         _, other = ends_of_edges(table, which)
-        mine = _at_ends(scaled, other)
+        mine = at_ends(scaled, other)
         apart = _apart(mine, other, _usual(mine, other, int(other.max()) + 1), middle)
         if np.nanmean(np.square(apart)) < (1 - _TELLS) * spread:
             found.append(which)
@@ -80,29 +80,12 @@ def _comparisons(table: EdgeTable, plan: EdgePlan) -> Iterator[_Comparison]:
         for which in column.compared:
             own, other = ends_of_edges(table, which)
             values = there[column.name].values if column.name in there else np.full(len(table), np.nan)
-            yield column, _at_ends(on_scale(values, column.size), other), own, other, which
-
-
-def directions_of(directed: bool) -> tuple[str, ...]:
-    """In which edges are looked at."""
-    return DIRECTIONS[:2] if directed else DIRECTIONS[2:]
-
-
-def ends_of_edges(table: EdgeTable, which: str) -> tuple[np.ndarray, np.ndarray]:
-    """The nodes and their other ends; of edges without direction each edge twice."""
-    if which == "edges":
-        return np.concatenate([table.source, table.target]), np.concatenate([table.target, table.source])
-    return (table.source, table.target) if which == "outgoing" else (table.target, table.source)
+            yield column, at_ends(on_scale(values, column.size), other), own, other, which
 
 
 def on_scale(values: np.ndarray, size: float) -> np.ndarray:
     """Plain near 0, logarithmic far from it."""
     return np.arcsinh(np.clip(values, -LARGEST_EDGE_VALUE, LARGEST_EDGE_VALUE) / size)
-
-
-def _at_ends(values: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Twice where edges count at both ends."""
-    return values if len(values) == len(ends) else np.concatenate([values, values])
 
 
 def _usual(values: np.ndarray, other: np.ndarray, num_nodes: int) -> np.ndarray:

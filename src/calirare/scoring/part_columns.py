@@ -18,6 +18,7 @@ from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile
 from calirare.data.sparse import small_index
 from calirare.features.columns import Columns
+from calirare.features.dates import dated_columns
 from calirare.features.edge_columns import edge_columns
 from calirare.features.meeting import meeting_columns, meetings
 from calirare.features.propagation import Aggregate, column_blocks, relations_of, said_of
@@ -58,11 +59,13 @@ class PartColumns:
         self._structure.write(0, found)
 
     def write_usual(self, number: int) -> None:
-        """What is usual at a part's nodes, and who meets there, for the other ends of their edges."""
+        """What is usual at a part's nodes, their dates, and who meets there, for the other ends of their edges."""
         here, plan = PartEdges.of(self.parts, number), self.recipe.edges
         if plan is None:
             return
-        self._usual.write(here.part.start, usual_of(here.own_first, plan, here.part.num_nodes))
+        days = self.recipe.own.days(self.parts.features.read(here.part.start, here.part.stop)).values()
+        usual = usual_of(here.own_first, plan, here.part.num_nodes)
+        self._usual.write(here.part.start, np.column_stack([usual, *days]))
         met = meetings(here.own_first, plan, here.part.num_nodes, here.near.size)
         met = np.roll(met, here.own.start, axis=0)  # as `near`
         some = met.any(axis=1)
@@ -83,7 +86,9 @@ class PartColumns:
         if plan is not None:
             table, usual = here.own_first, np.roll(self._usual.take(here.near), -here.own.start, axis=0)
             found += edge_columns(table, plan, stop - start).items()
+            days = {date.name: usual[:, plan.num_usual + k] for k, date in enumerate(self.recipe.own.dates)}
             found += compared_columns(table, plan, stop - start, usual)
+            found += dated_columns(table, plan, stop - start, days)
             found += meeting_columns(self._met_by(number), plan)
         columns = base_columns(self.recipe.own, some, lambda: zip(STRUCTURE, structure.T, strict=True), lambda: found)
         values = np.empty((stop - start, self._base.width), dtype=np.float32)
@@ -169,7 +174,7 @@ class PartColumns:
     @property
     def _usual(self) -> RowFile:
         width = 0 if self.recipe.edges is None else self.recipe.edges.num_usual
-        return RowFile(self.parts.folder / "usual", self.parts.num_nodes, width, "<f8")
+        return RowFile(self.parts.folder / "usual", self.parts.num_nodes, width + len(self.recipe.own.dates), "<f8")
 
     @property
     def _base(self) -> RowFile:

@@ -7,6 +7,8 @@ import pytest
 from growth import join, split
 
 import calirare as cr
+from calirare.features.by_category import NEIGHBOURS_WITH
+from calirare.features.dates import BESIDE
 from calirare.features.meeting import MEETING
 from calirare.features.recipe import ColumnRecipe
 from calirare.features.usual import AGAINST_USUAL
@@ -20,9 +22,20 @@ def network():
     return cr.make_transactions(200, seed=1, average_degree=6)
 
 
+def split_dated(graph, num_new):
+    """`split`, and two dates of each node, one with gaps, among the times of its edges."""
+    before, since = split(graph, num_new)
+    for (nodes, _), seed in ((before, 0), (since, 1)):
+        rng = np.random.default_rng(seed)
+        days = np.datetime64("2024-01-01") + rng.integers(0, 300, (2, len(nodes["id"])))
+        nodes["opened"] = [str(day) for day in days[0]]
+        nodes["checked"] = [None if k % 5 == 0 else str(day) for k, day in enumerate(days[1])]
+    return before, since
+
+
 @pytest.mark.parametrize(("options", "num_new"), [({}, 12), ({"directed": False}, 5), ({"edge_type": "channel"}, 1)])
 def test_columns_are_those_of_the_whole(network, options, num_new):
-    before, since = split(network, num_new)
+    before, since = split_dated(network, num_new)
     both = [join(*pair) for pair in zip(before, since, strict=True)]
     after = cr.read_tables(*both, label="is_fraud", rare="yes", **options)
     recipe = ColumnRecipe.learn(after)
@@ -46,12 +59,13 @@ def odd(since, before):
         edges = join(edges, more)
     changed = {name: values[:2] for name, values in before[0].items()}
     changed |= {name: [7.5, -3.0] for name, values in changed.items() if isinstance(values[0], float)}
+    changed["opened"] = ["2024-02-01", "2024-03-01"]
     return join(nodes, changed), edges
 
 
 @pytest.mark.parametrize("options", [{}, {"directed": False}, {"edge_type": "channel"}])
 def test_every_node_follows_odd_rows(network, options):
-    before, since = split(network, num_new=4)
+    before, since = split_dated(network, num_new=4)
     since = odd(since, before)
     changed = {name: values[-2:] for name, values in since[0].items()}
     rest = {name: values[2:] for name, values in before[0].items()}
@@ -65,6 +79,13 @@ def test_every_node_follows_odd_rows(network, options):
     graph = cr.read_tables(*before, schema=after.schema)
     update = read_update(graph, NodeNames(graph), *since)
     found = columns_of(GrownBase(Standing(graph, recipe), update), np.arange(after.num_nodes))
-    for part in (", last of ", "missing, share", AGAINST_USUAL, MEETING):
+    for part in (
+        ", last of ",
+        "missing, share",
+        AGAINST_USUAL,
+        MEETING,
+        *BESIDE,
+        *([] if "edge_type" in options else [NEIGHBOURS_WITH]),
+    ):
         assert any(part in name for name in found.names)
     np.testing.assert_allclose(found.values, recipe.apply(after).values, rtol=3e-7, atol=1e-6)

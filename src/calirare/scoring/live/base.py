@@ -15,6 +15,7 @@ from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.node_keys import keys_of_ids, node_keys
 from calirare.detectors.base import Sender
+from calirare.features.dates import dated_columns
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_groups import EdgeGroups
 from calirare.features.edge_plan import EdgePlan
@@ -225,9 +226,9 @@ class GrownBase:
         return replace(table, source=source, target=target), others
 
     def compared(self, nodes: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-        """What the other ends' edges say beside those of some nodes, ascending; the others may have changed alone."""
+        """What the other ends say beside the edges of some nodes, ascending; the others may have changed alone."""
         plan, came = self.standing.recipe.edges, self.update.edges
-        if plan is None or came is None or not (plan.num_usual or plan.num_met):
+        if plan is None or came is None or not plan.asks_others:
             return
         table, others = self._edges_of(nodes, came)
         named = np.concatenate([nodes, others])
@@ -235,6 +236,11 @@ class GrownBase:
         known = named < len(self.standing.usual)
         usual[known] += self.standing.usual[named[known]]
         yield from compared_columns(table, plan, len(nodes), usual)
+        own = self.standing.recipe.own
+        if own.dates:
+            mine, theirs = (own.days(self.attributes(some)) for some in (nodes, others))
+            days = {name: np.concatenate([mine[name], theirs[name]]) for name in mine}
+            yield from dated_columns(table, plan, len(nodes), days)
         if plan.num_met:
             around, others = self._edges_around(nodes, came, plan.directed)
             size = len(nodes) + len(others)

@@ -1,0 +1,155 @@
+"""Dates of nodes, beside each other and beside the times of edges: a claim soon after the policy began, a trade just before the news.
+
+Of every two dates of a node, the days between. Of a clock of the edges and a date of an end, if that falls among the edges'
+times: the mean of the days from the date to the edge, and the shares of edges shortly before and after it, which means as near
+as one edge in twenty is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from calirare.data.arrays import column_of
+from calirare.data.edge_table import EdgeColumn, EdgeTable
+from calirare.data.graph import RareGraph
+from calirare.data.tables.feature_places import feature_places
+from calirare.data.tables.schema import is_moment
+from calirare.features.day_parts import DAY
+from calirare.features.directions import at_ends, directions_of, ends_of_edges
+from calirare.features.edge_groups import EdgeGroups, Moments
+
+if TYPE_CHECKING:
+    from calirare.features.edge_plan import EdgePlan, PlannedColumn
+
+End = Literal["own", "the other end's"]
+BESIDE = tuple(f" {when} {end} " for when, end in product(("before", "after"), get_args(End)))
+"""In the names of columns that say when edges were beside a date."""
+_MOST_DATES = 4
+_NEAR = 0.05
+"""Share of the edges that are near a date; also the share whose date must fall among the edges' times."""
+
+
+@dataclass(frozen=True)
+class NodeDate:
+    """An attribute that is a date.
+
+    Args:
+        name: As in the node table.
+        at: Its place among the attributes.
+        gap: The place of the attribute that says where it is missing; -1 without one.
+        mean: The days since 1970 for which it stands at 0.
+        scale: The days for which it stands at 1 more.
+    """
+
+    name: str
+    at: int
+    gap: int
+    mean: float
+    scale: float
+
+    def days(self, x: Any) -> np.ndarray:
+        """`(N,)` days since 1970, NaN where it is missing."""
+        days = column_of(x, self.at) * self.scale + self.mean
+        return days if self.gap < 0 else np.where(column_of(x, self.gap) > 0.5, np.nan, days)
+
+
+@dataclass(frozen=True)
+class DatedEdges:
+    """Edges whose times are told beside a date.
+
+    Args:
+        date: Name of the date.
+        end: Whose it is.
+        which: Edges in which direction.
+        near: The days that count as shortly before or after.
+    """
+
+    date: str
+    end: End
+    which: str
+    near: float
+
+
+def find_dates(graph: RareGraph) -> tuple[NodeDate, ...]:
+    """The first few dates among the attributes, as the schema says."""
+    names = graph.attribute_names
+    found = [
+        (column, place.start, gap)
+        for column, place, gap in feature_places(graph.table_columns)
+        if is_moment(column) and column["name"] in names[place]
+    ]
+    return tuple(
+        NodeDate(column["name"], at, -1 if gap is None else gap, column["mean"], column["scale"])
+        for column, at, gap in found[:_MOST_DATES]
+    )
+
+
+def days_between(days: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
+    """Of every two dates.
+
+    >>> [(name, column.tolist()) for name, column in days_between({"began": np.array([3.0]), "claimed": np.array([5.0])})]
+    [('claimed after began, in days', [2.0])]
+    """
+    for (first, start), (second, stop) in combinations(days.items(), 2):
+        yield f"{second} after {first}, in days", stop - start
+
+
+def plan_dates(planned: PlannedColumn, table: EdgeTable, days: Mapping[str, np.ndarray]) -> tuple[DatedEdges, ...]:
+    """What is told of a time of the edges beside the dates of their ends, `(N,)` days by name."""
+    found, times = [], _times(planned, table)
+    if not planned.in_days or times is None:
+        return ()
+    among = np.nanmin(times), np.nanmax(times)
+    for date, which, end in product(days, directions_of(table.directed), get_args(End)):
+        apart, dates = _apart(times, table, which, end, days[date])
+        known = np.isfinite(apart)
+        if known.any() and np.mean((dates[known] >= among[0]) & (dates[known] <= among[1])) >= _NEAR:
+            found.append(DatedEdges(date, end, which, float(np.quantile(np.abs(apart[known]), _NEAR))))
+    return tuple(found)
+
+
+def dated_columns(
+    table: EdgeTable, plan: EdgePlan, num_nodes: int, days: Mapping[str, np.ndarray]
+) -> Iterator[tuple[str, np.ndarray]]:
+    """`(N,)` float32 columns by name, NaN where a node has no such edges.
+
+    Args:
+        table: All edges of N nodes; others may be named from N on.
+        plan: What is told.
+        num_nodes: N.
+        days: Dates of all nodes that the table names, as days since 1970.
+    """
+    for planned in plan.columns:
+        times = _times(planned, table) if planned.dated else None
+        for told in planned.dated if times is not None else ():
+            assert times is not None
+            apart, _ = _apart(times, table, told.which, told.end, days[told.date])
+            groups = EdgeGroups(ends_of_edges(table, told.which)[0], num_nodes).among(~np.isnan(apart))
+            near, whose = np.abs(apart) <= told.near, f"{told.end} {told.date}"
+            for what, values in (
+                (f"{planned.name} in days after {whose}, mean", apart),
+                (f"{planned.name} shortly before {whose}, share", near & (apart < 0)),
+                (f"{planned.name} shortly after {whose}, share", near & (apart >= 0)),
+            ):
+                mean = Moments.of(values.astype(np.float64), groups).mean
+                yield f"{what} of {told.which}", mean.astype(np.float32)
+
+
+def _times(planned: PlannedColumn, table: EdgeTable) -> np.ndarray | None:
+    """In days since 1970; None where the table has no such column, or no time in it is known."""
+    found: list[EdgeColumn] = [one for one in table.columns if (one.name, one.kind) == (planned.name, "time")]
+    return found[0].values / DAY if found and not np.isnan(found[0].values).all() else None
+
+
+def _apart(
+    times: np.ndarray, table: EdgeTable, which: str, end: str, days: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(days from the date of an end to each edge, those dates); of edges without direction each edge twice."""
+    own, other = ends_of_edges(table, which)
+    dates = days[own if end == "own" else other]
+    return at_ends(times, own) - dates, dates

@@ -21,7 +21,6 @@ from calirare.data.tables.feature_places import feature_places
 from calirare.data.tables.schema import is_moment
 from calirare.features.day_parts import DAY
 from calirare.features.directions import at_ends, directions_of, ends_of_edges
-from calirare.features.edge_groups import EdgeGroups, Moments
 
 if TYPE_CHECKING:
     from calirare.features.edge_plan import EdgePlan, PlannedColumn
@@ -129,15 +128,19 @@ def dated_columns(
         for told in planned.dated if times is not None else ():
             assert times is not None
             apart, _ = _apart(times, table, told.which, told.end, days[told.date])
-            groups = EdgeGroups(ends_of_edges(table, told.which)[0], num_nodes).among(~np.isnan(apart))
+            node = ends_of_edges(table, told.which)[0]
+            known = ~np.isnan(apart) & (node < num_nodes)
+            node, apart = node[known], apart[known]
+            count = np.bincount(node, minlength=num_nodes).astype(np.float64)
+            count[count == 0] = np.nan
             near, whose = np.abs(apart) <= told.near, f"{told.end} {told.date}"
             for what, values in (
                 (f"{planned.name} in days after {whose}, mean", apart),
                 (f"{planned.name} shortly before {whose}, share", near & (apart < 0)),
                 (f"{planned.name} shortly after {whose}, share", near & (apart >= 0)),
             ):
-                mean = Moments.of(values.astype(np.float64), groups).mean
-                yield f"{what} of {told.which}", mean.astype(np.float32)
+                total = np.bincount(node, weights=values, minlength=num_nodes)
+                yield f"{what} of {told.which}", (total / count).astype(np.float32)
 
 
 def _times(planned: PlannedColumn, table: EdgeTable) -> np.ndarray | None:

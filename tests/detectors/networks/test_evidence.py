@@ -3,6 +3,7 @@
 import copy
 import logging
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -301,3 +302,24 @@ def test_another_decay_is_taken_where_left_out_labels_are_likelier(fitted, decay
     monkeypatch.setattr("calirare.detectors.networks.network._DECAYS", decays)
     network = GCN(epochs=20, hidden=2, dropout=0.0, weight_decay="left_out").fit(inputs, labels)
     assert network.weight_decay_ == 2e-2
+
+
+@pytest.mark.parametrize("folds", [False, True])
+def test_attributes_of_other_sizes_than_any_labelled_are_judged_as_left_out_logits_are(fitted, in_folds, folds):
+    """Left-out logits are cut at ±30, and give a network its weight; what it says of all nodes is cut there too."""
+    network, inputs, _ = fitted
+    network = in_folds[0] if folds else network
+    x, far = np.asarray(inputs.graph.x).copy(), [140, 149]
+    x[far] *= 1e9
+    inputs = DetectorInputs(replace(inputs.graph, x=x))
+    raw, said = predict_logits(network.model_, inputs.tensors).double().numpy(), network.logits(inputs)
+    near = np.abs(raw - raw.mean(axis=1, keepdims=True)).max(axis=1) <= 30
+    assert not near[far].any() and near.sum() > 20
+    np.testing.assert_array_equal(said[near], raw[near])
+    np.testing.assert_array_equal(said[~near], 30 * np.sign(raw - raw.mean(axis=1, keepdims=True))[~near])
+    rows = network.left_out_rows[:2]
+    without = gather_blocks(network.logits_without(inputs, rows), rows, np.array(far))
+    assert np.abs(without).max() < 100
+    np.testing.assert_allclose(network.logits_without_at(inputs, rows, np.array(far)), without, rtol=1e-5)
+    for node in far:
+        assert network.contributions(inputs, node, 1).logit == pytest.approx(said[node, 1] - said[node, 0])

@@ -21,7 +21,7 @@ from calirare.data.around import inputs_around, size_around
 from calirare.data.arrays import as_dense
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import Contributions, DetectorInputs
-from calirare.detectors.networks.influence.model import evaluating
+from calirare.detectors.networks.influence.model import bounded, evaluating
 from calirare.detectors.networks.layers import FeatureLinear
 from calirare.detectors.networks.module import ModuleNetwork
 from calirare.features.columns import ColumnGroup
@@ -95,6 +95,7 @@ def _add_shares(
 
 
 def _margins(logits: Tensor, rare_class: int) -> Tensor:
+    logits = bounded(logits)
     rest = torch.cat([logits[:, :rare_class], logits[:, rare_class + 1 :]], dim=1)
     return logits[:, rare_class] - rest.logsumexp(dim=1)
 

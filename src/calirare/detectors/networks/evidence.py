@@ -22,12 +22,11 @@ from calirare.detectors.folds import folds
 from calirare.detectors.level import Scale, restore_shifts
 from calirare.detectors.networks.influence.jacobian import AutogradJacobian, contrast_basis, make_jacobian
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
-from calirare.detectors.networks.influence.model import predict_logits
+from calirare.detectors.networks.influence.model import LARGEST_LOGIT, bounded, predict_logits
 from calirare.detectors.stored import need, network_weights, numbers, under
 from calirare.errors import NumericalError
 
 Blocks = Iterator[tuple[np.ndarray, np.ndarray]]
-_LARGEST_LOGIT = 30.0
 _MOST_LEFT_OUT = 1_024
 _LARGEST_DIRECTIONS = 32_000_000
 _FEWEST_LEFT_OUT = 128
@@ -40,7 +39,7 @@ def centred(logits: np.ndarray) -> np.ndarray:
     A node that alone holds up a direction of the parameters has leverage near one, and its Newton step leaves the
     range in which one step means anything. Its logits are cut at ±30: still as wrong as a prediction can be.
     """
-    return np.clip(logits - logits.mean(axis=-1, keepdims=True), -_LARGEST_LOGIT, _LARGEST_LOGIT)
+    return np.clip(logits - logits.mean(axis=-1, keepdims=True), -LARGEST_LOGIT, LARGEST_LOGIT)
 
 
 def step_logits(engine: LeaveOneOut, said: Tensor | None = None) -> np.ndarray:
@@ -105,7 +104,7 @@ class StepEvidence:
         for start in range(0, len(asked), block):
             chosen = asked[start : start + block]
             pushed = jacobian.push(torch.from_numpy(self.directions[chosen]).to(logits))
-            shifted = logits[:, None] + torch.einsum("vpi,cp->vic", pushed, basis)
+            shifted = bounded(logits[:, None] + torch.einsum("vpi,cp->vic", pushed, basis))
             if not bool(shifted.isfinite().all()):
                 raise NumericalError(
                     "the left-out models give NaN or infinite logits; raise weight_decay, or scale the features and the edge weights."
@@ -127,7 +126,7 @@ class StepEvidence:
             contrast_basis(logits.shape[1]).to(logits),
         )
         changes = [basis @ (block.to(logits) @ directions.T) for block in jacobian.rows(nodes)]
-        return (logits[:, None] + torch.cat(changes).mT).cpu().numpy() + self.shifts[rows]
+        return bounded(logits[:, None] + torch.cat(changes).mT).cpu().numpy() + self.shifts[rows]
 
     def state(self) -> dict[str, np.ndarray]:
         return {"logits": self.logits, "rows": self.rows, "directions": self.directions, "shifts": self.shifts}
@@ -174,10 +173,10 @@ class FoldEvidence:
         models, scales = [], []
         for _, kept, left in folds(fold):
             models.append(fit(kept))
-            found = predict_logits(models[-1], inputs).double().cpu().numpy()
+            found = bounded(predict_logits(models[-1], inputs)).double().cpu().numpy()
             logits[left] = found[labels.nodes[left]]
             scales.append(Scale.of(np.delete(found, labels.nodes[kept], axis=0)))
-        others = np.delete(predict_logits(model, inputs).double().cpu().numpy(), labels.nodes, axis=0)
+        others = np.delete(bounded(predict_logits(model, inputs)).double().cpu().numpy(), labels.nodes, axis=0)
         common = Scale.of(others) if len(others) else Scale.middle_of(scales)
         factors = np.array([one.factor_to(common) for one in scales])
         shifts = common.level - factors[:, None] * [one.level for one in scales]
@@ -193,7 +192,7 @@ class FoldEvidence:
         for number, refitted in enumerate(self.models):
             left = rows[self.fold[rows] == number]
             if left.size:
-                logits = predict_logits(refitted.to(inputs.device), inputs).cpu().numpy()
+                logits = bounded(predict_logits(refitted.to(inputs.device), inputs)).cpu().numpy()
                 factors, shifts = self.factors[left, None].astype(logits.dtype), self.shifts[left].astype(logits.dtype)
                 yield left, factors * logits[:, None] + shifts
 
@@ -204,7 +203,7 @@ class FoldEvidence:
         fold = self.fold[rows]
         found = np.empty((len(nodes), len(rows), self.logits.shape[1]))
         for number in np.unique(fold).tolist():
-            logits = predict_logits(self.models[number].to(inputs.device), inputs).cpu().numpy()[nodes]
+            logits = bounded(predict_logits(self.models[number].to(inputs.device), inputs)).cpu().numpy()[nodes]
             found[:, fold == number] = logits[:, None]
         return self.factors[rows, None] * found + self.shifts[rows]
 

@@ -17,7 +17,7 @@ from calirare.detectors.networks import judging
 from calirare.detectors.networks.contributions import network_contributions
 from calirare.detectors.networks.evidence import Evidence, FoldEvidence, StepEvidence, centred, step_logits
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut, choose_solver
-from calirare.detectors.networks.influence.model import predict_logits
+from calirare.detectors.networks.influence.model import bounded, predict_logits
 from calirare.detectors.networks.loop import History
 from calirare.detectors.networks.training import Training
 from calirare.errors import NumericalError
@@ -123,7 +123,7 @@ class TrainedNetwork(Detector):
 
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
         self._check_fitted()
-        return predict_logits(self.model_, inputs.tensors).double().cpu().numpy()
+        return bounded(predict_logits(self.model_, inputs.tensors)).double().cpu().numpy()
 
     def left_out_logits(self) -> np.ndarray:
         return self.evidence_.logits

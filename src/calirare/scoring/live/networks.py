@@ -14,6 +14,7 @@ from torch import nn
 from calirare.data.around import InputsAround
 from calirare.data.parts.partitions import Part
 from calirare.data.sparse import SparseMatrix
+from calirare.detectors.networks.influence.model import bounded
 from calirare.detectors.networks.layerwise import Layers, layers_of, run_layer
 from calirare.detectors.words import WordHops, over_neighbours
 from calirare.errors import NumericalError
@@ -95,7 +96,7 @@ def last_logits(layers: Layers, part: Part, rows: np.ndarray, device: Any) -> np
     logits = run_layer(layers, 1, part, rows, device)
     if not np.isfinite(logits).all():
         raise NumericalError("the model gives NaN or infinite logits; scale the features and the edge weights.")
-    return logits
+    return bounded(torch.from_numpy(logits)).numpy()
 
 
 def tensors_around(around: Surroundings, node: int, device: Any) -> tuple[InputsAround, Any]:

@@ -119,7 +119,13 @@ def test_parts_are_as_many_as_the_edges_ask_for(tmp_path):
 @pytest.mark.parametrize(
     ("nodes", "edges", "names", "says", "kind"),
     [
-        ({"id": [1, 1, 2]}, {"source": [1], "target": [2]}, {}, "1 ids appear more than once", InputError),
+        (
+            {"id": [1, 1, 2], "age": [1.0, 2.0, 3.0]},
+            {"source": [1], "target": [2]},
+            {},
+            "1 ids appear more than once",
+            InputError,
+        ),
         ({"id": [1, None, 2]}, {"source": [1], "target": [2]}, {}, "1 ids are missing", InputError),
         ({"id": [1, 2, 3]}, {"source": [1], "target": [9]}, {}, r"not in column 'id', first: \[9\]", InputError),
         ({"id": [1, 2, 3]}, {"source": [1], "target": [0]}, {}, r"not in column 'id', first: \[0\]", InputError),

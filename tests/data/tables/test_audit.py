@@ -176,6 +176,12 @@ def test_a_class_that_may_say_that_nobody_has_decided_is_asked_about():
     nodes = table(y=["staged", "genuine", "Open", "genuine", "genuine"] * (N // 5))
     found = audit_tables(nodes, EDGES, label="y", rare="staged").findings
     assert [f"{N // 5} labels are 'Open', which count as not 'staged'" in one.words for one in found].count(True) == 1
+    nodes["y"] = ["staged", "echt", "Offen", "echt?", "echt"] * (N // 5)
+    found = audit_tables(nodes, EDGES, label="y", rare="staged").findings
+    assert [one.words.split(",")[0] for one in found if "count as not" in one.words] == [
+        f"{N // 5} labels are 'Offen'",
+        f"{N // 5} labels are 'echt?'",
+    ]
     nodes["y"] = ["staged", "open"] * (N // 2)
     assert not any("count as not" in one.words for one in audit_tables(nodes, EDGES, label="y", rare="staged").findings)
 

@@ -172,11 +172,27 @@ def test_labels_of_nodes_that_no_other_table_names_are_told(caplog):
     assert caplog.text == ""
 
 
-def test_rows_that_are_equal_are_named_as_such():
-    with pytest.raises(
-        InputError, match="1 ids appear more than once: \\['b'\\]. Their rows are equal: keep one of each."
-    ):
-        read(nodes={"id": ["a", "b", "b"], "x": [1.0, 2.0, 2.0], "fraud": ["yes", "no", "no"]})
+def test_nodes_that_were_exported_twice_are_read_once(caplog):
+    once = read(nodes={"id": ["a", "b", "c"], "x": [1.0, 2.0, 3.0], "fraud": ["yes", "no", None]})
+    caplog.clear()
+    twice = read(nodes={"id": ["a", "b", "b", "c"], "x": [1.0, 2.0, 2.0, 3.0], "fraud": ["yes", "no", "no", None]})
+    assert "nodes: 1 rows repeat another in every column; each is read once." in caplog.text
+    assert twice.ids.tolist() == once.ids.tolist() and twice.y.tolist() == once.y.tolist()
+    np.testing.assert_array_equal(twice.x.toarray() if hasattr(twice.x, "toarray") else twice.x, once.x)
+    np.testing.assert_array_equal(twice.edge_index, once.edge_index)
+
+
+@pytest.mark.parametrize("other", [{"x": [1.0, 2.0, 5.0]}, {"fraud": ["yes", "no", "yes"]}])
+def test_nodes_of_which_two_rows_say_different_things_are_refused(other):
+    nodes = {"id": ["a", "b", "b"], "x": [1.0, 2.0, 2.0], "fraud": ["yes", "no", "no"], **other}
+    with pytest.raises(InputError, match="1 ids appear more than once: \\['b'\\]. Give one row per node"):
+        read(nodes=nodes)
+
+
+def test_ids_that_two_kinds_share_are_no_copies():
+    row = {"id": ["a", "b"], "fraud": ["yes", "no"]}
+    with pytest.raises(InputError, match="nodes of several tables share ids"):
+        read(nodes={"people": row, "shops": row})
 
 
 def test_edges_that_leave_the_nodes_can_be_kept():

@@ -600,6 +600,8 @@ def test_truth_is_found_however_it_is_said(rare):
     [
         (["1", "2", "unknown", "Unlabelled", "?"], "1", [1, 0, -1, -1, -1]),
         (["confirmed", "cleared", "Pending", "under review", "cleared"], "confirmed", [1, 0, -1, -1, 0]),
+        (["Ja", "nein", "k.A.", "Unbekannt", "in Prüfung"], "ja", [1, 0, -1, -1, -1]),
+        (["positive", "negative", "not tested", "Inconnu", "negative"], "positive", [1, 0, -1, -1, 0]),
         ([1, 0, -1, -1, 2], 1, [1, 0, -1, -1, 0]),
         ([1, -1, -1, 1, -1], 1, [1, 0, 0, 1, 0]),  # of two classes, -1 is one
         ([-1, 0, 1, 0, 1], -1, [1, 0, 0, 0, 0]),

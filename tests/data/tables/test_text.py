@@ -61,6 +61,12 @@ def test_what_would_lose_its_meaning_as_a_number_stays_words(texts):
     assert understand(pl.Series(texts)).kind == "words"
 
 
+def test_the_end_of_a_scale_that_most_reach_is_a_number():
+    """Filtration of kidneys: most are ">90", the ill have a number."""
+    texts = [*map(str, range(30, 90)), *[">90"] * 140]
+    assert numbers(*texts) == [*range(30, 90), *[90.0] * 140]
+
+
 def test_numbers_with_a_unit_are_read_in_that_of_the_fit():
     """Later tables may be in another unit of the family, or in none."""
     style = understand(pl.Series(["90 min", "30 min", "2 h"])).style

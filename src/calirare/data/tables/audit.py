@@ -53,6 +53,9 @@ UNDECIDED = {
         "escalated",
         "referred",
         "flagged",
+        "offen",
+        "verdacht",
+        "fraglich",
     ),
     *("suspected", "suspect", "suspicious", "possible", "probable", "likely", "unconfirmed", "disputed", "maybe"),
 }
@@ -159,7 +162,7 @@ def _undecided(graph: RareGraph) -> Iterator[Finding]:
         return
     name = graph.class_names[graph.rare_class]
     for place, value in enumerate(values):
-        if value != name and value.casefold() in UNDECIDED:
+        if value != name and (value.casefold() in UNDECIDED or value.endswith("?")):
             words = (
                 f"{int((graph.original_y == place).sum()):,} labels are {value!r}, which count as not {name!r}. If nobody has "
                 "decided these, empty them: else every probability is too low."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,23 @@ def gather_nodes(nodes: Any, id: str | None, node_type: str | None, at_fit: Sequ
     codes = np.repeat(np.arange(len(tables)), [frame.height for frame in frames])
     names = _match_names([name for name, _ in tables], list(at_fit))
     return NodeRows(pl.concat(frames, how="diagonal"), ids[0], codes, tuple(names), tuple(ids))
+
+
+def each_once(found: NodeRows) -> NodeRows:
+    """Without the rows that say again, in every column, what one before them says: exports overlap.
+
+    >>> import polars as pl
+    >>> each_once(NodeRows(pl.DataFrame({"id": ["a", "b", "b", "c", "c"], "x": [1, 2, 2, 3, 4]}), "id")).frame["id"].to_list()
+    ['a', 'b', 'c', 'c']
+    """
+    frame = found.frame
+    if any(kind.is_nested() for kind in frame.dtypes) or not frame[found.id].is_duplicated().any():
+        return found
+    kind = pl.lit(0) if found.type is None else pl.Series(found.type)
+    first = frame.select(pl.struct(*frame.columns, kind.alias("")).is_first_distinct()).to_series()
+    if not first.all():
+        logger.warning("nodes: %s rows repeat another in every column; each is read once.", f"{int((~first).sum()):,}")
+    return replace(found, frame=frame.filter(first), type=None if found.type is None else found.type[first.to_numpy()])
 
 
 def _typed_nodes(rows: NodeRows, column: str) -> NodeRows:

@@ -21,8 +21,8 @@ _FIRST_OF_SEVERAL = r"^[\[({\s'\"]*([^;,|\s'\"]+)['\"]?\s*[;,|]"
 """Of a;b, a, b and ["a", "b"] the a."""
 
 
-def check_ids(ids: pl.Series, rows: pl.DataFrame | None = None) -> None:
-    """Every node needs an id of its own; `rows` are those that the ids name, where they are at hand."""
+def check_ids(ids: pl.Series) -> None:
+    """Every node needs an id of its own."""
     if ids.dtype.is_nested():
         raise InputError(f"column {ids.name!r} must hold one id per node; it holds {ids.dtype}.")
     missing = ids.null_count() + (int(ids.is_nan().sum()) if ids.dtype.is_float() else 0)
@@ -47,16 +47,8 @@ def check_ids(ids: pl.Series, rows: pl.DataFrame | None = None) -> None:
         distinct = repeated.unique(maintain_order=True)
         raise InputError(
             f"column {ids.name!r} must name every node once; {distinct.len()} ids appear more than once: "
-            f"{_shown(distinct)}. {_if_equal(ids, rows)}"
+            f"{_shown(distinct)}. Give one row per node; rows per event belong in the edges."
         )
-
-
-def _if_equal(ids: pl.Series, rows: pl.DataFrame | None) -> str:
-    """What to do with rows that share an id."""
-    repeated = None if rows is None else rows.filter(ids.is_duplicated())
-    if repeated is not None and repeated.n_unique() == ids.filter(ids.is_duplicated()).n_unique():
-        return "Their rows are equal: keep one of each."
-    return "Give one row per node; rows per event belong in the edges."
 
 
 def find_places(

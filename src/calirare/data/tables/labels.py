@@ -24,8 +24,34 @@ logger = logging.getLogger(__name__)
 _NO_VERDICT = (
     *("undefined", "undetermined", "undecided", "unsure", "inconclusive", "pending", "tbd", "to be determined"),
     *("in progress", "in review", "under review", "under investigation", "not reviewed", "unreviewed"),
+    *("not tested", "untested", "not assessed", "not checked", "unchecked", "in prüfung", "ungeprüft", "nicht geprüft"),
 )
-MISSING_LABELS = (*MISSING_WORDS, "n.a.", "unknown", "unlabelled", "unlabeled", *_NO_VERDICT)
+_NOT_KNOWN = (
+    *(
+        "n.a.",
+        "unknown",
+        "not known",
+        "unlabelled",
+        "unlabeled",
+        "k.a.",
+        "k. a.",
+        "keine angabe",
+        "unbekannt",
+        "nicht bekannt",
+    ),
+    *(
+        "inconnu",
+        "inconnue",
+        "desconocido",
+        "desconocida",
+        "desconhecido",
+        "sconosciuto",
+        "onbekend",
+        "okänd",
+        "nieznany",
+    ),
+)
+MISSING_LABELS = (*MISSING_WORDS, *_NOT_KNOWN, *_NO_VERDICT)
 """What counts as an unknown label, in upper or lower case, whatever the type of the column."""
 
 MAX_LABELS = 1_000

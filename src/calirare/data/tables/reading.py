@@ -17,6 +17,7 @@ from calirare.data.tables.edges import EdgeList, read_edges
 from calirare.data.tables.frames import pick_column, to_frame
 from calirare.data.tables.gathering import (
     codes_as_at_fit,
+    each_once,
     edges_or_none,
     gather_edges,
     gather_nodes,
@@ -143,7 +144,7 @@ def _read(nodes: Any, edges: Any, labels: Any, asked: Asked, schema: Mapping[str
         raise InputError(f"id and label must be different columns of the nodes table; both are {names['id']!r}.")
     if frame.height == 0:
         raise InputError("nodes must have at least one row; the table has none.")
-    check_ids(frame[found.id], frame)
+    check_ids(frame[found.id])
     check_names(asked, frame.columns, rows.frame.columns)
     known = _read_labels(frame, names["label"], asked.rare, schema)
     if schema is None:
@@ -166,7 +167,7 @@ def _gather(
     names, at_fit = asked.names, schema or {"edges": {}}
     found, ids = None, None
     if nodes is not None:
-        found = gather_nodes(nodes, names["id"], asked.node_type, at_fit.get("nodes", {}).get("types", ()))
+        found = each_once(gather_nodes(nodes, names["id"], asked.node_type, at_fit.get("nodes", {}).get("types", ())))
         ids = found.frame[found.id]
         if ids.dtype.is_nested():
             check_ids(ids)  # which refuses them

@@ -117,7 +117,7 @@ def _numbers_or_dates(good: pl.Series) -> Understood:
         return Understood("number", {"clock": True})
     if good.str.contains(_CODE).any():
         return Understood("words", {})
-    if is_compared(good).sum() > 0.5 * good.len():  # <10 and >10 are words: as numbers they would be one
+    if _only_compared(good):
         return Understood("words", {})
     units = ""
     found = _number_style(good, enough)
@@ -126,6 +126,17 @@ def _numbers_or_dates(good: pl.Series) -> Understood:
     if found is None:
         return Understood("words", {})
     return Understood("number", {**found, "unit": units} if units else found)
+
+
+def _only_compared(good: pl.Series) -> bool:
+    """Whether texts say little more than <10 and >10, which would be one number; beside many numbers >90 is the end of a scale.
+
+    >>> import polars as pl
+    >>> _only_compared(pl.Series(["<10", ">10", "10"])), _only_compared(pl.Series([*map(str, range(90)), *[">90"] * 200]))
+    (True, False)
+    """
+    compared = is_compared(good)
+    return bool(2 * compared.sum() > good.len()) and good.filter(~compared).n_unique() <= _MOST_CODES
 
 
 def _number_style(good: pl.Series, enough: float) -> dict[str, Any] | None:

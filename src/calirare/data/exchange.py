@@ -72,8 +72,8 @@ def to_pandas(graph: RareGraph) -> tuple[pandas.DataFrame, pandas.DataFrame]:
 
 
 def _tables(graph: RareGraph) -> tuple[NamedColumns, NamedColumns]:
-    names = np.array([*graph.class_names, None], dtype=object)
-    nodes = {"id": graph.ids, **_features(graph), "label": names[np.where(graph.y == UNKNOWN, -1, graph.y)]}
+    names = np.array([*graph.class_names, None], dtype=object)  # the last is that of UNKNOWN, -1
+    nodes = {"id": graph.ids, **_features(graph), "label": names[graph.y]}
     return NamedColumns(nodes), NamedColumns(edges_as_columns(graph))
 
 

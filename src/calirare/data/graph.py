@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data import exchange
 from calirare.data.against_rest import names_of_two, rare_or_not
 from calirare.data.archive import MAX_BYTES
 from calirare.data.arrays import UNKNOWN, column_of
@@ -247,9 +248,7 @@ class RareGraph:
 
     def to_pyg(self) -> Data:
         """A PyG `Data` with copies of the arrays; sparse features become a torch CSR tensor, masks the public split."""
-        from calirare.data.exchange import to_pyg
-
-        return to_pyg(self)
+        return exchange.to_pyg(self)
 
     def to_networkx(self) -> networkx.Graph:
         """The graph in NetworkX; see `calirare.data.exchange.to_networkx`.
@@ -257,21 +256,15 @@ class RareGraph:
         >>> RareGraph(x=np.eye(2), edge_index=np.array([[0], [1]]), y=np.array([0, 1])).to_networkx().number_of_edges()
         1
         """
-        from calirare.data.exchange import to_networkx
-
-        return to_networkx(self)
+        return exchange.to_networkx(self)
 
     def to_polars(self) -> tuple[polars.DataFrame, polars.DataFrame]:
         """Nodes and edges as polars frames: `id`, features by name, `label`; `source`, `target`, the edges' columns."""
-        from calirare.data.exchange import to_polars
-
-        return to_polars(self)
+        return exchange.to_polars(self)
 
     def to_pandas(self) -> tuple[pandas.DataFrame, pandas.DataFrame]:
         """The same as pandas frames."""
-        from calirare.data.exchange import to_pandas
-
-        return to_pandas(self)
+        return exchange.to_pandas(self)
 
     def save(self, path: str | Path) -> None:
         """Write the graph as a portable `.npz` without pickles.

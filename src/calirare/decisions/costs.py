@@ -229,6 +229,11 @@ class Decisions:
     gain: np.ndarray
     waiting: np.ndarray
 
+    @property
+    def urgency(self) -> np.ndarray:
+        """`(n,)` each action as its place in `ACTIONS`."""
+        return np.select([self.action == name for name in ACTIONS], range(len(ACTIONS)))
+
     def take(self, rows: Any) -> Decisions:
         """Those of some of the nodes, by mask or position."""
         return Decisions(self.action[rows], self.cost[rows], self.gain[rows], self.waiting[rows])

@@ -208,7 +208,7 @@ class Facts:
 
 
 def some_others(alike: np.ndarray) -> np.ndarray:
-    """Of nodes that are alike, as those that are scored, those that values are compared with, ascending."""
+    """The nodes that values are compared with, ascending: all that are alike, or a random sample of very many."""
     if alike.size <= _SAMPLE:
         return alike
     return np.sort(np.random.default_rng(0).choice(alike, _SAMPLE, replace=False))

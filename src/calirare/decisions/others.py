@@ -56,7 +56,7 @@ class Others:
         return f"above {say_share(below)} of nodes" if below >= 0.5 else f"below {say_share(1 - below)} of nodes"
 
     def is_median(self, value: float) -> bool:
-        """Whether a value is that in the middle, but for rounding."""
+        """Whether a value is the median, up to rounding."""
         return bool(self.values.size) and abs(value - self.median) <= self.noise
 
     def _ranks(self, value: float) -> tuple[int, int]:

@@ -11,8 +11,17 @@ _CHANCE = 3.0
 """Standard deviations above what chance brings, from which on rare labels at a shared neighbour are told."""
 
 
+def are_known(count: int, has: bool) -> str:
+    """The verb that goes with a number of nodes: they have `is_fraud = yes`, or are known to be `fraud`.
+
+    >>> are_known(1, has=False), are_known(2, has=True)
+    ('is known', 'have')
+    """
+    return ("has" if has else "is known") if count == 1 else ("have" if has else "are known")
+
+
 class SharedLabels:
-    """Of each node, the neighbour of a kind without labels at which most other labels are rare, beside chance.
+    """For each node, the neighbour of a kind without labels where rare labels exceed chance most.
 
     Args:
         graph: The graph.
@@ -62,6 +71,5 @@ class SharedLabels:
             return ""
         kind, name = self._graph.node_type_names[int(self._graph.node_type[at])], str(self._graph.ids[at])  # type: ignore[index]
         where = name if name.startswith(f"{kind} ") else f"{kind} {name}"
-        verb = ("has" if has else "is known") if found == 1 else ("have" if has else "are known")
         who = "the only other labelled node" if labelled == 1 else f"{found} of {labelled:,} other labelled nodes"
-        return f"{who} at {where} {verb} {rare}"
+        return f"{who} at {where} {are_known(found, has)} {rare}"

@@ -251,7 +251,7 @@ def _said_of(
 
 
 def _choose_nodes(graph: RareGraph, nodes: Any, answered: np.ndarray) -> np.ndarray:
-    """Those that were asked for; else all of kinds that carry labels, but for those whose answer is known."""
+    """The nodes that were asked for; else all of kinds that carry labels, without those whose answer is known."""
     if nodes is None:
         return np.setdiff1d(graph.scored, answered)
     return np.unique(as_node_indices(nodes, graph.num_nodes))
@@ -261,9 +261,8 @@ def _judged(table: Triage) -> Triage:
     """Decide, sort and forecast."""
     decisions = decide(table.probability, table.costs, table.budget)
     groups = forecast(table.probability, decisions.action, table.costs, table.draws, coverage=table.coverage)
-    urgency = np.select([decisions.action == name for name in ACTIONS], range(len(ACTIONS)))
     value = worth(decisions, table.costs, table.probability)
-    order = np.lexsort((table.node, -table.probability, -value, urgency))
+    order = np.lexsort((table.node, -table.probability, -value, decisions.urgency))
     return replace(table, decisions=decisions, groups=groups, cutoff=decisions.cutoff).take(order)
 
 

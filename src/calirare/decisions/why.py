@@ -17,7 +17,7 @@ import numpy as np
 from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph
 from calirare.decisions.facts import Facts
-from calirare.decisions.shared_labels import SharedLabels
+from calirare.decisions.shared_labels import SharedLabels, are_known
 from calirare.decisions.wording import Wording
 from calirare.detectors.base import Contributions, Progress
 from calirare.detectors.spreading import LABELS_AROUND
@@ -124,17 +124,16 @@ class Reasons:
 
     @cached_property
     def _rare_share(self) -> float:
-        """Of the labels that were read; 0 where there are none."""
+        """The rare share of the labels that were read; 0 where there are none."""
         known = self._label != UNKNOWN
         return float((self._label[known] == self.wording.rare_class).mean()) if known.any() else 0.0
 
     def _of_neighbours(self, every: int, labelled: int, rare: int) -> str:
         name, has = self.wording.rare, self._has
         if rare:
-            verb = ("has" if has else "is known") if rare == 1 else ("have" if has else "are known")
             if rare < labelled * self._rare_share:  # of so many, some are by chance
                 return ""
-            return f"{rare} of {every:,} neighbour{'s' * (every > 1)} {verb} {name}"
+            return f"{rare} of {every:,} neighbour{'s' * (every > 1)} {are_known(rare, has)} {name}"
         if labelled > 1:
             return f"none of its {labelled:,} labelled neighbours {'has' if has else 'is'} {name}"
         return ""
@@ -198,7 +197,7 @@ class Reasons:
 
 
 def _in_full(action: Sequence[str], waiting: np.ndarray) -> np.ndarray:
-    """`(n,)` bool: the nodes of which all is told that is known; see `FULL` and `MOST_FULL`."""
+    """`(n,)` bool: the nodes that are explained in full; see `FULL` and `MOST_FULL`."""
     if len(waiting) <= FULL:
         return np.ones(len(waiting), dtype=bool)
     done = np.asarray(action)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,6 @@ def write_report(
     rows: int = 200,
     num_resamples: int = NUM_RESAMPLES,
     title: str | None = None,
-    date: datetime | None = None,
     model_version: str | None = None,
 ) -> Path:
     """Write the report as one HTML file that opens offline, whole or not at all; returns its path.
@@ -53,7 +51,6 @@ def write_report(
         rows: How many nodes of the queue to list.
         num_resamples: For the metrics' bootstrap intervals.
         title: Of the page; default: with the graph's name.
-        date: Printed on it; default: now.
         model_version: Printed on it; see `calirare.persistence.folder.model_version`.
     """
     path = Path(path)
@@ -70,7 +67,6 @@ def write_report(
         coverage=coverage,
         num_resamples=num_resamples,
         title=title,
-        date=date,
         model_version=model_version,
     )
     with write_atomically(path) as stream:

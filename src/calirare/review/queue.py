@@ -214,12 +214,12 @@ class Queue:
         costs = self._listed_costs(costs)
         decisions = decide(probability, costs, budget, answered=np.isin(listed, self.snapshot.learned))
         action = np.full(self.snapshot.graph.num_nodes, -1, dtype=np.int8)
-        action[listed] = np.select([decisions.action == name for name in ACTIONS], range(len(ACTIONS)))
+        action[listed] = decisions.urgency
         groups = forecast(probability, decisions.action, costs, scores.draws, coverage=COVERAGE)
         return Judgement(action, decisions, groups, worth(decisions, costs, probability))
 
     def _order(self, view: View, stamp: tuple[int, int] | None) -> np.ndarray:
-        """As `order`; another `stamp` of the decisions is another question."""
+        """`order`, cached by the `stamp` of the decisions too."""
         snapshot = self.snapshot
         listed = snapshot.listed
         judgement = self.judge(view.costs, view.budget)

@@ -69,9 +69,7 @@ class RecordColumn:
         return None if self._make_texts is None else self._make_texts()
 
     def say(self, node: int) -> str:
-        """The value as text: amounts as such, the rest as written in the table but for digits beyond reason; "" where
-        missing.
-        """
+        """The value as text: amounts as amounts, all else as written, without digits beyond reason; "" where missing."""
         if self.is_number and self._tell is say_money and np.isfinite(self.values[node]):
             return say_money(float(self.values[node]))
         if self._texts is not None:
@@ -157,11 +155,11 @@ def _from_features(snapshot: Snapshot) -> list[RecordColumn]:
     found = []
     for column, places, gap in feature_places(known):
         if column["type"] == "numeric":
-            numbers = _numbers_back(x, column, places.start, gap)
+            numbers, words = _numbers_back(x, column, places.start, gap), truth_words(column)
             if is_moment(column):
-                found.append(RecordColumn(column["name"], False, _days_back(numbers)))
-            elif truth_words(column) != ("0", "1"):
-                found.append(RecordColumn(column["name"], False, _truths_back(numbers, truth_words(column))))
+                found.append(RecordColumn(column["name"], False, _in_words(numbers, say_day)))
+            elif words != ("0", "1"):
+                found.append(RecordColumn(column["name"], False, _in_words(numbers, _yes_or_no(*words))))
             else:
                 found.append(RecordColumn(column["name"], True, numbers))
         elif column["type"] == "text":
@@ -183,14 +181,13 @@ def _numbers_back(x: Any, column: Mapping[str, Any], place: int, gap: int | None
     return make
 
 
-def _days_back(make: Callable[[], np.ndarray]) -> Callable[[], np.ndarray]:
-    """Moments in words, None where missing."""
-    return lambda: np.array([None if np.isnan(day) else say_day(day) for day in make().tolist()], dtype=object)
+def _in_words(numbers: Callable[[], np.ndarray], say: Callable[[float], str]) -> Callable[[], np.ndarray]:
+    """Each number in words, None where missing."""
+    return lambda: np.array([None if np.isnan(one) else say(one) for one in numbers().tolist()], dtype=object)
 
 
-def _truths_back(make: Callable[[], np.ndarray], words: tuple[str, str]) -> Callable[[], np.ndarray]:
-    """Yes and no in words, None where missing."""
-    return lambda: np.array([None if np.isnan(one) else words[one > 0.5] for one in make().tolist()], dtype=object)
+def _yes_or_no(no: str, yes: str) -> Callable[[float], str]:
+    return lambda one: yes if one > 0.5 else no
 
 
 def _words_back(x: Any, column: Mapping[str, Any], places: slice, gap: int | None) -> Callable[[], np.ndarray]:
@@ -247,7 +244,7 @@ def _from_table(snapshot: Snapshot, table: Any) -> list[RecordColumn]:
 
 
 def _is_number(series: Any) -> bool:
-    """Whether a column holds numbers: typed so, or text of which nearly all are; one with leading zeros is a code."""
+    """Whether a column holds numbers: by its type, or as text that nearly always is a number. Leading zeros make it a code."""
     if series.dtype.is_numeric():
         return True
     known = series.drop_nulls()

@@ -10,13 +10,14 @@ from __future__ import annotations
 import select
 import socket
 import time
-from collections import Counter
 from typing import Any
 
 from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
+
+from calirare.scoring.service.access import first_to_go
 
 THREADS = 16
 MOST_CONNECTIONS = 400
@@ -84,12 +85,9 @@ class PatientServer(TcpWSGIServer):
     def _drop_one(self) -> None:
         """Close the connection that has waited longest, of the address that holds most of them."""
         waiting = [one for one in self.active_channels.values() if one.waits and not one.will_close]
-        if not waiting:
-            return
-        held = Counter(str(one.addr[0]) for one in waiting)
-        most = max(held.values())
-        of_the_greedy = [one for one in waiting if held[str(one.addr[0])] == most]
-        min(of_the_greedy, key=lambda one: one.waiting_since).will_close = True
+        dropped = first_to_go(waiting, lambda one: str(one.addr[0]), lambda one: one.waiting_since)
+        if dropped is not None:
+            dropped.will_close = True
 
 
 def make_server(application: Any, bound: socket.socket, largest_request: int, trusted_proxy: str | None) -> Any:

@@ -41,24 +41,10 @@ ENOUGH = 20
 CONSTANT = 0.001
 SAME = 0.9999
 UNDECIDED = {
-    *(
-        "open",
-        "new",
-        "ongoing",
-        "unresolved",
-        "waiting",
-        "on hold",
-        "queued",
-        "assigned",
-        "escalated",
-        "referred",
-        "flagged",
-        "offen",
-        "verdacht",
-        "fraglich",
-    ),
-    *("suspected", "suspect", "suspicious", "possible", "probable", "likely", "unconfirmed", "disputed", "maybe"),
-}
+    "open", "new", "ongoing", "unresolved", "waiting", "on hold", "queued", "assigned", "escalated", "referred", "flagged",
+    "suspected", "suspect", "suspicious", "possible", "probable", "likely", "unconfirmed", "disputed", "maybe",
+    "offen", "verdacht", "fraglich",
+}  # fmt: skip
 MOST_COMPARED = 500
 """Columns that are compared with each other; wider tables are compared up to here."""
 
@@ -80,7 +66,7 @@ class Audit:
 
     @classmethod
     def of(cls, findings: Iterable[Finding]) -> Self:
-        """In the order of their weight."""
+        """The gravest first."""
         order = {"leak": 0, "warning": 1, "note": 2}
         return cls(tuple(sorted(findings, key=lambda finding: order[finding.severity])))
 
@@ -262,7 +248,7 @@ def _duplicates(columns: list[AuditColumn]) -> Iterator[Finding]:
 
 
 def _standard(values: Any) -> np.ndarray:
-    """Of length one and mean zero, gaps at the mean; at most 20,000 nodes, evenly chosen."""
+    """The values scaled to mean zero and length one, gaps at the mean; at most about 20,000 of them, evenly chosen."""
     some = np.asarray(values)[:: max(1, len(values) // 20_000)]
     known = np.isfinite(some)
     middle = some[known].mean() if known.any() else 0.0
@@ -280,7 +266,7 @@ def _identifiers(graph: RareGraph) -> Iterator[Finding]:
 
 
 def _spellings(graph: RareGraph) -> Iterator[Finding]:
-    """Categories that differ in case or blanks alone; of labels such are one class."""
+    """Categories that differ only in case or blanks. In the label column these are one class."""
     of_edges = ((graph.schema or {}).get("edges") or {}).get("columns", ())
     for column in [*graph.table_columns, *of_edges]:
         names = column.get("categories", ())

@@ -14,6 +14,8 @@ from calirare.errors import InputError
 
 logger = logging.getLogger(__name__)
 
+MAX_RARE_NAMES = 1_000
+"""Most names of rare categories that are kept, to tell them from those never seen."""
 _DAY, _HOUR = 86_400.0, 3_600.0
 _SECOND_IN_MICROSECONDS = 1_000_000.0
 
@@ -77,23 +79,18 @@ def to_seconds(
     return to_numbers(column, style, infinite) * unit
 
 
-def _as_written(column: pl.Series, style: Mapping[str, Any]) -> pl.Series:
-    """Whole numbers that are dates, 20240131, as text."""
-    return (
-        column.cast(pl.Int64, strict=False).cast(pl.String) if "date" in style and column.dtype.is_numeric() else column
-    )
-
-
 def _seconds(column: pl.Series) -> pl.Series:
     return column.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64) / _SECOND_IN_MICROSECONDS
 
 
 def _read_text(column: pl.Series, style: Mapping[str, Any] | None) -> pl.Series:
     """Text as the numbers or dates that it writes. A stray word counts as missing, with a warning; many are a mistake."""
-    column = _as_written(column, style or {})
+    style = style or {}
+    if "date" in style and column.dtype.is_numeric():  # whole numbers that are dates, 20240131
+        column = column.cast(pl.Int64, strict=False).cast(pl.String)
     if column.dtype != pl.String:
         return column
-    column, strange = read_styled(column, style or {})
+    column, strange = read_styled(column, style)
     if not strange.len():
         return column
     words = strange.filter(~strange.str.to_lowercase().is_in(SPREADSHEET_ERRORS))
@@ -138,12 +135,8 @@ def to_categories(column: pl.Series) -> pl.Series:
 
 
 def to_texts(column: pl.Series) -> pl.Series:
-    """The same of texts, which may be lists of words."""
+    """The same for texts, which may be lists of words."""
     return to_categories(column.list.join("; ") if column.dtype == pl.List(pl.String) else column)
-
-
-MAX_RARE_NAMES = 1_000
-"""Most names of rare categories that are kept, to tell them from those never seen."""
 
 
 def count_rare(others: pl.Series, rare: Any) -> dict[str, int]:

@@ -45,7 +45,7 @@ def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
     (`calirare.data.tables.addresses`), whole or not at all.
 
     In a CSV, text that a spreadsheet would run as a formula gets an apostrophe in front (see `escape_formula`);
-    Parquet keeps every value as it is.
+    Parquet and JSON Lines keep every value as it is.
     """
     check_export_path(path)
     if is_address(path):
@@ -56,34 +56,23 @@ def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
 
 
 def write_stream(columns: Mapping[str, Any], stream: IO[bytes], ending: str) -> None:
-    """Write columns into an open stream in the format of a file's ending."""
+    """Write columns into an open stream in the format of a file's ending; see `write_table`."""
     if ending == ".parquet":
-        write_parquet(columns, stream)
+        content = io.BytesIO()  # polars hides why a write to the stream failed; compressed, the table is small
+        make_frame(columns).write_parquet(content)
+        stream.write(content.getbuffer())
     elif ending == ".jsonl":
-        write_json_lines(columns, stream)
+        stream.write(make_frame(columns).write_ndjson().encode(errors="replace"))
     else:
-        write_csv(columns, stream)
+        make_frame(_without_formulas(columns)).write_csv(stream)
 
 
-def write_json_lines(columns: Mapping[str, Any], stream: IO[bytes]) -> None:
-    """Write columns as JSON Lines, one object per row, every value as it is."""
-    stream.write(make_frame(columns).write_ndjson().encode(errors="replace"))
-
-
-def write_csv(columns: Mapping[str, Any], stream: IO[bytes]) -> None:
-    """Write columns as CSV into an open stream, safe to open in a spreadsheet."""
-    safe = {
+def _without_formulas(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns, safe to open in a spreadsheet."""
+    return {
         escape_formula(name): [escape_formula(cell) for cell in values] if _holds_text(values) else values
         for name, values in columns.items()
     }
-    make_frame(safe).write_csv(stream)
-
-
-def write_parquet(columns: Mapping[str, Any], stream: IO[bytes]) -> None:
-    """Write columns as Parquet into an open stream, every value as it is."""
-    content = io.BytesIO()  # polars hides why a write to the stream failed; compressed, the table is small
-    make_frame(columns).write_parquet(content)
-    stream.write(content.getbuffer())
 
 
 def escape_formula(cell: Any) -> Any:

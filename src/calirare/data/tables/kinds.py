@@ -168,14 +168,12 @@ def named_as_codes(name: str) -> bool:
 
 
 def _unit_of_time(column: pl.Series) -> float | None:
-    """The unit in which a typical value of plain numbers is a moment of our days, None where there is none."""
+    """The unit, in seconds, in which the median of plain numbers is a moment of our days; None where there is none."""
     text = column.str.strip_chars() if column.dtype == pl.String else column
     values = text.cast(pl.Float64, strict=False).drop_nulls().drop_nans()
-    return _seconds_per_unit(float(values.median())) if values.len() else None  # type: ignore[arg-type]
-
-
-def _seconds_per_unit(middle: float) -> float | None:
-    """The unit in which a typical value is a moment between 1990 and 2100, None where there is none."""
+    if not values.len():
+        return None
+    middle = float(values.median())  # type: ignore[arg-type]
     return next((unit for unit in (1.0, 1e-3, 1e-6, 1e-9) if _SECONDS[0] < middle * unit < _SECONDS[1]), None)
 
 

@@ -22,6 +22,7 @@ from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.tables.feature_places import feature_places
 
 BINS = 10
+EDGES_PER_NODE = "(edges per node)"
 _MOST = 1_000_000
 """Values from which cuts and the middle are taken; more change nothing that matters."""
 
@@ -52,11 +53,8 @@ def profile_tables(
     return {"nodes": nodes, "edges": found}
 
 
-EDGES_PER_NODE = "(edges per node)"
-
-
 class TablesTally:
-    """The same, batch after batch, for tables that are never held at once.
+    """`profile_tables` batch by batch, for tables too large to hold at once.
 
     Args:
         plan: The schema.

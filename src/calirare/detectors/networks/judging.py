@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import log_softmax
 from scipy.stats import mannwhitneyu
 from torch import Tensor
 
@@ -39,13 +39,13 @@ def loss(logits: np.ndarray, labels: LabelledNodes) -> float:
     """Weighted negative log-likelihood of left-out logits `(n, C)`, at the best of a few temperatures."""
     losses = []
     for sharpness in np.geomspace(0.1, 3.0, 18):
-        log_p = sharpness * logits - logsumexp(sharpness * logits, axis=1, keepdims=True)
-        losses.append(float(-(labels.weights * log_p[np.arange(len(labels)), labels.y]).sum()))
+        log_p = log_softmax(sharpness * logits, axis=1)[np.arange(len(labels)), labels.y]
+        losses.append(float(-(labels.weights * log_p).sum()))
     return min(losses)
 
 
 def no_better_than_trained(found: FoldEvidence, own: np.ndarray, labels: LabelledNodes) -> FoldEvidence:
-    """Of a network that was trained elsewhere: what it says of its own labels, `own`, where refits without them say better.
+    """For a network that was trained elsewhere: where refits do better on its labels than it does, its own answers `own`.
 
     Leaving a label out makes no network better at it; the refits are other networks then.
     """
@@ -84,7 +84,7 @@ def believed(engine: LeaveOneOut, labels: LabelledNodes) -> np.ndarray | None:
 
 
 def _some_of_each(y: np.ndarray, count: int) -> np.ndarray:
-    """Rows of about so many labels, as many of each class as it has, drawn at random."""
+    """Rows of about `count` labels drawn at random, equally many of each class as far as it has them."""
     draw, classes = np.random.default_rng(0), np.unique(y)
     each = max(1, count // len(classes))
     return np.concatenate([draw.permutation(np.flatnonzero(y == c))[:each] for c in classes])

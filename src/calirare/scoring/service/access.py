@@ -6,11 +6,15 @@ import hmac
 import ipaddress
 import json
 import socket
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from calirare.errors import InputError
 
+T = TypeVar("T")
 SHORTEST_TOKEN = 16
 LONGEST_NAME = 100
 """Of a reviewer, in characters."""
@@ -155,6 +159,16 @@ def is_own_origin(origin: str | None, fetch_site: str | None, host: str) -> bool
     except ValueError:
         return False
     return parts.scheme in ("http", "https") and parts.netloc.casefold() == host.casefold()
+
+
+def first_to_go(waiting: Sequence[T], address: Callable[[T], str], since: Callable[[T], float]) -> T | None:
+    """The connection that makes room for the next: of the address that holds most of those waiting, the oldest.
+
+    >>> first_to_go([("a", 1.0), ("b", 3.0), ("b", 2.0)], address=lambda one: one[0], since=lambda one: one[1])
+    ('b', 2.0)
+    """
+    held = Counter(map(address, waiting))
+    return min(waiting, key=lambda one: (-held[address(one)], since(one)), default=None)
 
 
 def bind(host: str, port: int) -> socket.socket:

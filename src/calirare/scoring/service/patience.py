@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Iterable
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from calirare.scoring.service.access import first_to_go
 
 MOST_CONNECTIONS = 800
 """Below the 1,024 files that a process may open where nobody raised it."""
@@ -85,8 +86,6 @@ def drop_slow(connections: Iterable[object]) -> None:
 def _drop_one(connections: Iterable[PatientProtocol]) -> None:
     """Close the connection that has waited longest, of the address that holds most of them."""
     waiting = [one for one in connections if one.waits]
-    if not waiting:
-        return
-    held = Counter((one.client or ("",))[0] for one in waiting)
-    most = max(held.values())
-    min((one for one in waiting if held[(one.client or ("",))[0]] == most), key=lambda one: one.began).drop()
+    dropped = first_to_go(waiting, lambda one: (one.client or ("",))[0], lambda one: one.began)
+    if dropped is not None:
+        dropped.drop()

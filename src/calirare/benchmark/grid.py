@@ -91,7 +91,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Settings:
-    """How every model of the grid is split and trained; the defaults are the paper's, but for `settle`."""
+    """How every model of the grid is split and trained; the defaults are the paper's, except `settle`."""
 
     num_val: int = 500
     num_test: int = 1000
@@ -123,7 +123,7 @@ class GridTask:
 
     @property
     def name(self) -> str:
-        """For the file of its rows: what it is, and a digest of everything that shapes them."""
+        """The name of the file of its rows: what it is, and a digest of everything that shapes them."""
         what = json.dumps([self.fingerprint, [entry.key for entry in self.entries]])
         digest = hashlib.sha256(what.encode()).hexdigest()[:12]
         return f"{self.dataset.name}-{self.labels_per_class}-seed{self.seed}-{self.entries[0].method}-{digest}"

@@ -132,7 +132,7 @@ def import_attribute(text: str) -> tuple[ModuleType, Callable[..., Any]]:
 
 
 def _anywhere(text: str) -> str:
-    """The same words, meaning the same in a worker that runs in another folder."""
+    """The words with an absolute path, so that a worker in another folder understands them."""
     where, _, name = text.rpartition(":")
     return f"{Path(where).resolve()}:{name}" if where.endswith(".py") else text
 

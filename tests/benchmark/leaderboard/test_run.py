@@ -13,15 +13,18 @@ from calirare.benchmark.leaderboard.graphs import list_graphs, load, prepare
 from calirare.benchmark.leaderboard.measures import MEASURES, measure
 from calirare.benchmark.leaderboard.page import write_page
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS
-from calirare.benchmark.leaderboard.rows import add_row, pack, read_rows
+from calirare.benchmark.leaderboard.rows import RUN, add_row, pack, read_rows
 from calirare.benchmark.leaderboard.run import run
 from calirare.benchmark.leaderboard.seconds import Seconds
-from calirare.benchmark.leaderboard.work import key_of
 from calirare.data.catalogue.own import add_own
 from calirare.data.synthetic import make_transactions
 from calirare.errors import DataError, InputError
 
 NAMES = ("our linear", "lightgbm, attributes, raw")
+
+
+def key_of(row):
+    return [row[name] for name in (*RUN, "fingerprint")]
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from calirare.benchmark.provenance import code_digest, source_digest, versions
 from calirare.data.archive import file_sha256
 
 RowKey = tuple[str, str, int, int, str, str]
-"""Graph, protocol, size, seed, competitor, fingerprint."""
+"""Graph, protocol, size, seed, competitor, fingerprint: what tells one row from another."""
 
 
 @dataclass(frozen=True)

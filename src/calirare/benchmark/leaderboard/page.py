@@ -16,8 +16,9 @@ from calirare.benchmark.leaderboard.pictures import critical_difference_picture,
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS
 from calirare.benchmark.leaderboard.rows import Row, newest, read_rows
 from calirare.benchmark.leaderboard.standings import Standings, mean_ranks
-from calirare.benchmark.leaderboard.summary import CHAMPION, in_a_minute
+from calirare.benchmark.leaderboard.summary import in_a_minute
 from calirare.benchmark.leaderboard.tables import (
+    CHAMPION,
     FULL,
     SETS,
     best_table,

@@ -11,6 +11,7 @@ import numpy as np
 from calirare.benchmark.competitors import competitors
 from calirare.benchmark.leaderboard.measures import MEASURES
 from calirare.benchmark.leaderboard.standings import Cell, Ranks, Standings, mean_ranks
+from calirare.benchmark.leaderboard.tables import CHAMPION
 from calirare.plots.style import BLACK, BLUE, FAINT, GREEN, GUIDE, ORANGE, VERMILION, new_figure, styled
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def found_believed_seconds(standings: Standings, cells: Sequence[Cell], names: S
 
 
 def _area(seconds: float) -> float:
-    """Of a disc: tenfold time, one step larger."""
+    """The area of a disc: ten times the seconds, one step larger."""
     return 20.0 + 60.0 * max(0.0, math.log10(max(seconds, 0.1)) + 1) if math.isfinite(seconds) else 20.0
 
 
@@ -77,7 +78,7 @@ def _label(ax: Axes, names: Sequence[str], x: dict[str, float], y: dict[str, flo
     for name in sorted(names, key=lambda one: (y[one], x[one])):
         text = ax.annotate(
             name, (x[name], y[name]), xytext=(0, 0), textcoords="offset points", fontsize=6.5, va="center",
-            weight="bold" if name == "auto" else "normal",
+            weight="bold" if name == CHAMPION else "normal",
         )  # fmt: skip
         for across, down, side in _places(radius[name] + 2):
             text.set(position=(across, -down), horizontalalignment=side)
@@ -109,12 +110,12 @@ def critical_difference_picture(ranks: Ranks, title: str) -> Figure:
         ax.set_yticks([])
         for place, (name, value) in enumerate(shown.items()):
             ax.plot([value, value], [-0.6, place], color=FAINT, linewidth=0.8, zorder=1)
-            ax.scatter(value, place, s=16, color=VERMILION if name == "auto" else BLACK, zorder=3)
+            ax.scatter(value, place, s=16, color=VERMILION if name == CHAMPION else BLACK, zorder=3)
             side = "left" if value < (low + high) / 2 else "right"
             ax.annotate(
                 f"{name}  {value:.1f}" if side == "left" else f"{value:.1f}  {name}", (value, place),
                 xytext=(6 if side == "left" else -6, 0), textcoords="offset points", ha=side, va="center", fontsize=7.5,
-                weight="bold" if name == "auto" else "normal",
+                weight="bold" if name == CHAMPION else "normal",
             )  # fmt: skip
         if math.isfinite(ranks.critical) and len(values):
             end = min(values[0] + ranks.critical, high)

@@ -61,11 +61,11 @@ class Protocol:
     paper_only: bool = False
 
     def sizes(self, full: bool) -> tuple[int, ...]:
-        """Of a run: all of them, or the usual ones."""
+        """The sizes of a run: all of them, or the usual ones."""
         return self.variants if full or self.usual is None else self.usual
 
     def seeds(self, count: int) -> range:
-        """Of a run that is asked for so many."""
+        """The seeds of a run that asks for `count` of them."""
         return range(1 if self.one_draw else count)
 
 

@@ -14,6 +14,8 @@ from calirare.data.archive import write_atomically
 from calirare.errors import DataError
 
 Row = dict[str, Any]
+RUN = ("graph", "protocol", "size", "seed", "competitor")
+"""What tells one run from another; with its fingerprint, one row from another."""
 
 
 def add_row(folder: str | Path, file: str, row: Row) -> None:
@@ -72,7 +74,7 @@ def newest(rows: Iterable[Row]) -> list[Row]:
     """
     found: dict[tuple[Any, ...], Row] = {}
     for row in rows:
-        run = tuple(row[name] for name in ("graph", "protocol", "size", "seed", "competitor"))
+        run = tuple(row[name] for name in RUN)
         if run not in found or _version(row) >= _version(found[run]):
             found[run] = row
     return list(found.values())

@@ -11,8 +11,8 @@ from calirare.benchmark.competitors import competitors
 from calirare.benchmark.leaderboard.cells import CellTask, RowKey, all_tasks, without
 from calirare.benchmark.leaderboard.graphs import list_graphs
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS
-from calirare.benchmark.leaderboard.rows import read_rows
-from calirare.benchmark.leaderboard.work import Done, Order, key_of, run_order
+from calirare.benchmark.leaderboard.rows import RUN, read_rows
+from calirare.benchmark.leaderboard.work import Done, Order, run_order
 from calirare.detectors.base import Progress
 from calirare.errors import InputError, nearest
 from calirare.scoring.backends import mapping
@@ -92,9 +92,9 @@ def _num_rows(tasks: Iterable[CellTask]) -> int:
 
 def _done(store: str | Path, tasks: Iterable[CellTask], any_code: bool) -> set[RowKey]:
     """The rows that need not be computed."""
-    found = {key_of(row) for row in read_rows(store) if "failed" not in row}
-    told = {task.graph: task.fingerprint for task in tasks}
-    return {(*key[:5], told.get(key[0], key[5])) for key in found} if any_code else found
+    told = {task.graph: task.fingerprint for task in tasks} if any_code else {}
+    rows = [row for row in read_rows(store) if "failed" not in row]
+    return {(*(row[name] for name in RUN), told.get(row["graph"], row["fingerprint"])) for row in rows}
 
 
 def _followed(outcomes: Iterable[Done], seconds: float, progress: Progress | None) -> tuple[int, tuple[str, ...]]:

@@ -59,7 +59,7 @@ class Seconds:
         return cls(graphs, runs)
 
     def expected(self, graph: str, protocol: str, size: int, competitor: str) -> float:
-        """Of one run; where the cell is new, what the competitor takes elsewhere.
+        """Expected seconds of one run; where the cell is new, what the competitor takes elsewhere.
 
         >>> known = Seconds({"cora": 0.5}, {"auto": {"few 10": 4.0, "tenth 10": 8.0}})
         >>> known.expected("cora", "few", 10, "auto"), known.expected("mine", "few", 7, "auto")

@@ -44,7 +44,7 @@ class Standings:
         return cls(ordered, tuple(ordered))
 
     def of_protocol(self, *names: str) -> list[Cell]:
-        """Its cells."""
+        """The cells of these protocols."""
         return [cell for cell in self.cells if cell[1] in names]
 
     def scores(self, cell: Cell, measure: str, names: Sequence[str]) -> dict[str, Score]:
@@ -63,7 +63,7 @@ class Standings:
         return float(np.mean(found)) if found else math.nan
 
     def complete(self, cells: Sequence[Cell], names: Sequence[str], measure: str) -> list[str]:
-        """Those of the names that have this number in every cell, for as many seeds as the others."""
+        """The names that have this number in every cell, for as many seeds as the others."""
         found = list(names) if cells else []
         for cell in cells:
             most = max(len(by_seed) for by_seed in self.values[cell].values())

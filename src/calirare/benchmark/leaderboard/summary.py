@@ -9,10 +9,9 @@ from calirare.benchmark.formats import Table, Text, to_markdown
 from calirare.benchmark.leaderboard.graphs import title
 from calirare.benchmark.leaderboard.measures import MEASURES, PRICES
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS
-from calirare.benchmark.leaderboard.standings import Cell, Standings, mean_ranks, wins
-from calirare.benchmark.leaderboard.tables import means_column, names_of, probabilistic
+from calirare.benchmark.leaderboard.standings import Standings, mean_ranks, wins
+from calirare.benchmark.leaderboard.tables import CHAMPION, means_column, names_of, probabilistic
 
-CHAMPION = "auto"
 MAIN = ("tenth", "few")
 """The protocols that the summary speaks of."""
 RANKED = ("nll", "brier", "average_precision")
@@ -25,7 +24,9 @@ _FAMILIES = {
 
 def in_a_minute(standings: Standings, picture: str) -> str:
     """The first section of the page; `picture`: Markdown of the picture, or nothing."""
-    sentences = [*_ranks(standings), *_firsts(standings), *_costs(standings), *_means(standings), *_beaten(standings)]
+    beaten = (("nll", "Believed more"), ("average_precision", "Finds more"))
+    sentences = [*_ranks(standings), *_firsts(standings), *_costs(standings), *_means(standings)]
+    sentences += [_beyond_doubt(standings, measure, words) for measure, words in beaten]
     return "\n".join(part for part in (_table(standings), picture, *sentences) if part) + "\n"
 
 
@@ -111,7 +112,7 @@ def _costs(standings: Standings) -> list[str]:
 
 
 def _lowest(standings: Standings, rivals: list[str]) -> str:
-    """Of each protocol, in how many cells of cost the champion is the lowest of these."""
+    """In how many cells of cost the champion is lowest among these, by protocol."""
     told = []
     for protocol in PROTOCOLS:
         cells = standings.of_protocol(protocol)
@@ -137,8 +138,9 @@ def _means(standings: Standings) -> list[str]:
             best = (max if measure.higher else min)(overall, key=lambda name: overall[name])
             if best == CHAMPION:
                 continue
-            worst = max(cells, key=lambda cell: _gap(standings, cell, measure.name, best))
-            numbers = [measure.show(standings.mean(worst, measure.name, name)) for name in (CHAMPION, best)]
+            both = {cell: [standings.mean(cell, measure.name, name) for name in (CHAMPION, best)] for cell in cells}
+            worst = max(cells, key=lambda cell: abs(both[cell][0] - both[cell][1]))
+            numbers = [measure.show(value) for value in both[worst]]
             lines.append(
                 f"* {PROTOCOLS[protocol].title}, {measure.head}: by the mean over cells instead of ranks {best} is better, "
                 f"{measure.show(overall[best])} against {measure.show(overall[CHAMPION])}; most of it on {title(worst[0])} with "
@@ -147,16 +149,8 @@ def _means(standings: Standings) -> list[str]:
     return lines
 
 
-def _gap(standings: Standings, cell: Cell, measure: str, other: str) -> float:
-    return abs(standings.mean(cell, measure, CHAMPION) - standings.mean(cell, measure, other))
-
-
-def _beaten(standings: Standings) -> list[str]:
-    """Where somebody else finds more or is believed more, beyond doubt."""
-    return [_beyond_doubt(standings, measure, words) for measure, words in (("nll", "Believed more"), ("average_precision", "Finds more"))]  # fmt: skip
-
-
 def _beyond_doubt(standings: Standings, measure: str, words: str) -> str:
+    """Where somebody else is better than the champion, and a paired test can tell."""
     found, told = [], MEASURES[measure]
     for cell in standings.of_protocol(*MAIN):
         scores = standings.scores(cell, measure, probabilistic())

@@ -14,6 +14,8 @@ from calirare.benchmark.leaderboard.standings import Cell, Standings, mean_ranks
 from calirare.benchmark.ranking import Score
 from calirare.benchmark.tables import MISSING, show
 
+CHAMPION = "auto"
+"""The competitor that the page speaks of: the default detector."""
 RANKED = ("average_precision", "nll", "brier", "smooth_ece", "cost_usual")
 OVERALL = ("average_precision", "roc_auc", "recall_5", "nll", "brier", "smooth_ece", "cost_usual", "seconds")
 FULL = tuple(
@@ -92,16 +94,16 @@ def best_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str]
         for measure in _FIRST.values():
             scores = standings.scores(cell, measure, names)
             best = next((one for one, score in scores.items() if score.best), MISSING)
-            told, ours = MEASURES[measure], scores.get("auto")
+            told, ours = MEASURES[measure], scores.get(CHAMPION)
             own = MISSING if ours is None else told.show(ours.mean)
             tied = ours is not None and (ours.best or ours.tied)
             found += [
                 Text(best),
                 Text(told.show(scores[best].mean) if best in scores else MISSING),
-                Text(own, "tied" if tied and best != "auto" else "best" if tied else ""),
+                Text(own, "tied" if tied and best != CHAMPION else "best" if tied else ""),
             ]
         rows.append(tuple(found))
-    heads = [head for words, measure in _FIRST.items() for head in (words, MEASURES[measure].head, "auto")]
+    heads = [head for words, measure in _FIRST.items() for head in (words, MEASURES[measure].head, CHAMPION)]
     header = ("graph", "size", *heads)
     note = "Who is first in each cell, and auto's number beside it: bold where it is the first, ⁼ where a paired test over the seeds cannot tell it from the first."
     return Table(name, "Who wins where", header, tuple(rows), (note,), 1)

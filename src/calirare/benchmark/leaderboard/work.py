@@ -19,7 +19,7 @@ from calirare.benchmark.leaderboard.cells import CellTask, code
 from calirare.benchmark.leaderboard.graphs import load
 from calirare.benchmark.leaderboard.measures import measure
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS, DrawnLabels
-from calirare.benchmark.leaderboard.rows import Row, add_row
+from calirare.benchmark.leaderboard.rows import RUN, Row, add_row
 from calirare.benchmark.provenance import peak_memory_mb, reset_peak_memory, versions
 from calirare.benchmark.work import one_thread
 from calirare.data.graph import RareGraph
@@ -137,18 +137,5 @@ def run_one(task: CellTask, name: str, problem: Problem, graph: RareGraph, drawn
 
 
 def _facts(task: CellTask, name: str) -> Row:
-    return {
-        "graph": task.graph,
-        "protocol": task.protocol,
-        "size": task.size,
-        "seed": task.seed,
-        "competitor": name,
-        "fingerprint": task.fingerprint,
-        "code": code(),
-        "versions": versions(),
-    }
-
-
-def key_of(row: Row) -> tuple[str, str, int, int, str, str]:
-    """What tells one row from another."""
-    return (row["graph"], row["protocol"], row["size"], row["seed"], row["competitor"], row["fingerprint"])
+    key = dict(zip((*RUN, "fingerprint"), task.key(name), strict=True))
+    return key | {"code": code(), "versions": versions()}

@@ -119,7 +119,7 @@ def inputs_around_all(whole: GraphInputs, asked: np.ndarray) -> InputsAround:
 
 
 def _inputs(whole: GraphInputs, rows: sp.csr_array, columns: np.ndarray, nodes: np.ndarray) -> InputsAround:
-    """Of the nodes, the first of which have these rows of the adjacency, their entries in these columns."""
+    """The inputs of `nodes`. `rows` are the adjacency rows of the first of them, their entries moved to `columns`."""
     adjacency = sp.csr_array((rows.data, columns, rows.indptr), shape=(rows.shape[0], nodes.size))
     x: Features = (
         SparseMatrix(whole.x.csr[nodes], whole.device)

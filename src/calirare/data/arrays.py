@@ -89,7 +89,7 @@ def as_dense(block: Any) -> np.ndarray:
 
 
 def by_column(x: Any) -> Any:
-    """Features whose columns are read one after the other: of sparse ones a copy in CSC, where each costs no look at all."""
+    """Features ready to be read column by column: sparse ones as a copy in CSC."""
     return x.tocsc() if sp.issparse(x) else x
 
 

@@ -208,7 +208,9 @@ class EdgeTable:
 
 
 def most_frequent(codes: np.ndarray, names: tuple[str, ...], most: int) -> dict[str, int]:
-    """How often each occurs, by falling frequency, those that do; ties by name, so that the order of codes does not matter.
+    """How often each name occurs, the most frequent first, without those that do not occur.
+
+    Ties go by name, so that the order of codes does not matter.
 
     >>> most_frequent(np.array([2, 0, 2, 1, -1]), ("wire", "card", "cash", "app"), 2)
     {'cash': 2, 'card': 1}

@@ -68,7 +68,7 @@ def _checked_weights(edge_weight: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _says_all_twice(one_way: sp.csr_array) -> bool:
-    """Whether the matrix of weights is symmetric, but for the rounding of sums in another order."""
+    """Whether the matrix of weights is symmetric, up to rounding."""
     back = one_way.T.tocsr()
     one_way.sort_indices()
     back.sort_indices()

@@ -25,8 +25,7 @@ def keys_of_ids(ids: Iterable[Any]) -> np.ndarray:
 
 
 def node_keys(graph: RareGraph) -> np.ndarray:
-    """`(N,)` int64. Where nodes have no ids, another network has other keys: a place alone names nobody. Nor does an id that
-    several nodes have.
+    """`(N,)` int64 keys from the ids. Where nodes have no ids, or share one, from place and network: a place alone names nobody.
 
     >>> graph = RareGraph(x=np.eye(3), edge_index=np.array([[0], [1]]), y=np.array([0, 1, 0]))
     >>> other = RareGraph(x=np.eye(3), edge_index=np.array([[0], [2]]), y=np.array([0, 1, 0]))
@@ -65,10 +64,10 @@ def places_of(keys: np.ndarray, among: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def is_known_by(pairs: np.ndarray, keys: np.ndarray, joined: Callable[[int, int], bool]) -> bool:
-    """Whether a network has at least half of the edges, given as pairs of keys `(E, 2)`, whose ends it has; False: it has none.
+    """Whether a network has at least half of some edges, of those whose ends it has; False where it has no such ends.
 
     Args:
-        pairs: Some edges of the network that is looked for.
+        pairs: `(E, 2)` keys of both ends of some edges of the network that is looked for.
         keys: `(N,)` of the nodes of the one at hand.
         joined: Whether it joins the nodes at two places; asked in the order of the first.
 

@@ -41,7 +41,7 @@ class Sender(Protocol):
     """Along which of `EdgeTable.kinds`; "": along all edges."""
 
     def passes_on(self, keys: np.ndarray, degree: np.ndarray) -> np.ndarray:
-        """`(n, k)` of nodes with these keys and so many neighbours."""
+        """`(n, k)` what nodes with these keys and degrees pass on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +231,7 @@ class Detector(BaseEstimator, ABC):
         """How the columns made this node's logit."""
 
     def contributions_of(self, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int) -> Iterator[Contributions]:
-        """The same of each of some nodes."""
+        """The same for several nodes."""
         for node in nodes.tolist():
             yield self.contributions(inputs, node, rare_class)
 

@@ -106,7 +106,7 @@ class Boosting(OfTrees):
         labels.require_two_classes()
 
     def _choose(self, staged: np.ndarray, labels: LabelledNodes) -> int:
-        """The fewest rounds after which the left-out labels are as likely as after the best number, but for chance.
+        """The fewest rounds after which left-out labels are as likely as after the best number, up to chance.
 
         The best of many numbers is a little too good for labels that mean nothing, and its evidence would flatter.
         """

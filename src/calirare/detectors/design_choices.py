@@ -71,7 +71,7 @@ class DesignChoices:
 
     @property
     def _reaches(self) -> list[Reach]:
-        """Those that differ, the leanest that hears of neighbours first: of equals it is kept."""
+        """The reaches that differ. The leanest that reads neighbours comes first, because of equals the first is kept."""
         if self._hops == 0 or "neighbours" not in self.columns.groups:
             return ["own"]
         if len(self._columns("plain")) == len(self._columns("own")):
@@ -109,7 +109,7 @@ class DesignChoices:
         return self._design(0, "attributes" if len(design.dense) else None, design.words is not None)
 
     def _columns(self, reach: Reach, with_words: bool = False) -> np.ndarray:
-        """The places of the dense columns; but for spelled words of texts where words are read beside them."""
+        """The places of the dense columns, without spelled words of texts where words are read beside them."""
         families = np.asarray(self._families[reach])
         found = np.ones(len(families), dtype=bool)
         if reach == "attributes":
@@ -122,7 +122,7 @@ class DesignChoices:
 
     @cached_property
     def _squash(self) -> Squash:
-        """Of all dense columns, once, without labels."""
+        """The normal scores of all dense columns, learned once, without labels."""
         return Squash.learn(self.columns.values, self.seed)
 
     @cached_property

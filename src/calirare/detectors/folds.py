@@ -44,7 +44,7 @@ def rarest_of_groups(y: np.ndarray, group: np.ndarray) -> np.ndarray:
 
 
 def fold_numbers(labels: LabelledNodes, seed: int, num_folds: int = NUM_FOLDS) -> np.ndarray | None:
-    """The same, or None where a fold would leave nothing to learn a class from: it has a single label, or group."""
+    """The same, or None where some fold leaves no label of a class to learn from."""
     numbers = spread_over_folds(labels, seed, num_folds)
     every = len(np.unique(labels.y))
     complete = all(len(np.unique(labels.y[kept])) == every for _, kept, _ in folds(numbers))

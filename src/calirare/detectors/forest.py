@@ -73,7 +73,7 @@ class Forest(OfTrees):
         return self
 
     def _with_own(self, grove: Grove, rows: np.ndarray, own: np.ndarray, labels: LabelledNodes, seed: int) -> Grove:
-        """With trees that read a node's own columns alone, or these in its place, where left-out labels are likelier so.
+        """The grove, with trees that read only a node's own columns beside it or in its place if left-out labels are likelier so.
 
         A few are grown first; where they do not help, no more are.
         """

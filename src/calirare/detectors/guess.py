@@ -17,7 +17,7 @@ from calirare.detectors.stored import need, numbers, whole
 
 @dataclass(frozen=True, eq=False)
 class NeighboursGuess:
-    """Of the columns that a design reads: which are guessed, and how.
+    """Which of the columns that a design reads are guessed, and how.
 
     Args:
         degree: The place of the degree among all columns.
@@ -46,7 +46,7 @@ class NeighboursGuess:
 
     @classmethod
     def restore(cls, state: State, num_columns: int, size: int) -> Self:
-        """Of a design that reads `size` of `num_columns` columns."""
+        """For a design that reads `size` of `num_columns` columns."""
         degree, own, told = whole(state, "degree"), *(numbers(state, name, 1, kind="i") for name in ("own", "told"))
         need(degree < num_columns, "the place of the degree")
         for places in (own, told):

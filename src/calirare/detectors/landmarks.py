@@ -84,7 +84,7 @@ class WithinReach:
 
 
 class LikenessToLandmarks:
-    """For each number of hops how alike the labelled nodes are to the landmarks, measured when it is first asked for.
+    """How alike the labelled nodes are to the landmarks, for each number of hops, measured when first asked for.
 
     Of up to two hops it is measured to all of them at once, further to as many as are asked about.
 
@@ -128,7 +128,7 @@ class LikenessToLandmarks:
         self._words += [one.T.toarray(order="C") for one in self.said[len(self._words) :]]
 
     def _measure(self, hop: int, count: int) -> None:
-        """Likeness `(n, count)` or more, of so many hops, and its scale.
+        """Measure the likeness `(n, count)` or more at this many hops, and its scale.
 
         A spread of one; from the third hop on such that it varies twice as much as that of two hops.
         """
@@ -164,7 +164,7 @@ def _variation(table: np.ndarray) -> float:
 
 
 def _inverse_root(table: np.ndarray) -> np.ndarray:
-    """T `(S, R)` with T Tᵀ the inverse of the symmetric table, of which next to nothing is left out."""
+    """T `(S, R)` with T Tᵀ the inverse of the symmetric table, without directions in which it is next to nothing."""
     try:
         lower = cholesky(table, lower=True, check_finite=False)
         if lower.diagonal().min() ** 2 > _LEAST_APART * table.diagonal().mean():

@@ -52,7 +52,7 @@ def on_scale_of(known: np.ndarray, new: np.ndarray, target: np.ndarray) -> tuple
 
 
 def _soft_map(logits: np.ndarray, target: np.ndarray) -> tuple[float, float]:
-    """Of the Platt map to soft targets: its slope, and what it gives at the mean of the logits."""
+    """The slope of the Platt map to soft targets, and its value at the mean of the logits."""
     n, scale = len(target), float(logits.std()) or 1.0
     centred = (logits - logits.mean()) / scale
     slope, level, _ = slope_and_shift(centred, target, np.full(n, 1.0 / n), _MAP_PENALTY)

@@ -57,13 +57,13 @@ class Scale:
 
     @classmethod
     def of(cls, logits: np.ndarray) -> Self:
-        """Of `(N, C)` logits."""
+        """The scale of `(N, C)` logits."""
         low, high = np.quantile(logits - logits.mean(axis=1, keepdims=True), [0.1, 0.9], axis=0)
         return cls(np.median(logits, axis=0), float(np.sqrt(np.mean((high - low) ** 2))))
 
     @classmethod
     def middle_of(cls, scales: Sequence[Scale]) -> Self:
-        """Their mean, of the spreads the geometric one."""
+        """The mean of their levels, and the geometric mean of their spreads."""
         spreads = np.maximum([one.spread for one in scales], _LEAST_SPREAD)
         return cls(np.mean([one.level for one in scales], axis=0), float(np.exp(np.log(spreads).mean())))
 

@@ -93,7 +93,7 @@ class _Bent:
         self.vectors = whitened(root, vectors.astype(rows.dtype))
 
     def alone(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Of labels without a group: which, ψ · c, c · c and cᵀθ."""
+        """Labels without a group that something ties: their rows, ψ · c, c · c and cᵀθ."""
         which = np.flatnonzero(counts[self.tied] == 1)
         place = np.empty(len(counts), dtype=np.int64)
         place[self.groups] = np.arange(len(self.groups))

@@ -35,7 +35,7 @@ class ColumnShares:
     shares: np.ndarray
 
     def and_words(self, names: list[str], shares: np.ndarray, hops: int) -> ColumnShares:
-        """With those of words so many hops away."""
+        """With the shares of words this many hops away."""
         groups: tuple[ColumnGroup, ...] = ("neighbours" if hops else "own",) * len(names)
         return ColumnShares(
             self.base, self.names + tuple(names), self.groups + groups, np.concatenate([self.shares, shares])
@@ -188,7 +188,7 @@ class Design:
 
 
 def _called(names: Sequence[str] | None, count: int) -> Sequence[str]:
-    """Names of the words, the last so many attributes; numbered where they have none."""
+    """Names of the words, which are the last `count` attributes; numbered where there are no names."""
     return names[len(names) - count :] if names else [f"word {k}" for k in range(count)]
 
 

@@ -62,7 +62,7 @@ class LogisticProblem:
         return np.asarray(self.columns_in(kind) @ theta.astype(kind, copy=False), dtype=np.float64)
 
     def loss_at(self, z: np.ndarray) -> float:
-        """Of logits `(n,)`, without the penalty."""
+        """The loss of logits `(n,)`, without the penalty."""
         return float(self.weights @ losses_of(z, self.y))
 
     def curvature(self, z: np.ndarray) -> np.ndarray:
@@ -120,7 +120,7 @@ class Optimum:
     whitened: Whitened | None = None
 
     def factor(self, penalty: float) -> np.ndarray:
-        """Of the gram with this penalty; as made before, where it was."""
+        """The factor of the gram with this penalty; the known one where it was made before."""
         known = self.whitened
         return factor_of(self.gram, penalty) if known is None or known.penalty != penalty else known.factor
 

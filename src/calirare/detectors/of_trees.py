@@ -34,7 +34,7 @@ class OfTrees(Detector):
 
     @abstractmethod
     def _without(self, values: np.ndarray, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """As `logits_without`, for rows of columns."""
+        """`logits_without` for rows of columns."""
 
     def _values(self, inputs: DetectorInputs) -> np.ndarray:
         values = inputs.columns.values

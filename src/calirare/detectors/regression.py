@@ -23,7 +23,7 @@ _BLOCK = 64
 
 
 def problem_of(design: Design, target: np.ndarray) -> LogisticProblem:
-    """Of a target `(n,)`, 0 or 1: every label counts alike."""
+    """The problem of a target `(n,)`, 0 or 1; every label counts alike."""
     return LogisticProblem(design.coordinates, target, np.full(len(target), 1.0 / len(target)))
 
 
@@ -104,7 +104,7 @@ class Regression:
         return cls(design, penalty, theta, intercept, shifts, rows, models), left_out
 
     def rescaled(self, slope: np.ndarray, shift: np.ndarray) -> Regression:
-        """With slope · score + shift, `(K,)` each, in place of every score, left out or not."""
+        """With every score, left out or not, replaced by slope · score + shift; both are `(K,)`."""
         models = [
             replace(one, steps=np.float32(a) * one.steps) for a, one in zip(slope.tolist(), self.models, strict=True)
         ]

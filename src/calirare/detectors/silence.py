@@ -85,7 +85,7 @@ class Silence:
         return self.silent & np.where(np.isnan(self.nothing[:, 0]), alone, says_nothing)
 
     def __call__(self, logits: np.ndarray, alone: np.ndarray) -> np.ndarray:
-        """`(N, …, K, C)`: the same logits, but for those of members that are not heard."""
+        """`(N, …, K, C)`: the same logits, with those of members that are not heard replaced."""
         if not self.silent.any():
             return logits
         unheard = self.unheard(logits, alone)

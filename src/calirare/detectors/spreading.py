@@ -145,7 +145,7 @@ class Spreading(Detector):
         return None if (self.left_out_ != self.nothing).any() else "no label reaches another along the edges"
 
     def passes_on(self, keys: np.ndarray, degree: np.ndarray) -> np.ndarray:
-        """`(n, C)` what nodes with these keys, and so many neighbours, pass on to each of them."""
+        """`(n, C)` what nodes with these keys and degrees pass on to each neighbour."""
         self._check_fitted()
         at, known = places_of(keys, self.keys_)
         sent = np.zeros((len(keys), len(self.shares_)))
@@ -264,7 +264,7 @@ def _sum_of_others(arrived: np.ndarray, fold: np.ndarray) -> np.ndarray:
 def _from_each(
     adjacency: sp.csr_array, alpha: float, steps: int, nodes: np.ndarray, labelled: np.ndarray
 ) -> sp.coo_array:
-    """`(len(nodes), len(labelled))`: what comes to some nodes of a label at each of others, but for what is faint."""
+    """`(len(nodes), len(labelled))`: what comes to each node from a label at each labelled one, faint parts dropped."""
     if len(labelled) < len(nodes):  # S is symmetric
         return _from_each(adjacency, alpha, steps, labelled, nodes).T
     scale = 1 / np.sqrt(np.maximum(np.diff(adjacency.indptr), 1))

@@ -121,7 +121,7 @@ class Stack(Detector):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the members that were kept, a number behind those that stand twice."""
+        """Names of the members that were kept, with a number behind those that occur twice."""
         names = [member.name for member in self.members_]
         return tuple(
             name if names.count(name) == 1 else f"{name} {names[: place + 1].count(name)}"
@@ -167,7 +167,7 @@ class Stack(Detector):
         return self.silence_(found, inputs.alone[nodes])
 
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
-        """Of the members added up as they are; `weighted_contributions` weighs them as the calibration does."""
+        """The members' contributions added up; `weighted_contributions` weighs them as the calibration does."""
         return next(self.weighted_contributions(inputs, np.array([node]), rare_class, np.ones(len(self.members_))))
 
     def weighted_contributions(

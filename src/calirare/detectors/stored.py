@@ -35,7 +35,7 @@ def inside(name: str, state: dict[str, Any]) -> dict[str, Any]:
 
 
 def numbers(state: dict[str, Any], name: str, ndim: int, *, size: int | None = None, kind: str = "f") -> np.ndarray:
-    """The array `state[name]`: finite, so many axes, the first of length `size`; float64, or int64 with kind "i"."""
+    """The array `state[name]`: finite, with `ndim` axes, the first of length `size`; float64, or int64 with kind "i"."""
     array = state.get(name)
     need(isinstance(array, np.ndarray) and array.ndim == ndim, f"{name!r} must be an array with {ndim} axes")
     assert isinstance(array, np.ndarray)

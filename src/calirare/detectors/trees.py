@@ -144,7 +144,7 @@ class Trees:
         return found
 
     def _total_of(self, row: np.ndarray) -> np.ndarray:
-        """Of one row, all trees at a time: calls of NumPy grow with the depth, not with the number of trees."""
+        """The total of one row, all trees at once: calls to NumPy grow with the depth, not with the number of trees."""
         row = np.asarray(row, dtype=np.float32)
         first = self.starts[:-1].astype(np.int64)
         node, moving = first.copy(), np.arange(len(first))

@@ -126,7 +126,7 @@ def _add_rows(server: Flask, desk: Desk, access: Access) -> None:
 def _add_reasons(server: Flask, desk: Desk, access: Access) -> None:
     @server.post("/api/reasons")
     def reasons() -> Any:
-        """Of the rows on screen; of cases that blind mode hides, none."""
+        """Reasons for the rows on screen, without cases that blind mode hides."""
         asked, queue = _list(_json_object(), "nodes")[:_MOST_REASONS], desk.queue
         names = [name for name in asked if not desk.is_hidden(_known(desk, name), current_reviewer(access))]
         nodes = np.array([desk.snapshot.find(name) for name in names], dtype=np.int64)

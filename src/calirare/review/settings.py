@@ -56,7 +56,7 @@ class DeskSettings:
     filters: str = ""
 
     def changed(self, data: dict[str, Any]) -> Self:
-        """With some of them replaced by what a page or the command line sends, which may be anything."""
+        """With some settings replaced by what a page or the command line sends, which may be anything."""
         known = {field.name for field in fields(self)}
         return replace(self, **{name: _check(name, value) for name, value in data.items() if name in known})
 

@@ -88,7 +88,7 @@ class Scores:
         )
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """For a file."""
+        """As arrays, for a file."""
         arrays = {name: getattr(self, name) for name in (*_COLUMNS, "alone")}
         draws = self.draws
         said = {"draws": draws.parameters, "knots": np.array(draws.knots, dtype=np.float64)}

@@ -1,4 +1,4 @@
-"""Nodes of which all that detectors ask for is found already, wherever their neighbours are."""
+"""Nodes for which everything that detectors read has been computed already, wherever their neighbours are."""
 
 from __future__ import annotations
 

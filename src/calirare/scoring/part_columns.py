@@ -53,7 +53,7 @@ class PartColumns:
     # The passes
 
     def write_structure(self, _: int = 0) -> None:
-        """Of every node; in one process, whatever the part."""
+        """The structure columns of every node, in one process; the number of the part does not matter."""
         found = np.stack(list(structure_of(_whole(self.parts)).values()), axis=1)
         self._structure.clear()
         self._structure.write(0, found)
@@ -187,7 +187,7 @@ class PartColumns:
 
     @cached_property
     def _means(self) -> dict[tuple[Relation, int], RowFile]:
-        """By relation and block, where two steps are wanted."""
+        """Files of means by relation and block, where two steps are wanted."""
         size, folder = self.parts.num_nodes, self.parts.folder
         return {
             (relation, k): RowFile(folder / f"mean-{number:02d}-{k:03d}", size, len(at), "<f8")

@@ -16,7 +16,7 @@ from calirare.scoring.part_edges import PartEdges
 
 @dataclass(frozen=True, eq=False)
 class PartLabels:
-    """As `DetectorInputs.from_neighbours`, for one detector.
+    """`DetectorInputs.from_neighbours` for one detector.
 
     Args:
         member: Place of the detector among the others; names the file.

@@ -49,7 +49,7 @@ class PartQueue:
     def keep(
         self, number: int, likeliest: np.ndarray, columns: Columns | None, arrived: Mapping[int, np.ndarray]
     ) -> None:
-        """Of a part, its likeliest nodes and those that others are compared with; what came to them by member's place."""
+        """Keep what a part's likeliest nodes say, and those that others are compared with; `arrived` goes by the member's place."""
         start, stop = self.parts.cuts[number : number + 2]
         first, last = np.searchsorted(self.others, (start, stop))
         nodes = np.union1d(likeliest, self.others[first:last])
@@ -58,7 +58,7 @@ class PartQueue:
         np.savez(self._file(number), nodes=nodes, rows=rows, **came)
 
     def reasons(self, classifier: RareCategoryClassifier, asked: np.ndarray) -> np.ndarray:
-        """`(n,)` a sentence or two on each of some nodes, all of which were kept."""
+        """`(n,)` a sentence or two on each node; all of them were kept."""
         kept = self._read(np.union1d(asked, self.others))
         nodes, rows = kept["nodes"], kept["rows"]
         recipe, columns = classifier.state_.recipe, None
@@ -85,7 +85,7 @@ class PartQueue:
 
 
 class _Told(Reasons):
-    """Reasons about nodes of which only what detectors read is at hand."""
+    """Reasons about nodes for which only the detectors' inputs are at hand."""
 
     def __init__(self, classifier: RareCategoryClassifier, inputs: FoundInputs, others: np.ndarray) -> None:
         super().__init__(classifier, inputs.graph, inputs.graph.y, wording_of(classifier, 0.9))

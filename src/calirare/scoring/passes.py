@@ -69,7 +69,7 @@ class PartScorer:
 
     @classmethod
     def of(cls, classifier: RareCategoryClassifier, *, coverage: float, intervals: bool) -> PartScorer:
-        """Of a fitted classifier."""
+        """From a fitted classifier."""
         device, detector = choose_device(classifier.device), classifier.detector_
         found, silence = (detector.members_, detector.silence_) if isinstance(detector, Stack) else ([detector], None)
         members = tuple(layers_of(one.model_).to(device) if isinstance(one, Network) else one for one in found)
@@ -84,7 +84,7 @@ class PartScorer:
         return self.recipe is not None or any(one.along_ for one in spreading)
 
     def on(self, parts: Partitions, ending: str) -> PartScorer:
-        """The same on a graph, writing files of that ending; makes the files that the parts share."""
+        """The scorer on a graph, writing files with that ending; makes the files that the parts share."""
         scorer = replace(self, parts=parts, ending=ending)
         for k in scorer._networks:
             for file in (scorer._passed(k), scorer._logits(k)):
@@ -193,13 +193,13 @@ class PartScorer:
 
     @property
     def _words(self) -> dict[int, PartWords]:
-        """By place among the members, those that read words."""
+        """The members that read words, by their place."""
         linear = {k: member for k, member in enumerate(self.members) if isinstance(member, Linear)}
         return {k: PartWords(k, one, self.parts) for k, one in linear.items() if one.main_.design.words is not None}
 
     @property
     def _labels(self) -> dict[int, PartLabels]:
-        """By place among the members, those that read the labels of the fit."""
+        """The members that read the labels of the fit, by their place."""
         return {k: PartLabels(k, one, self.parts) for k, one in enumerate(self.members) if isinstance(one, Spreading)}
 
     @property

@@ -38,7 +38,7 @@ class Verdicts:
 
     @classmethod
     def of(cls, classifier: RareCategoryClassifier, *, coverage: float = 0.9, intervals: bool = True) -> Verdicts:
-        """Of a fitted classifier."""
+        """From a fitted classifier."""
         return cls(
             calibrator=classifier.calibrator_,
             class_names=tuple(classifier.class_names_),

@@ -101,7 +101,7 @@ class EdgeReader:
         self.values: Counts = {"rare": {}, "unseen": {}, "infinite": {}}
 
     def all(self, size: int, step: Step) -> ReadEdges:
-        """Every edge, so many rows at once."""
+        """Read every edge, at most `size` rows at a time."""
         self.pairs.path.write_bytes(b"")
         names = [column["name"] for column in self.plan] + ([] if self.weight is None else [self.weight])
         total = self.stream.num_rows[1]

@@ -13,7 +13,7 @@ from calirare.data.edge_table import EdgeColumn, EdgeTable
 
 
 def place_type(num_nodes: int) -> str:
-    """How the place of a node is written: no wider than so many nodes need."""
+    """The type in which places of nodes are written, no wider than this number of nodes needs."""
     return "<u4" if num_nodes < 2**32 else "<u8"
 
 
@@ -38,7 +38,7 @@ class EdgeRecords:
 
     @classmethod
     def of(cls, edges: Mapping[str, Any], num_nodes: int, *, directed: bool, typed: bool) -> EdgeRecords:
-        """Of a schema's edges."""
+        """From the edges of a schema."""
         used = [column for column in edges.get("columns", ()) if column["kind"] != "ignore"]
         columns = tuple((one["name"], one["kind"], tuple(one.get("categories", ()))) for one in used)
         types = (*edges.get("types", ()), OTHER_TYPES) if typed else ()

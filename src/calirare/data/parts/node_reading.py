@@ -78,7 +78,7 @@ class NodeReader:
     described: int | None = None
 
     def all(self, node_rows: int, edge_rows: int, step: Step) -> ReadNodes:
-        """Every node; so many rows of either table at once."""
+        """Read every node, at most so many rows of each table at a time."""
         schema, rows = self.stream.schema, self.stream.num_rows[0]
         self.names = tuple(schema.get("nodes", {}).get("types", ()))
         kind = SparseRowFile if schema["sparse"] else RowFile
@@ -126,7 +126,7 @@ class NodeReader:
         self.count += found.frame.height
 
     def _take_behind(self, found: NodeRows, features: Any, at_once: int) -> None:
-        """Nodes of which nothing is known but their ids."""
+        """Nodes that are known by their ids alone, behind those that are there."""
         empty = self.stream.no_nodes
         for start in range(0, found.frame.height, at_once):
             some = found.frame[start : start + at_once].select(found.id)

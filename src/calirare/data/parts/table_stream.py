@@ -43,7 +43,7 @@ class TableStream:
         labels: A table of ids and labels, or None.
         asked: What was said of the tables, and at fit where nothing was.
         schema: Of the fit.
-        ends: What each edge table's ends are called, and the table itself at fit.
+        ends: The columns of each edge table's ends, and the name that the table had at fit.
         label: Column of the labels, or None.
     """
 
@@ -99,7 +99,7 @@ class TableStream:
                 yield table, first, self._node_rows({name: frame})
 
     def edge_batches(self, columns: Sequence[str], size: int) -> Iterator[tuple[Shards, int, EdgeRows]]:
-        """The same of the edges, their ends and the columns that are named."""
+        """The same for the edges: their ends and the named columns."""
         for said, (name, table) in zip(self.ends, self.edges, strict=True):
             wanted = [said["source"], said["target"], self.asked.edge_type, *columns]
             kept = [column for column in dict.fromkeys(wanted) if column in table.empty.columns]
@@ -107,7 +107,7 @@ class TableStream:
                 yield table, first, with_kinds(self._edge_rows({name: frame}), self._apart)
 
     def named_by_edges(self, size: int) -> NodeRows | None:
-        """The nodes that only the edges name, in the order of `read_tables`; None where such are not looked for.
+        """The nodes that only the edges name, in the order of `read_tables`; None where these are not wanted.
 
         That order: row by row, or where ends are apart all of one end before those of the other.
         """
@@ -126,7 +126,7 @@ class TableStream:
         return _joined([*found[0], *found[1]] or [keep_apart(nobody, self._no_edges, self._id, None, self._apart)[0]])
 
     def outside(self, ids: pl.Series, size: int) -> NodeRows | None:
-        """The nodes that edges name beside these; None where such are not kept."""
+        """The nodes that edges name beside these; None where they are not kept."""
         if not self.asked.keep_unknown or not self.nodes:
             return None
         return nodes_outside(self._node_rows({}), outside_of(ids, (rows for _, _, rows in self.edge_batches((), size))))

@@ -104,7 +104,7 @@ def _never_both(rows: EdgeRows) -> str | None:
 
 
 def _not_in_the_table(found: NodeRows, rows: EdgeRows, chosen: np.ndarray, table: Mapping[str, str]) -> str | None:
-    """The column of an end of which no id is in the nodes table, where all ids of the other are."""
+    """The column of the end whose ids are all missing from the nodes table, if those of the other end are all there."""
     mine = pl.Series(chosen)
     ids, source, target = same_type(found.frame[found.id], [rows.source.filter(mine), rows.target.filter(mine)])
     known = ids.implode()

@@ -21,10 +21,9 @@ def read_feather(path: Path) -> Any:
 
 
 def read_parquet(path: Path) -> Any:
-    """Row group by row group: of text each value is read once, counted as often as it stands there, then repeated.
+    """Read a file row group by row group, text through a dictionary, so that its size is known before it is unpacked.
 
-    Ids are text that seldom repeats. A dictionary of a whole file's, or of polars' for it, takes several times as long as
-    those of its groups.
+    One dictionary per row group: for ids, which seldom repeat, one of the whole file takes several times as long.
     """
     pa, parquet = import_arrow()
     with parquet.ParquetFile(path) as file:

@@ -36,13 +36,13 @@ class Asked:
         return cls(names=names, rare=said.get("rare"), types=types, drop_unknown=drop, keep_unknown=keep, **kinds)
 
     def ends_apart(self, schema: Mapping[str, Any] | None) -> dict[str, str] | None:
-        """Which ends of the edges name a kind of their own, as at fit; None where that is to be seen."""
+        """Which ends of the edges name a kind of their own, as at fit; None: that is still to be decided."""
         if self.node_type is not None and not self.bipartite:
             return {}
         return None if schema is None else schema.get("nodes", {}).get("apart", {})
 
     def as_at_fit(self, schema: Mapping[str, Any]) -> Asked:
-        """With what the schema says where nothing was said."""
+        """With the schema's answer wherever the caller said nothing."""
         fit = Asked.of(**arguments_of(schema))
         return replace(
             self,

@@ -117,7 +117,7 @@ def _apply(series: pl.Series, column: Mapping[str, Any], counts: dict[str, dict[
 
 
 def _bits_of_words(texts: pl.Series, words: Sequence[str]) -> np.ndarray:
-    """As `EdgeColumn` has them."""
+    """The words of each text as bits of one number, as `EdgeColumn` keeps them."""
     found = find_words(texts, words)
     found.data[:] = 1.0
     return np.where(texts.is_null().to_numpy(), np.nan, found.astype(np.float64) @ 2.0 ** np.arange(len(words)))

@@ -1,4 +1,4 @@
-"""Where the features of each column stand, as a schema says: in the order of the columns, but words of texts behind all others."""
+"""Where the features of each column of a schema stand: in the order of the columns, with the words of texts last."""
 
 from __future__ import annotations
 

@@ -19,13 +19,13 @@ class EmptyCells:
     columns: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, other: EmptyCells) -> None:
-        """Those of more rows."""
+        """Count the empty cells of more rows."""
         self.rows.update(other.rows)
         for name, empty in other.columns.items():
             self.columns.setdefault(name, Counter()).update(empty)
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """`imputed`: gaps per column; `lacking`: cells of kinds of which no node has a value, where others have some.
+        """`imputed`: gaps per column; `lacking`: empty cells of kinds that never have a value there, where others do.
 
         >>> found = EmptyCells(Counter(person=3, shop=2), {"age": Counter(person=1, shop=2), "height": Counter(shop=2)})
         >>> found.counts()

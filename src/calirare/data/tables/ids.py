@@ -158,7 +158,7 @@ def same_type(ids: pl.Series, ends: list[pl.Series]) -> list[pl.Series]:
 
 
 def _without_decimals(columns: list[pl.Series]) -> list[pl.Series]:
-    """Text columns of which every id ends in .0, as programs write whole numbers beside gaps, as whole numbers again.
+    """Text columns in which every id ends in .0 as whole numbers again: so programs write whole numbers beside gaps.
 
     >>> import polars as pl
     >>> [column.to_list() for column in _without_decimals([pl.Series(["7", "8"]), pl.Series(["8.0", None])])]

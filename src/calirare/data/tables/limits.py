@@ -102,7 +102,7 @@ def check_parquet(path: Path, metadata: Any) -> None:
 
 
 def unpacked_bytes(table: Any) -> int:
-    """Of an Arrow table, once text that is written once and repeated often is repeated in memory."""
+    """Bytes that an Arrow table takes once its dictionaries of text are written out."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -48,7 +48,7 @@ def has_common_words(texts: pl.Series) -> bool:
 
 
 def is_list(texts: pl.Series) -> bool:
-    """Whether known texts name several things each, all of which come again: `rock; live`, `["rock", "live"]`.
+    """Whether texts list several things each, nearly all of which come again: `rock; live`, `["rock", "live"]`.
 
     >>> import polars as pl
     >>> is_list(pl.Series(["rock; live", "jazz; live", "rock; jazz; live"] * 5)), is_list(pl.Series(["Lovelace, Ada"]))
@@ -121,7 +121,7 @@ def find_words(texts: pl.Series, words: Sequence[str]) -> sp.csr_array:
 
 
 def _usual_words(lists: pl.Series, fewest: float = _FEWEST_TEXTS, most: float = 0.5) -> list[str]:
-    """Words that stand in so many texts, but in no more than such a share of them; the most frequent first."""
+    """Words that stand in at least `fewest` texts and in at most the share `most` of them; the most frequent first."""
     counts = lists.explode().drop_nulls().alias("word").value_counts(name="texts")
     counts = counts.filter(pl.col("texts").is_between(fewest, most * lists.len()))
     return list(counts.sort(["texts", "word"], descending=[True, False])["word"])

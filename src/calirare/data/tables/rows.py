@@ -31,7 +31,7 @@ class NodeRows:
         return self.frame.height if self.described is None else self.described
 
     def kinds_of(self, chosen: np.ndarray) -> Counter[str]:
-        """How many of the described rows that are chosen, `(N,)` bool, are of which kind; "" where there are no kinds."""
+        """How many of the chosen rows, `(N,)` bool, that are described there are of each kind; "" where there are no kinds."""
         chosen = chosen[: self.num_described]
         if self.type is None:
             return Counter({"": int(chosen.sum())})

@@ -62,7 +62,7 @@ def find_shards(path: Any, what: str) -> tuple[Path, ...]:
 
 
 def _files(path: Path) -> tuple[Path, ...]:
-    """Of a folder those that end as tables do and are no notes beside them, of a pattern all."""
+    """All files of a pattern; of a folder those that end as tables do, without notes such as README.txt."""
     if not path.is_dir():
         return tuple(sorted(Path(name) for name in glob.glob(str(path), recursive=True)))
     tables = tuple(ending for ending in ENDINGS if ending != ".txt")

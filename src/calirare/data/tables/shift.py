@@ -63,7 +63,7 @@ class Shifts:
     Args:
         found: Those that have.
         compared: How many columns were compared.
-        indices: By table and column of all of them: stability index, and what of it is above chance.
+        indices: By table and column, of all that were compared: stability index, and its part above chance.
     """
 
     found: tuple[Shift, ...]
@@ -76,7 +76,7 @@ class Shifts:
         return any(shift.severity == "large" for shift in self.found)
 
     def and_scores(self, probability: np.ndarray, seen: Mapping[str, Any] | None) -> Shifts:
-        """With the scores among what was compared, where the model knows those of its fit."""
+        """With the scores compared too, where the model knows those of its fit."""
         if not seen or not probability.size:
             return self
         score = compare_scores(probability, seen)
@@ -108,7 +108,7 @@ def compare_with_fit(graph: RareGraph) -> Shifts:
 
 
 def compare_profiles(now: Mapping[str, Any], schema: Mapping[str, Any], read: Mapping[str, Any]) -> Shifts:
-    """The same of tables whose profile is known.
+    """The same for tables whose profile is known.
 
     Args:
         now: Of `profile_tables`, or of a `TablesTally`.
@@ -172,7 +172,7 @@ def scores_have_moved(probability: np.ndarray, seen: Mapping[str, Any] | None) -
 
 
 def _nearest_scores(probability: np.ndarray, seen: Mapping[str, Any]) -> tuple[float, float, Any, Any] | None:
-    """Stability index, what of it is above chance, and both profiles, by the scores of the fit that are most alike."""
+    """(stability index, its part above chance, profile then, profile now), beside the scores of the fit that are most alike."""
     nearest = None
     for then in seen.values():
         now = of_numbers(probability, then)
@@ -183,7 +183,7 @@ def _nearest_scores(probability: np.ndarray, seen: Mapping[str, Any]) -> tuple[f
 
 
 def stability_index(then: np.ndarray, now: np.ndarray, n: int, m: int) -> tuple[float, float]:
-    """PSI of two rows of shares, and what of it is above chance."""
+    """PSI of two rows of shares, and its part above chance."""
     bins = then.size
     p, q = (then * n + 0.5) / (n + 0.5 * bins), (now * m + 0.5) / (m + 0.5 * bins)
     psi = float(((q - p) * np.log(q / p)).sum())
@@ -243,7 +243,7 @@ def _say(value: float, scale: float) -> str:
 
 
 def _gaps(schema: Mapping[str, Any], read: Mapping[str, Any], seen: Mapping[str, Any]) -> Iterator[Shift]:
-    """Columns of which far more cells are empty than at fit, gaps or not."""
+    """Columns with far more empty cells than at fit, gaps or not."""
     rows = read["nodes"]["described"]
     nodes = seen.get("rows", rows)
     for column in schema["columns"]:

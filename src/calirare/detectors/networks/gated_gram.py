@@ -65,7 +65,7 @@ class GatedGram:
         self.common, self.cost = int(np.argmin(costs)), min(costs)
 
     def _cost(self, common: int) -> float:
-        """With so many common patterns."""
+        """With this many common patterns."""
         odd = self.size - int(self.count[:common].sum())
         pairs = odd * (odd / 2 * self.of_pair + self.of_row * min(common, 1))
         return float(pairs + common ** (1 if len(self.gates) == 1 else 2) * self.of_product)

@@ -65,7 +65,7 @@ def _counted(total: int, waiting: int, filtered: bool) -> str:
 
 
 def _rules(costs: Costs, cutoff: float) -> list[Any]:
-    """Where one action gives way to the next, as the budget has it; a price per case gives every case its own."""
+    """The thresholds in force under the budget. Where each case has its own price, it also has its own thresholds."""
     if costs.per_node:
         rules = [html.Li("Each case has its own, by its own price; the case page shows them.", id="rule-alert")]
         if cutoff > 0:

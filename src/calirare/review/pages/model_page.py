@@ -128,7 +128,7 @@ def _add_way_back(app: Dash, desk: Desk) -> None:
 
 
 def _at_once() -> int:
-    """For the clock of the header: it asks now, and with it all pages, not at its next turn."""
+    """A new value for the clock of the header, so that it and all pages ask now, not at its next turn."""
     return time.time_ns() // 1_000_000
 
 

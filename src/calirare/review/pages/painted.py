@@ -26,7 +26,7 @@ def paint(drawn: Any) -> str:
 
 
 def painted(drawn: Any) -> dict[str, Any]:
-    """The same for an element of the layout: `html.Div(**painted(...), id="keys")`."""
+    """`paint` for an element of the layout: `html.Div(**painted(...), id="keys")`."""
     return {PAINTED: paint(drawn)}
 
 

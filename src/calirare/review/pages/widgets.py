@@ -37,7 +37,7 @@ def pill(kind: str, text: str | None = None) -> Any:
 
 
 def give_to(id: str) -> Any:
-    """Where the name of who gets a case is typed."""
+    """The field for the name of whoever gets a case."""
     field = dcc.Input(id=id, placeholder="Give to …", list="people")
     return html.Label([html.Span("Give to", className="unseen"), field])
 

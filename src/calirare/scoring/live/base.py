@@ -78,7 +78,7 @@ class Standing:
 
     @cached_property
     def own_columns(self) -> np.ndarray:
-        """Where the attributes stand over which neighbours are asked; they ascend."""
+        """Places of the attributes that neighbours are asked for, ascending."""
         first, _, whose = self.recipe.propagated
         return np.array([first + k for k, one in enumerate(whose) if one == "own"], dtype=np.int64)
 
@@ -126,7 +126,7 @@ class Standing:
 
 @dataclass(frozen=True, eq=False)
 class GrownBase:
-    """The same after an update.
+    """`Standing` after an update.
 
     Args:
         standing: Before it.
@@ -152,11 +152,11 @@ class GrownBase:
         return before.grown(*relation_ends(table, relation, type), self.update.num_nodes)
 
     def keys(self, nodes: np.ndarray) -> np.ndarray:
-        """By which the nodes are known again; they ascend."""
+        """The keys of some nodes, which ascend."""
         return np.asarray(overlaid(self.standing.keys, self.update.nodes, keys_of_ids(self.update.ids), nodes))
 
     def from_neighbours(self, sender: Sender, nodes: np.ndarray) -> np.ndarray:
-        """As `DetectorInputs.from_neighbours`, of some nodes of the network of the fit."""
+        """`DetectorInputs.from_neighbours` for some nodes of the network of the fit."""
         links = self.links("neighbours", sender.along_)
         starts, ends = links.rows(nodes)
         near = distinct(ends, self.update.num_nodes)
@@ -183,7 +183,7 @@ class GrownBase:
 
     @cached_property
     def _touched(self) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes whose attributes or edges changed, ascending, and their columns but for structure, which changes further."""
+        """Nodes whose attributes or edges changed, ascending, and their columns without structure, which changes further away."""
         table, recipe, graph = self.update.edges, self.standing.recipe, self.standing.graph
         ends = [] if table is None else [table.source, table.target]
         nodes = distinct(np.concatenate([self.update.nodes, *ends]), self.update.num_nodes)
@@ -207,7 +207,7 @@ class GrownBase:
         return {"node_type": codes, "node_type_names": names}
 
     def _edge_columns(self, nodes: np.ndarray, table: EdgeTable) -> dict[str, np.ndarray]:
-        """What all edges of these nodes say, but for comparisons with others, which change further."""
+        """What all edges of these nodes say, without comparisons with others, which change further away."""
         plan = self.standing.recipe.edges
         assert plan is not None
         return edge_columns(self._edges_of(nodes, table)[0], plan, len(nodes))
@@ -259,7 +259,7 @@ class GrownBase:
 
 
 def turned(relation: Relation) -> Relation:
-    """In which way those who have a node as neighbour are its neighbours."""
+    """The relation seen from the other end: who has a node as neighbour."""
     names = {"incoming neighbours": "outgoing neighbours", "outgoing neighbours": "incoming neighbours"}
     return names.get(relation[0], relation[0]), relation[1]
 
@@ -282,7 +282,7 @@ def _by_end(ends: np.ndarray, num_nodes: int) -> Links:
 
 
 def _no_structure(num_nodes: int) -> list[tuple[str, np.ndarray]]:
-    """In the place of the structure columns, for the names that the others get beside them."""
+    """Zeros in place of the structure columns, so that the other columns get the names they have beside them."""
     return [(name, np.zeros(num_nodes)) for name in STRUCTURE]
 
 

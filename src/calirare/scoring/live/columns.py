@@ -16,7 +16,7 @@ _AT_ONCE = 16_384
 
 
 def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:
-    """As `recipe.apply` gives them on the whole graph, up to rounding; nodes ascend."""
+    """The columns that `recipe.apply` gives on the whole graph, up to rounding; nodes ascend."""
     recipe = grown.standing.recipe
     first, count, whose = recipe.propagated
     relations = {relation: grown.links(*relation) for relation in grown.standing.relations}
@@ -68,7 +68,7 @@ def _means_of(
 
 
 def _own_means(grown: GrownBase, over: Relation, links: Links, nodes: np.ndarray) -> np.ndarray:
-    """Of attributes: what they added up to before, those that changed and those of neighbours that were added."""
+    """Means of attributes: from their sums before, with what changed and the neighbours that were added."""
     standing, own = grown.standing, grown.standing.own_columns
 
     def take(some: np.ndarray) -> np.ndarray:

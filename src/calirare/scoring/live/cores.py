@@ -107,7 +107,7 @@ class _Growth:
         return self._held(level, np.concatenate(found), inside)
 
     def _held(self, level: int, nodes: np.ndarray, inside: np.ndarray) -> np.ndarray:
-        """The most nodes of which each has more neighbours than `level` above it or among them; `inside` marks them."""
+        """The largest set of these nodes in which each has more than `level` neighbours above or inside it; `inside` marks them."""
         whose, ends = self._pairs(nodes)
         support = np.zeros(self.size, dtype=np.int64)
         np.add.at(support, whose, (inside[ends] | (self._level(ends) > level)).astype(np.int64))
@@ -130,7 +130,7 @@ class _Growth:
         return np.where(self.risen[nodes] > 0, self.risen[nodes], self._known(self.order.core, self.fresh, nodes))
 
     def _place(self, nodes: np.ndarray) -> np.ndarray:
-        """In the order of a level."""
+        """The place of each node in the order of its level."""
         new = np.arange(self.known - self.size, 0)
         return np.where(self.risen[nodes] > 0, nodes - 2 * self.size, self._known(self.order.rank, new, nodes))
 

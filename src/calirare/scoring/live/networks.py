@@ -74,7 +74,7 @@ class Surroundings:
         return Part(0, len(nodes), halo, adjacency, degree, self.grown.standing.graph.edge_weight is not None)
 
     def attributes(self, part: Part, nodes: np.ndarray) -> Any:
-        """Of the part's own nodes, then of its halo."""
+        """Attributes of the part's own nodes, then of its halo."""
         rows = [self.grown.attributes(nodes), self.grown.attributes(part.halo)]
         return sp.csr_array(sp.vstack(rows, format="csr")) if sp.issparse(rows[0]) else np.concatenate(rows)
 

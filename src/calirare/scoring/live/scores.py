@@ -100,7 +100,7 @@ class LiveScores:
         return self.score_update(self.read(nodes, edges), [self.index_of(one) for one in also])
 
     def score_update(self, update: Update, also: list[int] | None = None) -> dict[str, np.ndarray]:
-        """The same for rows that were read; `also` holds node indices."""
+        """`score` for rows that were read; `also` holds node indices."""
         given = update.nodes[: update.num_asked]
         asked = np.concatenate([given, np.array(also or [], dtype=np.int64)])
         if not asked.size:
@@ -188,7 +188,7 @@ class _Question(DetectorInputs):
         return self._near[0]
 
     def widened(self) -> _Question:
-        """The same, with the attributes of the nodes around the first: what contributions are told of."""
+        """The question with the attributes of the nodes around the first, which contributions speak of."""
         wide = copy.copy(self)
         wide.graph = some_nodes(self._near[1], self.names)
         return wide

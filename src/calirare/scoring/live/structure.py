@@ -67,7 +67,7 @@ class Structure:
         return self.adjacency @ np.diff(self.adjacency.indptr).astype(np.float64)
 
     def columns(self) -> Iterator[tuple[str, np.ndarray]]:
-        """Of every node, as `structure_columns` gives them; all that is kept is made by then."""
+        """`structure_columns` of every node; makes all that is kept."""
         none = np.empty(0, dtype=np.int64)
         same = GrownStructure(self, none, none, self.links.size)
         for name in STRUCTURE:
@@ -186,6 +186,6 @@ def _before(values: np.ndarray, nodes: np.ndarray) -> np.ndarray:
 
 
 def _summed(nodes: np.ndarray, whose: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """For each of the nodes, which ascend, the sum of its values."""
+    """The sum of each node's values; nodes ascend."""
     at, mine = places_in(nodes, whose)
     return np.bincount(at, weights=values[mine], minlength=len(nodes))

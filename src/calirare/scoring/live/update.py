@@ -72,7 +72,7 @@ class NodeNames:
         return self._place.get(str(name))
 
     def places(self, names: Iterable[str | None]) -> np.ndarray:
-        """Of many ids as text; -1 where there is none."""
+        """The nodes of many ids, given as text; -1 for unknown ones."""
         return np.array([self._place.get(name, -1) for name in names], dtype=np.int64)
 
 
@@ -208,7 +208,7 @@ def _table(
 
 
 def _merged(ends: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
-    """By the one rule for repeated edges, on as many nodes as are named."""
+    """Pairs and weights by the one rule for repeated edges, on the named nodes alone."""
     names, local = np.unique(ends, return_inverse=True)
     if not names.size:
         return ends, weight

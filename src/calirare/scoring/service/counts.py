@@ -18,7 +18,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 1
 
 
 class Counts:
-    """Of one service; a registry of its own, so that several can live in one process."""
+    """The counts of one service, in a registry of its own, so that several can live in one process."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

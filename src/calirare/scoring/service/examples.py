@@ -10,7 +10,7 @@ _MOMENT = "2024-01-31 12:00:00"
 
 
 def example_bodies(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """By the name of the body; values are medians and first categories of the fit, never those of a node."""
+    """Example bodies by name. Values are medians and first categories of the fit, never those of a node."""
     rows = {"nodes": [_node(schema, name) for name in _NEW], "edges": [_edge(schema["edges"])]}
     return {
         "ToScore": rows,

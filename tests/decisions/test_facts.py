@@ -14,7 +14,7 @@ from calirare.decisions.facts import Facts
 from calirare.decisions.others import Others
 from calirare.features.columns import Columns
 
-NAMES = ("balance", "country = SE", "vip", "opened", "tie")
+NAMES = ("balance", "country = SE", "vip", "opened", "tie", "age in days")
 OPENED = {"name": "opened", "type": "numeric", "scale": 2.0, "mean": 19_000.0, "days": True}
 BALANCE = {"name": "balance", "type": "numeric", "scale": 10.0, "mean": 100.0}
 
@@ -24,7 +24,15 @@ def graph():
     """A ring of ten. Balances in the table's units: 10, 20, …, 90 and 1,000."""
     balance = np.array([10, 20, 30, 40, 50, 60, 70, 80, 90, 1_000.0])
     x = np.stack(
-        [(balance - 100) / 10, np.arange(10) < 3, np.arange(10) >= 9, np.arange(10) / 2, np.full(10, 7.0)], axis=1
+        [
+            (balance - 100) / 10,
+            np.arange(10) < 3,
+            np.arange(10) >= 9,
+            np.arange(10) / 2,
+            np.full(10, 7.0),
+            np.arange(10),
+        ],
+        axis=1,
     )
     ring = np.array([np.arange(10), (np.arange(10) + 1) % 10])
     schema = {"columns": [BALANCE, OPENED, {"name": "country", "type": "categorical"}]}
@@ -40,6 +48,9 @@ def facts(graph):
         "opened, mean over neighbours": np.arange(10.0),
         "opened, spread over neighbours": np.arange(10.0),
         "paid in days, last of outgoing": np.arange(10.0),
+        "paid in days, wait of incoming until outgoing": np.linspace(0.0, 13 / 1440, 10),
+        "closed after opened, in days": np.arange(10.0) - 1.5,
+        "age in days, mean over neighbours": np.arange(10.0),
         "country = SE, mean over neighbours": np.linspace(0, 0.9, 10),
         "channel = cash, share of outgoing": np.linspace(0, 0.9, 10),
     }
@@ -66,7 +77,10 @@ def facts(graph):
         ("balance, spread over neighbours", 9, "balance (spread over neighbours) is 90, 2.0 times the median (45)"),
         ("balance, mean over incoming neighbours", 9, "balance (mean over incoming neighbours) is 190, above 95% of nodes (median 100)"),
         ("opened, mean over neighbours", 9, "opened (mean over neighbours) is 2022-01-26, later than at 95% of nodes (median 2022-01-17)"),
-        ("opened, spread over neighbours", 9, "opened (spread over neighbours) is 18, 2.0 times the median (9)"),
+        ("opened, spread over neighbours", 9, "opened (spread over neighbours) is 18 days, 2.0 times the median (9 days)"),
+        ("paid in days, wait of incoming until outgoing", 9, "wait from incoming to next outgoing, paid is 13 minutes, 2.0 times the median (6.5 minutes)"),
+        ("closed after opened, in days", 0, "time from opened to closed is -36 hours, below 95% of nodes (median 3 days)"),
+        ("age in days, mean over neighbours", 9, "age in days (mean over neighbours) is 9, 2.0 times the median (4.5)"),
         ("paid in days, last of outgoing", 0, "last of outgoing paid is earlier than at 95% of nodes"),
         ("country = SE, mean over neighbours", 9, "share of neighbours with country = SE is 90%, above 95% of nodes (median 45%)"),
         ("channel = cash, share of outgoing", 0, "share of outgoing with channel = cash is 0%, below 95% of nodes (median 45%)"),

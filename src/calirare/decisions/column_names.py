@@ -20,6 +20,8 @@ OVER = re.compile(r"^(.*), (mean|spread) (over .*)$")
 SHARE_OVER = re.compile(r"^(.* = .*|.* is missing), mean over (?!all)(.*)$")
 OF_NEIGHBOURS = ", of neighbours"
 MISSING = " is missing"
+IN_DAYS = " in days"
+"""In what is said of columns that measure time."""
 
 
 def _of(way: str, column: str) -> str:
@@ -48,9 +50,9 @@ _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
     (re.compile(f"^(.*){CHANGE}$"), "change of {} from incoming to next outgoing".format),
     (
         re.compile(f"^(.*) in days after ({'|'.join(get_args(End))}) (.*), mean of {_WAY}$"),
-        lambda time, end, date, way: f"mean days from {end} {date} to {_of(way, time)}",
+        lambda time, end, date, way: f"mean time from {end} {date} to {_of(way, time)}{IN_DAYS}",
     ),
-    (re.compile("^(.*) after (.*), in days$"), "days from {1} to {0}".format),
+    (re.compile("^(.*) after (.*), in days$"), f"time from {{1}} to {{0}}{IN_DAYS}".format),
     (
         re.compile(f"^{NEIGHBOURS_WITH}(.*), {_WAY}$"),
         lambda what, way: f"distinct {_of(way, 'neighbours')} with {what}",
@@ -77,7 +79,7 @@ def say_column(name: str) -> str:
     >>> say_column("time in days apart from others at the other end, outgoing")
     'time from outgoing to the nearest of others at the other end, time in days'
     >>> say_column("paid in days after own opened, mean of outgoing"), say_column("claimed after began, in days")
-    ('mean days from own opened to outgoing paid', 'days from began to claimed')
+    ('mean time from own opened to outgoing paid in days', 'time from began to claimed in days')
     >>> say_column("distinct neighbours with drug = codeine, outgoing")
     'distinct outgoing neighbours with drug = codeine'
     >>> say_column("time in days, wait of incoming until outgoing"), say_column("time, unevenness of gaps of outgoing")

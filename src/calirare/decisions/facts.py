@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,7 @@ from calirare.data.graph import RareGraph
 from calirare.data.tables.feature_places import HAS
 from calirare.data.tables.schema import is_moment, truth_words
 from calirare.decisions.column_names import (
+    IN_DAYS,
     MISSING,
     OF_NEIGHBOURS,
     OVER,
@@ -23,7 +24,7 @@ from calirare.decisions.column_names import (
     in_full,
     say_column,
 )
-from calirare.decisions.numbers import say_code, say_day, say_number, say_share
+from calirare.decisions.numbers import say_code, say_day, say_duration, say_number, say_share
 from calirare.decisions.others import Others
 from calirare.features.columns import Columns
 from calirare.features.own import LIKE
@@ -91,7 +92,7 @@ class Facts:
         if others.is_mark:
             return _say_mark(words, value > 0.5, others, self._marks.get(name))
         if _MOMENT.search(name):  # days since some moment mean nothing to anyone
-            return f"{words.replace(' in days', '')} is {_than(others.below(value), 'later', 'earlier')}"
+            return f"{words.replace(IN_DAYS, '')} is {_than(others.below(value), 'later', 'earlier')}"
         if self._is_moment(name):
             than = _than(others.below(value), "later", "earlier")
             if OVER.match(in_full(name)) and np.ptp(others.values) > _FEWEST_DAYS:
@@ -110,14 +111,24 @@ class Facts:
         if near or SHARE_OF_EDGES.match(name) or SHARE_OVER.match(in_full(name)):
             said, usual = _told_apart(value, median, *(f"{{:.{digits}%}}".format for digits in range(4)))
             return f"{near or words} is {said}, {rank} (median {usual})"
-        say = say_code if others.are_codes else say_number
-        finer = (f"{{:,.{digits}g}}".format for digits in range(4, 7))
-        said, usual = _told_apart(_rounded(value), _rounded(median), say, *finer)
+        if self._is_duration(name):
+            words = words.replace(IN_DAYS, "")
+            ways = [partial(say_duration, digits=digits) for digits in range(3, 7)]
+            said, usual = _told_apart(_rounded(value), _rounded(median), *ways)
+        else:
+            say = say_code if others.are_codes else say_number
+            finer = (f"{{:,.{digits}g}}".format for digits in range(4, 7))
+            said, usual = _told_apart(_rounded(value), _rounded(median), say, *finer)
         signed = others.values[0] < -others.noise
         times = value / median if median > 0 and not signed else 0.0
         if times >= _TIMES:
             return f"{words} is {said}, {_times(times)} the median ({usual})"
         return f"{words} is {said}, {rank} (median {usual})"
+
+    def _is_duration(self, name: str) -> bool:
+        """Whether a column measures time in days: between edges or dates, or the spread of a date over neighbours."""
+        attribute, _ = attribute_of(name)
+        return attribute in self._moments if attribute in self._own else IN_DAYS in say_column(attribute)
 
     def _share_of_marks(self, name: str) -> str | None:
         """`share of neighbours with verified = yes` for a mean of what is 0 or 1; None for another column."""

@@ -120,6 +120,20 @@ def say_day(days: float) -> str:
     return said.removesuffix(":00") if " " in said else said
 
 
+_UNITS = (("days", 1.0), ("hours", 24.0), ("minutes", 1_440.0), ("seconds", 86_400.0))
+
+
+def say_duration(days: float, digits: int = 3) -> str:
+    """In the largest unit of which there are two, or in seconds.
+
+    >>> say_duration(41.0), say_duration(0.0017), say_duration(-1.5), say_duration(0.0), say_duration(1.51, digits=4)
+    ('41 days', '2.45 minutes', '-36 hours', '0 days', '36.24 hours')
+    """
+    unit, count = next((one for one in _UNITS if abs(days) * one[1] >= 2), _UNITS[-1 if days else 0])
+    number = days * count
+    return f"{number:,.0f} {unit}" if abs(number) >= 10**digits else f"{number:.{digits}g} {unit}"
+
+
 def say_share(share: float) -> str:
     """A share in percent, never rounded to all or none.
 

@@ -35,4 +35,6 @@ def test_mistakes_cost_no_time(model, tmp_path):
     answer = run(app, ["report", str(model), "--out", str(tmp_path / "report.docx")])
     assert answer.exit_code == 2 and "must end in .html" in answer.stderr
     answer = run(app, ["report", str(tmp_path)])
-    assert answer.exit_code == 2 and "is not a calirare model" in answer.stderr
+    assert answer.exit_code == 2 and "is not a calirare model: it has no model.json" in answer.stderr
+    answer = run(app, ["report", str(tmp_path / "nowhere")])
+    assert answer.exit_code == 2 and "nowhere does not exist. Give the folder" in answer.stderr

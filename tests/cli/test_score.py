@@ -157,6 +157,10 @@ def test_shifted_tables_are_said_and_strict_refuses_them(model, tables, tmp_path
     words = ["score", str(model), str(tmp_path / "scaled.csv"), edges, "--no-intervals"]
     answer = run(app, [*words, "--out", str(tmp_path / "s.csv")], env={"COLUMNS": "200"})
     assert answer.exit_code == 0 and "BEWARE" in answer.stdout and "1,000 times" in answer.stdout
+    assert (
+        "fit without what is new every time, such as a month or a running number: --type balance_log10=ignore."
+        in answer.stdout
+    )
     assert (tmp_path / "s.csv").exists()
     shift = json.loads(run(app, [*words, "--out", str(tmp_path / "s.csv"), "--json"]).stdout)["shift"]
     assert shift["matters"] and shift["columns"][0]["column"] == "balance_log10"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 from functools import cache, partial
 
 import numpy as np
@@ -159,12 +160,15 @@ def test_labels_spread_in_parts_of_their_own_network_alone(tables, tmp_path, sam
     assert spread > 0.1 if same else spread == 0
 
 
-def test_part_columns_equal_those_of_the_recipe_to_the_last_bit(typed, tmp_path):
+@pytest.mark.parametrize("weeks", [0, 60])
+def test_part_columns_equal_those_of_the_recipe_to_the_last_bit(typed, tmp_path, weeks):
+    """Of the tables of the fit, and of later ones."""
     graph = cr.read_tables(*typed, label="is_fraud", rare="yes", edge_type="kind")
-    recipe, want = ColumnRecipe.learn_and_apply(graph)
+    recipe = ColumnRecipe.learn(graph)
     tables = [tmp_path / "nodes.parquet", tmp_path / "edges.parquet"]
-    for frame, path in zip(typed, tables, strict=True):
-        frame.write_parquet(path)
+    typed[0].write_parquet(tables[0])
+    typed[1].with_columns(pl.col("time") + timedelta(weeks=weeks)).write_parquet(tables[1])
+    want = recipe.apply(cr.read_tables(*tables, schema=graph.schema))
     parts = partition_tables(*tables, graph.schema, tmp_path, partitions=5, rows=True)
     columns = PartColumns(recipe, parts)
     columns.create()

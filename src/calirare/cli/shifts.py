@@ -52,3 +52,16 @@ def show_shifts(shifts: Shifts) -> None:
     console.show_table("These tables are not like those of the fit", header, rows, right=(3,))
     if shifts.matters:
         console.show("BEWARE: with such a shift the scores may be worth nothing. --strict refuses it.")
+        console.show(_way_out(shifts))
+
+
+def _way_out(shifts: Shifts) -> str:
+    """What to do about large shifts."""
+    from calirare.data.tables.finding import ignore
+
+    moved = [one.column for one in shifts.found if one.severity == "large" and one.table != "scores"]
+    columns = [ignore(name) for name in moved if not name.startswith("(")]
+    without = (
+        f"; or fit without what is new every time, such as a month or a running number: {columns[0]}" if columns else ""
+    )
+    return f"Are the tables whole, in the same units, and over as long a time as at the fit? If so, fit on tables like these{without}."

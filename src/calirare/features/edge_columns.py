@@ -6,7 +6,7 @@ For outgoing edges, incoming edges and both (of an undirected table: both alone)
 * of a number: sum, mean, spread (standard deviation), least, greatest and, where there is a time, last; where it has both
   signs, the share of negative ones: of grades from -10 to 10 one -10 among ten 1s is a small mean and a plain warning;
 * of a time, in days or in its own steps: mean, spread, first, last, span, mean gap. Mean, first and last count from the
-  earliest edge at fit, because float32 has no room for seconds since 1970. Of a clock, the share in each part of the day
+  earliest edge at fit, in tables that come later from their own (see `windows`). Of a clock, the share in each part of the day
   and at weekends, where nodes differ in them;
 * of a category: the share of each frequent one, and how many differ where there are many;
 * of a text: the share of those that have each word.

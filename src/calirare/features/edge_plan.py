@@ -36,7 +36,8 @@ class PlannedColumn:
         diverse: A category column with more categories than that: how many differ is counted too.
         missing: Some values were missing, so their share is a column.
         signed: Numbers of both signs, so the share of negative ones is a column.
-        origin: Of a time: the earliest, from which it is counted.
+        origin: Of a time: the earliest, from which it is counted; in later tables their own (see `windows`).
+        span: Of a time: from the earliest to the latest; 0 where that is not known.
         in_days: Of a time: counted in days; else it is in steps of unknown length, which stay.
         compared: Of a number: directions in which it is compared with the other end's usual (see `usual`).
         size: Of a number that is compared: its median size.
@@ -58,6 +59,7 @@ class PlannedColumn:
     middle: float = 0.0
     near: tuple[tuple[str, float], ...] = ()
     dated: tuple[DatedEdges, ...] = ()
+    span: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,8 @@ def _plan_column(column: EdgeColumn, table: EdgeTable, compare: bool, days: Mapp
         in_days = origin >= EARLIEST_CLOCK
         parts = vary_by_day(known, np.stack([table.source[there], table.target[there]])) if in_days else ()
         timed = PlannedColumn(column.name, "time", parts, missing=missing, origin=origin, in_days=in_days)
-        timed = replace(timed, dated=plan_dates(timed, table, days))
+        span = float(np.ptp(known)) if known.size else 0.0
+        timed = replace(timed, dated=plan_dates(timed, table, days), span=span)
         return replace(timed, near=plan_meetings(timed, table)) if compare else timed
     negative = int((known < 0).sum())
     signed = min(negative, known.size - negative) >= max(1, FEWEST_OF_A_SIGN * known.size)

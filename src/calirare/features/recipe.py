@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -31,6 +31,7 @@ from calirare.features.propagation import (
 from calirare.features.stored import read_state
 from calirare.features.structure import structure_columns
 from calirare.features.usual import compared_columns
+from calirare.features.windows import extents, moved_to
 
 logger = logging.getLogger(__name__)
 Base = tuple[str, ColumnGroup, np.ndarray]
@@ -102,6 +103,10 @@ class ColumnRecipe:
         recipe = cls(own, edges, tuple(kept.names), tuple(kept.groups), np.array(kept.means), aggregates)
         values = values if len(kept.names) == values.shape[1] else values[:, : len(kept.names)].copy()
         return recipe, recipe._columns(graph, values)
+
+    def at(self, table: EdgeTable | None) -> Self:
+        """The recipe where these are all edges: times of later tables count from their own start (see `windows`)."""
+        return self if self.edges is None else replace(self, edges=moved_to(self.edges, extents(table)))
 
     def apply(self, graph: RareGraph, structure: Make | None = None) -> Columns:
         """The columns of every node; `structure` gives those of `structure_columns` where they are known already."""
@@ -220,7 +225,7 @@ def _base_columns(
     """But for words, which are spelled out at once."""
     table, summed = edge_table(graph), None
     if edges is not None and table is not None:
-        summed = partial(_summed, table, edges, graph.num_nodes, own.days(graph.x))
+        summed = partial(_summed, table, moved_to(edges, extents(table)), graph.num_nodes, own.days(graph.x))
     structure = structure or (lambda: structure_columns(graph).items())
     return base_columns(own, graph, structure, summed, with_words=False)
 

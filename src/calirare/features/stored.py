@@ -99,7 +99,10 @@ def _column(state: Any) -> PlannedColumn:
     origin = float(_numbers(state["origin"], (), "origin"))
     column = PlannedColumn(state["name"], state["kind"], tuple(categories), *flags[:2], origin, *flags[2:])
     compared, size, middle = _comparison(state)
-    return replace(column, compared=compared, size=size, middle=middle, near=_near(state), dated=_dated(state))
+    span = float(_numbers(state.get("span", 0.0), (), "span"))  # not known in models of earlier versions
+    _need(span >= 0, "the span of times must not be negative")
+    column = replace(column, compared=compared, size=size, middle=middle, span=span)
+    return replace(column, near=_near(state), dated=_dated(state))
 
 
 def _comparison(state: dict[str, Any]) -> tuple[tuple[str, ...], float, float]:

@@ -185,9 +185,8 @@ def _save_graph(graph: RareGraph, folder: Path) -> dict[str, str]:
 def _read_header(folder: Path) -> dict[str, Any]:
     file = folder / HEADER
     if not file.is_file():
-        raise ModelFormatError(
-            f"{folder} is not a calirare model: it has no model.json. Give the folder that `save` or `calirare fit --out` wrote."
-        )
+        what = "is not a calirare model: it has no model.json" if folder.exists() else "does not exist"
+        raise ModelFormatError(f"{folder} {what}. Give the folder that `save` or `calirare fit --out` wrote.")
     if file.stat().st_size > LARGEST_JSON:
         raise ModelFormatError(f"{file} is larger than {LARGEST_JSON >> 20} MiB and is not read.")
     try:

@@ -7,6 +7,7 @@ the neighbours' neighbours take one pass more. A part's neighbours are read a fe
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,7 @@ from calirare.features.recipe import ColumnRecipe, base_columns
 from calirare.features.relations import Relation
 from calirare.features.structure import STRUCTURE, structure_of
 from calirare.features.usual import compared_columns, usual_of
+from calirare.features.windows import Extent, extents, moved_to
 from calirare.scoring.live.base import some_nodes
 from calirare.scoring.part_edges import PartEdges, neighbours_of
 
@@ -64,6 +66,7 @@ class PartColumns:
         if plan is None:
             return
         days = self.recipe.own.days(self.parts.features.read(here.part.start, here.part.stop)).values()
+        self._write_times(number, extents(here.own_first))
         usual = usual_of(here.own_first, plan, here.part.num_nodes)
         self._usual.write(here.part.start, np.column_stack([usual, *days]))
         met = meetings(here.own_first, plan, here.part.num_nodes, here.near.size)
@@ -85,7 +88,7 @@ class PartColumns:
         found: list[tuple[str, np.ndarray]] = []
         if plan is not None:
             table, usual = here.own_first, np.roll(self._usual.take(here.near), -here.own.start, axis=0)
-            found += edge_columns(table, plan, stop - start).items()
+            found += edge_columns(table, moved_to(plan, self._times), stop - start).items()
             days = {date.name: usual[:, plan.num_usual + k] for k, date in enumerate(self.recipe.own.dates)}
             found += compared_columns(table, plan, stop - start, usual)
             found += dated_columns(table, plan, stop - start, days)
@@ -154,6 +157,17 @@ class PartColumns:
     @property
     def _structure(self) -> RowFile:
         return RowFile(self.parts.folder / "structure", self.parts.num_nodes, len(STRUCTURE), "<f8")
+
+    def _write_times(self, number: int, times: dict[str, Extent]) -> None:
+        (self.parts.folder / f"times-{number:05d}.json").write_text(json.dumps(times), encoding="utf-8")
+
+    @cached_property
+    def _times(self) -> dict[str, Extent]:
+        """The extents of the times of all edges, as every part has written those of its own."""
+        files = [self.parts.folder / f"times-{number:05d}.json" for number in range(len(self.parts))]
+        found = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+        starts_and_ends = {name: np.array([one[name] for one in found if name in one]) for name in set().union(*found)}
+        return {name: (float(both[:, 0].min()), float(both[:, 1].max())) for name, both in starts_and_ends.items()}
 
     def _met(self, number: int, num_rows: int) -> RowFile:
         """Nodes, ascending, and what the part's own nodes say of whom they meet."""

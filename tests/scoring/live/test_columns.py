@@ -33,12 +33,18 @@ def split_dated(graph, num_new):
     return before, since
 
 
-@pytest.mark.parametrize(("options", "num_new"), [({}, 12), ({"directed": False}, 5), ({"edge_type": "channel"}, 1)])
-def test_columns_are_those_of_the_whole(network, options, num_new):
+@pytest.mark.parametrize(
+    ("options", "num_new", "weeks"),
+    [({}, 12, 0), ({"directed": False}, 5, 0), ({"edge_type": "channel"}, 1, 0), ({}, 12, 60)],
+)
+def test_columns_are_those_of_the_whole(network, options, num_new, weeks):
+    """Also where all edges come so many weeks after those of the fit."""
     before, since = split_dated(network, num_new)
     both = [join(*pair) for pair in zip(before, since, strict=True)]
+    recipe = ColumnRecipe.learn(cr.read_tables(*both, label="is_fraud", rare="yes", **options))
+    for _, edges in (before, since, both):
+        edges["time"] = [time + np.timedelta64(7 * weeks, "D") for time in edges["time"]]
     after = cr.read_tables(*both, label="is_fraud", rare="yes", **options)
-    recipe = ColumnRecipe.learn(after)
     graph = cr.read_tables(*before, schema=after.schema)
     update = read_update(graph, NodeNames(graph), *since)
     found = columns_of(GrownBase(Standing(graph, recipe), update), update.nodes)

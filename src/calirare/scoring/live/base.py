@@ -60,7 +60,8 @@ class Standing:
         }
         if recipe is None:
             return
-        self.recipe, self.base = recipe, recipe.base(graph, self.structure.columns) if base is None else base
+        self.recipe = recipe.at(graph.edges)
+        self.base = recipe.base(graph, self.structure.columns) if base is None else base
         for relation in relations_of(recipe.aggregates):
             self.relations[relation] = self._links(*relation)
         self.own_sums = self._own_sums()

@@ -52,7 +52,7 @@ def take_over(folder: Path) -> LiveScores:
     live.verdicts = Verdicts.of(classifier, coverage=said["coverage"])
     classifier.detector_.to(live.device)
     if classifier.state_.recipe is not None:
-        live.standing.recipe = classifier.state_.recipe
+        live.standing.recipe = classifier.state_.recipe.at(live.graph.edges)
     return live
 
 

@@ -17,11 +17,14 @@ import numpy as np
 
 import calirare as cr
 from calirare.data.edge_table import EdgeColumn, EdgeTable
+from calirare.features.alone import OtherEnds, alone_columns
 from calirare.features.edge_columns import edge_columns
-from calirare.features.edge_plan import plan_edges
+from calirare.features.edge_plan import EdgePlan, plan_edges
+from calirare.features.meeting import meetings
 from calirare.features.recipe import ColumnRecipe
 from calirare.features.relations import relation_matrix, row_normalised
 from calirare.features.structure import structure_columns
+from calirare.features.usual import usual_of
 
 
 def make_graph(num_nodes: int, num_edges: int, seed: int = 0) -> cr.RareGraph:
@@ -70,6 +73,13 @@ def one_product(graph: cr.RareGraph) -> int:
     return 16
 
 
+def alone(graph: cr.RareGraph, plan: EdgePlan) -> int:
+    table, size = graph.edges, graph.num_nodes
+    assert table is not None
+    others = OtherEnds(usual_of(table, plan, size), {}, meetings(table, plan, size, size))
+    return len(list(alone_columns(table, plan, size, others)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=1_000_000)
@@ -84,6 +94,7 @@ def main() -> None:
         plan = plan_edges(graph.edges)
         assert plan is not None
         timed("edges", lambda: len(edge_columns(graph.edges, plan, graph.num_nodes)))
+        timed("edges, not asked of neighbours", lambda: alone(graph, plan))
         timed("structure", lambda: len(structure_columns(graph)))
         timed("mean over incoming, 16 columns", lambda: one_product(graph))
     recipe, columns = timed("all: learn and apply", lambda: ColumnRecipe.learn_and_apply(graph))

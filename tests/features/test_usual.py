@@ -46,7 +46,10 @@ def test_columns_agree_with_loops(directed: bool) -> None:
     assert column.size == np.median(known) and column.middle == pytest.approx(np.arcsinh(known / column.size).mean())
     pairs = list(zip(range(len(table)), table.source.tolist(), table.target.tolist(), strict=True))
     ends = pairs if directed else [*pairs, *((row, target, source) for row, source, target in pairs)]
-    found, apart = dict(compared_columns(table, plan, 40)), by_loops(table, column.size, column.middle, ends)
+    found, apart = (
+        dict(compared_columns(table, plan, 40, usual_of(table, plan, 40))),
+        by_loops(table, column.size, column.middle, ends),
+    )
     mean, size = (found[f"paid{AGAINST_USUAL}{one} of {which}"] for one in ("mean", "size"))
     for node in range(40):
         mine = apart.get(node, [np.nan])
@@ -59,7 +62,7 @@ def test_some_nodes_with_what_is_usual_at_the_others() -> None:
     table = priced()
     plan = plan_edges(table)
     assert plan is not None
-    all_of_them, usual = dict(compared_columns(table, plan, 40)), usual_of(table, plan, 40)
+    all_of_them, usual = dict(compared_columns(table, plan, 40, usual_of(table, plan, 40))), usual_of(table, plan, 40)
     mine = table.take(table.source < 3)
     for name, column in compared_columns(mine, plan, 3, usual):
         np.testing.assert_array_equal(column, all_of_them[name][:3])

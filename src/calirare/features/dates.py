@@ -115,7 +115,7 @@ def plan_dates(planned: PlannedColumn, table: EdgeTable, days: Mapping[str, np.n
 def dated_columns(
     table: EdgeTable, plan: EdgePlan, num_nodes: int, days: Mapping[str, np.ndarray]
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """`(N,)` float32 columns by name, NaN where a node has no such edges.
+    """`(N,)` columns by name, NaN where a node has no such edges.
 
     Args:
         table: All edges of N nodes; others may be named from N on.
@@ -140,7 +140,7 @@ def dated_columns(
                 (f"{planned.name} shortly after {whose}, share", near & (apart >= 0)),
             ):
                 total = np.bincount(node, weights=values, minlength=num_nodes)
-                yield f"{what} of {told.which}", (total / count).astype(np.float32)
+                yield f"{what} of {told.which}", total / count
 
 
 def _times(planned: PlannedColumn, table: EdgeTable) -> np.ndarray | None:

@@ -11,7 +11,7 @@ For outgoing edges, incoming edges and both (of an undirected table: both alone)
 * of a category: the share of each frequent one, and how many differ where there are many;
 * of a text: the share of those that have each word.
 
-How edges follow one another is found in `rhythm`. How numbers compare with what is usual at the other end is found in `usual`, which needs the edges of others too.
+More is told in `alone`, about which neighbours are not asked.
 
 An edge from a node to itself counts as one outgoing and one incoming edge and makes no neighbour. A node without edges
 has 0 for numbers and sums; all else is NaN here and becomes the population's mean in the recipe, as the number tells.
@@ -30,11 +30,10 @@ from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.sparse import in_threads
 from calirare.data.tables.feature_places import HAS
-from calirare.features.by_category import category_columns
 from calirare.features.day_parts import DAY, in_part
 from calirare.features.edge_groups import Clock, EdgeGroups, Latest, Moments
 from calirare.features.edge_plan import EdgePlan, PlannedColumn
-from calirare.features.rhythm import rhythm_columns, unit_of
+from calirare.features.rhythm import unit_of
 
 Named = tuple[str, np.ndarray]
 Side = TypeVar("Side")
@@ -56,8 +55,7 @@ def edge_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> dict[str, 
         codes = [code for code, other in enumerate(table.type_names) if other == name]
         chosen = np.isin(table.type, codes) if table.type is not None else np.zeros(len(table), dtype=bool)
         columns |= _of_edges(table.take(chosen), plan, num_nodes, f" ({name})", plan.brief)
-    more = {**dict(category_columns(table, plan, num_nodes)), **rhythm_columns(table, plan, num_nodes)}
-    return columns | {name: _stored(column) for name, column in more.items()}
+    return columns
 
 
 def is_main(name: str) -> bool:
@@ -73,10 +71,11 @@ def _of_edges(table: EdgeTable, plan: EdgePlan, num_nodes: int, suffix: str, bri
     for name, column in _all(table, plan, num_nodes):
         if brief and not is_main(name):
             continue
-        yield name + suffix, _stored(column)
+        yield name + suffix, as_stored(column)
 
 
-def _stored(column: np.ndarray) -> np.ndarray:
+def as_stored(column: np.ndarray) -> np.ndarray:
+    """In single precision, cut where that ends."""
     return np.clip(column, -LARGEST, LARGEST).astype(np.float32)
 
 

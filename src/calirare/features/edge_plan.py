@@ -93,11 +93,6 @@ class EdgePlan:
         """Numbers that `meetings` keeps of a node."""
         return NUM_MET * sum(len(column.near) for column in self.columns)
 
-    @property
-    def asks_others(self) -> bool:
-        """Whether something is told that the other ends of edges must say: what is usual, who meets, dates."""
-        return bool(self.num_usual or self.num_met or any(column.dated for column in self.columns))
-
 
 def plan_edges(
     table: EdgeTable | None, *, compare: bool = True, days: Mapping[str, np.ndarray] | None = None

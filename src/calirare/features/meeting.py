@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calirare.data.edge_table import EdgeColumn, EdgeTable
+from calirare.data.edge_table import EdgeTable
 from calirare.features.directions import directions_of, ends_of_edges
 from calirare.features.edge_groups import EdgeGroups
 from calirare.features.rhythm import by_time, node_ranges, shortest_of, times_of, unit_of
@@ -36,7 +36,7 @@ def plan_meetings(planned: PlannedColumn, table: EdgeTable) -> tuple[tuple[str, 
     return tuple((which, float(np.quantile(apart, _NEAR))) for which, apart in times.items() if apart.size)
 
 
-def meetings(table: EdgeTable, plan: EdgePlan, num_ends: int, num_nodes: int) -> np.ndarray:
+def meetings(table: EdgeTable, plan: EdgePlan, num_ends: int, num_nodes: int, only: str = "") -> np.ndarray:
     """`(num_nodes, NUM_MET * K)`: of each node's edges to other ends below `num_ends`; it adds up over these.
 
     Args:
@@ -44,9 +44,12 @@ def meetings(table: EdgeTable, plan: EdgePlan, num_ends: int, num_nodes: int) ->
         plan: Of the edge columns.
         num_ends: Other ends that count.
         num_nodes: Nodes that the table names.
+        only: A direction; default: all. The numbers of others are 0.
     """
     found = np.zeros((num_nodes, plan.num_met))
     for k, (planned, which, close) in enumerate(_met(plan)):
+        if only not in ("", which):
+            continue
         node, apart = _to_nearest(table, planned, which, num_ends)
         sums = (np.log(apart + shortest_of(planned)), apart <= close, np.ones(apart.size))
         for at, values in enumerate(sums, NUM_MET * k):
@@ -55,13 +58,13 @@ def meetings(table: EdgeTable, plan: EdgePlan, num_ends: int, num_nodes: int) ->
 
 
 def meeting_columns(met: np.ndarray, plan: EdgePlan) -> Iterator[tuple[str, np.ndarray]]:
-    """`(N,)` float32 columns by name from what `meetings` gave, NaN where nobody else is there."""
+    """`(N,)` columns by name from what `meetings` gave, NaN where nobody else is there."""
     for k, (planned, which, _) in enumerate(_met(plan)):
         logs, close, count = met[:, NUM_MET * k : NUM_MET * (k + 1)].T
         count = np.where(count > 0, count, np.nan)
         apart = np.exp(logs / count) - shortest_of(planned)
-        yield f"{unit_of(planned)}{APART}{which}", apart.astype(np.float32)
-        yield f"{planned.name} near{MEETING}share of {which}", (close / count).astype(np.float32)
+        yield f"{unit_of(planned)}{APART}{which}", apart
+        yield f"{planned.name} near{MEETING}share of {which}", close / count
 
 
 def _met(plan: EdgePlan) -> Iterator[tuple[PlannedColumn, str, float]]:
@@ -72,7 +75,7 @@ def _met(plan: EdgePlan) -> Iterator[tuple[PlannedColumn, str, float]]:
 
 def _to_nearest(table: EdgeTable, planned: PlannedColumn, which: str, num_ends: int) -> tuple[np.ndarray, np.ndarray]:
     """(nodes, the time from each of their edges to the nearest one of another node at the same other end, where there is one)."""
-    found, bare = [(np.empty(0, dtype=np.int64), np.empty(0))], replace(table, columns=_only(table, planned))
+    found, bare = [(np.empty(0, dtype=np.int64), np.empty(0))], with_times_alone(table)
     for start, stop in node_ranges(len(table), num_ends):
         inside = [(ends >= start) & (ends < stop) for ends in (table.source, table.target)]
         mine = {"outgoing": inside[1], "incoming": inside[0], "edges": inside[0] | inside[1]}[which]
@@ -83,8 +86,10 @@ def _to_nearest(table: EdgeTable, planned: PlannedColumn, which: str, num_ends: 
     return np.concatenate(nodes), np.concatenate(apart)
 
 
-def _only(table: EdgeTable, planned: PlannedColumn) -> tuple[EdgeColumn, ...]:
-    return tuple(column for column in table.columns if column.name == planned.name)
+def with_times_alone(table: EdgeTable) -> EdgeTable:
+    """The edges without what `meetings` does not read."""
+    times = tuple(column for column in table.columns if column.kind == "time")
+    return replace(table, columns=times, type=None, type_names=())
 
 
 def _within(

@@ -16,14 +16,10 @@ import scipy.sparse as sp
 
 from calirare.data.graph import RareGraph
 from calirare.data.sparse import in_threads
-from calirare.features.by_category import NEIGHBOURS_WITH
+from calirare.features.alone import is_alone
 from calirare.features.columns import ColumnGroup, Columns
-from calirare.features.dates import BESIDE
 from calirare.features.edge_columns import is_main
-from calirare.features.meeting import MEETING
 from calirare.features.relations import RELATIONS, Relation, relation_matrix, row_normalised
-from calirare.features.rhythm import CHANGE, LEAST_GAP, UNEVENNESS, WAIT
-from calirare.features.usual import AGAINST_USUAL
 
 MOST_COLUMNS = 400
 """Columns of all kinds, about; see `plan_aggregates`."""
@@ -37,8 +33,6 @@ Whose = Literal["own", "main", "detail"]
 """The node's attributes; structure and the numbers, sums and means of its edges; all else that its edges say."""
 _STATISTICS: tuple[Statistic, ...] = ("mean", "spread", "two steps")
 _WHOSE: tuple[Whose, ...] = ("own", "main", "detail")
-_ALONE = (NEIGHBOURS_WITH, *BESIDE, AGAINST_USUAL, MEETING, UNEVENNESS, LEAST_GAP, WAIT, CHANGE)
-"""In the names of columns that the neighbours are not asked about: they are many, and an edge changes those of others."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +86,7 @@ def whose_column(name: str, group: ColumnGroup, types: Sequence[str]) -> Whose |
     """
     if group != "edges":
         return "own" if group == "own" else "main"
-    if any(part in name for part in _ALONE) or any(name.endswith(f" ({type})") for type in types):
+    if is_alone(name) or any(name.endswith(f" ({type})") for type in types):
         return None
     return "main" if is_main(name) else "detail"
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
+from calirare.features.alone import OtherEnds, alone_columns
 from calirare.features.columns import ColumnGroup, Columns
-from calirare.features.dates import dated_columns
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_plan import EdgePlan, edge_table, plan_edges
 from calirare.features.kept import Kept, filled
-from calirare.features.meeting import meeting_columns, meetings
+from calirare.features.meeting import meetings
 from calirare.features.own import OwnPlan, spell, unique_names
 from calirare.features.propagation import (
     Aggregate,
@@ -30,7 +30,7 @@ from calirare.features.propagation import (
 )
 from calirare.features.stored import read_state
 from calirare.features.structure import structure_columns
-from calirare.features.usual import compared_columns
+from calirare.features.usual import usual_of
 from calirare.features.windows import extents, moved_to
 
 logger = logging.getLogger(__name__)
@@ -233,13 +233,8 @@ def _base_columns(
 def _summed(
     table: EdgeTable, plan: EdgePlan, num_nodes: int, days: dict[str, np.ndarray]
 ) -> Iterable[tuple[str, np.ndarray]]:
-    met = meetings(table, plan, num_nodes, num_nodes)
-    return [
-        *edge_columns(table, plan, num_nodes).items(),
-        *compared_columns(table, plan, num_nodes),
-        *dated_columns(table, plan, num_nodes, days),
-        *meeting_columns(met, plan),
-    ]
+    others = OtherEnds(usual_of(table, plan, num_nodes), days, meetings(table, plan, num_nodes, num_nodes))
+    return [*edge_columns(table, plan, num_nodes).items(), *alone_columns(table, plan, num_nodes, others)]
 
 
 def base_columns(

@@ -50,24 +50,21 @@ def usual_of(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> np.ndarray:
 
 
 def compared_columns(
-    table: EdgeTable, plan: EdgePlan, num_nodes: int, usual: np.ndarray | None = None
+    table: EdgeTable, plan: EdgePlan, num_nodes: int, usual: np.ndarray
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """`(N,)` float32 columns by name: the mean of the differences, and their size (root mean square).
+    """`(N,)` columns by name: the mean of the differences, and their size (root mean square).
 
     Args:
         table: All edges of N nodes; others may be named from N on.
         plan: What is compared.
         num_nodes: N.
-        usual: What `usual_of` gives for all nodes that the table names; None: the table holds all edges of these too.
+        usual: What `usual_of` gives for all nodes that the table names.
     """
-    if usual is None:
-        named = 1 + max(int(ends.max(initial=-1)) for ends in (table.source, table.target))
-        usual = usual_of(table, plan, named)
     for k, (column, values, own, other, which) in enumerate(_comparisons(table, plan)):
         apart = _apart(values, other, usual[:, 2 * k : 2 * k + 2], column.middle)
         found = Moments.of(apart, EdgeGroups(own, num_nodes))
-        yield f"{column.name}{AGAINST_USUAL}mean of {which}", found.mean.astype(np.float32)
-        yield f"{column.name}{AGAINST_USUAL}size of {which}", np.hypot(found.mean, found.spread).astype(np.float32)
+        yield f"{column.name}{AGAINST_USUAL}mean of {which}", found.mean
+        yield f"{column.name}{AGAINST_USUAL}size of {which}", np.hypot(found.mean, found.spread)
 
 
 _Comparison = tuple["PlannedColumn", np.ndarray, np.ndarray, np.ndarray, str]

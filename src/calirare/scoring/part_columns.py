@@ -18,15 +18,15 @@ import scipy.sparse as sp
 from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile
 from calirare.data.sparse import small_index
+from calirare.features.alone import OtherEnds, alone_columns
 from calirare.features.columns import Columns
-from calirare.features.dates import dated_columns
 from calirare.features.edge_columns import edge_columns
-from calirare.features.meeting import meeting_columns, meetings
+from calirare.features.meeting import meetings
 from calirare.features.propagation import Aggregate, column_blocks, relations_of, said_of
 from calirare.features.recipe import ColumnRecipe, base_columns
 from calirare.features.relations import Relation
 from calirare.features.structure import STRUCTURE, structure_of
-from calirare.features.usual import compared_columns, usual_of
+from calirare.features.usual import usual_of
 from calirare.features.windows import Extent, extents, moved_to
 from calirare.scoring.live.base import some_nodes
 from calirare.scoring.part_edges import PartEdges, neighbours_of
@@ -90,9 +90,7 @@ class PartColumns:
             table, usual = here.own_first, np.roll(self._usual.take(here.near), -here.own.start, axis=0)
             found += edge_columns(table, moved_to(plan, self._times), stop - start).items()
             days = {date.name: usual[:, plan.num_usual + k] for k, date in enumerate(self.recipe.own.dates)}
-            found += compared_columns(table, plan, stop - start, usual)
-            found += dated_columns(table, plan, stop - start, days)
-            found += meeting_columns(self._met_by(number), plan)
+            found += alone_columns(table, plan, stop - start, OtherEnds(usual, days, self._met_by(number)))
         columns = base_columns(self.recipe.own, some, lambda: zip(STRUCTURE, structure.T, strict=True), lambda: found)
         values = np.empty((stop - start, self._base.width), dtype=np.float32)
         values[:] = self.recipe.means[: values.shape[1]]

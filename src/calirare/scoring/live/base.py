@@ -15,17 +15,18 @@ from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.node_keys import keys_of_ids, node_keys
 from calirare.detectors.base import Sender
-from calirare.features.dates import dated_columns
+from calirare.features.alone import OtherEnds, alone_columns
+from calirare.features.directions import directions_of
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_groups import EdgeGroups
 from calirare.features.edge_plan import EdgePlan
 from calirare.features.ends import over_root
-from calirare.features.meeting import meeting_columns, meetings
+from calirare.features.meeting import meetings, with_times_alone
 from calirare.features.propagation import relations_of
 from calirare.features.recipe import ColumnRecipe, base_columns
 from calirare.features.relations import Relation, relation_ends, relation_matrix
 from calirare.features.structure import STRUCTURE, neighbours
-from calirare.features.usual import compared_columns, usual_of
+from calirare.features.usual import usual_of
 from calirare.scoring.live.links import Links, distinct, own_first, places_in, starts_of
 from calirare.scoring.live.structure import GrownStructure, Structure
 from calirare.scoring.live.update import Update
@@ -226,37 +227,39 @@ class GrownBase:
         source, target = places.reshape(2, -1)
         return replace(table, source=source, target=target), others
 
-    def compared(self, nodes: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-        """What the other ends say beside the edges of some nodes, ascending; the others may have changed alone."""
+    def alone(self, nodes: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+        """`alone_columns` of some nodes, ascending; what is at their other ends may have changed alone."""
         plan, came = self.standing.recipe.edges, self.update.edges
-        if plan is None or came is None or not plan.asks_others:
+        if plan is None or came is None:
             return
         table, others = self._edges_of(nodes, came)
         named = np.concatenate([nodes, others])
         usual = usual_of(table.take(slice(len(table) - len(came), None)), plan, len(named))
         known = named < len(self.standing.usual)
         usual[known] += self.standing.usual[named[known]]
-        yield from compared_columns(table, plan, len(nodes), usual)
-        own = self.standing.recipe.own
+        days, own = dict[str, np.ndarray](), self.standing.recipe.own
         if own.dates:
             mine, theirs = (own.days(self.attributes(some)) for some in (nodes, others))
             days = {name: np.concatenate([mine[name], theirs[name]]) for name in mine}
-            yield from dated_columns(table, plan, len(nodes), days)
-        if plan.num_met:
-            around, others = self._edges_around(nodes, came, plan.directed)
-            size = len(nodes) + len(others)
-            yield from meeting_columns(meetings(around, plan, size, size)[: len(nodes)], plan)
+        met = np.zeros((len(nodes), plan.num_met))
+        for which in directions_of(plan.directed) if plan.num_met else ():
+            around, beyond = self._edges_around(nodes, came, which)
+            size = len(nodes) + len(beyond)
+            met += meetings(around, plan, size, size, which)[: len(nodes)]
+        yield from alone_columns(table, plan, len(nodes), OtherEnds(usual, days, met))
 
-    def _edges_around(self, nodes: np.ndarray, came: EdgeTable, directed: bool) -> tuple[EdgeTable, np.ndarray]:
-        """All edges at the other ends of the nodes' edges, in their direction, the nodes numbered first."""
-        table, standing, rows = self.standing.graph.edges, self.standing, []
+    def _edges_around(self, nodes: np.ndarray, came: EdgeTable, which: str) -> tuple[EdgeTable, np.ndarray]:
+        """All edges at the other ends of the nodes' edges in a direction, in the same, the nodes numbered first."""
+        table, standing, others = self.standing.graph.edges, self.standing, []
         assert table is not None
-        for side, (there, new) in enumerate(((table.target, came.target), (table.source, came.source))):
+        sides = {"outgoing": (0,), "incoming": (1,)}.get(which, (0, 1))
+        for side in sides:
+            there, new = ((table.target, came.target), (table.source, came.source))[side]
             fresh = new[np.isin((came.source, came.target)[side], nodes)]
-            others = distinct(np.concatenate([there[standing.edge_rows(nodes, side)], fresh]), self.update.num_nodes)
-            rows.append(standing.edge_rows(others, 1 - side) if directed else standing.edge_rows(others))
-        both = table.take(distinct(np.concatenate(rows), len(table))).joined(came)
-        return self._numbered(nodes, both)
+            others += [there[standing.edge_rows(nodes, side)], fresh]
+        ends = distinct(np.concatenate(others), self.update.num_nodes)
+        rows = standing.edge_rows(ends, *(1 - side for side in sides))
+        return self._numbered(nodes, with_times_alone(table).take(rows).joined(with_times_alone(came)))
 
 
 def turned(relation: Relation) -> Relation:

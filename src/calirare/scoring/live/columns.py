@@ -26,7 +26,7 @@ def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:
     values = np.empty((len(nodes), len(recipe.names)), dtype=np.float32)
     values[:] = recipe.means
     values[:, :count] = around[places_in(near, nodes)[0]]
-    recipe.fill(((name, "edges", column) for name, column in grown.compared(nodes)), values)
+    recipe.fill(((name, "edges", column) for name, column in grown.alone(nodes)), values)
     further, columns = _means_of(grown, relations, near)
     names, middle = recipe.names[first:count], recipe.means[first:count]
     for relation in relations:

@@ -1,0 +1,61 @@
+"""What a node's edges say that its neighbours are not asked about: many columns, and an edge may change those of others too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from calirare.data.edge_table import EdgeTable
+from calirare.features.by_category import NEIGHBOURS_WITH, category_columns
+from calirare.features.dates import BESIDE, dated_columns
+from calirare.features.edge_columns import as_stored
+from calirare.features.edge_plan import EdgePlan
+from calirare.features.meeting import MEETING, meeting_columns
+from calirare.features.rhythm import CHANGE, LEAST_GAP, UNEVENNESS, WAIT, rhythm_columns
+from calirare.features.usual import AGAINST_USUAL, compared_columns
+
+_ALONE = (NEIGHBOURS_WITH, *BESIDE, AGAINST_USUAL, MEETING, UNEVENNESS, LEAST_GAP, WAIT, CHANGE)
+
+
+@dataclass(frozen=True, eq=False)
+class OtherEnds:
+    """What is known where a node's edges lead.
+
+    Args:
+        usual: `usual_of` all nodes that the edges name.
+        days: Dates of all nodes that the edges name, `(M,)` days since 1970 each.
+        met: `meetings` of the nodes themselves.
+    """
+
+    usual: np.ndarray
+    days: Mapping[str, np.ndarray]
+    met: np.ndarray
+
+
+def is_alone(name: str) -> bool:
+    """Whether a column is one of these, by its name."""
+    return any(part in name for part in _ALONE)
+
+
+def alone_columns(
+    table: EdgeTable, plan: EdgePlan, num_nodes: int, others: OtherEnds
+) -> Iterator[tuple[str, np.ndarray]]:
+    """`(N,)` float32 columns by readable name, NaN where a node has nothing to say.
+
+    Args:
+        table: All edges of N nodes; others may be named from N on.
+        plan: What is told.
+        num_nodes: N.
+        others: Of the edges' other ends.
+    """
+    for found in (
+        category_columns(table, plan, num_nodes),
+        rhythm_columns(table, plan, num_nodes).items(),
+        compared_columns(table, plan, num_nodes, others.usual),
+        dated_columns(table, plan, num_nodes, others.days),
+        meeting_columns(others.met, plan),
+    ):
+        for name, column in found:
+            yield name, as_stored(column)

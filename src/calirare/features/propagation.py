@@ -7,7 +7,7 @@ for each edge type too where there are few.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -114,7 +114,7 @@ def plan_aggregates(
         and not (type and (statistic != "mean" or mine == "detail"))
         and not (statistic == "spread" and mine == "own" and not spread_of_own)
     ]
-    room, kept = MOST_COLUMNS - len(whose), set()
+    room, kept = MOST_COLUMNS - len(whose) - len(relations), set()  # a distance from each of the neighbours, too
     for level in range(1, 14):
         here = [aggregate for aggregate in aggregates if _level(aggregate, directed) == level]
         size = sum(whose.count(aggregate.whose) for aggregate in here)
@@ -128,10 +128,23 @@ def room_for_own(whose: Sequence[Whose | None], directed: bool) -> int:
     """Of how many own columns the levels 1 to 4 of `plan_aggregates` fit, at least a few.
 
     >>> room_for_own(["own"] * 100 + ["main"] * 12, directed=False), room_for_own(["own"] * 100 + ["main"] * 12, directed=True)
-    (138, 44)
+    (137, 43)
     """
     relations, main = (3, 2 * whose.count("main")) if directed else (1, whose.count("main"))
-    return max(_FEWEST_OWN, (MOST_COLUMNS - len(whose) - main) // (2 * relations))
+    return max(_FEWEST_OWN, (MOST_COLUMNS - len(whose) - main - relations) // (2 * relations))
+
+
+def most_varied(whose: list[Whose | None], share_apart: Callable[[int], float], most: int) -> list[Whose | None]:
+    """No more than so many own columns: the neighbours are not asked about those in which the fewest nodes stand apart.
+
+    >>> most_varied(["own", "main", "own", "own"], [0.01, 0.5, 0.9, 0.3].__getitem__, 2)
+    [None, 'main', 'own', 'own']
+    """
+    own = [k for k, one in enumerate(whose) if one == "own"]
+    if len(own) <= most:
+        return whose
+    left = set(sorted(own, key=share_apart, reverse=True)[most:])
+    return [None if k in left else one for k, one in enumerate(whose)]
 
 
 def _level(aggregate: Aggregate, directed: bool) -> int:

@@ -9,11 +9,13 @@ from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.features.alone import OtherEnds, alone_columns
 from calirare.features.columns import ColumnGroup, Columns
+from calirare.features.distance import attributes_and_means, distances, spreads_of
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edge_plan import EdgePlan, edge_table, plan_edges
 from calirare.features.kept import Kept, filled
@@ -23,11 +25,13 @@ from calirare.features.propagation import (
     Aggregate,
     Propagated,
     Whose,
+    most_varied,
     plan_aggregates,
     propagate,
     room_for_own,
     whose_column,
 )
+from calirare.features.relations import RELATIONS
 from calirare.features.stored import read_state
 from calirare.features.structure import structure_columns
 from calirare.features.usual import usual_of
@@ -54,6 +58,7 @@ class ColumnRecipe:
         groups: Of the columns.
         means: `(D,)` the population's mean of each column, over the nodes that have a value.
         aggregates: What is taken over the neighbours.
+        spreads: `(B,)` of the columns that are not the neighbours': the unit of distances between attributes and these.
 
     >>> graph = RareGraph(
     ...     x=np.array([[1.0], [2.0], [6.0]]), edge_index=np.array([[0, 1], [1, 2]]), y=np.array([0, 1, 0]),
@@ -72,6 +77,7 @@ class ColumnRecipe:
     groups: tuple[ColumnGroup, ...]
     means: np.ndarray
     aggregates: tuple[Aggregate, ...]
+    spreads: np.ndarray
 
     @classmethod
     def learn(cls, graph: RareGraph, seed: int = 0) -> Self:
@@ -93,16 +99,21 @@ class ColumnRecipe:
             kept.add("degree", "structure", np.zeros(graph.num_nodes, dtype=np.float32), whatever=True)
         first, whose = _propagated(kept.names, kept.groups, own, edges)
         directed, types = (False, ()) if edges is None else (edges.directed, edges.types)
-        whose = _most_varied(whose, lambda k: kept.share_apart(first + k), room_for_own(whose, directed))
+        whose = most_varied(whose, lambda k: kept.share_apart(first + k), room_for_own(whose, directed))
         aggregates = plan_aggregates(whose, directed, types, spread_of_own=own.basis is None)
         count = len(kept.names)
-        values = kept.matrix(count + sum(whose.count(aggregate.whose) for aggregate in aggregates))
+        values = kept.matrix(count + len(RELATIONS) + sum(whose.count(aggregate.whose) for aggregate in aggregates))
         base, means = np.ascontiguousarray(values[:, first:count]), np.array(kept.means[first:])
         for found in propagate(graph, base, kept.names[first:count], whose, means, aggregates):
             kept.add_block(found, values)
-        recipe = cls(own, edges, tuple(kept.names), tuple(kept.groups), np.array(kept.means), aggregates)
+        attributes, nobody = _attributes(kept.names[first:count], whose, own), np.zeros(graph.num_nodes, dtype=bool)
+        places = {name: k for k, name in enumerate(kept.names)}
+        spreads = spreads_of(values[:, :count], [places[name] for name in attributes])
+        for name, pairs in attributes_and_means(places, attributes, count):
+            kept.add_block(Propagated([name], distances(values, pairs, spreads)[:, None], nobody), values)
+        recipe = cls(own, edges, tuple(kept.names), tuple(kept.groups), np.array(kept.means), aggregates, spreads)
         values = values if len(kept.names) == values.shape[1] else values[:, : len(kept.names)].copy()
-        return recipe, recipe._columns(graph, values)
+        return recipe, recipe.columns(values, words)
 
     def at(self, table: EdgeTable | None) -> Self:
         """The recipe where these are all edges: times of later tables count from their own start (see `windows`)."""
@@ -117,7 +128,7 @@ class ColumnRecipe:
         base = np.ascontiguousarray(values[:, first:count])
         for found in propagate(graph, base, self.names[first:count], whose, self.means[first:count], self.aggregates):
             self.put(found, values)
-        return self._columns(graph, values)
+        return self.columns(values, self.own.words_in(graph.x))
 
     def base(self, graph: RareGraph, structure: Make | None = None) -> np.ndarray:
         """`(N, B)` float32: the columns of every node but for its neighbours', which are made of these."""
@@ -168,8 +179,14 @@ class ColumnRecipe:
         written |= self.fill(_base_columns(graph, self.own, self.edges, structure), values)
         self._say(set(self.names[: self.propagated[1]]) - written)
 
-    def _columns(self, graph: RareGraph, values: np.ndarray) -> Columns:
-        return Columns(values, self.names, self.groups, self.own.words_in(graph.x), self.num_spelled)
+    def columns(self, values: np.ndarray, words: sp.csr_array | None) -> Columns:
+        """Of some nodes, once all but the distances is written into `values`; these are made of what is there."""
+        first, count, whose = self.propagated
+        attributes = _attributes(self.names[first:count], whose, self.own)
+        for name, pairs in attributes_and_means(self.places, attributes, count):
+            if self.places.get(name, -1) >= count:
+                values[:, self.places[name]] = distances(values, pairs, self.spreads)
+        return Columns(values, self.names, self.groups, words, self.num_spelled)
 
     @cached_property
     def num_spelled(self) -> int:
@@ -207,6 +224,7 @@ class ColumnRecipe:
             "groups": list(self.groups),
             "means": self.means,
             "parts": [asdict(aggregate) for aggregate in self.aggregates],
+            "spreads": self.spreads,
         }
 
     @classmethod
@@ -275,14 +293,6 @@ def _propagated(
     return first, [whose_column(*one, types) for one in list(zip(names, groups, strict=True))[first:]]
 
 
-def _most_varied(whose: list[Whose | None], share_apart: Callable[[int], float], most: int) -> list[Whose | None]:
-    """No more than so many own columns: the neighbours are not asked about those in which the fewest nodes stand apart.
-
-    >>> _most_varied(["own", "main", "own", "own"], [0.01, 0.5, 0.9, 0.3].__getitem__, 2)
-    [None, 'main', 'own', 'own']
-    """
-    own = [k for k, one in enumerate(whose) if one == "own"]
-    if len(own) <= most:
-        return whose
-    left = set(sorted(own, key=share_apart, reverse=True)[most:])
-    return [None if k in left else one for k, one in enumerate(whose)]
+def _attributes(names: Sequence[str], whose: Sequence[Whose | None], own: OwnPlan) -> list[str]:
+    """The attributes whose distance from the neighbours' is told. Directions of words are close to those of anybody."""
+    return [] if own.num_words else [name for name, one in zip(names, whose, strict=True) if one == "own"]

@@ -44,9 +44,17 @@ def read_state(state: Any) -> dict[str, Any]:
             "aggregates": tuple(
                 _aggregate(one) for one in _list(state["parts"], "parts")
             ),  # so they are called on disk
+            "spreads": _spreads(state, len(groups) - groups.count("neighbours")),
         }
     except KeyError as error:
         raise ModelFormatError(f"the stored columns lack {error}. Save the model again.") from None
+
+
+def _spreads(state: dict[str, Any], count: int) -> np.ndarray:
+    """Of as many columns; models of earlier versions tell no distances."""
+    spreads = _numbers(state.get("spreads", np.ones(count)), (count,), "spreads")
+    _need(bool((spreads > 0).all()), "spreads must be above 0")
+    return spreads
 
 
 def _own(state: Any) -> OwnPlan:

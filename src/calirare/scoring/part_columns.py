@@ -126,7 +126,7 @@ class PartColumns:
                 for found in said_of(matrix, rows, there, middle[at], called, wanted):
                     recipe.put(found, values)
         words = recipe.own.words_in(self.parts.features.read(here.part.start, here.part.stop))
-        return Columns(values, recipe.names, recipe.groups, words, recipe.num_spelled)
+        return recipe.columns(values, words)
 
     # Inside
 

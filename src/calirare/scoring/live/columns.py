@@ -39,7 +39,7 @@ def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:
             for found in said_of(matrix, picked(around, mine), there, middle[at], called, aggregates):
                 recipe.put(found, values)
     words = recipe.own.words_in(grown.attributes(nodes)) if recipe.own.num_words else None
-    return Columns(values, recipe.names, recipe.groups, words, recipe.num_spelled)
+    return recipe.columns(values, words)
 
 
 def _means_of(

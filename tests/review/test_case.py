@@ -50,6 +50,7 @@ def test_numeric_attributes_in_the_units_of_the_table():
         "age": [None] + [30 + i % 5 for i in range(59)],
         "debts": [0.0 if i % 3 else i * 7.7 for i in range(60)],
         "country": ["NO"] * 40 + ["SE"] * 19 + ["KP"],
+        "opened": [f"2024-{1 + i // 28:02d}-{1 + i % 28:02d}" for i in range(60)],
         "fraud": ["yes" if i in (0, 59) else "no" for i in range(60)],
     }
     edges = {"source": ["n0", "n1"], "target": ["n1", "n2"]}
@@ -59,6 +60,9 @@ def test_numeric_attributes_in_the_units_of_the_table():
     normal = np.arange(1, 59)
     assert found["amount"].usual == say_number(float(np.median(normal)))
     assert (found["country"].value, found["country"].usual, found["country"].share) == ("KP", "NO", 0.0)
+    assert (
+        found["opened"].usual == nodes["opened"][29] and found["opened"].is_moment
+    )  # of 29 and 30, and no noon between
     assert "58 labelled normal nodes" in compare(snapshot, 59).against
     middle = {one.name: one for one in compare(snapshot, 30).attributes}
     assert middle["amount"].percentile == pytest.approx(((normal < 30).sum() + 0.5) / 58)

@@ -62,6 +62,7 @@ def test_attributes_of_every_kind():
             Attribute("country", "KP", "NO", None, 0.01, 0.99),
             Attribute("age", "missing", "40", None, None, 0.0),
             Attribute("amount", "9", "5", 0.93, None, 0.86),
+            Attribute("opened", "2024-05-01", "2023-01-31", 0.8, None, 0.6, is_moment=True),
         ],
         "50 labelled normal nodes",
         4,
@@ -69,6 +70,7 @@ def test_attributes_of_every_kind():
     said = words(case_sections.attributes(comparison))
     assert "shared by 1.0% of them; most often NO" in said
     assert "their median is 40" in said and "above 93% of them" in said and "4 more usual ones" in said
+    assert "later than 80% of them; their median is 2023-01-31" in said
     assert "none of the attributes" in words(case_sections.attributes(Comparison([], "x", 0)))
 
 

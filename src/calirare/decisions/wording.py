@@ -121,9 +121,9 @@ def explain_set(wording: Wording, probability: float, member: np.ndarray, thresh
 
     >>> wording = Wording(("normal", "fraud"), 1, 0.9)
     >>> explain_set(wording, 0.01, np.array([True, False]), np.array([0.06, 0.98]))
-    'P(fraud) is 0.010, below 0.020: at least 90% of fraud scores higher, so fraud is ruled out.'
+    'P(fraud) is 0.010, below 0.020: at least 90% of fraud scores higher, so fraud is ruled out at 90%.'
     >>> explain_set(wording, 0.7, np.array([False, True]), np.array([0.06, 0.98]))
-    'P(fraud) is 0.700, above 0.060: at least 90% of the others score lower, so all but fraud is ruled out.'
+    'P(fraud) is 0.700, above 0.060: at least 90% of the others score lower, so all but fraud is ruled out at 90%.'
     >>> explain_set(wording, 0.08, np.array([True, True]), np.array([0.06, 0.98]))
     'P(fraud) is 0.080: fraud cannot be ruled out, though the others are likelier.'
     """
@@ -131,11 +131,9 @@ def explain_set(wording: Wording, probability: float, member: np.ndarray, thresh
     level = f"{100 * wording.coverage:g}%"
     least, most = 1 - thresholds[wording.rare_class], thresholds[1 - wording.rare_class]
     if not member[wording.rare_class]:
-        return f"{said}, below {share(least)}: at least {level} of {rare} scores higher, so {rare} is ruled out."
+        return f"{said}, below {share(least)}: at least {level} of {rare} scores higher, so {rare} is ruled out at {level}."
     if not member[1 - wording.rare_class]:
-        return (
-            f"{said}, above {share(most)}: at least {level} of the others score lower, so all but {rare} is ruled out."
-        )
+        return f"{said}, above {share(most)}: at least {level} of the others score lower, so all but {rare} is ruled out at {level}."
     if not np.isfinite(thresholds).all():
         return f"{said}: with so few labels nothing can be ruled out at {level}."
     open_, likelier = ("the others", rare) if probability > 0.5 else (rare, "the others")

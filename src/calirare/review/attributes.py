@@ -32,6 +32,7 @@ class Attribute:
         percentile: Share of normal nodes with a smaller value, counting half of the equal ones; None for words.
         share: Share of normal nodes with the same value, for words and for marks that a node has or lacks.
         surprise: 0 for what is usual to 1 for what no normal node has.
+        is_moment: Whether it says when.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Attribute:
     percentile: float | None
     share: float | None
     surprise: float
+    is_moment: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,11 @@ def _by_schema(columns: list[dict[str, Any]], own: Any, others: Any) -> list[Att
     return found
 
 
+def _median(others: np.ndarray, *, among: bool) -> float:
+    """The median; `among` the values where it must be one of them, as between two days lies noon, which no cell says."""
+    return float(np.quantile(others, 0.5, method="lower") if among else np.median(others))
+
+
 def _numeric(column: Mapping[str, Any], value: float, others: np.ndarray, missing: bool) -> Attribute:
     scale, mean = column["scale"], column["mean"]
     say = say_day if is_moment(column) else teller_of(others * scale + mean)
@@ -107,11 +114,11 @@ def _numeric(column: Mapping[str, Any], value: float, others: np.ndarray, missin
 
     if (mark := _truth(column, value, others)) is not None and not missing:
         return mark
-    usual = units(float(np.median(others))) if others.size else "–"
+    usual = units(_median(others, among=is_moment(column))) if others.size else "–"
     if missing or not others.size:
         return Attribute(column["name"], "missing" if missing else units(value), usual, None, None, 0.0)
     rank = float((others < value).mean() + (others == value).mean() / 2)
-    return Attribute(column["name"], units(value), usual, rank, None, abs(2 * rank - 1))
+    return Attribute(column["name"], units(value), usual, rank, None, abs(2 * rank - 1), is_moment(column))
 
 
 def _truth(column: Mapping[str, Any], value: float, others: np.ndarray) -> Attribute | None:

@@ -137,7 +137,8 @@ def _attribute(one: Attribute) -> Any:
             [html.Div(className="middle"), html.Div(className=f"mark-at {strange}", style={"left": at})],
             className="percentile",
         )
-        words = f"above {say_share(one.percentile)} of them; their median is {one.usual}"
+        than = "later than" if one.is_moment else "above"
+        words = f"{than} {say_share(one.percentile)} of them; their median is {one.usual}"
     elif one.share is not None:
         bar = html.Div(
             html.Div(className=f"share {strange}", style={"width": percent(one.share)}), className="percentile"

@@ -263,6 +263,16 @@ def test_few_rare_labels_show_a_leak_that_chance_cannot_explain(count, leaks):
     assert [finding.column for finding in audit_tables(nodes, EDGES, label="y", rare=1).leaks] == leaks
 
 
+def test_edges_that_were_exported_twice_are_asked_about():
+    edges = {"source": [0, 0, 1, 1], "target": [1, 1, 2, 2], "paid": [5.0, 5.0, 7.0, 8.0], "note": ["a", "a", "b", "b"]}
+    assert [one for one in audit(edges).findings if one.kind == "copies"] == []  # without a time rows may well be alike
+    edges["when"] = ["2024-01-01 10:00", "2024-01-01 10:00", "2024-01-02 11:00", "2024-01-02 11:00"]
+    (found,) = (one for one in audit(edges).findings if one.kind == "copies")
+    assert found.words.startswith("1 rows of the edges repeat another in every column")
+    edges["receipt"] = ["r1", "r2", "r3", "r4"]  # not read, as every value differs, and yet they are four
+    assert [one for one in audit(edges).findings if one.kind == "copies"] == []
+
+
 def test_an_edge_column_with_the_name_of_the_label():
     found = audit(payments(Y=np.random.default_rng(0).integers(0, 9, 10 * N)))
     assert [(finding.column, finding.severity) for finding in but_for_labels(found)] == [("Y", "warning")]

@@ -21,6 +21,8 @@ from calirare.errors import InputError
 
 logger = logging.getLogger(__name__)
 MAX_TYPES = 50
+MOST_COMPARED = 2_000_000
+"""Rows of edges up to which copies among them are looked for."""
 
 
 def named_tables(tables: Any, what: str) -> list[tuple[str, Any]]:
@@ -170,6 +172,22 @@ def gather_edges(
         codes, type_names = type_codes(frame[edge_type], "edge_type")
         frame = frame.drop(edge_type)
     return EdgeRows(frame, joined["source"], joined["target"], tuple(said), codes, type_names)
+
+
+def count_copies(rows: EdgeRows) -> int:
+    """How many rows of the edges say again, in every column, what one before them says; 0 where there are too many to look.
+
+    >>> import polars as pl
+    >>> ends = pl.Series([1, 1, 1]), pl.Series([2, 2, 2])
+    >>> count_copies(EdgeRows(pl.DataFrame({"when": ["noon", "noon", "night"]}), *ends, ()))
+    1
+    """
+    if rows.frame.height > MOST_COMPARED or any(kind.is_nested() for kind in rows.frame.dtypes):
+        return 0
+    kind = pl.Series(np.zeros(rows.frame.height) if rows.type is None else rows.type)
+    ends = pl.DataFrame([series.alias(f"end {place}") for place, series in enumerate((rows.source, rows.target, kind))])
+    others = rows.frame.rename(dict(zip(rows.frame.columns, map(str, range(rows.frame.width)), strict=True)))
+    return rows.source.len() - pl.concat([ends, others], how="horizontal").n_unique()
 
 
 def _match_names(names: list[str], at_fit: list[str]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 _ROWS = {
     "duplicates": "rows that repeat an edge",
+    "copies": "rows of edges that repeat another in every column",
     "self_loops": "rows from a node to itself",
     "zero_weights": "rows of weight zero",
     "unknown_ends": "rows to unknown nodes, dropped",

@@ -17,6 +17,7 @@ from calirare.data.tables.edges import EdgeList, read_edges
 from calirare.data.tables.frames import pick_column, to_frame
 from calirare.data.tables.gathering import (
     codes_as_at_fit,
+    count_copies,
     each_once,
     edges_or_none,
     gather_edges,
@@ -215,6 +216,9 @@ def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any]
     if "read" not in plan:  # just learned
         seen = profile_tables(x, plan, edge_list.table, described=described)
         plan = {**plan, "seen": {**seen, "rows": described}}
+        timed = any(column.kind == "time" for column in edge_list.table.columns)  # else rows may well be alike
+        if timed and (copies := count_copies(rows)):
+            edge_list.counts["copies"] = copies
     nodes = {"described": described, "named_alone": found.frame.height - described}
     read = {
         "nodes": nodes,

@@ -51,6 +51,16 @@ def test_prices_at_which_no_review_pays_are_said(model, tables, tmp_path):
     assert said["5"]["beware"][-1].startswith("No review pays at these prices: it costs 5, a false alarm 5, a miss 50.")
 
 
+def test_prices_at_which_most_nodes_are_alerted_are_asked_about(model, tables, tmp_path):
+    words = ["triage", str(model), *tables, "--out", str(tmp_path / "q.csv"), "--json", "--budget", "5", "--cost-miss"]
+    said = {price: json.loads(run(app, [*words, price]).stdout) for price in ("50", "500000")}
+    assert not any("are alerted" in line for line in said["50"]["beware"])
+    alert, all_ = said["500000"]["groups"][0], said["500000"]["groups"][-1]
+    assert 2 * alert["nodes"] > all_["nodes"]
+    told = f"{alert['nodes']:,} of {all_['nodes']:,} nodes are alerted, about {alert['rare']:,.0f} of them rare: a miss costs 100,000"
+    assert said["500000"]["beware"][-1].startswith(told)
+
+
 def test_tables_without_labels_say_whose_labels_were_read(tables, tmp_path):
     graph = cr.read_tables(*tables, label="is_fraud", rare="yes")
     cr.RareCategoryClassifier(cr.detectors.Stack(["linear", "spreading"])).fit(graph).save(tmp_path / "model")

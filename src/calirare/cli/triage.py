@@ -54,7 +54,8 @@ def triage(
         queue = decide(classifier, graph, **prices, budget=budget, coverage=coverage, progress=step)
         everybody = classifier.predict_proba(graph)[graph.scored, classifier.rare_class_]  # the queue leaves some out
         shifts = check_scores(classifier, everybody, shifts, strict)
-        said = (*score_lines(classifier, graph), say_if_unlabelled(classifier, graph), queue.costs.never_reviewed)
+        said = (*score_lines(classifier, graph), say_if_unlabelled(classifier, graph))
+        said += (queue.costs.never_reviewed, queue.mostly_alerted)
         beware = tuple(words for words in said if words)
         write_output(queue.frame(), out)
     if rare_share is None:  # at another share, scores say nothing of how the world has moved

@@ -102,6 +102,18 @@ class Triage:
         """The labelled nodes that pull each P(rare) most, found when first asked for; see `Reasons.pulls`."""
         return self.why.pulls(self.node, self.action.tolist(), self.decisions.waiting, self.num_pulls)
 
+    @property
+    def mostly_alerted(self) -> str:
+        """Why most nodes are alerted though few of them are rare, and what to look at; empty where that is not so."""
+        alert = self.groups["alert"]
+        if 2 * alert.num_nodes <= len(self) or 5 * alert.rare.value >= alert.num_nodes:
+            return ""
+        times = float(np.median(np.divide(self.costs.miss, np.maximum(self.costs.alarm, 1e-12))))
+        return (
+            f"{alert.num_nodes:,} of {len(self):,} nodes are alerted, about {alert.rare.value:,.0f} of them rare: a miss costs "
+            f"{times:,.0f} times a false alarm. Are all prices in one unit (--cost-miss, --cost-alarm, --cost-review)?"
+        )
+
     def __len__(self) -> int:
         return len(self.node)
 

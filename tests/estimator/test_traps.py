@@ -109,6 +109,9 @@ def test_a_node_is_explained_by_its_id_too(case):
     graph, clf = case
     by_id, by_index = clf.explain(graph, str(graph.ids[7])), clf.explain(graph, 7)
     assert by_id.node == by_index.node == 7 and by_id.probability == by_index.probability
+    columns, labels = by_id.columns_frame().to_pandas(), by_id.frame().to_pandas()
+    assert list(columns) == ["column", "group", "share"] and list(labels) == ["labelled_node", "label", "pull"]
+    assert columns["share"].sum() + by_id.base == pytest.approx(by_id.logit)
 
 
 def pyg(**more):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from calirare.data.named_columns import NamedColumns
 from calirare.detectors.base import Contributions
 
 _SHOWN = 3
@@ -75,9 +76,13 @@ class Explanation:
             self, labelled_node=nodes[order], label=labels[order], pull=pull[order], ids=ids, of_graph=of_graph
         )
 
-    def frame(self) -> dict[str, np.ndarray]:
-        """The labels that pull, as columns by name."""
-        return {"labelled_node": self.labelled_node, "label": self.label, "pull": self.pull}
+    def frame(self) -> NamedColumns:
+        """The labels that pull, as columns by name; `columns_frame` has what the node's columns say."""
+        return NamedColumns(labelled_node=self.labelled_node, label=self.label, pull=self.pull)
+
+    def columns_frame(self) -> NamedColumns:
+        """What each column says, strongest first, as columns by name: its signed share of the logit."""
+        return NamedColumns(column=self.column, group=self.group, share=self.share)
 
 
 def _first(words: Iterable[str], count: int) -> str:

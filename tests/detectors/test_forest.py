@@ -63,6 +63,18 @@ def test_trees_on_own_columns_stay_where_labels_are_likelier_with_them(who: str)
     assert len(own) >= 20 if who == "the node" else (len(own), len(forest.trees_)) == (0, 40)
 
 
+def test_a_heavy_tail_changes_nothing() -> None:
+    """Thresholds are drawn by rank: a column and its exponential give the same trees on the labels."""
+    x = np.random.default_rng(0).normal(size=(80, 4)).round(1)
+    y = (x[:, 0] + x[:, 1] > 1).astype(int)
+    said = []
+    for columns in (x, np.exp(8 * x)):
+        graph = RareGraph(x=columns, edge_index=np.zeros((2, 0), dtype=int), y=y)
+        inputs, labels = inputs_of(graph), labels_of(graph, 60)
+        said.append(Forest(trees=20, jobs=1).fit(inputs, labels).left_out_logits())
+    np.testing.assert_array_equal(*said)
+
+
 def test_the_column_that_tells_contributes_most() -> None:
     graph = dense_graph()
     inputs = inputs_of(graph)

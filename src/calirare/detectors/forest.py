@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import joblib
@@ -15,6 +16,7 @@ from calirare.detectors.contrast import against_others
 from calirare.detectors.grove import Grove, bootstrap_counts
 from calirare.detectors.left_out_loss import loss_by_class
 from calirare.detectors.level import restore_shifts
+from calirare.detectors.normal_scores import NormalScores
 from calirare.detectors.of_trees import OfTrees
 from calirare.detectors.registry import register
 from calirare.detectors.stored import need, numbers, whole
@@ -39,7 +41,8 @@ class Forest(OfTrees):
     about a third of the trees never see any given one: their votes are its left-out evidence.
 
     Thresholds are drawn at random and the best of the drawn ones is taken ("extremely randomised"): as likely left-out
-    labels as exhaustive search, often likelier, in a fraction of the time. Labels weigh what `LabelledNodes.weights` say:
+    labels as exhaustive search, often likelier, in a fraction of the time. They are drawn between normal scores of the
+    values, so that a heavy tail does not take them all. Labels weigh what `LabelledNodes.weights` say:
     left-out likelihood after a Platt map was better so than with equal weights wherever it was tried.
 
     Where most columns are the neighbours', trees that read a node's own columns alone stand beside the others or in their
@@ -64,15 +67,16 @@ class Forest(OfTrees):
         rows = np.ascontiguousarray(inputs.columns.values[labels.nodes], dtype=np.float32)
         self.num_classes_, self.groups_ = labels.num_classes, np.unique(labels.groups, return_inverse=True)[1]
         self.prior_ = np.bincount(labels.y, weights=labels.weights, minlength=labels.num_classes)
-        grove = self._grow(rows, np.arange(rows.shape[1]), labels, self.trees, [seed])
+        table = NormalScores(rows)
+        grove = self._grow(table, np.arange(rows.shape[1]), labels, self.trees, [seed])
         own = np.flatnonzero([group != "neighbours" for group in inputs.columns.groups])
         if 0 < len(own) <= rows.shape[1] // 2:
-            grove = self._with_own(grove, rows, own, labels, seed)
+            grove = self._with_own(grove, table, own, labels, seed)
         self.trees_, self.out_of_bag_ = grove.trees, grove.out_of_bag
         self.left_out_, self.shifts_ = self._left_out(grove)
         return self
 
-    def _with_own(self, grove: Grove, rows: np.ndarray, own: np.ndarray, labels: LabelledNodes, seed: int) -> Grove:
+    def _with_own(self, grove: Grove, table: NormalScores, own: np.ndarray, labels: LabelledNodes, seed: int) -> Grove:
         """The grove, with trees that read only a node's own columns beside it or in its place if left-out labels are likelier so.
 
         A few are grown first; where they do not help, no more are.
@@ -82,10 +86,10 @@ class Forest(OfTrees):
             return loss_by_class(self._left_out(one)[0], labels.y)
 
         few = max(1, self.trees // 4)
-        mine = self._grow(rows, own, labels, few, [seed, 2])
+        mine = self._grow(table, own, labels, few, [seed, 2])
         if loss(grove.beside(mine)) >= loss(grove):
             return grove
-        mine = mine.beside(self._grow(rows, own, labels, few, [seed, 3]))
+        mine = mine.beside(self._grow(table, own, labels, few, [seed, 3]))
         best = min(grove.beside(mine), mine, key=loss)
         return best if loss(best) < loss(grove) - _LIKELIER / len(labels) else grove
 
@@ -96,17 +100,21 @@ class Forest(OfTrees):
             check_count(self.columns, "columns")
         labels.require_two_classes()
 
-    def _grow(self, rows: np.ndarray, columns: np.ndarray, labels: LabelledNodes, trees: int, seed: list[int]) -> Grove:
+    def _grow(
+        self, table: NormalScores, columns: np.ndarray, labels: LabelledNodes, trees: int, seed: list[int]
+    ) -> Grove:
         """Trees that read some of the columns."""
         counts = bootstrap_counts(labels.y, self.groups_, trees, np.random.default_rng(seed))
         seeds = np.random.default_rng([*seed, 1]).integers(0, 2**31 - 1, trees)
         drawn = counts[:, self.groups_] * labels.weights
         leaf = max(1, round(self.leaf * len(labels) / counts.shape[1]))  # copies count once
-        read = np.ascontiguousarray(rows[:, columns])
+        read = np.ascontiguousarray(table.scores[:, columns])
         parts = joblib.Parallel(n_jobs=threads_of(self.jobs), prefer="threads")(
             joblib.delayed(self._grow_one)(read, columns, labels.y, drawn[k], leaf, int(seeds[k])) for k in range(trees)
         )
-        return Grove.of(Trees.join(parts, rows.shape[1]), counts == 0, rows, self.groups_)
+        grown = Trees.join(parts, table.rows.shape[1])
+        grown = replace(grown, threshold=table.values_at(grown.feature, grown.threshold))
+        return Grove.of(grown, counts == 0, table.rows, self.groups_)
 
     def _grow_one(
         self, read: np.ndarray, columns: np.ndarray, y: np.ndarray, drawn: np.ndarray, leaf: int, seed: int

@@ -59,18 +59,19 @@ def test_columns_agree_with_loops(directed: bool) -> None:
     for name, dates, end in (("own opened", opened, 0), ("the other end's announced", announced, 1)):
         apart = [(a, when - dates[(a, b)[end]]) for a, b, when in rows]
         apart = [(a, days) for a, days in apart if not np.isnan(days)]
-        near = np.quantile(np.abs([days for _, days in apart]), 0.05)
+        near = float(f"{np.quantile(np.abs([days for _, days in apart]), 0.05):.2g}")
         for k, trader in enumerate(nodes["traders"]["id"]):
             mine = np.array([days for a, days in apart if a == trader])
             if not mine.size:
                 continue  # the population's mean stands there
             mean, before, after = (found[f"traded {what} {name}, {kind} of {which}"][k] for what, kind in (
-                ("in days after", "mean"), ("shortly before", "share"), ("shortly after", "share")))  # fmt: skip
+                ("in days after", "mean"), (f"at most {near:g} days before", "share"), (f"at most {near:g} days after", "share")))  # fmt: skip
             assert mean == pytest.approx(mine.mean(), abs=2e-4)  # attributes are in single precision
             assert before == pytest.approx(np.mean((mine < 0) & (mine >= -near)))
             assert after == pytest.approx(np.mean((mine >= 0) & (mine <= near)))
-    before = found[f"traded shortly before the other end's announced, share of {which}"]
-    assert np.argmax(before[:30]) == 0 and before[0] > 0.2
+        if end:
+            news = f"traded at most {near:g} days before {name}, share of {which}"
+            assert np.argmax(found[news][:30]) == 0 and found[news][0] > 0.2
 
 
 def test_days_between_two_dates_of_a_node() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import get_args
 
 from calirare.data.tables.feature_places import HAS
+from calirare.decisions.numbers import say_duration
 from calirare.features.by_category import NEIGHBOURS_WITH
 from calirare.features.dates import End
 from calirare.features.directions import DIRECTIONS
@@ -42,6 +43,10 @@ def _share(what: str, way: str) -> str:
     return f"share of {way} with {f'{word!r} in {column}' if has else what}"
 
 
+def _near_date(time: str, days: str, when: str, end: str, date: str, way: str) -> str:
+    return f"share of {_of(way, time)} at most {say_duration(float(days))} {when} {end} {date}"
+
+
 _STATISTICS = "sum|mean|spread|least|greatest|last|first|span|mean gap|least gap|unevenness of gaps"
 _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
     (re.compile(f"^(.*){AGAINST_USUAL}(mean|size) of {_WAY}$"), _against_usual),
@@ -51,6 +56,10 @@ _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
     (
         re.compile(f"^(.*) in days after ({'|'.join(get_args(End))}) (.*), mean of {_WAY}$"),
         lambda time, end, date, way: f"mean time from {end} {date} to {_of(way, time)}{IN_DAYS}",
+    ),
+    (
+        re.compile(f"^(.*) at most (.*) days (before|after) ({'|'.join(get_args(End))}) (.*), share of {_WAY}$"),
+        _near_date,
     ),
     (re.compile("^(.*) after (.*), in days$"), f"time from {{1}} to {{0}}{IN_DAYS}".format),
     (
@@ -80,6 +89,8 @@ def say_column(name: str) -> str:
     'time from outgoing to the nearest of others at the other end, time in days'
     >>> say_column("paid in days after own opened, mean of outgoing"), say_column("claimed after began, in days")
     ('mean time from own opened to outgoing paid in days', 'time from began to claimed in days')
+    >>> say_column("paid at most 0.25 days before the other end's due, share of outgoing")
+    "share of outgoing paid at most 6 hours before the other end's due"
     >>> say_column("distinct neighbours with drug = codeine, outgoing")
     'distinct outgoing neighbours with drug = codeine'
     >>> say_column("time in days, wait of incoming until outgoing"), say_column("time, unevenness of gaps of outgoing")

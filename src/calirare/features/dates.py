@@ -65,7 +65,7 @@ class DatedEdges:
         date: Name of the date.
         end: Whose it is.
         which: Edges in which direction.
-        near: The days that count as shortly before or after.
+        near: The days that count as shortly before or after, in two digits.
     """
 
     date: str
@@ -108,7 +108,7 @@ def plan_dates(planned: PlannedColumn, table: EdgeTable, days: Mapping[str, np.n
         apart, dates = _apart(times, table, which, end, days[date])
         known = np.isfinite(apart)
         if known.any() and np.mean((dates[known] >= among[0]) & (dates[known] <= among[1])) >= _NEAR:
-            found.append(DatedEdges(date, end, which, float(np.quantile(np.abs(apart[known]), _NEAR))))
+            found.append(DatedEdges(date, end, which, _in_two_digits(np.quantile(np.abs(apart[known]), _NEAR))))
     return tuple(found)
 
 
@@ -136,11 +136,16 @@ def dated_columns(
             near, whose = np.abs(apart) <= told.near, f"{told.end} {told.date}"
             for what, values in (
                 (f"{planned.name} in days after {whose}, mean", apart),
-                (f"{planned.name} shortly before {whose}, share", near & (apart < 0)),
-                (f"{planned.name} shortly after {whose}, share", near & (apart >= 0)),
+                (f"{planned.name} at most {told.near:g} days before {whose}, share", near & (apart < 0)),
+                (f"{planned.name} at most {told.near:g} days after {whose}, share", near & (apart >= 0)),
             ):
                 total = np.bincount(node, weights=values, minlength=num_nodes)
                 yield f"{what} of {told.which}", total / count
+
+
+def _in_two_digits(days: float) -> float:
+    """As it is told: what counts as near is what is said."""
+    return float(f"{days:.2g}")
 
 
 def _times(planned: PlannedColumn, table: EdgeTable) -> np.ndarray | None:

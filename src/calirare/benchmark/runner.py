@@ -16,7 +16,7 @@ from calirare.scoring.backends import mapping
 
 _FOLDS = 5
 _USUAL_SIZE = {"cora": 0.3, "citeseer": 0.35, "pubmed": 1.0, "dblp": 1.0, "facebook": 1.3}
-"""Rough seconds by graph, relative to each other, for the bar and for what to start first."""
+"""Rough relative seconds by graph, for the progress bar and for what to start first."""
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import scipy.sparse as sp
 from calirare.errors import InputError
 
 UNKNOWN = -1
-"""The label of a node whose class nobody has told us."""
+"""The label of a node whose class is not known."""
 
 LARGEST = float(np.finfo(np.float32).max)
-"""The most that a feature or a column can hold."""
+"""The largest number that a feature or a column can hold."""
 
 
 def as_array(value: Any, name: str) -> np.ndarray:

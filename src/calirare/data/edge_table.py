@@ -16,12 +16,12 @@ EARLIEST_CLOCK = 1e8
 MISSING = -1
 """The code of a category that is missing."""
 MOST_EDGE_WORDS = 40
-"""Of a column of texts; a float64 has bits for 52."""
+"""Most words of a column of texts; a float64 has bits for 52."""
 MOST_KINDS = 8
-"""Types of edges, and categories, that are looked at apart."""
+"""Most types of edges, and categories, that are looked at separately."""
 
 EITHER = " | "
-"""Between kinds of edges that are looked at together."""
+"""Stands between the names of kinds of edges that are looked at together."""
 
 
 @dataclass(frozen=True, eq=False)

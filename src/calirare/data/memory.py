@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 _UNKNOWN = 32 * 2**30
-"""Where the system says nothing."""
+"""What is assumed where the system says nothing."""
 _USABLE = 0.8
 
 

@@ -24,7 +24,7 @@ from calirare.errors import CalirareError, DataError, LabelError
 
 Graph = TypeVar("Graph")
 FORMAT = 2
-"""Files with an edge table or kinds of node are of format 2, so that a reader who would drop them refuses; others of 1."""
+"""Files with an edge table or kinds of node have format 2, so that readers that would drop these refuse them; all others 1."""
 _OPTIONAL = ("edge_weight", "original_y", "true_probability", "node_type", "node_time")
 
 

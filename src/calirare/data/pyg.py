@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _RENUMBER = "torch.unique or np.unique, with return_inverse=True, numbers them."
 _MOST_CLASSES = 10_000
-"""Where no label says how many there are."""
+"""Most classes where no label says how many there are."""
 _INSTEAD = {
     "x": "Without columns, torch.empty(num_nodes, 0) will do.",
     "edge_index": "torch_geometric.utils.to_edge_index makes it from a sparse matrix; from adj_t it is turned round, .flip(0).",

@@ -20,9 +20,9 @@ Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 Rows: TypeAlias = "sp.csr_array | sp.csc_array"
 SPARSE_COST = 7
-"""Time of a multiplication in a sparse product, in those of a dense one."""
+"""Time of one multiplication in a sparse product, relative to a dense one."""
 _WIDE = 16
-"""Columns from which sums over bags of rows are the faster product."""
+"""Number of columns from which sums over bags of rows are faster."""
 _MIN_PARALLEL_WORK = 2_000_000
 """Multiplications below which handing rows to threads costs more than it saves."""
 

@@ -36,11 +36,11 @@ from calirare.features.usual import AGAINST_USUAL
 _SAMPLE = 20_000
 """Nodes that a value is compared with; more of them change no digit that is said."""
 _TIMES = 2.0
-"""From so many times the median on, that is what is said, of columns without negative values."""
+"""From this many times the median on, the ratio is told, for columns without negative values."""
 _MIDDLE = 0.2
-"""Share of the nodes around the median that count as its like."""
+"""Share of the nodes around the median that count as usual."""
 _FEWEST_DAYS = 10
-"""Means of moments that lie further apart than so many days are told as days."""
+"""Means of moments are told as days if they span more days than this."""
 _MOMENT = re.compile(r" in days, (mean|first|last) of ")
 
 

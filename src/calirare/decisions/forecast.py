@@ -30,7 +30,7 @@ from calirare.uncertainty.posterior import equal_runs
 _MOST_BINS = 256
 """Nodes of nearly the same probability are drawn together; a finer grid changes no digit that is shown."""
 _MOST_SINGLE = 2_000
-"""With prices per node, so many nodes of the largest stakes are drawn one by one; the others by bins."""
+"""With prices per node, this many nodes with the largest stakes are drawn one by one; the others in bins."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from calirare.decisions.numbers import is_code, say_share
 
 _ALIKE = 0.1
-"""A share of nodes with one value that is worth telling."""
+"""Share of nodes with the same value from which that is worth telling."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,4 +10,4 @@ ARGUMENTS: dict[str, tuple[float, str]] = {
     "cost_review": (REVIEW, "Cost of a review of one node by a person."),
     "review_error": (REVIEW_ERROR, "Share of reviews that end in the wrong call."),
 }
-"""As `triage` and the command line name them: default and words."""
+"""The arguments of `triage` and the command line: default and description."""

@@ -8,7 +8,7 @@ from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph
 
 _CHANCE = 3.0
-"""Standard deviations above what chance brings, from which on rare labels at a shared neighbour are told."""
+"""Standard deviations above chance from which rare labels at a shared neighbour are told."""
 
 
 def are_known(count: int, has: bool) -> str:

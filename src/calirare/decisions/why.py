@@ -25,11 +25,11 @@ from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.uncertainty.pulls import Pulls
 
 FULL = 200
-"""So many nodes at once are explained by their columns and the labels that pull, whatever is done with them."""
+"""Up to this many nodes are all explained by their columns and the labels that pull, whatever their action."""
 MOST_FULL = 1_000
-"""Of more nodes so many that are not cleared, those first that a person reviews; the others by their neighbours' labels alone."""
+"""Of more nodes, this many that are not cleared are explained so, reviews first; the others by their neighbours' labels alone."""
 _LARGEST_FOR_NETWORKS = 20_000
-"""Nodes of a graph on which networks are told too; on Facebook's 22,470 theirs take a hundred times as long as the rest."""
+"""Largest graph on which networks are explained too; on Facebook's 22,470 nodes that takes a hundred times as long as the rest."""
 _NOT_TOLD = "The review desk tells its columns."
 _FAINT = 0.1
 _UNUSUAL = 0.95

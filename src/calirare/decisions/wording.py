@@ -13,7 +13,7 @@ from calirare.uncertainty.pulls import Pulls
 _YES = "yes y true t ja oui vrai si sí sim tak ano да evet 是 はい 예 نعم"
 _NO = "no n false f nein nee nej non faux não nie ne нет hayır 否 いいえ 아니요 لا"
 _BARE = {*_YES.split(), *_NO.split()}
-"""Class names that say nothing without the column they stand in."""
+"""Class names that say nothing without the name of their column."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,7 +38,7 @@ class Sender(Protocol):
     pairs_: np.ndarray
     """`(E, 2)` keys of the ends of some edges, by which the network is known again."""
     along_: str
-    """Along which of `EdgeTable.kinds`; "": along all edges."""
+    """The kind of edges that it uses, one of `EdgeTable.kinds`; "": all edges."""
 
     def passes_on(self, keys: np.ndarray, degree: np.ndarray) -> np.ndarray:
         """`(n, k)` what nodes with these keys and degrees pass on."""
@@ -174,9 +174,9 @@ class Detector(BaseEstimator, ABC):
     name: ClassVar[str]
     """What `detector=` may be instead of an object."""
     learned: ClassVar[str] = ""
-    """Something that only a fitted one has; see `_check_fitted`."""
+    """The name of an attribute that only a fitted detector has."""
     adds: ClassVar[bool] = False
-    """Whether it only adds to what others say: a stack draws its weight to nothing, not to an equal share."""
+    """Whether it only adds to what others say. A stack then pulls its weight towards zero, not towards an equal share."""
 
     @abstractmethod
     def fit(

@@ -26,8 +26,8 @@ _MOST_ROUNDS = 300
 _STEP = 10
 _LEAF = 5
 _FEWEST = 15
-"""Labels of each class with which a stack hears boosted trees: leaves of five labels, grown on four folds of five, tell
-little from fewer."""
+"""Labels of each class below which a stack leaves boosting out: leaves of five labels, grown on four folds of five, tell little
+from fewer."""
 
 
 @register

@@ -16,11 +16,11 @@ from calirare.features.propagation import plain_means
 
 MOST_HOPS = 3
 Reach = Literal["attributes", "own", "plain", "all", "means"]
-"""Of the dense columns: the node's attributes, with them what its edges and its place say, with these the plain means of
-attributes over neighbours, or all; or attributes and plain means alone."""
+"""Which dense columns are read. `attributes`: the node's own. `own`: also what its edges and its place say. `plain`: also the
+plain means of attributes over neighbours. `all`: every column. `means`: attributes and plain means alone."""
 _MOST_BESIDE_WORDS = 256
 _FEW_LANDMARKS = 96
-"""From which the number of hops is chosen."""
+"""Number of landmarks by which the number of hops is chosen."""
 
 
 def scales_by_family(families: Sequence[str]) -> np.ndarray:

@@ -22,14 +22,14 @@ from calirare.detectors.words import WordColumns, WordHops
 
 MOST_LANDMARKS = 256
 _FURTHEST = 2
-"""How many hops away the landmarks' own words are read."""
+"""Hops up to which the landmarks' own words are read."""
 _SAY_BEYOND = 2.0
-"""How much likeness further away varies, beside that of so many hops."""
+"""How much likeness beyond `_FURTHEST` hops varies, relative to likeness at that distance."""
 _COLUMNS_AT_ONCE = 96
 _LEAST_EIGENVALUE = 1e-5
-"""Relative to the largest: likeness is measured in single precision."""
+"""Smaller eigenvalues, relative to the largest, are rounding: likeness is measured in single precision."""
 _LEAST_APART = 1e-3
-"""Of its mean likeness to itself: what of each landmark none of those before it shows, where all are kept."""
+"""All landmarks are kept if each adds at least this share of a landmark's mean likeness to itself."""
 
 
 def choose_landmarks(y: np.ndarray, groups: np.ndarray, seed: int, most: int = MOST_LANDMARKS) -> np.ndarray:

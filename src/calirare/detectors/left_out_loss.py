@@ -9,10 +9,10 @@ from calirare.detectors.logistic import losses_of
 from calirare.detectors.platt import slope_and_shift, soft_targets
 
 _MAP_PENALTY = 1e-6, 1e-9
-"""Of slope and shift: next to nothing."""
+"""Penalties on slope and shift: next to nothing."""
 _NEXT_TO_FLAT = 1e-3
 CLEARLY = 2.0
-"""In nats over all labels: by how much a left-out loss must be smaller to be better by more than chance."""
+"""By how many nats, over all labels, a left-out loss must be smaller to be better by more than chance."""
 
 
 def left_out_losses(logits: np.ndarray, target: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ import numpy as np
 from calirare.detectors.stored import need, numbers
 
 _LEAST_SPREAD = 1e-9
-"""Logits that lie closer have no unit."""
+"""Logits with a smaller spread have no unit."""
 _LOUDEST = 3.0
 """A model that hardly tells nodes apart has collapsed, and is not made louder than this."""
 

@@ -16,7 +16,7 @@ from scipy.special import expit
 from calirare.detectors.logistic import LogisticProblem, Optimum, Whitened, float_for
 
 LEAST_LEFT_OVER = 1e-6
-"""Of 1 - leverage: a label that holds up a direction alone leaves nothing to say about it."""
+"""Least 1 - leverage: a label that holds up a direction alone leaves nothing to say about it."""
 
 
 def whitened(root: np.ndarray, vectors: np.ndarray) -> np.ndarray:

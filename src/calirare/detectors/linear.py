@@ -26,11 +26,11 @@ from calirare.errors import InputError
 
 _FIRST_PENALTY = 1e-3
 _LIGHT = 1e-2
-"""From here on a penalty is first made stronger still."""
+"""From this penalty on, stronger ones are tried first."""
 _STRONGEST, _WEAKEST = 0.1, 10**-4.5
 _HALF_A_DECADE = 10**0.5
 _NEAR = 1e-7
-"""What a Newton step still promises where a fit is good enough to be judged, in nats per label."""
+"""Decrease, in nats per label, that a Newton step may still promise when a fit is good enough to be judged."""
 
 
 @dataclass(frozen=True, eq=False)

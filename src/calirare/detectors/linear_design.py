@@ -20,7 +20,7 @@ from calirare.features.columns import ColumnGroup, Columns
 
 _BLOCK = 8_192
 _MOST_HELD = 40_000_000
-"""Numbers that are held for several products: 320 MB."""
+"""Most numbers that are held for several products: 320 MB."""
 _STRONGEST_WORDS = 32
 _WHERE = ("", ", mean over neighbours", ", mean over neighbours two steps away", ", mean over neighbours {} steps away")
 

@@ -21,13 +21,13 @@ _LEAST_CURVATURE = 1e-10
 _INTERCEPT_PENALTY = 1e-9
 """Next to nothing: it keeps the system solvable where the classes are separable without columns."""
 _SLOW = 0.3
-"""Of the decrease that the step before promised: beyond it the curvature is taken again."""
+"""If a step promises more than this share of the decrease of the step before, the curvature is computed again."""
 _SAME = 1e-7
-"""Decrease of the loss within which the curvature is taken as the same."""
+"""If the loss fell by less than this, the curvature counts as unchanged."""
 _SINGLE = 1e-5
-"""Least penalty beside which a curvature in single precision is exact enough."""
+"""Smallest penalty for which a curvature in single precision is exact enough."""
 _ROUGH = 1e-7
-"""Tolerance from which every product may be in that precision."""
+"""Tolerance from which every product may be in single precision."""
 
 
 def losses_of(z: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from calirare.detectors.left_out_loss import loss_by_class
 from calirare.detectors.stored import need, numbers
 
 _BEYOND_DOUBT = 5.0
-"""In nats, odds of 150 to 1: a network that is heard where it did not learn costs more than one that is silent where it knows,
+"""In nats, odds of 150 to 1. A network that is heard where it did not learn costs more than one that is silent where it knows,
 and a handful of labels can speak for it by luck."""
 
 

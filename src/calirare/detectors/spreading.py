@@ -40,22 +40,22 @@ from calirare.features.relations import relation_matrix
 from calirare.features.structure import neighbours
 
 LABELS_AROUND = "labels around it"
-"""What the one reason of this detector is called."""
+"""The name of this detector's one reason."""
 _NUM_FOLDS = 10
 _FEW_FOLDS = 4
-"""Enough to choose by."""
+"""Enough folds to choose by."""
 _SURELY = 2.0
-"""Standard errors."""
+"""Standard errors by which a gain must exceed zero."""
 _FEWEST = 0.01
-"""Of the edges: kinds that fewer have are not tried alone."""
+"""Share of the edges that a kind must have to be tried alone."""
 _PAIRS = 64
-"""Edges that are kept to know the network by."""
+"""Number of edges that are kept to recognise the network."""
 _USUAL = 0.01
-"""m: so many labels of the usual mixture are there before any came."""
+"""m: this many labels of the usual mixture are there before any arrive."""
 _NONE = 1e-6
-"""Less than this has not come at all: it may be what rounding leaves of a difference."""
+"""Smaller amounts have not arrived at all: they may be rounding errors of a difference."""
 _FAINT = 1e-4
-"""What comes from a single label at a step is not followed further once it is less than this."""
+"""What comes from a single label is not followed further once it is smaller than this."""
 _BLOCK_NUMBERS = 4_000_000
 
 

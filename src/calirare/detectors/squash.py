@@ -13,9 +13,9 @@ from calirare.detectors.stored import need, numbers
 _KNOTS = 64
 _MOST_SEEN = 4_096
 _SAME = 1e-6
-"""Values no further apart, of their size or the usual one, are one: means that are added up in another order differ so."""
+"""Values that differ by less, relative to their size or the median, are equal: means summed in another order differ so."""
 _FEW = 4
-"""Rows that are looked up one by one, all columns at once, rather than column by column."""
+"""Up to this many rows are looked up one by one, all columns at once."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from calirare.features.columns import ColumnGroup
 
 logger = logging.getLogger(__name__)
 _BLOCK_NUMBERS = 8_000_000
-"""Numbers of a block of left-out logits, per class."""
+"""Numbers in a block of left-out logits, per class."""
 
 
 def default_members() -> list[Detector]:

@@ -19,7 +19,7 @@ from calirare.detectors.stored import need, numbers, whole
 logger = logging.getLogger(__name__)
 LEAF = -1
 _BLOCK = 2_048
-"""Rows that all trees walk before the next ones do: few enough to stay in the cache."""
+"""Rows that pass through all trees before the next ones: few enough to stay in the cache."""
 _FEW = 4
 """Rows up to which it is faster to walk all trees at once."""
 

@@ -17,9 +17,9 @@ from calirare.detectors.logistic import LogisticProblem, Optimum
 _MOST_REFINED = 256
 _REFINEMENTS = 2
 _FAR = 0.02
-"""A change of a logit beyond which one step is not enough."""
+"""Change of a logit beyond which one step is not enough."""
 _FLAT = 1e-3
-"""Of p(1 - p): labels below it are so sure that their curvature stays what it is, next to nothing."""
+"""Labels with a smaller p(1 - p) are so sure that their curvature, next to nothing, is left as it is."""
 
 
 class WithoutGroups:

@@ -24,7 +24,7 @@ from calirare.scoring.service.access import LONGEST_NAME, Access, is_token
 logger = logging.getLogger(__name__)
 _MOST_AT_ONCE = 1_000
 _MOST_REASONS = 60
-"""More rows than that are on no screen."""
+"""No screen shows more rows."""
 
 
 def add_routes(server: Flask, desk: Desk, access: Access) -> None:

@@ -36,7 +36,7 @@ from calirare.review.view import View
 
 logger = logging.getLogger(__name__)
 _ON_SCREEN = 20
-"""Rows of a queue that a window shows at once, about."""
+"""About as many rows as a window shows."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ from calirare.scoring.service.access import LONGEST_NAME
 
 CHOICES = ("rare", "normal", "unsure")
 OPEN = "open"
-"""What a node is whose only decision was taken back."""
+"""The state of a node whose only decision was taken back."""
 LONGEST_NOTE = 4_000
 
 

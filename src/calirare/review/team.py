@@ -32,7 +32,7 @@ class Team:
         self._last = 0
         self._read_at = -np.inf
         self.stamp = 0
-        """Changes whenever one of them does."""
+        """Changes whenever an assignment or a wish does."""
 
     def refresh(self) -> None:
         """Read what others have written since the last time."""

@@ -16,7 +16,7 @@ from calirare.review.book import STATES
 
 SORTABLE = ("id", "probability", "lower", "upper", "action", "saves", "decision")
 RECORD = "record:"
-"""Before the name of a column of the nodes' records, where columns of the queue are named."""
+"""Prefix that marks a column of the nodes' records among the columns of the queue."""
 NUMBERS = ("probability", "lower", "upper", "saves")
 _MOST_CONDITIONS = 8
 _LONGEST_SEARCH = 500

@@ -44,9 +44,9 @@ MANY_EDGES = 20_000_000
 """Rows of an edge table above which `calirare score` works in parts unasked."""
 _TOP_ROWS = 10
 _PART_BYTES = 2**29
-"""What the largest array of a part may take; a process holds a few such."""
+"""Size limit of the largest array of a part; a process holds a few of these."""
 _NUMBERS_PER_NEIGHBOUR = 32
-"""Sixteen columns of a neighbour in float64, while columns are made."""
+"""Float32 numbers held per neighbour while columns are made: sixteen columns in float64."""
 
 
 @dataclass(frozen=True)

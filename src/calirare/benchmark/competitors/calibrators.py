@@ -10,7 +10,7 @@ from calirare.estimator.fitting import TrainedDetector
 from calirare.estimator.methods import Method, methods, temporarily
 
 SKIPPED = ("uncalibrated", "jackknife")
-"""They stand among the networks and among ours."""
+"""Methods that are listed among the networks and among ours."""
 CORE = ("temperature",)
 SLOW = ("mixup", "calirare", "calirare_code", "cross_fit")
 

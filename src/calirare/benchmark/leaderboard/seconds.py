@@ -16,7 +16,7 @@ from calirare.benchmark.leaderboard.rows import Row
 
 FILE = "seconds.json"
 _UNKNOWN = 3.0
-"""Of a run that nobody has timed."""
+"""Seconds assumed for a run that nobody has timed."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from calirare.data.graph import RareGraph
 from calirare.errors import InputError
 
 TAKEN = (*BENCHMARKS, "amlsim", "bitcoin_otc", "transactions", "transactions_2")
-"""Names of graphs that everybody has: a graph of somebody's own may not stand for one of them."""
+"""Names of graphs that come with the package; a user's own graph may not take one of them."""
 
 
 def add_own(name: str, graph: RareGraph, cache_dir: str | Path | None = None, *, replaces: bool = False) -> Path:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _SPREAD = 4
-"""Whole-number ids are looked up in an array if it need not be longer than this many times the nodes."""
+"""Whole-number ids are looked up in an array if it is at most this many times as long as there are nodes."""
 
 
 class NodePlaces:

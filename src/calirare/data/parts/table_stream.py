@@ -27,9 +27,9 @@ from calirare.data.tables.rows import EdgeRows, NodeRows
 from calirare.data.tables.schema import check_schema
 
 _HEAD = 10_000
-"""Rows by which the ends of an edge table are found whose names say nothing."""
+"""Rows that are read to find the ends of an edge table whose column names say nothing."""
 _MOST_CELLS = 1 << 22
-"""Of a table of nodes read at once: thousands of words make rows wide."""
+"""Most cells of a nodes table that are read at once: thousands of words make rows wide."""
 Tables = tuple[tuple[str, Shards], ...]
 
 

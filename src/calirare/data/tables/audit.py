@@ -46,7 +46,7 @@ UNDECIDED = {
     "offen", "verdacht", "fraglich",
 }  # fmt: skip
 MOST_COMPARED = 500
-"""Columns that are compared with each other; wider tables are compared up to here."""
+"""Columns that are compared with each other; of wider tables only the first."""
 
 
 @dataclass(frozen=True)

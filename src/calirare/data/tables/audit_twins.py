@@ -19,7 +19,7 @@ from calirare.data.tables.finding import Finding
 
 AT_ODDS = 0.01
 _MOST_SHUFFLED = 64
-"""Of more columns some are shuffled together, which leaves less to chance."""
+"""Beyond this many columns, some are shuffled together, which leaves less to chance."""
 
 
 def find_contradictions(graph: RareGraph) -> Iterator[Finding]:

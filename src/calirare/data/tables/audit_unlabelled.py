@@ -13,9 +13,9 @@ from calirare.data.tables.feature_places import feature_places
 from calirare.data.tables.finding import Finding
 
 _EXPECTED = 10
-"""So many labels would be of a category if labels were drawn at random; then none is no accident."""
+"""A category for which a random draw would give this many labels, and that has none, is no accident."""
 _MOST_CATEGORIES = 20
-"""Of more categories some have no label by the way labels came about, and no list of them helps."""
+"""With more categories, some have no label in any case, and a list of them does not help."""
 
 
 def find_unlabelled(graph: RareGraph) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ FORMATS = (".parquet", ".csv", ".jsonl")
 _FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
 # Spreadsheets of many languages part cells at semicolons, or tabs, whatever the quotes say: what follows starts a cell.
 _SIGNED_NUMBER = re.compile(r"[+-]\d[\d ]*", re.ASCII)
-"""Telephone numbers and the like: as a formula it is itself, and with an apostrophe no other table would know it."""
+"""Telephone numbers and the like. As a formula they are themselves, and with an apostrophe no other table would match them."""
 _INNER_FORMULA = re.compile(r"([;\t|\r\n]\s*)([=+\-@＝＋－＠])")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 HAS = " has "
-"""Between the name of a column of texts and a word."""
+"""Stands between the name of a column of texts and a word."""
 
 
 def feature_places(columns: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], slice, int | None]]:

@@ -18,7 +18,7 @@ MAX_ID_LENGTH = 1_000
 _EXACT = 2.0**53
 
 _FIRST_OF_SEVERAL = r"^[\[({\s'\"]*([^;,|\s'\"]+)['\"]?\s*[;,|]"
-"""Of a;b, a, b and ["a", "b"] the a."""
+"""Matches the a of a;b, of a, b and of ["a", "b"]."""
 
 
 def check_ids(ids: pl.Series) -> None:

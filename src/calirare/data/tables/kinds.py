@@ -17,19 +17,19 @@ KIND_OF_TYPE = {"numeric": "number", "categorical": "category", "time": "time", 
 """What users may call a column (`types`), and what we call it."""
 EMPTY = "every value is missing"
 LEFT_OUT = "left out by types"
-"""Why a column is not used that the user did not want."""
+"""The reason given for a column that the user left out."""
 MAX_CATEGORIES = 100
 """Most categories of one column; rarer ones count as none of them."""
 MAX_CATEGORY_LENGTH = 200
 """Longer texts are prose."""
 
 _FEWEST_NUMBERED = 50
-"""From so many rows on, whole numbers without gaps that never repeat number the rows."""
+"""From this many rows on, whole numbers that never repeat and have no gaps are row numbers."""
 _FEWEST_NAMED_ID = 20
 _ID_NAME = re.compile(r"(^|_|\b)(id|ids|uuid|guid|key|iban|ssn|ref|reference|index|nr|number)$", re.IGNORECASE)
 _CAMEL_ID = re.compile(r"[a-z](Id|ID|Nr|Ref|Key)$")
 _NAMED = re.compile(r"(^|[_\s])(id|uuid|guid|code|mcc)$|[a-z](Id|ID|Code)$|^(id|mcc)$", re.IGNORECASE)
-"""Whole numbers under such a name are names, also where they repeat."""
+"""Whole numbers under such a name are names, even if they repeat."""
 _CODES = re.compile(
     r"(^|[_\s.-]|(?-i:(?<=[a-z])(?=[A-Z])))(port|proto|protocol|vlan|asn|zip|zip_?code|post_?code|postal|plz|category|cat|class|"
     r"type|kind|group|cluster|segment|branch|region|district|department|dept|status|state|channel|currency|country|sex|"
@@ -42,7 +42,7 @@ _PERSON = re.compile(
     r"(first|last|full|given|family|middle|sur|fore|nick|user|vor|nach)[_\s-]?name(s|n)?$|^(prenom|nom|nombre|apellidos?)$",
     re.IGNORECASE,
 )
-"""Names of people are not read, however often a word of them comes again; nor are addresses of mail, which hold them."""
+"""Names of people are not read, even if their words repeat. Nor are mail addresses, which contain them."""
 _MAIL = r"^[^\s@]+@[^\s@]+$"
 _HOST = r"^\d{1,3}(\.\d{1,3}){3}(:\d+|/\d+)?$"
 _TIME_NAME = re.compile(r"^(time|timestamp|datetime|date|ts|t|step|tick|epoch|day|when)$", re.IGNORECASE)
@@ -52,7 +52,7 @@ _MOMENT_NAME = re.compile(
     r"(_?utc)?$",
     re.IGNORECASE,
 )
-"""Numbers under such a name are moments where they lie in our days, in seconds or parts of them."""
+"""Numbers under such a name are moments if they fall between 1990 and 2100, in seconds or fractions of a second."""
 _SECONDS = (631_152_000, 4_102_444_800)  # 1990 to 2100
 
 

@@ -14,7 +14,7 @@ from calirare.data.tables.rows import EdgeRows, NodeRows
 from calirare.data.tables.schema import FORMAT, SPARSE_WIDTH, feature_names, learn_columns
 
 _MOST = 0.9
-"""Share of a column's different values that must be ids of nodes before it is said to name them."""
+"""Share of a column's different values that must be ids of nodes before we say that it names nodes."""
 
 
 def learn_schema(found: NodeRows, rows: EdgeRows, labels: Labels, asked: Asked, *, from_edges: bool) -> dict[str, Any]:

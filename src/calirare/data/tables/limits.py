@@ -18,10 +18,10 @@ from calirare.errors import DataError, InputError
 MAX_COLUMNS = 5_000
 MAX_COLUMN_NAME = 500
 BYTES_PER_CELL = 40
-"""What a cell of text takes at the peak of reading, beside its letters, which are there twice."""
+"""What a cell of text takes at the peak of reading, beside its letters, which are held twice."""
 _CHUNK = 1 << 24
 _SMALL = 1 << 24
-"""Files that cannot take more than a few hundred megabytes, whatever they hold, are not counted first."""
+"""Smaller files take a few hundred megabytes at most, so their cells are not counted first."""
 
 
 def budget() -> int:

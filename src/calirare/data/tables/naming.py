@@ -26,9 +26,9 @@ _END_NAMES = (
     ("reviewer", "product"), ("customer", "shop"), ("start", "end"), ("node1", "node2"), ("id1", "id2"), ("u", "v"), ("a", "b"),
 )  # fmt: skip
 _MOST_KNOWN = 0.5
-"""Share of a column's different values that must be ids of nodes for it to be an end; or of ids, if words, that it holds."""
+"""A column is an end if at least this share of its values are ids of nodes, or if it holds this share of ids that are words."""
 FEWEST_OF_A_KIND = 5
-"""Different ids that a column must hold before it is called a kind of node unasked; fewer are categories."""
+"""A column must hold this many different ids before it is taken for a kind of node unasked; fewer are categories."""
 _AFFIXES = (
     "", "id", "nodeid", "node", "account", "accountid", "user", "userid", "customer", "acct", "acctid", "address", "addr",
     "wallet", "ip", "host", "iban", "number", "phone", "email",

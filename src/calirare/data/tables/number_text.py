@@ -14,7 +14,7 @@ _GROUPED = r"^[+-]?(\d{1,3}([.,]\d{3})+|\d+)?([.,]\d*)?([eE][+-]?\d+)?$"
 _COMMA_DECIMAL = r"^[+-]?(\d{1,3}(\.\d{3})+,\d+|\d+,(\d{1,2}|\d{4,})|0,\d+|\d{1,3}(\.\d{3}){2,})$"
 _POINT_DECIMAL = r"^[+-]?(\d{1,3}(,\d{3})+\.\d+|\d*\.(\d{1,2}|\d{4,})|0?\.\d+|\d{1,3}(,\d{3}){2,})$"
 _COMPARED = r"^[<>≤≥~≈]=?\s*"
-"""<0.5, as laboratories write what they cannot measure; ~100."""
+"""Matches the sign of <0.5, as laboratories write what they cannot measure, and of ~100."""
 _MINUS = r"^[−–](\d)"
 _CLOCK = r"^(?<h>\d{1,3}):(?<m>[0-5]\d)(?::(?<s>[0-5]\d(?:\.\d+)?))?(?: ?(?<half>[AaPp][Mm]))?$"
 
@@ -28,7 +28,7 @@ _FAMILIES = (
     {"month": 1, "months": 1, "year": 12, "years": 12, "yr": 12, "yrs": 12},
     {"mg": 1e-3, "g": 1, "kg": 1e3, "t": 1e6}, {"mm": 1e-3, "cm": 1e-2, "m": 1, "km": 1e3},
 )  # fmt: skip
-"""Units that may stand in one column."""
+"""Units that may occur together in one column."""
 
 
 def is_clock(known: pl.Series) -> pl.Series:

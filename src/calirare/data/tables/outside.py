@@ -15,7 +15,7 @@ from calirare.data.tables.rows import EdgeRows, NodeRows
 from calirare.errors import InputError
 
 OUTSIDE = "outside"
-"""The kind."""
+"""The name of that kind."""
 
 
 def with_outside(found: NodeRows, rows: EdgeRows) -> NodeRows:

@@ -24,7 +24,7 @@ from calirare.data.tables.feature_places import feature_places
 BINS = 10
 EDGES_PER_NODE = "(edges per node)"
 _MOST = 1_000_000
-"""Values from which cuts and the middle are taken; more change nothing that matters."""
+"""Most values from which cuts and the median are taken; more would change nothing that matters."""
 
 
 def profile_tables(

@@ -10,21 +10,21 @@ import scipy.sparse as sp
 from calirare.data.tables.libraries import pl
 
 NO_COMMON_WORDS = "texts without words that come again"
-"""Why a column of texts is not used."""
+"""The reason given for a column of texts that is not used."""
 MOST_WORDS = 2_000
-"""Of one column; the commonest are kept."""
+"""Most words of one column; the most frequent are kept."""
 _FEWEST_TEXTS = 5
-"""In so many texts a word must stand to be known."""
+"""A word must occur in this many texts to be known."""
 _COMMON = 0.01
-"""In so large a share of the texts a word stands that comes again and again, and in as many it does not."""
+"""A word is common if at least this share of the texts have it and at least this share do not."""
 _COME_AGAIN = 0.9
-"""Of the things that lists name, so many stand in other lists too."""
+"""Share of the listed things that must occur in other lists too."""
 _MOST_LOOKED_AT = 10_000
 _MOST_READ = 200_000
 """Texts from which words are learned, evenly chosen."""
 _AT_ONCE = 65_536
 _UNPARTED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-"""Scripts without blanks between words: any two letters that stand together count as one."""
+"""Scripts without blanks between words: every pair of adjacent letters counts as a word."""
 _PAIR = rf"[{_UNPARTED}]{{2}}"
 _WORD = rf"[\p{{L}}--[{_UNPARTED}]][[\p{{L}}\p{{M}}\p{{N}}]--[{_UNPARTED}]]+"
 _THING = r"[^;,|\[\]{}\"']*\p{L}[^;,|\[\]{}\"']*"

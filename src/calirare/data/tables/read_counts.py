@@ -20,7 +20,7 @@ _VALUES = {
     "rare": "values of rare categories, in",
 }
 _MOST_COLUMNS = 5
-"""More columns than these are counted together."""
+"""Counts of more columns than this are added up."""
 
 
 def describe_counts(schema: Mapping[str, Any] | None) -> dict[str, int]:

@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 FORMAT = 1
 TYPES = ("numeric", "categorical", "text", "ignore")
 _ROUNDING = 1e-6
-"""Means of the same rows, in another order or in single precision, differ by less."""
+"""Means of the same rows, summed in another order or in single precision, differ by less than this."""
 SPARSE_WIDTH = 200
-"""From this many features on they are kept sparse: most of them are then columns of a few ones."""
+"""Number of features above which they are kept sparse: most are then columns with few ones."""
 
 
 def learn_columns(frame: pl.DataFrame, skip: set[str], types: Mapping[str, str] | None) -> list[dict[str, Any]]:

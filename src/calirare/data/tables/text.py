@@ -36,12 +36,12 @@ MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none", "-", "?", "<na>", "nat"
 """What people write for a missing number. In a column of words these stay words: NA is also Namibia."""
 SPREADSHEET_ERRORS = ("#ref!", "#div/0!", "#value!", "#name?", "#num!", "#null!", "#n/a", "#error!")
 WHOLE_WITH_POINT = r"^([+-]?\d+)\.0+$"
-"""7.0, as programs write a 7 beside gaps; the group is the 7."""
+"""Matches 7.0, as programs write a 7 beside gaps; the group is the 7."""
 STRANGE_SHARE = 0.01
 """Up to this share of a column may be unreadable; it counts as missing, with a warning."""
 
 _MOST_CODES = 20
-"""Of no more different values one word among numbers is a code among codes."""
+"""In a column with at most this many different values, a word among numbers is a code like the others."""
 
 TRUE_WORDS, FALSE_WORDS = ("true", "yes", "t", "y"), ("false", "no", "f", "n")
 _CODE = r"^[+-]?0\d|^\+\d{6,}"

@@ -13,7 +13,7 @@ from calirare.data.tables.limits import check_bytes, check_width
 from calirare.errors import DataError, InputError, MissingDependencyError, first_line, optional
 
 _CHUNK = 5_000
-"""Rows that travel to a database at a time."""
+"""Rows that are sent to a database at a time."""
 
 
 def read_address(text: str, what: str) -> pl.DataFrame:

@@ -25,7 +25,7 @@ from calirare.detectors.networks.local_jacobian import LocalJacobian, Piece, row
 from calirare.detectors.networks.row_products import in_pattern
 
 _MOST_PATHS = 2**22
-"""Of two steps, in the sparse products that are made at once."""
+"""Most paths of two steps in the sparse products that are made at once."""
 
 
 class _Attention(NamedTuple):

@@ -21,16 +21,16 @@ _MOST_LEVERAGE = 0.3
 """Mean leverage, the share of its labels that a network can learn by their own pull alone, beyond which a step flatters
 or exaggerates (measured against ten-fold refits of random labels: `benchmarks/left_out_evidence.py`)."""
 _MOST_BENT = 0.15
-"""Of how far left-out logits lie from the trained ones: how far the network at the end of the step may lie from its tangent.
-Measured as the leverage above: a GAT whose step was a sixth off refits is beyond it."""
+"""How far the network at the end of the step may lie from its tangent, as a share of how far left-out logits lie from the
+trained ones. Measured as the leverage above: a GAT whose step was a sixth off refits is beyond it."""
 _STRAIGHT = 0.05
-"""The same for a network that can be asked itself at the end of every step, as GCN, SAGE and GIN can; beyond it that is done."""
+"""The same for a network that can be asked itself at the end of every step, as GCN, SAGE and GIN can. Beyond it, it is asked."""
 _ASKED = (16, 0.5), (64, 1.0)
-"""Labels for which that is looked at, and the share of the limit that they may reach: a few can mislead either way."""
+"""Number of labels that are checked, and the share of the limit that they may reach: a few can mislead either way."""
 _ASKED_OF_OTHERS = (16, 0.2), (64, 1.0)
 """The same for a network that cannot be asked everywhere, where nothing else shows that the few were straighter than most."""
 _FAR = 0.02
-"""A change of a logit up to which the tangent speaks for a network that bends."""
+"""Change of a logit up to which the tangent is used even if the network bends."""
 _NO_SKILL = 0.05
 """p-value above which left-out logits cannot be told from noise."""
 

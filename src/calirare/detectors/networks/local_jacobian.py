@@ -31,11 +31,11 @@ from calirare.detectors.networks.row_products import grouped_products, in_patter
 from calirare.detectors.networks.sage import SAGEBackbone
 
 _MOST_EDGES = 2**18
-"""Of the nodes whose rows are made at once, times the contrasts."""
+"""Most edges, times the contrasts, of the nodes whose rows are made at once."""
 _FEW_COLUMNS = 16
-"""For which `pull` takes a backward pass each rather than making all rows."""
+"""Number of columns up to which `pull` takes one backward pass each rather than making all rows."""
 _MOST_EDGES_IN_ALL = 2**20
-"""Of the nodes whose Gram matrix is made unit by unit, likewise."""
+"""Most edges, likewise, of the nodes whose Gram matrix is made unit by unit."""
 Piece = tuple[str, tuple[int | slice, ...], np.ndarray]
 """A parameter, a part of it, and the rows `(b, parts, …)` over that part."""
 

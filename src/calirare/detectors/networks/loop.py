@@ -19,7 +19,7 @@ from calirare.errors import NumericalError
 
 _CPU = torch.device("cpu")
 _MOST_UNREAD = 20
-"""Epochs after which a loss that is NaN is noticed at the latest."""
+"""Number of epochs after which a NaN loss is noticed at the latest."""
 EachEpoch = Callable[[int, int, float], None]
 """Called after every epoch with the epoch (from 1), their number, and the loss."""
 

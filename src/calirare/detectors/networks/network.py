@@ -38,9 +38,9 @@ Hidden = int | Literal["left_out"]
 _DECAYS = (WEIGHT_DECAY, 10 * WEIGHT_DECAY)
 """What `weight_decay="left_out"` chooses from: the first suits thousands of words, the second a few dense columns."""
 _WIDTHS = (HIDDEN, 4, 64)
-"""What `hidden="left_out"` chooses from, the known one first."""
+"""What `hidden="left_out"` chooses from, the usual one first."""
 _MOST_HIDDEN = 100_000
-"""Beyond any use, and below what asks for all the memory of a machine before it is refused."""
+"""Far beyond any use, and below what would ask for all the memory of a machine."""
 
 
 class _Candidate(NamedTuple):

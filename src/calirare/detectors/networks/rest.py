@@ -17,12 +17,13 @@ from calirare.detectors.networks.task import Task
 
 _MOST_STEPS = 120
 _LAST_STEPS = 180
-"""Where slope is beyond `STEEPEST` still: folds would cost five trainings."""
+"""More steps where the slope is still beyond `STEEPEST`: folds would cost five trainings."""
 _AT_REST = 0.03
 """Slope at which steps end; one Newton step then differs from a refit by less than the labels' own noise."""
 _SOON = 60
 _NEAR_REST = 0.2
-"""Slope at which steps end once `_SOON` were taken: what is left changes a step little, where 0.7 puts it a twentieth off refits."""
+"""Slope at which steps end once `_SOON` were taken. What is left changes a step little; a slope of 0.7 puts it a twentieth off
+refits."""
 STEEPEST = 1.5
 """Slope beyond which a network is not at rest: one step from a steeper end is off refits (measured by
 `benchmarks/left_out_evidence.py`)."""

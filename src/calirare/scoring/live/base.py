@@ -66,11 +66,11 @@ class Standing:
         for relation in relations_of(recipe.aggregates):
             self.relations[relation] = self._links(*relation)
         self.own_sums = self._own_sums()
-        """What own columns, less the population's means, add up to over the neighbours, where two steps are wanted."""
+        """Sums of own columns, less the population's means, over the neighbours, where two steps are wanted."""
         if graph.edges is not None:
             plan = recipe.edges or EdgePlan(directed=False)
             self.usual = usual_of(graph.edges, plan, graph.num_nodes)
-            """Of every node as the other end of edges; see `usual_of`."""
+            """What is usual at every node as the other end of edges; see `usual_of`."""
             self._rows = _by_end(graph.edges.source, graph.num_nodes), _by_end(graph.edges.target, graph.num_nodes)
 
     def _links(self, relation: str, type: str) -> Links:

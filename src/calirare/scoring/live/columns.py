@@ -12,7 +12,7 @@ from calirare.scoring.live.base import GrownBase, turned
 from calirare.scoring.live.links import Links, distinct, places_in
 
 _AT_ONCE = 16_384
-"""Neighbours whose own neighbours are gathered at a time."""
+"""Neighbours whose own neighbours are gathered together."""
 
 
 def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:

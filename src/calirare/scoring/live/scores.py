@@ -73,7 +73,7 @@ class LiveScores:
         if recipe is not None:
             inputs.columns = recipe.apply(graph, structure.columns)
         self.table = self.verdicts.table(graph.ids, *self.verdicts.said(detector.logits(inputs)), graph.degree)
-        """Of every node as it stands."""
+        """The scores of every node as the graph stands."""
         base = None
         if recipe is not None:
             base = inputs.columns.values[:, : recipe.propagated[1]].copy()

@@ -17,7 +17,7 @@ from calirare.errors import InputError
 T = TypeVar("T")
 SHORTEST_TOKEN = 16
 LONGEST_NAME = 100
-"""Of a reviewer, in characters."""
+"""Most characters of a reviewer's name."""
 _FEWEST_DIFFERENT = 8
 
 

@@ -19,11 +19,11 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 LARGEST_BODY = 4 << 20
-"""Bytes: some ten thousand rows."""
+"""Most bytes of a body: some ten thousand rows."""
 _HEARD = 16
-"""Times the largest body that are received, and dropped, before the client is told."""
+"""Bytes that are received, and dropped, before the client is told, in multiples of the largest body."""
 OPEN = ("/health",)
-"""For probes, which know no token."""
+"""Paths for probes, which know no token."""
 _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),

@@ -27,7 +27,7 @@ from calirare.scoring.service.logs import log_to_stderr
 
 logger = logging.getLogger(__name__)
 _NICE = 10
-"""Who answers goes first where there are not cores enough for both."""
+"""Processes that answer go first where there are not enough cores for both."""
 
 
 class ReadApart(ReadHere):

@@ -16,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from calirare.scoring.service.access import first_to_go
 
 MOST_CONNECTIONS = 800
-"""Below the 1,024 files that a process may open where nobody raised it."""
+"""Below the usual limit of 1,024 open files."""
 REQUEST_SECONDS = 30.0
 """Time for a request to arrive whole. The largest, of 4 MB, needs 140 kB/s."""
 ANSWER_SECONDS = 300.0

@@ -27,7 +27,7 @@ from calirare.detectors.networks.influence.label_terms import LabelTerms
 
 Step = Literal["newton", "influence"]
 Later = Callable[[slice], Tensor]
-"""Gives `directions` of some of the rows that were asked for."""
+"""Gives the `directions` of some of the requested rows."""
 _SMALL_LEVERAGE = 1e-4
 _LARGEST_HELD = 2_896
 """Side of the largest matrix that is held because it may be asked for: 64 MB."""

@@ -50,7 +50,7 @@ class Jacobian(Protocol):
     num_parameters: int
     parts: int
     precision: type[np.floating[Any]]
-    """In which long sums are made."""
+    """The type in which long sums are made."""
 
     @property
     def push_width(self) -> int:

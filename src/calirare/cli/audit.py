@@ -32,9 +32,7 @@ def audit(
         found = audit_with_graph(graph)
     columns = describe_schema(graph.schema or {"columns": []})
     if as_json:
-        console.show_json(
-            {"findings": found.to_json(), "columns": columns, "read": (graph.schema or {}).get("read", {})}
-        )
+        console.show_json({"findings": found.to_json(), "columns": columns, "read": graph.schema_of("read")})
         return
     show_audit(columns, found)
 

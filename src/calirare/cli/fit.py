@@ -141,7 +141,7 @@ def _show(
     quality = _judge(classifier, graph)
     columns = describe_schema(graph.schema or {"columns": []}, networks_alone=classifier.state_.recipe is None)
     counts = _counts(classifier, graph, decisions)
-    read = (graph.schema or {}).get("read", {})
+    read = graph.schema_of("read")
     if as_json:
         found = {"model": out, "method": classifier.method, "beware": beware, **counts, "read": read}
         judged = {"audit": audit.to_json(), "quality": None if quality is None else quality.to_json()}

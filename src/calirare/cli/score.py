@@ -94,7 +94,7 @@ def _score_at_once(
     order = table["probability"].argsort(kind="stable")[::-1]
     order = order[no_label[order]][:10] if some else order[:10]  # who looks for cases knows the labels
     top = {name: values[order] for name, values in table.items()}
-    read, count = (graph.schema or {}).get("read", {}), int(graph.scored.size)
+    read, count = graph.schema_of("read"), int(graph.scored.size)
     facts = {"nodes": count, "parts": 1, "read": read, "shift": shifts, "rare_share": share, "unknown": unknown}
     of = f"{unknown.size:,} nodes without a label" if some else f"{count:,} nodes"
     return {"beware": score_lines(classifier, graph), **facts, "of": of}, top

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,6 +110,10 @@ class RareGraph:
         """What the schema says of each column of the nodes table; empty for a graph that did not come from tables."""
         found = (self.schema or {}).get("columns")
         return found if isinstance(found, list) else []
+
+    def schema_of(self, part: str) -> Mapping[str, Any]:
+        """What the schema says of `"label"`, `"nodes"`, `"edges"` or `"read"`; empty where it says nothing."""
+        return (self.schema or {}).get(part) or {}
 
     @property
     def num_words(self) -> int:
@@ -226,14 +231,14 @@ class RareGraph:
         (1, 2)
         """
         kept = edges_before(self.edges, moment, time)
-        ends, name = np.vstack([kept.source, kept.target]), ((self.schema or {}).get("edges") or {}).get("weight")
-        weight = None if self.edge_weight is None else weights_of(kept, name)
+        ends = np.vstack([kept.source, kept.target])
+        weight = None if self.edge_weight is None else weights_of(kept, self.schema_of("edges").get("weight"))
         edge_index, edge_weight = merge_edges(ends, weight, self.num_nodes, rows_count=True)
         return replace(self, edges=kept, edge_index=edge_index, edge_weight=edge_weight)
 
     def first_seen(self, time: str | None = None) -> np.ndarray:
         """`(N,)` when each node came: its own time where known, else that of its first edge; NaN for neither."""
-        if self.node_time is not None and time in (None, ((self.schema or {}).get("nodes") or {}).get("time")):
+        if self.node_time is not None and time in (None, self.schema_of("nodes").get("time")):
             return self.node_time
         return first_seen(self.edges, self.num_nodes, time)
 

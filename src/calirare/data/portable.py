@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.archive import MAX_BYTES, read_arrays, write_arrays
+from calirare.data.archive import read_arrays, write_arrays
 from calirare.data.arrays import UNKNOWN
 from calirare.data.portable_edges import edges_from_arrays, edges_to_arrays
 from calirare.data.split import Split
@@ -53,21 +53,18 @@ def write_graph(graph: Any, path: Path) -> None:
     write_arrays(path, arrays)
 
 
-def read_graph(
-    path: Path, make: Callable[..., Graph], *, rare_class: int | None = None, max_bytes: int = MAX_BYTES
-) -> Graph:
+def read_graph(path: Path, make: Callable[..., Graph], *, rare_class: int | None, max_bytes: int) -> Graph:
     """Read a graph from a portable file.
 
     Args:
         path: The file.
         make: Called with what the file says, by the names of `RareGraph`'s arguments.
-        rare_class: The class looked for; default: the one the file names, else the class with the fewest nodes.
+        rare_class: The class looked for; None: the one the file names, else the class with the fewest nodes.
         max_bytes: Most bytes that the unpacked arrays may take.
 
     Raises:
         DataError: The file is missing, truncated or altered, too large when unpacked, or holds Python objects.
     """
-    path = Path(path)
     arrays = read_arrays(path, max_bytes)
     version = int(arrays["format"]) if arrays.get("format", np.array("?")).dtype.kind in "iu" else FORMAT
     if version > FORMAT:

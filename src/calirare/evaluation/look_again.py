@@ -77,7 +77,7 @@ def look_again(clf: RareCategoryClassifier, graph: RareGraph, most: int = MOST) 
 
 def _own_words(graph: RareGraph) -> dict[int, str]:
     """The labels of nodes that are one of several values of the other class, as the table spells them, by node."""
-    learned = (graph.schema or {}).get("label") or {}
+    learned = graph.schema_of("label")
     values = learned.get("values", ())
     if graph.original_y is None or len(values) <= 2:
         return {}

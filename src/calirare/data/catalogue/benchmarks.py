@@ -77,7 +77,7 @@ def fetch_benchmark(
     path = benchmark_path(benchmark.name, cache_dir)
     if path.exists() and not force:
         return path
-    raw = download_upstream(benchmark, data_folder(cache_dir), mirror=mirror)
+    raw = download_upstream(benchmark, data_folder(cache_dir), mirror)
     arrays = convert(benchmark.reader, benchmark.name, raw)
     wrong = [check for check in _statistics(benchmark, arrays) if not check.passed]
     if wrong:

@@ -31,7 +31,7 @@ def data_folder(cache_dir: str | Path | None = None) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "calirare"
 
 
-def download_upstream(benchmark: Benchmark, folder: Path, *, mirror: str | None = None) -> Path:
+def download_upstream(benchmark: Benchmark, folder: Path, mirror: str | None) -> Path:
     """The folder with the upstream files, each of them complete and, where a sha256 is pinned, equal to it.
 
     Files that are already there and right are not downloaded again.
@@ -39,7 +39,7 @@ def download_upstream(benchmark: Benchmark, folder: Path, *, mirror: str | None 
     Args:
         benchmark: Whose files.
         folder: They go to `folder/raw/<name>`.
-        mirror: Address that serves them as `<mirror>/<name>/<file>`; default: the variable CALIRARE_MIRROR, else the
+        mirror: Address that serves them as `<mirror>/<name>/<file>`; None: the variable CALIRARE_MIRROR, else the
             authors' own addresses.
     """
     pooch = optional("pooch", "data")

@@ -143,7 +143,7 @@ def _labels(graph: RareGraph, rare: np.ndarray) -> Iterator[Finding]:
 
 def _undecided(graph: RareGraph) -> Iterator[Finding]:
     """Classes beside others whose name may say that nobody has decided; they count as not rare."""
-    values = ((graph.schema or {}).get("label") or {}).get("values", ())
+    values = graph.schema_of("label").get("values", ())
     if graph.original_y is None:  # two classes: the other is all that is not rare
         return
     name = graph.class_names[graph.rare_class]
@@ -267,7 +267,7 @@ def _identifiers(graph: RareGraph) -> Iterator[Finding]:
 
 def _spellings(graph: RareGraph) -> Iterator[Finding]:
     """Categories that differ only in case or blanks. In the label column these are one class."""
-    of_edges = ((graph.schema or {}).get("edges") or {}).get("columns", ())
+    of_edges = graph.schema_of("edges").get("columns", ())
     for column in [*graph.table_columns, *of_edges]:
         names = column.get("categories", ())
         pairs = [f"{one!r} and {other!r}" for one, other in known_spellings(names, names, first=True).items()]

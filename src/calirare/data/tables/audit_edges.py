@@ -25,11 +25,11 @@ def audit_edges(graph: RareGraph) -> Iterator[Finding]:
     if graph.edges is None or not graph.known.size:
         return
     yield from _ends(graph.schema or {})
-    copies = ((graph.schema or {}).get("read") or {}).get("edges", {}).get("copies", 0)
+    copies = graph.schema_of("read").get("edges", {}).get("copies", 0)
     if copies:
         words = f"{copies:,} rows of the edges repeat another in every column, the time too. If they were exported twice, keep one."
         yield Finding("copies", "", words, "note")
-    label = ((graph.schema or {}).get("label") or {}).get("column")
+    label = graph.schema_of("label").get("column")
     for column in graph.edges.columns:
         said = _leak(graph, graph.edges, column)
         if said:

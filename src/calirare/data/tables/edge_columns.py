@@ -36,9 +36,7 @@ from calirare.errors import InputError
 MAX_EDGE_CATEGORIES = 200
 
 
-def learn_edge_columns(
-    rows: EdgeRows, types: Mapping[str, str] | None = None, time: str | None = None
-) -> list[dict[str, Any]]:
+def learn_edge_columns(rows: EdgeRows, types: Mapping[str, str], time: str | None) -> list[dict[str, Any]]:
     """What every column is.
 
     Args:
@@ -46,7 +44,7 @@ def learn_edge_columns(
         types: `{"column": "numeric" | "categorical" | "time" | "text" | "ignore"}` where the guess would be wrong.
         time: The column that says when; it is a time whatever it looks like.
     """
-    types = {**(types or {}), **({} if time is None else {time: "time"})}
+    types = {**types, **({} if time is None else {time: "time"})}
     # The time that was named comes first: of several, the first is the clock.
     names = sorted(rows.frame.columns, key=lambda name: name != time)
     return [_learn(rows.frame[name], types.get(name), rows) for name in names]

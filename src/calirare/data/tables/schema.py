@@ -52,7 +52,7 @@ SPARSE_WIDTH = 200
 """Number of features above which they are kept sparse: most are then columns with few ones."""
 
 
-def learn_columns(frame: pl.DataFrame, skip: set[str], types: Mapping[str, str] | None) -> list[dict[str, Any]]:
+def learn_columns(frame: pl.DataFrame, skip: set[str], types: Mapping[str, str]) -> list[dict[str, Any]]:
     """Type and preprocessing of every attribute column, those in `types` as the caller says.
 
     Args:
@@ -60,7 +60,6 @@ def learn_columns(frame: pl.DataFrame, skip: set[str], types: Mapping[str, str] 
         skip: Columns that are no attributes: id and label.
         types: `{"column": "numeric" | "categorical" | "text" | "ignore"}`.
     """
-    types = types or {}
     return [_learn(frame[name], types.get(name)) for name in frame.columns if name not in skip]
 
 

@@ -17,7 +17,7 @@ from calirare.detectors.networks.task import Task
 
 _MOST_STEPS = 120
 _LAST_STEPS = 180
-"""More steps where the slope is still beyond `STEEPEST`: folds would cost five trainings."""
+"""Most steps where the slope is still beyond `STEEPEST`: folds would cost five trainings."""
 _AT_REST = 0.03
 """Slope at which steps end; one Newton step then differs from a refit by less than the labels' own noise."""
 _SOON = 60

@@ -90,8 +90,8 @@ class Costs:
         return {name: getattr(self, name) for name in PRICES}
 
     def _key(self) -> tuple[object, ...]:
-        parts = (price.tobytes() if isinstance(price, np.ndarray) else price for price in self._prices.values())
-        return (*parts, self.review_error)
+        prices = (price.tobytes() if isinstance(price, np.ndarray) else price for price in self._prices.values())
+        return (*prices, self.review_error)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Costs) and self._key() == other._key()
@@ -149,9 +149,7 @@ class Costs:
         """
         wrong, miss, alarm, review = self.review_error, self.miss, self.alarm, self.review
         if isinstance(miss, np.ndarray) or isinstance(alarm, np.ndarray) or isinstance(review, np.ndarray):
-            raise InputError(
-                "prices per node have no common thresholds; ask costs.at(row).thresholds() for one node's."
-            )
+            raise InputError("prices per node have no common thresholds; ask costs.at(row).thresholds() for one.")
         review += cutoff
         return Thresholds(
             review=(review + wrong * alarm) / ((1 - wrong) * miss + wrong * alarm),
@@ -273,9 +271,8 @@ def decide(
     pays = gain > 0 if answered is None else (gain > 0) & ~answered
     looked_at = pays.copy()
     if budget is not None and pays.sum() > check_count(budget, "budget", least=0):
-        looked_at[:] = False
-        worth = np.flatnonzero(pays)
-        looked_at[worth[np.argsort(-gain[worth], kind="stable")[:budget]]] = True
+        most_first = np.argsort(np.where(pays, -gain, np.inf), kind="stable")
+        looked_at[most_first[budget:]] = False
     alerted = expected["alert"] <= expected["clear"]
     action = np.where(looked_at, "review", np.where(alerted, "alert", "clear"))
     return Decisions(action, np.where(looked_at, expected["review"], alone), gain, pays & ~looked_at)

@@ -70,7 +70,7 @@ class GATJacobian(LocalJacobian):
         mean = np.add.reduceat(alpha[:, None] * worth, starts)
         kappa = (alpha * slope)[:, None] * (worth - mean[row])
         total = np.add.reduceat(kappa, starts)
-        pulled = np.stack([in_pattern(kappa[:, c], local) @ hidden for c in range(self.parts)], axis=1)
+        pulled = np.stack([in_pattern(kappa[:, c], local) @ hidden for c in range(self.num_contrasts)], axis=1)
         returned = total[:, :, None] * hidden[own][:, None]
         mixed = in_pattern(alpha, local) @ hidden
         by_class = turn.T[None, :, :, None] * mixed[:, None, None]
@@ -108,7 +108,7 @@ class GATJacobian(LocalJacobian):
         columns: Any,
         values: np.ndarray,
     ) -> Iterator[Piece]:
-        """Rows over one head, `pulls` `(edges, parts, units)` being what each node pulls at its neighbours' units."""
+        """Rows over one head, `pulls` `(edges, contrasts, units)` being what each node pulls at its neighbours' units."""
         toward, back = self.arrays["first.att_src"][0, head], self.arrays["first.att_dst"][0, head]
         row, alpha, slope = _attend(near, values @ toward, (values @ back)[at], self.negative_slope)
         mean = in_pattern(alpha, near) @ values
@@ -116,34 +116,36 @@ class GATJacobian(LocalJacobian):
         total = np.add.reduceat(spread, near.indptr[:-1])
         returned = np.einsum("epk,ek->ep", pulls, total[local.indices])
         through = self._two_steps(local, pulls, near, spread, columns)
-        back_again = np.stack([self._times(returned[:, c], local, columns[at]) for c in range(self.parts)], axis=1)
+        back_again = np.stack(
+            [self._times(returned[:, c], local, columns[at]) for c in range(self.num_contrasts)], axis=1
+        )
         units = slice(head * len(toward), (head + 1) * len(toward))
-        weight = self.arrays["input.weight"][units].T.astype(self.precision)
+        weight = self.arrays["input.weight"][units].T.astype(self.float_type)
         yield "first.att_src", (0, head), through @ weight
         yield "first.att_dst", (0, head), back_again @ weight
-        averaged = in_pattern(alpha.astype(self.precision), near) @ columns
-        toward, back = toward.astype(self.precision), back.astype(self.precision)
+        averaged = in_pattern(alpha.astype(self.float_type), near) @ columns
+        toward, back = toward.astype(self.float_type), back.astype(self.float_type)
         for k in range(len(toward)):
-            rows = [self._times(pulls[:, c, k], local, averaged) for c in range(self.parts)]
+            rows = [self._times(pulls[:, c, k], local, averaged) for c in range(self.num_contrasts)]
             piece = np.stack(rows, axis=1) + toward[k] * through + back[k] * back_again
             yield "input.weight", (units.start + k,), piece
 
     def _two_steps(
         self, local: sp.csr_array, pulls: np.ndarray, near: sp.csr_array, spread: np.ndarray, columns: Any
     ) -> np.ndarray:
-        """Σ_k G_k S_k X `(n, parts, columns)`, G_k and S_k being `pulls` and `spread` of unit k: the cheaper product first."""
-        pulls, spread = pulls.astype(self.precision), spread.astype(self.precision)
-        result = np.zeros((local.shape[0], self.parts, columns.shape[1]), dtype=self.precision)
+        """Σ_k G_k S_k X `(n, contrasts, columns)`, G_k and S_k being `pulls` and `spread` of unit k: the cheaper product first."""
+        pulls, spread = pulls.astype(self.float_type), spread.astype(self.float_type)
+        result = np.zeros((local.shape[0], self.num_contrasts, columns.shape[1]), dtype=self.float_type)
         paths = in_pattern(np.ones(local.nnz), local) @ np.diff(near.indptr)
         if not self._paths_are_cheaper(paths.sum(), local, near, columns):
             for k in range(spread.shape[1]):
                 spread_columns = in_pattern(spread[:, k], near) @ columns
-                for c in range(self.parts):
+                for c in range(self.num_contrasts):
                     result[:, c] += as_dense(in_pattern(pulls[:, c, k], local) @ spread_columns)
             return result
         cuts = np.flatnonzero(np.diff(np.cumsum(paths) // _MOST_PATHS)) + 1
         below = _below_each_other(near, spread)
-        for c in range(self.parts):
+        for c in range(self.num_contrasts):
             beside = _beside_each_other(local, pulls[:, c])
             for some in np.split(np.arange(local.shape[0]), cuts):
                 result[some, c] = as_dense(beside[some] @ below @ columns)

@@ -34,7 +34,7 @@ _STRIP_BYTES = 64 * 2**20
 
 
 class Common(NamedTuple):
-    """L_p S of a common pattern, and g_p `(parts, units)`."""
+    """L_p S of a common pattern, and g_p `(contrasts, units)`."""
 
     rows: Any
     gates: np.ndarray
@@ -46,7 +46,7 @@ class GatedGram:
     Args:
         local: L, `(n, m)`.
         features: S, `(m, columns)`, in the precision of the products.
-        gates: g, `(parts, m, units)`.
+        gates: g, `(contrasts, m, units)`.
 
     Attributes:
         cost: Multiplications, sparse ones counted as they take.
@@ -71,7 +71,7 @@ class GatedGram:
         return float(pairs + common ** (1 if len(self.gates) == 1 else 2) * self.of_product)
 
     def kernel(self) -> np.ndarray:
-        """`(n, parts, n, parts)` float64."""
+        """`(n, contrasts, n, contrasts)` float64."""
         place = np.where(self.rank < self.common, self.rank, -1)
         order = np.argsort(place, kind="stable")  # odd nodes first, then pattern by pattern
         cuts = np.searchsorted(place[order], np.arange(self.common + 1))
@@ -113,8 +113,8 @@ def _of_common(common: list[Common]) -> np.ndarray:
     products = gram_of(np.vstack(rows) if isinstance(rows[0], np.ndarray) else sp.csr_array(sp.vstack(rows, "csr")))
     shown = np.stack([one.gates for one in common])
     between = np.einsum("pck,qdk->pqcd", shown, shown)
-    n, parts = rows[0].shape[0], shown.shape[1]
-    kernel = np.zeros((n, parts, n, parts))
+    n, num_contrasts = rows[0].shape[0], shown.shape[1]
+    kernel = np.zeros((n, num_contrasts, n, num_contrasts))
     for p, q in np.ndindex(between.shape[:2]):
         product = products[p * n : (p + 1) * n, q * n : (q + 1) * n]
         kernel += between[p, q][None, :, None, :] * product[:, None, :, None]
@@ -123,21 +123,21 @@ def _of_common(common: list[Common]) -> np.ndarray:
 
 def _add_odd(kernel: np.ndarray, local: sp.csr_array, features: Any, gates: np.ndarray, common: list[Common]) -> None:
     """The pairs of the odd nodes, over which `local` goes; a sum that is symmetric, so each pair is looked at once."""
-    n, odd, parts = len(kernel), local.shape[1], len(gates)
+    n, odd, num_contrasts = len(kernel), local.shape[1], len(gates)
     block = max(1, _PAIR_BYTES // (4 * max(odd, n)))
-    at_once = block * max(1, _STRIP_BYTES // (4 * n * parts**2 * block))
+    at_once = block * max(1, _STRIP_BYTES // (4 * n * num_contrasts**2 * block))
     open_at, starts = torch.from_numpy(gates.astype(features.dtype)), range(0, odd, block)
 
     def products_from(start: int) -> list[np.ndarray]:
         some = as_dense(features[start : start + block]).T
         return [rows @ some for rows in (features[start:], *(one.rows for one in common))]
 
-    strips = np.empty((parts, parts, n, min(at_once, odd)), dtype=features.dtype)
+    strips = np.empty((num_contrasts, num_contrasts, n, min(at_once, odd)), dtype=features.dtype)
     for start, (pairs, *others) in zip(starts, _map_over(features)(products_from, starts), strict=True):
         end = start + pairs.shape[1]
         pairs[: end - start] /= 2  # a pair within the block stands there twice
         from_here, place = local[:, start:], slice(start % at_once, start % at_once + end - start)
-        for c, d in np.ndindex(parts, parts):
+        for c, d in np.ndindex(num_contrasts, num_contrasts):
             here = open_at[d, start:end].T
             strip = from_here @ (pairs * (open_at[c, start:] @ here).numpy())
             for one, products in zip(common, others, strict=True):

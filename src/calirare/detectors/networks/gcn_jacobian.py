@@ -35,7 +35,7 @@ _MOST_ROWS = 2**23
 class GCNJacobian:
     """J for Z = Â relu(A₁) W₂ᵀ + b₂, A₁ = Â X W₁ᵀ + b₁, with m the 0/1 mask of A₁ > 0 and s = Â X.
 
-    For contrast c of node v, with W̃ = Bᵀ W₂ `(parts, hidden)`:
+    For contrast c of node v, with W̃ = Bᵀ W₂ `(contrasts, hidden)`:
 
         ∂z̃_vc/∂W₁[k, :] = W̃[c, k] Σ_u Â_vu m_uk s_u        ∂z̃_vc/∂b₁[k] = W̃[c, k] Σ_u Â_vu m_uk
         ∂z̃_vc/∂W₂[j, :] = B[j, c] Σ_u Â_vu relu(A₁)_u        ∂z̃_vc/∂b₂[j] = B[j, c]
@@ -50,7 +50,7 @@ class GCNJacobian:
     def __init__(self, model: GCNBackbone, inputs: GraphInputs) -> None:
         self.inputs = inputs
         self.basis = contrast_basis(model.output.out_features).to(inputs.device)
-        self.parts = self.basis.shape[1]
+        self.num_contrasts = self.basis.shape[1]
         self.num_parameters = sum(value.numel() for value in model.parameters())
         self.names = [name for name, _ in model.named_parameters()]
         self.shapes = [value.shape for value in model.parameters()]
@@ -60,7 +60,7 @@ class GCNJacobian:
             self.output = model.output.weight.detach().double(), model.output.bias.detach().double()
             self.weight = self.basis.T @ self.output[0]
         self.hidden = self.active.shape[1]
-        self.precision = np.float64 if self.before.dtype == torch.float64 else np.float32
+        self.float_type = np.float64 if self.before.dtype == torch.float64 else np.float32
 
     def _neighbourhood(self, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray, np.ndarray | sp.csr_array]:
         """Rows of Â for `nodes` over their neighbours only, the neighbours, and s = Â X of the neighbours."""
@@ -72,9 +72,9 @@ class GCNJacobian:
         """What multiplies to s = Â X at these nodes: s, or for sparse X two that hold fewer numbers than their product."""
         if isinstance(self.inputs.x, SparseMatrix):
             spread, far = over_reached(self.inputs.normalized, nodes)
-            return [spread.astype(self.precision), self.inputs.x.csr[far].astype(self.precision)]
+            return [spread.astype(self.float_type), self.inputs.x.csr[far].astype(self.float_type)]
         index = torch.from_numpy(nodes).to(self.inputs.device)
-        return [self.inputs.propagated_x[index].cpu().numpy().astype(self.precision)]
+        return [self.inputs.propagated_x[index].cpu().numpy().astype(self.float_type)]
 
     def _relu(self, nodes: np.ndarray) -> np.ndarray:
         return rows_of(self.before, nodes).clip(min=0)
@@ -87,24 +87,24 @@ class GCNJacobian:
         by_unit = gated.cost >= self.hidden * cost_of_gram(local, features)
         first = self._by_unit(local, features, active) if by_unit else gated.kernel()
         last = np.hstack([local @ self._relu(neighbours), np.ones((n, 1))])
-        pieces = [weight * (local @ active)[:, None], np.kron(np.eye(self.parts), last[:, None])]
-        rest = torch.from_numpy(np.concatenate(pieces, axis=2).reshape(n * self.parts, -1))
-        kernel = torch.from_numpy(first.reshape(n * self.parts, -1))
+        pieces = [weight * (local @ active)[:, None], np.kron(np.eye(self.num_contrasts), last[:, None])]
+        rest = torch.from_numpy(np.concatenate(pieces, axis=2).reshape(n * self.num_contrasts, -1))
+        kernel = torch.from_numpy(first.reshape(n * self.num_contrasts, -1))
         return kernel.addmm_(rest, rest.T).to(self.inputs.device)
 
     def _by_unit(self, local: sp.csr_array, features: Any, active: np.ndarray) -> np.ndarray:
         """Σ_k W̃[c, k] W̃[c', k] R_k R_kᵀ, one hidden unit at a time: best where neighbourhoods are large."""
         n, weight = local.shape[0], self.weight.cpu().numpy()
-        kernel = np.zeros((n, self.parts, n, self.parts))
-        local, active = local.astype(self.precision), active.astype(self.precision)
+        kernel = np.zeros((n, self.num_contrasts, n, self.num_contrasts))
+        local, active = local.astype(self.float_type), active.astype(self.float_type)
         for k in range(self.hidden):
             unit = gram_of(in_pattern(local.data * active[local.indices, k], local) @ features)
-            for c, d in np.ndindex(self.parts, self.parts):
+            for c, d in np.ndindex(self.num_contrasts, self.num_contrasts):
                 kernel[:, c, :, d] += weight[c, k] * weight[d, k] * unit
         return kernel
 
     def rows(self, nodes: np.ndarray) -> Iterator[Tensor]:
-        block = max(1, _BLOCK_BYTES // (8 * self.num_parameters * self.parts))
+        block = max(1, _BLOCK_BYTES // (8 * self.num_parameters * self.num_contrasts))
         for start in range(0, len(nodes), block):
             yield self._block_of_rows(nodes[start : start + block])
 
@@ -121,14 +121,14 @@ class GCNJacobian:
             "input.weight": weight[None, :, :, None] * unit[:, None],
             "input_bias": weight[None] * (local @ active)[:, None],
             "output.weight": basis.T[None, :, :, None] * propagated[:, None, None],
-            "output.bias": np.broadcast_to(basis.T[None], (n, self.parts, basis.shape[0])),
+            "output.bias": np.broadcast_to(basis.T[None], (n, self.num_contrasts, basis.shape[0])),
         }
-        flat = np.concatenate([pieces[name].reshape(n, self.parts, -1) for name in self.names], axis=2)
+        flat = np.concatenate([pieces[name].reshape(n, self.num_contrasts, -1) for name in self.names], axis=2)
         return torch.from_numpy(flat).to(self.inputs.device)
 
     def pull(self, nodes: np.ndarray, coefficients: Tensor) -> Tensor:
         columns = coefficients.shape[2]
-        if columns > self.hidden and len(nodes) * self.parts * self.num_parameters <= _MOST_ROWS:
+        if columns > self.hidden and len(nodes) * self.num_contrasts * self.num_parameters <= _MOST_ROWS:
             whole = torch.cat(list(self.rows(nodes))).reshape(-1, self.num_parameters)
             return coefficients.double().reshape(-1, columns).T @ whole
         local, neighbours = over_reached(self.inputs.normalized, nodes)
@@ -137,12 +137,12 @@ class GCNJacobian:
         odd = np.flatnonzero(rank)
         all_factors, odd_factors = self._factors(neighbours), self._factors(neighbours[odd])
         array = coefficients.double().cpu().numpy()
-        block = max(1, _PUSH_BYTES // (8 * max(len(neighbours) * self.parts, len(odd) * self.hidden)))
+        block = max(1, _PUSH_BYTES // (8 * max(len(neighbours) * self.num_contrasts, len(odd) * self.hidden)))
         found = []
         for start in range(0, array.shape[2], block):
             some = array[:, :, start : start + block]
-            spread = (local.T @ some.reshape(len(some), -1)).reshape(len(neighbours), self.parts, -1)
-            low = spread.astype(self.precision)
+            spread = (local.T @ some.reshape(len(some), -1)).reshape(len(neighbours), self.num_contrasts, -1)
+            low = spread.astype(self.float_type)
             first = self._from_common(all_factors, low, active[rank.argmin()])
             if len(odd):
                 first += self._from_odd(odd_factors, low[odd], active[odd] - active[rank.argmin()])
@@ -152,11 +152,11 @@ class GCNJacobian:
     def _from_common(self, factors: list[Any], spread: np.ndarray, shown: np.ndarray) -> np.ndarray:
         """Σ_u s_u Σ_c W̃[c, k] m_k `spread`_uc, `(features, hidden, columns)`: with equal masks one sum serves all k."""
         pulled = _pulled_through(factors, spread.reshape(len(spread), -1)).reshape(-1, *spread.shape[1:])
-        return np.einsum("fcb,ck->fkb", pulled, (self.weight.cpu().numpy() * shown).astype(self.precision))
+        return np.einsum("fcb,ck->fkb", pulled, (self.weight.cpu().numpy() * shown).astype(self.float_type))
 
     def _from_odd(self, factors: list[Any], spread: np.ndarray, apart: np.ndarray) -> np.ndarray:
         """The same where masks differ by `apart`, `(u, hidden)`."""
-        gates = (self.weight.cpu().numpy()[:, None] * apart).astype(self.precision)
+        gates = (self.weight.cpu().numpy()[:, None] * apart).astype(self.float_type)
         hidden = np.einsum("cuk,ucb->ukb", gates, spread).reshape(len(spread), -1)
         return _pulled_through(factors, hidden).reshape(-1, self.hidden, spread.shape[2])
 
@@ -165,7 +165,7 @@ class GCNJacobian:
     ) -> np.ndarray:
         """`(columns, P)` for a few columns, so that what lies between stays in the cache."""
         columns, basis, flat = array.shape[2], self.basis.cpu().numpy(), spread.reshape(len(spread), -1)
-        shape = self.hidden, self.parts, columns
+        shape = self.hidden, self.num_contrasts, columns
         pieces = {
             "input.weight": first.transpose(2, 1, 0),
             "input_bias": np.einsum("ck,kcb->bk", self.weight.cpu().numpy(), (active.T @ flat).reshape(shape)),
@@ -183,7 +183,9 @@ class GCNJacobian:
         # Of sparse features the product is made for all nodes at once, of dense ones node block by node block.
         whole = inputs.normalized @ (inputs.x @ stacked) if isinstance(inputs.x, SparseMatrix) else None
         block = inputs.num_nodes if whole is not None else max(1, _PUSH_BYTES // (4 * columns * self.hidden))
-        inner = torch.empty(inputs.num_nodes, self.parts, columns, dtype=self.before.dtype, device=self.before.device)
+        inner = torch.empty(
+            inputs.num_nodes, self.num_contrasts, columns, dtype=self.before.dtype, device=self.before.device
+        )
         for start in range(0, inputs.num_nodes, block):
             here = slice(start, start + block)
             first = (whole if whole is not None else inputs.propagated_x[here] @ stacked) + bias
@@ -191,7 +193,7 @@ class GCNJacobian:
             inner[here] = (first @ weight.T).transpose(1, 2)
             inner[here] += torch.einsum("nk,cbk->ncb", self.before[here].clamp(min=0), output)
         pushed = inputs.normalized @ inner.reshape(inputs.num_nodes, -1)
-        return pushed.reshape(inputs.num_nodes, self.parts, columns) + torch.einsum(
+        return pushed.reshape(inputs.num_nodes, self.num_contrasts, columns) + torch.einsum(
             "bj,jc->cb", by_name["output.bias"], basis
         )
 
@@ -215,7 +217,7 @@ class GCNJacobian:
 
     @property
     def push_width(self) -> int:
-        return (self.hidden if isinstance(self.inputs.x, SparseMatrix) else 0) + 4 * self.parts
+        return (self.hidden if isinstance(self.inputs.x, SparseMatrix) else 0) + 4 * self.num_contrasts
 
 
 def _pulled_through(factors: list[Any], dense: np.ndarray) -> np.ndarray:

@@ -37,7 +37,7 @@ _FEW_COLUMNS = 16
 _MOST_EDGES_IN_ALL = 2**20
 """Most edges, likewise, of the nodes whose Gram matrix is made unit by unit."""
 Piece = tuple[str, tuple[int | slice, ...], np.ndarray]
-"""A parameter, a part of it, and the rows `(b, parts, …)` over that part."""
+"""A parameter, a part of it, and the rows `(b, contrasts, …)` over that part."""
 
 
 class LocalJacobian(AutogradJacobian):
@@ -68,7 +68,7 @@ class LocalJacobian(AutogradJacobian):
         for few in np.split(nodes, np.flatnonzero(np.diff(edges)) + 1):
             for start in range(0, len(few), self._block):
                 some = few[start : start + self._block]
-                shape = (len(some), self.parts)
+                shape = (len(some), self.num_contrasts)
                 found = {name: np.empty((*shape, *value.shape)) for name, value in self.arrays.items()}
                 for name, where, piece in self._pieces(some):
                     found[name][(slice(None), slice(None), *where)] = piece
@@ -76,7 +76,7 @@ class LocalJacobian(AutogradJacobian):
                 yield torch.from_numpy(np.concatenate(flat, axis=2)).to(self.basis)
 
     def gram(self, nodes: np.ndarray) -> Tensor:
-        size = len(nodes) * self.parts
+        size = len(nodes) * self.num_contrasts
         widest = max(value.shape[-1] for value in self.arrays.values())
         kept = size * self.num_parameters <= MOST_KEPT  # `pull` asks for them again
         if kept or size * widest > MOST_KEPT or self._edges(nodes).sum() > _MOST_EDGES_IN_ALL:
@@ -100,7 +100,7 @@ class LocalJacobian(AutogradJacobian):
 
     def _edges(self, nodes: np.ndarray) -> np.ndarray:
         """How many each node has, times the contrasts: of every one a hidden layer's numbers are held."""
-        return np.diff(self._propagation.csr.indptr)[nodes].astype(np.int64) * self.parts
+        return np.diff(self._propagation.csr.indptr)[nodes].astype(np.int64) * self.num_contrasts
 
     def _around(self, nodes: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
         """Rows of the propagation over the neighbours alone, and the neighbours."""
@@ -110,16 +110,16 @@ class LocalJacobian(AutogradJacobian):
     def _own_columns(self, nodes: np.ndarray) -> Any:
         x = self.inputs.x
         if isinstance(x, SparseMatrix):
-            return x.csr[nodes].astype(self.precision)
-        return rows_of(x, nodes).astype(self.precision)
+            return x.csr[nodes].astype(self.float_type)
+        return rows_of(x, nodes).astype(self.float_type)
 
     def _propagated_columns(self, nodes: np.ndarray) -> Any:
         local, around = self._around(nodes)
-        return local.astype(self.precision) @ self._own_columns(around)
+        return local.astype(self.float_type) @ self._own_columns(around)
 
     def _times(self, values: np.ndarray, pattern: sp.csr_array, columns: Any) -> np.ndarray:
         """M @ columns, dense, for `values` at the places of `pattern`, in the model's own precision."""
-        return as_dense(in_pattern(values.astype(self.precision), pattern) @ columns)
+        return as_dense(in_pattern(values.astype(self.float_type), pattern) @ columns)
 
 
 class SAGEJacobian(LocalJacobian):
@@ -147,9 +147,9 @@ class SAGEJacobian(LocalJacobian):
         alone, together = self._output_weights()
         gates = np.concatenate([alone[:, None] * (own > 0), together[:, None] * (near > 0)], axis=1)
         gated = GatedGram(sp.csr_array(sp.hstack([sp.eye_array(n), local], format="csr")), columns, gates)
-        if gated.cost >= units * (n * self.parts) ** 2 * columns.shape[1] / 2:
+        if gated.cost >= units * (n * self.num_contrasts) ** 2 * columns.shape[1] / 2:
             return super().gram(nodes)
-        result = gated.kernel().reshape(n * self.parts, -1)
+        result = gated.kernel().reshape(n * self.num_contrasts, -1)
         for _, _, piece in self._but_the_first(own, near, local):
             result += piece.reshape(len(result), -1) @ piece.reshape(len(result), -1).T
         return torch.from_numpy(result).to(self.basis.device)
@@ -160,7 +160,7 @@ class SAGEJacobian(LocalJacobian):
         return np.hstack(pair) if isinstance(pair[0], np.ndarray) else sp.csr_array(sp.hstack(pair, format="csr"))
 
     def _output_weights(self) -> tuple[np.ndarray, np.ndarray]:
-        """W̃_self and W̃_neighbours, `(parts, units)` each."""
+        """W̃_self and W̃_neighbours, `(contrasts, units)` each."""
         turn, arrays = self.contrasts.T, self.arrays
         return turn @ arrays["output_self.weight"], turn @ arrays["output_neighbours.weight"]
 
@@ -168,7 +168,7 @@ class SAGEJacobian(LocalJacobian):
         local, around = self._around(nodes)
         own, near = rows_of(self.hidden, nodes), rows_of(self.hidden, around)
         yield from self._but_the_first(own, near, local)
-        alone, together = (weight.astype(self.precision)[..., None] for weight in self._output_weights())
+        alone, together = (weight.astype(self.float_type)[..., None] for weight in self._output_weights())
         for name, columns in (
             ("input_self.weight", self._own_columns),
             ("input_neighbours.weight", self._propagated_columns),
@@ -259,11 +259,12 @@ class GINJacobian(LocalJacobian):
         node, gates = np.repeat(np.arange(len(slope)), np.diff(local.indptr)), active[local.indices]
         scale = (inner[local.indices] > 0) * local.data[:, None]
         pulls = np.stack(
-            [((slope[node, c] * gates) @ self.arrays["first.weight"]) * scale for c in range(self.parts)], axis=1
+            [((slope[node, c] * gates) @ self.arrays["first.weight"]) * scale for c in range(self.num_contrasts)],
+            axis=1,
         )
         yield "input_bias", (), np.add.reduceat(pulls, local.indptr[:-1])
         for k in range(inner.shape[1]):
-            rows = [self._times(pulls[:, c, k], local, columns) for c in range(self.parts)]
+            rows = [self._times(pulls[:, c, k], local, columns) for c in range(self.num_contrasts)]
             yield "input.weight", (k,), np.stack(rows, axis=1)
 
 

@@ -29,9 +29,9 @@ def test_every_answer_is_that_of_the_inverse(scale: float, single: bool) -> None
     np.testing.assert_allclose(found.columns(torch.from_numpy(index)), wanted[:, index], atol=close)
     np.testing.assert_allclose(found.columns(torch.arange(SIZE)), wanted, atol=close)
     np.testing.assert_allclose(found.times(torch.from_numpy(right)), wanted @ right, atol=20 * close)
-    for parts in (1, 3):
-        blocks = np.stack([wanted[k : k + parts, k : k + parts] for k in range(0, SIZE, parts)])
-        np.testing.assert_allclose(found.blocks(parts), blocks, atol=close)
+    for num_contrasts in (1, 3):
+        blocks = np.stack([wanted[k : k + num_contrasts, k : k + num_contrasts] for k in range(0, SIZE, num_contrasts)])
+        np.testing.assert_allclose(found.blocks(num_contrasts), blocks, atol=close)
 
 
 def test_large_directions_are_what_single_precision_would_lose(monkeypatch: pytest.MonkeyPatch) -> None:

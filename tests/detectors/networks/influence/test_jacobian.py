@@ -39,7 +39,7 @@ def _case(num_classes, *, sparse=True, weighted=False, make=GCNBackbone):
 
 @cache
 def _whole(model, inputs):
-    """∂z̃/∂θ of every node, `(N, parts, P)`."""
+    """∂z̃/∂θ of every node, `(N, contrasts, P)`."""
     full, logits = jacobian(model, inputs)
     return torch.einsum("ncp,cd->ndp", full, contrast_basis(logits.shape[1]))
 
@@ -60,7 +60,7 @@ def test_rows_gram_pull_and_push(kind, keeps, num_classes, sparse, weighted, mon
     monkeypatch.setattr(GatedGram, "_cost", lambda *_: np.inf)
     model, inputs = _case(num_classes, sparse=sparse, weighted=weighted, make=MODELS.get(kind, GCNBackbone))
     whole, found = _whole(model, inputs), kind(model, inputs)
-    assert found.num_parameters == whole.shape[2] and found.parts == num_classes - 1
+    assert found.num_parameters == whole.shape[2] and found.num_contrasts == num_classes - 1
     some = whole[NODES]
     blocks = list(found.rows(NODES))
     assert len(blocks) > 1 or keeps or kind in (GCNJacobian, AutogradJacobian)
@@ -68,7 +68,7 @@ def test_rows_gram_pull_and_push(kind, keeps, num_classes, sparse, weighted, mon
     flat = some.reshape(-1, whole.shape[2])
     torch.testing.assert_close(found.gram(NODES), flat @ flat.T, atol=1e-10, rtol=0)
     generator = torch.Generator().manual_seed(0)
-    coefficients = torch.randn(len(NODES), found.parts, 3, generator=generator, dtype=torch.float64)
+    coefficients = torch.randn(len(NODES), found.num_contrasts, 3, generator=generator, dtype=torch.float64)
     expected = torch.einsum("ndp,ndb->bp", some, coefficients)
     torch.testing.assert_close(found.pull(NODES, coefficients), expected, atol=1e-10, rtol=0)
     directions = torch.randn(3, whole.shape[2], generator=generator, dtype=torch.float64)

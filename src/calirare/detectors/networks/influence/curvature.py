@@ -7,6 +7,8 @@ They differ in what they factorise:
 * `DualCurvature`: Q⁻¹ = Sᵀ K S + λ I over the labelled nodes, with Λ_i = S_i S_iᵀ and K = J Jᵀ;
 * `PrimalCurvature`: H itself, over the parameters;
 * `IterativeCurvature` (`calirare.detectors.networks.influence.iterative`): nothing; conjugate gradients on the dual system, where neither would fit.
+
+In the code d is the number of contrasts of a node, one less than there are classes.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ class Curvature(Protocol):
     leverage: Tensor
 
     def own_change(self, step: Step) -> Tensor:
-        """`(n, parts)`: z̃_i(θ₋ᵢ) - z̃_i(θ) of each labelled node."""
+        """`(n, contrasts)`: z̃_i(θ₋ᵢ) - z̃_i(θ) of each labelled node."""
 
     def directions(self, rows: np.ndarray, step: Step) -> Tensor:
         """`(len(rows), P)`: θ₋ᵢ - θ for these labelled nodes."""
@@ -50,10 +52,10 @@ class Curvature(Protocol):
         """`directions` of these rows when they are asked for, little being held until then; None: not without much."""
 
     def changes_among_labelled(self, step: Step) -> Tensor:
-        """`(n, parts, n)`: the change at each labelled node by the removal of each label."""
+        """`(n, contrasts, n)`: the change at each labelled node by the removal of each label."""
 
     def mean_change(self, step: Step) -> Tensor:
-        """`(n, parts)`: the mean of that over the labelled nodes, at the price of one solve."""
+        """`(n, contrasts)`: the mean of that over the labelled nodes, at the price of one solve."""
 
 
 def newton_or_plain(left_over: Tensor, whitened: Tensor, step: Step) -> Tensor:
@@ -78,18 +80,18 @@ def _bounded(left_over: Tensor) -> Tensor:
 
 
 def _by_block(blocks: Tensor, columns: Tensor) -> Tensor:
-    """`blocks` `(n, parts, parts)` times `columns` `(n, parts, k)`, node by node."""
+    """`blocks` `(n, contrasts, contrasts)` times `columns` `(n, contrasts, k)`, node by node."""
     return blocks * columns if blocks.shape[1] == 1 else blocks @ columns
 
 
 def _whitened(kernel: Tensor, factor: Tensor) -> Tensor:
     """Sᵀ K S, `factor` being the blocks of S."""
-    n, parts, _ = factor.shape
-    if parts == 1:
+    n, d, _ = factor.shape
+    if d == 1:
         scale = factor[:, 0, 0]
         return (kernel * scale).mul_(scale[:, None])
-    half = (factor.mT @ kernel.reshape(n, parts, -1)).reshape(n * parts, -1)
-    return (factor.mT @ half.T.reshape(n, parts, -1)).reshape(n * parts, -1)
+    half = (factor.mT @ kernel.reshape(n, d, -1)).reshape(n * d, -1)
+    return (factor.mT @ half.T.reshape(n, d, -1)).reshape(n * d, -1)
 
 
 class OverLabels(ABC):
@@ -107,18 +109,18 @@ class OverLabels(ABC):
 
     @abstractmethod
     def _columns(self, rows: np.ndarray) -> Tensor:
-        """Columns of Q for these labelled nodes: `(n, parts, len(rows), parts)`."""
+        """Columns of Q for these labelled nodes: `(n, contrasts, len(rows), contrasts)`."""
 
     @abstractmethod
     def _own_changes(self, rows: np.ndarray, step: Step) -> Tensor:
-        """`(len(rows), parts)`: what the removal of each label does to its own node, from a_i."""
+        """`(len(rows), contrasts)`: what the removal of each label does to its own node, from a_i."""
 
     def _take(self, left_over: Tensor) -> None:
         self.left_over = left_over
         self.leverage = torch.eye(left_over.shape[1]).to(left_over) - left_over
 
     def _coefficients(self, rows: np.ndarray, step: Step) -> Tensor:
-        """a_i: `(n, parts, len(rows))`."""
+        """a_i: `(n, contrasts, len(rows))`."""
         index = torch.from_numpy(rows).to(self.left_over.device)
         steps = newton_or_plain(self.left_over[index], self.terms.whitened[index], step)
         return _by_block(self.terms.factor, torch.einsum("nqip,ip->nqi", self._columns(rows), steps))
@@ -134,7 +136,7 @@ class OverLabels(ABC):
 
 
 class DualCurvature(OverLabels):
-    """Everything in the n·parts × n·parts dual; the choice when labels are fewer than parameters.
+    """Everything in the n·contrasts × n·contrasts dual; the choice when labels are fewer than parameters.
 
     Attributes:
         kernel: K.
@@ -145,18 +147,18 @@ class DualCurvature(OverLabels):
         self.jacobian, self.nodes, self.terms = jacobian, nodes, terms
         self.kernel, self.damping = jacobian.gram(nodes), damping
         whitened = _whitened(self.kernel, terms.factor / damping**0.5)
-        self.inverse = DualInverse(whitened, damping, jacobian.precision == np.float32)
+        self.inverse = DualInverse(whitened, damping, jacobian.float_type == np.float32)
         self._take(self.inverse.blocks(terms.residual.shape[1]))
 
     def _columns(self, rows: np.ndarray) -> Tensor:
-        n, parts = self.terms.residual.shape
-        places = torch.from_numpy(rows[:, None] * parts + np.arange(parts)).reshape(-1)
-        return self.inverse.columns(places.to(self.left_over.device)).reshape(n, parts, len(rows), parts) / self.damping
+        n, d = self.terms.residual.shape
+        places = torch.from_numpy(rows[:, None] * d + np.arange(d)).reshape(-1)
+        return self.inverse.columns(places.to(self.left_over.device)).reshape(n, d, len(rows), d) / self.damping
 
     def _own_changes(self, rows: np.ndarray, step: Step) -> Tensor:
-        n, parts = self.terms.residual.shape
-        own = self.kernel.reshape(n, parts, -1)[torch.from_numpy(rows).to(self.kernel.device)]
-        return torch.einsum("ipm,mi->ip", own, self._coefficients(rows, step).reshape(n * parts, -1))
+        n, d = self.terms.residual.shape
+        own = self.kernel.reshape(n, d, -1)[torch.from_numpy(rows).to(self.kernel.device)]
+        return torch.einsum("ipm,mi->ip", own, self._coefficients(rows, step).reshape(n * d, -1))
 
     def directions(self, rows: np.ndarray, step: Step) -> Tensor:
         return self.jacobian.pull(self.nodes, self._coefficients(rows, step))
@@ -170,21 +172,21 @@ class DualCurvature(OverLabels):
         return lambda some: pull(nodes, coefficients[:, :, some])
 
     def changes_among_labelled(self, step: Step) -> Tensor:
-        n, parts = self.terms.residual.shape
-        return (self.kernel @ self._coefficients(np.arange(n), step).reshape(n * parts, n)).reshape(n, parts, n)
+        n, d = self.terms.residual.shape
+        return (self.kernel @ self._coefficients(np.arange(n), step).reshape(n * d, n)).reshape(n, d, n)
 
     def mean_change(self, step: Step) -> Tensor:
-        n, parts = self.terms.residual.shape
-        mean = self.kernel.reshape(n, parts, n * parts).mean(dim=0)
-        right = _by_block(self.terms.factor.mT, mean.T.reshape(n, parts, parts)).reshape(n * parts, parts)
+        n, d = self.terms.residual.shape
+        mean = self.kernel.reshape(n, d, n * d).mean(dim=0)
+        right = _by_block(self.terms.factor.mT, mean.T.reshape(n, d, d)).reshape(n * d, d)
         solved = self.inverse.times(right)
         for _ in range(self.inverse.single):  # what single precision left
-            again = _by_block(self.terms.factor, solved.reshape(n, parts, parts)).reshape(n * parts, parts)
-            again = _by_block(self.terms.factor.mT, (self.kernel @ again).reshape(n, parts, parts))
-            solved += self.inverse.times(right - solved - again.reshape(n * parts, parts) / self.damping)
+            again = _by_block(self.terms.factor, solved.reshape(n, d, d)).reshape(n * d, d)
+            again = _by_block(self.terms.factor.mT, (self.kernel @ again).reshape(n, d, d))
+            solved += self.inverse.times(right - solved - again.reshape(n * d, d) / self.damping)
         solved /= self.damping
         steps = newton_or_plain(self.left_over, self.terms.whitened, step)
-        return torch.einsum("iqp,iq->ip", solved.reshape(n, parts, parts), steps)
+        return torch.einsum("iqp,iq->ip", solved.reshape(n, d, d), steps)
 
 
 class PrimalCurvature:
@@ -210,10 +212,10 @@ class PrimalCurvature:
         self.leverage = terms.factor.mT @ self.inverse_blocks @ terms.factor
 
     def _half(self, block: Tensor) -> Tensor:
-        """ψ_i of a block of rows: `(P, b, parts)`."""
-        b, parts, size = block.shape
+        """ψ_i of a block of rows: `(P, b, contrasts)`."""
+        b, d, size = block.shape
         columns = block.double().reshape(-1, size).T
-        return torch.linalg.solve_triangular(self.factor, columns, upper=False).reshape(size, b, parts)
+        return torch.linalg.solve_triangular(self.factor, columns, upper=False).reshape(size, b, d)
 
     def _halves(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, Tensor]]:
         """Blocks of the ψ_i of these labels, or of all."""
@@ -227,7 +229,7 @@ class PrimalCurvature:
             start += len(block)
 
     def _steps(self, step: Step) -> Tensor:
-        """(I - Λ_i M_i)⁻¹ ρ_i, or ρ_i: `(n, parts)`."""
+        """(I - Λ_i M_i)⁻¹ ρ_i, or ρ_i: `(n, contrasts)`."""
         identity = torch.eye(self.leverage.shape[1]).to(self.leverage)
         whitened = newton_or_plain(identity - self.leverage, self.terms.whitened, step)
         return (self.terms.factor @ whitened[..., None])[..., 0]

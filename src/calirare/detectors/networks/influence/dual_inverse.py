@@ -56,12 +56,14 @@ class DualInverse:
         """Whether answers have the precision of single numbers."""
         return self.half.dtype == torch.float32
 
-    def blocks(self, parts: int) -> Tensor:
-        """`(n, parts, parts)`: the blocks on the diagonal."""
-        half = self.half.T.reshape(-1, parts, len(self))
-        large = self.large.reshape(len(half), parts, -1)
-        found = [(half[:, p] * half[:, q]).sum(dim=1).double() for p in range(parts) for q in range(parts)]
-        return torch.stack(found, dim=-1).reshape(-1, parts, parts) - large @ self.inner @ large.mT
+    def blocks(self, num_contrasts: int) -> Tensor:
+        """`(n, contrasts, contrasts)`: the blocks on the diagonal."""
+        half = self.half.T.reshape(-1, num_contrasts, len(self))
+        large = self.large.reshape(len(half), num_contrasts, -1)
+        found = [
+            (half[:, p] * half[:, q]).sum(dim=1).double() for p in range(num_contrasts) for q in range(num_contrasts)
+        ]
+        return torch.stack(found, dim=-1).reshape(-1, num_contrasts, num_contrasts) - large @ self.inner @ large.mT
 
     def columns(self, index: Tensor) -> Tensor:
         """`(n, len(index))`: some columns, float64."""

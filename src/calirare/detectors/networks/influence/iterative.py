@@ -50,26 +50,26 @@ class IterativeCurvature(OverLabels):
         return torch.cat(Parallel()(delayed(_joined)(solve, share) for share in shares))
 
     def _left_over(self, rows: np.ndarray) -> Tensor:
-        """I - SᵀMS of these labels, `(len(rows), parts, parts)`."""
+        """I - SᵀMS of these labels, `(len(rows), contrasts, contrasts)`."""
         columns = self._columns(rows)
         picks = torch.arange(len(rows), device=columns.device)
         return self.damping * columns[torch.from_numpy(rows).to(picks), :, picks]
 
     def _multiply(self, vectors: Tensor) -> Tensor:
-        """(SᵀKS + λI) times `(n, parts, columns)`."""
+        """(SᵀKS + λI) times `(n, contrasts, columns)`."""
         directions = self.jacobian.pull(self.nodes, self.terms.factor @ vectors)
         pushed = self.jacobian.push(directions)[self.index].double()
         return self.terms.factor.mT @ pushed + self.damping * vectors
 
     def _columns(self, rows: np.ndarray) -> Tensor:
-        n, parts = self.terms.residual.shape
-        right = torch.zeros(n, parts, len(rows), parts, dtype=torch.float64, device=self.index.device)
+        n, d = self.terms.residual.shape
+        right = torch.zeros(n, d, len(rows), d, dtype=torch.float64, device=self.index.device)
         for position, row in enumerate(rows):
-            right[int(row), :, position] = torch.eye(parts).to(right)
-        return self._solve(right.reshape(n, parts, -1)).reshape(right.shape)
+            right[int(row), :, position] = torch.eye(d).to(right)
+        return self._solve(right.reshape(n, d, -1)).reshape(right.shape)
 
     def _solve(self, residual: Tensor) -> Tensor:
-        """Q times `(n, parts, columns)`."""
+        """Q times `(n, contrasts, columns)`."""
         solution, search = torch.zeros_like(residual), residual.clone()
         squared = residual.square().sum(dim=(0, 1))
         for _ in range(self.max_iterations):
@@ -107,14 +107,14 @@ class IterativeCurvature(OverLabels):
         return self._over_blocks(partial(self._changes, step=step), np.arange(len(self.nodes))).permute(1, 2, 0)
 
     def mean_change(self, step: Step) -> Tensor:
-        n, parts = self.terms.residual.shape
-        mean = self.jacobian.pull(self.nodes, torch.eye(parts).to(self.terms.residual).expand(n, parts, parts) / n)
+        n, d = self.terms.residual.shape
+        mean = self.jacobian.pull(self.nodes, torch.eye(d).to(self.terms.residual).expand(n, d, d) / n)
         right = self.terms.factor.mT @ self.jacobian.push(mean)[self.index].double()
         steps = newton_or_plain(self.left_over, self.terms.whitened, step)
         return torch.einsum("iqp,iq->ip", self._solve(right), steps)
 
     def _changes(self, rows: np.ndarray, step: Step) -> Tensor:
-        """What leaving out these labels does to all: `(len(rows), n, parts)`."""
+        """What leaving out these labels does to all: `(len(rows), n, contrasts)`."""
         return self.jacobian.push(self._directions(rows, step))[self.index].double().permute(2, 0, 1)
 
 

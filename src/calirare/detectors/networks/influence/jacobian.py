@@ -1,7 +1,7 @@
 """How the logits move with the parameters, for any module, through autograd.
 
 Softmax does not see a constant added to all logits of a node, so everything here lives in the C - 1 *contrasts*
-z̃ = Bᵀ z, where the columns of B are orthonormal and orthogonal to the vector of ones. `parts` below is C - 1.
+z̃ = Bᵀ z, where the columns of B are orthonormal and orthogonal to the vector of ones. In shapes, `contrasts` is C - 1.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Jacobian(Protocol):
     """
 
     num_parameters: int
-    parts: int
-    precision: type[np.floating[Any]]
+    num_contrasts: int
+    float_type: type[np.floating[Any]]
     """The type in which long sums are made."""
 
     @property
@@ -57,16 +57,16 @@ class Jacobian(Protocol):
         """Numbers per node and direction that `push` holds at once."""
 
     def rows(self, nodes: np.ndarray) -> Iterator[Tensor]:
-        """Blocks `(b, parts, P)` of the rows of `nodes`, in order."""
+        """Blocks `(b, contrasts, P)` of the rows of `nodes`, in order."""
 
     def gram(self, nodes: np.ndarray) -> Tensor:
-        """`(n·parts, n·parts)` float64: J Jᵀ."""
+        """`(n·contrasts, n·contrasts)` float64: J Jᵀ."""
 
     def pull(self, nodes: np.ndarray, coefficients: Tensor) -> Tensor:
-        """`(columns, P)`: Jᵀ a for each column a of `coefficients` `(n, parts, columns)`."""
+        """`(columns, P)`: Jᵀ a for each column a of `coefficients` `(n, contrasts, columns)`."""
 
     def push(self, directions: Tensor) -> Tensor:
-        """`(N, parts, columns)`: J d at every node of the graph, for each row d of `directions` `(columns, P)`."""
+        """`(N, contrasts, columns)`: J d at every node of the graph, for each row d of `directions` `(columns, P)`."""
 
 
 @runtime_checkable
@@ -103,7 +103,7 @@ def make_jacobian(model: nn.Module, inputs: GraphInputs) -> Jacobian:
 
 
 class _Kept(NamedTuple):
-    """Rows of some nodes, `(n, parts, L)`, over the `(L,)` parameters that move any of them: units can be dead."""
+    """Rows of some nodes, `(n, contrasts, L)`, over the `(L,)` parameters that move any of them: units can be dead."""
 
     nodes: np.ndarray
     live: Tensor
@@ -133,19 +133,19 @@ class AutogradJacobian:
         with evaluating(model), torch.no_grad():
             num_classes = int(model(inputs).shape[1])
         self.basis = contrast_basis(num_classes).to(first)
-        self.parts = num_classes - 1
-        self.precision = np.float64 if self.basis.dtype == torch.float64 else np.float32
+        self.num_contrasts = num_classes - 1
+        self.float_type = np.float64 if self.basis.dtype == torch.float64 else np.float32
         self._kept: _Kept | None = None
 
     @property
     def push_width(self) -> int:
-        return 4 * self.parts
+        return 4 * self.num_contrasts
 
     def _contrasts(self, parameters: dict[str, Tensor]) -> Tensor:
         return functional_call(self.model, parameters, (self.inputs,)) @ self.basis
 
     def _backward(self) -> Callable[[Tensor], Tensor]:
-        """From a cotangent `(N, parts)` to the flat gradient, over one recorded forward pass."""
+        """From a cotangent `(N, contrasts)` to the flat gradient, over one recorded forward pass."""
         leaves = {name: value.clone().requires_grad_() for name, value in self.parameters.items()}
         contrasts = self._contrasts(leaves)
 
@@ -161,7 +161,7 @@ class AutogradJacobian:
         """The rows of `nodes`, if they are few enough."""
         if self._kept is not None and np.array_equal(self._kept.nodes, nodes):
             return self._kept
-        if len(nodes) * self.parts * self.num_parameters > MOST_KEPT:
+        if len(nodes) * self.num_contrasts * self.num_parameters > MOST_KEPT:
             return None
         self._kept = None
         rows = torch.cat([block.to(self.basis) for block in self._fresh_rows(nodes)])
@@ -180,7 +180,7 @@ class AutogradJacobian:
 
     @property
     def _block(self) -> int:
-        return max(1, _BLOCK_BYTES // (8 * self.num_parameters * self.parts))
+        return max(1, _BLOCK_BYTES // (8 * self.num_parameters * self.num_contrasts))
 
     def _places(self, nodes: np.ndarray) -> Tensor | None:
         """Where these nodes stand among those kept; None if one of them is not there."""
@@ -196,16 +196,16 @@ class AutogradJacobian:
             backward = self._backward()
             for start in range(0, len(nodes), block):
                 chunk = nodes[start : start + block]
-                result = self.basis.new_zeros(len(chunk), self.parts, self.num_parameters)
+                result = self.basis.new_zeros(len(chunk), self.num_contrasts, self.num_parameters)
                 for row, node in enumerate(chunk):
-                    for part in range(self.parts):
-                        cotangent = self.basis.new_zeros(self.inputs.num_nodes, self.parts)
-                        cotangent[int(node), part] = 1.0
-                        result[row, part] = backward(cotangent)
+                    for contrast in range(self.num_contrasts):
+                        cotangent = self.basis.new_zeros(self.inputs.num_nodes, self.num_contrasts)
+                        cotangent[int(node), contrast] = 1.0
+                        result[row, contrast] = backward(cotangent)
                 yield result
 
     def gram(self, nodes: np.ndarray) -> Tensor:
-        kept, size = self._keep(nodes), len(nodes) * self.parts
+        kept, size = self._keep(nodes), len(nodes) * self.num_contrasts
         result = torch.zeros(size, size, dtype=torch.float64, device=self.basis.device)
         if kept is not None:
             for some in kept.values.reshape(size, -1).split(MOST_ADDED, dim=1):
@@ -216,7 +216,7 @@ class AutogradJacobian:
             flat = upper.reshape(-1, self.num_parameters).double()
             left = 0
             # Rows are made again for each pair of blocks: time is paid so that memory stays at two blocks.
-            others = [upper] if len(flat) == size else self.rows(nodes[: top // self.parts + len(upper)])
+            others = [upper] if len(flat) == size else self.rows(nodes[: top // self.num_contrasts + len(upper)])
             for other in others:
                 product = flat @ other.reshape(-1, self.num_parameters).double().T
                 result[top : top + len(flat), left : left + product.shape[1]] = product
@@ -235,7 +235,7 @@ class AutogradJacobian:
         with evaluating(self.model):
             backward = self._backward()
             for column in range(columns):
-                cotangent = self.basis.new_zeros(self.inputs.num_nodes, self.parts)
+                cotangent = self.basis.new_zeros(self.inputs.num_nodes, self.num_contrasts)
                 cotangent.index_add_(0, index, coefficients[:, :, column].to(self.basis))
                 result[column] = backward(cotangent)
         return result

@@ -27,14 +27,14 @@ class LabelTerms:
 
     @property
     def whitened(self) -> Tensor:
-        """S_i⁻¹ ρ_i, `(n, parts)`."""
+        """S_i⁻¹ ρ_i, `(n, contrasts)`."""
         return torch.linalg.solve_triangular(self.factor, self.residual[..., None], upper=False)[..., 0]
 
     def added(self, place: Tensor, count: int) -> LabelTerms:
         """The sums over labels of the same place, `(n,)` numbers below `count`."""
-        parts = self.residual.shape[1]
-        curvature = self.residual.new_zeros(count, parts, parts).index_add(0, place, self.curvature)
-        residual = self.residual.new_zeros(count, parts).index_add(0, place, self.residual)
+        d = self.residual.shape[1]
+        curvature = self.residual.new_zeros(count, d, d).index_add(0, place, self.curvature)
+        residual = self.residual.new_zeros(count, d).index_add(0, place, self.residual)
         return LabelTerms(torch.linalg.cholesky(curvature), residual)
 
 

@@ -46,13 +46,13 @@ _ALIKE = 1e-4
 _PUSH_BYTES = 128 * 2**20
 
 
-def choose_solver(num_labels: int, parts: int, num_parameters: int) -> Literal["dual", "primal", "iterative"]:
+def choose_solver(num_labels: int, num_contrasts: int, num_parameters: int) -> Literal["dual", "primal", "iterative"]:
     """The smaller dense system that fits, else conjugate gradients.
 
     >>> choose_solver(640, 1, 23_000), choose_solver(20_000, 1, 600), choose_solver(20_000, 1, 75_000)
     ('dual', 'primal', 'iterative')
     """
-    dual, primal = num_labels * parts, num_parameters
+    dual, primal = num_labels * num_contrasts, num_parameters
     if min(dual, primal) > _LARGEST_DENSE:
         return "iterative"
     return "dual" if dual <= primal else "primal"
@@ -128,7 +128,7 @@ class LeaveOneOut:
     def _smallest_solver(self) -> Literal["dual", "primal", "iterative"]:
         """As `choose_solver`; says so where nothing dense fits."""
         size = self.jacobian.num_parameters
-        found = choose_solver(len(self._first), self.jacobian.parts, size)
+        found = choose_solver(len(self._first), self.jacobian.num_contrasts, size)
         if found == "iterative":
             logger.warning("%d labels and %d parameters: solving by iteration.", len(self.nodes), size)
         return found
@@ -176,8 +176,8 @@ class LeaveOneOut:
         `left_out_logits` follow its tangent from θ instead, which costs no pass.
         """
         block = max(1, _PUSH_BYTES // (8 * self.jacobian.num_parameters))
-        parts = [rows[start : start + block] for start in range(0, len(rows), block)]
-        return torch.cat([self._at_steps(self.nodes[part], self._directions(part)) for part in parts])
+        blocks = [rows[start : start + block] for start in range(0, len(rows), block)]
+        return torch.cat([self._at_steps(self.nodes[some], self._directions(some)) for some in blocks])
 
     def _directions(self, rows: np.ndarray) -> Tensor:
         return self.curvature.directions(self.place[rows], self.step)

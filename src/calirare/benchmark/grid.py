@@ -175,8 +175,8 @@ class Grid:
     def fingerprint(self, dataset: DatasetSource) -> str:
         """Changes when rows of this dataset would: graph, protocol, settings, code, libraries, own methods."""
         own = [source.fingerprint for source in self.own_methods]
-        parts = [dataset.fingerprint, dataset.protocol, asdict(self.settings), code_digest(), versions(), own]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+        shaping = [dataset.fingerprint, dataset.protocol, asdict(self.settings), code_digest(), versions(), own]
+        return hashlib.sha256(json.dumps(shaping).encode()).hexdigest()[:16]
 
     def tasks(self) -> list[GridTask]:
         """The whole grid, entries grouped by the detector they share."""

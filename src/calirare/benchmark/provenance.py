@@ -49,7 +49,7 @@ def code_digest() -> str:
     root = files("calirare")
     if not isinstance(root, Path):
         return calirare.__version__
-    paths = [path for part in _COMPUTES for path in _python_files(root / part)]
+    paths = [path for name in _COMPUTES for path in _python_files(root / name)]
     return source_digest(paths)
 
 

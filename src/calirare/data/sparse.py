@@ -153,10 +153,10 @@ def _as_row_blocks(matrix: Rows, dtype: torch.dtype, device: torch.device) -> li
 
 def _multiply_blocks(blocks: list[Rows], dense: Tensor) -> Tensor:
     array = dense.detach().contiguous().numpy()
-    whole, *parts = blocks
-    if not parts or whole.nnz * (array.size // max(1, len(array))) < _MIN_PARALLEL_WORK:
+    whole, *pieces = blocks
+    if not pieces or whole.nnz * (array.size // max(1, len(array))) < _MIN_PARALLEL_WORK:
         return torch.from_numpy(whole @ array)
-    products = _pool(len(parts)).map(lambda part: part @ array, parts)
+    products = _pool(len(pieces)).map(lambda piece: piece @ array, pieces)
     return torch.from_numpy(np.concatenate(list(products)))
 
 

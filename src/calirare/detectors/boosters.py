@@ -49,10 +49,10 @@ def grow(growth: Growth, rows: np.ndarray, y: np.ndarray) -> Trees:
         import lightgbm
     except (ImportError, OSError):  # OSError: the OpenMP library that it needs is not there
         logger.info("LightGBM is not installed; scikit-learn's boosting is slower. Run: pip install 'calirare[trees]'")
-        parts = _by_sklearn(growth, rows, codes)
+        trees = _by_sklearn(growth, rows, codes)
     else:
-        parts = _by_lightgbm(lightgbm, growth, rows, codes, len(classes))
-    return Trees.join(_spread(parts, growth.num_classes, classes), rows.shape[1])
+        trees = _by_lightgbm(lightgbm, growth, rows, codes, len(classes))
+    return Trees.join(_spread(trees, growth.num_classes, classes), rows.shape[1])
 
 
 def _constant(growth: Growth, num_features: int, label: int, count: int) -> Trees:
@@ -71,17 +71,17 @@ def _leaf(value: np.ndarray) -> dict[str, np.ndarray]:
     return {"feature": whole, "threshold": np.zeros(1), "left": whole, "right": whole, "value": value}
 
 
-def _spread(parts: list[dict[str, np.ndarray]], num_classes: int, classes: np.ndarray) -> list[dict[str, np.ndarray]]:
+def _spread(trees: list[dict[str, np.ndarray]], num_classes: int, classes: np.ndarray) -> list[dict[str, np.ndarray]]:
     """Each tree's `(M,)` values in the column of its class; classes that no label has stay far below all others."""
     if num_classes == 2:
-        return [part | {"value": part["value"][:, None]} for part in parts]
+        return [tree | {"value": tree["value"][:, None]} for tree in trees]
     per_round, found = 1 if len(classes) == 2 else len(classes), []
-    for k, part in enumerate(parts):
-        value = np.zeros((len(part["value"]), num_classes))
-        value[:, classes[1] if per_round == 1 else classes[k % per_round]] = part["value"]
+    for k, tree in enumerate(trees):
+        value = np.zeros((len(tree["value"]), num_classes))
+        value[:, classes[1] if per_round == 1 else classes[k % per_round]] = tree["value"]
         if k < 1:
             value[:, np.setdiff1d(np.arange(num_classes), classes)] = -10.0
-        found.append(part | {"value": value})
+        found.append(tree | {"value": value})
     silent = [_leaf(np.zeros((1, num_classes)))] * (num_classes - per_round)  # every round has a tree for each class
     starts = range(0, len(found), per_round)
     return [one for start in starts for one in (*found[start : start + per_round], *silent)]
@@ -155,10 +155,10 @@ def _by_sklearn(growth: Growth, rows: np.ndarray, codes: np.ndarray) -> list[dic
     )
     model.fit(rows, codes)
     start = np.ravel(model._baseline_prediction)
-    parts = [_from_histogram(one.nodes) for each in model._predictors for one in each]
+    trees = [_from_histogram(one.nodes) for each in model._predictors for one in each]
     for k, score in enumerate(start):  # the first round carries the base
-        parts[k]["value"] = parts[k]["value"] + score
-    return parts
+        trees[k]["value"] = trees[k]["value"] + score
+    return trees
 
 
 def _from_histogram(nodes: np.ndarray) -> dict[str, np.ndarray]:

@@ -70,7 +70,7 @@ class Boosting(OfTrees):
             return grow(growth, rows[kept], labels.y[kept])
 
         numbers_of_folds = range(int(folds.max()) + 1)
-        parts = joblib.Parallel(n_jobs=threads_of(self.jobs), prefer="threads")(
+        of_folds = joblib.Parallel(n_jobs=threads_of(self.jobs), prefer="threads")(
             joblib.delayed(grown)(np.flatnonzero(folds != fold), most) for fold in numbers_of_folds
         )
         per_round = 1 if labels.num_classes == 2 else labels.num_classes
@@ -79,7 +79,7 @@ class Boosting(OfTrees):
         for fold in numbers_of_folds:
             mine = folds == fold
             unseen = np.concatenate([rows[mine], around])
-            found = _after_each_round(parts[fold], unseen, per_round, most)
+            found = _after_each_round(of_folds[fold], unseen, per_round, most)
             staged[:, mine] = found[:, : mine.sum()]
             levels.append(found.mean(axis=1))
         shifts = (np.mean(levels, axis=0) - levels)[folds].swapaxes(0, 1)
@@ -87,7 +87,7 @@ class Boosting(OfTrees):
         self.rounds_ = self._choose(staged, labels) if self.rounds == "left_out" else most
         self.num_classes_, self.folds_ = labels.num_classes, folds
         self.trees_ = grown(np.arange(len(labels)), self.rounds_)
-        self.fold_trees_ = [_first(part, self.rounds_, per_round) for part in parts]
+        self.fold_trees_ = [_first(trees, self.rounds_, per_round) for trees in of_folds]
         self.left_out_, self.shifts_ = as_logits(staged[self.rounds_]), shifts[self.rounds_]
         return self
 

@@ -109,10 +109,10 @@ class Forest(OfTrees):
         drawn = counts[:, self.groups_] * labels.weights
         leaf = max(1, round(self.leaf * len(labels) / counts.shape[1]))  # copies count once
         read = np.ascontiguousarray(table.scores[:, columns])
-        parts = joblib.Parallel(n_jobs=threads_of(self.jobs), prefer="threads")(
+        one_by_one = joblib.Parallel(n_jobs=threads_of(self.jobs), prefer="threads")(
             joblib.delayed(self._grow_one)(read, columns, labels.y, drawn[k], leaf, int(seeds[k])) for k in range(trees)
         )
-        grown = Trees.join(parts, table.rows.shape[1])
+        grown = Trees.join(one_by_one, table.rows.shape[1])
         grown = replace(grown, threshold=table.values_at(grown.feature, grown.threshold))
         return Grove.of(grown, counts == 0, table.rows, self.groups_)
 

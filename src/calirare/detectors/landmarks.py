@@ -66,8 +66,8 @@ class WithinReach:
         within[mean.indices] = True
         self.nodes.append(np.flatnonzero(within))
         self.said.append(single_product(self.words.single[self.nodes[-1]]))
-        parts = mean.data, (np.cumsum(within) - 1)[mean.indices], mean.indptr
-        self.means.append(single_product(sp.csr_array(parts, shape=(mean.shape[0], len(self.nodes[-1])))))
+        arrays = mean.data, (np.cumsum(within) - 1)[mean.indices], mean.indptr
+        self.means.append(single_product(sp.csr_array(arrays, shape=(mean.shape[0], len(self.nodes[-1])))))
 
     def likeness(self, hops: int, matrix: np.ndarray, columns: range) -> np.ndarray:
         """`(n, k)` float32: these columns of AʰX W of the nodes in the middle, so few at a time that caches hold them."""

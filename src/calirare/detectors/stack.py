@@ -193,11 +193,11 @@ class Stack(Detector):
         heard = np.flatnonzero(speaks if told is None else speaks & told).tolist()
         of_members = [self.members_[k].contributions_of(inputs, nodes, rare_class) for k in heard]
         for here in everywhere[:, heard]:
-            parts = [next(of_member) for of_member in of_members]
-            names, groups, places = _together(tuple(one.names for one in parts), tuple(one.groups for one in parts))
-            shares = [weight * one.shares for weight, one in zip(here, parts, strict=True)]
+            found = [next(of_member) for of_member in of_members]
+            names, groups, places = _together(tuple(one.names for one in found), tuple(one.groups for one in found))
+            shares = [weight * one.shares for weight, one in zip(here, found, strict=True)]
             total = np.bincount(places, weights=np.concatenate(shares), minlength=len(names)) if shares else np.zeros(0)
-            base = sum(weight * one.base for weight, one in zip(here.tolist(), parts, strict=True))
+            base = sum(weight * one.base for weight, one in zip(here.tolist(), found, strict=True))
             yield Contributions(base, names, groups, total)
 
     def _unheard(self, inputs: DetectorInputs, nodes: np.ndarray) -> np.ndarray:

@@ -54,10 +54,10 @@ class Trees:
         return int(self.value.shape[1])
 
     @classmethod
-    def join(cls, parts: list[dict[str, np.ndarray]], num_features: int) -> Self:
+    def join(cls, trees: list[dict[str, np.ndarray]], num_features: int) -> Self:
         """From one dictionary of arrays per tree: feature, threshold, left, right, value."""
-        starts = np.concatenate([[0], np.cumsum([len(part["feature"]) for part in parts])]).astype(np.int64)
-        joined = {name: np.concatenate([part[name] for part in parts]) for name in _ARRAYS}
+        starts = np.concatenate([[0], np.cumsum([len(tree["feature"]) for tree in trees])]).astype(np.int64)
+        joined = {name: np.concatenate([tree[name] for tree in trees]) for name in _ARRAYS}
         return cls(
             starts,
             joined["feature"].astype(np.int32),
@@ -70,11 +70,9 @@ class Trees:
 
     def take(self, trees: np.ndarray) -> Trees:
         """Some of the trees."""
-        parts = []
-        for tree in trees:
-            nodes = slice(self.starts[tree], self.starts[tree + 1])
-            parts.append({name: getattr(self, name)[nodes] for name in _ARRAYS})
-        return type(self).join(parts, self.num_features)
+        spans = [slice(self.starts[tree], self.starts[tree + 1]) for tree in trees]
+        taken = [{name: getattr(self, name)[span] for name in _ARRAYS} for span in spans]
+        return type(self).join(taken, self.num_features)
 
     def beside(self, other: Trees) -> Trees:
         """These trees, then others that read the same columns."""

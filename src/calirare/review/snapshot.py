@@ -274,5 +274,5 @@ def _checksum(file: Path, arrays: dict[str, np.ndarray]) -> bytes:
 def _scores_file(model: Path) -> Path:
     """The name tells one pair of model and graph from another, and what one version of calirare says of it from the next."""
     header = json.loads((model / HEADER).read_bytes())
-    parts = [str(header[part]["sha256"])[:12] for part in ("arrays", "graph")]
-    return model / f"scores-{'-'.join(parts)}-{__version__}.npz"
+    digests = [str(header[name]["sha256"])[:12] for name in ("arrays", "graph")]
+    return model / f"scores-{'-'.join(digests)}-{__version__}.npz"

@@ -77,7 +77,7 @@ def install(clf: RareCategoryClassifier, graph: RareGraph, base: Base, model: Pa
     try:
         clf.save(staging, graph=graph)
         card.write_card(staging, clf, graph)
-        write_arrays(staging / _BASE, _base_arrays(base))
+        write_arrays(staging / _BASE, {"y": base.y} | ({} if base.split is None else base.split.roles))
         version = model_version(staging)
         _rename_folder(staging, model / FOLDER / version)
     finally:
@@ -141,10 +141,6 @@ def version_before(model: Path) -> str:
     if not older:
         raise InputError(f"{model} keeps no earlier model to go back to.")
     return older[0].version
-
-
-def _base_arrays(base: Base) -> dict[str, np.ndarray]:
-    return {"y": base.y} | ({} if base.split is None else base.split.roles)
 
 
 def _files_of(folder: Path) -> set[str]:

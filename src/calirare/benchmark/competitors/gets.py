@@ -31,30 +31,30 @@ class _Mixture(nn.Module):
         self.top = top
         widths = (num_classes, num_features, 1)
         self.first = nn.ModuleList(
-            nn.ModuleList(nn.Linear(widths[part], hidden, bias=False) for part in chosen) for chosen in INPUTS
+            nn.ModuleList(nn.Linear(widths[k], hidden, bias=False) for k in chosen) for chosen in INPUTS
         )
         self.second = nn.ModuleList(nn.Linear(hidden, 1) for _ in INPUTS)
         self.gate = nn.ModuleList(nn.Linear(width, len(INPUTS), bias=False) for width in widths)
 
-    def forward(self, parts: list[Any], propagate: SparseMatrix, nodes: Tensor | None) -> Tensor:
+    def forward(self, inputs: list[Any], propagate: SparseMatrix, nodes: Tensor | None) -> Tensor:
         """`(N,)` or `(n,)`: what each node's logits are multiplied by."""
         said = []
         for chosen, first, second in zip(INPUTS, self.first, self.second, strict=True):
-            units = _summed([parts[part] for part in chosen], first)
+            units = _summed([inputs[k] for k in chosen], first)
             said.append(propagate @ second(F.relu(propagate @ units)))
         experts = F.softplus(torch.cat(said, dim=1) + 0.55)  # softplus(0.55) is about one: the logits as they come
-        scores = _summed(parts, self.gate)
+        scores = _summed(inputs, self.gate)
         best = scores.topk(self.top, dim=1)
         weight = torch.zeros_like(scores).scatter(1, best.indices, F.softmax(best.values, dim=1))
         mixed = (weight * experts).sum(dim=1)
         return mixed if nodes is None else mixed[nodes]
 
 
-def _summed(parts: list[Any], layers: Any) -> Tensor:
-    """Σ part @ W: one dense layer on all parts side by side, without putting them side by side."""
-    total: Tensor = parts[0] @ layers[0].weight.T
-    for part, layer in zip(parts[1:], layers[1:], strict=True):
-        total = total + part @ layer.weight.T
+def _summed(inputs: list[Any], layers: Any) -> Tensor:
+    """Σ input @ W: one dense layer on all inputs side by side, without putting them side by side."""
+    total: Tensor = inputs[0] @ layers[0].weight.T
+    for one, layer in zip(inputs[1:], layers[1:], strict=True):
+        total = total + one @ layer.weight.T
     return total
 
 
@@ -83,14 +83,14 @@ class GETS(Calibrator):
     def _fit_on_graph(
         self, logits: np.ndarray, y: np.ndarray, weights: np.ndarray, nodes: np.ndarray, graph: GraphInputs
     ) -> None:
-        parts, chosen = _parts(logits, graph), torch.from_numpy(nodes)
+        inputs, chosen = _inputs(logits, graph), torch.from_numpy(nodes)
         own, classes = torch.from_numpy(logits[nodes]).float(), torch.from_numpy(y.astype(np.int64))
         share = torch.from_numpy(weights).float()
         with seeded(self.seed):
             model = self._model(graph)
 
             def loss() -> Tensor:
-                scaled = own * model(parts, graph.normalized, chosen)[:, None]
+                scaled = own * model(inputs, graph.normalized, chosen)[:, None]
                 return (share * F.cross_entropy(scaled, classes, reduction="none")).sum()
 
             minimise(loss, model.parameters(), steps=self.epochs, lr=self.lr, weight_decay=self.weight_decay)
@@ -103,11 +103,11 @@ class GETS(Calibrator):
         model = self._model(graph)
         torch.nn.utils.vector_to_parameters(torch.from_numpy(self.weights_), model.parameters())
         with torch.no_grad():
-            factor = model(_parts(logits, graph), graph.normalized, None).double().numpy()
+            factor = model(_inputs(logits, graph), graph.normalized, None).double().numpy()
         return softmax(logits * factor[:, None], axis=1)
 
 
-def _parts(logits: np.ndarray, graph: GraphInputs) -> list[Any]:
+def _inputs(logits: np.ndarray, graph: GraphInputs) -> list[Any]:
     degree = np.log1p(np.asarray(graph.adjacency.sum(axis=1)).ravel())
     degree = (degree - degree.mean()) / max(float(degree.std()), 1e-9)
     return [torch.from_numpy(logits).float(), graph.x, torch.from_numpy(degree[:, None]).float()]

@@ -128,5 +128,5 @@ def code() -> str:
 @cache
 def fingerprint(path: str) -> str:
     """Changes when rows of this graph would: the graph, the code, the libraries."""
-    parts = [file_sha256(Path(path)), code(), sorted(versions().items())]
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
+    shaping = [file_sha256(Path(path)), code(), sorted(versions().items())]
+    return hashlib.sha256(repr(shaping).encode()).hexdigest()[:12]

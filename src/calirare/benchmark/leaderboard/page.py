@@ -114,7 +114,7 @@ def core(names: Sequence[str]) -> list[str]:
 def markdown(standings: Standings, rows: Sequence[Row], command: str, pictures: Sequence[str]) -> str:
     """The page."""
     minute = [name for name in pictures if name == "leaderboard-tenth.svg"]
-    parts = [
+    sections = [
         _INTRO.format(command=command, **_breadth()),
         _extent(standings, rows),
         in_a_minute(standings, _shown(minute)),
@@ -124,15 +124,15 @@ def markdown(standings: Standings, rows: Sequence[Row], command: str, pictures: 
         if not cells:
             continue
         names = names_of(standings, cells)
-        parts.append(f"## {protocol.title}\n\n{protocol.sentence}\n")
-        parts.append(
+        sections.append(f"## {protocol.title}\n\n{protocol.sentence}\n")
+        sections.append(
             _shown([one for one in pictures if one.startswith(f"leaderboard-{protocol.name}") and one not in minute])
         )
-        parts.append(to_markdown(rank_table(standings, cells, names, f"{protocol.name}-ranks", "Over all graphs")))
-        parts.append(to_markdown(best_table(standings, cells, names, f"{protocol.name}-best")))
-    parts += [_sets(standings), _truth(standings), _READING.format(prices=_price_lists()), _facts(standings, rows)]
-    parts.append(_every_graph(standings))
-    return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
+        sections.append(to_markdown(rank_table(standings, cells, names, f"{protocol.name}-ranks", "Over all graphs")))
+        sections.append(to_markdown(best_table(standings, cells, names, f"{protocol.name}-best")))
+    sections += [_sets(standings), _truth(standings), _READING.format(prices=_price_lists()), _facts(standings, rows)]
+    sections.append(_every_graph(standings))
+    return "\n".join(one for one in sections if one).rstrip("\n") + "\n"
 
 
 def _breadth() -> dict[str, str]:
@@ -196,7 +196,7 @@ def _facts(standings: Standings, rows: Sequence[Row]) -> str:
             "The code has changed since these runs; the command computes them again unless told `--any-code`."
         )
     paragraphs.append(_broken(rows))
-    return "\n\n".join(part for part in paragraphs if part) + "\n"
+    return "\n\n".join(one for one in paragraphs if one) + "\n"
 
 
 def _made_by(rows: Sequence[Row]) -> str:
@@ -270,7 +270,7 @@ def _truth(standings: Standings) -> str:
 
 
 def _every_graph(standings: Standings) -> str:
-    parts = ["## Every graph, a tenth labelled", ""]
+    sections = ["## Every graph, a tenth labelled", ""]
     for cell in standings.of_protocol("tenth"):
-        parts.append(to_markdown(cell_table(standings, cell, FULL, probabilistic(), "tenth")))
-    return "\n".join(parts)
+        sections.append(to_markdown(cell_table(standings, cell, FULL, probabilistic(), "tenth")))
+    return "\n".join(sections)

@@ -150,7 +150,7 @@ def gather_edges(
         raise InputError("edge_type must be left out where each edges table is a type of its own.")
     names = _match_names([name for name, _ in tables], [table["name"] for table in at_fit])
     known = {table["name"]: table for table in at_fit}
-    parts, ends, said = [], [], []
+    rest, ends, said = [], [], []
     for name, (_, frame) in zip(names, tables, strict=True):
         own = known.get(name, {})
         wanted = [
@@ -160,13 +160,13 @@ def gather_edges(
         one, other = find_ends(frame, wanted[0], wanted[1], ids)
         said.append({"name": name, "source": one, "target": other})
         ends.append(pl.DataFrame({"source": frame[one], "target": frame[other]}))
-        parts.append(frame.drop(one, other))
+        rest.append(frame.drop(one, other))
     joined = pl.concat(same_types(ends)) if len(ends) > 1 else ends[0]
-    frame = parts[0] if len(parts) == 1 else pl.concat(same_types(parts), how="diagonal")
+    frame = rest[0] if len(rest) == 1 else pl.concat(same_types(rest), how="diagonal")
     codes: np.ndarray | None = None
     type_names: tuple[str, ...] = ()
     if len(tables) > 1:
-        codes, type_names = np.repeat(np.arange(len(parts)), [end.height for end in ends]), tuple(names)
+        codes, type_names = np.repeat(np.arange(len(rest)), [end.height for end in ends]), tuple(names)
     elif edge_type is not None:
         pick_column(frame.columns, edge_type, "edge_type", "edges")
         codes, type_names = type_codes(frame[edge_type], "edge_type")

@@ -78,9 +78,9 @@ def read_clock(known: pl.Series) -> pl.Series:
     >>> read_clock(pl.Series(["18:30", "6:30:36 pm", "37:00", "soon"])).to_list()
     [18.5, 18.51, 37.0, None]
     """
-    parts = known.str.extract_groups(_CLOCK).struct
-    hours, minutes, seconds = (parts.field(name).cast(pl.Float64, strict=False) for name in ("h", "m", "s"))
-    half = parts.field("half").str.to_lowercase()
+    groups = known.str.extract_groups(_CLOCK).struct
+    hours, minutes, seconds = (groups.field(name).cast(pl.Float64, strict=False) for name in ("h", "m", "s"))
+    half = groups.field("half").str.to_lowercase()
     hours = hours.zip_with(half.is_null(), hours % 12 + 12.0 * (half == "pm").cast(pl.Float64))
     return hours + minutes / 60 + seconds.fill_null(0.0) / 3600
 

@@ -14,25 +14,8 @@ if TYPE_CHECKING:
 
 def edges_as_columns(graph: RareGraph) -> dict[str, Any]:
     """Every row of the edges with its columns as they came; else each edge once, with `weight` where there are weights."""
-    if graph.edges is not None:
-        return _rows_of(graph.edges, graph.ids)
-    once = graph.edge_index[0] < graph.edge_index[1]
-    source, target = graph.edge_index[:, once]
-    columns: dict[str, Any] = {"source": graph.ids[source], "target": graph.ids[target]}
-    if graph.edge_weight is not None:
-        columns["weight"] = graph.edge_weight[once]
-    return columns
-
-
-def pairs_of(graph: RareGraph) -> EdgeTable:
-    """Who is joined to whom as a table, each pair once, with `weight` where there are weights."""
-    once = graph.edge_index[0] < graph.edge_index[1]
-    columns = () if graph.edge_weight is None else (EdgeColumn("weight", "number", graph.edge_weight[once]),)
-    return EdgeTable(graph.edge_index[0, once], graph.edge_index[1, once], columns, directed=False)
-
-
-def _rows_of(edges: EdgeTable, ids: np.ndarray) -> dict[str, Any]:
-    columns: dict[str, Any] = {"source": ids[edges.source], "target": ids[edges.target]}
+    edges = graph.edges if graph.edges is not None else pairs_of(graph)
+    columns: dict[str, Any] = {"source": graph.ids[edges.source], "target": graph.ids[edges.target]}
     if edges.type is not None:
         columns["type"] = np.array(edges.type_names, dtype=object)[edges.type]
     for column in edges.columns:
@@ -47,3 +30,10 @@ def _rows_of(edges: EdgeTable, ids: np.ndarray) -> dict[str, Any]:
         else:
             columns[name] = column.values
     return columns
+
+
+def pairs_of(graph: RareGraph) -> EdgeTable:
+    """Who is joined to whom as a table, each pair once, with `weight` where there are weights."""
+    once = graph.edge_index[0] < graph.edge_index[1]
+    columns = () if graph.edge_weight is None else (EdgeColumn("weight", "number", graph.edge_weight[once]),)
+    return EdgeTable(graph.edge_index[0, once], graph.edge_index[1, once], columns, directed=False)

@@ -109,11 +109,11 @@ def _node(table, plan, rows, node):
     found = {column.name: column for column in table.columns}
     for planned in plan.columns:
         for which, mine in sides.items():
-            said |= _column(planned, found[planned.name], clock, mine, which)
+            said |= _column(planned, found[planned.name], clock, mine, which, plan.directed)
     return said
 
 
-def _column(planned, column, clock, mine, which):
+def _column(planned, column, clock, mine, which, directed):
     if planned.kind == "category":
         return _category(planned, column, mine, which)
     known = [k for k in mine if not math.isnan(column.values[k])]
@@ -148,7 +148,10 @@ def _column(planned, column, clock, mine, which):
         )
     mean = _mean(values)
     said[f"{name}, mean of {which}"] = mean
-    said[f"{name}, spread of {which}"] = math.sqrt(_mean([(value - mean) ** 2 for value in values])) if values else NAN
+    spread = math.sqrt(_mean([(value - mean) ** 2 for value in values])) if values else NAN
+    said[f"{name}, spread of {which}"] = spread
+    if planned.kind == "number" and which != ("edges" if directed else ""):
+        said[f"{name}, relative spread of {which}"] = spread / abs(mean) if values and mean else NAN
     said[f"{name}, {low} of {which}"] = min(values, default=NAN)
     said[f"{name}, {high} of {which}"] = max(values, default=NAN)
     if planned.missing:

@@ -47,7 +47,7 @@ def _near_date(time: str, days: str, when: str, end: str, date: str, way: str) -
     return f"share of {_of(way, time)} at most {say_duration(float(days))} {when} {end} {date}"
 
 
-_STATISTICS = "sum|mean|spread|least|greatest|last|first|span|mean gap|least gap|unevenness of gaps"
+_STATISTICS = "sum|mean|spread|relative spread|least|greatest|last|first|span|mean gap|least gap|unevenness of gaps"
 _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
     (re.compile(f"^(.*){AGAINST_USUAL}(mean|size) of {_WAY}$"), _against_usual),
     (re.compile(f"^(.*){WAIT}$"), "wait from incoming to next outgoing, {}".format),

@@ -10,13 +10,13 @@ import numpy as np
 from calirare.data.edge_table import EdgeTable
 from calirare.features.by_category import NEIGHBOURS_WITH, category_columns
 from calirare.features.dates import BESIDE, dated_columns
-from calirare.features.edge_columns import as_stored
+from calirare.features.edge_columns import RELATIVE_SPREAD, as_stored
 from calirare.features.edge_plan import EdgePlan
 from calirare.features.meeting import MEETING, meeting_columns
 from calirare.features.rhythm import CHANGE, LEAST_GAP, UNEVENNESS, WAIT, rhythm_columns
 from calirare.features.usual import AGAINST_USUAL, compared_columns
 
-_ALONE = (NEIGHBOURS_WITH, *BESIDE, AGAINST_USUAL, MEETING, UNEVENNESS, LEAST_GAP, WAIT, CHANGE)
+_ALONE = (RELATIVE_SPREAD, NEIGHBOURS_WITH, *BESIDE, AGAINST_USUAL, MEETING, UNEVENNESS, LEAST_GAP, WAIT, CHANGE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class OtherEnds:
 
 
 def is_alone(name: str) -> bool:
-    """Whether a column is one of these, by its name."""
+    """Whether a column is one of these, or a relative spread, by its name."""
     return any(part in name for part in _ALONE)
 
 

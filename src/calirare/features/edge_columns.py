@@ -3,7 +3,7 @@
 For outgoing edges, incoming edges and both (of an undirected table: both alone), over all edges and for each type:
 
 * `number of outgoing`; `distinct neighbours, outgoing`; `share returned, outgoing`: of those, who also point back;
-* of a number: sum, mean, spread (standard deviation), least, greatest and, where there is a time, last; where it has both
+* of a number: sum, mean, spread (standard deviation; also over the mean's size, by direction), least, greatest and, where there is a time, last; where it has both
   signs, the share of negative ones: of grades from -10 to 10 one -10 among ten 1s is a small mean and a plain warning;
 * of a time, in days or in its own steps: mean, spread, first, last, span, mean gap. Mean, first and last count from the
   earliest edge at fit, in tables that come later from their own (see `windows`). Of a clock, the share in each part of the day
@@ -31,10 +31,12 @@ from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.sparse import in_threads
 from calirare.data.tables.feature_places import HAS
 from calirare.features.day_parts import DAY, in_part
+from calirare.features.directions import directions_of
 from calirare.features.edge_groups import Clock, EdgeGroups, Latest, Moments
 from calirare.features.edge_plan import EdgePlan, PlannedColumn
 from calirare.features.rhythm import unit_of
 
+RELATIVE_SPREAD = ", relative spread of "
 Named = tuple[str, np.ndarray]
 Side = TypeVar("Side")
 
@@ -145,6 +147,8 @@ def _of_number(
         yield f"{name}, sum of {which}", found.total
         yield f"{name}, mean of {which}", found.mean
         yield f"{name}, spread of {which}", found.spread
+        if which in directions_of(directed):
+            yield f"{name}{RELATIVE_SPREAD}{which}", found.relative_spread
         yield f"{name}, least of {which}", _finite(found.least)
         yield f"{name}, greatest of {which}", _finite(found.greatest)
     if planned.signed:

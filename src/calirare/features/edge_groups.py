@@ -120,6 +120,12 @@ class Moments:
         return spread
 
     @property
+    def relative_spread(self) -> np.ndarray:
+        """The spread in sizes of the mean; NaN where that is 0."""
+        mean = np.abs(self.mean)
+        return _where(mean > 0, lambda: self.spread / mean)
+
+    @property
     def span(self) -> np.ndarray:
         return _where(self.count > 0, lambda: self.greatest - self.least)
 

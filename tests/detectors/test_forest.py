@@ -9,6 +9,7 @@ from column_cases import dense_graph, inputs_of, labels_of
 from calirare.data.graph import RareGraph
 from calirare.detectors.forest import Forest
 from calirare.detectors.grove import bootstrap_counts
+from calirare.detectors.normal_scores import NormalScores
 from calirare.errors import InputError, LabelError, NotFittedError
 
 
@@ -63,16 +64,22 @@ def test_trees_on_own_columns_stay_where_labels_are_likelier_with_them(who: str)
     assert len(own) >= 20 if who == "the node" else (len(own), len(forest.trees_)) == (0, 40)
 
 
-def test_a_heavy_tail_changes_nothing() -> None:
-    """Thresholds are drawn by rank: a column and its exponential give the same trees on the labels."""
-    x = np.random.default_rng(0).normal(size=(80, 4)).round(1)
-    y = (x[:, 0] + x[:, 1] > 1).astype(int)
-    said = []
-    for columns in (x, np.exp(8 * x)):
-        graph = RareGraph(x=columns, edge_index=np.zeros((2, 0), dtype=int), y=y)
-        inputs, labels = inputs_of(graph), labels_of(graph, 60)
-        said.append(Forest(trees=20, jobs=1).fit(inputs, labels).left_out_logits())
-    np.testing.assert_array_equal(*said)
+@pytest.mark.parametrize("told_by", ["normal scores", "values"])
+def test_thresholds_are_drawn_the_way_that_makes_left_out_labels_likelier(told_by: str) -> None:
+    """The class is told by ranks in columns with heavy tails, or by how far out in the tail a node lies: never the other way."""
+    found = set()
+    for seed in range(3):
+        x = np.random.default_rng(seed).standard_normal((400, 4))
+        far = np.exp((8 if told_by == "normal scores" else 2) * x)
+        total = x[:, :2].sum(axis=1) if told_by == "normal scores" else far.sum(axis=1)
+        y = (total > np.quantile(total, 0.9)).astype(int)
+        graph = RareGraph(x=far, edge_index=np.zeros((2, 0), dtype=int), y=y)
+        inputs, labels = inputs_of(graph), labels_of(graph, 200)
+        forest = Forest(trees=99, jobs=1).fit(inputs, labels)
+        grove, scales = forest._on_scales(NormalScores(inputs.columns.values[labels.nodes]), labels, 0)
+        assert len(grove.trees) == 99
+        found.add(scales)
+    assert (told_by,) in found and found <= {(told_by,), ("values", "normal scores")}
 
 
 def test_the_column_that_tells_contributes_most() -> None:

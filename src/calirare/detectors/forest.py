@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from functools import reduce
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import joblib
 import numpy as np
@@ -23,6 +24,8 @@ from calirare.detectors.stored import need, numbers, whole
 from calirare.detectors.threads import threads_of
 from calirare.detectors.trees import Trees, from_sklearn
 
+Scale = Literal["values", "normal scores"]
+_BOTH: tuple[Scale, ...] = get_args(Scale)
 _SMOOTHING = 0.01
 """Share of the prior in every vote, the same for few and for many votes, so that both are on one scale."""
 _MOST_COLUMNS = 96
@@ -41,8 +44,9 @@ class Forest(OfTrees):
     about a third of the trees never see any given one: their votes are its left-out evidence.
 
     Thresholds are drawn at random and the best of the drawn ones is taken ("extremely randomised"): as likely left-out
-    labels as exhaustive search, often likelier, in a fraction of the time. They are drawn between normal scores of the
-    values, so that a heavy tail does not take them all. Labels weigh what `LabelledNodes.weights` say:
+    labels as exhaustive search, often likelier, in a fraction of the time. Half of the trees
+    draw them between values, half between normal scores of these, so that a heavy tail does not take them all; or all trees
+    draw them the one way, if left-out labels are likelier by those that do. Labels weigh what `LabelledNodes.weights` say:
     left-out likelihood after a Platt map was better so than with equal weights wherever it was tried.
 
     Where most columns are the neighbours', trees that read a node's own columns alone stand beside the others or in their
@@ -68,30 +72,50 @@ class Forest(OfTrees):
         self.num_classes_, self.groups_ = labels.num_classes, np.unique(labels.groups, return_inverse=True)[1]
         self.prior_ = np.bincount(labels.y, weights=labels.weights, minlength=labels.num_classes)
         table = NormalScores(rows)
-        grove = self._grow(table, np.arange(rows.shape[1]), labels, self.trees, [seed])
+        grove, scales = self._on_scales(table, labels, seed)
         own = np.flatnonzero([group != "neighbours" for group in inputs.columns.groups])
         if 0 < len(own) <= rows.shape[1] // 2:
-            grove = self._with_own(grove, table, own, labels, seed)
+            grove = self._with_own(grove, table, own, labels, seed, scales)
         self.trees_, self.out_of_bag_ = grove.trees, grove.out_of_bag
         self.left_out_, self.shifts_ = self._left_out(grove)
         return self
 
-    def _with_own(self, grove: Grove, table: NormalScores, own: np.ndarray, labels: LabelledNodes, seed: int) -> Grove:
+    def _on_scales(self, table: NormalScores, labels: LabelledNodes, seed: int) -> tuple[Grove, tuple[Scale, ...]]:
+        """As many trees on either scale, or all on the one whose trees alone make left-out labels likelier; and these scales."""
+        every, half = np.arange(table.rows.shape[1]), self.trees // 2
+        values, scores = (
+            self._grow(table, every, labels, half, [seed, 4 + k], (scale,)) for k, scale in enumerate(_BOTH)
+        )
+        groves = {_BOTH: values.beside(scores), _BOTH[:1]: values, _BOTH[1:]: scores}
+        scales = min(groves, key=lambda some: self._loss(groves[some], labels))
+        missing = self.trees - len(groves[scales].trees)
+        more = [self._grow(table, every, labels, missing, [seed, 6], scales)] if missing else []
+        return reduce(Grove.beside, [groves[scales], *more]), scales
+
+    def _with_own(
+        self,
+        grove: Grove,
+        table: NormalScores,
+        own: np.ndarray,
+        labels: LabelledNodes,
+        seed: int,
+        scales: tuple[Scale, ...],
+    ) -> Grove:
         """The grove, with trees that read only a node's own columns beside it or in its place if left-out labels are likelier so.
 
         A few are grown first; where they do not help, no more are.
         """
-
-        def loss(one: Grove) -> float:
-            return loss_by_class(self._left_out(one)[0], labels.y)
-
-        few = max(1, self.trees // 4)
-        mine = self._grow(table, own, labels, few, [seed, 2])
-        if loss(grove.beside(mine)) >= loss(grove):
+        few, before = max(1, self.trees // 4), self._loss(grove, labels)
+        mine = self._grow(table, own, labels, few, [seed, 2], scales)
+        if self._loss(grove.beside(mine), labels) >= before:
             return grove
-        mine = mine.beside(self._grow(table, own, labels, few, [seed, 3]))
-        best = min(grove.beside(mine), mine, key=loss)
-        return best if loss(best) < loss(grove) - _LIKELIER / len(labels) else grove
+        mine = mine.beside(self._grow(table, own, labels, few, [seed, 3], scales))
+        best = min(grove.beside(mine), mine, key=lambda one: self._loss(one, labels))
+        return best if self._loss(best, labels) < before - _LIKELIER / len(labels) else grove
+
+    def _loss(self, grove: Grove, labels: LabelledNodes) -> float:
+        """Of left-out labels."""
+        return loss_by_class(self._left_out(grove)[0], labels.y)
 
     def _check(self, labels: LabelledNodes) -> None:
         check_count(self.trees, "trees", least=2)
@@ -101,19 +125,33 @@ class Forest(OfTrees):
         labels.require_two_classes()
 
     def _grow(
-        self, table: NormalScores, columns: np.ndarray, labels: LabelledNodes, trees: int, seed: list[int]
+        self,
+        table: NormalScores,
+        columns: np.ndarray,
+        labels: LabelledNodes,
+        trees: int,
+        seed: list[int],
+        scales: tuple[Scale, ...],
     ) -> Grove:
-        """Trees that read some of the columns."""
+        """Trees that read some of the columns, as many on each of these scales."""
+        sizes = [len(some) for some in np.array_split(np.arange(trees), len(scales))]
+        turns = [(scale, size, [*seed, k]) for k, (scale, size) in enumerate(zip(scales, sizes, strict=True)) if size]
+        return reduce(Grove.beside, (self._grow_on(table, columns, labels, *turn) for turn in turns))
+
+    def _grow_on(
+        self, table: NormalScores, columns: np.ndarray, labels: LabelledNodes, scale: Scale, trees: int, seed: list[int]
+    ) -> Grove:
         counts = bootstrap_counts(labels.y, self.groups_, trees, np.random.default_rng(seed))
         seeds = np.random.default_rng([*seed, 1]).integers(0, 2**31 - 1, trees)
         drawn = counts[:, self.groups_] * labels.weights
         leaf = max(1, round(self.leaf * len(labels) / counts.shape[1]))  # copies count once
-        read = np.ascontiguousarray(table.scores[:, columns])
+        read = np.ascontiguousarray((table.rows if scale == "values" else table.scores)[:, columns])
         one_by_one = joblib.Parallel(n_jobs=threads_of(self.jobs), prefer="threads")(
             joblib.delayed(self._grow_one)(read, columns, labels.y, drawn[k], leaf, int(seeds[k])) for k in range(trees)
         )
         grown = Trees.join(one_by_one, table.rows.shape[1])
-        grown = replace(grown, threshold=table.values_at(grown.feature, grown.threshold))
+        if scale == "normal scores":
+            grown = replace(grown, threshold=table.values_at(grown.feature, grown.threshold))
         return Grove.of(grown, counts == 0, table.rows, self.groups_)
 
     def _grow_one(

@@ -31,7 +31,6 @@ from calirare.features.propagation import (
     room_for_own,
     whose_column,
 )
-from calirare.features.relations import RELATIONS
 from calirare.features.stored import read_state
 from calirare.features.structure import structure_columns
 from calirare.features.usual import usual_of
@@ -102,12 +101,13 @@ class ColumnRecipe:
         whose = most_varied(whose, lambda k: kept.share_apart(first + k), room_for_own(whose, directed))
         aggregates = plan_aggregates(whose, directed, types, spread_of_own=own.basis is None)
         count = len(kept.names)
-        values = kept.matrix(count + len(RELATIONS) + sum(whose.count(aggregate.whose) for aggregate in aggregates))
+        attributes = _attributes(kept.names[first:], whose, own)
+        told = {one.relation for one in aggregates if one.whose == "own" and not one.type} if attributes else ()
+        values = kept.matrix(count + len(told) + sum(whose.count(aggregate.whose) for aggregate in aggregates))
         base, means = np.ascontiguousarray(values[:, first:count]), np.array(kept.means[first:])
         for found in propagate(graph, base, kept.names[first:count], whose, means, aggregates):
             kept.add_block(found, values)
-        attributes, nobody = _attributes(kept.names[first:count], whose, own), np.zeros(graph.num_nodes, dtype=bool)
-        places = {name: k for k, name in enumerate(kept.names)}
+        nobody, places = np.zeros(graph.num_nodes, dtype=bool), {name: k for k, name in enumerate(kept.names)}
         spreads = spreads_of(values[:, :count], [places[name] for name in attributes])
         for name, pairs in attributes_and_means(places, attributes, count):
             kept.add_block(Propagated([name], distances(values, pairs, spreads)[:, None], nobody), values)

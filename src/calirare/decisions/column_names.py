@@ -44,7 +44,7 @@ def _share(what: str, way: str) -> str:
 
 
 def _near_date(time: str, days: str, when: str, end: str, date: str, way: str) -> str:
-    return f"share of {_of(way, time)} at most {say_duration(float(days))} {when} {end} {date}"
+    return f"share of {way} {time} at most {say_duration(float(days))} {when} {end} {date}"
 
 
 _STATISTICS = "sum|mean|spread|relative spread|least|greatest|last|first|span|mean gap|least gap|unevenness of gaps"
@@ -58,7 +58,9 @@ _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
         lambda time, end, date, way: f"mean time from {end} {date} to {_of(way, time)}{IN_DAYS}",
     ),
     (
-        re.compile(f"^(.*) at most (.*) days (before|after) ({'|'.join(get_args(End))}) (.*), share of {_WAY}$"),
+        re.compile(
+            rf"^(.*) at most (\d+(?:\.\d+)?(?:e[+-]\d+)?) days (before|after) ({'|'.join(get_args(End))}) (.*), share of {_WAY}$"
+        ),
         _near_date,
     ),
     (re.compile("^(.*) after (.*), in days$"), f"time from {{1}} to {{0}}{IN_DAYS}".format),

@@ -259,7 +259,7 @@ class GrownBase:
             others += [there[standing.edge_rows(nodes, side)], fresh]
         ends = distinct(np.concatenate(others), self.update.num_nodes)
         rows = standing.edge_rows(ends, *(1 - side for side in sides))
-        return self._numbered(nodes, with_times_alone(table).take(rows).joined(with_times_alone(came)))
+        return self._numbered(nodes, with_times_alone(table.take(rows)).joined(with_times_alone(came)))
 
 
 def turned(relation: Relation) -> Relation:

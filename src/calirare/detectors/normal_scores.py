@@ -12,7 +12,8 @@ class NormalScores:
     """Each value's place among those of its column, as a normal score; and thresholds between scores as values again.
 
     Of amounts, where one is a thousand times the usual, a threshold drawn between the least and the greatest leaves nearly all
-    on one side. Equal values share the middle of their ranks.
+    on one side. Equal values share the middle of their ranks. `Squash` scores any node by a few knots; here every value of the
+    labelled nodes counts, and thresholds go back to values without a rounding.
 
     Args:
         rows: `(n, D)` float32, finite.

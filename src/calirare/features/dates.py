@@ -30,7 +30,9 @@ BESIDE = tuple(f" {when} {end} " for when, end in product(("before", "after"), g
 """In the names of columns that say when edges were beside a date."""
 _MOST_DATES = 4
 _NEAR = 0.05
-"""Share of the edges that are near a date; also the share whose date must fall among the edges' times."""
+"""Share of the edges that are near a date."""
+_AMONG = 0.05
+"""Share of the edges whose date must fall among the edges' times."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def plan_dates(planned: PlannedColumn, table: EdgeTable, days: Mapping[str, np.n
     for date, which, end in product(days, directions_of(table.directed), get_args(End)):
         apart, dates = _apart(times, table, which, end, days[date])
         known = np.isfinite(apart)
-        if known.any() and np.mean((dates[known] >= among[0]) & (dates[known] <= among[1])) >= _NEAR:
+        if known.any() and np.mean((dates[known] >= among[0]) & (dates[known] <= among[1])) >= _AMONG:
             found.append(DatedEdges(date, end, which, _in_two_digits(np.quantile(np.abs(apart[known]), _NEAR))))
     return tuple(found)
 
@@ -124,9 +126,10 @@ def dated_columns(
         days: Dates of all nodes that the table names, as days since 1970.
     """
     for planned in plan.columns:
-        times = _times(planned, table) if planned.dated else None
-        for told in planned.dated if times is not None else ():
-            assert times is not None
+        times = _times(planned, table)
+        if times is None:
+            continue
+        for told in planned.dated:
             apart, _ = _apart(times, table, told.which, told.end, days[told.date])
             node = ends_of_edges(table, told.which)[0]
             known = ~np.isnan(apart) & (node < num_nodes)

@@ -13,7 +13,7 @@ class NormalScores:
 
     Of amounts, where one is a thousand times the usual, a threshold drawn between the least and the greatest leaves nearly all
     on one side. Equal values share the middle of their ranks. `Squash` scores any node by a few knots; here every value of the
-    labelled nodes counts, and thresholds go back to values without a rounding.
+    labelled nodes counts, and thresholds go back to values with the same rows on either side.
 
     Args:
         rows: `(n, D)` float32, finite.

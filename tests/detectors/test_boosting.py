@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -13,9 +15,12 @@ from calirare.detectors import boosters
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.boosters import Growth, grow
 from calirare.detectors.boosting import Boosting
+from calirare.detectors.left_out_loss import CLEARLY
+from calirare.detectors.stages import Stages
 from calirare.errors import InputError, LabelError, NotFittedError
 
 lightgbm = pytest.importorskip("lightgbm")
+grow_stages = Stages.grow
 
 
 def some_rows(num_classes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -27,9 +32,9 @@ def some_rows(num_classes: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("num_classes", [2, 3])
 def test_says_what_lightgbm_says(num_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, y = some_rows(num_classes)
-    kept, train = [], lightgbm.train
-    monkeypatch.setattr(lightgbm, "train", lambda *args: kept.append(train(*args)) or kept[-1])
-    trees = grow(Growth(20, 8, 0.1, num_classes, 5, 0), rows, y)
+    kept, make = [], lightgbm.Booster
+    monkeypatch.setattr(lightgbm, "Booster", lambda *args: kept.append(make(*args)) or kept[-1])
+    trees = next(grow(Growth(20, 8, 0.1, num_classes, 5, 0), rows, y))
     new = np.random.default_rng(1).permuted(rows, axis=0)
     for some in (rows, new):
         wanted = kept[0].predict(some, raw_score=True).reshape(len(some), -1)
@@ -42,7 +47,7 @@ def test_without_lightgbm_scikit_learn_grows_them(
 ) -> None:
     rows, y = some_rows(num_classes)
     monkeypatch.setitem(sys.modules, "lightgbm", None)
-    trees = grow(Growth(rounds, 8, 0.1, num_classes, 5, 0), rows, y)
+    trees = next(grow(Growth(rounds, 8, 0.1, num_classes, 5, 0), rows, y))
     peer = HistGradientBoostingClassifier(
         max_iter=rounds,
         max_leaf_nodes=8,
@@ -58,6 +63,32 @@ def test_without_lightgbm_scikit_learn_grows_them(
     np.testing.assert_allclose(trees.total(rows), wanted, atol=1e-5)
 
 
+@pytest.mark.parametrize("library", ["lightgbm", "scikit-learn"])
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_trees_grown_bit_by_bit_are_those_grown_at_once(
+    num_classes: int, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, y = some_rows(num_classes)
+    if library == "scikit-learn":
+        monkeypatch.setitem(sys.modules, "lightgbm", None)
+    parts = list(islice(grow(Growth(2, 8, 0.1, num_classes, 5, 0), rows, y), 3))
+    whole = next(grow(Growth(6, 8, 0.1, num_classes, 5, 0), rows, y))
+    for k, trees in enumerate(parts, start=1):
+        wanted = whole.take(np.arange(2 * k * whole.num_values)).total(rows)
+        np.testing.assert_allclose(sum(one.total(rows) for one in parts[:k]), wanted, atol=1e-6)
+        assert len(trees) == 2 * whole.num_values
+
+
+def test_classes_without_a_label_stay_far_below_and_a_single_class_stays_alone() -> None:
+    rows, y = some_rows(3)
+    growth = Growth(2, 8, 0.1, 3, 5, 0)
+    first, second = islice(grow(growth, rows[y != 2], y[y != 2]), 2)
+    assert (first.total(rows)[:, 2] == -10).all() and (second.total(rows)[:, 2] == 0).all()
+    first, second = islice(grow(growth, rows[y == 1], y[y == 1]), 2)
+    np.testing.assert_allclose(first.total(rows), np.tile([0, np.log(2 * (y == 1).sum() + 1), 0], (len(rows), 1)))
+    assert len(second) == len(first) == 6 and not second.value.any()
+
+
 def test_left_out_is_a_refit_without_the_fold() -> None:
     graph = dense_graph()
     inputs, labels = inputs_of(graph), labels_of(graph, 80)
@@ -65,7 +96,7 @@ def test_left_out_is_a_refit_without_the_fold() -> None:
     values, rows = inputs.columns.values, inputs.columns.values[labels.nodes]
     parts = [detector.folds_ == fold for fold in range(5)]
     growth = Growth(detector.rounds_, 8, 0.05, 2, 5, 1)
-    trees = [grow(growth, rows[~inside], labels.y[~inside]) for inside in parts]
+    trees = [next(grow(growth, rows[~inside], labels.y[~inside])) for inside in parts]
     unseen = [np.setdiff1d(np.arange(len(values)), labels.nodes[~inside]) for inside in parts]
     levels = [one.total(values[nodes]).mean() for one, nodes in zip(trees, unseen, strict=True)]
     for inside, one, level in zip(parts, trees, levels, strict=True):
@@ -88,7 +119,19 @@ def test_rounds_are_those_that_folds_like_best() -> None:
         return float(-LogisticRegression(C=1e6).fit(z, labels.y).predict_log_proba(z)[np.arange(100), labels.y].mean())
 
     best = loss(chosen.rounds_)
-    assert all(best <= loss(rounds) + 1e-4 for rounds in (10, 50, 150, 300))
+    assert all(best <= loss(rounds) + CLEARLY / len(labels) + 1e-4 for rounds in (10, 50, 150, 300))
+
+
+def test_no_more_rounds_are_grown_than_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels that mean nothing are told after the first rounds as well as after three hundred."""
+    graph = dense_graph()
+    inputs, labels = inputs_of(graph), labels_of(graph, 60)
+    mixed = replace(labels, y=np.random.default_rng(3).permutation(labels.y))
+    grown = []
+    monkeypatch.setattr(Stages, "grow", lambda self: (grown.append(1), grow_stages(self)))
+    detector = Boosting(jobs=1).fit(inputs, mixed)
+    assert detector.rounds_ <= 50 * len(grown) < 300
+    assert all(len(trees) == detector.rounds_ for trees in (detector.trees_, *detector.fold_trees_))
 
 
 def test_without_a_label_is_what_the_label_is_told() -> None:

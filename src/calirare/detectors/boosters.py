@@ -6,7 +6,9 @@ Both find about as much; LightGBM is the faster by far, and it is no part of the
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ logger = logging.getLogger(__name__)
 _ROWS, _COLUMNS = 0.7, 0.3
 _L2 = 1.0
 _BINS = 63
+_FAR_BELOW = -10.0
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Growth:
     """What to grow.
 
     Args:
-        rounds: Trees, or trees per class where there are more than two.
+        rounds: At a time: so many trees, or trees per class where there are more than two.
         leaves: Of a tree.
         learning_rate: How much of each tree is added.
         num_classes: Of the labels.
@@ -39,31 +42,48 @@ class Growth:
     leaf: int
     seed: int
 
+    @property
+    def per_round(self) -> int:
+        """Trees of a round, and values of a tree."""
+        return 1 if self.num_classes == 2 else self.num_classes
 
-def grow(growth: Growth, rows: np.ndarray, y: np.ndarray) -> Trees:
-    """Trees whose values add up to the score of the second class of two, or to one score per class."""
+
+def grow(growth: Growth, rows: np.ndarray, y: np.ndarray) -> Iterator[Trees]:
+    """Trees whose values add up to the score of the second class of two, or to one score per class.
+
+    There is no end: each item holds the trees of the next rounds, and whoever has enough asks for no more. Where nothing is
+    left to split, trees add nothing.
+    """
     classes, codes = np.unique(y, return_inverse=True)
+    silent = _leaf(np.zeros((1, growth.per_round)))
+    absent = _FAR_BELOW
+    for some in _batches(growth, rows, codes, classes):
+        trees = some if len(classes) == 1 else _spread(some, growth.num_classes, classes, absent)
+        yield Trees.join([*trees, *[silent] * (growth.rounds * growth.per_round - len(trees))], rows.shape[1])
+        absent = 0.0
+
+
+def _batches(
+    growth: Growth, rows: np.ndarray, codes: np.ndarray, classes: np.ndarray
+) -> Iterator[list[dict[str, np.ndarray]]]:
     if len(classes) == 1:  # a fold without the rare class: nothing to tell apart
-        return _constant(growth, rows.shape[1], int(classes[0]), len(y))
+        return chain([[_constant(growth, int(classes[0]), len(codes))]], repeat([]))
     try:
         import lightgbm
     except (ImportError, OSError):  # OSError: the OpenMP library that it needs is not there
         logger.info("LightGBM is not installed; scikit-learn's boosting is slower. Run: pip install 'calirare[trees]'")
-        trees = _by_sklearn(growth, rows, codes)
-    else:
-        trees = _by_lightgbm(lightgbm, growth, rows, codes, len(classes))
-    return Trees.join(_spread(trees, growth.num_classes, classes), rows.shape[1])
+        return _by_sklearn(growth, rows, codes)
+    return _by_lightgbm(lightgbm, growth, rows, codes, len(classes))
 
 
-def _constant(growth: Growth, num_features: int, label: int, count: int) -> Trees:
+def _constant(growth: Growth, label: int, count: int) -> dict[str, np.ndarray]:
     score = float(np.log(2.0 * count + 1.0))
+    value = np.zeros((1, growth.per_round))
     if growth.num_classes == 2:
-        value = np.array([[score if label == 1 else -score]])
+        value[0, 0] = score if label == 1 else -score
     else:
-        value = np.zeros((1, growth.num_classes))
         value[0, label] = score
-    silent = [_leaf(np.zeros_like(value))] * (value.shape[1] - 1)
-    return Trees.join([_leaf(value), *silent], num_features)
+    return _leaf(value)
 
 
 def _leaf(value: np.ndarray) -> dict[str, np.ndarray]:
@@ -71,16 +91,18 @@ def _leaf(value: np.ndarray) -> dict[str, np.ndarray]:
     return {"feature": whole, "threshold": np.zeros(1), "left": whole, "right": whole, "value": value}
 
 
-def _spread(trees: list[dict[str, np.ndarray]], num_classes: int, classes: np.ndarray) -> list[dict[str, np.ndarray]]:
-    """Each tree's `(M,)` values in the column of its class; classes that no label has stay far below all others."""
+def _spread(
+    trees: list[dict[str, np.ndarray]], num_classes: int, classes: np.ndarray, absent: float
+) -> list[dict[str, np.ndarray]]:
+    """Each tree's `(M,)` values in the column of its class; the first one's in those of `absent` classes, that no label has."""
     if num_classes == 2:
         return [tree | {"value": tree["value"][:, None]} for tree in trees]
     per_round, found = 1 if len(classes) == 2 else len(classes), []
     for k, tree in enumerate(trees):
         value = np.zeros((len(tree["value"]), num_classes))
         value[:, classes[1] if per_round == 1 else classes[k % per_round]] = tree["value"]
-        if k < 1:
-            value[:, np.setdiff1d(np.arange(num_classes), classes)] = -10.0
+        if k == 0:
+            value[:, np.setdiff1d(np.arange(num_classes), classes)] = absent
         found.append(tree | {"value": value})
     silent = [_leaf(np.zeros((1, num_classes)))] * (num_classes - per_round)  # every round has a tree for each class
     starts = range(0, len(found), per_round)
@@ -89,7 +111,7 @@ def _spread(trees: list[dict[str, np.ndarray]], num_classes: int, classes: np.nd
 
 def _by_lightgbm(
     library: Any, growth: Growth, rows: np.ndarray, codes: np.ndarray, num_classes: int
-) -> list[dict[str, np.ndarray]]:
+) -> Iterator[list[dict[str, np.ndarray]]]:
     settings = {
         "objective": "binary" if num_classes == 2 else "multiclass",
         "num_class": 1 if num_classes == 2 else num_classes,
@@ -104,15 +126,20 @@ def _by_lightgbm(
         "lambda_l2": _L2,
         "max_bin": _BINS,
         "feature_pre_filter": False,
+        "enable_bundle": False,
         "num_threads": 1,
         "deterministic": True,
         "force_col_wise": True,
         "seed": growth.seed,
         "verbosity": -1,
     }
-    data = library.Dataset(rows, codes, params={"verbosity": -1, "max_bin": _BINS, "num_threads": 1})
-    model = library.train(settings, data, growth.rounds)
-    return [_from_lightgbm(tree["tree_structure"]) for tree in model.dump_model()["tree_info"]]
+    model = library.Booster(settings, library.Dataset(rows, codes, params=settings))
+    while True:
+        start = model.current_iteration()
+        for _ in range(growth.rounds):
+            model.update()
+        added = model.dump_model(start_iteration=start, num_iteration=growth.rounds)["tree_info"]
+        yield [_from_lightgbm(tree["tree_structure"]) for tree in added]
 
 
 def _from_lightgbm(root: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -139,11 +166,12 @@ def _from_lightgbm(root: dict[str, Any]) -> dict[str, np.ndarray]:
     return found
 
 
-def _by_sklearn(growth: Growth, rows: np.ndarray, codes: np.ndarray) -> list[dict[str, np.ndarray]]:
+def _by_sklearn(growth: Growth, rows: np.ndarray, codes: np.ndarray) -> Iterator[list[dict[str, np.ndarray]]]:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     model = HistGradientBoostingClassifier(
-        max_iter=growth.rounds,
+        max_iter=0,
+        warm_start=True,
         max_leaf_nodes=growth.leaves,
         learning_rate=growth.learning_rate,
         min_samples_leaf=growth.leaf,
@@ -153,12 +181,16 @@ def _by_sklearn(growth: Growth, rows: np.ndarray, codes: np.ndarray) -> list[dic
         early_stopping=False,
         random_state=growth.seed,
     )
-    model.fit(rows, codes)
-    start = np.ravel(model._baseline_prediction)
-    trees = [_from_histogram(one.nodes) for each in model._predictors for one in each]
-    for k, score in enumerate(start):  # the first round carries the base
-        trees[k]["value"] = trees[k]["value"] + score
-    return trees
+    start = 0
+    while True:
+        model.max_iter += growth.rounds
+        model.fit(rows, codes)
+        trees = [_from_histogram(one.nodes) for each in model._predictors[start:] for one in each]
+        if start == 0:  # the first round carries the base
+            for tree, score in zip(trees, np.ravel(model._baseline_prediction), strict=False):
+                tree["value"] = tree["value"] + score
+        yield trees
+        start = len(model._predictors)
 
 
 def _from_histogram(nodes: np.ndarray) -> dict[str, np.ndarray]:

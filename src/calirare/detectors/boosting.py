@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Literal, Self
 
-import joblib
 import numpy as np
 
 from calirare.data.checks import check_count
 from calirare.detectors.base import Contributions, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.boosters import Growth, grow
 from calirare.detectors.contrast import as_logits, rare_against_rest
-from calirare.detectors.folds import spread_over_folds
+from calirare.detectors.folds import folds, spread_over_folds
 from calirare.detectors.left_out_loss import CLEARLY, loss_by_class
 from calirare.detectors.level import other_nodes, restore_shifts
 from calirare.detectors.of_trees import OfTrees
 from calirare.detectors.registry import register
+from calirare.detectors.stages import Stages
 from calirare.detectors.stored import inside, need, numbers, under, whole
 from calirare.detectors.threads import threads_of
 from calirare.detectors.trees import Trees
 from calirare.errors import InputError
 
 _MOST_ROUNDS = 300
+_AT_A_TIME = 50
 _STEP = 10
+_HARDLY = CLEARLY / 4
+"""Nats, over all labels, that the last rounds must have added to the best before them for more to be grown."""
 _LEAF = 5
 _FEWEST = 15
 """Labels of each class below which a stack leaves boosting out: leaves of five labels, grown on four folds of five, tell little
@@ -61,35 +64,43 @@ class Boosting(OfTrees):
     ) -> Self:
         self._check(labels)
         rows = np.ascontiguousarray(inputs.columns.values[labels.nodes], dtype=np.float32)
-        folds = spread_over_folds(labels, seed)
         leaf = max(1, round(_LEAF * len(labels) / len(np.unique(labels.groups))))  # copies count once
-        most = _MOST_ROUNDS if self.rounds == "left_out" else int(self.rounds)
 
-        def grown(kept: np.ndarray, rounds: int) -> Trees:
+        def growing(kept: np.ndarray, rounds: int) -> Iterator[Trees]:
             growth = Growth(rounds, self.leaves, self.learning_rate, labels.num_classes, leaf, seed)
             return grow(growth, rows[kept], labels.y[kept])
 
-        numbers_of_folds = range(int(folds.max()) + 1)
-        of_folds = joblib.Parallel(n_jobs=threads_of(self.jobs), prefer="threads")(
-            joblib.delayed(grown)(np.flatnonzero(folds != fold), most) for fold in numbers_of_folds
-        )
-        per_round = 1 if labels.num_classes == 2 else labels.num_classes
-        staged, levels = np.empty((most + 1, len(labels), per_round)), []
+        self.num_classes_, self.folds_ = labels.num_classes, spread_over_folds(labels, seed)
+        at_a_time = _AT_A_TIME if self.rounds == "left_out" else int(self.rounds)
+        of_folds = [growing(kept, at_a_time) for _, kept, _ in folds(self.folds_)]
         around = inputs.columns.values[other_nodes(inputs.num_nodes, labels.nodes, seed)]
-        for fold in numbers_of_folds:
-            mine = folds == fold
-            unseen = np.concatenate([rows[mine], around])
-            found = _after_each_round(of_folds[fold], unseen, per_round, most)
-            staged[:, mine] = found[:, : mine.sum()]
-            levels.append(found.mean(axis=1))
-        shifts = (np.mean(levels, axis=0) - levels)[folds].swapaxes(0, 1)
-        staged += shifts
-        self.rounds_ = self._choose(staged, labels) if self.rounds == "left_out" else most
-        self.num_classes_, self.folds_ = labels.num_classes, folds
-        self.trees_ = grown(np.arange(len(labels)), self.rounds_)
-        self.fold_trees_ = [_first(trees, self.rounds_, per_round) for trees in of_folds]
-        self.left_out_, self.shifts_ = as_logits(staged[self.rounds_]), shifts[self.rounds_]
+        with Stages(
+            of_folds,
+            self.folds_,
+            rows,
+            around,
+            1 if labels.num_classes == 2 else labels.num_classes,
+            threads_of(self.jobs),
+        ) as stages:
+            self.rounds_ = self._grow(stages, labels)
+        self.trees_ = next(growing(np.arange(len(labels)), self.rounds_))
+        self.fold_trees_ = stages.trees(self.rounds_)
+        self.left_out_, self.shifts_ = as_logits(stages.scores(self.rounds_)), stages.shifts(self.rounds_)
         return self
+
+    def _grow(self, stages: Stages, labels: LabelledNodes) -> int:
+        """As many rounds as are asked for, or until more hardly help; how many to keep."""
+        stages.grow()
+        if self.rounds != "left_out":
+            return stages.rounds
+        losses: list[float] = []
+        while True:
+            before = min(losses[: -_AT_A_TIME // _STEP], default=np.inf)
+            tried = np.arange(_STEP, stages.rounds + 1, _STEP)
+            losses += [loss_by_class(as_logits(stages.scores(rounds)), labels.y) for rounds in tried[len(losses) :]]
+            if stages.rounds >= _MOST_ROUNDS or before - min(losses) < _HARDLY / len(labels):
+                return int(tried[_first_as_good_as_the_best(losses, len(labels))])
+            stages.grow()
 
     def skip_with(self, labels: LabelledNodes) -> str | None:
         fewest = min(len(np.unique(labels.groups[labels.y == c])) for c in np.unique(labels.y))
@@ -104,16 +115,6 @@ class Boosting(OfTrees):
         if not 0 < self.learning_rate <= 1:
             raise InputError(f"learning_rate must lie above 0 and be at most 1; got {self.learning_rate!r}.")
         labels.require_two_classes()
-
-    def _choose(self, staged: np.ndarray, labels: LabelledNodes) -> int:
-        """The fewest rounds after which left-out labels are as likely as after the best number, up to chance.
-
-        The best of many numbers is a little too good for labels that mean nothing, and its evidence would flatter.
-        """
-        tried = np.arange(_STEP, len(staged), _STEP)
-        losses = [loss_by_class(as_logits(staged[rounds]), labels.y) for rounds in tried]
-        good = np.flatnonzero(np.array(losses) <= min(losses) + CLEARLY / len(labels))
-        return int(tried[good[0]])
 
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
         self._check_fitted()
@@ -162,16 +163,12 @@ class Boosting(OfTrees):
         return self
 
 
-def _after_each_round(trees: Trees, rows: np.ndarray, per_round: int, most: int) -> np.ndarray:
-    """`(most + 1, n, K)`: the scores after 0, 1, … rounds; rounds that were not grown add nothing."""
-    added = trees.value[trees.leaves(rows)].transpose(1, 0, 2)
-    rounds = len(added) // per_round
-    summed = np.add.reduceat(added, np.arange(0, len(added), per_round), axis=0) if rounds else added
-    found = np.zeros((most + 1, len(rows), per_round))
-    found[1 : rounds + 1] = summed.cumsum(axis=0)
-    found[rounds + 1 :] = found[rounds]
-    return found
+def _first_as_good_as_the_best(losses: list[float], labels: int) -> int:
+    """The first of the left-out losses that is as small as the smallest, up to chance.
 
+    The best of many is a little too good for labels that mean nothing, and its evidence would flatter.
 
-def _first(trees: Trees, rounds: int, per_round: int) -> Trees:
-    return trees.take(np.arange(min(len(trees), rounds * per_round)))
+    >>> _first_as_good_as_the_best([0.9, 0.52, 0.5, 0.51], labels=100)
+    1
+    """
+    return int(np.flatnonzero(np.array(losses) <= min(losses) + CLEARLY / labels)[0])

@@ -53,6 +53,7 @@ def facts(graph):
         "age in days, mean over neighbours": np.arange(10.0),
         "country = SE, mean over neighbours": np.linspace(0, 0.9, 10),
         "channel = cash, share of outgoing": np.linspace(0, 0.9, 10),
+        "clustering": np.arange(10.0) / 9,
     }
     return Facts(
         graph, Columns(np.stack(list(made.values()), axis=1).astype(np.float32), tuple(made), ("",) * len(made))
@@ -78,18 +79,24 @@ def facts(graph):
         ("balance, mean over incoming neighbours", 9, "balance (mean over incoming neighbours) is 190, above 95% of nodes (median 100)"),
         ("opened, mean over neighbours", 9, "opened (mean over neighbours) is 2022-01-26, later than at 95% of nodes (median 2022-01-17)"),
         ("opened, spread over neighbours", 9, "opened (spread over neighbours) is 18 days, 2.0 times the median (9 days)"),
-        ("paid in days, wait of incoming until outgoing", 9, "wait from incoming to next outgoing, paid is 13 minutes, 2.0 times the median (6.5 minutes)"),
+        ("paid in days, wait of incoming until outgoing", 9, "wait from incoming to next outgoing paid is 13 minutes, 2.0 times the median (6.5 minutes)"),
         ("closed after opened, in days", 0, "time from opened to closed is -36 hours, below 95% of nodes (median 3 days)"),
         ("age in days, mean over neighbours", 9, "age in days (mean over neighbours) is 9, 2.0 times the median (4.5)"),
         ("paid in days, last of outgoing", 0, "last of outgoing paid is earlier than at 95% of nodes"),
         ("country = SE, mean over neighbours", 9, "share of neighbours with country = SE is 90%, above 95% of nodes (median 45%)"),
         ("channel = cash, share of outgoing", 0, "share of outgoing with channel = cash is 0%, below 95% of nodes (median 45%)"),
+        ("clustering", 3, "share of pairs of neighbours that are joined is 33%, below 65% of nodes (median 50%)"),
         ("balance, of neighbours", 0, "balance (mean over neighbours) is 510, 9 times the median (55)"),
         ("nothing of ours", 0, "nothing of ours"),
     ],
 )  # fmt: skip
 def test_every_form(facts, name, node, said):
     assert facts.say(name, node) == said
+
+
+def test_a_column_of_the_table_keeps_its_name_whatever_ours_is_called(graph):
+    named = dataclasses.replace(graph, feature_names=("clustering", *NAMES[1:]), schema=None)
+    assert Facts(named).say("clustering", 9) == "clustering is 90, above 95% of nodes (median -4.5)"
 
 
 def test_the_fold_changes_its_digits_at_five():
@@ -211,6 +218,21 @@ def test_columns_in_words(name, said):
     assert say_column(name) == said
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("posted at within 6.94444e-05 days of", "share of outgoing posted at within 6 seconds of"),
+        ("posted at within 3 days of", "share of outgoing posted at within 3 days of"),
+        ("step within 2 of", "share of outgoing step within 2 of"),
+        ("step within 0 of", "share of outgoing step at the same moment as"),
+        ("step near", "share of outgoing with step near"),  # models of earlier versions do not say how near
+    ],
+)
+def test_what_is_near_others_is_told(name: str, said: str) -> None:
+    others = "others at the other end"
+    assert say_column(f"{name} {others}, share of outgoing") == f"{said} {others}"
+
+
 def test_a_comparison_is_told_by_its_rank_alone(graph):
     names = (
         *(f"paid against the other end's usual, {one} of outgoing" for one in ("mean", "size")),
@@ -221,7 +243,4 @@ def test_a_comparison_is_told_by_its_rank_alone(graph):
     said = [facts.say(name, 8) for name in names]
     assert said[0] == "outgoing paid against what is usual at the other end: higher than at 85% of nodes"
     assert said[1] == "distance of outgoing paid from what is usual at the other end: lower than at 85% of nodes"
-    assert say_column("time near others at the other end, share of outgoing") == (
-        "share of outgoing with time near others at the other end"
-    )
     assert said[2] == "change of paid from incoming to next outgoing: higher than at 85% of nodes"

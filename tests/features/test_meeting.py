@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from calirare.data.edge_table import EdgeColumn, EdgeTable
+from calirare.data.graph import RareGraph
 from calirare.features.directions import directions_of
 from calirare.features.edge_plan import EdgePlan, plan_edges
 from calirare.features.meeting import MEETING, meeting_columns, meetings
+from calirare.features.recipe import ColumnRecipe
 from calirare.features.rhythm import rhythm_columns
 
 
@@ -54,10 +57,10 @@ def test_columns_agree_with_loops(directed: bool, clock: bool, seed: int) -> Non
     day, shortest, close = (86_400, 1e-3, 0.1) if clock else (1, 1.0, 2.0)
     plan = all_told(table, close)
     found = dict(meeting_columns(meetings(table, plan, 8, 8), plan))
-    assert len(found) == 2 * len(directions_of(directed)) and all(MEETING in name for name in found)
+    assert len(found) == 3 * len(directions_of(directed)) and all(MEETING in name for name in found)
     for which in directions_of(directed):
         apart = found[f"time{' in days' if clock else ''} apart from{MEETING}{which}"]
-        near = found[f"time near{MEETING}share of {which}"]
+        near = found[f"time within {'0.1 days' if clock else '2'} of{MEETING}share of {which}"]
         for node in range(8):
             wanted = by_loops(table, which, node, day)
             mean = math.exp(np.mean(np.log(np.array(wanted) + shortest))) - shortest if wanted else math.nan
@@ -101,9 +104,25 @@ def test_those_who_keep_together_stand_out() -> None:
     plan = plan_edges(table)
     assert plan is not None
     columns = dict(meeting_columns(meetings(table, plan, 100, 100), plan))
-    apart, near = columns[f"time in days apart from{MEETING}outgoing"], columns[f"time near{MEETING}share of outgoing"]
+    ((_, close), *_) = plan.columns[0].near
+    apart = columns[f"time in days apart from{MEETING}outgoing"]
+    near = columns[f"time within {close:g} days of{MEETING}share of outgoing"]
     assert np.nanmean(apart[:10]) < np.nanmean(apart[10:60]) / 10
     assert np.nanmean(near[:10]) > 5 * np.nanmean(near[10:60])
+
+
+def test_models_of_earlier_versions_find_the_share_under_its_old_name() -> None:
+    table = visits(0)
+    graph = RareGraph(
+        x=np.eye(8), edge_index=np.stack([table.source, table.target]), y=np.zeros(8, dtype=int), edges=table
+    )
+    recipe = ColumnRecipe.learn(graph)
+    told = [name for name in recipe.names if MEETING in name and "share of" in name and "neighbours" not in name]
+    assert told and not any("near" in name for name in told)  # once, by its new name
+    state = recipe.state()
+    state["names"] = [re.sub(r" within \S+ days of others", " near others", name) for name in recipe.names]
+    assert state["names"] != list(recipe.names)
+    np.testing.assert_array_equal(ColumnRecipe.restore(state).apply(graph).values, recipe.apply(graph).values)
 
 
 def test_without_the_column_nothing_is_known() -> None:

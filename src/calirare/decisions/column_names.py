@@ -11,8 +11,9 @@ from calirare.decisions.numbers import say_duration
 from calirare.features.by_category import NEIGHBOURS_WITH
 from calirare.features.dates import End
 from calirare.features.directions import DIRECTIONS
-from calirare.features.meeting import APART
+from calirare.features.meeting import APART, MEETING
 from calirare.features.rhythm import CHANGE, WAIT
+from calirare.features.structure import CLUSTERING
 from calirare.features.usual import AGAINST_USUAL
 
 _WAY = f"({'|'.join(DIRECTIONS)})"
@@ -43,24 +44,33 @@ def _share(what: str, way: str) -> str:
     return f"share of {way} with {f'{word!r} in {column}' if has else what}"
 
 
+def _time_apart(time: str, unit: str | None, way: str) -> str:
+    return f"time from {_of(way, time)} to the nearest of others at the other end{unit or ''}"
+
+
+def _near_others(time: str, limit: str, unit: str | None, way: str) -> str:
+    within = f"within {say_duration(float(limit)) if unit else limit} of" if float(limit) else "at the same moment as"
+    return f"share of {way} {time} {within} others at the other end"
+
+
 def _near_date(time: str, days: str, when: str, end: str, date: str, way: str) -> str:
     return f"share of {way} {time} at most {say_duration(float(days))} {when} {end} {date}"
 
 
+_NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
 _STATISTICS = "sum|mean|spread|relative spread|least|greatest|last|first|span|mean gap|least gap|unevenness of gaps"
 _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
     (re.compile(f"^(.*){AGAINST_USUAL}(mean|size) of {_WAY}$"), _against_usual),
-    (re.compile(f"^(.*){WAIT}$"), "wait from incoming to next outgoing, {}".format),
-    (re.compile(f"^(.*){APART}{_WAY}$"), "time from {1} to the nearest of others at the other end, {0}".format),
+    (re.compile(f"^(.*){WAIT}$"), "wait from incoming to next outgoing {}".format),
+    (re.compile(f"^(.*?)({IN_DAYS})?{APART}{_WAY}$"), _time_apart),
+    (re.compile(f"^(.*) within {_NUMBER}( days)? of{MEETING}share of {_WAY}$"), _near_others),
     (re.compile(f"^(.*){CHANGE}$"), "change of {} from incoming to next outgoing".format),
     (
         re.compile(f"^(.*) in days after ({'|'.join(get_args(End))}) (.*), mean of {_WAY}$"),
         lambda time, end, date, way: f"mean time from {end} {date} to {_of(way, time)}{IN_DAYS}",
     ),
     (
-        re.compile(
-            rf"^(.*) at most (\d+(?:\.\d+)?(?:e[+-]\d+)?) days (before|after) ({'|'.join(get_args(End))}) (.*), share of {_WAY}$"
-        ),
+        re.compile(f"^(.*) at most {_NUMBER} days (before|after) ({'|'.join(get_args(End))}) (.*), share of {_WAY}$"),
         _near_date,
     ),
     (re.compile("^(.*) after (.*), in days$"), f"time from {{1}} to {{0}}{IN_DAYS}".format),
@@ -70,8 +80,9 @@ _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
     ),
     (re.compile(f"^(.*), ({_STATISTICS}) of {_WAY}$"), _statistic),
     (SHARE_OF_EDGES, _share),
+    (re.compile(f"^{CLUSTERING}$"), lambda: "share of pairs of neighbours that are joined"),
 ]
-"""Columns of edges and dates, and what they are called; the first that fits."""
+"""Columns of edges, of dates and of the place in the graph, and what they are called; the first that fits."""
 
 
 def say_column(name: str) -> str:
@@ -88,15 +99,19 @@ def say_column(name: str) -> str:
     >>> say_column("price against the other end's usual, mean of outgoing")
     'outgoing price against what is usual at the other end'
     >>> say_column("time in days apart from others at the other end, outgoing")
-    'time from outgoing to the nearest of others at the other end, time in days'
+    'time from outgoing time to the nearest of others at the other end in days'
+    >>> say_column("posted within 0.000169 days of others at the other end, share of outgoing")
+    'share of outgoing posted within 14.6 seconds of others at the other end'
     >>> say_column("paid in days after own opened, mean of outgoing"), say_column("claimed after began, in days")
     ('mean time from own opened to outgoing paid in days', 'time from began to claimed in days')
     >>> say_column("paid at most 0.25 days before the other end's due, share of outgoing")
     "share of outgoing paid at most 6 hours before the other end's due"
+    >>> say_column("clustering"), say_column("clustering, mean over neighbours")
+    ('share of pairs of neighbours that are joined', 'share of pairs of neighbours that are joined (mean over neighbours)')
     >>> say_column("distinct neighbours with drug = codeine, outgoing")
     'distinct outgoing neighbours with drug = codeine'
     >>> say_column("time in days, wait of incoming until outgoing"), say_column("time, unevenness of gaps of outgoing")
-    ('wait from incoming to next outgoing, time in days', 'unevenness of gaps of outgoing time')
+    ('wait from incoming to next outgoing time in days', 'unevenness of gaps of outgoing time')
     """
     name = in_full(name)
     if (found := SHARE_OVER.match(name)) is not None and not SHARE_OF_EDGES.match(found[1]):

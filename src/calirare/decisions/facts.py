@@ -30,7 +30,7 @@ from calirare.features.columns import Columns
 from calirare.features.own import LIKE
 from calirare.features.relations import row_normalised
 from calirare.features.rhythm import CHANGE
-from calirare.features.structure import neighbours
+from calirare.features.structure import CLUSTERING, neighbours
 from calirare.features.usual import AGAINST_USUAL
 
 _SAMPLE = 20_000
@@ -83,7 +83,7 @@ class Facts:
 
     def say(self, name: str, node: int) -> str:
         """`amount is 5,120, 14 times the median (366)`; the column's name alone where its value is not known."""
-        others, words = self._others_of(name), say_column(name)
+        others, words = self._others_of(name), name if name in self._own else say_column(name)
         if others is None or not others.values.size:
             return words
         if not self._known(name, np.array([node]))[0]:
@@ -108,7 +108,7 @@ class Facts:
             return f"{words}: {_than(others.below(value), 'more often', 'less often')}"
         rank, value, median = others.rank(value), others.snap(value), others.snap(others.median)
         near = self._share_of_marks(name)
-        if near or SHARE_OF_EDGES.match(name) or SHARE_OVER.match(in_full(name)):
+        if near or (name not in self._own and _is_share(name)):
             said, usual = _told_apart(value, median, *(f"{{:.{digits}%}}".format for digits in range(4)))
             return f"{near or words} is {said}, {rank} (median {usual})"
         if self._is_duration(name):
@@ -216,6 +216,10 @@ class Facts:
         base, statistic = attribute_of(name)
         scale, mean = self._units.get(base, (1.0, 0.0))
         return scale, 0.0 if statistic == "spread" else mean
+
+
+def _is_share(name: str) -> bool:
+    return bool(name == CLUSTERING or SHARE_OF_EDGES.match(name) or SHARE_OVER.match(in_full(name)))
 
 
 def some_others(alike: np.ndarray) -> np.ndarray:

@@ -59,12 +59,15 @@ def meetings(table: EdgeTable, plan: EdgePlan, num_ends: int, num_nodes: int, on
 
 def meeting_columns(met: np.ndarray, plan: EdgePlan) -> Iterator[tuple[str, np.ndarray]]:
     """`(N,)` columns by name from what `meetings` gave, NaN where nobody else is there."""
-    for k, (planned, which, _) in enumerate(_met(plan)):
-        logs, close, count = met[:, NUM_MET * k : NUM_MET * (k + 1)].T
+    for k, (planned, which, close) in enumerate(_met(plan)):
+        logs, near, count = met[:, NUM_MET * k : NUM_MET * (k + 1)].T
         count = np.where(count > 0, count, np.nan)
         apart = np.exp(logs / count) - shortest_of(planned)
         yield f"{unit_of(planned)}{APART}{which}", apart
-        yield f"{planned.name} near{MEETING}share of {which}", close / count
+        within = f"{close:g} days" if planned.in_days else f"{close:g}"
+        yield f"{planned.name} within {within} of{MEETING}share of {which}", near / count
+        # So it is called in models of earlier versions; a new recipe leaves out what is there already.
+        yield f"{planned.name} near{MEETING}share of {which}", near / count
 
 
 def _met(plan: EdgePlan) -> Iterator[tuple[PlannedColumn, str, float]]:

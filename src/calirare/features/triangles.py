@@ -39,7 +39,11 @@ def triangles(adjacency: sp.csr_array) -> np.ndarray | None:
         out[nodes] = sums((rank[ends] > np.repeat(rank[nodes], degree[nodes])).astype(np.int64), degree[nodes])
     paths = float(out.astype(np.float64) @ degree)
     if paths > MOST_PATHS:
-        logger.warning("clustering is left out: %.1e paths of two edges are more than %.0e.", paths, MOST_PATHS)
+        logger.warning(
+            "One column is left out: clustering, the share of pairs of neighbours that are joined. To count it would take "
+            "%s paths of two edges, and at most %s are looked at. All other columns are made.",
+            f"{paths:,.0f}", f"{MOST_PATHS:,}",
+        )  # fmt: skip
         return None
     upwards = _upwards(adjacency, order, rank, out)
     words = _words_of_hubs(np.sort(degree)[::-1], 2 * paths)

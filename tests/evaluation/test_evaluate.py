@@ -15,6 +15,7 @@ from sklearn.metrics import average_precision_score, log_loss
 import calirare as cr
 from calirare.cli.evaluate import evaluate as command
 from calirare.cli.fit import _judge
+from calirare.data.tables.files import edges_as_columns, nodes_as_columns
 from calirare.errors import InputError, LabelError
 from calirare.estimator.evidence import Evidence, read_nodes
 from calirare.evaluation import evaluate
@@ -69,6 +70,19 @@ def test_given_nodes_that_trained_the_model_are_judged_without_their_label(clf, 
     mask = np.zeros(graph.num_nodes, dtype=bool)
     mask[split.test] = True
     assert evaluate(clf, graph, mask, num_resamples=0).evidence.source == "unread"
+
+
+@pytest.mark.parametrize(("third", "level"), [("open", "caution"), ("closed", "good")])
+def test_labels_that_nobody_may_have_decided_are_no_good_evidence(graph, third, level):
+    nodes, edges = nodes_as_columns(graph), edges_as_columns(graph)
+    labels = np.array(nodes["is_fraud"], dtype=object)
+    labels[(labels == "no") & (np.arange(graph.num_nodes) % 9 == 0)] = third
+    nodes["is_fraud"] = labels
+    read = cr.read_tables(nodes, edges, label="is_fraud", rare="yes")
+    found = evaluate(cr.RareCategoryClassifier(detector="linear").fit(read), read, num_resamples=10)
+    said = f"{(labels == third).sum()} labels are '{third}', which count as not 'yes'. If nobody has decided"
+    assert found.verdict.level == level
+    assert sum(words.startswith(said) for words in found.warnings) == (third == "open")
 
 
 def test_labels_that_were_read_never_judge_as_if_they_were_not(graph):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calirare.data.graph import RareGraph
-from calirare.data.tables.audit import find_leaks
+from calirare.data.tables.audit import find_leaks, find_undecided
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import Evidence, gather_evidence
 from calirare.evaluation.first_lines import warn_of_chosen_labels
@@ -125,7 +125,8 @@ def evaluate(
     after = evidence.summary(num_resamples=num_resamples, **options)
     skill = _skill(evidence)
     chosen = evidence.source != "unread" and bool(warn_of_chosen_labels(clf, graph))
-    verdict = judge(evidence, before, after, clf.base_rate_, skill, find_leaks(graph), chosen)
+    undecided = [finding.words for finding in find_undecided(graph)]
+    verdict = judge(evidence, before, after, clf.base_rate_, skill, find_leaks(graph), undecided, chosen)
     return Evaluation(evidence, before, after, skill, verdict)
 
 

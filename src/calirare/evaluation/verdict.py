@@ -52,6 +52,7 @@ def judge(
     population_share: float,
     skill: Skill,
     leaks: Sequence[str] = (),
+    undecided: Sequence[str] = (),
     chosen: bool = False,
 ) -> Verdict:
     """The verdict on a model.
@@ -63,6 +64,7 @@ def judge(
         population_share: The rare share that the probabilities were calibrated to.
         skill: Whether these nodes tell the model from the base rate.
         leaks: Columns that give the label away.
+        undecided: What is to be said of classes that nobody may have decided.
         chosen: Whether the labels that trained it are no random sample.
     """
     share = float(evidence.y_rare.mean())
@@ -71,6 +73,7 @@ def judge(
     believed, trust = (True, "") if skewed else _trust(evidence)
     serious = [
         *([f"Columns that give the label away made these numbers: {', '.join(map(repr, leaks))}."] if leaks else []),
+        *undecided,
         *_warn_of_labels(evidence, share, population_share, skewed),
         *([_CHOSEN] if chosen else []),
         *([] if finds else [_NO_ORDER]),

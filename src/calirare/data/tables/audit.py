@@ -88,7 +88,7 @@ def audit_tables(nodes: Any, edges: Any = None, **options: Any) -> Audit:
 def audit_graph(graph: RareGraph) -> Audit:
     """The audit of a graph, from its attributes and labels."""
     known, rare = labelled_rows(graph)
-    found: list[Finding] = [*_labels(graph, rare), *_undecided(graph), *find_unlabelled(graph)]
+    found: list[Finding] = [*_labels(graph, rare), *find_undecided(graph), *find_unlabelled(graph)]
     columns = list(audit_columns(graph))
     for column in columns:
         found += _leak(column, known, rare)
@@ -141,17 +141,18 @@ def _labels(graph: RareGraph, rare: np.ndarray) -> Iterator[Finding]:
         yield Finding("labels", "", f"Only {others} labels are not {name!r}; label some nodes that are not.", "warning")
 
 
-def _undecided(graph: RareGraph) -> Iterator[Finding]:
+def find_undecided(graph: RareGraph) -> Iterator[Finding]:
     """Classes beside others whose name may say that nobody has decided; they count as not rare."""
     values = graph.schema_of("label").get("values", ())
     if graph.original_y is None:  # two classes: the other is all that is not rare
         return
     name = graph.class_names[graph.rare_class]
     for place, value in enumerate(values):
-        if value != name and (value.casefold() in UNDECIDED or value.endswith("?")):
+        count = int((graph.original_y == place).sum())
+        if count and value != name and (value.casefold() in UNDECIDED or value.endswith("?")):
             words = (
-                f"{int((graph.original_y == place).sum()):,} labels are {value!r}, which count as not {name!r}. If nobody has "
-                "decided these, empty them: else every probability is too low."
+                f"{count:,} labels are {value!r}, which count as not {name!r}. If nobody has decided these, empty them: else "
+                "every probability is too low."
             )
             yield Finding("labels", "", words, "warning")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import polars as pl
 import pytest
@@ -23,6 +24,9 @@ def test_it_ends_with_the_path_of_what_to_open(tmp_path):
     assert pl.read_csv(out / "scores.csv").height == pl.read_parquet(out / "scores.parquet").height == 300
     assert set(pl.read_csv(out / "queue.csv")["action"]) <= {"alert", "review", "clear"}
     assert cr.load(out / "model").class_names_ == ("no", "yes")
+    payments, accounts = pl.read_parquet(out / "edges.parquet"), pl.read_parquet(out / "nodes.parquet")
+    assert re.search(rf"│ payments +│ +{payments.height:,} │", answer.stdout)
+    assert f"Recall within the budget ({round(0.05 * accounts['is_fraud'].null_count())} reviews)" in answer.stdout
 
 
 @pytest.mark.slow

@@ -34,6 +34,13 @@ def test_a_column_of_another_kind_of_node_is_no_price():
         costs_of(read([None, None, None, 25.0]), "amount")
 
 
+def test_columns_that_could_be_meant_are_those_of_the_table():
+    graph = read([10.0, None, 40.0, 25.0], country=["SE", "NO", "SE", None])
+    assert {"amount is missing", "country = SE"} <= set(graph.feature_names)
+    with pytest.raises(InputError, match=r"no column of numbers 'loss' among the attributes: choices: 'amount'\.\n"):
+        costs_of(graph, "loss")
+
+
 def test_a_gap_of_another_kind_of_node_is_none(caplog):
     costs_of(read([10.0, 20.0, 40.0, None]), "amount")
     assert not caplog.records

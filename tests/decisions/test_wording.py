@@ -46,8 +46,8 @@ def test_too_few_labels_rule_nothing_out():
 @pytest.mark.parametrize(
     ("p", "thresholds", "said"),
     [
-        (0.6, [0.7, 0.98], "P(fraud) is 0.600: the others cannot be ruled out, though fraud is likelier."),
-        (0.5, [0.7, 0.98], "P(fraud) is 0.500: fraud cannot be ruled out, though the others are likelier."),
+        (0.6, [0.7, 0.98], "P(fraud) is 0.600: normal cannot be ruled out, though fraud is likelier."),
+        (0.5, [0.7, 0.98], "P(fraud) is 0.500: fraud cannot be ruled out, though normal is likelier."),
         (0.3, [0.1, np.inf], "P(fraud) is 0.300: with so few labels nothing can be ruled out at 90%."),
     ],
 )

@@ -133,6 +133,8 @@ def test_every_page_and_command_gives_the_same_judgement(clf, graph, split, few_
 
 def test_as_columns_and_as_json(clf, graph):
     found = evaluate(clf, graph, num_resamples=5, budget=10, only=["recall_at_budget", "brier_score"])
+    assert found.title("recall_at_budget") == f"Recall within the budget (10 of {found.after.num_nodes} nodes)"
+    assert found.title("brier_score") == "Brier score"
     table = found.frame()
     assert table["metric"].tolist() == [
         "recall_at_budget",

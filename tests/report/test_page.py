@@ -14,6 +14,7 @@ import pytest
 import calirare as cr
 from calirare.decisions.costs import Costs
 from calirare.errors import InputError, MissingDependencyError
+from calirare.metrics import recall_at_budget
 from calirare.report import gather, write_report
 from calirare.report.page import _script_json, render
 
@@ -85,6 +86,20 @@ def test_it_says_what_was_found(page, contents):
         assert words in page.words
     assert f"torch {contents.versions['torch']}" in page.words
     assert sum(tag == "tr" for tag, _ in page.tags) > 30
+
+
+def test_recall_within_the_budget_is_of_the_same_share_of_the_nodes_that_judge(graph, split):
+    """A budget of 20 for the queue is another one for the nodes that judge, where these are fewer or more."""
+    y = np.full(graph.num_nodes, -1)
+    y[split.train] = graph.y[split.train]
+    graph = graph.with_labels(y)
+    contents = gather(cr.RareCategoryClassifier(detector="linear").fit(graph), graph, budget=20, num_resamples=5)
+    evidence = contents.evaluation.evidence
+    allowed = round(20 * evidence.y.size / len(contents.queue))
+    assert 0 < allowed < 20
+    expected = recall_at_budget(evidence.y_rare, evidence.probability, allowed)
+    said = f"Recall within the budget ({allowed} of {evidence.y.size} nodes) {expected:.3f} ("
+    assert said in Page(render(contents, rows=3, plotly="")).words
 
 
 def test_the_prices_are_those_given(clf, graph):
@@ -200,3 +215,5 @@ def test_labels_to_look_at_again_are_listed(contents, page):
     assert contents.look_again and "Labels to look at again" in page.words
     for one in contents.look_again:
         assert f"{one.id} {one.label} {one.probability:.3f} {one.likelier}" in page.words
+    sure = replace(contents, look_again=[replace(contents.look_again[0], probability=2e-7)])
+    assert f"{sure.look_again[0].label} <0.0001" in Page(render(sure, rows=3, plotly="")).words

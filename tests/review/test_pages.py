@@ -62,6 +62,8 @@ def test_attributes_of_every_kind():
             Attribute("country", "KP", "NO", None, 0.01, 0.99),
             Attribute("age", "missing", "40", None, None, 0.0),
             Attribute("amount", "9", "5", 0.93, None, 0.86),
+            Attribute("balance", "2", "50", 0.05, None, 0.9),
+            Attribute("closed", "2021-01-01", "2023-01-31", 0.3, None, 0.4, is_moment=True),
             Attribute("opened", "2024-05-01", "2023-01-31", 0.8, None, 0.6, is_moment=True),
         ],
         "50 labelled normal nodes",
@@ -71,6 +73,7 @@ def test_attributes_of_every_kind():
     assert "shared by 1.0% of them; most often NO" in said
     assert "their median is 40" in said and "above 93% of them" in said and "4 more usual ones" in said
     assert "later than 80% of them; their median is 2023-01-31" in said
+    assert "below 95% of them; their median is 50" in said and "earlier than 70% of them" in said
     assert "none of the attributes" in words(case_sections.attributes(Comparison([], "x", 0)))
 
 
@@ -206,6 +209,8 @@ def test_the_model_page_says_what_to_beware_of_and_which_labels_to_look_at_again
     for one in station.look_again:
         assert f"{one.id} {one.label} {one.probability:.3f} {one.likelier}" in said
     assert model_page.draw_look_again([]) is None
+    sure = replace(station.look_again[0], probability=2e-7)
+    assert f"{sure.label} <0.0001 {sure.likelier}" in words(model_page.draw_look_again([sure]))
 
 
 def test_the_queue_begins_with_what_to_beware_of(client, desk):

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 import calirare as cr
+from calirare.decisions.wording import Wording
 from calirare.metrics import brier_score, negative_log_likelihood
 from calirare.metrics.registry import METRICS, headlines
 from calirare.review.pages.quality_page import draw_quality
@@ -53,7 +54,8 @@ def test_else_on_left_out_predictions_of_labels_before_any_decision(graph):
 
 def test_the_page_shows_verdict_and_numbers(graph):
     found = measure(snapshot_of(graph))
-    page = str(draw_quality(found, "v", "fraud"))
+    page = str(draw_quality(found, "v", Wording(("no", "yes"), 1, 0.9, label_column="fraud")))
+    assert f"fraud = no ({(found.evidence.y_rare == 0).sum():,} nodes)" in page and "not fraud" not in page
     assert found.verdict.words in page and all(warning in page for warning in found.warnings)
     for name in headlines():
         assert METRICS[name].title in page and f"{found.after[name].value:.3f}" in page

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from calirare.data.graph import RareGraph
     from calirare.estimator.classifier import RareCategoryClassifier
     from calirare.metrics import Estimate
+    from calirare.metrics.registry import Metric
 
 EXAMPLE = "Example: calirare demo --out demo"
 LABELLED_SHARE = 0.2
@@ -118,7 +119,8 @@ def _answers(truth: RareGraph) -> tuple[np.ndarray, np.ndarray]:
 def _facts(graph: RareGraph) -> dict[str, int]:
     return {
         "accounts": graph.num_nodes,
-        "payments": graph.num_edges,
+        "payments": 0 if graph.edges is None else len(graph.edges),
+        "pairs_of_accounts": graph.num_edges,
         "attributes": graph.num_features,
         "labelled": int(graph.known.size),
         "labelled_fraud": int((graph.y == graph.rare_class).sum()),
@@ -141,7 +143,7 @@ def _show(graph: RareGraph, found: dict[str, dict[str, Estimate]]) -> None:
     console.show_table(
         f"Finding fraud among the {graph.num_nodes - graph.known.size:,} accounts without a label",
         ["", "value", "95% interval"],
-        [(metric.title, *_cells(calibrated[metric.name])) for metric in of_family("finding")],
+        [(_title(metric, graph), *_cells(calibrated[metric.name])) for metric in of_family("finding")],
         right=(1,),
     )
     rows = [
@@ -159,6 +161,10 @@ def _show(graph: RareGraph, found: dict[str, dict[str, Estimate]]) -> None:
         rows,
         right=(1, 3),
     )
+
+
+def _title(metric: Metric, graph: RareGraph) -> str:
+    return f"{metric.title} ({_reviews(graph):,} reviews)" if "budget" in metric.reads else metric.title
 
 
 def _cells(estimate: Estimate) -> tuple[str, str]:

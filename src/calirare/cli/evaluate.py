@@ -67,7 +67,9 @@ def evaluate(
 
 def show_look_again(found: list[DoubtfulLabel]) -> None:
     """Print the labels that the model would have called otherwise."""
-    rows = [(one.id, one.label, f"{one.probability:.3f}", one.likelier) for one in found]
+    from calirare.decisions.numbers import say_probability
+
+    rows = [(one.id, one.label, say_probability(one.probability), one.likelier) for one in found]
     if rows:
         header = ["node", "label", "P(label) without it", "likelier"]
         console.show_table("Labels to look at again", header, rows, right=(2,))
@@ -79,7 +81,7 @@ def show_evaluation(found: Evaluation) -> None:
     from calirare.metrics.summary import say
 
     rows = [
-        (METRICS[name].title, say(found.before[name], interval=False), say(one), METRICS[name].better.split()[0])
+        (found.title(name), say(found.before[name], interval=False), say(one), METRICS[name].better.split()[0])
         for name, one in found.after.items()
         if not METRICS[name].conditional
     ]

@@ -165,7 +165,8 @@ class RareGraph:
         """
         names = self.feature_names or ()
         if name not in names:
-            raise ColumnError(f"there is no column of numbers {name!r} among the attributes: " + nearest(name, names))
+            numbers = [said["name"] for said in self.table_columns if said["type"] == "numeric"] or names
+            raise ColumnError(f"there is no column of numbers {name!r} among the attributes: " + nearest(name, numbers))
         values = column_of(self.x, names.index(name))
         for said in self.table_columns:
             if said["name"] == name and "scale" in said:

@@ -44,6 +44,15 @@ class Wording:
         """What to call the rare class."""
         return self.name(self.rare_class)
 
+    @property
+    def other(self) -> str:
+        """What to call all that is not rare.
+
+        >>> Wording(("no", "yes"), 1, 0.9, label_column="is_fraud").other, Wording(("a", "b", "c"), 1, 0.9).other
+        ('is_fraud = no', 'not b')
+        """
+        return self.name(1 - self.rare_class) if len(self.class_names) == 2 else f"not {self.rare}"
+
     def name(self, of_class: int) -> str:
         """What to call a class; one that is called "yes", "no" or a number, by its column too.
 
@@ -125,7 +134,7 @@ def explain_set(wording: Wording, probability: float, member: np.ndarray, thresh
     >>> explain_set(wording, 0.7, np.array([False, True]), np.array([0.06, 0.98]))
     'P(fraud) is 0.700, above 0.060: at least 90% of the others score lower, so all but fraud is ruled out at 90%.'
     >>> explain_set(wording, 0.08, np.array([True, True]), np.array([0.06, 0.98]))
-    'P(fraud) is 0.080: fraud cannot be ruled out, though the others are likelier.'
+    'P(fraud) is 0.080: fraud cannot be ruled out, though normal is likelier.'
     """
     rare, said = wording.rare, f"P({wording.rare}) is {share(probability)}"
     level = f"{100 * wording.coverage:g}%"
@@ -136,8 +145,8 @@ def explain_set(wording: Wording, probability: float, member: np.ndarray, thresh
         return f"{said}, above {share(most)}: at least {level} of the others score lower, so all but {rare} is ruled out at {level}."
     if not np.isfinite(thresholds).all():
         return f"{said}: with so few labels nothing can be ruled out at {level}."
-    open_, likelier = ("the others", rare) if probability > 0.5 else (rare, "the others")
-    return f"{said}: {open_} cannot be ruled out, though {likelier} {'is' if likelier == rare else 'are'} likelier."
+    open_, likelier = (wording.other, rare) if probability > 0.5 else (rare, wording.other)
+    return f"{said}: {open_} cannot be ruled out, though {likelier} is likelier."
 
 
 def write_pulls(wording: Wording, found: Pulls) -> np.ndarray:

@@ -15,7 +15,7 @@ from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import Evidence, gather_evidence
 from calirare.evaluation.first_lines import warn_of_chosen_labels
 from calirare.evaluation.verdict import Verdict, judge
-from calirare.metrics import Summary
+from calirare.metrics import METRICS, Summary, recall_at_budget
 from calirare.metrics.bootstrap import NUM_RESAMPLES
 from calirare.plots import reliability, scores
 from calirare.plots.tables import Frame
@@ -34,6 +34,7 @@ class Evaluation:
         after: Metrics with their intervals.
         skill: Whether they tell the model from the base rate.
         verdict: What they mean.
+        num_reviewed: Nodes that the budget allows among those that judge; None without one.
     """
 
     evidence: Evidence
@@ -41,6 +42,14 @@ class Evaluation:
     after: Summary
     skill: Skill
     verdict: Verdict
+    num_reviewed: int | None = None
+
+    def title(self, name: str) -> str:
+        """A metric's title; of recall within the budget, how many nodes that allows."""
+        title = METRICS[name].title
+        if name != recall_at_budget.__name__ or self.num_reviewed is None:
+            return title
+        return f"{title} ({self.num_reviewed:,} of {self.after.num_nodes:,} nodes)"
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -96,6 +105,7 @@ def evaluate(
     *,
     among: np.ndarray | None = None,
     budget: int | None = None,
+    budget_for: int | None = None,
     coverage: float = 0.95,
     num_resamples: int = NUM_RESAMPLES,
     only: Iterable[str] | None = None,
@@ -107,6 +117,7 @@ def evaluate(
         graph: The graph it was fitted on, or another one with known labels.
         nodes, among: Which labels may judge; see `calirare.estimator.evidence.gather_evidence`.
         budget: With it, recall within the budget is among the metrics.
+        budget_for: How many nodes the budget is for, where these are others: of those that judge, it allows the same share.
         coverage: Of the metrics' intervals.
         num_resamples: Of the bootstrap.
         only: Names of metrics, where not all are wanted; those that the verdict reads come along.
@@ -118,7 +129,7 @@ def evaluate(
     ('left_out', 'good', True)
     """
     evidence = gather_evidence(clf, graph, nodes, among=among)
-    size = None if budget is None else min(budget, evidence.y.size)
+    size = None if budget is None else _num_reviewed(budget, budget_for, evidence.y.size)
     wanted = None if only is None else dict.fromkeys([*only, "average_precision", "negative_log_likelihood"])
     options: dict[str, Any] = {"budget": size, "coverage": coverage, "seed": clf.seed, "only": wanted}
     before = evidence.summary(before=True, num_resamples=0, **options)
@@ -127,7 +138,16 @@ def evaluate(
     chosen = evidence.source != "unread" and bool(warn_of_chosen_labels(clf, graph))
     undecided = [finding.words for finding in find_undecided(graph)]
     verdict = judge(evidence, before, after, clf.base_rate_, skill, find_leaks(graph), undecided, chosen)
-    return Evaluation(evidence, before, after, skill, verdict)
+    return Evaluation(evidence, before, after, skill, verdict, size)
+
+
+def _num_reviewed(budget: int, budget_for: int | None, num_nodes: int) -> int:
+    """Of so many nodes.
+
+    >>> _num_reviewed(200, None, 1_000), _num_reviewed(200, 4_000, 1_000), _num_reviewed(200, 50, 1_000)
+    (200, 50, 1000)
+    """
+    return min(budget if not budget_for else round(budget / budget_for * num_nodes), num_nodes)
 
 
 def _skill(evidence: Evidence) -> Skill:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ from calirare.data.tables.finding import Finding
 from calirare.data.tables.read_counts import describe_counts
 from calirare.decisions.costs import Costs, Thresholds
 from calirare.decisions.triage import Triage, triage
-from calirare.decisions.wording import Wording, wording_of
+from calirare.decisions.wording import wording_of
 from calirare.errors import InputError, NotFittedError
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import Evidence, read_nodes
@@ -107,8 +107,9 @@ def gather(
 ) -> Contents:
     """Ask the model everything that the report tells; see `calirare.report.write_report` for the arguments."""
     costs = costs or Costs()
-    evaluation = evaluate(clf, graph, budget=budget, num_resamples=num_resamples)
     queue, note = _decide(clf, graph, costs, budget, coverage)
+    decided = None if queue is None else len(queue)
+    evaluation = evaluate(clf, graph, budget=budget, budget_for=decided, num_resamples=num_resamples)
     detectors, wording = judge_members(clf), wording_of(clf, coverage)
     rare = wording.rare
     columns = describe_schema(graph.schema, networks_alone=clf.state_.recipe is None) if graph.schema else []
@@ -117,7 +118,7 @@ def gather(
         beware=first_lines(clf, graph, evaluation.skill),
         date=date or datetime.now(UTC),
         rare=rare,
-        other=_other(wording),
+        other=wording.other,
         data=describe_data(clf, graph, rare),
         columns=columns[:MOST_COLUMNS],
         num_columns=len(columns),
@@ -153,11 +154,6 @@ def _decide(
 def _cost_curve(evidence: Evidence, costs: Costs) -> Frame:
     prices = costs.take(evidence.nodes)
     return cost_curve.frame(evidence.y_rare, evidence.probability, costs=prices, num_thresholds=501)
-
-
-def _other(wording: Wording) -> str:
-    rest = [c for c in range(len(wording.class_names)) if c != wording.rare_class]
-    return replace(wording, rare_class=rest[0]).rare if len(rest) == 1 else f"not {wording.rare}"
 
 
 def describe_data(clf: RareCategoryClassifier, graph: RareGraph, rare: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from calirare.data.archive import write_atomically
 from calirare.data.graph import RareGraph
 from calirare.data.named_columns import NamedColumns
 from calirare.decisions.costs import Costs
+from calirare.decisions.numbers import say_probability
 from calirare.errors import InputError, optional
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.evaluation.look_again import WORDS as LOOK_AGAIN
@@ -77,7 +78,13 @@ def write_report(
 def render(contents: Contents, *, rows: int, plotly: str) -> str:
     """The page. Jinja escapes every value; scripts and styles are ours, and JSON is made safe for a script tag."""
     environment = templates_of("calirare.report", "report")
-    environment.filters |= {"estimate": say, "number": _number, "count": _count, "percent": _percent}
+    environment.filters |= {
+        "estimate": say,
+        "number": _number,
+        "count": _count,
+        "percent": _percent,
+        "probability": say_probability,
+    }
     evaluation, names = contents.evaluation, (contents.rare, contents.other)
     figures = {
         "reliability": reliability_figure(evaluation.reliability, contents.rare, contents.calibrates),

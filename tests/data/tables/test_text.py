@@ -166,7 +166,7 @@ def test_one_bad_cell_warns_and_stays_missing(caplog):
     nodes = {"id": [str(k) for k in range(n)], "amount": amount, "y": [str(k % 2) for k in range(n)]}
     with caplog.at_level(logging.WARNING):
         graph = read_tables(nodes, EDGES, label="y", rare=1)
-    assert "column 'amount': 1 values cannot be read, such as '#REF!'" in caplog.text
+    assert "column 'amount': 1 of 5000 values cannot be read, such as '#REF!'" in caplog.text
     assert graph.feature_names == ("amount", "amount is missing") and graph.x[:, 1].nonzero()[0].tolist() == [1234]
     assert graph.schema["read"]["unreadable"] == {"amount": 1} and graph.schema["read"]["imputed"] == {"amount": 1}
     nodes["amount"] = ["word"] * 100 + amount[100:]

@@ -102,8 +102,8 @@ def _read_text(column: pl.Series, style: Mapping[str, Any] | None) -> pl.Series:
             "Correct them, or make it categorical with types."
         )
     logger.warning(
-        "column %r: %d values cannot be read, such as %r; they count as missing.",
-        column.name, strange.len(), strange[0],
+        "column %r: %d of %d values cannot be read, such as %r; they count as missing.",
+        column.name, strange.len(), known, strange[0],
     )  # fmt: skip
     return column
 

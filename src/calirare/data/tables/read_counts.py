@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _ROWS = {
-    "duplicates": "rows that repeat an edge",
+    "duplicates": "further rows between the same two nodes",
     "copies": "rows of edges that repeat another in every column",
     "self_loops": "rows from a node to itself",
     "zero_weights": "rows of weight zero",

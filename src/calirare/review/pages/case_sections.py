@@ -129,6 +129,12 @@ def attributes(comparison: Comparison) -> Any:
     )
 
 
+def _than(percentile: float, is_moment: bool) -> str:
+    """`above 93%`, or `below 95%` for what is in the lower half."""
+    more, less = ("later than", "earlier than") if is_moment else ("above", "below")
+    return f"{more} {say_share(percentile)}" if percentile >= 0.5 else f"{less} {say_share(1 - percentile)}"
+
+
 def _attribute(one: Attribute) -> Any:
     strange = "strange" if one.surprise > 0.9 else ""
     if one.percentile is not None:
@@ -137,8 +143,7 @@ def _attribute(one: Attribute) -> Any:
             [html.Div(className="middle"), html.Div(className=f"mark-at {strange}", style={"left": at})],
             className="percentile",
         )
-        than = "later than" if one.is_moment else "above"
-        words = f"{than} {say_share(one.percentile)} of them; their median is {one.usual}"
+        words = f"{_than(one.percentile, one.is_moment)} of them; their median is {one.usual}"
     elif one.share is not None:
         bar = html.Div(
             html.Div(className=f"share {strange}", style={"width": percent(one.share)}), className="percentile"

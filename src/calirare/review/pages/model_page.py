@@ -217,7 +217,7 @@ def draw_look_again(found: list[DoubtfulLabel]) -> Any:
     """The labels that the model would have called otherwise, as a card; nothing where there are none."""
     if not found:
         return None
-    rows = [(case_link(one.id), one.label, number(f"{one.probability:.3f}"), one.likelier) for one in found]
+    rows = [(case_link(one.id), one.label, number(say_probability(one.probability)), one.likelier) for one in found]
     return card(
         "Labels to look at again",
         html.P(WORDS, className="hint"),

@@ -6,6 +6,7 @@ from typing import Any
 
 from dash import Dash, Input, Output, dcc, html
 
+from calirare.decisions.wording import Wording
 from calirare.evaluation import Evaluation
 from calirare.metrics import METRICS
 from calirare.metrics.summary import say
@@ -24,12 +25,11 @@ def add_callbacks(app: Dash, desk: Desk) -> None:
     @app.callback(Output("quality", "children"), Input("asked-reliability", "data"), prevent_initial_call=True)
     def show_quality(asked: Any) -> Any:
         snapshot = desk.snapshot
-        return draw_quality(desk.station.quality, snapshot.version, snapshot.wording.rare)
+        return draw_quality(desk.station.quality, snapshot.version, snapshot.wording)
 
 
-def draw_quality(found: Evaluation, version: str, rare: str) -> Any:
+def draw_quality(found: Evaluation, version: str, wording: Wording) -> Any:
     """The page: verdict, headline metrics, diagrams."""
-    names = rare, f"not {rare}"
     return [
         html.H1("Does 20% sure come true one time in five?"),
         html.P(f"Model {version}, on {found.evidence.say()}.", className="hint", id="quality-said"),
@@ -37,7 +37,9 @@ def draw_quality(found: Evaluation, version: str, rare: str) -> Any:
         html.Div([_metric(name, found) for name in found.after], className="metrics"),
         card(
             "Reliability",
-            plot(reliability_figure(found.reliability, rare, found.evidence.calibrates), id="reliability-graph"),
+            plot(
+                reliability_figure(found.reliability, wording.rare, found.evidence.calibrates), id="reliability-graph"
+            ),
             html.P(
                 "Each dot is a tenth of the scale: how often its nodes were rare against what the model said. Lines are "
                 "95% intervals. On the dotted line the probabilities are right. Below: how many nodes each dot stands "
@@ -47,7 +49,7 @@ def draw_quality(found: Evaluation, version: str, rare: str) -> Any:
         ),
         card(
             "Where the probabilities lie",
-            plot(score_figure(found.scores, *names)),
+            plot(score_figure(found.scores, wording.rare, wording.other)),
             html.P("Share of each class by calibrated P(rare).", className="hint"),
         ),
     ]

@@ -70,8 +70,7 @@ with styled():
         for name, colour, marker in (("triage", VERMILION, "o"), ("at random", BLUE, "s")):
             ax.plot(reviews, history[name][:, k], color=colour, marker=marker, label=name)
         ax.set_title(title, loc="left")
-        ax.margins(y=0.12)
-        ax.set_ylim(bottom=0)
+        ax.set_ylim(0, 1.12 * ax.dataLim.ymax)
         ax.set_xlabel("reviews")
         ax.grid(axis="y")
     panels[2].legend(loc="upper left", bbox_to_anchor=(0.0, 0.92))

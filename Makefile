@@ -9,7 +9,7 @@ PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(if $(COVER)
 # What Python compiled is kept, whatever the shell says: else every worker compiles every test anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test browser coverage covered slow attacks lint format types docs screenshots bench results audit sbom mutants container clean
+.PHONY: demo test refits browser coverage covered slow attacks lint format types docs screenshots bench results audit sbom mutants container clean
 .DEFAULT_GOAL := demo
 
 demo: $(READY)  ## the whole story on a generated transaction network
@@ -18,15 +18,18 @@ demo: $(READY)  ## the whole story on a generated transaction network
 test: $(READY)  ## default tests; those that need datasets run where these exist
 	@$(PYTEST)
 
+refits: $(READY)  ## the tests whose judge is real retraining: folds, labels that mean nothing, a second fit, another library's
+	@$(PYTEST) -m "refits and not slow"
+
 browser: $(READY)  ## the report and the review desk in Chromium; what fails beside others runs once more, alone
 	@$(PYTEST) -m browser || $(PYTEST) -m browser -n 0 --last-failed --last-failed-no-failures none
 
-coverage: $(READY)  ## the default and the browser tests; fails where they miss more than a twentieth of lines and branches
+coverage: $(READY)  ## the default tests, the refits and the browser's; fails where they miss more than a twentieth of lines and branches
 	@$(BIN)/coverage erase
-	@$(MAKE) --no-print-directory test browser COVER=1
+	@$(MAKE) --no-print-directory test refits browser COVER=1
 	@$(MAKE) --no-print-directory covered
 
-covered: $(READY)  ## what `make test browser COVER=1` missed
+covered: $(READY)  ## what `make test refits browser COVER=1` missed
 	@$(BIN)/coverage report --skip-covered --show-missing --fail-under=95
 
 slow: $(READY)  ## crashes, thousands of malformed inputs, a Ray cluster, every guide followed: half an hour

@@ -46,6 +46,7 @@ def test_the_cut_for_macro_f1_changes_decisions_and_nothing_else(make_grid, tmp_
     assert cut["macro_f1"] != plain["macro_f1"] and cut["recall"] <= plain["recall"]
 
 
+@pytest.mark.refits
 def test_a_row_is_what_the_estimator_gives(make_grid, tiny, tmp_path):
     grid = make_grid("uncalibrated", "temperature", "jackknife", "jackknife:balanced", seeds=1)
     found = {row["entry"]: row for row in run_grid(grid, tmp_path, jobs=1).rows}

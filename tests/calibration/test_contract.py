@@ -95,6 +95,7 @@ def test_unfitted_use_is_refused(make):
         make().predict_proba(logits, graph=graph)
 
 
+@pytest.mark.refits
 @every_calibrator
 @every_size
 def test_a_weight_of_two_is_a_label_twice(make, num_classes):
@@ -118,6 +119,7 @@ def test_only_the_calibration_nodes_count(make):
     np.testing.assert_array_equal(first, _make(make).fit(logits[NODES], y).predict_proba(logits))
 
 
+@pytest.mark.refits
 @every_calibrator
 def test_same_seed_same_bytes_and_global_state_untouched(make):
     before = torch.random.get_rng_state(), np.random.get_state()[1].copy()
@@ -157,6 +159,7 @@ def test_clone_and_parameters(make):
         copy.predict_proba(logits, graph=graph)
 
 
+@pytest.mark.refits
 @every_calibrator
 def test_a_second_fit_forgets_the_first(make):
     logits, y, graph = _case()

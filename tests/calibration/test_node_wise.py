@@ -110,6 +110,7 @@ def _planted(num_classes, num_nodes=1_200):
     return GraphInputs(graph), logits * np.where(degree > 8, 5.0, 1.0)[:, None], y, degree > 8
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize(
     ("calibrator", "gain", "num_classes"),
     [

@@ -89,6 +89,7 @@ def test_classes_without_a_label_stay_far_below_and_a_single_class_stays_alone()
     assert len(second) == len(first) == 6 and not second.value.any()
 
 
+@pytest.mark.refits
 def test_left_out_is_a_refit_without_the_fold() -> None:
     graph = dense_graph()
     inputs, labels = inputs_of(graph), labels_of(graph, 80)

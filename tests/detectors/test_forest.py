@@ -50,6 +50,7 @@ def _asked(forest: Forest, tree: int, groups: tuple[str, ...]) -> set[str]:
     return {groups[column] for column in asked[asked >= 0]}
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize("who", ["the node", "its neighbours"])
 def test_trees_on_own_columns_stay_where_labels_are_likelier_with_them(who: str) -> None:
     rng = np.random.default_rng(0)
@@ -64,6 +65,7 @@ def test_trees_on_own_columns_stay_where_labels_are_likelier_with_them(who: str)
     assert len(own) >= 20 if who == "the node" else (len(own), len(forest.trees_)) == (0, 40)
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize("told_by", ["normal scores", "values"])
 def test_thresholds_are_drawn_the_way_that_makes_left_out_labels_likelier(told_by: str) -> None:
     """The class is told by ranks in columns with heavy tails, or by how far out in the tail a node lies: never the other way."""

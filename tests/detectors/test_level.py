@@ -25,6 +25,7 @@ def test_the_level_of_a_regression_is_the_mean_change_of_the_others() -> None:
         assert without.level_changes(steps)[group] == pytest.approx(wanted, abs=1e-6)
 
 
+@pytest.mark.refits
 def test_a_network_that_has_collapsed_says_the_same_of_every_label() -> None:
     """So strong a decay that only the bias is left: without its level, the label taken away would tell."""
     graph = dense_graph(num_nodes=100, num_columns=3)
@@ -36,6 +37,7 @@ def test_a_network_that_has_collapsed_says_the_same_of_every_label() -> None:
     assert spread < 0.02 * np.ptp(raw[:, 1] - raw[:, 0])
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize(
     ("detector", "columns", "count", "draws"),
     [

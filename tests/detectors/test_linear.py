@@ -49,6 +49,7 @@ def test_optimum_is_scikit_learns(penalty: float) -> None:
     assert intercept == pytest.approx(peer.intercept_[0], abs=1e-4)
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize("penalty", [1e-1, 1e-2, 3e-3])
 @pytest.mark.parametrize("several", [False, True])
 def test_left_out_is_a_refit(penalty: float, several: bool) -> None:
@@ -317,6 +318,7 @@ def test_of_neighbours_it_reads_what_left_out_labels_ask_for(statistic: str, all
     assert (f"{name}, spread over neighbours" in read) == all_of_it
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize("edges_tell", [False, True])
 def test_what_edges_and_structure_say_is_left_out_where_it_only_dilutes(edges_tell: bool) -> None:
     """Most columns of the table are of the edges; labels hang on attributes of nodes and neighbours, or on edges too."""

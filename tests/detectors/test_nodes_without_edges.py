@@ -44,6 +44,7 @@ def margins(logits: np.ndarray) -> np.ndarray:
     return np.asarray(logits[..., 1] - logits[..., 0])
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize("labelled", [True, False])
 def test_own_columns_alone_tell_on_the_scale_of_the_others(graph: cr.RareGraph, labelled: bool) -> None:
     """Logits and left-out logits against a regression made here: scikit-learn's Platt maps, and refits by a minimiser."""

@@ -25,6 +25,7 @@ def name(value: Any) -> str:
     return value.name if isinstance(value, Detector) else getattr(value, "__name__", str(value))
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize(
     ("detector", "columns", "count"),
     [
@@ -45,6 +46,7 @@ def test_random_labels_stay_unexplained(detector: Detector, columns: int, count:
     assert 0.4 < np.mean(found) < 0.6
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize("detector", [Forest(trees=40, jobs=1), Boosting(rounds=60, jobs=1)], ids=name)
 def test_copies_do_not_tell_on_each_other(detector: Detector) -> None:
     graph = dense_graph(num_nodes=120, num_columns=12)

@@ -81,6 +81,7 @@ def refit(inputs, labels, rows, whole, **options):
     return found.logits(inputs)
 
 
+@pytest.mark.refits
 def test_left_out_is_what_a_refit_without_the_fold_says(graph, labels):
     inputs, copies = DetectorInputs(graph), replace(labels, groups=np.arange(len(labels)) // 2)
     for given in (labels, copies):
@@ -159,6 +160,7 @@ def test_labels_go_along_all_kinds_that_join_like_with_like(graph, labels):
     np.testing.assert_allclose(found.logits(DetectorInputs(replace(mixed, edges=edges))), alone, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.refits
 def test_along_all_edges_where_no_kind_is_surely_better(graph):
     rng = np.random.default_rng(0)
     code = rng.integers(0, 2, graph.edge_index.shape[1])
@@ -179,6 +181,7 @@ def test_a_kind_of_edges_that_is_not_there_is_named(graph, labels):
         Spreading(along="phone").fit(DetectorInputs(graph), labels)
 
 
+@pytest.mark.refits
 def test_labels_that_mean_nothing_are_not_found(graph):
     """Over many draws: of one draw the nodes of a half have nearly one score, and their labels are theirs by chance."""
     rng, inputs, nodes = np.random.default_rng(0), DetectorInputs(graph), np.arange(80)

@@ -55,6 +55,7 @@ def test_members_that_fail_or_cannot_help_are_left_out_with_a_word(case, caplog)
     assert "doubtful is left out: it cannot help" in caplog.text
 
 
+@pytest.mark.refits
 def test_boosted_trees_are_heard_beside_others_from_fifteen_labels_of_each_class_on(case):
     inputs, labels = case
     rare, others = np.flatnonzero(labels.y == 1), np.flatnonzero(labels.y == 0)
@@ -108,6 +109,7 @@ def test_names_are_numbered_where_they_stand_twice(fitted):
     assert fitted.names == ("linear 1", "forest", "linear 2")
 
 
+@pytest.mark.refits
 def test_together_they_say_what_each_says_alone(case, fitted):
     inputs, labels = case
     alone = [make_detector(member).fit(*case) for member in ("linear", Forest(trees=10), Linear(penalty=30.0))]

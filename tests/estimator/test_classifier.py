@@ -85,6 +85,7 @@ def test_fit_changes_neither_graph_nor_split(graph, split, quick_networks):
     np.testing.assert_array_equal(split.train, before[1].train)
 
 
+@pytest.mark.refits
 def test_same_seed_same_bytes_and_global_state_untouched(graph, split, quick_networks):
     torch.manual_seed(5)
     expected = torch.rand(3)

@@ -106,6 +106,7 @@ def test_reads_only_the_labels_it_declares(name, case):
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize("name", METHODS)
 def test_every_declared_part_matters(name, case):
     """A method that declares labels it does not read would make the table lie the other way round."""
@@ -140,6 +141,7 @@ def test_what_is_said_without_a_label_is_of_the_graph_of_the_fit(name, case):
     np.testing.assert_array_equal(clf.predict_left_out(), expected)
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize("name", ["calirare_code", "cross_fit", "gats", "jackknife"])
 def test_a_fit_is_a_detector_and_its_calibration(name, case):
     graph, split = case
@@ -227,6 +229,7 @@ def test_rare_share_moves_the_base_rate(case):
     assert low < 0.05 < high
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize("method", ["calirare", "calirare_code"])
 def test_the_papers_methods_keep_dropout_to_the_end_as_the_paper_does(method, case):
     graph, split = case

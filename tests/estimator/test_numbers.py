@@ -83,6 +83,7 @@ def test_no_weight_decay_is_said(caplog, quick_networks):
     assert "weight_decay 0 is too small for leave-one-out" in caplog.text
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize("detector", ["linear", cr.detectors.GCN(epochs=30, hidden=4, dropout=0.0, weight_decay=1e-2)])
 def test_the_same_nodes_ten_times_say_the_same(detector):
     once, often = rare_graph(60, 12), rare_graph(60, 12, copies=10)

@@ -93,6 +93,7 @@ def test_a_trained_module_is_copied(graph):
     np.testing.assert_array_equal(clf.predict_proba(graph), before)
 
 
+@pytest.mark.refits
 def test_modules_in_double_precision_say_what_they_say_in_single(graph):
     module = Normed(graph.num_features)
     single, double = calibrated(module, graph), calibrated(copy.deepcopy(module).double(), graph)

@@ -43,6 +43,7 @@ def test_an_attribute_may_be_called_like_a_distance():
     np.testing.assert_array_equal(columns.values[:, 0], graph.x[:, 0])
 
 
+@pytest.mark.refits
 def test_a_forest_finds_nodes_that_stand_among_others_of_another_kind():
     """Neither their own attributes nor their neighbours' are rare; only that the two do not fit is."""
     rng = np.random.default_rng(0)

@@ -30,6 +30,7 @@ def compared(inputs, nodes, shares=None, seed=0, groups=None):
     return labels_unlike(inputs, labels, others, shares, seed)
 
 
+@pytest.mark.refits
 def test_luck_is_spread_as_it_says():
     inputs, rng = DetectorInputs(cr.make_transactions(400, rare_share=0.2, seed=3)), np.random.default_rng(0)
     found = [compared(inputs, rng.permutation(400)[:100]) for _ in range(20)]

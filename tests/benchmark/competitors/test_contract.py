@@ -32,6 +32,7 @@ def draw(graph):
     return Split(train=np.sort(order[:120]), test=np.sort(order[120:]))
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize(
     "group",
     [pytest.param(group, marks=() if group in QUICK else pytest.mark.slow) for group in GROUPS],
@@ -55,6 +56,7 @@ def test_answers_for_every_node_from_the_given_labels_alone(graph, group):
             assert np.array_equal(answer.sets, again[name].sets)
 
 
+@pytest.mark.refits
 def test_a_told_share_moves_everybody_alike(graph):
     split = draw(graph)
     told = ask(graph, "lightgbm, attributes", split, rare_share=0.01)

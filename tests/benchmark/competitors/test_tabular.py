@@ -14,6 +14,7 @@ from calirare.data.split import Split
 from calirare.data.synthetic import make_transactions
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 def test_calibrated_folds_equal_scikit_learns(method):
     graph = make_transactions(num_nodes=300, rare_share=0.2, seed=1)

@@ -26,6 +26,8 @@ from calirare.detectors.networks.weights import node_weights
 from calirare.errors import NumericalError
 from calirare.features.copies import find_copies
 
+pytestmark = pytest.mark.refits
+
 
 def labels_of(graph, nodes, y=None, groups=None):
     y = graph.y[nodes] if y is None else y

@@ -163,6 +163,7 @@ def test_a_bent_network_is_not_asked_about_steps_that_lead_nowhere(told: Any, ne
     np.testing.assert_allclose(judging.believed(engine, labels_with(y, np.full(400, 1 / 400))), wanted)
 
 
+@pytest.mark.refits
 def test_another_decay_is_taken_where_it_is_likelier_and_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = dense_graph(num_nodes=60)
     inputs, labels = inputs_of(graph), labels_of(graph, 30)
@@ -192,6 +193,7 @@ def level_and_spread(logits: np.ndarray) -> tuple[np.ndarray, float]:
     return np.median(logits, axis=0), high - low
 
 
+@pytest.mark.refits
 def test_where_a_step_for_every_label_is_too_dear_folds_are_refitted(
     monkeypatch: pytest.MonkeyPatch, two_folds: None
 ) -> None:

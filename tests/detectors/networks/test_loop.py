@@ -35,6 +35,7 @@ def _bytes(model):
     return b"".join(value.detach().numpy().tobytes() for value in model.parameters())
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize(
     ("name", "objective"), [*((name, CrossEntropy) for name in ("gcn", "gat", "gin", "sage")), ("gcn", MixUp)]
 )

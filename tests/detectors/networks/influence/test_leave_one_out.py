@@ -281,6 +281,7 @@ class _Logistic(nn.Module):
         return self.linear(x)
 
 
+@pytest.mark.refits
 def test_newton_follows_real_retraining_better_than_plain_influence():
     """Logistic regression with as few labels as one may have: every label matters, and the truth can be had."""
     graph = small_graph(2, sparse=False, num_nodes=60)

@@ -14,7 +14,7 @@ FAST = Settings(epochs=5, hidden=4, weight_decay=2e-2, num_val=80, num_test=120)
 def tiny(tmp_path_factory):
     """The path of a small graph."""
     path = tmp_path_factory.mktemp("graphs") / "tiny.npz"
-    make_transactions(num_nodes=300, rare_share=0.15, seed=0).save(path)
+    make_transactions(num_nodes=300, rare_share=0.15, seed=0, with_payments=False).save(path)
     return path
 
 

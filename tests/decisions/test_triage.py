@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("quick_networks_here")
 
 @pytest.fixture(scope="module")
 def graph():
-    return cr.make_transactions(num_nodes=700, seed=0)
+    return cr.make_transactions(num_nodes=700, seed=0, with_payments=False)
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,7 @@ def test_a_saved_model_decides_alike(table, clf, graph, tmp_path, few_sentences)
 
 
 def test_a_new_graph_is_decided_whole_and_its_pulls_are_training_nodes(clf, few_sentences):
-    other = cr.make_transactions(num_nodes=1_600, seed=5)
+    other = cr.make_transactions(num_nodes=1_600, seed=5, with_payments=False)
     assert read_nodes(clf, other) is None
     found = triage(clf, other)
     assert len(found) == other.num_nodes
@@ -173,7 +173,7 @@ def test_pulls_of_the_fitted_graph_are_named_by_their_ids(clf, graph, split):
 
 def test_what_the_rare_share_was_counted_on():
     """The fewer labels, the less is known of the share, and the wider the forecast."""
-    graph = cr.make_transactions(num_nodes=200, rare_share=0.2, seed=0)
+    graph = cr.make_transactions(num_nodes=200, rare_share=0.2, seed=0, with_payments=False)
     split = cr.split_labels(graph, train_fraction=0.3, val_fraction=0.0, test_fraction=0.7, seed=0)
     held_out = cr.split_labels(graph, train_fraction=0.2, val_fraction=0.1, test_fraction=0.7, seed=0)
     for method, part, count in (
@@ -265,7 +265,7 @@ def test_ids_stay_what_they_are(clf, graph, few_sentences):
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_it_is_cheaper_than_a_threshold_and_than_the_top_k_and_foretells_its_cost(seed, few_sentences):
-    graph = cr.make_transactions(num_nodes=2_000, seed=seed)
+    graph = cr.make_transactions(num_nodes=2_000, seed=seed, with_payments=False)
     split = cr.split_labels(graph, train_fraction=0.2, val_fraction=0.0, test_fraction=0.8, seed=seed)
     clf = cr.RareCategoryClassifier(detector="linear", seed=seed)
     trained = clf.fit_detector(graph, split)
@@ -295,7 +295,7 @@ def test_prices_per_node_follow_their_nodes(clf, graph, few_sentences):
 
 
 def test_a_price_may_be_a_column_of_the_nodes(few_sentences):
-    graph = cr.make_transactions(300, labelled_share=0.5, seed=0)
+    graph = cr.make_transactions(300, labelled_share=0.5, seed=0, with_payments=False)
     clf = cr.RareCategoryClassifier(detector="linear").fit(graph)
     by_name = triage(clf, graph, cost_miss="account_age_days", budget=5)
     days = np.maximum(graph.column("account_age_days"), 0)

@@ -36,7 +36,7 @@ class Broken(Linear):
 
 @pytest.fixture(scope="module")
 def case():
-    graph = cr.make_transactions(num_nodes=120, rare_share=0.25, seed=0)
+    graph = cr.make_transactions(num_nodes=120, rare_share=0.25, seed=0, with_payments=False)
     nodes = np.arange(80)
     return DetectorInputs(graph), LabelledNodes(nodes, graph.y[nodes], np.full(80, 1 / 80), 2, nodes)
 
@@ -97,7 +97,7 @@ def test_members_that_make_no_stack_are_refused(case, members, said):
 
 
 def test_a_network_without_attributes_is_left_out():
-    plain = cr.make_transactions(num_nodes=120, rare_share=0.25, seed=0)
+    plain = cr.make_transactions(num_nodes=120, rare_share=0.25, seed=0, with_payments=False)
     graph = cr.RareGraph(x=np.empty((120, 0)), edge_index=plain.edge_index, y=plain.y)
     clf = cr.RareCategoryClassifier(Stack([Linear(), GCN(epochs=5)]), device="cpu").fit(graph)
     assert set(clf.weights_) == {"linear"}

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("quick_networks_here")
 
 @pytest.fixture(scope="module")
 def case():
-    graph = cr.make_transactions(200, labelled_share=0.5, rare_share=0.15, seed=0)
+    graph = cr.make_transactions(200, labelled_share=0.5, rare_share=0.15, seed=0, with_payments=False)
     return graph, cr.RareCategoryClassifier("linear").fit(graph)
 
 
@@ -235,7 +235,7 @@ def test_tables_that_were_read_on_their_own_are_refused(caplog):
 
 
 def test_arguments_that_were_changed_since_the_fit_are_not_saved(tmp_path):
-    graph = cr.make_transactions(120, rare_share=0.2, seed=0)
+    graph = cr.make_transactions(120, rare_share=0.2, seed=0, with_payments=False)
     for change in ({"detector": "forest"}, {"method": "isotonic"}, {"detector__hops": 1}):
         clf = cr.RareCategoryClassifier(cr.detectors.Linear(penalty=0.1)).fit(graph)
         with pytest.raises(InputError, match="must be those of the fit to save the model"):
@@ -245,7 +245,7 @@ def test_arguments_that_were_changed_since_the_fit_are_not_saved(tmp_path):
 
 
 def test_arguments_of_numpy_and_torch_are_saved(tmp_path):
-    graph = cr.make_transactions(120, rare_share=0.2, seed=0)
+    graph = cr.make_transactions(120, rare_share=0.2, seed=0, with_payments=False)
     arguments = {"seed": np.int64(3), "rare_share": np.float64(0.2), "class_costs": np.array([1.0, 2.0])}
     detector = cr.detectors.Linear(hops=np.int64(1), penalty=np.float32(0.1))
     clf = cr.RareCategoryClassifier(detector, device=torch.device("cpu"), **arguments).fit(graph)

@@ -14,7 +14,7 @@ from calirare.uncertainty.skill import few_labels
 @pytest.fixture(scope="module")
 def network():
     """Every label known."""
-    return cr.make_transactions(700, rare_share=0.15, seed=5)
+    return cr.make_transactions(700, rare_share=0.15, seed=5, with_payments=False)
 
 
 def fitted(graph, y=None, **options):
@@ -133,7 +133,7 @@ def test_a_balanced_prior_ranks_by_natural_probabilities(network, many):
 
 
 def test_another_graph_has_no_labels_to_look_at(many):
-    assert look_again(many[0], cr.make_transactions(300, seed=9)) == []
+    assert look_again(many[0], cr.make_transactions(300, seed=9, with_payments=False)) == []
 
 
 def test_a_model_without_skill_doubts_no_label(network):

@@ -40,14 +40,22 @@ def _no_runs(request, monkeypatch):
 
 @pytest.fixture(scope="session")
 def network():
-    """Three hundred accounts, forty in a hundred of them labelled."""
-    return make_transactions(300, rare_share=0.1, labelled_share=0.4, seed=1)
+    """Three hundred accounts, forty in a hundred of them labelled; of their payments, who paid whom."""
+    return make_transactions(300, rare_share=0.1, labelled_share=0.4, seed=1, with_payments=False)
 
 
 @pytest.fixture(scope="session")
 def tables(network, tmp_path_factory):
     """Paths of its node and edge tables, as CSV."""
     nodes, edges = write_tables(network, tmp_path_factory.mktemp("tables"), format="csv")
+    return str(nodes), str(edges)
+
+
+@pytest.fixture(scope="session")
+def payments(tmp_path_factory):
+    """Paths of such tables with all that payments say, which are five columns in six."""
+    whole = make_transactions(300, rare_share=0.1, labelled_share=0.4, seed=1)
+    nodes, edges = write_tables(whole, tmp_path_factory.mktemp("payments"), format="csv")
     return str(nodes), str(edges)
 
 

@@ -13,10 +13,12 @@ from calirare.evaluation.graph_value import graph_value
 run = CliRunner().invoke
 
 
-def test_a_planted_leak_is_shown_by_audit_and_fit(tables, tmp_path, monkeypatch):
-    nodes = pl.read_csv(tables[0]).with_columns(closed=pl.when(pl.col("is_fraud") == "yes").then(pl.lit("2024-05-01")))
+def test_a_planted_leak_is_shown_by_audit_and_fit(payments, tmp_path, monkeypatch):
+    nodes = pl.read_csv(payments[0]).with_columns(
+        closed=pl.when(pl.col("is_fraud") == "yes").then(pl.lit("2024-05-01"))
+    )
     nodes.write_csv(tmp_path / "nodes.csv")
-    words = [str(tmp_path / "nodes.csv"), tables[1], "--label", "is_fraud", "--rare", "yes"]
+    words = [str(tmp_path / "nodes.csv"), payments[1], "--label", "is_fraud", "--rare", "yes"]
     with monkeypatch.context() as patch:
         patch.setattr("calirare.evaluation.graph_value.graph_value", graph_value)  # whether the edges help
         answer = run(app, ["audit", *words], env={"COLUMNS": "200"})

@@ -51,8 +51,8 @@ def test_defaults_are_those_of_python():
     assert choose_model(**usual | {"detector": "gcn", "weight_decay": decay}).detector.weight_decay == "left_out"
 
 
-def test_it_shows_how_the_columns_were_read(tables, tmp_path):
-    answer = run(app, fit_words(tables, tmp_path / "model"), env={"COLUMNS": "160"})
+def test_it_shows_how_the_columns_were_read(payments, tmp_path):
+    answer = run(app, fit_words(payments, tmp_path / "model"), env={"COLUMNS": "160"})
     assert answer.exit_code == 0
     assert "account_age_days" in answer.stdout and "numeric" in answer.stdout
     assert str(tmp_path / "model") in answer.stdout

@@ -27,7 +27,7 @@ def folder(model, tmp_path) -> Path:
 def later(tmp_path_factory) -> tuple[str, str]:
     """Another week of the same world, with hardly a label."""
     nodes, edges = write_tables(
-        make_transactions(300, rare_share=0.1, labelled_share=0.04, seed=3),
+        make_transactions(300, rare_share=0.1, labelled_share=0.04, seed=3, with_payments=False),
         tmp_path_factory.mktemp("later"),
         format="csv",
     )

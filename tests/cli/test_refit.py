@@ -46,7 +46,7 @@ def folder(fitted, tmp_path) -> Path:
 @pytest.fixture(scope="module")
 def more(tmp_path_factory) -> list[str]:
     """The same accounts a week later, half of them labelled."""
-    later = make_transactions(300, rare_share=0.1, labelled_share=0.7, seed=1)
+    later = make_transactions(300, rare_share=0.1, labelled_share=0.7, seed=1, with_payments=False)
     return [str(path) for path in write_tables(later, tmp_path_factory.mktemp("later"), format="csv")]
 
 

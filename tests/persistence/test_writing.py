@@ -24,7 +24,7 @@ from calirare.persistence.folder import load_graph, model_version
 @pytest.fixture(scope="module")
 def models():
     """(three models, their graph)."""
-    graph = cr.make_transactions(num_nodes=200, rare_share=0.2, seed=0)
+    graph = cr.make_transactions(num_nodes=200, rare_share=0.2, seed=0, with_payments=False)
     found = [
         cr.RareCategoryClassifier("linear", class_costs=(1.0, 1.0 + seed), device="cpu").fit(graph) for seed in range(3)
     ]
@@ -106,7 +106,7 @@ def test_a_disk_that_fills_leaves_no_orphan(models, tmp_path, monkeypatch, write
         real(handle)
 
     monkeypatch.setattr(os, "fsync", full)
-    other = cr.make_transactions(num_nodes=200, rare_share=0.2, seed=5)
+    other = cr.make_transactions(num_nodes=200, rare_share=0.2, seed=5, with_payments=False)
     with pytest.raises(DataError, match=f"{tmp_path} cannot be written: No space"):
         clfs[1].save(tmp_path, other)
     assert files_in(tmp_path) == before
@@ -126,7 +126,7 @@ def test_a_rename_that_fails_leaves_no_orphan(models, tmp_path, monkeypatch, at)
 
     monkeypatch.setattr(os, "replace", crash)
     with pytest.raises(KeyboardInterrupt):
-        clfs[1].save(tmp_path, cr.make_transactions(num_nodes=200, rare_share=0.2, seed=5))
+        clfs[1].save(tmp_path, cr.make_transactions(num_nodes=200, rare_share=0.2, seed=5, with_payments=False))
     monkeypatch.undo()
     assert files_in(tmp_path) == before
     assert_whole(tmp_path, graph)

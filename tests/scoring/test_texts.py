@@ -56,7 +56,9 @@ def graph(tables):
 @pytest.fixture(scope="module")
 def classifier(graph):
     network = cr.detectors.GCN(epochs=10, hidden=4, weight_decay=5e-3)
-    return cr.RareCategoryClassifier(cr.detectors.Stack(["linear", "forest", network]), device="cpu").fit(graph)
+    return cr.RareCategoryClassifier(
+        cr.detectors.Stack(["linear", cr.detectors.Forest(trees=30), network]), device="cpu"
+    ).fit(graph)
 
 
 def test_words_are_read_as_words_and_numbers_stay_columns(graph, tables):

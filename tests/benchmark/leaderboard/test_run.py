@@ -32,7 +32,7 @@ def folder(tmp_path_factory, briefly):
     """Two graphs and the rows of two competitors on them."""
     folder = tmp_path_factory.mktemp("leaderboard")
     for name, seed in (("first", 0), ("second", 1)):
-        add_own(name, make_transactions(num_nodes=300, rare_share=0.15, seed=seed), folder)
+        add_own(name, make_transactions(num_nodes=300, rare_share=0.15, seed=seed, with_payments=False), folder)
     prepare(folder / "graphs", ["first", "second"], folder)
     with briefly(), pytest.MonkeyPatch.context() as patch:  # as the fixture same_code does for a test
         patch.setattr("calirare.benchmark.leaderboard.cells.code_digest", lambda: "this code")

@@ -30,7 +30,9 @@ WORDS = [
 def texts(count: int, seed: int = 0) -> list[str]:
     rng = np.random.default_rng(seed)
     share = 1 / np.arange(1, len(WORDS) + 1)
-    return [", ".join(rng.choice(WORDS, rng.integers(5, 12), p=share / share.sum())) + "." for _ in range(count)]
+    lengths = rng.integers(5, 12, count)
+    words = np.split(rng.choice(WORDS, lengths.sum(), p=share / share.sum()), lengths.cumsum()[:-1])
+    return [", ".join(some) + "." for some in words]
 
 
 def nodes(count: int = 300, **more) -> pl.DataFrame:

@@ -44,3 +44,19 @@ def test_the_queue_is_sorted_by_the_keyboard(browser, path):
     values = [float(text) for text in page.locator("#cases tbody td:nth-child(3)").all_text_contents()]
     assert values == sorted(values, reverse=True)
     page.close()
+
+
+def test_short_ids_stay_in_one_line_on_a_phone_beside_long_labels(browser, path):
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    page.goto(path.as_uri())
+    lines = page.eval_on_selector_all(
+        "#again tbody tr",
+        """rows => {
+            for (const row of rows) { row.cells[0].textContent = "A0002928"; row.cells[1].textContent = "no (all papers in order)"; }
+            return rows.map(row => {
+                const text = document.createRange(); text.selectNodeContents(row.cells[0]); return text.getClientRects().length;
+            });
+        }""",
+    )
+    assert lines and set(lines) == {1} and overflow(page) <= 0
+    page.close()

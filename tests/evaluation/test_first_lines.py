@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import calirare as cr
 from calirare.evaluation import evaluate, first_lines, look_again
 from calirare.evaluation.first_lines import score_lines
 from calirare.uncertainty.skill import few_labels
+from calirare.uncertainty.unlike import Unlike
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +113,13 @@ def test_labels_from_a_corner_are_said_whatever_they_score(network):
         graph
     )  # reads no columns
     assert not any(line.startswith("Labels are no random sample") for line in first_lines(alone, graph))
+
+
+def test_the_column_that_tells_most_is_said_as_in_reasons(network, monkeypatch):
+    clf, graph = fitted(network, np.where(np.arange(700) < 300, network.y, -1))
+    found = Unlike(0.9, 1e-9, "amount, sum of incoming")
+    monkeypatch.setattr(sys.modules["calirare.evaluation.first_lines"], "unlike_of", lambda *_: found)
+    assert "Most telling is 'sum of incoming amount'." in first_lines(clf, graph)[-1]
 
 
 def test_flipped_labels_are_among_those_to_look_at_again(network):

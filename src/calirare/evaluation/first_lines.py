@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from calirare.calibration.base import share_weights
 from calirare.data.graph import RareGraph
 from calirare.data.tables.audit import find_leaks
 from calirare.data.tables.finding import ignore
+from calirare.decisions.column_names import say_column
 from calirare.decisions.wording import wording_of
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import read_nodes
@@ -78,7 +80,7 @@ def warn_of_chosen_labels(clf: RareCategoryClassifier, graph: RareGraph) -> str:
     follows = by_score.sentence(share, given=clf.rare_share is not None)
     if by_columns is None or follows and by_columns.area < by_score.area + _FAR_BETTER:
         return follows
-    return by_columns.sentence() or follows
+    return replace(by_columns, column=say_column(by_columns.column)).sentence() or follows
 
 
 def selection_of(clf: RareCategoryClassifier, graph: RareGraph, others: np.ndarray) -> Selection:

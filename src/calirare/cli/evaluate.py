@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calirare.cli import console
-from calirare.cli.options import AsJson, Budget, Model
+from calirare.cli.options import AsJson, Model
 from calirare.cli.table_options import Tables, perhaps_tabled
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ def evaluate(
             help="METRIC=VALUE: exit with 1 where the metric is worse (lower, or for errors higher); repeatable."
         ),
     ] = None,
-    budget: Budget = None,
+    budget: Annotated[
+        int | None, typer.Option(help="Also the recall among so many nodes that judge, those with the highest scores.")
+    ] = None,
     resamples: Annotated[int, typer.Option(help="Of the bootstrap behind the intervals.")] = 200,
     as_json: AsJson = False,
 ) -> None:

@@ -13,24 +13,23 @@ from calirare.evaluation.graph_value import graph_value
 run = CliRunner().invoke
 
 
-def test_a_planted_leak_is_shown_by_audit_and_fit(payments, tmp_path, monkeypatch):
-    nodes = pl.read_csv(payments[0]).with_columns(
-        closed=pl.when(pl.col("is_fraud") == "yes").then(pl.lit("2024-05-01"))
-    )
+def test_a_planted_leak_is_shown_by_audit_and_fit(tables, payments, tmp_path, monkeypatch):
+    nodes = pl.read_csv(tables[0]).with_columns(closed=pl.when(pl.col("is_fraud") == "yes").then(pl.lit("2024-05-01")))
     nodes.write_csv(tmp_path / "nodes.csv")
-    words = [str(tmp_path / "nodes.csv"), payments[1], "--label", "is_fraud", "--rare", "yes"]
+    words = [str(tmp_path / "nodes.csv"), tables[1], "--label", "is_fraud", "--rare", "yes"]
     with monkeypatch.context() as patch:
         patch.setattr("calirare.evaluation.graph_value.graph_value", graph_value)  # whether the edges help
         answer = run(app, ["audit", *words], env={"COLUMNS": "200"})
     assert answer.exit_code == 0, answer.output
     assert "without 'closed', which would hide it, the edges" in answer.stdout
     assert "it was known only after the label" in answer.stdout and "--type closed=ignore" in answer.stdout
-    found = json.loads(run(app, ["audit", *words, "--json"]).stdout)
+    paid = [words[0], payments[1], *words[2:]]
+    found = json.loads(run(app, ["audit", *paid, "--json"]).stdout)
     assert [(one["kind"], one["column"]) for one in found["findings"] if one["severity"] == "leak"] == [
         ("leak", "closed")
     ]
     assert {row["column"] for row in found["columns"]} >= {"closed", "amount", "time", "source"}
-    clean = json.loads(run(app, ["audit", *words, "--json", "--type", "closed=ignore"]).stdout)
+    clean = json.loads(run(app, ["audit", *paid, "--json", "--type", "closed=ignore"]).stdout)
     assert not [one for one in clean["findings"] if one["severity"] == "leak"]
     more = ["--out", str(tmp_path / "model"), "--json", "--detector", "linear"]
     monkeypatch.setattr("calirare.evaluation.graph_value.graph_value", graph_value)

@@ -31,6 +31,7 @@ def fit_words(tables, out, *more):
     return ["fit", *tables, "--label", "is_fraud", "--rare", "yes", "--out", str(out), *QUICK, *more]
 
 
+@pytest.mark.refits
 def test_the_model_is_the_one_that_python_fits(tables, tmp_path):
     out = tmp_path / "model"
     more = ["--method", "uncalibrated", "--hidden", "4", "--seed", "3", "--weight-decay", "0.02", "--detector", "sage"]

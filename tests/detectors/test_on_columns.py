@@ -78,6 +78,7 @@ def test_contributions_add_up(detector: Detector, num_classes: int) -> None:
             assert found.logit == pytest.approx(logits[node, rare] - others, abs=1e-9)
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize(
     ("detector", "make"),
     [(Linear(), dense_graph), (Linear(), word_graph), *((one, dense_graph) for one in MEMBERS[1:])],

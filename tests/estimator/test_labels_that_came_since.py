@@ -52,6 +52,7 @@ def test_their_answer_is_known_so_they_are_not_decided(full, hidden):
     assert sorted(cr.triage(clf, full, nodes=hidden).node) == sorted(hidden)
 
 
+@pytest.mark.refits
 def test_the_split_that_came_with_the_graph_is_as_if_given(full, hidden):
     """Labels were read by it, the rare share was counted on its validation labels, and its test nodes judge."""
     rest = np.setdiff1d(np.arange(full.num_nodes), hidden)

@@ -96,6 +96,7 @@ def _declared(method: Method, split: cr.Split) -> np.ndarray:
     return np.concatenate([split.train, split.val]) if method.reads_validation else split.train
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize("name", METHODS)
 def test_reads_only_the_labels_it_declares(name, case):
     graph, split = case

@@ -158,10 +158,16 @@ def test_without_decisions_a_refit_says_so_and_changes_nothing(desk, model):
     ]
 
 
+@pytest.fixture(scope="module")
+def other(made_model, briefly):
+    """Another model of the same graph."""
+    with briefly():
+        return cr.RareCategoryClassifier(cr.detectors.GCN(epochs=1, hidden=4)).fit(Snapshot.load(made_model).graph)
+
+
 @pytest.mark.parametrize("step", ["_rename_folder", "make_current", "staged", "_link"])
-def test_a_crash_while_writing_leaves_the_old_model(model, monkeypatch, step):
+def test_a_crash_while_writing_leaves_the_old_model(model, other, monkeypatch, step):
     old = Snapshot.load(model)
-    other = cr.RareCategoryClassifier(detector=cr.detectors.GCN(epochs=1, hidden=4)).fit(old.graph)
     monkeypatch.setattr(versions, step, lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     with pytest.raises(OSError, match="No space"):
         versions.install(other, old.graph, old.base, model)

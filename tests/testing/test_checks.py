@@ -37,6 +37,7 @@ CALIBRATORS = [make for make in members(calibration, Calibrator) if make is not 
 DETECTORS = [make for make in members(detectors, Detector) if make is not detectors.Stack]
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize("make", CALIBRATORS, ids=lambda make: make.__name__)
 def test_every_calibrator_keeps_its_promises(make):
     check_calibrator(quick(make))
@@ -184,10 +185,12 @@ class Hasty(Nearest):
         return np.tile(self.base_, (len(nodes), len(rows), 1))
 
 
+@pytest.mark.refits
 def test_a_small_valid_detector_passes():
     check_detector(Nearest())
 
 
+@pytest.mark.refits
 @pytest.mark.parametrize(
     ("detector", "words"),
     [

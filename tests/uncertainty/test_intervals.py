@@ -61,12 +61,13 @@ def test_with_many_labels_it_holds_the_answer_of_venn_abers():
     """A map that is no line: what the package finds at each score lies inside, or within a hair of it."""
     rng = np.random.default_rng(2)
     p, y, others, share = world(rng, 8_000, 200, truth=lambda u: -2.6 + 1.6 * np.tanh(u + 3) + 0.5 * (u + 3))
-    found = draws_of(p, y).interval(others, 0.99)
+    maps = draws_of(p, y)
+    found = maps.interval(others, 0.99)
     judge = VennAbers()
     judge.fit(np.column_stack([1 - p, p]), y.astype(int))
     _, bounds = judge.predict_proba(np.column_stack([1 - others, others]))
     theirs = bounds.mean(axis=1)
-    draws = draws_of(p, y).mean(others)
+    draws = maps.mean(others)
     assert np.abs(draws - theirs).mean() < 0.01
     assert np.abs(draws - share).mean() < np.abs(theirs - share).mean()  # smoother, hence nearer to the truth
     assert (found.upper >= theirs - 0.03).mean() > 0.95 and (found.lower <= theirs + 0.03).mean() > 0.95

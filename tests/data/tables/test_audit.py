@@ -137,6 +137,7 @@ def test_what_is_advised_can_be_pasted_into_a_shell():
     assert "(--type 'closed on=ignore')" in found.leaks[0].words
 
 
+@pytest.mark.refits
 def test_a_leak_does_not_hide_what_the_edges_are_worth():
     graph = make_transactions(200, labelled_share=0.6, rare_share=0.2, seed=0)
     nodes, edges = nodes_as_columns(graph), edges_as_columns(graph)
@@ -321,6 +322,7 @@ def test_categories_without_a_label_are_named():
     assert not [one for one in apart if one.column and one.kind == "labels"]
 
 
+@pytest.mark.refits
 def test_edges_that_join_like_with_like_help_where_no_column_tells():
     """Nothing but the labels around a node tells; a logistic regression does not read those."""
     rng = np.random.default_rng(0)

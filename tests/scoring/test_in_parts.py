@@ -103,7 +103,7 @@ def test_parts_give_the_scores_of_the_whole(fit, tables, tmp_path, options):
 
 @pytest.fixture(scope="module")
 def typed(tables):
-    """The same accounts with two dates, payments of several types, some without, some to oneself; one column has gaps."""
+    """The same accounts with two dates and a limit of what they pay, payments of several types, some without, some to oneself; one column has gaps."""
     nodes, edges = (pl.read_parquet(path) for path in tables)
     rng = np.random.default_rng(0)
     gaps, fees = rng.random(edges.height) < 0.2, rng.normal(size=edges.height)
@@ -111,6 +111,10 @@ def typed(tables):
     kind = rng.choice(["wire", "card", None], edges.height, p=[0.6, 0.3, 0.1])
     opened, checked = np.datetime64("2024-01-01") + rng.integers(0, 300, (2, nodes.height))
     nodes = nodes.with_columns(opened=opened, checked=pl.when(rng.random(nodes.height) < 0.8).then(pl.lit(checked)))
+    most = edges.group_by("source").agg(limit=2 * pl.col("amount").max())
+    nodes = nodes.drop("amount_mean_log10").join(
+        most, left_on="id", right_on="source", how="left", maintain_order="left"
+    )
     edges = edges.with_columns(fee=pl.Series(fee), kind=pl.Series(kind))
     loops = edges.head(7).with_columns(target=pl.col("source"))
     return nodes, pl.concat([edges, loops, edges.tail(9)])
@@ -179,6 +183,7 @@ def test_part_columns_equal_those_of_the_recipe_to_the_last_bit(typed, tmp_path,
     found = np.concatenate([columns.columns(place).values for place in range(len(parts))])
     assert {one.statistic for one in recipe.aggregates} == {"mean", "spread", "two steps"} and recipe.edges.types
     assert recipe.edges.num_met and recipe.edges.num_usual and any(column.dated for column in recipe.edges.columns)
+    assert recipe.own.sizes
     np.testing.assert_array_equal(found, want.values)
 
 

@@ -9,9 +9,9 @@ from typing import get_args
 from calirare.data.tables.feature_places import HAS
 from calirare.decisions.numbers import say_duration
 from calirare.features.by_category import NEIGHBOURS_WITH
-from calirare.features.dates import End
 from calirare.features.directions import DIRECTIONS
 from calirare.features.meeting import APART, MEETING
+from calirare.features.node_numbers import End
 from calirare.features.rhythm import CHANGE, WAIT
 from calirare.features.structure import CLUSTERING
 from calirare.features.usual import AGAINST_USUAL

@@ -13,10 +13,22 @@ from calirare.features.dates import BESIDE, dated_columns
 from calirare.features.edge_columns import RELATIVE_SPREAD, as_stored
 from calirare.features.edge_plan import EdgePlan
 from calirare.features.meeting import MEETING, meeting_columns
+from calirare.features.multiples import OF_ENDS, multiple_columns
 from calirare.features.rhythm import CHANGE, LEAST_GAP, UNEVENNESS, WAIT, rhythm_columns
 from calirare.features.usual import AGAINST_USUAL, compared_columns
 
-_ALONE = (RELATIVE_SPREAD, NEIGHBOURS_WITH, *BESIDE, AGAINST_USUAL, MEETING, UNEVENNESS, LEAST_GAP, WAIT, CHANGE)
+_ALONE = (
+    RELATIVE_SPREAD,
+    NEIGHBOURS_WITH,
+    *BESIDE,
+    *OF_ENDS,
+    AGAINST_USUAL,
+    MEETING,
+    UNEVENNESS,
+    LEAST_GAP,
+    WAIT,
+    CHANGE,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +37,12 @@ class OtherEnds:
 
     Args:
         usual: `usual_of` all nodes that the edges name.
-        days: Dates of all nodes that the edges name, `(M,)` days since 1970 each.
+        beside: `OwnPlan.beside` of all nodes that the edges name, `(M,)` each.
         met: `meetings` of the nodes themselves.
     """
 
     usual: np.ndarray
-    days: Mapping[str, np.ndarray]
+    beside: Mapping[str, np.ndarray]
     met: np.ndarray
 
 
@@ -54,7 +66,8 @@ def alone_columns(
         category_columns(table, plan, num_nodes),
         rhythm_columns(table, plan, num_nodes).items(),
         compared_columns(table, plan, num_nodes, others.usual),
-        dated_columns(table, plan, num_nodes, others.days),
+        dated_columns(table, plan, num_nodes, others.beside),
+        multiple_columns(table, plan, num_nodes, others.beside),
         meeting_columns(others.met, plan),
     ):
         for name, column in found:

@@ -9,23 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations, product
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from itertools import combinations, islice, product
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from calirare.data.arrays import column_of
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
-from calirare.data.tables.feature_places import feature_places
 from calirare.data.tables.schema import is_moment
 from calirare.features.day_parts import DAY
 from calirare.features.directions import at_ends, directions_of, ends_of_edges
+from calirare.features.node_numbers import End, NodeNumber, as_told, find_numbers
 
 if TYPE_CHECKING:
     from calirare.features.edge_plan import EdgePlan, PlannedColumn
 
-End = Literal["own", "the other end's"]
 BESIDE = tuple(f" {when} {end} " for when, end in product(("before", "after"), get_args(End)))
 """In the names of columns that say when edges were beside a date."""
 _MOST_DATES = 4
@@ -33,30 +31,6 @@ _NEAR = 0.05
 """Share of the edges that are near a date."""
 _AMONG = 0.05
 """Share of the edges whose date must fall among the edges' times."""
-
-
-@dataclass(frozen=True)
-class NodeDate:
-    """An attribute that is a date.
-
-    Args:
-        name: As in the node table.
-        at: Its place among the attributes.
-        gap: The place of the attribute that says where it is missing; -1 without one.
-        mean: The days since 1970 for which it stands at 0.
-        scale: The days for which it stands at 1 more.
-    """
-
-    name: str
-    at: int
-    gap: int
-    mean: float
-    scale: float
-
-    def days(self, x: Any) -> np.ndarray:
-        """`(N,)` days since 1970, NaN where it is missing."""
-        days = column_of(x, self.at) * self.scale + self.mean
-        return days if self.gap < 0 else np.where(column_of(x, self.gap) > 0.5, np.nan, days)
 
 
 @dataclass(frozen=True)
@@ -76,18 +50,9 @@ class DatedEdges:
     near: float
 
 
-def find_dates(graph: RareGraph) -> tuple[NodeDate, ...]:
+def find_dates(graph: RareGraph) -> tuple[NodeNumber, ...]:
     """The first few dates among the attributes, as the schema says."""
-    names = graph.attribute_names
-    found = [
-        (column, place.start, gap)
-        for column, place, gap in feature_places(graph.table_columns)
-        if is_moment(column) and column["name"] in names[place]
-    ]
-    return tuple(
-        NodeDate(column["name"], at, -1 if gap is None else gap, column["mean"], column["scale"])
-        for column, at, gap in found[:_MOST_DATES]
-    )
+    return tuple(islice(find_numbers(graph, is_moment), _MOST_DATES))
 
 
 def days_between(days: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
@@ -110,7 +75,7 @@ def plan_dates(planned: PlannedColumn, table: EdgeTable, days: Mapping[str, np.n
         apart, dates = _apart(times, table, which, end, days[date])
         known = np.isfinite(apart)
         if known.any() and np.mean((dates[known] >= among[0]) & (dates[known] <= among[1])) >= _AMONG:
-            found.append(DatedEdges(date, end, which, _in_two_digits(np.quantile(np.abs(apart[known]), _NEAR))))
+            found.append(DatedEdges(date, end, which, as_told(np.quantile(np.abs(apart[known]), _NEAR), 2)))
     return tuple(found)
 
 
@@ -144,11 +109,6 @@ def dated_columns(
             ):
                 total = np.bincount(node, weights=values, minlength=num_nodes)
                 yield f"{what} of {told.which}", total / count
-
-
-def _in_two_digits(days: float) -> float:
-    """As it is told: what counts as near is what is said."""
-    return float(f"{days:.2g}")
 
 
 def _times(planned: PlannedColumn, table: EdgeTable) -> np.ndarray | None:

@@ -13,6 +13,7 @@ from calirare.data.graph import RareGraph
 from calirare.features.dates import DatedEdges, plan_dates
 from calirare.features.day_parts import vary_by_day
 from calirare.features.meeting import NUM_MET, plan_meetings
+from calirare.features.multiples import Multiple, plan_multiples
 from calirare.features.usual import plan_comparison
 
 MOST_CATEGORIES = 20
@@ -44,6 +45,7 @@ class PlannedColumn:
         middle: Its mean on the scale of the comparison.
         near: Of a time: directions in which it is told how near others are at the other end, and what is near (see `meeting`).
         dated: Of a time: what is told of it beside dates of the ends (see `dates`).
+        multiples: Of a number: what it is divided by (see `multiples`).
     """
 
     name: str
@@ -60,6 +62,7 @@ class PlannedColumn:
     near: tuple[tuple[str, float], ...] = ()
     dated: tuple[DatedEdges, ...] = ()
     span: float = 0.0
+    multiples: tuple[Multiple, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,13 +92,22 @@ class EdgePlan:
         return 2 * sum(len(column.compared) for column in self.columns)
 
     @property
+    def sizes(self) -> set[str]:
+        """Names of the numbers of nodes that numbers of edges are divided by."""
+        return {multiple.number for column in self.columns for multiple in column.multiples}
+
+    @property
     def num_met(self) -> int:
         """Numbers that `meetings` keeps of a node."""
         return NUM_MET * sum(len(column.near) for column in self.columns)
 
 
 def plan_edges(
-    table: EdgeTable | None, *, compare: bool = True, days: Mapping[str, np.ndarray] | None = None
+    table: EdgeTable | None,
+    *,
+    compare: bool = True,
+    days: Mapping[str, np.ndarray] | None = None,
+    sizes: Mapping[str, np.ndarray] | None = None,
 ) -> EdgePlan | None:
     """The plan for a table; None where there is none.
 
@@ -103,6 +115,7 @@ def plan_edges(
         table: The edges as they came.
         compare: With what the other ends' edges say, where that tells.
         days: Dates of the nodes by name, as `OwnPlan.days` gives them.
+        sizes: Numbers of the nodes by name, as `OwnPlan.above_zero` gives them.
     """
     if table is None:
         return None
@@ -110,7 +123,7 @@ def plan_edges(
     if table.type is not None:
         types = tuple(most_frequent(table.type, table.type_names, MOST_TYPES))
     types = types if len(types) > 1 else ()
-    columns = tuple(_plan_column(column, table, compare, days or {}) for column in table.columns)
+    columns = tuple(_plan_column(column, table, compare, days or {}, sizes or {}) for column in table.columns)
     by_type = len(types) * (3 if table.directed else 1) * (3 + sum(_width(column) for column in columns))
     return EdgePlan(table.directed, columns, types, by_type > MOST_OF_TYPES)
 
@@ -132,7 +145,13 @@ def edge_table(graph: RareGraph) -> EdgeTable | None:
     return graph.edges if graph.edges is not None or graph.edge_weight is None else pairs_of(graph)
 
 
-def _plan_column(column: EdgeColumn, table: EdgeTable, compare: bool, days: Mapping[str, np.ndarray]) -> PlannedColumn:
+def _plan_column(
+    column: EdgeColumn,
+    table: EdgeTable,
+    compare: bool,
+    days: Mapping[str, np.ndarray],
+    sizes: Mapping[str, np.ndarray],
+) -> PlannedColumn:
     if column.kind == "category":
         kept = tuple(most_frequent(column.values, column.categories, MOST_CATEGORIES))
         diverse = len(column.categories) > len(kept)
@@ -152,7 +171,8 @@ def _plan_column(column: EdgeColumn, table: EdgeTable, compare: bool, days: Mapp
         return replace(timed, near=plan_meetings(timed, table)) if compare else timed
     negative = int((known < 0).sum())
     signed = min(negative, known.size - negative) >= max(1, FEWEST_OF_A_SIGN * known.size)
-    plain = PlannedColumn(column.name, "number", missing=missing, signed=signed)
+    multiples = plan_multiples(column, table, sizes)
+    plain = PlannedColumn(column.name, "number", missing=missing, signed=signed, multiples=multiples)
     if not compare:
         return plain
     compared, size, middle = plan_comparison(column.values, table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,9 @@ from calirare.data.arrays import by_column
 from calirare.data.graph import RareGraph
 from calirare.data.tables.feature_places import HAS
 from calirare.errors import InputError
-from calirare.features.dates import NodeDate, days_between, find_dates
+from calirare.features.dates import days_between, find_dates
+from calirare.features.multiples import above_zero, find_sizes
+from calirare.features.node_numbers import NodeNumber
 from calirare.features.structure import neighbours
 from calirare.features.words import directions, learn_directions, words_of
 
@@ -44,6 +46,7 @@ class OwnPlan:
         basis: Leading directions, `(num_words, k)` of words, else `(F, k)` of wide attributes; None where there are neither.
         kinds: Names of the kinds of node, one indicator each.
         dates: The attributes that are dates.
+        sizes: Those that numbers of edges are divided by.
     """
 
     feature_names: tuple[str, ...]
@@ -51,7 +54,8 @@ class OwnPlan:
     spelled: bool
     basis: np.ndarray | None
     kinds: tuple[str, ...]
-    dates: tuple[NodeDate, ...] = ()
+    dates: tuple[NodeNumber, ...] = ()
+    sizes: tuple[NodeNumber, ...] = ()
 
     @classmethod
     def learn(cls, graph: RareGraph, seed: int) -> OwnPlan:
@@ -63,7 +67,7 @@ class OwnPlan:
         basis = learn_directions(wide_part, neighbours(graph), seed) if wide and graph.num_nodes > 1 else None
         kinds = () if graph.node_type is None else graph.node_type_names
         few = num_words <= MOST_SPELLED and num_words * graph.num_nodes <= _MOST_NUMBERS
-        return cls(tuple(names), num_words, few, basis, kinds, find_dates(graph))
+        return cls(tuple(names), num_words, few, basis, kinds, find_dates(graph), find_sizes(graph))
 
     def check(self, graph: RareGraph) -> None:
         if graph.num_features != len(self.feature_names):
@@ -115,7 +119,24 @@ class OwnPlan:
 
     def days(self, x: Any) -> dict[str, np.ndarray]:
         """`(N,)` days since 1970 of each date among attributes."""
-        return {date.name: date.days(x) for date in self.dates}
+        return {date.name: date.values(x) for date in self.dates}
+
+    def above_zero(self, x: Any) -> dict[str, np.ndarray]:
+        """`(N,)` of each size among attributes, NaN where it is missing or not above 0."""
+        return {size.name: above_zero(size, x) for size in self.sizes}
+
+    def with_sizes(self, names: set[str]) -> OwnPlan:
+        """With these sizes alone."""
+        return replace(self, sizes=tuple(size for size in self.sizes if size.name in names))
+
+    @property
+    def told_beside(self) -> tuple[NodeNumber, ...]:
+        """What edges are told beside, in the order of `beside`."""
+        return self.dates + self.sizes
+
+    def beside(self, x: Any) -> dict[str, np.ndarray]:
+        """`(N,)` dates and sizes among attributes, which edges are told beside."""
+        return self.days(x) | self.above_zero(x)
 
     def derived(self, graph: RareGraph) -> Iterator[tuple[str, np.ndarray]]:
         """Leading directions, the days between dates, and the kind of node."""

@@ -87,7 +87,9 @@ class ColumnRecipe:
     def learn_and_apply(cls, graph: RareGraph, seed: int = 0) -> tuple[Self, Columns]:
         """The recipe and the graph's columns, at the price of one."""
         own = OwnPlan.learn(graph, seed)
-        edges = plan_edges(edge_table(graph), compare=graph.edges is not None, days=own.days(graph.x))
+        days, sizes = own.days(graph.x), own.above_zero(graph.x)
+        edges = plan_edges(edge_table(graph), compare=graph.edges is not None, days=days, sizes=sizes)
+        own = own.with_sizes(set() if edges is None else edges.sizes)
         kept = Kept(graph.num_nodes)
         words = own.words_in(graph.x)
         if words is not None and own.spelled:
@@ -211,14 +213,7 @@ class ColumnRecipe:
     def state(self) -> dict[str, Any]:
         """Plain values and NumPy arrays."""
         return {
-            "own": {
-                "feature_names": list(self.own.feature_names),
-                "num_words": self.own.num_words,
-                "spelled": self.own.spelled,
-                "basis": self.own.basis,
-                "kinds": list(self.own.kinds),
-                "dates": [asdict(date) for date in self.own.dates],
-            },
+            "own": asdict(self.own),
             "edges": None if self.edges is None else asdict(self.edges),
             "names": list(self.names),
             "groups": list(self.groups),
@@ -243,15 +238,15 @@ def _base_columns(
     """But for words, which are spelled out at once."""
     table, summed = edge_table(graph), None
     if edges is not None and table is not None:
-        summed = partial(_summed, table, moved_to(edges, extents(table)), graph.num_nodes, own.days(graph.x))
+        summed = partial(_summed, table, moved_to(edges, extents(table)), graph.num_nodes, own.beside(graph.x))
     structure = structure or (lambda: structure_columns(graph).items())
     return base_columns(own, graph, structure, summed, with_words=False)
 
 
 def _summed(
-    table: EdgeTable, plan: EdgePlan, num_nodes: int, days: dict[str, np.ndarray]
+    table: EdgeTable, plan: EdgePlan, num_nodes: int, beside: dict[str, np.ndarray]
 ) -> Iterable[tuple[str, np.ndarray]]:
-    others = OtherEnds(usual_of(table, plan, num_nodes), days, meetings(table, plan, num_nodes, num_nodes))
+    others = OtherEnds(usual_of(table, plan, num_nodes), beside, meetings(table, plan, num_nodes, num_nodes))
     return [*edge_columns(table, plan, num_nodes).items(), *alone_columns(table, plan, num_nodes, others)]
 
 

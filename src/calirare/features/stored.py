@@ -12,10 +12,12 @@ from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import ColumnKind
 from calirare.errors import ModelFormatError
 from calirare.features.columns import ColumnGroup
-from calirare.features.dates import DatedEdges, End, NodeDate
+from calirare.features.dates import DatedEdges
 from calirare.features.day_parts import DAY_PARTS
 from calirare.features.directions import DIRECTIONS
 from calirare.features.edge_plan import EdgePlan, PlannedColumn
+from calirare.features.multiples import Multiple
+from calirare.features.node_numbers import End, NodeNumber
 from calirare.features.own import OwnPlan
 from calirare.features.propagation import Aggregate, Statistic, Whose
 from calirare.features.relations import RELATIONS
@@ -37,7 +39,7 @@ def read_state(state: Any) -> dict[str, Any]:
         own = _own(state["own"])
         return {
             "own": own,
-            "edges": None if state["edges"] is None else _edges(state["edges"], own.dates),
+            "edges": None if state["edges"] is None else _edges(state["edges"], own),
             "names": tuple(names),
             "groups": tuple(groups),
             "means": _numbers(state["means"], (len(names),), "means"),
@@ -69,20 +71,25 @@ def _own(state: Any) -> OwnPlan:
     if basis is not None:
         basis = _numbers(basis, (num_words or len(names), None), "basis").astype(np.float32)
     _need(not num_words or basis is not None, "words must have a basis")
-    dates = tuple(_date(one, len(names)) for one in _list(state.get("dates", ()), "dates"))
-    _need(len({date.name for date in dates}) == len(dates), "dates must have different names")
-    return OwnPlan(tuple(names), num_words, spelled, basis, tuple(state["kinds"]), dates)
+    # Models of earlier versions have neither.
+    dates, sizes = (
+        tuple(_node_number(one, len(names)) for one in _list(state.get(what, ()), what)) for what in ("dates", "sizes")
+    )
+    told = {one.name for one in dates + sizes}
+    _need(len(told) == len(dates) + len(sizes), "dates and sizes must have different names")
+    return OwnPlan(tuple(names), num_words, spelled, basis, tuple(state["kinds"]), dates, sizes)
 
 
-def _date(state: Any, width: int) -> NodeDate:
-    _need(isinstance(state, dict) and isinstance(state["name"], str), "a date must have a name")
+def _node_number(state: Any, width: int) -> NodeNumber:
+    _need(isinstance(state, dict) and isinstance(state["name"], str), "a date or size must have a name")
     at, gap = state["at"], state["gap"]
-    _need(type(at) is int and type(gap) is int and 0 <= at < width and -1 <= gap < width, "a date must be an attribute")
+    right = type(at) is int and type(gap) is int and 0 <= at < width and -1 <= gap < width
+    _need(right, "a date or size must be an attribute")
     mean, scale = (float(_numbers(state[name], (), name)) for name in ("mean", "scale"))
-    return NodeDate(state["name"], at, gap, mean, scale)
+    return NodeNumber(state["name"], at, gap, mean, scale)
 
 
-def _edges(state: Any, dates: tuple[NodeDate, ...]) -> EdgePlan:
+def _edges(state: Any, own: OwnPlan) -> EdgePlan:
     _need(isinstance(state, dict), "edges must be a mapping")
     flags = (state["directed"], state["brief"])
     _need(all(isinstance(flag, bool) for flag in flags), "directed and brief must be flags")
@@ -90,8 +97,10 @@ def _edges(state: Any, dates: tuple[NodeDate, ...]) -> EdgePlan:
     columns = tuple(_column(column) for column in _list(state["columns"], "edges.columns"))
     _need(len({column.name for column in columns}) == len(columns), "edges.columns must have different names")
     told = {one.date for column in columns for one in column.dated}
-    _need(told <= {date.name for date in dates}, "times must be told beside dates of nodes")
-    return EdgePlan(flags[0], columns, tuple(state["types"]), flags[1])
+    _need(told <= {date.name for date in own.dates}, "times must be told beside dates of nodes")
+    plan = EdgePlan(flags[0], columns, tuple(state["types"]), flags[1])
+    _need(plan.sizes <= {size.name for size in own.sizes}, "numbers must be divided by sizes of nodes")
+    return plan
 
 
 def _column(state: Any) -> PlannedColumn:
@@ -110,7 +119,7 @@ def _column(state: Any) -> PlannedColumn:
     span = float(_numbers(state.get("span", 0.0), (), "span"))  # not known in models of earlier versions
     _need(span >= 0, "the span of times must not be negative")
     column = replace(column, compared=compared, size=size, middle=middle, span=span)
-    return replace(column, near=_near(state), dated=_dated(state))
+    return replace(column, near=_near(state), dated=_dated(state), multiples=_multiples(state))
 
 
 def _comparison(state: dict[str, Any]) -> tuple[tuple[str, ...], float, float]:
@@ -141,6 +150,17 @@ def _dated(state: dict[str, Any]) -> tuple[DatedEdges, ...]:
         _among(one["end"], get_args(End), "the end whose date it is")
         _among(one["which"], DIRECTIONS, "a direction in which times are told beside a date")
         found.append(DatedEdges(one["date"], one["end"], one["which"], float(_numbers(one["near"], (), "near"))))
+    return tuple(found)
+
+
+def _multiples(state: dict[str, Any]) -> tuple[Multiple, ...]:
+    """What a number is divided by; models of earlier versions divide nothing."""
+    found = []
+    for one in _list(state.get("multiples", ()), "multiples"):
+        _need(isinstance(one, dict) and isinstance(one["number"], str), "what is divided by must have a name")
+        _among(one["end"], get_args(End), "the end whose number it is")
+        _among(one["which"], DIRECTIONS, "a direction in which numbers are divided")
+        found.append(Multiple(one["number"], one["end"], one["which"], float(_numbers(one["high"], (), "high"))))
     return tuple(found)
 
 

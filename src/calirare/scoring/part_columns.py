@@ -61,14 +61,14 @@ class PartColumns:
         self._structure.write(0, found)
 
     def write_usual(self, number: int) -> None:
-        """What is usual at a part's nodes, their dates, and who meets there, for the other ends of their edges."""
+        """What is usual at a part's nodes, their dates and sizes, and who meets there, for the other ends of their edges."""
         here, plan = PartEdges.of(self.parts, number), self.recipe.edges
         if plan is None:
             return
-        days = self.recipe.own.days(self.parts.features.read(here.part.start, here.part.stop)).values()
+        beside = self.recipe.own.beside(self.parts.features.read(here.part.start, here.part.stop)).values()
         self._write_times(number, extents(here.own_first))
         usual = usual_of(here.own_first, plan, here.part.num_nodes)
-        self._usual.write(here.part.start, np.column_stack([usual, *days]))
+        self._usual.write(here.part.start, np.column_stack([usual, *beside]))
         met = meetings(here.own_first, plan, here.part.num_nodes, here.near.size)
         met = np.roll(met, here.own.start, axis=0)  # as `near`
         some = met.any(axis=1)
@@ -89,8 +89,8 @@ class PartColumns:
         if plan is not None:
             table, usual = here.own_first, np.roll(self._usual.take(here.near), -here.own.start, axis=0)
             found += edge_columns(table, moved_to(plan, self._times), stop - start).items()
-            days = {date.name: usual[:, plan.num_usual + k] for k, date in enumerate(self.recipe.own.dates)}
-            found += alone_columns(table, plan, stop - start, OtherEnds(usual, days, self._met_by(number)))
+            beside = {one.name: usual[:, plan.num_usual + k] for k, one in enumerate(self.recipe.own.told_beside)}
+            found += alone_columns(table, plan, stop - start, OtherEnds(usual, beside, self._met_by(number)))
         columns = base_columns(self.recipe.own, some, lambda: zip(STRUCTURE, structure.T, strict=True), lambda: found)
         values = np.empty((stop - start, self._base.width), dtype=np.float32)
         values[:] = self.recipe.means[: values.shape[1]]
@@ -186,7 +186,9 @@ class PartColumns:
     @property
     def _usual(self) -> RowFile:
         width = 0 if self.recipe.edges is None else self.recipe.edges.num_usual
-        return RowFile(self.parts.folder / "usual", self.parts.num_nodes, width + len(self.recipe.own.dates), "<f8")
+        return RowFile(
+            self.parts.folder / "usual", self.parts.num_nodes, width + len(self.recipe.own.told_beside), "<f8"
+        )
 
     @property
     def _base(self) -> RowFile:

@@ -10,6 +10,7 @@ import calirare as cr
 from calirare.features.by_category import NEIGHBOURS_WITH
 from calirare.features.dates import BESIDE
 from calirare.features.meeting import MEETING
+from calirare.features.multiples import OF_ENDS
 from calirare.features.recipe import ColumnRecipe
 from calirare.features.usual import AGAINST_USUAL
 from calirare.scoring.live.base import GrownBase, Standing
@@ -23,12 +24,17 @@ def network():
 
 
 def split_dated(graph, num_new):
-    """`split`, and two dates of each node, one with gaps, among the times of its edges."""
+    """`split`, and two dates of each node, one with gaps, among the times of its edges, and a limit for what it pays, with gaps."""
     before, since = split(graph, num_new)
-    for (nodes, _), seed in ((before, 0), (since, 1)):
+    ids = [*before[0]["id"], *since[0]["id"]]
+    limits = dict(zip(ids, np.exp(np.random.default_rng(2).normal(0, 2, len(ids))).tolist(), strict=True))
+    for (nodes, edges), seed in ((before, 0), (since, 1)):
         rng = np.random.default_rng(seed)
         days = np.datetime64("2024-01-01") + rng.integers(0, 300, (2, len(nodes["id"])))
         nodes["opened"] = [str(day) for day in days[0]]
+        nodes["limit"] = [None if k % 7 == 3 else limits[node] for k, node in enumerate(nodes["id"])]
+        pays = zip(edges["source"], edges["amount"], strict=True)
+        edges["amount"] = [amount * limits[source] for source, amount in pays]
         nodes["checked"] = [None if k % 5 == 0 else str(day) for k, day in enumerate(days[1])]
     return before, since
 
@@ -91,6 +97,7 @@ def test_every_node_follows_odd_rows(network, options):
         AGAINST_USUAL,
         MEETING,
         *BESIDE,
+        *([] if "directed" in options else OF_ENDS),  # limits are those of who pays
         *([] if "edge_type" in options else [NEIGHBOURS_WITH]),
     ):
         assert any(part in name for name in found.names)

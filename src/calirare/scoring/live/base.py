@@ -237,16 +237,16 @@ class GrownBase:
         usual = usual_of(table.take(slice(len(table) - len(came), None)), plan, len(named))
         known = named < len(self.standing.usual)
         usual[known] += self.standing.usual[named[known]]
-        days, own = dict[str, np.ndarray](), self.standing.recipe.own
-        if own.dates:
-            mine, theirs = (own.days(self.attributes(some)) for some in (nodes, others))
-            days = {name: np.concatenate([mine[name], theirs[name]]) for name in mine}
+        beside, own = dict[str, np.ndarray](), self.standing.recipe.own
+        if own.dates or own.sizes:
+            mine, theirs = (own.beside(self.attributes(some)) for some in (nodes, others))
+            beside = {name: np.concatenate([mine[name], theirs[name]]) for name in mine}
         met = np.zeros((len(nodes), plan.num_met))
         for which in directions_of(plan.directed) if plan.num_met else ():
             around, beyond = self._edges_around(nodes, came, which)
             size = len(nodes) + len(beyond)
             met += meetings(around, plan, size, size, which)[: len(nodes)]
-        yield from alone_columns(table, plan, len(nodes), OtherEnds(usual, days, met))
+        yield from alone_columns(table, plan, len(nodes), OtherEnds(usual, beside, met))
 
     def _edges_around(self, nodes: np.ndarray, came: EdgeTable, which: str) -> tuple[EdgeTable, np.ndarray]:
         """All edges at the other ends of the nodes' edges in a direction, in the same, the nodes numbered first."""

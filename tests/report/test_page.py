@@ -109,6 +109,13 @@ def test_the_prices_are_those_given(clf, graph):
     assert "to end in the wrong call 10.0% of the time" in Page(render(contents, rows=3, plotly="")).words
 
 
+def test_no_probability_lies_outside_of_its_interval_as_they_are_written(page, contents):
+    rows = zip(*(contents.queue.frame()[name][:30] for name in ("id", "probability", "lower", "upper")), strict=True)
+    for name, p, lower, upper in rows:
+        assert f"{name} {p:.3f} {lower:.3f} – {upper:.3f}" in page.words
+        assert f"{lower:.3f}" <= f"{p:.3f}" <= f"{upper:.3f}"
+
+
 def test_the_queue_is_cut_to_the_rows_asked_for(contents):
     rows = [attributes for tag, attributes in Page(render(contents, rows=5, plotly="")).tags if tag == "td"]
     assert sum(attributes.get("class") == "id" for attributes in rows) == 5
@@ -145,7 +152,7 @@ def test_what_a_stack_chose_is_in_a_table(graph, split):
     assert f"{contents.detectors_loss:.3f}" in words
     assert "Disagreement: how far the detectors" in words
     for row in contents.queue.take(slice(3)):
-        assert f"{row['lower']:.2f} – {row['upper']:.2f} {row['disagreement']:.3f}" in words
+        assert f"{row['lower']:.3f} – {row['upper']:.3f} {row['disagreement']:.3f}" in words
 
 
 def test_a_single_detector_needs_no_such_table(contents):

@@ -54,6 +54,8 @@ def test_each_detector_of_a_stack_is_told_beside_the_probability(desk):
     linear, forest = map(say_probability, case.alone.values())
     assert f"Each detector alone: linear {linear}, forest {forest}." in words(case_sections.probability(case))
     assert "Each detector" not in words(case_sections.probability(replace(case, alone={})))
+    near = replace(case, probability=0.0912, lower=0.0262, upper=0.0936)  # in two digits P would lie above its interval
+    assert "0.091 90% interval 0.026 to 0.094" in words(case_sections.probability(near))
 
 
 def test_attributes_of_every_kind():

@@ -61,14 +61,14 @@
     const row = props.data;
     return element(
       "div",
-      { className: "interval-cell", title: "90% interval " + row.lower.toFixed(2) + " to " + row.upper.toFixed(2) },
+      { className: "interval-cell", title: "90% interval " + row.lower.toFixed(3) + " to " + row.upper.toFixed(3) },
       element(
         "div",
         { className: "mini-track" },
         element("div", { className: "mini-range", style: { left: percent(row.lower), width: percent(row.upper - row.lower) } }),
         element("div", { className: "mini-dot", style: { left: percent(row.probability) } })
       ),
-      element("span", null, row.lower.toFixed(2) + "–" + row.upper.toFixed(2))
+      element("span", null, row.lower.toFixed(3) + "–" + row.upper.toFixed(3))
     );
   };
 

@@ -98,7 +98,7 @@ def probability(case: Case) -> Any:
         html.Div(
             [
                 html.Span(say_probability(case.probability), className="big", id="case-p"),
-                html.Span(f"{COVERAGE:.0%} interval {case.lower:.2f} to {case.upper:.2f}", className="hint"),
+                html.Span(f"{COVERAGE:.0%} interval {case.lower:.3f} to {case.upper:.3f}", className="hint"),
             ],
             className="big-row",
         ),

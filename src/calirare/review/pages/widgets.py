@@ -112,7 +112,7 @@ def interval_track(probability: float, lower: float, upper: float, thresholds: T
         ],
         className="interval",
         role="img",
-        **aria(f"P(rare) {say_probability(probability)}, interval {lower:.2f} to {upper:.2f}"),
+        **aria(f"P(rare) {say_probability(probability)}, interval {lower:.3f} to {upper:.3f}"),
     )
 
 

@@ -336,6 +336,7 @@ def test_of_very_many_categories_nobody_says_that_they_were_never_seen():
         (lambda k: f"{1 + k % 28:02d}.{1 + k % 12:02d}.{1950 + k % 50}", {"date": "%d.%m.%Y"}),
         (lambda k: f"{k},5", {"decimal": ","}),
         (lambda k: str(k % 60), {}),
+        (lambda k: str(1 + k % 5), {}),
     ],
 )
 def test_one_word_that_often_stands_for_a_number_or_a_date_is_a_gap(write, style):
@@ -351,6 +352,29 @@ def test_one_word_that_often_stands_for_a_number_or_a_date_is_a_gap(write, style
     assert column["text"] == {**style, "missing": "k.A."} and graph.schema["read"]["imputed"] == {"value": 20}
     again = read_tables(nodes, edges, schema=graph.schema)
     np.testing.assert_array_equal(again.x, graph.x)
+
+
+@pytest.mark.parametrize("sign", ["", " €", " kWh"])
+@pytest.mark.parametrize("side", ["nodes", "edges"])
+def test_points_that_group_thousands_are_no_decimals(sign, side):
+    """850 and 1.200, as people write them who write 1,5 for a half."""
+    size = 60
+    numbers = np.exp(np.linspace(5, 12, size)).round()
+    written = [f"{number:,.0f}{sign}".replace(",", ".") for number in numbers]
+    other = [f"{k % 7}.{k % 9}{k % 3}5{sign}" for k in range(size)]
+    nodes = {"id": range(size), "y": ["yes" if k % 7 == 0 else "no" for k in range(size)]}
+    edges = {"source": range(size), "target": [(k + 1) % size for k in range(size)]}
+    (nodes if side == "nodes" else edges).update(turnover=written, ratio=other)
+    graph = read_tables(nodes, edges, label="y", rare="yes")
+    again = read_tables(nodes, edges, schema=graph.schema)
+    for read in (graph, again):
+        if side == "edges":
+            found, ratio = (column.values for column in read.edges.columns)
+        else:
+            scaled = zip(read.schema["columns"], read.x.T, strict=True)
+            found, ratio = (values.astype(float) * column["scale"] + column["mean"] for column, values in scaled)
+        np.testing.assert_allclose(found, numbers, rtol=1e-4, atol=0.1)
+        np.testing.assert_allclose(ratio, [float(f"{k % 7}.{k % 9}{k % 3}5") for k in range(size)], atol=1e-5)
 
 
 def test_words_among_few_codes_and_several_words_stay_words():

@@ -15,7 +15,7 @@ from calirare.data.arrays import UNKNOWN
 from calirare.data.tables.columns import to_categories
 from calirare.data.tables.libraries import pl
 from calirare.data.tables.spellings import known_spellings, merge_spellings, same_spelling
-from calirare.data.tables.text import MISSING_WORDS, WHOLE_WITH_POINT
+from calirare.data.tables.text import MISSING_WORDS, NOT_KNOWN, WHOLE_WITH_POINT
 from calirare.errors import InputError, LabelError
 
 logger = logging.getLogger(__name__)
@@ -26,32 +26,7 @@ _NO_VERDICT = (
     *("in progress", "in review", "under review", "under investigation", "not reviewed", "unreviewed"),
     *("not tested", "untested", "not assessed", "not checked", "unchecked", "in prüfung", "ungeprüft", "nicht geprüft"),
 )
-_NOT_KNOWN = (
-    *(
-        "n.a.",
-        "unknown",
-        "not known",
-        "unlabelled",
-        "unlabeled",
-        "k.a.",
-        "k. a.",
-        "keine angabe",
-        "unbekannt",
-        "nicht bekannt",
-    ),
-    *(
-        "inconnu",
-        "inconnue",
-        "desconocido",
-        "desconocida",
-        "desconhecido",
-        "sconosciuto",
-        "onbekend",
-        "okänd",
-        "nieznany",
-    ),
-)
-MISSING_LABELS = (*MISSING_WORDS, *_NOT_KNOWN, *_NO_VERDICT)
+MISSING_LABELS = (*MISSING_WORDS, *NOT_KNOWN, *_NO_VERDICT)
 """What counts as an unknown label, in upper or lower case, whatever the type of the column."""
 
 MAX_LABELS = 1_000

@@ -13,6 +13,8 @@ _SCALED = rf"(\d[.,]?)({'|'.join(_SCALES)})\.?$"
 _GROUPED = r"^[+-]?(\d{1,3}([.,]\d{3})+|\d+)?([.,]\d*)?([eE][+-]?\d+)?$"
 _COMMA_DECIMAL = r"^[+-]?(\d{1,3}(\.\d{3})+,\d+|\d+,(\d{1,2}|\d{4,})|0,\d+|\d{1,3}(\.\d{3}){2,})$"
 _POINT_DECIMAL = r"^[+-]?(\d{1,3}(,\d{3})+\.\d+|\d*\.(\d{1,2}|\d{4,})|0?\.\d+|\d{1,3}(,\d{3}){2,})$"
+_WHOLE_BY_POINTS = r"^[+-]?([1-9]\d{0,2}(\.\d{3})*|0)$"
+_FEWEST_GROUPED = 20
 _COMPARED = r"^[<>≤≥~≈]=?\s*"
 """Matches the sign of <0.5, as laboratories write what they cannot measure, and of ~100."""
 _MINUS = r"^[−–](\d)"
@@ -122,8 +124,25 @@ def _grouped_well(core: pl.Series, decimal: str) -> pl.Series:
 
 def decimal_signs(known: pl.Series) -> tuple[str, ...]:
     """Decimal signs to try, the likelier first. Where all is ambiguous (1,234) the comma groups thousands."""
-    if not known.str.contains(",", literal=True).any():
-        return (".",) if not known.str.contains(r"\.\d{3}\.").any() else (",", ".")
     core, _, _ = _core(known)
+    if not known.str.contains(",", literal=True).any():
+        grouped = known.str.contains(r"\.\d{3}\.").any() or points_group(core)
+        return (",", ".") if grouped else (".",)
     comma, point = core.str.contains(_COMMA_DECIMAL).sum(), core.str.contains(_POINT_DECIMAL).sum()
     return (",", ".") if comma > point else (".", ",")
+
+
+def points_group(known: pl.Series) -> bool:
+    """Whether points group thousands: three digits stand behind every one, and numbers without one are small, but there are some.
+
+    As decimals, one in ten would end in a zero that is not written, or all would have three.
+
+    >>> import polars as pl
+    >>> grouped = [f"{1_000 + 37 * k:,}".replace(",", ".") for k in range(30)]
+    >>> [points_group(pl.Series([*grouped, more])) for more in ("850", "1850", "8.5", "0.850", "3.850")]
+    [True, False, False, False, False]
+    """
+    if not all(some.str.contains(_WHOLE_BY_POINTS).all() for some in (known.head(100), known)):
+        return False
+    points = known.str.contains(".", literal=True)
+    return bool(points.sum() >= _FEWEST_GROUPED) and bool((~points & (known != "0")).any())

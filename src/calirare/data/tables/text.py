@@ -26,6 +26,7 @@ from calirare.data.tables.number_text import (
     decimal_signs,
     is_clock,
     is_compared,
+    points_group,
     read_clock,
     read_numbers,
     units_of,
@@ -34,6 +35,22 @@ from calirare.data.tables.number_text import (
 
 MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none", "-", "?", "<na>", "nat", "#n/a")
 """What people write for a missing number. In a column of words these stay words: NA is also Namibia."""
+NOT_KNOWN = (
+    *("n.a.", "unknown", "not known", "unlabelled", "unlabeled"),
+    *("k.a.", "k. a.", "keine angabe", "unbekannt", "nicht bekannt"),
+    *(
+        "inconnu",
+        "inconnue",
+        "desconocido",
+        "desconocida",
+        "desconhecido",
+        "sconosciuto",
+        "onbekend",
+        "okänd",
+        "nieznany",
+    ),
+)
+"""In lower case, what people write for what nobody knows, be it a label or a number."""
 SPREADSHEET_ERRORS = ("#ref!", "#div/0!", "#value!", "#name?", "#num!", "#null!", "#n/a", "#error!")
 WHOLE_WITH_POINT = r"^([+-]?\d+)\.0+$"
 """Matches 7.0, as programs write a 7 beside gaps; the group is the 7."""
@@ -41,7 +58,7 @@ STRANGE_SHARE = 0.01
 """Up to this share of a column may be unreadable; it counts as missing, with a warning."""
 
 _MOST_CODES = 20
-"""In a column with at most this many different values, a word among numbers is a code like the others."""
+"""In a column with at most this many different values, a word among numbers is a code like the others, unless it says that nobody knows."""
 
 TRUE_WORDS, FALSE_WORDS = ("true", "yes", "t", "y"), ("false", "no", "f", "n")
 _CODE = r"^[+-]?0\d|^\+\d{6,}"
@@ -78,7 +95,9 @@ def understand(text: pl.Series) -> Understood:
     """
     known = text if _all_plain(text) else known_text(text).drop_nulls()
     if known is text or _all_plain(known):  # the usual cases, without a further look
-        return Understood("words", {}) if known.str.contains(_CODE).any() else Understood("number", {})
+        if known.str.contains(_CODE).any():
+            return Understood("words", {})
+        return Understood("number", {"decimal": ","} if points_group(known) else {})
     lower = known.head(1000).str.to_lowercase()
     truths = [*TRUE_WORDS, *FALSE_WORDS]
     if lower.is_in(truths).all() and lower.is_in(TRUE_WORDS).any() and lower.is_in(FALSE_WORDS).any():
@@ -97,13 +116,16 @@ def _missing_word(good: pl.Series) -> str | None:
     """The one word that stands among many numbers or dates, and too often for a slip: `k.A.`, `unbekannt`, `missing`.
 
     >>> import polars as pl
-    >>> _missing_word(pl.Series([*map(str, range(30)), "k.A.", "k.A."])), _missing_word(pl.Series(["1", "2", "other"]))
-    ('k.A.', None)
+    >>> _missing_word(pl.Series([*map(str, range(30)), "missing"])), _missing_word(pl.Series(["1", "2", "other"]))
+    ('missing', None)
+    >>> _missing_word(pl.Series(["1", "2", "k.A."]))
+    'k.A.'
     """
     words = good.filter(~good.str.contains(r"\d"))
     if not STRANGE_SHARE * good.len() < words.len() <= 0.5 * good.len() or words.n_unique() > 1:
         return None
-    return str(words[0]) if good.n_unique() > _MOST_CODES else None
+    word = str(words[0])
+    return word if good.n_unique() > _MOST_CODES or word.lower() in NOT_KNOWN else None
 
 
 def _numbers_or_dates(good: pl.Series) -> Understood:

@@ -19,8 +19,7 @@ from calirare.benchmark import DatasetSource, Entry, Grid, run_grid
 from calirare.benchmark.comparison import COMPARED, pairs
 from calirare.benchmark.paper import COUNTERPARTS
 from calirare.benchmark.ranking import collect
-from calirare.benchmark.store import read_rows
-from calirare.benchmark.work import Row
+from calirare.benchmark.store import Row, read_parquet
 
 GRAPHS = ("cora", "citeseer", "pubmed", "dblp", "facebook")
 OURS = tuple(word for word in COUNTERPARTS["Ours"] if word.startswith("jackknife"))
@@ -78,7 +77,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=2)
     chosen = parser.parse_args()
-    rows = compute(chosen) if chosen.rows is None else read_rows(chosen.rows)
+    rows = compute(chosen) if chosen.rows is None else read_parquet(chosen.rows)
     show_cells(rows)
     show_calibration(rows)
 

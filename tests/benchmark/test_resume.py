@@ -34,7 +34,7 @@ def tables(folder):
 
 
 def count(folder):
-    return len(list((folder / "results" / "rows").glob("*.parquet")))
+    return len(list((folder / "results" / "rows").glob("*.jsonl")))
 
 
 @pytest.mark.slow

@@ -14,8 +14,9 @@ from calirare.benchmark.formats import to_csv
 from calirare.benchmark.grid import Entry, Grid, Settings
 from calirare.benchmark.runner import run_grid
 from calirare.benchmark.sources import DatasetSource
-from calirare.benchmark.store import read_rows
-from calirare.benchmark.work import make_classifier, one_thread, split_for
+from calirare.benchmark.store import read_parquet
+from calirare.benchmark.tasks import one_thread
+from calirare.benchmark.work import make_classifier, split_for
 from calirare.data.archive import write_atomically
 from calirare.data.catalogue.benchmarks import list_benchmarks
 from calirare.data.synthetic import make_transactions
@@ -99,7 +100,7 @@ def sensitivity(request: Request) -> tuple[Figure, Frame]:
         grid, request.folder / "sensitivity", backend=request.backend, jobs=request.jobs, progress=request.progress
     )
     if results.failures:
-        raise DataError(f"the sensitivity study failed: {results.failures[0].reason}")
+        raise DataError(f"the sensitivity study failed: {results.failures[0]['failed']}")
     return plots.sensitivity.plot(results.rows), plots.sensitivity.frame(results.rows)
 
 
@@ -114,7 +115,7 @@ def label_curve(request: Request) -> tuple[Figure, Frame]:
     # Balanced probabilities answer another question than the natural share; on this scale they would hide the rest.
     rows = [
         row | {"dataset": titles.get(row["dataset"], row["dataset"])}
-        for row in read_rows(request.results / "runs.parquet")
+        for row in read_parquet(request.results / "runs.parquet")
         if row["prior"] == "natural" and row["detector"] == "gcn"
     ]
     ours = ["jackknife"] if any(row["method"] == "jackknife" for row in rows) else []
@@ -153,5 +154,5 @@ def _probabilities(request: Request, entries: Sequence[Entry]) -> tuple[np.ndarr
     with one_thread():
         for entry in entries:
             classifier = make_classifier(entry, request.settings, request.seed)
-            found[entry.key] = classifier.fit(graph, split).predict_proba(graph)[split.test]
+            found[str(entry)] = classifier.fit(graph, split).predict_proba(graph)[split.test]
     return graph.y[split.test], found

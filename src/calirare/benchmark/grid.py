@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from calirare.benchmark.provenance import code_digest, versions
+from calirare.benchmark.seconds import Seconds
 from calirare.benchmark.sources import DatasetSource, MethodSource
+from calirare.benchmark.store import Row
+from calirare.benchmark.tasks import RowKey, Task
 from calirare.detectors import detectors
 from calirare.detectors.networks.defaults import DROPOUT, EPOCHS, HIDDEN, LR, SETTLE, WEIGHT_DECAY
 from calirare.errors import InputError, nearest
 from calirare.estimator.methods import PRIORS, Method, get_method, methods, temporarily
 
 DECISIONS = ("likeliest", "macro_f1")
+_FOLDS = 5
 _ENTRY = re.compile(r"(?P<method>[\w.-]+)(?::(?P<prior>\w+))?(?:@(?P<detector>\w+))?(?:\+(?P<decision>\w+))?")
 
 
@@ -29,7 +32,7 @@ class Entry:
     `likeliest` calls a node what is likeliest under the prior; `macro_f1` cuts P(rare) where left-out labels have the best
     macro-F1 (`calirare.decisions.threshold`).
 
-    >>> Entry.parse("jackknife:balanced"), Entry.parse("uncalibrated@gin").key
+    >>> Entry.parse("jackknife:balanced"), str(Entry.parse("uncalibrated@gin"))
     (Entry(method='jackknife', prior='balanced', detector='gcn', options=(), decision='likeliest'), 'uncalibrated@gin')
     """
 
@@ -60,8 +63,7 @@ class Entry:
             )
         return entry
 
-    @property
-    def key(self) -> str:
+    def __str__(self) -> str:
         """The entry in one word; `parse` reads it back where there are no options."""
         prior = "" if self.prior == "natural" else f":{self.prior}"
         detector = "" if self.detector == "gcn" else f"@{self.detector}"
@@ -110,30 +112,33 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class GridTask:
-    """One detector to train, and the entries that share it: the unit of work."""
+class GridTask(Task):
+    """One detector to train, and the entries that share it.
 
-    dataset: DatasetSource
-    labels_per_class: int
-    seed: int
-    entries: tuple[Entry, ...]
+    Args:
+        settings: How it is trained.
+        own_methods: Methods from outside that the entries may name.
+    """
+
+    COLUMNS = ("dataset", "protocol", "labels_per_class", "seed", "entry", "fingerprint")
+
     settings: Settings
-    fingerprint: str
     own_methods: tuple[MethodSource, ...] = ()
 
     @property
-    def name(self) -> str:
-        """The name of the file of its rows: what it is, and a digest of everything that shapes them."""
-        what = json.dumps([self.fingerprint, [entry.key for entry in self.entries]])
-        digest = hashlib.sha256(what.encode()).hexdigest()[:12]
-        return f"{self.dataset.name}-{self.labels_per_class}-seed{self.seed}-{self.entries[0].method}-{digest}"
+    def cost(self) -> float:
+        """Roughly, in trainings on a graph of usual size; only orders the work and moves the bar."""
+        trainings = 1.0
+        for entry in self.names:
+            method = methods().get(entry.method)  # a researcher's own method is not in this process's registry
+            trainings += _FOLDS * (method is not None and method.evidence == "cross_fit")
+            trainings += method is not None and method.refinement is not None
+        trainings += 2 * (self.names[0].method == "calirare")
+        trainings *= 10 if self.names[0].detector == "gat" else 1
+        return trainings * Seconds.known().graphs.get(self.dataset.name, 1.0)
 
-    def row_key(self, entry: Entry) -> RowKey:
-        return (self.dataset.name, self.labels_per_class, self.seed, entry.key, self.fingerprint)
-
-
-RowKey = tuple[str, int, int, str, str]
-"""Dataset, labels per class, seed, entry, fingerprint."""
+    def accepts(self, row: Row) -> bool:
+        return json.loads(row["settings"]) == self.settings.training | {"seed": row["seed"]}
 
 
 @dataclass(frozen=True)
@@ -180,33 +185,30 @@ class Grid:
 
     def tasks(self) -> list[GridTask]:
         """The whole grid, entries grouped by the detector they share."""
+        groups: dict[tuple[object, ...], tuple[Entry, ...]] = {}
         with known_methods(self.own_methods):
-            groups = [
-                tuple(group)
-                for _, group in itertools.groupby(
-                    sorted(self.entries, key=lambda entry: self._first(entry)), key=lambda entry: entry.training
-                )
-            ]
+            for entry in self.entries:
+                groups[entry.training] = (*groups.get(entry.training, ()), entry)
         return [
-            GridTask(dataset, labels, seed, group, self.settings, self.fingerprint(dataset), self.own_methods)
+            GridTask(
+                dataset, dataset.protocol, labels, seed, str(group[0]), group, self.fingerprint(dataset), self.settings,
+                self.own_methods,
+            )
             for dataset in self.datasets
             for labels in self.labels
             for seed in range(self.seeds)
-            for group in groups
+            for group in groups.values()
+        ]  # fmt: skip
+
+    def keys(self) -> list[RowKey]:
+        """Of every row, in the order of the tables: by dataset, labels per class, entry, seed."""
+        return [
+            (dataset.name, dataset.protocol, labels, seed, str(entry), self.fingerprint(dataset))
+            for dataset in self.datasets
+            for labels in sorted(self.labels)
+            for entry in self.entries
+            for seed in range(self.seeds)
         ]
-
-    def _first(self, entry: Entry) -> int:
-        """Where the entry's detector first appears."""
-        return next(row for row, other in enumerate(self.entries) if other.training == entry.training)
-
-
-def without(tasks: Iterable[GridTask], done: set[RowKey]) -> list[GridTask]:
-    """The tasks less the rows that are done."""
-    left = (
-        replace(task, entries=tuple(entry for entry in task.entries if task.row_key(entry) not in done))
-        for task in tasks
-    )
-    return [task for task in left if task.entries]
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from calirare.benchmark.paper import TableName
 from calirare.benchmark.provenance import versions
 from calirare.benchmark.ranking import ScoreBook, collect
 from calirare.benchmark.runner import Results
+from calirare.benchmark.store import Row
 from calirare.benchmark.tables import (
     CALIBRATION_METRICS,
     CLASSIFICATION_METRICS,
@@ -23,7 +24,6 @@ from calirare.benchmark.tables import (
     overview_table,
     statistics_table,
 )
-from calirare.benchmark.work import Row
 from calirare.data.archive import write_atomically
 from calirare.metrics.registry import METRICS
 
@@ -53,7 +53,7 @@ class Section:
 
 def make_section(results: Results, name: TableName, entries: Sequence[Entry]) -> Section:
     """The tables of one of the paper's tables, from all rows."""
-    keys = [entry.key for entry in entries]
+    keys = [str(entry) for entry in entries]
     metrics = _METRICS[name]
     book = collect(results.rows, keys, metrics)
     budgets = budgets_of(results.rows)
@@ -151,7 +151,7 @@ def _facts(results: Results) -> list[str]:
         RANK_NOTE,
         f"Computed with {_libraries(results)}.",
     ]
-    missing = sum(len(task.entries) for task in grid.tasks()) - len(results.rows)
+    missing = len(grid.keys()) - len(results.rows)
     if missing:
         facts.append(f"{missing} runs are missing: they failed, and their cells show fewer seeds or a dash.")
     return facts

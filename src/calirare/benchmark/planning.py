@@ -28,7 +28,7 @@ def choose_datasets(names: str, own: Sequence[str] = (), protocol: str = "defaul
 def choose_entries(table: str, names: str, own: Sequence[str] = ()) -> tuple[Entry, ...]:
     """The lines of a table: its own (`"all"`), none, or those named; and a researcher's own methods.
 
-    >>> [entry.key for entry in choose_entries("calibration", "uncalibrated,jackknife:balanced")]
+    >>> [str(entry) for entry in choose_entries("calibration", "uncalibrated,jackknife:balanced")]
     ['uncalibrated', 'jackknife:balanced']
     """
     usual = calibration_entries() if table == "calibration" else classification_entries()

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from calirare.benchmark.formats import Mark
-from calirare.benchmark.work import Row
+from calirare.benchmark.store import Row
 from calirare.metrics.registry import METRICS
 
 SIGNIFICANCE = 0.05

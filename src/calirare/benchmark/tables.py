@@ -11,7 +11,7 @@ from calirare.benchmark.grid import DECISIONS, Entry
 from calirare.benchmark.paper import STATISTICS
 from calirare.benchmark.ranking import CellKey, Score, ScoreBook, mean_over_cells, times_best
 from calirare.benchmark.sources import DatasetSource
-from calirare.benchmark.work import Row
+from calirare.benchmark.store import Row
 from calirare.metrics.registry import CONDITIONAL_NOTE, METRICS
 
 CALIBRATION_METRICS = (

@@ -1,22 +1,19 @@
-"""What a worker does: train one detector, calibrate and judge every entry that shares it."""
+"""What a worker does for the paper's tables: train one detector, calibrate and judge every entry that shares it."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import cache, lru_cache
 
 import numpy as np
-import torch
-from threadpoolctl import threadpool_limits
 
 from calirare.benchmark.grid import Entry, GridTask, Settings, known_methods
 from calirare.benchmark.provenance import peak_memory_mb, reset_peak_memory, versions
 from calirare.benchmark.sources import DatasetSource
+from calirare.benchmark.store import Row
 from calirare.calibration.base import share_weights, target_shares
 from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph
@@ -27,57 +24,31 @@ from calirare.decisions.threshold import macro_f1_threshold
 from calirare.detectors.base import DetectorInputs
 from calirare.detectors.networks.network import Network
 from calirare.detectors.registry import make_detector
-from calirare.errors import CalirareError
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.fitting import TrainedDetector
 from calirare.estimator.methods import temporarily
 from calirare.metrics import summary
 
-Row = dict[str, Any]
 
+@contextmanager
+def asking(task: GridTask) -> Iterator[Callable[[Entry], Row]]:
+    """The function that trains when first called, and calibrates and judges every entry on the test nodes."""
 
-@dataclass(frozen=True)
-class Failure:
-    """An entry that could not be computed, and why."""
+    @cache
+    def trained() -> tuple[RareGraph, Split, TrainedDetector, float]:
+        graph, inputs = _load(task.dataset, task.settings.device)
+        split = split_for(graph, task.size, task.settings, task.seed)
+        reset_peak_memory()
+        started = time.perf_counter()
+        classifier = make_classifier(task.names[0], task.settings, task.seed)
+        found = classifier.fit_detector(graph, split, inputs=inputs)
+        return graph, split, found, time.perf_counter() - started
 
-    dataset: str
-    labels_per_class: int
-    seed: int
-    entry: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class TaskOutcome:
-    """What came of a task."""
-
-    task: GridTask
-    rows: list[Row]
-    failures: list[Failure]
-
-
-def run_task(task: GridTask) -> TaskOutcome:
-    """Train, calibrate, judge on the test nodes. Deterministic: one thread, one seed."""
-    rows: list[Row] = []
-    failures: list[Failure] = []
-    with one_thread(), known_methods(task.own_methods), _variants(task):
-        try:
-            graph, inputs = _load(task.dataset, task.settings.device)
-            split = split_for(graph, task.labels_per_class, task.settings, task.seed)
-            reset_peak_memory()
-            started = time.perf_counter()
-            trained = make_classifier(task.entries[0], task.settings, task.seed).fit_detector(
-                graph, split, inputs=inputs
-            )
-            seconds = time.perf_counter() - started
-        except CalirareError as error:
-            return TaskOutcome(task, [], [_failure(task, entry, error) for entry in task.entries])
-        for entry in task.entries:
-            try:
-                rows.append(_row(task, entry, graph, split, trained, seconds))
-            except CalirareError as error:
-                failures.append(_failure(task, entry, error))
-    return TaskOutcome(task, rows, failures)
+    with ExitStack() as stack:
+        stack.enter_context(known_methods(task.own_methods))
+        for method in [entry.resolve() for entry in task.names if entry.options]:  # those with options, as methods
+            stack.enter_context(temporarily(method))
+        yield lambda entry: _judge(task, entry, *trained())
 
 
 def split_for(graph: RareGraph, labels_per_class: int, settings: Settings, seed: int) -> Split:
@@ -96,7 +67,7 @@ def split_for(graph: RareGraph, labels_per_class: int, settings: Settings, seed:
     return split_labels(graph, labels_per_class, num_val=num_val, num_test=num_test, seed=seed)
 
 
-def _row(
+def _judge(
     task: GridTask, entry: Entry, graph: RareGraph, split: Split, trained: TrainedDetector, train_seconds: float
 ) -> Row:
     classifier = make_classifier(entry, task.settings, task.seed)
@@ -106,19 +77,14 @@ def _row(
     test = split.test
     probabilities = classifier.predict_proba(graph)
     predicted = called_classes(entry, classifier, probabilities, graph, split)[test]
-    probabilities = probabilities[test]
     trains_on, calibrates_on = entry.resolve().label_budget
     return {
-        "dataset": task.dataset.name,
-        "labels_per_class": task.labels_per_class,
-        "seed": task.seed,
-        "entry": entry.key,
         "method": entry.name,
         "prior": entry.prior,
         "detector": entry.detector,
         "decision": entry.decision,
         **{name: float(value) for name, value in entry.options},
-        **row_metrics(graph.y[test], probabilities, predicted, graph.rare_class),
+        **row_metrics(graph.y[test], probabilities[test], predicted, graph.rare_class),
         "trains_on": trains_on,
         "calibrates_on": calibrates_on,
         "num_train": int(split.train.size),
@@ -128,10 +94,8 @@ def _row(
         "train_seconds": train_seconds,
         "calibrate_seconds": calibrate_seconds,
         "peak_memory_mb": peak_memory_mb(),
-        "protocol": task.dataset.protocol,
         "settings": json.dumps(task.settings.training | {"seed": task.seed}, sort_keys=True),
         "versions": json.dumps(versions(), sort_keys=True),
-        "fingerprint": task.fingerprint,
     }
 
 
@@ -168,33 +132,8 @@ def make_classifier(entry: Entry, settings: Settings, seed: int) -> RareCategory
     return RareCategoryClassifier(detector, method, entry.prior, seed=seed, device=settings.device)
 
 
-def _failure(task: GridTask, entry: Entry, error: CalirareError) -> Failure:
-    return Failure(task.dataset.name, task.labels_per_class, task.seed, entry.key, str(error))
-
-
 @lru_cache(maxsize=8)
 def _load(source: DatasetSource, device: str) -> tuple[RareGraph, DetectorInputs]:
     """Each process reads each graph once."""
     graph = source.load()
     return graph, DetectorInputs(graph, device=choose_device(device))
-
-
-@contextmanager
-def _variants(task: GridTask) -> Iterator[None]:
-    """The entries with options as methods of their own, while the block runs."""
-    with ExitStack() as stack:
-        for method in [entry.resolve() for entry in task.entries if entry.options]:
-            stack.enter_context(temporarily(method))
-        yield
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """One thread for every library: workers do not fight for cores, and sums have one order."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            yield
-    finally:
-        torch.set_num_threads(before)

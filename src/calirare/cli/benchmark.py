@@ -103,7 +103,8 @@ def command_line(context: typer.Context) -> str:
 
 
 def _show(results: Results, paths: list[Path], as_json: bool) -> None:
-    failures = [vars(failure) for failure in results.failures]
+    told = ("dataset", "labels_per_class", "seed", "entry")
+    failures = [{name: row[name] for name in told} | {"reason": row["failed"]} for row in results.failures]
     if as_json:
         facts = {"rows": len(results.rows), "computed": results.num_computed, "reused": results.num_reused}
         console.show_json({**facts, "failures": failures, "files": paths})
@@ -111,8 +112,8 @@ def _show(results: Results, paths: list[Path], as_json: bool) -> None:
         console.show(f"{results.num_computed} runs computed, {results.num_reused} were there already.")
         for path in paths:
             console.show(str(path))
-    for failure in results.failures:
-        where = f"{failure.dataset}, {failure.labels_per_class} labels, seed {failure.seed}, {failure.entry}"
-        console.fail(f"{where}: {failure.reason}")
+    for row in results.failures:
+        where = f"{row['dataset']}, {row['labels_per_class']} labels, seed {row['seed']}, {row['entry']}"
+        console.fail(f"{where}: {row['failed']}")
     if failures:
         raise typer.Exit(1)

@@ -8,14 +8,15 @@ import pytest
 
 from calirare.benchmark.competitors import Answer, competitors
 from calirare.benchmark.leaderboard import __main__ as command
-from calirare.benchmark.leaderboard.cells import all_tasks
+from calirare.benchmark.leaderboard.cells import CellTask, all_tasks
 from calirare.benchmark.leaderboard.graphs import list_graphs, load, prepare
 from calirare.benchmark.leaderboard.measures import MEASURES, measure
 from calirare.benchmark.leaderboard.page import write_page
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS
-from calirare.benchmark.leaderboard.rows import RUN, add_row, pack, read_rows
+from calirare.benchmark.leaderboard.rows import pack
 from calirare.benchmark.leaderboard.run import run
-from calirare.benchmark.leaderboard.seconds import Seconds
+from calirare.benchmark.seconds import Seconds
+from calirare.benchmark.store import RowStore
 from calirare.data.catalogue.own import add_own
 from calirare.data.synthetic import make_transactions
 from calirare.errors import DataError, InputError
@@ -24,7 +25,7 @@ NAMES = ("our linear", "lightgbm, attributes, raw")
 
 
 def key_of(row):
-    return [row[name] for name in (*RUN, "fingerprint")]
+    return [row[name] for name in CellTask.COLUMNS]
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,7 @@ def folder(tmp_path_factory, briefly):
 
 
 def test_rows_hold_every_number(folder):
-    for row in read_rows(folder / "store"):
+    for row in RowStore(folder / "store").read():
         assert row["competitor"] in NAMES and row["num_rare_labels"] >= 2
         for name in ("average_precision", "nll", "cost_usual", "truth_error", "seconds"):
             assert np.isfinite(row[name])
@@ -58,13 +59,13 @@ def test_nothing_is_computed_twice_and_half_a_line_is_computed_again(folder):
     assert once_more.num_computed == 1
     one = {name: value for name, value in json.loads(text).items() if name not in ("seconds", "memory_mb", "spent")}
     key = key_of(one)
-    found = next(row for row in read_rows(folder / "store") if key_of(row) == key)
+    found = next(row for row in RowStore(folder / "store").read() if key_of(row) == key)
     assert {name: found[name] for name in one} == one
 
 
 def test_rows_of_other_code_count_only_where_asked_for(folder, tmp_path):
-    for row in read_rows(folder / "store"):
-        add_row(tmp_path, "old.jsonl", row | {"fingerprint": "older"})
+    for row in RowStore(folder / "store").read():
+        RowStore(tmp_path).add("old", [row | {"fingerprint": "older"}])
     options = {"protocols": ["tenth"], "names": NAMES, "seeds": 1, "jobs": 1, "minutes": -1}
     assert run(folder / "graphs", tmp_path, **options).num_left == 4
     assert run(folder / "graphs", tmp_path, any_code=True, **options).num_left == 0
@@ -118,7 +119,7 @@ def test_a_row_says_where_its_network_ran_and_keeps_no_seconds_of_another_device
     options = {"graphs": ["first"], "protocols": ["tenth"], "names": ["gcn as trained"], "seeds": 1, "jobs": 1}
     run(folder / "graphs", tmp_path / "cpu", **options)
     run(folder / "graphs", tmp_path / "other", device="cpu:0", **options)  # another name, the same numbers
-    (usual,), (other,) = read_rows(tmp_path / "cpu"), read_rows(tmp_path / "other")
+    (usual,), (other,) = RowStore(tmp_path / "cpu").read(), RowStore(tmp_path / "other").read()
     assert other["versions"] == usual["versions"] | {"device": "cpu:0"}
     assert usual["seconds"] > 0 and np.isnan(other["seconds"]) and other["nll"] == usual["nll"]
 
@@ -126,8 +127,8 @@ def test_a_row_says_where_its_network_ran_and_keeps_no_seconds_of_another_device
 def test_the_page_depends_on_the_rows_alone(folder, tmp_path, monkeypatch):
     first = write_page(folder / "store", tmp_path / "a" / "page.md", "the command")
     store = tmp_path / "store"
-    for number, row in enumerate(reversed(read_rows(folder / "store"))):
-        add_row(store, f"other-{number}.jsonl", row)
+    for number, row in enumerate(reversed(RowStore(folder / "store").read())):
+        RowStore(store).add(f"other-{number}", [row])
     second = write_page(store, tmp_path / "b" / "page.md", "the command")
     assert len(first) == len(second) > 2
     for one, other in zip(first, second, strict=True):
@@ -143,13 +144,15 @@ def test_the_page_depends_on_the_rows_alone(folder, tmp_path, monkeypatch):
 
 
 def test_of_two_rows_of_a_run_the_newest_is_packed(folder, tmp_path):
-    now = read_rows(folder / "store")[0]
+    now = RowStore(folder / "store").read()[0]
     other = now["versions"] | {"calirare": "0.0.9"}
     pack(folder / "store", tmp_path / "rows.jsonl.gz")
-    add_row(tmp_path, "a.jsonl", now | {"nll": 1.0, "fingerprint": "later"})  # the same version, computed after packing
-    add_row(tmp_path, "z.jsonl", now | {"nll": 2.0, "fingerprint": "old", "versions": other})
+    RowStore(tmp_path).add(
+        "a", [now | {"nll": 1.0, "fingerprint": "later"}]
+    )  # the same version, computed after packing
+    RowStore(tmp_path).add("z", [now | {"nll": 2.0, "fingerprint": "old", "versions": other}])
     pack(tmp_path, tmp_path / "again" / "rows.jsonl.gz")
-    packed = read_rows(tmp_path / "again")
+    packed = RowStore(tmp_path / "again").read()
     assert len(packed) == 4 and [row["nll"] for row in packed if row["fingerprint"] == "later"] == [1.0]
     assert not any(row["fingerprint"] == "old" or key_of(row) == key_of(now) for row in packed)
 
@@ -214,7 +217,7 @@ def test_the_plain_command_prepares_and_runs(folder, tmp_path, capsys):
     assert command.main([*words, "--competitor", "our linear", "--minutes", "0"]) == 3
     assert command.main([*words, "--competitor", "our linear"]) == 0
     assert "1 rows computed" in capsys.readouterr().out
-    (row,), file = [row for row in read_rows(tmp_path / "s") if "spent" in row], tmp_path / "seconds.json"
+    (row,), file = [row for row in RowStore(tmp_path / "s").read() if "spent" in row], tmp_path / "seconds.json"
     assert command.main(["seconds", str(tmp_path / "s"), str(file)]) == 0
     told = {"graphs": {"first": 1.0}, "runs": {"our linear": {"tenth 10": pytest.approx(row["spent"], rel=5e-3)}}}
     assert json.loads(file.read_text()) == told

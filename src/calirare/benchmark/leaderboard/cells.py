@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -12,41 +12,30 @@ from pathlib import Path
 from calirare.benchmark.competitors import Competitor, competitors
 from calirare.benchmark.leaderboard.graphs import ARENAS
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS, Protocol
-from calirare.benchmark.leaderboard.seconds import Seconds
 from calirare.benchmark.provenance import code_digest, source_digest, versions
-from calirare.data.archive import file_sha256
-
-RowKey = tuple[str, str, int, int, str, str]
-"""Graph, protocol, size, seed, competitor, fingerprint: what tells one row from another."""
+from calirare.benchmark.seconds import Seconds
+from calirare.benchmark.sources import DatasetSource
+from calirare.benchmark.store import Row
+from calirare.benchmark.tasks import Task
 
 
 @dataclass(frozen=True)
-class CellTask:
-    """Competitors that share work, on one graph, with one draw of labels: the unit of work."""
+class CellTask(Task):
+    """Competitors that share work; `device`: where networks that stand alone train."""
 
-    path: str
-    graph: str
-    protocol: str
-    size: int
-    seed: int
-    group: str
-    names: tuple[str, ...]
-    fingerprint: str
+    COLUMNS = ("graph", "protocol", "size", "seed", "competitor", "fingerprint")
 
-    @property
-    def file(self) -> str:
-        """The name of the file of its rows."""
-        group = "".join(letter if letter.isalnum() else "_" for letter in self.group)
-        return f"{self.graph}-{self.protocol}-{self.size}-seed{self.seed}-{group}.jsonl"
-
-    def key(self, name: str) -> RowKey:
-        return (self.graph, self.protocol, self.size, self.seed, name, self.fingerprint)
+    device: str = "cpu"
 
     @property
     def cost(self) -> float:
         """Processor seconds that it takes, by earlier runs."""
         known = Seconds.known()
-        return sum(known.expected(self.graph, self.protocol, self.size, name) for name in self.names)
+        return sum(known.expected(self.dataset.name, self.protocol, self.size, name) for name in self.names)
+
+    def facts(self, name: object) -> Row:
+        where = {} if self.device == "cpu" else {"device": self.device}
+        return super().facts(name) | {"code": code(), "versions": versions() | where}
 
 
 def all_tasks(
@@ -57,33 +46,33 @@ def all_tasks(
     names: Sequence[str] = (),
     everybody: bool = False,
     full: Collection[str] = (),
+    device: str = "cpu",
 ) -> list[CellTask]:
     """Every task: groups with a competitor of the core first, by protocol, then seed by seed, small graphs first.
 
     Args:
-        folder, graphs, seeds, names, everybody: As for `run`.
+        folder, graphs, seeds, names, everybody, device: As for `run`.
         protocols: Some of `PROTOCOLS`.
         full: Those with all sizes and slow competitors.
     """
-    tasks = []
-    for protocol in (PROTOCOLS[name] for name in protocols):
-        for graph in graphs:
-            if protocol.paper_only and not (graph in ARENAS and ARENAS[graph].paper):
-                continue
-            path = Path(folder) / f"{graph}.npz"
-            for size in protocol.sizes(protocol.name in full):
-                for seed in protocol.seeds(seeds):
-                    for group, found in _groups(protocol, names, everybody, protocol.name in full).items():
-                        tasks.append(
-                            CellTask(str(path), graph, protocol.name, size, seed, group, found, fingerprint(str(path)))
-                        )
+    sources = [DatasetSource.parse(str(Path(folder) / f"{graph}.npz")) for graph in graphs]
+    tasks = [
+        CellTask(source, protocol.name, size, seed, group, found, fingerprint(source), device)
+        for protocol in (PROTOCOLS[name] for name in protocols)
+        for source in sources
+        if not protocol.paper_only or source.name in ARENAS and ARENAS[source.name].paper
+        for size in protocol.sizes(protocol.name in full)
+        for seed in protocol.seeds(seeds)
+        for group, found in _groups(protocol, names, everybody, protocol.name in full).items()
+    ]
     order = {name: place for place, name in enumerate(PROTOCOLS)}
     large = Seconds.known().graphs
     # Those of one draw stand together, so that a worker reads the graph and draws the labels once.
     return sorted(
         tasks,
         key=lambda task: (
-            _turn(task), order[task.protocol], task.seed, large.get(task.graph, 1.0), task.graph, task.size, task.cost,
+            _turn(task), order[task.protocol], task.seed, large.get(task.dataset.name, 1.0), task.dataset.name, task.size,
+            task.cost,
         ),
     )  # fmt: skip
 
@@ -110,12 +99,6 @@ def takes_part(one: Competitor, protocol: Protocol, full: bool) -> bool:
     return one.core or protocol.everybody and (full or not one.slow)
 
 
-def without(tasks: Iterable[CellTask], done: set[RowKey]) -> list[CellTask]:
-    """The tasks less the rows that are done."""
-    left = (replace(task, names=tuple(name for name in task.names if task.key(name) not in done)) for task in tasks)
-    return [task for task in left if task.names]
-
-
 @cache
 def code() -> str:
     """A digest of our code and that of the competitors."""
@@ -125,8 +108,7 @@ def code() -> str:
     return hashlib.sha256(repr([code_digest(), source_digest(own)]).encode()).hexdigest()[:12]
 
 
-@cache
-def fingerprint(path: str) -> str:
+def fingerprint(source: DatasetSource) -> str:
     """Changes when rows of this graph would: the graph, the code, the libraries."""
-    shaping = [file_sha256(Path(path)), code(), sorted(versions().items())]
+    shaping = [source.fingerprint, code(), sorted(versions().items())]
     return hashlib.sha256(repr(shaping).encode()).hexdigest()[:12]

@@ -14,7 +14,7 @@ from calirare.benchmark.leaderboard.graphs import ARENAS, title
 from calirare.benchmark.leaderboard.measures import MEASURES, PRICES
 from calirare.benchmark.leaderboard.pictures import critical_difference_picture, found_believed_seconds
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS
-from calirare.benchmark.leaderboard.rows import Row, newest, read_rows
+from calirare.benchmark.leaderboard.rows import newest
 from calirare.benchmark.leaderboard.standings import Standings, mean_ranks
 from calirare.benchmark.leaderboard.summary import in_a_minute
 from calirare.benchmark.leaderboard.tables import (
@@ -28,6 +28,7 @@ from calirare.benchmark.leaderboard.tables import (
     rank_table,
     sets_table,
 )
+from calirare.benchmark.store import Row, RowStore
 from calirare.data.archive import write_atomically
 from calirare.errors import DataError
 from calirare.plots.style import save
@@ -75,7 +76,7 @@ GADBench's own numbers for Tolokers and Reddit stand beside ours as soon as a co
 
 def write_page(store: str | Path, docs: str | Path, command: str) -> list[Path]:
     """Write the page to `docs` (a `.md` path) and its pictures beside it in `images`."""
-    rows = newest(read_rows(store))
+    rows = newest(RowStore(store).read())
     standings = Standings.of(rows)
     if not standings.cells:
         raise DataError(f"{store} holds no finished runs; run the leaderboard first.")

@@ -13,8 +13,8 @@ from scipy.stats import norm, rankdata
 
 from calirare.benchmark.competitors import competitors
 from calirare.benchmark.leaderboard.measures import MEASURES
-from calirare.benchmark.leaderboard.rows import Row
 from calirare.benchmark.ranking import Score, score_series
+from calirare.benchmark.store import Row
 
 Cell = tuple[str, str, int]
 """Graph, protocol, size: competitors are compared within it."""

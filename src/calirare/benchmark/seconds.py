@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calirare.benchmark.leaderboard.rows import Row
+from calirare.benchmark.store import Row
 
 FILE = "seconds.json"
 _UNKNOWN = 3.0
@@ -35,7 +35,7 @@ class Seconds:
     @cache
     def known(cls) -> Seconds:
         """Those that come with the package."""
-        return cls(**json.loads(files("calirare.benchmark.leaderboard").joinpath(FILE).read_text(encoding="utf-8")))
+        return cls(**json.loads(files("calirare.benchmark").joinpath(FILE).read_text(encoding="utf-8")))
 
     @classmethod
     def of(cls, rows: Iterable[Row]) -> Seconds:

@@ -17,9 +17,11 @@ import numpy as np
 
 from calirare.benchmark import DatasetSource, Entry, Grid, run_grid
 from calirare.benchmark.comparison import COMPARED, pairs
+from calirare.benchmark.grid import GridTask
 from calirare.benchmark.paper import COUNTERPARTS
-from calirare.benchmark.ranking import collect
+from calirare.benchmark.standings import Standings
 from calirare.benchmark.store import Row, read_parquet
+from calirare.metrics.registry import METRICS
 
 GRAPHS = ("cora", "citeseer", "pubmed", "dblp", "facebook")
 OURS = tuple(word for word in COUNTERPARTS["Ours"] if word.startswith("jackknife"))
@@ -28,13 +30,17 @@ NATURAL = ("jackknife", "jackknife@auto")
 
 def show_cells(rows: list[Row]) -> None:
     """Ours less the published, for each of the 60 cells, and how many each entry reaches."""
-    book = collect(rows, [*OURS, *NATURAL], COMPARED["calibration"])
-    found = [pair for pair in pairs(book, "calibration", GRAPHS) if pair.paper_method == "Ours"]
+    standings = Standings.of(rows, GridTask.COLUMNS, METRICS, [*OURS, *NATURAL])
+    found = [pair for pair in pairs(standings, "calibration", GRAPHS) if pair.paper_method == "Ours"]
     print("\nours less the published (recall, macro-F1 in points; * not reached)")
     print(f"{'':34s}" + "".join(f"{f'{name[:8]} {labels}':>13s}" for name in GRAPHS for labels in (20, 30, 40)))
     for entry in OURS:
         for metric in COMPARED["calibration"]:
-            by_cell = {pair.cell: pair for pair in found if (pair.entry, pair.metric) == (entry, metric)}
+            by_cell = {
+                (pair.cell.graph, pair.cell.size): pair
+                for pair in found
+                if (pair.entry, pair.metric) == (entry, metric)
+            }
             cells = [by_cell.get((name, labels)) for name in GRAPHS for labels in (20, 30, 40)]
             told = ["–" if one is None else f"{one.difference:+.3f}{'' if one.is_better else '*'}" for one in cells]
             print(f"{entry.removeprefix('jackknife'):24s}{metric[:10]:10s}" + "".join(f"{text:>13s}" for text in told))
@@ -43,9 +49,7 @@ def show_cells(rows: list[Row]) -> None:
         print(f"{entry:36s} {sum(pair.is_better for pair in of_entry)} of {len(of_entry)} cells")
     reached: dict[tuple[object, str], list[str]] = {}
     for pair in found:
-        reached.setdefault((pair.cell, pair.metric), [])
-        if pair.is_better:
-            reached[pair.cell, pair.metric].append(pair.entry)
+        reached.setdefault((pair.cell, pair.metric), []).extend([pair.entry] * pair.is_better)
     print(
         f"by some entry: {sum(map(bool, reached.values()))} of {len(reached)}; by none: {[k for k, v in reached.items() if not v]}"
     )
@@ -53,13 +57,13 @@ def show_cells(rows: list[Row]) -> None:
 
 def show_calibration(rows: list[Row]) -> None:
     """NLL of the calibrated GCN and of `auto`."""
-    book = collect(rows, NATURAL, ("negative_log_likelihood", "recall"))
+    standings = Standings.of(rows, GridTask.COLUMNS, METRICS, NATURAL)
     changes = []
-    for cell in book.cells:
-        gcn, auto = (book.get(cell, entry, "negative_log_likelihood") for entry in NATURAL)
-        if gcn is not None and auto is not None:
-            changes.append(auto.mean / gcn.mean - 1)
-            print(f"{cell[0]:10s} {cell[1]}: NLL gcn {gcn.mean:.4f}, auto {auto.mean:.4f}, {100 * changes[-1]:+.1f}%")
+    for cell in standings.cells:
+        gcn, auto = (standings.mean(cell, "negative_log_likelihood", entry) for entry in NATURAL)
+        if np.isfinite(auto / gcn):
+            changes.append(auto / gcn - 1)
+            print(f"{cell.graph:10s} {cell.size}: NLL gcn {gcn:.4f}, auto {auto:.4f}, {100 * changes[-1]:+.1f}%")
     if changes:
         lower = sum(change < 0 for change in changes)
         print(

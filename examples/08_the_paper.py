@@ -30,7 +30,7 @@ results = run_grid(grid, args.out / "08_the_paper", jobs=1)  # stopped and start
 
 section = make_section(results, "calibration", entries)
 print(to_markdown(next(table for table in section.tables if table.name == f"calibration-{sources[0].name}-20")))
-print(to_markdown(comparison_table(section.book, "calibration", sources[0])))
+print(to_markdown(comparison_table(section.standings, "calibration", sources[0])))
 
 request = Request(folder=args.out / "08_the_paper", dataset=args.dataset, settings=grid.settings)
 for path in draw("reliability_rare", request, ["png"]):

@@ -10,8 +10,8 @@ import numpy as np
 
 from calirare.benchmark.formats import Table, Text
 from calirare.benchmark.paper import COUNTERPARTS, TableName, published
-from calirare.benchmark.ranking import CellKey, ScoreBook
 from calirare.benchmark.sources import DatasetSource
+from calirare.benchmark.standings import Cell, Standings
 from calirare.benchmark.tables import MISSING, display_names, show
 from calirare.metrics.registry import CONDITIONAL_NOTE, METRICS
 
@@ -30,7 +30,7 @@ _F1_NOTE = (
 class Pair:
     """One of our numbers and the published one, both in the table's units."""
 
-    cell: CellKey
+    cell: Cell
     paper_method: str
     entry: str
     metric: str
@@ -46,29 +46,30 @@ class Pair:
         return METRICS[self.metric].improves(self.ours, self.published)
 
 
-def pairs(book: ScoreBook, table: TableName, dataset_names: Sequence[str]) -> Iterator[Pair]:
+def pairs(standings: Standings, table: TableName, dataset_names: Sequence[str]) -> Iterator[Pair]:
     """Every number of the paper's table that one of ours stands beside."""
     for paper_method, entries in COUNTERPARTS.items():
-        for entry in (entry for entry in entries if entry in book.entries):
-            for cell in (cell for cell in book.cells if cell[0] in dataset_names):
+        for entry in (entry for entry in entries if entry in standings.names):
+            for cell in (cell for cell in standings.cells if cell.graph in dataset_names):
                 for metric in COMPARED[table]:
-                    score, value = book.get(cell, entry, metric), published(table, *cell, paper_method, metric)
-                    if score is not None and value is not None:
-                        yield Pair(cell, paper_method, entry, metric, score.mean * METRICS[metric].scale, value)
+                    mean = standings.mean(cell, metric, entry) * METRICS[metric].scale
+                    value = published(table, cell.graph, cell.size, paper_method, metric)
+                    if math.isfinite(mean) and value is not None:
+                        yield Pair(cell, paper_method, entry, metric, mean, value)
 
 
-def comparison_table(book: ScoreBook, table: TableName, source: DatasetSource) -> Table | None:
+def comparison_table(standings: Standings, table: TableName, source: DatasetSource) -> Table | None:
     """Ours, published and the difference, on one graph; None where the paper has nothing to compare with."""
-    names = display_names(book.entries)
+    names = display_names(standings.names)
     found: dict[tuple[int, str, str], dict[str, Pair]] = {}
-    for pair in pairs(book, table, [source.name]):
-        found.setdefault((pair.cell[1], pair.paper_method, pair.entry), {})[pair.metric] = pair
+    for pair in pairs(standings, table, [source.name]):
+        found.setdefault((pair.cell.size, pair.paper_method, pair.entry), {})[pair.metric] = pair
     metrics = [metric for metric in COMPARED[table] if any(metric in by for by in found.values())]
     rows = []
     for (labels, paper_method, entry), by_metric in sorted(found.items(), key=lambda item: item[0][0]):
         cells = [Text(str(labels)), Text(paper_method), Text(names[entry])]
         for metric in metrics:
-            cells += _triple(book, by_metric.get(metric))
+            cells += _triple(standings, by_metric.get(metric))
         rows.append(tuple(cells))
     heads = [head for m in metrics for head in (METRICS[m].head, "paper", "difference")]
     name = f"{table}-published-{source.name}"
@@ -76,19 +77,19 @@ def comparison_table(book: ScoreBook, table: TableName, source: DatasetSource) -
     return Table(name, f"{source.title}: beside the paper", header, tuple(rows), (), 3) if rows else None
 
 
-def _triple(book: ScoreBook, pair: Pair | None) -> list[Text]:
+def _triple(standings: Standings, pair: Pair | None) -> list[Text]:
     if pair is None:
         return [Text(MISSING)] * 3
     metric = METRICS[pair.metric]
-    ours = Text(show(book.get(pair.cell, pair.entry, pair.metric), metric).text)
+    ours = Text(show(standings.scores(pair.cell, pair.metric)[pair.entry], metric).text)
     return [ours, Text(f"{pair.published:.{metric.decimals}f}"), Text(signed(pair.difference, metric.decimals))]
 
 
-def comparison_overview(book: ScoreBook, table: TableName, sources: Sequence[DatasetSource]) -> Table | None:
+def comparison_overview(standings: Standings, table: TableName, sources: Sequence[DatasetSource]) -> Table | None:
     """Mean difference to the paper over all cells, and in how many of them ours is better."""
-    names = display_names(book.entries)
+    names = display_names(standings.names)
     found: dict[tuple[str, str], dict[str, list[Pair]]] = {}
-    for pair in pairs(book, table, [source.name for source in sources]):
+    for pair in pairs(standings, table, [source.name for source in sources]):
         found.setdefault((pair.paper_method, pair.entry), {}).setdefault(pair.metric, []).append(pair)
     rows = []
     for (paper_method, entry), by_metric in found.items():

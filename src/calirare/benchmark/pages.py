@@ -9,11 +9,11 @@ from pathlib import Path
 
 from calirare.benchmark.comparison import comparison_overview, comparison_table, pairs
 from calirare.benchmark.formats import Table, render, to_csv, to_latex, to_markdown
-from calirare.benchmark.grid import Entry
+from calirare.benchmark.grid import Entry, GridTask
 from calirare.benchmark.paper import TableName
 from calirare.benchmark.provenance import versions
-from calirare.benchmark.ranking import ScoreBook, collect
 from calirare.benchmark.runner import Results
+from calirare.benchmark.standings import Standings
 from calirare.benchmark.store import Row
 from calirare.benchmark.tables import (
     CALIBRATION_METRICS,
@@ -46,48 +46,42 @@ class Section:
     """One of the paper's tables: its scores and its tables of text."""
 
     name: TableName
-    book: ScoreBook
+    standings: Standings
     tables: tuple[Table, ...]
     csv: str
 
 
 def make_section(results: Results, name: TableName, entries: Sequence[Entry]) -> Section:
     """The tables of one of the paper's tables, from all rows."""
-    keys = [str(entry) for entry in entries]
     metrics = _METRICS[name]
-    book = collect(results.rows, keys, metrics)
+    standings = Standings.of(results.rows, GridTask.COLUMNS, METRICS, map(str, entries))
     budgets = budgets_of(results.rows)
-    tables = [overview_table(book, metrics, "Over all graphs", name)]
-    overview = comparison_overview(book, name, results.grid.datasets)
-    tables += [overview] if overview else []
+    tables = [overview_table(standings, metrics, "Over all graphs", name)]
+    tables += filter(None, [comparison_overview(standings, name, results.grid.datasets)])
     for source in results.grid.datasets:
-        for labels in results.grid.labels:
-            if (source.name, labels) in book.cells:
-                title = f"{source.title}, {labels} labels per class"
-                tables.append(cell_table(book, (source.name, labels), title, metrics, budgets, name))
-        beside = comparison_table(book, name, source)
-        tables += [beside] if beside else []
-    return Section(name, book, tuple(tables), _csv(results, book, name, metrics))
+        for cell in [cell for cell in standings.cells if cell.graph == source.name]:
+            title = f"{source.title}, {cell.size} labels per class"
+            tables.append(cell_table(standings, cell, title, metrics, budgets, name))
+        tables += filter(None, [comparison_table(standings, name, source)])
+    return Section(name, standings, tuple(tables), _csv(results, standings, name, metrics))
 
 
-def _csv(results: Results, book: ScoreBook, name: TableName, metrics: Sequence[str]) -> str:
+def _csv(results: Results, standings: Standings, name: TableName, metrics: Sequence[str]) -> str:
     budgets = budgets_of(results.rows)
     published = {
         (pair.cell, pair.entry, pair.metric): pair
-        for pair in pairs(book, name, [source.name for source in results.grid.datasets])
+        for pair in pairs(standings, name, [source.name for source in results.grid.datasets])
     }
     rows = []
-    for cell in book.cells:
-        for entry in book.entries:
-            for metric in metrics:
-                score = book.get(cell, entry, metric)
-                if score is None:
-                    continue
+    for cell in standings.cells:
+        columns = {metric: standings.scores(cell, metric) for metric in metrics}
+        for entry in standings.names:
+            for metric, score in ((metric, found[entry]) for metric, found in columns.items() if entry in found):
                 scale = METRICS[metric].scale
                 pair = published.get((cell, entry, metric))
                 beside = (pair.paper_method, pair.published, pair.difference) if pair else (None, None, None)
                 numbers = (score.mean * scale, score.spread * scale, score.num_seeds, int(score.best), int(score.tied))
-                rows.append((*cell, entry, *budgets[entry], metric, *numbers, *beside))
+                rows.append((cell.graph, cell.size, entry, *budgets[entry], metric, *numbers, *beside))
     return to_csv(_CSV_HEADER, rows)
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
 
 from calirare.benchmark.formats import Table, Text
 from calirare.benchmark.grid import DECISIONS, Entry
 from calirare.benchmark.paper import STATISTICS
-from calirare.benchmark.ranking import CellKey, Score, ScoreBook, mean_over_cells, times_best
 from calirare.benchmark.sources import DatasetSource
+from calirare.benchmark.standings import Cell, Column, Score, Standings
 from calirare.benchmark.store import Row
 from calirare.metrics.registry import CONDITIONAL_NOTE, METRICS
 
@@ -68,14 +67,7 @@ def _split_key(key: str) -> tuple[str, str, str, str]:
     return entry.method, entry.prior, entry.detector, entry.decision
 
 
-class Shows(Protocol):
-    """A metric, or a column of the leaderboard."""
-
-    def show(self, value: float) -> str:
-        """In its units."""
-
-
-def show(score: Score | None, column: Shows, *, spread: bool = True) -> Text:
+def show(score: Score | None, column: Column, *, spread: bool = True) -> Text:
     """Mean ± spread in the column's units; bold the best, ⁼ what a paired test cannot tell from it."""
     if score is None or not math.isfinite(score.mean):
         return Text(MISSING)
@@ -83,6 +75,20 @@ def show(score: Score | None, column: Shows, *, spread: bool = True) -> Text:
     if spread and math.isfinite(score.spread):
         text += f" ± {column.show(score.spread)}"
     return Text(text, score.mark)
+
+
+def means_column(
+    values: Mapping[str, float], names: Iterable[str], column: Column, after: Mapping[str, str] | None = None
+) -> list[Text]:
+    """The values of these names and what stands after them, the best marked; a dash where there is none."""
+    best_of = max if column.higher_is_better else min
+    best = math.nan if column.conditional else best_of(filter(math.isfinite, values.values()), default=math.nan)
+    found = []
+    for name in names:
+        value = values.get(name, math.nan)
+        shown = column.show(value) + (after or {}).get(name, "") if math.isfinite(value) else MISSING
+        found.append(Text(shown, "best" if value == best else ""))
+    return found
 
 
 def statistics_table(sources: Sequence[DatasetSource]) -> Table:
@@ -112,57 +118,45 @@ def _beside(ours: str, paper: str | None) -> str:
     return ours if paper is None or paper == ours else f"{ours} ({paper})"
 
 
-def overview_table(book: ScoreBook, metrics: Sequence[str], title: str, name: str) -> Table:
+def overview_table(standings: Standings, metrics: Sequence[str], title: str, name: str) -> Table:
     """Each entry's mean over all cells, and how often it is the best or tied with the best."""
-    names = display_names(book.entries)
-    columns = [_overview_column(book, metric) for metric in metrics]
-    rows = tuple((Text(names[entry]), *(column[entry] for column in columns)) for entry in book.entries)
+    names, cells = display_names(standings.names), standings.cells
+    columns = []
+    for metric in (METRICS[name] for name in metrics):
+        means = {entry: standings.overall(cells, metric.name, entry) for entry in names}
+        wins = standings.wins(cells, metric.name, standings.names)
+        counts = {entry: "" if metric.conditional else f" ({sum(wins[entry])})" for entry in names}
+        columns.append(means_column(means, standings.names, metric, counts))
+    rows = tuple((Text(shown), *found) for shown, *found in zip(names.values(), *columns, strict=True))
     note = (
-        f"Mean over the cells (graph × labels per class), {len(book.cells)} in all; in brackets, in how many of them "
+        f"Mean over the cells (graph × labels per class), {len(cells)} in all; in brackets, in how many of them "
         "the method is the best or tied with the best."
     )
     header = ("method", *(METRICS[metric].head for metric in metrics))
     return Table(f"{name}-overview", title, header, rows, (note, *_dagger_note(metrics)))
 
 
-def _overview_column(book: ScoreBook, name: str) -> dict[str, Text]:
-    metric = METRICS[name]
-    means = {entry: mean_over_cells(book, entry, name) for entry in book.entries}
-    shown = {entry: show(Score(mean, math.nan, 0), metric).text for entry, mean in means.items()}
-    finite = [mean for mean in means.values() if math.isfinite(mean)]
-    if metric.conditional or not finite:
-        return {entry: Text(text) for entry, text in shown.items()}
-    best = max(finite) if metric.higher_is_better else min(finite)
-    return {
-        entry: Text(
-            shown[entry] + (f" ({times_best(book, entry, name)})" if math.isfinite(mean) else ""),
-            "best" if mean == best else "",
-        )
-        for entry, mean in means.items()
-    }
-
-
 def cell_table(
-    book: ScoreBook,
-    cell: CellKey,
+    standings: Standings,
+    cell: Cell,
     title: str,
     metrics: Sequence[str],
     budgets: Mapping[str, tuple[str, str]],
     name: str,
 ) -> Table:
     """All methods on one graph at one number of labels."""
-    names = display_names(book.entries)
+    columns = {metric: standings.scores(cell, metric) for metric in metrics}
     rows = tuple(
         (
-            Text(names[entry]),
+            Text(shown),
             *(Text(words) for words in budgets[entry]),
-            *(show(book.get(cell, entry, metric), METRICS[metric]) for metric in metrics),
+            *(show(columns[metric].get(entry), METRICS[metric]) for metric in metrics),
         )
-        for entry in book.entries
-        if book.has(cell, entry)
+        for entry, shown in display_names(standings.names).items()
+        if entry in standings.values[cell]
     )
     header = ("method", "trains on", "calibrates on", *(METRICS[metric].head for metric in metrics))
-    return Table(f"{name}-{cell[0]}-{cell[1]}", title, header, rows, _dagger_note(metrics), 3)
+    return Table(f"{name}-{cell.graph}-{cell.size}", title, header, rows, _dagger_note(metrics), 3)
 
 
 def _dagger_note(metrics: Sequence[str]) -> tuple[str, ...]:

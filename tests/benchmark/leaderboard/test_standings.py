@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import studentized_range
 
 from calirare.benchmark.leaderboard.measures import PRICES
-from calirare.benchmark.leaderboard.standings import Standings, critical_difference, mean_ranks, wins
 from calirare.benchmark.leaderboard.summary import in_a_minute
-from calirare.benchmark.leaderboard.tables import sets_table
+from calirare.benchmark.leaderboard.tables import sets_table, standings_of
+from calirare.benchmark.standings import Cell, critical_difference, mean_ranks
 
 NAMES = ("auto", "our linear", "our gcn", "bwgnn")
 
@@ -20,7 +20,7 @@ def standings():
          "nll": 1.0 + k + rng.normal(0, 0.8), "average_precision": rng.random()}
         for g in range(6) for size in (5, 10) for seed in range(3) for k, name in enumerate(NAMES)
     ]  # fmt: skip
-    return Standings.of([*rows, {**rows[0], "failed": "no", "nll": -100.0}])
+    return standings_of([*rows, {**rows[0], "failed": "no", "nll": -100.0}])
 
 
 def test_ranks_are_averaged_within_a_graph_first(standings):
@@ -29,7 +29,7 @@ def test_ranks_are_averaged_within_a_graph_first(standings):
     table = np.zeros((6, 4))
     for g in range(6):
         for size in (5, 10):
-            means = [standings.mean((f"g{g}", "few", size), "nll", name) for name in NAMES]
+            means = [standings.mean(Cell(f"g{g}", "few", size), "nll", name) for name in NAMES]
             for k, mean in enumerate(means):
                 table[g, k] += sum(other < mean for other in means) / 2 + 0.5
     assert found.num_graphs == 6 and list(found.ranks)[0] == "auto"
@@ -50,8 +50,8 @@ def test_nobody_is_judged_by_more_draws_than_the_core_has():
         row | {"competitor": "auto", "seed": 2, "nll": 50.0},
         row | {"competitor": "our sage", "seed": 1, "nll": 0.0},
     ]
-    standings = Standings.of(rows)
-    cell = ("g", "few", 5)
+    standings = standings_of(rows)
+    cell = Cell("g", "few", 5)
     assert {name: list(seeds) for name, seeds in standings.values[cell].items()} == {
         **dict.fromkeys(NAMES, [0, 1]), "our sage": [1]
     }  # fmt: skip
@@ -63,7 +63,7 @@ def test_higher_is_better_where_it_is(standings):
     ranks = mean_ranks(standings, cells, "average_precision", NAMES).ranks
     best = max(NAMES, key=lambda name: standings.mean(cells[0], "average_precision", name))
     assert list(ranks)[0] == best
-    assert wins(standings, cells, "average_precision", best, NAMES) == (1, 0, 1)
+    assert standings.wins(cells, "average_precision", NAMES)[best] == (1, 0)
 
 
 def test_the_critical_difference_uses_the_studentised_range():
@@ -79,7 +79,7 @@ def test_sets_are_told_smallest_first_with_the_graph_that_is_covered_least():
          "coverage_normal": 0.9, "set_size": size, "one_class": 0.5, "seconds": 1.0}
         for name, found in sets.items() for graph, (covered, size) in found.items()
     ]  # fmt: skip
-    standings = Standings.of(rows)
+    standings = standings_of(rows)
     table = sets_table(standings, standings.cells, ["auto", "gcn + daps", "gcn + snaps"])
     assert [[cell.text for cell in row[:3]] for row in table.rows] == [
         ["gcn + daps", "90.0", "80.0 (a)"],
@@ -89,10 +89,10 @@ def test_sets_are_told_smallest_first_with_the_graph_that_is_covered_least():
 
 def test_the_first_section_says_who_beats_the_champion_beyond_doubt(standings):
     rows = [row for cell in standings.values.values() for one in cell.values() for row in one.values()]
-    few = in_a_minute(Standings.of(rows), "")
+    few = in_a_minute(standings_of(rows), "")
     assert "`auto` is number 1 of 4 in NLL" in few and "by NLL and beyond a paired test: nobody" in few
     worse = [row | {"nll": row["nll"] + 50 * (row["competitor"] == "auto"), "protocol": "tenth"} for row in rows]
-    text = in_a_minute(Standings.of([*rows, *worse]), "![picture](x.svg)")
+    text = in_a_minute(standings_of([*rows, *worse]), "![picture](x.svg)")
     assert "A tenth labelled: by mean rank over graphs `auto` is number 4 of 4 in NLL (4.0; first: our linear" in text
     assert "A tenth labelled, NLL: `auto` has the best mean on 0 of 12 graphs; elsewhere our linear on g0 (" in text
     assert "believed more" in text.lower() and "our linear on g" in text and "![picture](x.svg)" in text
@@ -109,6 +109,6 @@ def test_costs_are_counted_beside_all_and_beside_others_than_ours():
          "average_precision": 0.5, "seconds": 1.0} | {measure: price + 0.01 * seed for measure in PRICES}
         for name, price in prices.items() for seed in range(3)
     ]  # fmt: skip
-    said = in_a_minute(Standings.of(rows), "")
+    said = in_a_minute(standings_of(rows), "")
     assert "test over the seeds: A tenth labelled 0 and 0 of 3 (0%, 0%)." in said
     assert "members of `auto` or kin to them: A tenth labelled 3 and 3 of 3 (100%, 100%)." in said

@@ -32,9 +32,10 @@ class Measure:
 
     name: str
     head: str
-    higher: bool = False
+    higher_is_better: bool = False
     decimals: int = 3
     scale: float = 1.0
+    conditional: bool = False
 
     def show(self, value: float) -> str:
         """As tables show it; a dash where there is no number.

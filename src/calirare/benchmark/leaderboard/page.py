@@ -15,7 +15,6 @@ from calirare.benchmark.leaderboard.measures import MEASURES, PRICES
 from calirare.benchmark.leaderboard.pictures import critical_difference_picture, found_believed_seconds
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS
 from calirare.benchmark.leaderboard.rows import newest
-from calirare.benchmark.leaderboard.standings import Standings, mean_ranks
 from calirare.benchmark.leaderboard.summary import in_a_minute
 from calirare.benchmark.leaderboard.tables import (
     CHAMPION,
@@ -27,7 +26,9 @@ from calirare.benchmark.leaderboard.tables import (
     probabilistic,
     rank_table,
     sets_table,
+    standings_of,
 )
+from calirare.benchmark.standings import Standings, mean_ranks
 from calirare.benchmark.store import Row, RowStore
 from calirare.data.archive import write_atomically
 from calirare.errors import DataError
@@ -77,7 +78,7 @@ GADBench's own numbers for Tolokers and Reddit stand beside ours as soon as a co
 def write_page(store: str | Path, docs: str | Path, command: str) -> list[Path]:
     """Write the page to `docs` (a `.md` path) and its pictures beside it in `images`."""
     rows = newest(RowStore(store).read())
-    standings = Standings.of(rows)
+    standings = standings_of(rows)
     if not standings.cells:
         raise DataError(f"{store} holds no finished runs; run the leaderboard first.")
     page = Path(docs)
@@ -175,8 +176,8 @@ def _alt(name: str) -> str:
 
 
 def _extent(standings: Standings, rows: Sequence[Row]) -> str:
-    graphs = [name for name in (*ARENAS, *sorted({cell[0] for cell in standings.cells} - set(ARENAS)))]
-    graphs = [name for name in graphs if any(cell[0] == name for cell in standings.cells)]
+    found = {cell.graph for cell in standings.cells}
+    graphs = [*(name for name in ARENAS if name in found), *sorted(found - set(ARENAS))]
     seeds = sorted({seed for found in standings.values.values() for one in found.values() for seed in one})
     runs = [row for row in rows if "nll" in row or "set_size" in row]
     spent = (

@@ -10,8 +10,8 @@ import numpy as np
 
 from calirare.benchmark.competitors import competitors
 from calirare.benchmark.leaderboard.measures import MEASURES
-from calirare.benchmark.leaderboard.standings import Cell, Ranks, Standings, mean_ranks
 from calirare.benchmark.leaderboard.tables import CHAMPION
+from calirare.benchmark.standings import Cell, Ranks, Standings, mean_ranks
 from calirare.plots.style import BLACK, BLUE, FAINT, GREEN, GUIDE, ORANGE, VERMILION, new_figure, styled
 
 if TYPE_CHECKING:
@@ -123,6 +123,6 @@ def critical_difference_picture(ranks: Ranks, title: str) -> Figure:
             ax.annotate(
                 f"within {ranks.critical:.1f} of the first: not told apart", (values[0], -1.25), fontsize=7, va="bottom"
             )
-        head = MEASURES[ranks.measure].head
+        head = MEASURES[ranks.column].head
         ax.set_title(f"{title}: mean rank by {head} over {ranks.num_graphs} graph{'s' * (ranks.num_graphs != 1)}")
     return figure

@@ -9,8 +9,8 @@ from calirare.benchmark.formats import Table, Text, to_markdown
 from calirare.benchmark.leaderboard.graphs import title
 from calirare.benchmark.leaderboard.measures import MEASURES, PRICES
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS
-from calirare.benchmark.leaderboard.standings import Standings, mean_ranks, wins
-from calirare.benchmark.leaderboard.tables import CHAMPION, means_column, names_of, probabilistic
+from calirare.benchmark.leaderboard.tables import CHAMPION, names_of, overall_column, probabilistic
+from calirare.benchmark.standings import Standings, mean_ranks
 
 MAIN = ("tenth", "few")
 """The protocols that the summary speaks of."""
@@ -46,9 +46,9 @@ def _table(standings: Standings) -> str:
         cells = standings.of_protocol(protocol)
         there = standings.complete(cells, listed, "nll")
         for measure in _SHOWN:
-            columns.append(means_column(standings, cells, MEASURES[measure], listed, there))
+            columns.append(overall_column(standings, cells, measure, listed, there))
             heads.append(f"{MEASURES[measure].head}, {PROTOCOLS[protocol].title.lower()}")
-    columns.append(means_column(standings, tenth, MEASURES["seconds"], listed, listed))
+    columns.append(overall_column(standings, tenth, "seconds", listed, listed))
     rows = tuple(
         (Text(name), Text(_FAMILIES[competitors()[name].family]), *(column[place] for column in columns))
         for place, name in enumerate(listed)
@@ -86,7 +86,7 @@ def _firsts(standings: Standings) -> list[str]:
         cells = [cell for cell in standings.of_protocol(MAIN[0]) if CHAMPION in standings.values[cell]]
         found = {cell: standings.scores(cell, measure.name, probabilistic()) for cell in cells}
         others = [
-            f"{name} on {title(cell[0])} ({measure.show(score.mean)} against {measure.show(scores[CHAMPION].mean)})"
+            f"{name} on {title(cell.graph)} ({measure.show(score.mean)} against {measure.show(scores[CHAMPION].mean)})"
             for cell, scores in found.items()
             for name, score in scores.items()
             if CHAMPION in scores and score.best and not scores[CHAMPION].best
@@ -115,9 +115,9 @@ def _lowest(standings: Standings, rivals: list[str]) -> str:
     """In how many cells of cost the champion is lowest among these, by protocol."""
     told = []
     for protocol in PROTOCOLS:
-        cells = standings.of_protocol(protocol)
-        counts = [wins(standings, cells, measure, CHAMPION, rivals) for measure in PRICES]
-        won, tied, of = (sum(one[k] for one in counts) for k in range(3))
+        cells = [cell for cell in standings.of_protocol(protocol) if CHAMPION in standings.values[cell]]
+        counts = [standings.wins(cells, measure, rivals)[CHAMPION] for measure in PRICES]
+        (won, tied), of = map(sum, zip(*counts, strict=True)), len(counts) * len(cells)
         if of:
             told.append(
                 f"{PROTOCOLS[protocol].title} {won} and {won + tied} of {of} ({won / of:.0%}, {(won + tied) / of:.0%})"
@@ -135,7 +135,7 @@ def _means(standings: Standings) -> list[str]:
             if CHAMPION not in names:
                 continue
             overall = {name: standings.overall(cells, measure.name, name) for name in names}
-            best = (max if measure.higher else min)(overall, key=lambda name: overall[name])
+            best = (max if measure.higher_is_better else min)(overall, key=lambda name: overall[name])
             if best == CHAMPION:
                 continue
             both = {cell: [standings.mean(cell, measure.name, name) for name in (CHAMPION, best)] for cell in cells}
@@ -143,8 +143,8 @@ def _means(standings: Standings) -> list[str]:
             numbers = [measure.show(value) for value in both[worst]]
             lines.append(
                 f"* {PROTOCOLS[protocol].title}, {measure.head}: by the mean over cells instead of ranks {best} is better, "
-                f"{measure.show(overall[best])} against {measure.show(overall[CHAMPION])}; most of it on {title(worst[0])} with "
-                f"size {worst[2]}: `{CHAMPION}` {numbers[0]}, {best} {numbers[1]}."
+                f"{measure.show(overall[best])} against {measure.show(overall[CHAMPION])}; most of it on {title(worst.graph)} with "
+                f"size {worst.size}: `{CHAMPION}` {numbers[0]}, {best} {numbers[1]}."
             )
     return lines
 
@@ -156,7 +156,7 @@ def _beyond_doubt(standings: Standings, measure: str, words: str) -> str:
         scores = standings.scores(cell, measure, probabilistic())
         own, best = scores.get(CHAMPION), next((name for name, score in scores.items() if score.best), None)
         if own is not None and best is not None and not (own.best or own.tied):
-            size = f" with {cell[2]} rare labels" if cell[1] == "few" else ""
+            size = f" with {cell.size} rare labels" if cell.protocol == "few" else ""
             numbers = f"{told.show(scores[best].mean)} against {told.show(own.mean)}"
-            found.append(f"{best} on {title(cell[0])}{size} ({numbers})")
+            found.append(f"{best} on {title(cell.graph)}{size} ({numbers})")
     return f"* {words} than `{CHAMPION}`, by {told.head} and beyond a paired test: {'; '.join(found) or 'nobody'}."

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from calirare.benchmark.competitors import competitors
 from calirare.benchmark.formats import Table, Text
+from calirare.benchmark.leaderboard.cells import CellTask
 from calirare.benchmark.leaderboard.graphs import title
 from calirare.benchmark.leaderboard.measures import MEASURES, Measure
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS
-from calirare.benchmark.leaderboard.standings import Cell, Standings, mean_ranks
-from calirare.benchmark.ranking import Score
-from calirare.benchmark.tables import MISSING, show
+from calirare.benchmark.standings import Cell, Score, Standings, mean_ranks
+from calirare.benchmark.store import Row
+from calirare.benchmark.tables import MISSING, means_column, show
 
 CHAMPION = "auto"
 """The competitor that the page speaks of: the default detector."""
@@ -24,7 +25,27 @@ FULL = tuple(
     if name not in ("coverage_rare", "coverage_normal", "set_size", "one_class", "truth_error", "memory_mb")
 )
 SETS = ("coverage_rare", "coverage_normal", "set_size", "one_class", "seconds")
+_RANK = Measure("rank", "rank", decimals=1)
 _FIRST = {"most found": "average_precision", "most believed": "nll", "cheapest": "cost_usual"}
+
+
+def standings_of(rows: Iterable[Row]) -> Standings:
+    """The standings of the leaderboard, cells sorted.
+
+    In each cell the seeds that all of the core have, so that nobody of a run that was stopped is judged by more draws than
+    others.
+    """
+    found = Standings.of(rows, CellTask.COLUMNS, MEASURES, competitors())
+    values = {}
+    for cell, by_name in sorted(found.values.items()):
+        core = [set(by_seed) for name, by_seed in by_name.items() if competitors()[name].core]
+        kept = set.intersection(*core) if core else set()
+        left = {
+            name: {seed: row for seed, row in sorted(by_seed.items()) if not kept or seed in kept}
+            for name, by_seed in sorted(by_name.items())
+        }
+        values[cell] = {name: by_seed for name, by_seed in left.items() if by_seed}
+    return replace(found, values=values)
 
 
 def rank_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str], name: str, head: str) -> Table:
@@ -32,11 +53,11 @@ def rank_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str]
     ranks = {measure: mean_ranks(standings, cells, measure, names) for measure in RANKED}
     listed = list(ranks["nll"].ranks)
     columns = [
-        *(_column(ranks[measure].ranks, listed, min, "{:.1f}".format) for measure in RANKED),
-        *(means_column(standings, cells, MEASURES[measure], listed, listed) for measure in OVERALL),
+        *(means_column(ranks[measure].ranks, listed, _RANK) for measure in RANKED),
+        *(overall_column(standings, cells, measure, listed, listed) for measure in OVERALL),
     ]
-    rows = tuple((Text(one), *(column[place] for column in columns)) for place, one in enumerate(listed))
-    graphs = len({cell[0] for cell in cells})
+    rows = tuple((Text(one), *found) for one, *found in zip(listed, *columns, strict=True))
+    graphs = len({cell.graph for cell in cells})
     note = (
         f"Mean ranks over {graphs} graph{'s' * (graphs != 1)}, 1 the best of {len(listed)}; ranks that differ by less than "
         f"{ranks['nll'].critical:.1f} cannot be told apart (Nemenyi, 5%). Then the means over all cells. Bold: the best of "
@@ -46,38 +67,24 @@ def rank_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str]
     return Table(name, head, ("competitor", *heads, *(MEASURES[measure].head for measure in OVERALL)), rows, (note,))
 
 
-def means_column(
-    standings: Standings, cells: Sequence[Cell], measure: Measure, names: Sequence[str], there: Sequence[str]
+def overall_column(
+    standings: Standings, cells: Sequence[Cell], measure: str, names: Sequence[str], there: Sequence[str]
 ) -> list[Text]:
     """Means over cells, the best marked; a dash for names that are not `there`."""
-    values = {name: standings.overall(cells, measure.name, name) for name in there}
-    return _column(values, names, max if measure.higher else min, measure.show)
-
-
-def _column(
-    values: dict[str, float], names: Sequence[str], best_of: Callable[..., float], show: Callable[[float], str]
-) -> list[Text]:
-    """The values of these competitors, the best marked; a dash where there is none."""
-    best = best_of((value for value in values.values() if math.isfinite(value)), default=math.nan)
-    found = [values.get(name, math.nan) for name in names]
-    return [Text(show(value) if math.isfinite(value) else MISSING, "best" if value == best else "") for value in found]
+    means = {name: standings.overall(cells, measure, name) for name in there}
+    return means_column(means, names, MEASURES[measure])
 
 
 def cell_table(standings: Standings, cell: Cell, measures: Sequence[str], names: Sequence[str], level: str) -> Table:
     """All competitors in one cell: mean ± spread over seeds."""
-    graph, protocol, size = cell
     columns = {measure: standings.scores(cell, measure, names) for measure in measures}
     listed = [name for name in names if any(name in column for column in columns.values())]
-    order = MEASURES[measures[0]]
-    listed.sort(
-        key=lambda name: (
-            -standings.mean(cell, measures[0], name) if order.higher else standings.mean(cell, measures[0], name)
-        )
-    )
+    sign = -1 if MEASURES[measures[0]].higher_is_better else 1
+    listed.sort(key=lambda name: sign * standings.mean(cell, measures[0], name))
     rows = [(Text(name), *(_shown(columns[measure].get(name), measure) for measure in measures)) for name in listed]
-    variants = len(PROTOCOLS[protocol].variants) > 1
-    words = f"{title(graph)}, {size}" if variants else title(graph)
-    return Table(f"{level}-{graph}-{size}", words, ("competitor", *(MEASURES[m].head for m in measures)), tuple(rows))
+    words = title(cell.graph) + f", {cell.size}" * (len(PROTOCOLS[cell.protocol].variants) > 1)
+    header = ("competitor", *(MEASURES[measure].head for measure in measures))
+    return Table(f"{level}-{cell.graph}-{cell.size}", words, header, tuple(rows))
 
 
 def _shown(score: Score | None, measure: str) -> Text:
@@ -90,7 +97,7 @@ def best_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str]
     """For every cell: the best by AP, NLL and usual cost, and how far `auto` is from it."""
     rows = []
     for cell in cells:
-        found = [Text(title(cell[0])), Text(str(cell[2]))]
+        found = [Text(title(cell.graph)), Text(str(cell.size))]
         for measure in _FIRST.values():
             scores = standings.scores(cell, measure, names)
             best = next((one for one, score in scores.items() if score.best), MISSING)
@@ -119,7 +126,7 @@ def sets_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str]
         covered = {cell: standings.mean(cell, "coverage_rare", name) for cell in cells}
         worst = min(cells, key=lambda cell: covered[cell])
         shown = [MEASURES[measure].show(standings.overall(cells, measure, name)) for measure in SETS]
-        least = f"{MEASURES['coverage_rare'].show(covered[worst])} ({title(worst[0])})"
+        least = f"{MEASURES['coverage_rare'].show(covered[worst])} ({title(worst.graph)})"
         rows.append((Text(name), Text(shown[0]), Text(least), *(Text(text) for text in shown[1:])))
     heads = [MEASURES[measure].head for measure in SETS]
     return Table("sets", "Over all graphs", ("competitor", heads[0], "least", *heads[1:]), tuple(rows))

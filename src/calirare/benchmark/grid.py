@@ -16,12 +16,12 @@ from calirare.benchmark.sources import DatasetSource, MethodSource
 from calirare.benchmark.store import Row
 from calirare.benchmark.tasks import RowKey, Task
 from calirare.detectors import detectors
+from calirare.detectors.folds import NUM_FOLDS
 from calirare.detectors.networks.defaults import DROPOUT, EPOCHS, HIDDEN, LR, SETTLE, WEIGHT_DECAY
 from calirare.errors import InputError, nearest
 from calirare.estimator.methods import PRIORS, Method, get_method, methods, temporarily
 
 DECISIONS = ("likeliest", "macro_f1")
-_FOLDS = 5
 _ENTRY = re.compile(r"(?P<method>[\w.-]+)(?::(?P<prior>\w+))?(?:@(?P<detector>\w+))?(?:\+(?P<decision>\w+))?")
 
 
@@ -48,20 +48,13 @@ class Entry:
         found = _ENTRY.fullmatch(text.strip())
         if found is None:
             raise InputError(f"a method is written method[:prior][@detector][+decision]; got {text!r}.")
-        entry = cls(
-            found["method"], found["prior"] or "natural", found["detector"] or "gcn",
-            decision=found["decision"] or DECISIONS[0],
-        )  # fmt: skip
-        if entry.decision not in DECISIONS:
-            raise InputError(f"decision must be one of {list(DECISIONS)}; got {entry.decision!r} in {text!r}.")
-        if entry.prior not in PRIORS:
-            raise InputError(f"prior must be one of {list(PRIORS)}; got {entry.prior!r} in {text!r}.")
-        if entry.detector not in detectors():
-            raise InputError(
-                f"detector must be one of {sorted(detectors())}; got {entry.detector!r}: "
-                + nearest(entry.detector, detectors())
-            )
-        return entry
+        said: dict[str, Any] = {name: word for name, word in found.groupdict().items() if word}
+        known = {"prior": PRIORS, "detector": sorted(detectors()), "decision": DECISIONS}
+        for name, there in known.items():
+            if said.get(name, there[0]) not in there:
+                told = f"{name} must be one of {list(there)}; got {said[name]!r} in {text!r}"
+                raise InputError(f"{told}: {nearest(said[name], there)}")
+        return cls(**said)
 
     def __str__(self) -> str:
         """The entry in one word; `parse` reads it back where there are no options."""
@@ -131,7 +124,7 @@ class GridTask(Task):
         trainings = 1.0
         for entry in self.names:
             method = methods().get(entry.method)  # a researcher's own method is not in this process's registry
-            trainings += _FOLDS * (method is not None and method.evidence == "cross_fit")
+            trainings += NUM_FOLDS * (method is not None and method.evidence == "cross_fit")
             trainings += method is not None and method.refinement is not None
         trainings += 2 * (self.names[0].method == "calirare")
         trainings *= 10 if self.names[0].detector == "gat" else 1

@@ -14,19 +14,9 @@ from calirare.benchmark.store import Row
 from calirare.metrics.registry import CONDITIONAL_NOTE, METRICS
 
 CALIBRATION_METRICS = (
-    "recall",
-    "macro_f1",
-    "true_class_ace",
-    "macro_true_class_ace",
-    "accuracy",
-    "negative_log_likelihood",
-    "brier_score",
-    "classwise_ace",
-    "expected_calibration_error",
-    "average_precision",
-    "roc_auc",
-    "negative_log_likelihood_rare",
-)
+    "recall", "macro_f1", "true_class_ace", "macro_true_class_ace", "accuracy", "negative_log_likelihood", "brier_score",
+    "classwise_ace", "expected_calibration_error", "average_precision", "roc_auc", "negative_log_likelihood_rare",
+)  # fmt: skip
 CLASSIFICATION_METRICS = ("accuracy", "recall", "macro_f1", "rare_f1", "precision", "average_precision", "roc_auc")
 RANK_NOTE = (
     "Mean ± standard deviation over the seeds. Bold: the best mean of its column; ⁼: a paired t-test over the seeds "

@@ -148,45 +148,29 @@ def _rest_tests(graph: RareGraph, train: np.ndarray) -> DrawnLabels:
 _ENTRIES = (
     Protocol("tenth", "A tenth labelled", "A tenth of each class, at random.", (10,), tenth, everybody=True),
     Protocol(
-        "few",
-        "Few labels",
-        "5, 10, 20 or 50 rare labels, and normal ones in natural proportion.",
-        (10, 5, 20, 50),
-        few,
+        "few", "Few labels", "5, 10, 20 or 50 rare labels, and normal ones in natural proportion.", (10, 5, 20, 50), few,
         usual=(5, 20),
     ),
     Protocol(
-        "gadbench",
-        "GADBench's semi-supervised setting",
+        "gadbench", "GADBench's semi-supervised setting",
         "20 rare and 80 normal labels to train, as many to validate. The labels do not show how rare the class is, so "
         "everybody is told its share.",
-        (20,),
-        gadbench,
+        (20,), gadbench,
     ),
     Protocol(
-        "by_time",
-        "By time",
+        "by_time", "By time",
         "The earliest half of the labels; the latest half tests. There is one such draw, so each runs once.",
-        (50,),
-        by_time,
-        one_draw=True,
+        (50,), by_time, one_draw=True,
     ),
     Protocol(
-        "by_score",
-        "Labels chosen by score",
+        "by_score", "Labels chosen by score",
         "A tenth, at most 1,000, labelled where an earlier model scored high (`calirare.benchmark.leaderboard.protocols`).",
-        (10,),
-        by_score,
+        (10,), by_score,
     ),
     Protocol(
-        "paper",
-        "The paper's",
-        "20, 30 or 40 labels of every original class, and 500 random ones; 1,000 nodes test.",
-        (20, 30, 40),
-        paper,
-        usual=(),
-        paper_only=True,
+        "paper", "The paper's", "20, 30 or 40 labels of every original class, and 500 random ones; 1,000 nodes test.",
+        (20, 30, 40), paper, usual=(), paper_only=True,
     ),
-)
+)  # fmt: skip
 PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in _ENTRIES}
 """The protocols by name, the most important first."""

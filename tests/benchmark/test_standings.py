@@ -75,7 +75,7 @@ def test_over_the_cells():
         {"x": [0.5, 0.6], "y": [0.2, 0.2]}, labels=30
     )
     found = Standings.of(both, GridTask.COLUMNS, METRICS, ["x", "y", "z"])
-    assert found.overall(found.cells, NLL, "x") == pytest.approx((0.1 + 0.55) / 2)
+    assert found.overall(NLL, "x") == pytest.approx((0.1 + 0.55) / 2)
     # Two seeds: 0.1 against 0.25 ± 0.07 is a tie by a t-test of one degree of freedom, and so is 0.2 against 0.55 ± 0.07.
-    assert found.wins(found.cells, NLL, found.names) == {"x": (1, 1), "y": (1, 1), "z": (0, 0)}
-    assert np.isnan(found.overall(found.cells, NLL, "z"))
+    assert found.wins(NLL, found.names) == {"x": (1, 1), "y": (1, 1), "z": (0, 0)}
+    assert np.isnan(found.overall(NLL, "z"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple, Protocol
 
@@ -98,9 +98,13 @@ class Standings:
     def cells(self) -> list[Cell]:
         return list(self.values)
 
-    def of_protocol(self, *names: str) -> list[Cell]:
-        """The cells of these protocols."""
-        return [cell for cell in self.values if cell.protocol in names]
+    def within(self, cells: Iterable[Cell]) -> Standings:
+        """The same of these cells alone."""
+        return replace(self, values={cell: self.values[cell] for cell in cells})
+
+    def of_protocol(self, *names: str) -> Standings:
+        """The same of these protocols alone."""
+        return self.within(cell for cell in self.values if cell.protocol in names)
 
     def scores(self, cell: Cell, column: str, names: Sequence[str] | None = None) -> dict[str, Score]:
         """Mean, spread, best and ties of one column in one cell, among all names or some, where there is a number."""
@@ -118,25 +122,25 @@ class Standings:
         found = [float(row.get(column, math.nan)) for row in self.values[cell].get(name, {}).values()]
         return float(np.mean(found)) if found else math.nan
 
-    def complete(self, cells: Sequence[Cell], names: Sequence[str], column: str) -> list[str]:
+    def complete(self, column: str, names: Sequence[str]) -> list[str]:
         """The names that have this number in every cell, for as many seeds as the others."""
-        found = list(names) if cells else []
-        for cell in cells:
-            most = max(len(by_seed) for by_seed in self.values[cell].values())
+        found = list(names) if self.values else []
+        for cell, there in self.values.items():
+            most = max(map(len, there.values()))
             found = [
                 name
                 for name in found
-                if len(self.values[cell].get(name, ())) == most and math.isfinite(self.mean(cell, column, name))
+                if len(there.get(name, ())) == most and math.isfinite(self.mean(cell, column, name))
             ]
         return found
 
-    def overall(self, cells: Sequence[Cell], column: str, name: str) -> float:
+    def overall(self, column: str, name: str) -> float:
         """Mean over cells; NaN where one is missing."""
-        return float(np.mean([self.mean(cell, column, name) for cell in cells])) if cells else math.nan
+        return float(np.mean([self.mean(cell, column, name) for cell in self.values])) if self.values else math.nan
 
-    def wins(self, cells: Sequence[Cell], column: str, names: Sequence[str]) -> dict[str, tuple[int, int]]:
+    def wins(self, column: str, names: Sequence[str]) -> dict[str, tuple[int, int]]:
         """In how many cells each of the names has the best mean, and in how many more a paired test cannot tell."""
-        found = [self.scores(cell, column, names) for cell in cells]
+        found = [self.scores(cell, column, names) for cell in self.values]
         told = {name: [scores[name] for scores in found if name in scores] for name in names}
         return {name: (sum(one.best for one in all_), sum(one.tied for one in all_)) for name, all_ in told.items()}
 
@@ -208,15 +212,15 @@ class Ranks:
     critical: float
 
 
-def mean_ranks(standings: Standings, cells: Sequence[Cell], column: str, names: Sequence[str]) -> Ranks:
+def mean_ranks(standings: Standings, column: str, names: Sequence[str]) -> Ranks:
     """Ranks within each cell by the mean over seeds, averaged within a graph, then over graphs.
 
     Only names with a number in every cell are ranked.
     """
-    names = standings.complete(cells, names, column)
+    names = standings.complete(column, names)
     sign = -1.0 if standings.columns[column].higher_is_better else 1.0
     by_graph: dict[str, list[np.ndarray]] = {}
-    for cell in cells:
+    for cell in standings.cells:
         found = np.array([standings.mean(cell, column, name) for name in names])
         by_graph.setdefault(cell.graph, []).append(rankdata(sign * found))
     table = np.array([np.mean(one, axis=0) for one in by_graph.values()]).reshape(len(by_graph), len(names))

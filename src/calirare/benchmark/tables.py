@@ -110,16 +110,16 @@ def _beside(ours: str, paper: str | None) -> str:
 
 def overview_table(standings: Standings, metrics: Sequence[str], title: str, name: str) -> Table:
     """Each entry's mean over all cells, and how often it is the best or tied with the best."""
-    names, cells = display_names(standings.names), standings.cells
+    names = display_names(standings.names)
     columns = []
     for metric in (METRICS[name] for name in metrics):
-        means = {entry: standings.overall(cells, metric.name, entry) for entry in names}
-        wins = standings.wins(cells, metric.name, standings.names)
+        means = {entry: standings.overall(metric.name, entry) for entry in names}
+        wins = standings.wins(metric.name, standings.names)
         counts = {entry: "" if metric.conditional else f" ({sum(wins[entry])})" for entry in names}
         columns.append(means_column(means, standings.names, metric, counts))
     rows = tuple((Text(shown), *found) for shown, *found in zip(names.values(), *columns, strict=True))
     note = (
-        f"Mean over the cells (graph × labels per class), {len(cells)} in all; in brackets, in how many of them "
+        f"Mean over the cells (graph × labels per class), {len(standings.cells)} in all; in brackets, in how many of them "
         "the method is the best or tied with the best."
     )
     header = ("method", *(METRICS[metric].head for metric in metrics))

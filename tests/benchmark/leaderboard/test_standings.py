@@ -24,8 +24,7 @@ def standings():
 
 
 def test_ranks_are_averaged_within_a_graph_first(standings):
-    cells = standings.of_protocol("few")
-    found = mean_ranks(standings, cells, "nll", NAMES)
+    found = mean_ranks(standings, "nll", NAMES)
     table = np.zeros((6, 4))
     for g in range(6):
         for size in (5, 10):
@@ -40,7 +39,7 @@ def test_ranks_are_averaged_within_a_graph_first(standings):
 def test_who_lacks_a_number_is_not_ranked(standings):
     for row in standings.values[("g0", "few", 5)]["bwgnn"].values():
         row["nll"] = float("nan")
-    assert set(mean_ranks(standings, standings.of_protocol("few"), "nll", NAMES).ranks) == set(NAMES) - {"bwgnn"}
+    assert set(mean_ranks(standings.of_protocol("few"), "nll", NAMES).ranks) == set(NAMES) - {"bwgnn"}
 
 
 def test_nobody_is_judged_by_more_draws_than_the_core_has():
@@ -55,15 +54,16 @@ def test_nobody_is_judged_by_more_draws_than_the_core_has():
     assert {name: list(seeds) for name, seeds in standings.values[cell].items()} == {
         **dict.fromkeys(NAMES, [0, 1]), "our sage": [1]
     }  # fmt: skip
-    assert set(mean_ranks(standings, [cell], "nll", [*NAMES, "our sage"]).ranks) == set(NAMES)
+    assert set(mean_ranks(standings, "nll", [*NAMES, "our sage"]).ranks) == set(NAMES)
 
 
 def test_higher_is_better_where_it_is(standings):
-    cells = standings.of_protocol("few")[:1]
-    ranks = mean_ranks(standings, cells, "average_precision", NAMES).ranks
-    best = max(NAMES, key=lambda name: standings.mean(cells[0], "average_precision", name))
+    cell = standings.cells[0]
+    first = standings.within([cell])
+    ranks = mean_ranks(first, "average_precision", NAMES).ranks
+    best = max(NAMES, key=lambda name: standings.mean(cell, "average_precision", name))
     assert list(ranks)[0] == best
-    assert standings.wins(cells, "average_precision", NAMES)[best] == (1, 0)
+    assert first.wins("average_precision", NAMES)[best] == (1, 0)
 
 
 def test_the_critical_difference_uses_the_studentised_range():
@@ -80,7 +80,7 @@ def test_sets_are_told_smallest_first_with_the_graph_that_is_covered_least():
         for name, found in sets.items() for graph, (covered, size) in found.items()
     ]  # fmt: skip
     standings = standings_of(rows)
-    table = sets_table(standings, standings.cells, ["auto", "gcn + daps", "gcn + snaps"])
+    table = sets_table(standings, ["auto", "gcn + daps", "gcn + snaps"])
     assert [[cell.text for cell in row[:3]] for row in table.rows] == [
         ["gcn + daps", "90.0", "80.0 (a)"],
         ["auto", "92.0", "89.0 (b)"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -93,15 +92,15 @@ def write_pictures(standings: Standings, folder: Path) -> list[Path]:
     """The picture of a minute for each of the two main protocols, and ranks with their critical difference."""
     paths = []
     for protocol in ("tenth", "few"):
-        cells = standings.of_protocol(protocol)
-        names = core(names_of(standings, cells))
-        if not cells or not names:
+        part = standings.of_protocol(protocol)
+        names = core(names_of(part))
+        if not names:
             continue
         words = PROTOCOLS[protocol].title
-        figure = found_believed_seconds(standings, cells, names, f"{words}: found × believed × seconds")
+        figure = found_believed_seconds(part, names, f"{words}: found × believed × seconds")
         paths += save(figure, folder / f"leaderboard-{protocol}", ("svg",))
         for measure in ("nll", "average_precision"):
-            ranks = mean_ranks(standings, cells, measure, names_of(standings, cells))
+            ranks = mean_ranks(part, measure, names_of(part))
             if len(ranks.ranks) > 1:
                 figure = critical_difference_picture(ranks, words)
                 paths += save(figure, folder / f"leaderboard-{protocol}-{measure.replace('_', '-')}", ("svg",))
@@ -122,16 +121,16 @@ def markdown(standings: Standings, rows: Sequence[Row], command: str, pictures: 
         in_a_minute(standings, _shown(minute)),
     ]
     for protocol in PROTOCOLS.values():
-        cells = standings.of_protocol(protocol.name)
-        if not cells:
+        part = standings.of_protocol(protocol.name)
+        if not part.cells:
             continue
-        names = names_of(standings, cells)
+        names = names_of(part)
         sections.append(f"## {protocol.title}\n\n{protocol.sentence}\n")
         sections.append(
             _shown([one for one in pictures if one.startswith(f"leaderboard-{protocol.name}") and one not in minute])
         )
-        sections.append(to_markdown(rank_table(standings, cells, names, f"{protocol.name}-ranks", "Over all graphs")))
-        sections.append(to_markdown(best_table(standings, cells, names, f"{protocol.name}-best")))
+        sections.append(to_markdown(rank_table(part, names, f"{protocol.name}-ranks", "Over all graphs")))
+        sections.append(to_markdown(best_table(part, names, f"{protocol.name}-best")))
     sections += [_sets(standings), _truth(standings), _READING.format(prices=_price_lists()), _facts(standings, rows)]
     sections.append(_every_graph(standings))
     return "\n".join(one for one in sections if one).rstrip("\n") + "\n"
@@ -213,12 +212,12 @@ def _made_by(rows: Sequence[Row]) -> str:
 def _not_computed(standings: Standings, rows: Sequence[Row]) -> str:
     """Competitors without a row, or with fewer than others, and protocols without one."""
     there = {row["competitor"] for row in rows}
-    tenth = standings.of_protocol("tenth")
-    most = sum(max(map(len, standings.values[cell].values())) for cell in tenth)
-    counts = {name: sum(len(standings.values[cell].get(name, ())) for cell in tenth) for name in competitors()}
+    tenth = standings.of_protocol("tenth").values.values()
+    most = sum(max(map(len, found.values())) for found in tenth)
+    counts = {name: sum(len(found.get(name, ())) for found in tenth) for name in competitors()}
     missing = [name for name in competitors() if name not in there]
     partly = [f"{name} ({count} of {most})" for name, count in counts.items() if name in there and 0 < count < most]
-    absent = [protocol.title for protocol in PROTOCOLS.values() if not standings.of_protocol(protocol.name)]
+    absent = [protocol.title for protocol in PROTOCOLS.values() if not standings.of_protocol(protocol.name).cells]
     lacks = {
         f"{len(missing)} of {len(competitors())} competitors": missing, "rows with a tenth labelled": partly, "protocols": absent,
     }  # fmt: skip
@@ -237,8 +236,9 @@ def _broken(rows: Sequence[Row]) -> str:
 
 
 def _sets(standings: Standings) -> str:
-    cells = [cell for cell in standings.of_protocol("tenth") if any(_is_set(name) for name in standings.values[cell])]
-    if not cells:
+    tenth = standings.of_protocol("tenth")
+    part = tenth.within(cell for cell, found in tenth.values.items() if any(map(_is_set, found)))
+    if not part.cells:
         return ""
     names = [name for name in competitors() if _is_set(name) or name in (CHAMPION, "our gcn")]
     intro = (
@@ -247,8 +247,7 @@ def _sets(standings: Standings) -> str:
         "which covers normal nodes more often than asked; the others set a quarter of the labels aside. A class with too few labels "
         "is put into every set. Smallest sets first; *least*: the graph on which the rare class is covered least.\n"
     )
-    tables = [to_markdown(cell_table(standings, cell, SETS, names, "sets")) for cell in cells]
-    return "\n".join([intro, to_markdown(sets_table(standings, cells, names)), *tables])
+    return "\n".join([intro, to_markdown(sets_table(part, names)), *_cells(part, SETS, names, "sets")])
 
 
 def _is_set(name: str) -> bool:
@@ -256,23 +255,21 @@ def _is_set(name: str) -> bool:
 
 
 def _truth(standings: Standings) -> str:
-    cells = [
-        cell
-        for cell in standings.of_protocol("tenth", "few")
-        if any(math.isfinite(standings.mean(cell, "truth_error", name)) for name in standings.values[cell])
-    ]
-    if not cells:
+    both = standings.of_protocol("tenth", "few")
+    part = both.within(cell for cell in both.cells if both.scores(cell, "truth_error"))
+    if not part.cells:
         return ""
-    columns = ("truth_error", "nll", "average_precision")
-    tables = [to_markdown(cell_table(standings, cell, columns, core(probabilistic()), "truth")) for cell in cells]
     intro = (
         "## Against the truth\n\nGenerated networks know P(rare) of every node: mean |P − truth| over the test nodes.\n"
     )
-    return "\n".join([intro, *tables])
+    columns = ("truth_error", "nll", "average_precision")
+    return "\n".join([intro, *_cells(part, columns, core(probabilistic()), "truth")])
 
 
 def _every_graph(standings: Standings) -> str:
-    sections = ["## Every graph, a tenth labelled", ""]
-    for cell in standings.of_protocol("tenth"):
-        sections.append(to_markdown(cell_table(standings, cell, FULL, probabilistic(), "tenth")))
-    return "\n".join(sections)
+    tables = _cells(standings.of_protocol("tenth"), FULL, probabilistic(), "tenth")
+    return "\n".join(["## Every graph, a tenth labelled", "", *tables])
+
+
+def _cells(standings: Standings, measures: Sequence[str], names: Sequence[str], level: str) -> list[str]:
+    return [to_markdown(cell_table(standings, cell, measures, names, level)) for cell in standings.cells]

@@ -11,7 +11,7 @@ import numpy as np
 from calirare.benchmark.competitors import competitors
 from calirare.benchmark.leaderboard.measures import MEASURES
 from calirare.benchmark.leaderboard.tables import CHAMPION
-from calirare.benchmark.standings import Cell, Ranks, Standings, mean_ranks
+from calirare.benchmark.standings import Ranks, Standings, mean_ranks
 from calirare.plots.style import BLACK, BLUE, FAINT, GREEN, GUIDE, ORANGE, VERMILION, new_figure, styled
 
 if TYPE_CHECKING:
@@ -24,19 +24,19 @@ FAMILIES = {
 }  # fmt: skip
 
 
-def found_believed_seconds(standings: Standings, cells: Sequence[Cell], names: Sequence[str], title: str) -> Figure:
+def found_believed_seconds(standings: Standings, names: Sequence[str], title: str) -> Figure:
     """Each competitor a disc: to the right finds more, higher is believed more, larger takes longer.
 
     Both axes are mean ranks over graphs, so that no graph outweighs the others.
     """
-    found = mean_ranks(standings, cells, "average_precision", names).ranks
-    believed = mean_ranks(standings, cells, "nll", names).ranks
+    found = mean_ranks(standings, "average_precision", names).ranks
+    believed = mean_ranks(standings, "nll", names).ranks
     shared = [name for name in names if name in found and name in believed]
     with styled():
         figure = new_figure(7.2, 5.4)
         ax = figure.add_subplot()
         ax.grid(True)
-        sizes = {name: _area(standings.overall(cells, "seconds", name)) for name in shared}
+        sizes = {name: _area(standings.overall("seconds", name)) for name in shared}
         for name in shared:
             colour = FAMILIES[competitors()[name].family][1]
             ax.scatter(found[name], believed[name], s=sizes[name], color=colour, alpha=0.75, linewidths=0)

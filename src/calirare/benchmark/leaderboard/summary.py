@@ -32,9 +32,10 @@ def in_a_minute(standings: Standings, picture: str) -> str:
 
 def _table(standings: Standings) -> str:
     """The best of every family by mean rank in NLL, and its two best that take part in both protocols; the means of both."""
-    tenth, few = (standings.of_protocol(protocol) for protocol in MAIN)
-    ranks = mean_ranks(standings, tenth, "nll", names_of(standings, tenth)).ranks
-    both = standings.complete(few, list(ranks), "nll")
+    parts = {protocol: standings.of_protocol(protocol) for protocol in MAIN}
+    tenth, few = parts.values()
+    ranks = mean_ranks(tenth, "nll", names_of(tenth)).ranks
+    both = few.complete("nll", list(ranks))
     listed: list[str] = []
     for family in _FAMILIES:
         own = [name for name in ranks if competitors()[name].family == family]
@@ -42,16 +43,15 @@ def _table(standings: Standings) -> str:
     if not listed:
         return "## In a minute\n"
     columns, heads = [], []
-    for protocol in MAIN:
-        cells = standings.of_protocol(protocol)
-        there = standings.complete(cells, listed, "nll")
+    for protocol, part in parts.items():
+        there = part.complete("nll", listed)
         for measure in _SHOWN:
-            columns.append(overall_column(standings, cells, measure, listed, there))
+            columns.append(overall_column(part, measure, listed, there))
             heads.append(f"{MEASURES[measure].head}, {PROTOCOLS[protocol].title.lower()}")
-    columns.append(overall_column(standings, tenth, "seconds", listed, listed))
+    columns.append(overall_column(tenth, "seconds", listed, listed))
     rows = tuple(
-        (Text(name), Text(_FAMILIES[competitors()[name].family]), *(column[place] for column in columns))
-        for place, name in enumerate(listed)
+        (Text(name), Text(_FAMILIES[competitors()[name].family]), *found)
+        for name, *found in zip(listed, *columns, strict=True)
     )
     note = (
         "Means over all graphs: found (AP, higher is better), believed (NLL, lower is better), cost of acting on it (lower), and "
@@ -64,10 +64,10 @@ def _table(standings: Standings) -> str:
 def _ranks(standings: Standings) -> list[str]:
     lines = []
     for protocol in MAIN:
-        cells = standings.of_protocol(protocol)
-        names, told = names_of(standings, cells), []
+        part = standings.of_protocol(protocol)
+        names, told = names_of(part), []
         for measure in RANKED if CHAMPION in names else ():
-            ranks = mean_ranks(standings, cells, measure, names).ranks
+            ranks = mean_ranks(part, measure, names).ranks
             place = list(ranks).index(CHAMPION) + 1 if CHAMPION in ranks else 0
             first = next(iter(ranks), "–")
             beaten = "" if first == CHAMPION or not place else f"; first: {first}, {ranks[first]:.1f}"
@@ -83,7 +83,7 @@ def _firsts(standings: Standings) -> list[str]:
     """On which graphs somebody else has the better mean with a tenth labelled, whether or not a test can tell."""
     lines = []
     for measure in (MEASURES["average_precision"], MEASURES["nll"]):
-        cells = [cell for cell in standings.of_protocol(MAIN[0]) if CHAMPION in standings.values[cell]]
+        cells = [cell for cell, there in standings.of_protocol(MAIN[0]).values.items() if CHAMPION in there]
         found = {cell: standings.scores(cell, measure.name, probabilistic()) for cell in cells}
         others = [
             f"{name} on {title(cell.graph)} ({measure.show(score.mean)} against {measure.show(scores[CHAMPION].mean)})"
@@ -115,9 +115,10 @@ def _lowest(standings: Standings, rivals: list[str]) -> str:
     """In how many cells of cost the champion is lowest among these, by protocol."""
     told = []
     for protocol in PROTOCOLS:
-        cells = [cell for cell in standings.of_protocol(protocol) if CHAMPION in standings.values[cell]]
-        counts = [standings.wins(cells, measure, rivals)[CHAMPION] for measure in PRICES]
-        (won, tied), of = map(sum, zip(*counts, strict=True)), len(counts) * len(cells)
+        part = standings.of_protocol(protocol)
+        part = part.within(cell for cell, there in part.values.items() if CHAMPION in there)
+        counts = [part.wins(measure, rivals)[CHAMPION] for measure in PRICES]
+        (won, tied), of = map(sum, zip(*counts, strict=True)), len(counts) * len(part.cells)
         if of:
             told.append(
                 f"{PROTOCOLS[protocol].title} {won} and {won + tied} of {of} ({won / of:.0%}, {(won + tied) / of:.0%})"
@@ -129,17 +130,17 @@ def _means(standings: Standings) -> list[str]:
     """Where means say otherwise than ranks: a few cells in which the champion is far off."""
     lines = []
     for protocol in MAIN:
-        cells = standings.of_protocol(protocol)
+        part = standings.of_protocol(protocol)
         for measure in (MEASURES[name] for name in ("average_precision", "nll", "brier")):
-            names = standings.complete(cells, names_of(standings, cells), measure.name)
+            names = part.complete(measure.name, names_of(part))
             if CHAMPION not in names:
                 continue
-            overall = {name: standings.overall(cells, measure.name, name) for name in names}
+            overall = {name: part.overall(measure.name, name) for name in names}
             best = (max if measure.higher_is_better else min)(overall, key=lambda name: overall[name])
             if best == CHAMPION:
                 continue
-            both = {cell: [standings.mean(cell, measure.name, name) for name in (CHAMPION, best)] for cell in cells}
-            worst = max(cells, key=lambda cell: abs(both[cell][0] - both[cell][1]))
+            both = {cell: [part.mean(cell, measure.name, name) for name in (CHAMPION, best)] for cell in part.cells}
+            worst = max(both, key=lambda cell: abs(both[cell][0] - both[cell][1]))
             numbers = [measure.show(value) for value in both[worst]]
             lines.append(
                 f"* {PROTOCOLS[protocol].title}, {measure.head}: by the mean over cells instead of ranks {best} is better, "
@@ -152,7 +153,7 @@ def _means(standings: Standings) -> list[str]:
 def _beyond_doubt(standings: Standings, measure: str, words: str) -> str:
     """Where somebody else is better than the champion, and a paired test can tell."""
     found, told = [], MEASURES[measure]
-    for cell in standings.of_protocol(*MAIN):
+    for cell in standings.of_protocol(*MAIN).cells:
         scores = standings.scores(cell, measure, probabilistic())
         own, best = scores.get(CHAMPION), next((name for name, score in scores.items() if score.best), None)
         if own is not None and best is not None and not (own.best or own.tied):

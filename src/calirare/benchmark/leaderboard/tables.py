@@ -48,16 +48,16 @@ def standings_of(rows: Iterable[Row]) -> Standings:
     return replace(found, values=values)
 
 
-def rank_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str], name: str, head: str) -> Table:
+def rank_table(standings: Standings, names: Sequence[str], name: str, head: str) -> Table:
     """Mean ranks over graphs, and the means themselves, best by NLL first."""
-    ranks = {measure: mean_ranks(standings, cells, measure, names) for measure in RANKED}
+    ranks = {measure: mean_ranks(standings, measure, names) for measure in RANKED}
     listed = list(ranks["nll"].ranks)
     columns = [
         *(means_column(ranks[measure].ranks, listed, _RANK) for measure in RANKED),
-        *(overall_column(standings, cells, measure, listed, listed) for measure in OVERALL),
+        *(overall_column(standings, measure, listed, listed) for measure in OVERALL),
     ]
     rows = tuple((Text(one), *found) for one, *found in zip(listed, *columns, strict=True))
-    graphs = len({cell.graph for cell in cells})
+    graphs = len({cell.graph for cell in standings.cells})
     note = (
         f"Mean ranks over {graphs} graph{'s' * (graphs != 1)}, 1 the best of {len(listed)}; ranks that differ by less than "
         f"{ranks['nll'].critical:.1f} cannot be told apart (Nemenyi, 5%). Then the means over all cells. Bold: the best of "
@@ -67,11 +67,9 @@ def rank_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str]
     return Table(name, head, ("competitor", *heads, *(MEASURES[measure].head for measure in OVERALL)), rows, (note,))
 
 
-def overall_column(
-    standings: Standings, cells: Sequence[Cell], measure: str, names: Sequence[str], there: Sequence[str]
-) -> list[Text]:
+def overall_column(standings: Standings, measure: str, names: Sequence[str], there: Sequence[str]) -> list[Text]:
     """Means over cells, the best marked; a dash for names that are not `there`."""
-    means = {name: standings.overall(cells, measure, name) for name in there}
+    means = {name: standings.overall(measure, name) for name in there}
     return means_column(means, names, MEASURES[measure])
 
 
@@ -93,10 +91,10 @@ def _shown(score: Score | None, measure: str) -> Text:
     return Text(cell.text) if measure in ("coverage_rare", "coverage_normal") else cell
 
 
-def best_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str], name: str) -> Table:
+def best_table(standings: Standings, names: Sequence[str], name: str) -> Table:
     """For every cell: the best by AP, NLL and usual cost, and how far `auto` is from it."""
     rows = []
-    for cell in cells:
+    for cell in standings.cells:
         found = [Text(title(cell.graph)), Text(str(cell.size))]
         for measure in _FIRST.values():
             scores = standings.scores(cell, measure, names)
@@ -116,25 +114,23 @@ def best_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str]
     return Table(name, "Who wins where", header, tuple(rows), (note,), 1)
 
 
-def sets_table(standings: Standings, cells: Sequence[Cell], names: Sequence[str]) -> Table:
+def sets_table(standings: Standings, names: Sequence[str]) -> Table:
     """Coverage and size of every method's sets over all graphs, and the graph on which the rare class is covered least."""
-    listed = sorted(
-        standings.complete(cells, names, "set_size"), key=lambda name: standings.overall(cells, "set_size", name)
-    )
+    listed = sorted(standings.complete("set_size", names), key=lambda name: standings.overall("set_size", name))
     rows = []
     for name in listed:
-        covered = {cell: standings.mean(cell, "coverage_rare", name) for cell in cells}
-        worst = min(cells, key=lambda cell: covered[cell])
-        shown = [MEASURES[measure].show(standings.overall(cells, measure, name)) for measure in SETS]
+        covered = {cell: standings.mean(cell, "coverage_rare", name) for cell in standings.cells}
+        worst = min(covered, key=lambda cell: covered[cell])
+        shown = [MEASURES[measure].show(standings.overall(measure, name)) for measure in SETS]
         least = f"{MEASURES['coverage_rare'].show(covered[worst])} ({title(worst.graph)})"
         rows.append((Text(name), Text(shown[0]), Text(least), *(Text(text) for text in shown[1:])))
     heads = [MEASURES[measure].head for measure in SETS]
     return Table("sets", "Over all graphs", ("competitor", heads[0], "least", *heads[1:]), tuple(rows))
 
 
-def names_of(standings: Standings, cells: Sequence[Cell]) -> list[str]:
-    """Competitors that give probabilities and have rows in some of the cells, in the registry's order."""
-    found = {name for cell in cells for name in standings.values[cell]}
+def names_of(standings: Standings) -> list[str]:
+    """Competitors that give probabilities and have rows, in the registry's order."""
+    found = {name for there in standings.values.values() for name in there}
     return [name for name in probabilistic() if name in found]
 
 

@@ -228,7 +228,7 @@ def quick_networks_here() -> Iterator[None]:
 def same_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of a benchmark name the code that made them without reading all of its files, which takes seconds."""
     for module in ("grid", "leaderboard.cells"):
-        monkeypatch.setattr(f"calirare.benchmark.{module}.code_digest", lambda: "this code")
+        monkeypatch.setattr(f"calirare.benchmark.{module}.code_digest", lambda *_: "this code")
 
 
 @pytest.fixture

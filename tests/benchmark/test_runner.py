@@ -90,7 +90,7 @@ def test_what_is_done_is_not_done_again(make_grid, tmp_path, counted):
 
 def test_rows_of_other_code_count_only_where_asked_for(make_grid, tmp_path, monkeypatch):
     first = run_grid(make_grid("uncalibrated", seeds=1), tmp_path, jobs=1).rows
-    monkeypatch.setattr("calirare.benchmark.grid.code_digest", lambda: "other code")
+    monkeypatch.setattr("calirare.benchmark.grid.code_digest", lambda *_: "other code")
     reused = run_grid(make_grid("uncalibrated", seeds=1), tmp_path, jobs=1, any_code=True)
     assert (reused.num_computed, reused.rows) == (0, first)
     shorter = make_grid("uncalibrated", seeds=1, settings=Settings(epochs=3, num_val=100, num_test=150))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -10,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from calirare.benchmark.provenance import code_digest, versions
+from calirare.benchmark.provenance import code_digest, digest, versions
 from calirare.benchmark.seconds import Seconds
 from calirare.benchmark.sources import DatasetSource, MethodSource
 from calirare.benchmark.store import Row
@@ -173,8 +172,7 @@ class Grid:
     def fingerprint(self, dataset: DatasetSource) -> str:
         """Changes when rows of this dataset would: graph, protocol, settings, code, libraries, own methods."""
         own = [source.fingerprint for source in self.own_methods]
-        shaping = [dataset.fingerprint, dataset.protocol, asdict(self.settings), code_digest(), versions(), own]
-        return hashlib.sha256(json.dumps(shaping).encode()).hexdigest()[:16]
+        return digest(dataset.fingerprint, dataset.protocol, asdict(self.settings), code_digest(), versions(), own)
 
     def tasks(self) -> list[GridTask]:
         """The whole grid, entries grouped by the detector they share."""

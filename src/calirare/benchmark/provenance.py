@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import platform
 import sys
 from collections.abc import Iterable
@@ -15,17 +16,8 @@ from pathlib import Path
 import calirare
 
 LIBRARIES = ("torch", "torch_geometric", "numpy", "scipy", "scikit-learn")
-_COMPUTES = (
-    "data",
-    "metrics",
-    "features",
-    "detectors",
-    "calibration",
-    "uncertainty",
-    "estimator",
-    "decisions/threshold.py",
-    "benchmark/work.py",
-)
+_COMPUTES = ("data", "metrics", "features", "detectors", "calibration", "uncertainty", "estimator",
+             "decisions/threshold.py", "benchmark/tasks.py", "benchmark/work.py")  # fmt: skip
 
 
 @cache
@@ -41,16 +33,24 @@ def versions() -> dict[str, str]:
 
 
 @cache
-def code_digest() -> str:
+def code_digest(*more: str) -> str:
     """A digest of the code that computes rows, blind to comments, docstrings and layout.
 
     Rows made by other code are not reused, so a table never mixes two versions of a method.
+
+    Args:
+        more: Further files and folders of the package that shape them.
     """
     root = files("calirare")
     if not isinstance(root, Path):
         return calirare.__version__
-    paths = [path for name in _COMPUTES for path in _python_files(root / name)]
-    return source_digest(paths)
+    paths = [root / name for name in (*_COMPUTES, *more)]
+    return source_digest(file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path]))
+
+
+def digest(*shaping: object) -> str:
+    """What changes when one of these does."""
+    return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def source_digest(paths: Iterable[Path]) -> str:
@@ -62,10 +62,6 @@ def source_digest(paths: Iterable[Path]) -> str:
             _drop_docstrings(node)
         digest.update(f"{path.name}\n{ast.dump(tree)}\n".encode())
     return digest.hexdigest()[:16]
-
-
-def _python_files(path: Path) -> list[Path]:
-    return sorted(path.rglob("*.py")) if path.is_dir() else [path]
 
 
 def _drop_docstrings(node: ast.AST) -> None:

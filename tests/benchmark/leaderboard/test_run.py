@@ -36,7 +36,7 @@ def folder(tmp_path_factory, briefly):
         add_own(name, make_transactions(num_nodes=300, rare_share=0.15, seed=seed, with_payments=False), folder)
     prepare(folder / "graphs", ["first", "second"], folder)
     with briefly(), pytest.MonkeyPatch.context() as patch:  # as the fixture same_code does for a test
-        patch.setattr("calirare.benchmark.leaderboard.cells.code_digest", lambda: "this code")
+        patch.setattr("calirare.benchmark.leaderboard.cells.code_digest", lambda *_: "this code")
         outcome = run(folder / "graphs", folder / "store", protocols=["tenth"], names=NAMES, seeds=1, jobs=1)
     assert (outcome.num_computed, outcome.num_left, outcome.failures) == (4, 0, ())
     return folder

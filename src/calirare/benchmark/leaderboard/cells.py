@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from calirare.benchmark.competitors import Competitor, competitors
 from calirare.benchmark.leaderboard.graphs import ARENAS
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS, Protocol
-from calirare.benchmark.provenance import code_digest, source_digest, versions
+from calirare.benchmark.provenance import code_digest, digest, versions
 from calirare.benchmark.seconds import Seconds
 from calirare.benchmark.sources import DatasetSource
 from calirare.benchmark.store import Row
@@ -56,10 +53,11 @@ def all_tasks(
         full: Those with all sizes and slow competitors.
     """
     sources = [DatasetSource.parse(str(Path(folder) / f"{graph}.npz")) for graph in graphs]
+    fingerprints = {source: digest(source.fingerprint, code(), versions()) for source in sources}
     tasks = [
-        CellTask(source, protocol.name, size, seed, group, found, fingerprint(source), device)
+        CellTask(source, protocol.name, size, seed, group, found, fingerprint, device)
         for protocol in (PROTOCOLS[name] for name in protocols)
-        for source in sources
+        for source, fingerprint in fingerprints.items()
         if not protocol.paper_only or source.name in ARENAS and ARENAS[source.name].paper
         for size in protocol.sizes(protocol.name in full)
         for seed in protocol.seeds(seeds)
@@ -99,16 +97,7 @@ def takes_part(one: Competitor, protocol: Protocol, full: bool) -> bool:
     return one.core or protocol.everybody and (full or not one.slow)
 
 
-@cache
 def code() -> str:
     """A digest of our code and that of the competitors."""
-    root = files("calirare.benchmark")
-    own = [*Path(str(root), "competitors").glob("*.py")]
-    own += [Path(str(root), "leaderboard", f"{name}.py") for name in ("protocols", "measures", "work")]
-    return hashlib.sha256(repr([code_digest(), source_digest(own)]).encode()).hexdigest()[:12]
-
-
-def fingerprint(source: DatasetSource) -> str:
-    """Changes when rows of this graph would: the graph, the code, the libraries."""
-    shaping = [source.fingerprint, code(), sorted(versions().items())]
-    return hashlib.sha256(repr(shaping).encode()).hexdigest()[:12]
+    own = (f"benchmark/leaderboard/{name}.py" for name in ("protocols", "measures", "work"))
+    return code_digest("benchmark/competitors", *own)[:12]

@@ -122,9 +122,9 @@ class Standings:
         found = [float(row.get(column, math.nan)) for row in self.values[cell].get(name, {}).values()]
         return float(np.mean(found)) if found else math.nan
 
-    def complete(self, column: str, names: Sequence[str]) -> list[str]:
-        """The names that have this number in every cell, for as many seeds as the others."""
-        found = list(names) if self.values else []
+    def complete(self, column: str, names: Sequence[str] | None = None) -> list[str]:
+        """The names, of all or some, that have this number in every cell, for as many seeds as the others."""
+        found = list(self.names if names is None else names) if self.values else []
         for cell, there in self.values.items():
             most = max(map(len, there.values()))
             found = [
@@ -138,10 +138,13 @@ class Standings:
         """Mean over cells; NaN where one is missing."""
         return float(np.mean([self.mean(cell, column, name) for cell in self.values])) if self.values else math.nan
 
-    def wins(self, column: str, names: Sequence[str]) -> dict[str, tuple[int, int]]:
+    def wins(self, column: str, names: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
         """In how many cells each of the names has the best mean, and in how many more a paired test cannot tell."""
         found = [self.scores(cell, column, names) for cell in self.values]
-        told = {name: [scores[name] for scores in found if name in scores] for name in names}
+        told = {
+            name: [scores[name] for scores in found if name in scores]
+            for name in (self.names if names is None else names)
+        }
         return {name: (sum(one.best for one in all_), sum(one.tied for one in all_)) for name, all_ in told.items()}
 
 
@@ -212,10 +215,10 @@ class Ranks:
     critical: float
 
 
-def mean_ranks(standings: Standings, column: str, names: Sequence[str]) -> Ranks:
+def mean_ranks(standings: Standings, column: str, names: Sequence[str] | None = None) -> Ranks:
     """Ranks within each cell by the mean over seeds, averaged within a graph, then over graphs.
 
-    Only names with a number in every cell are ranked.
+    Only names, of all or some, with a number in every cell are ranked.
     """
     names = standings.complete(column, names)
     sign = -1.0 if standings.columns[column].higher_is_better else 1.0

@@ -114,7 +114,7 @@ def overview_table(standings: Standings, metrics: Sequence[str], title: str, nam
     columns = []
     for metric in (METRICS[name] for name in metrics):
         means = {entry: standings.overall(metric.name, entry) for entry in names}
-        wins = standings.wins(metric.name, standings.names)
+        wins = standings.wins(metric.name)
         counts = {entry: "" if metric.conditional else f" ({sum(wins[entry])})" for entry in names}
         columns.append(means_column(means, standings.names, metric, counts))
     rows = tuple((Text(shown), *found) for shown, *found in zip(names.values(), *columns, strict=True))

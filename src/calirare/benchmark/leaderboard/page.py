@@ -21,8 +21,7 @@ from calirare.benchmark.leaderboard.tables import (
     SETS,
     best_table,
     cell_table,
-    names_of,
-    probabilistic,
+    core,
     rank_table,
     sets_table,
     standings_of,
@@ -93,23 +92,17 @@ def write_pictures(standings: Standings, folder: Path) -> list[Path]:
     paths = []
     for protocol in ("tenth", "few"):
         part = standings.of_protocol(protocol)
-        names = core(names_of(part))
-        if not names:
+        if not part.complete("nll", core()):
             continue
         words = PROTOCOLS[protocol].title
-        figure = found_believed_seconds(part, names, f"{words}: found × believed × seconds")
+        figure = found_believed_seconds(part, core(), f"{words}: found × believed × seconds")
         paths += save(figure, folder / f"leaderboard-{protocol}", ("svg",))
         for measure in ("nll", "average_precision"):
-            ranks = mean_ranks(part, measure, names_of(part))
+            ranks = mean_ranks(part, measure)
             if len(ranks.ranks) > 1:
                 figure = critical_difference_picture(ranks, words)
                 paths += save(figure, folder / f"leaderboard-{protocol}-{measure.replace('_', '-')}", ("svg",))
     return paths
-
-
-def core(names: Sequence[str]) -> list[str]:
-    """Those that take part in every protocol."""
-    return [name for name in names if competitors()[name].core]
 
 
 def markdown(standings: Standings, rows: Sequence[Row], command: str, pictures: Sequence[str]) -> str:
@@ -124,13 +117,12 @@ def markdown(standings: Standings, rows: Sequence[Row], command: str, pictures: 
         part = standings.of_protocol(protocol.name)
         if not part.cells:
             continue
-        names = names_of(part)
         sections.append(f"## {protocol.title}\n\n{protocol.sentence}\n")
         sections.append(
             _shown([one for one in pictures if one.startswith(f"leaderboard-{protocol.name}") and one not in minute])
         )
-        sections.append(to_markdown(rank_table(part, names, f"{protocol.name}-ranks", "Over all graphs")))
-        sections.append(to_markdown(best_table(part, names, f"{protocol.name}-best")))
+        sections.append(to_markdown(rank_table(part, f"{protocol.name}-ranks", "Over all graphs")))
+        sections.append(to_markdown(best_table(part, f"{protocol.name}-best")))
     sections += [_sets(standings), _truth(standings), _READING.format(prices=_price_lists()), _facts(standings, rows)]
     sections.append(_every_graph(standings))
     return "\n".join(one for one in sections if one).rstrip("\n") + "\n"
@@ -263,11 +255,12 @@ def _truth(standings: Standings) -> str:
         "## Against the truth\n\nGenerated networks know P(rare) of every node: mean |P − truth| over the test nodes.\n"
     )
     columns = ("truth_error", "nll", "average_precision")
-    return "\n".join([intro, *_cells(part, columns, core(probabilistic()), "truth")])
+    return "\n".join([intro, *_cells(part, columns, core(), "truth")])
 
 
 def _every_graph(standings: Standings) -> str:
-    tables = _cells(standings.of_protocol("tenth"), FULL, probabilistic(), "tenth")
+    names = [name for name in competitors() if not _is_set(name)]
+    tables = _cells(standings.of_protocol("tenth"), FULL, names, "tenth")
     return "\n".join(["## Every graph, a tenth labelled", "", *tables])
 
 

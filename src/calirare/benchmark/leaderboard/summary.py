@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 
 from calirare.benchmark.competitors import competitors
 from calirare.benchmark.formats import Table, Text, to_markdown
 from calirare.benchmark.leaderboard.graphs import title
 from calirare.benchmark.leaderboard.measures import MEASURES, PRICES
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS
-from calirare.benchmark.leaderboard.tables import CHAMPION, names_of, overall_column, probabilistic
+from calirare.benchmark.leaderboard.tables import CHAMPION, overall_column
 from calirare.benchmark.standings import Standings, mean_ranks
 
 MAIN = ("tenth", "few")
@@ -34,7 +34,7 @@ def _table(standings: Standings) -> str:
     """The best of every family by mean rank in NLL, and its two best that take part in both protocols; the means of both."""
     parts = {protocol: standings.of_protocol(protocol) for protocol in MAIN}
     tenth, few = parts.values()
-    ranks = mean_ranks(tenth, "nll", names_of(tenth)).ranks
+    ranks = mean_ranks(tenth, "nll").ranks
     both = few.complete("nll", list(ranks))
     listed: list[str] = []
     for family in _FAMILIES:
@@ -65,15 +65,14 @@ def _ranks(standings: Standings) -> list[str]:
     lines = []
     for protocol in MAIN:
         part = standings.of_protocol(protocol)
-        names, told = names_of(part), []
-        for measure in RANKED if CHAMPION in names else ():
-            ranks = mean_ranks(part, measure, names).ranks
-            place = list(ranks).index(CHAMPION) + 1 if CHAMPION in ranks else 0
-            first = next(iter(ranks), "–")
-            beaten = "" if first == CHAMPION or not place else f"; first: {first}, {ranks[first]:.1f}"
-            told.append(
-                f"number {place} of {len(ranks)} in {MEASURES[measure].head} ({ranks.get(CHAMPION, math.nan):.1f}{beaten})"
-            )
+        told = []
+        for measure, ranks in {measure: mean_ranks(part, measure).ranks for measure in RANKED}.items():
+            if CHAMPION in ranks:
+                place, first = list(ranks).index(CHAMPION) + 1, next(iter(ranks))
+                beaten = "" if first == CHAMPION else f"; first: {first}, {ranks[first]:.1f}"
+                told.append(
+                    f"number {place} of {len(ranks)} in {MEASURES[measure].head} ({ranks[CHAMPION]:.1f}{beaten})"
+                )
         if told:
             lines.append(f"* {PROTOCOLS[protocol].title}: by mean rank over graphs `{CHAMPION}` is {', '.join(told)}.")
     return lines
@@ -84,7 +83,7 @@ def _firsts(standings: Standings) -> list[str]:
     lines = []
     for measure in (MEASURES["average_precision"], MEASURES["nll"]):
         cells = [cell for cell, there in standings.of_protocol(MAIN[0]).values.items() if CHAMPION in there]
-        found = {cell: standings.scores(cell, measure.name, probabilistic()) for cell in cells}
+        found = {cell: standings.scores(cell, measure.name) for cell in cells}
         others = [
             f"{name} on {title(cell.graph)} ({measure.show(score.mean)} against {measure.show(scores[CHAMPION].mean)})"
             for cell, scores in found.items()
@@ -100,8 +99,8 @@ def _firsts(standings: Standings) -> list[str]:
 
 
 def _costs(standings: Standings) -> list[str]:
-    others = [name for name in probabilistic() if name == CHAMPION or competitors()[name].family != "ours"]
-    everybody = _lowest(standings, probabilistic())
+    others = [name for name, one in competitors().items() if name == CHAMPION or one.family != "ours"]
+    everybody = _lowest(standings, standings.names)
     if not everybody:
         return []
     return [
@@ -111,7 +110,7 @@ def _costs(standings: Standings) -> list[str]:
     ]
 
 
-def _lowest(standings: Standings, rivals: list[str]) -> str:
+def _lowest(standings: Standings, rivals: Sequence[str]) -> str:
     """In how many cells of cost the champion is lowest among these, by protocol."""
     told = []
     for protocol in PROTOCOLS:
@@ -132,7 +131,7 @@ def _means(standings: Standings) -> list[str]:
     for protocol in MAIN:
         part = standings.of_protocol(protocol)
         for measure in (MEASURES[name] for name in ("average_precision", "nll", "brier")):
-            names = part.complete(measure.name, names_of(part))
+            names = part.complete(measure.name)
             if CHAMPION not in names:
                 continue
             overall = {name: part.overall(measure.name, name) for name in names}
@@ -154,7 +153,7 @@ def _beyond_doubt(standings: Standings, measure: str, words: str) -> str:
     """Where somebody else is better than the champion, and a paired test can tell."""
     found, told = [], MEASURES[measure]
     for cell in standings.of_protocol(*MAIN).cells:
-        scores = standings.scores(cell, measure, probabilistic())
+        scores = standings.scores(cell, measure)
         own, best = scores.get(CHAMPION), next((name for name, score in scores.items() if score.best), None)
         if own is not None and best is not None and not (own.best or own.tied):
             size = f" with {cell.size} rare labels" if cell.protocol == "few" else ""

@@ -48,9 +48,9 @@ def standings_of(rows: Iterable[Row]) -> Standings:
     return replace(found, values=values)
 
 
-def rank_table(standings: Standings, names: Sequence[str], name: str, head: str) -> Table:
+def rank_table(standings: Standings, name: str, head: str) -> Table:
     """Mean ranks over graphs, and the means themselves, best by NLL first."""
-    ranks = {measure: mean_ranks(standings, measure, names) for measure in RANKED}
+    ranks = {measure: mean_ranks(standings, measure) for measure in RANKED}
     listed = list(ranks["nll"].ranks)
     columns = [
         *(means_column(ranks[measure].ranks, listed, _RANK) for measure in RANKED),
@@ -91,13 +91,13 @@ def _shown(score: Score | None, measure: str) -> Text:
     return Text(cell.text) if measure in ("coverage_rare", "coverage_normal") else cell
 
 
-def best_table(standings: Standings, names: Sequence[str], name: str) -> Table:
+def best_table(standings: Standings, name: str) -> Table:
     """For every cell: the best by AP, NLL and usual cost, and how far `auto` is from it."""
     rows = []
     for cell in standings.cells:
         found = [Text(title(cell.graph)), Text(str(cell.size))]
         for measure in _FIRST.values():
-            scores = standings.scores(cell, measure, names)
+            scores = standings.scores(cell, measure)
             best = next((one for one, score in scores.items() if score.best), MISSING)
             told, ours = MEASURES[measure], scores.get(CHAMPION)
             own = MISSING if ours is None else told.show(ours.mean)
@@ -128,12 +128,6 @@ def sets_table(standings: Standings, names: Sequence[str]) -> Table:
     return Table("sets", "Over all graphs", ("competitor", heads[0], "least", *heads[1:]), tuple(rows))
 
 
-def names_of(standings: Standings) -> list[str]:
-    """Competitors that give probabilities and have rows, in the registry's order."""
-    found = {name for there in standings.values.values() for name in there}
-    return [name for name in probabilistic() if name in found]
-
-
-def probabilistic() -> list[str]:
-    """The competitors that give probabilities."""
-    return [name for name, one in competitors().items() if one.family != "sets"]
+def core() -> list[str]:
+    """The competitors that take part in every protocol."""
+    return [name for name, one in competitors().items() if one.core]

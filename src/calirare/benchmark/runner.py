@@ -12,7 +12,7 @@ from typing import Any
 
 from calirare.benchmark.grid import Grid
 from calirare.benchmark.store import Row, RowStore, write_parquet
-from calirare.benchmark.tasks import Asking, RowKey, T, run_task, without
+from calirare.benchmark.tasks import AnyTask, Asking, RowKey, run_task, without
 from calirare.benchmark.work import asking
 from calirare.detectors.base import Progress
 from calirare.scoring.backends import mapping
@@ -39,8 +39,8 @@ class Computed:
 
 
 def compute(
-    tasks: Sequence[T],
-    asking: Asking[T],
+    tasks: Sequence[AnyTask],
+    asking: Asking[AnyTask],
     store: RowStore,
     *,
     any_code: bool = False,
@@ -85,7 +85,7 @@ def compute(
     return Computed(num_wanted - num_left, made, num_left - len(made))
 
 
-def finished(rows: Iterable[Row], tasks: Sequence[T], any_code: bool) -> dict[RowKey, Row]:
+def finished(rows: Iterable[Row], tasks: Sequence[AnyTask], any_code: bool) -> dict[RowKey, Row]:
     """Rows by what tells them apart; with `any_code` those of other code stand in where this code has none."""
     now = {task.dataset.name: task for task in tasks}
     own = {tuple(row[name] for name in tasks[0].COLUMNS): row for row in rows if "failed" not in row} if tasks else {}

@@ -69,18 +69,18 @@ class Task(ABC):
         return True
 
 
-T = TypeVar("T", bound=Task)
-Asking = Callable[[T], AbstractContextManager[Callable[[Any], Row]]]
+AnyTask = TypeVar("AnyTask", bound=Task)
+Asking = Callable[[AnyTask], AbstractContextManager[Callable[[Any], Row]]]
 """Opens a task: gives the function from a name to its numbers."""
 
 
-def without(tasks: Iterable[T], done: Collection[RowKey]) -> list[T]:
+def without(tasks: Iterable[AnyTask], done: Collection[RowKey]) -> list[AnyTask]:
     """The tasks less the rows that are done."""
     left = (replace(task, names=tuple(name for name in task.names if task.key(name) not in done)) for task in tasks)
     return [task for task in left if task.names]
 
 
-def run_task(task: T, asking: Asking[T], until: float = math.inf) -> tuple[T, list[Row]]:
+def run_task(task: AnyTask, asking: Asking[AnyTask], until: float = math.inf) -> tuple[AnyTask, list[Row]]:
     """The rows of a task; nothing is started after `until` (seconds since 1970).
 
     Deterministic: one thread, one seed. Who breaks has a row that says why, and does not stop the others.

@@ -47,6 +47,21 @@ def run_refit(desk):
     return desk.job.status
 
 
+def test_a_page_that_is_drawn_while_models_change_tells_of_neither_half(desk, monkeypatch):
+    """The folder holds the new model seconds before the pages have it."""
+    opened, seen = desk._open, []
+
+    def look(snapshot):
+        found = opened(snapshot)
+        seen.append((desk.outcome, desk.is_current(), desk.snapshot.version != snapshot.version))
+        return found
+
+    monkeypatch.setattr(desk, "_open", look)
+    decide(desk, desk.queue.order(View())[:1].tolist())
+    assert run_refit(desk).state == "done"
+    assert seen == [(None, True, True)] and desk.outcome is not None and desk.is_current()
+
+
 def test_a_refit_uses_the_decisions_and_keeps_the_old_model(desk, model):
     old_version, old_p = desk.snapshot.version, desk.snapshot.scores.probability
     rare, normal, unsure = desk.queue.order(View())[[0, 50, 60]].tolist()

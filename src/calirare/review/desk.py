@@ -287,9 +287,9 @@ class Desk:
             after = replace(after, version=versions.install(clf, graph, before.base, self.model))
             logger.info("model %s follows %s, with %d decisions", after.version, before.version, decided.nodes.size)
             keep_scores(self.model, after.scores)
+            self.station = self._open(after)  # takes seconds, and what the refit changed is told by the new queue
             self.outcome = RefitOutcome(before, after, change)
-            self.station = self._open(after)
 
     def is_current(self) -> bool:
-        """Whether the folder still holds the model that the pages show."""
-        return model_version(self.model) == self.snapshot.version
+        """Whether the folder still holds the model that the pages show, or will in a moment."""
+        return self._switching.locked() or model_version(self.model) == self.snapshot.version

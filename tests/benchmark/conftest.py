@@ -29,6 +29,13 @@ def make_grid(tiny):
     return make
 
 
+@pytest.fixture
+def other_processes():
+    """For tests that compare with processes of their own, in which nothing is made quick."""
+
+
 @pytest.fixture(autouse=True)
-def _quick(quick_networks, same_code):
+def _quick(request, same_code):
     """A benchmark fits; how well is asked elsewhere."""
+    if "other_processes" not in request.fixturenames:
+        request.getfixturevalue("quick_networks")

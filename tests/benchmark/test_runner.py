@@ -109,6 +109,7 @@ def test_rows_come_in_the_order_of_the_grid_and_as_one_file(make_grid, tmp_path)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("other_processes")
 def test_processes_give_the_rows_of_this_process(make_grid, tmp_path):
     grid = make_grid("uncalibrated", "cagcn", "jackknife")
     here = run_grid(grid, tmp_path / "here", jobs=1).rows

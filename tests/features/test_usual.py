@@ -100,6 +100,19 @@ def test_the_recipe_keeps_comparisons_and_does_not_ask_the_neighbours_for_theirs
     assert old.edges is not None and old.edges.num_usual == 0
 
 
+@pytest.mark.parametrize("factor", [1e30, 1e45, 1e300])
+def test_a_recipe_of_huge_numbers_is_read_back(factor: float) -> None:
+    table = priced()
+    huge = EdgeTable(table.source, table.target, (EdgeColumn("paid", "number", table.columns[0].values * factor),))
+    ends = np.stack([table.source, table.target])
+    recipe, columns = ColumnRecipe.learn_and_apply(
+        RareGraph(x=np.zeros((40, 0)), edge_index=ends, y=np.arange(40) % 2, edges=huge)
+    )
+    again = ColumnRecipe.restore(recipe.state())
+    assert again.edges is not None and again.edges.columns[0].size == recipe.edges.columns[0].size > 1e29
+    assert np.isfinite(columns.values).all()
+
+
 def test_weights_alone_are_not_compared() -> None:
     table = priced()
     ends, known = np.stack([table.source, table.target]), ~np.isnan(table.columns[0].values)

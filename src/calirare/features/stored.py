@@ -15,6 +15,7 @@ from calirare.features.columns import ColumnGroup
 from calirare.features.dates import DatedEdges
 from calirare.features.day_parts import DAY_PARTS
 from calirare.features.directions import DIRECTIONS
+from calirare.features.edge_groups import LARGEST_EDGE_VALUE
 from calirare.features.edge_plan import EdgePlan, PlannedColumn
 from calirare.features.multiples import Multiple
 from calirare.features.node_numbers import End, NodeNumber
@@ -127,7 +128,8 @@ def _comparison(state: dict[str, Any]) -> tuple[tuple[str, ...], float, float]:
     compared = _list(state.get("compared", ()), "compared")
     for one in compared:
         _among(one, DIRECTIONS, "a direction in which numbers are compared")
-    size, middle = (float(_numbers(state.get(name, 1.0), (), name)) for name in ("size", "middle"))
+    size = float(_numbers(state.get("size", 1.0), (), "size", LARGEST_EDGE_VALUE))
+    middle = float(_numbers(state.get("middle", 1.0), (), "middle"))
     _need(size > 0 and len(set(compared)) == len(compared), "size must be above 0, and directions different")
     return tuple(compared), size, middle
 
@@ -173,14 +175,14 @@ def _aggregate(state: Any) -> Aggregate:
     return Aggregate(state["relation"], state["type"], state["statistic"], state["whose"])
 
 
-def _numbers(value: Any, shape: tuple[int | None, ...], name: str) -> np.ndarray:
+def _numbers(value: Any, shape: tuple[int | None, ...], name: str, largest: float = LARGEST) -> np.ndarray:
     """Of this shape, None for any length."""
     try:
         array = np.asarray(value)
     except (TypeError, ValueError):
         array = np.array("?")
     right = array.ndim == len(shape) and all(b in (a, None) for a, b in zip(array.shape, shape, strict=True))
-    finite = right and array.dtype.kind in "iuf" and bool((np.abs(array.astype(np.float64)) <= LARGEST).all())
+    finite = right and array.dtype.kind in "iuf" and bool((np.abs(array.astype(np.float64)) <= largest).all())
     _need(finite, f"{name} must hold finite numbers of shape {shape}")
     return array.astype(np.float64)
 

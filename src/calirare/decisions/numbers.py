@@ -34,6 +34,15 @@ def say_probability(p: float) -> str:
     return f"{p:.3f}" if 1e-3 <= p <= 1 - 1e-3 else f"{p:.4f}"
 
 
+def say_interval(lower: float, upper: float) -> str:
+    """With as many digits as probabilities.
+
+    >>> say_interval(0.0204, 0.0911)
+    '0.020 to 0.091'
+    """
+    return f"{lower:.3f} to {upper:.3f}"
+
+
 def is_money(values: np.ndarray) -> bool:
     """Whether numbers look like amounts: some have two decimals, none has more.
 

@@ -42,10 +42,10 @@ class Growth:
     leaf: int
     seed: int
 
-    @property
-    def per_round(self) -> int:
-        """Trees of a round, and values of a tree."""
-        return 1 if self.num_classes == 2 else self.num_classes
+
+def per_round(num_classes: int) -> int:
+    """Trees of a round, and values of a tree: of two classes the second has a score, of more each."""
+    return 1 if num_classes == 2 else num_classes
 
 
 def grow(growth: Growth, rows: np.ndarray, y: np.ndarray) -> Iterator[Trees]:
@@ -55,11 +55,11 @@ def grow(growth: Growth, rows: np.ndarray, y: np.ndarray) -> Iterator[Trees]:
     left to split, trees add nothing.
     """
     classes, codes = np.unique(y, return_inverse=True)
-    silent = _leaf(np.zeros((1, growth.per_round)))
-    absent = _FAR_BELOW
+    values, absent = per_round(growth.num_classes), _FAR_BELOW
+    silent = _leaf(np.zeros((1, values)))
     for some in _batches(growth, rows, codes, classes):
         trees = some if len(classes) == 1 else _spread(some, growth.num_classes, classes, absent)
-        yield Trees.join([*trees, *[silent] * (growth.rounds * growth.per_round - len(trees))], rows.shape[1])
+        yield Trees.join([*trees, *[silent] * (growth.rounds * values - len(trees))], rows.shape[1])
         absent = 0.0
 
 
@@ -78,7 +78,7 @@ def _batches(
 
 def _constant(growth: Growth, label: int, count: int) -> dict[str, np.ndarray]:
     score = float(np.log(2.0 * count + 1.0))
-    value = np.zeros((1, growth.per_round))
+    value = np.zeros((1, per_round(growth.num_classes)))
     if growth.num_classes == 2:
         value[0, 0] = score if label == 1 else -score
     else:
@@ -97,16 +97,16 @@ def _spread(
     """Each tree's `(M,)` values in the column of its class; the first one's in those of `absent` classes, that no label has."""
     if num_classes == 2:
         return [tree | {"value": tree["value"][:, None]} for tree in trees]
-    per_round, found = 1 if len(classes) == 2 else len(classes), []
+    grown, found = per_round(len(classes)), []
     for k, tree in enumerate(trees):
         value = np.zeros((len(tree["value"]), num_classes))
-        value[:, classes[1] if per_round == 1 else classes[k % per_round]] = tree["value"]
+        value[:, classes[1] if grown == 1 else classes[k % grown]] = tree["value"]
         if k == 0:
             value[:, np.setdiff1d(np.arange(num_classes), classes)] = absent
         found.append(tree | {"value": value})
-    silent = [_leaf(np.zeros((1, num_classes)))] * (num_classes - per_round)  # every round has a tree for each class
-    starts = range(0, len(found), per_round)
-    return [one for start in starts for one in (*found[start : start + per_round], *silent)]
+    silent = [_leaf(np.zeros((1, num_classes)))] * (num_classes - grown)  # every round has a tree for each class
+    starts = range(0, len(found), grown)
+    return [one for start in starts for one in (*found[start : start + grown], *silent)]
 
 
 def _by_lightgbm(
@@ -114,7 +114,7 @@ def _by_lightgbm(
 ) -> Iterator[list[dict[str, np.ndarray]]]:
     settings = {
         "objective": "binary" if num_classes == 2 else "multiclass",
-        "num_class": 1 if num_classes == 2 else num_classes,
+        "num_class": per_round(num_classes),
         "num_leaves": growth.leaves,
         "learning_rate": growth.learning_rate,
         "bagging_fraction": _ROWS,

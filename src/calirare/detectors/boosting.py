@@ -9,7 +9,7 @@ import numpy as np
 
 from calirare.data.checks import check_count
 from calirare.detectors.base import Contributions, DetectorInputs, LabelledNodes, Progress, State
-from calirare.detectors.boosters import Growth, grow
+from calirare.detectors.boosters import Growth, grow, per_round
 from calirare.detectors.contrast import as_logits, rare_against_rest
 from calirare.detectors.folds import folds, spread_over_folds
 from calirare.detectors.left_out_loss import CLEARLY, loss_by_class
@@ -79,7 +79,7 @@ class Boosting(OfTrees):
             self.folds_,
             rows,
             around,
-            1 if labels.num_classes == 2 else labels.num_classes,
+            per_round(labels.num_classes),
             threads_of(self.jobs),
         ) as stages:
             self.rounds_ = self._grow(stages, labels)
@@ -154,7 +154,7 @@ class Boosting(OfTrees):
         need(folds.size > 0 and 0 <= folds.min() and folds.max() < len(folds), "the folds")
         names = ["all", *(f"fold_{k}" for k in range(int(folds.max()) + 1))]
         every = [Trees.restore(inside(name, state)) for name in names]
-        wanted = 1 if num_classes == 2 else num_classes
+        wanted = per_round(num_classes)
         need(all(trees.num_values == wanted for trees in every), "the number of classes")
         need(len({trees.num_features for trees in every}) == 1, "the columns that trees ask for")
         self.shifts_ = restore_shifts(state, (len(left_out), wanted))

@@ -15,7 +15,7 @@ from calirare.detectors.trees import Trees
 class Stages:
     """Scores of labels left out in folds, after 0, 1, … rounds of boosting.
 
-    A fold's scores are shifted by what its trees say of nodes that no fold knows, so that all folds are on one level.
+    A fold's scores are shifted by what its trees say of all nodes that they did not see, so that all folds are on one level.
 
     Folds are grown in a `with` block, each on one thread from first to last: LightGBM's silence is a thread's own.
 

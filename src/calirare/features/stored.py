@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any, TypeGuard, get_args
 
@@ -120,7 +120,9 @@ def _column(state: Any) -> PlannedColumn:
     span = float(_numbers(state.get("span", 0.0), (), "span"))  # not known in models of earlier versions
     _need(span >= 0, "the span of times must not be negative")
     column = replace(column, compared=compared, size=size, middle=middle, span=span)
-    return replace(column, near=_near(state), dated=_dated(state), multiples=_multiples(state))
+    dated = tuple(DatedEdges(*one) for one in _beside(state, "dated", "date", "near"))
+    multiples = tuple(Multiple(*one) for one in _beside(state, "multiples", "number", "high"))
+    return replace(column, near=_near(state), dated=dated, multiples=multiples)
 
 
 def _comparison(state: dict[str, Any]) -> tuple[tuple[str, ...], float, float]:
@@ -144,26 +146,16 @@ def _near(state: dict[str, Any]) -> tuple[tuple[str, float], ...]:
     return tuple((which, float(_numbers(close, (), "near"))) for which, close in pairs)
 
 
-def _dated(state: dict[str, Any]) -> tuple[DatedEdges, ...]:
-    """What is told of a time beside dates; models of earlier versions tell nothing."""
-    found = []
-    for one in _list(state.get("dated", ()), "dated"):
-        _need(isinstance(one, dict) and isinstance(one["date"], str), "what is told beside a date must name it")
-        _among(one["end"], get_args(End), "the end whose date it is")
-        _among(one["which"], DIRECTIONS, "a direction in which times are told beside a date")
-        found.append(DatedEdges(one["date"], one["end"], one["which"], float(_numbers(one["near"], (), "near"))))
-    return tuple(found)
+def _beside(state: dict[str, Any], what: str, name: str, limit: str) -> Iterator[tuple[str, End, str, float]]:
+    """(name of a number of nodes, whose it is, edges in which direction, limit) of all that is told beside one.
 
-
-def _multiples(state: dict[str, Any]) -> tuple[Multiple, ...]:
-    """What a number is divided by; models of earlier versions divide nothing."""
-    found = []
-    for one in _list(state.get("multiples", ()), "multiples"):
-        _need(isinstance(one, dict) and isinstance(one["number"], str), "what is divided by must have a name")
-        _among(one["end"], get_args(End), "the end whose number it is")
-        _among(one["which"], DIRECTIONS, "a direction in which numbers are divided")
-        found.append(Multiple(one["number"], one["end"], one["which"], float(_numbers(one["high"], (), "high"))))
-    return tuple(found)
+    Models of earlier versions tell nothing.
+    """
+    for one in _list(state.get(what, ()), what):
+        _need(isinstance(one, dict) and isinstance(one[name], str), f"each of {what} must have a {name}")
+        _among(one["end"], get_args(End), f"the end of each of {what}")
+        _among(one["which"], DIRECTIONS, f"the direction of each of {what}")
+        yield one[name], one["end"], one["which"], float(_numbers(one[limit], (), limit))
 
 
 def _aggregate(state: Any) -> Aggregate:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dash import dcc, html
 
-from calirare.decisions.numbers import say_probability, say_share
+from calirare.decisions.numbers import say_interval, say_probability, say_share
 from calirare.decisions.why import Fact
 from calirare.review.attributes import Attribute, Comparison
 from calirare.review.case import Case, Pull
@@ -98,7 +98,7 @@ def probability(case: Case) -> Any:
         html.Div(
             [
                 html.Span(say_probability(case.probability), className="big", id="case-p"),
-                html.Span(f"{COVERAGE:.0%} interval {case.lower:.3f} to {case.upper:.3f}", className="hint"),
+                html.Span(f"{COVERAGE:.0%} interval {say_interval(case.lower, case.upper)}", className="hint"),
             ],
             className="big-row",
         ),

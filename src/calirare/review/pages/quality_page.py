@@ -6,6 +6,7 @@ from typing import Any
 
 from dash import Dash, Input, Output, dcc, html
 
+from calirare.decisions.numbers import say_interval
 from calirare.decisions.wording import Wording
 from calirare.evaluation import Evaluation
 from calirare.metrics import METRICS
@@ -83,7 +84,7 @@ def _metric(name: str, found: Evaluation) -> Any:
                 ],
                 className="metric-value",
             ),
-            html.Div(f"{after.lower:.3f} to {after.upper:.3f}", className="hint"),
+            html.Div(say_interval(after.lower, after.upper), className="hint"),
             html.Div(metric.better, className="hint"),
         ],
         className="card metric",

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from dash import dcc, html
 
 from calirare.decisions.costs import Thresholds
-from calirare.decisions.numbers import say_probability
+from calirare.decisions.numbers import say_interval, say_probability
 from calirare.review.pages.painted import painted
 
 
@@ -112,7 +112,7 @@ def interval_track(probability: float, lower: float, upper: float, thresholds: T
         ],
         className="interval",
         role="img",
-        **aria(f"P(rare) {say_probability(probability)}, interval {lower:.3f} to {upper:.3f}"),
+        **aria(f"P(rare) {say_probability(probability)}, interval {say_interval(lower, upper)}"),
     )
 
 

@@ -87,7 +87,7 @@ def run_ours(what: str, num_nodes: int, folder: Path, epochs: int, device: str) 
     seconds["intervals and triage"] = clock() - began
     began = clock()
     if tables:
-        from calirare.data.tables.export import write_table
+        from calirare.data.tables.sources.export import write_table
 
         write_table(table.frame(), folder / "queue.parquet")
     seconds["write"] = clock() - began

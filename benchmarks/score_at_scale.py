@@ -144,7 +144,7 @@ def on_ray(words: list[str]) -> None:
 
 def at_once(model: Path, folder: Path, intervals: bool, out: Path) -> None:
     """Read all shards and score in memory: what the parts are held against."""
-    from calirare.data.tables.export import write_table
+    from calirare.data.tables.sources.export import write_table
     from calirare.scoring.table import read_for, score_table
 
     classifier = cr.load(model)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from calirare.cli import streams
-from calirare.data import locking
-from calirare.data.locking import working_folder
+from calirare.data.storage import locking
+from calirare.data.storage.locking import working_folder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells and signals")
 
@@ -73,7 +73,7 @@ import signal, sys, time
 from pathlib import Path
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
 from calirare.cli import streams
-from calirare.data.locking import working_folder
+from calirare.data.storage.locking import working_folder
 streams.prepare()
 with working_folder(Path(sys.argv[1]), "calirare-parts-") as folder:
     (folder / "large").write_bytes(b"x" * 1000)

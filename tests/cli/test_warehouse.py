@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from calirare.cli.main import app
-from calirare.data.tables.export import write_table
+from calirare.data.tables.sources.export import write_table
 
 run = CliRunner().invoke
 SECRET = "hunter2secret"  # pragma: allowlist secret
@@ -43,7 +43,7 @@ def test_fit_score_and_triage_from_and_to_a_database(base, tmp_path):
 
 
 def _read(address):
-    from calirare.data.tables.frames import to_frame
+    from calirare.data.tables.sources.frames import to_frame
 
     return to_frame(address, "scores")
 

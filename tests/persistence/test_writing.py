@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import calirare as cr
-from calirare.data import locking
+from calirare.data.storage import locking
 from calirare.errors import DataError, InputError
 from calirare.persistence import writing
 from calirare.persistence.folder import load_graph, model_version

@@ -287,7 +287,7 @@ def test_one_job_at_a_time_and_failures_in_words(caplog):
 def test_scores_from_a_file_that_does_not_fit_are_not_believed(model, caplog):
     [file] = model.glob("scores-*.npz")
     good = Snapshot.load(model).scores.probability
-    from calirare.data.archive import read_arrays, write_arrays
+    from calirare.data.storage.archive import read_arrays, write_arrays
 
     arrays = read_arrays(file)
     for change in (

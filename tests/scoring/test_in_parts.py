@@ -226,7 +226,7 @@ def test_words_in_parts(tmp_path, monkeypatch):
         table[f"word {k}"] = (rng.random(size) < np.where(y & (k < 9), 0.3, 0.04)).astype(int)
     ends = rng.integers(0, size - 9, (600, 2))  # the last nodes have no edges
     nodes, edges = pl.DataFrame(table), pl.DataFrame(ends, schema=["source", "target"])
-    monkeypatch.setattr("calirare.data.tables.learning.SPARSE_WIDTH", 100)
+    monkeypatch.setattr("calirare.data.tables.schema.learning.SPARSE_WIDTH", 100)
     graph = cr.read_tables(nodes, edges, label="bad", rare="y")
     classifier = cr.RareCategoryClassifier(cr.detectors.Linear(penalty=0.01, hops=2)).fit(graph)
     design = classifier.detector_.main_.design

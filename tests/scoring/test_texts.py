@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import calirare as cr
-from calirare.data.tables.prose import find_words
+from calirare.data.tables.cells.prose import find_words
 from calirare.decisions.facts import Facts
 from calirare.decisions.numbers import say_share
 from calirare.features.own import WIDE

@@ -17,8 +17,8 @@ from calirare.benchmark.sources import DatasetSource
 from calirare.benchmark.store import read_parquet
 from calirare.benchmark.tasks import one_thread
 from calirare.benchmark.work import make_classifier, split_for
-from calirare.data.archive import write_atomically
 from calirare.data.catalogue.benchmarks import list_benchmarks
+from calirare.data.storage.archive import write_atomically
 from calirare.data.synthetic import make_transactions
 from calirare.detectors.base import Progress
 from calirare.errors import DataError, InputError

@@ -24,7 +24,7 @@ from calirare.benchmark.tables import (
     overview_table,
     statistics_table,
 )
-from calirare.data.archive import write_atomically
+from calirare.data.storage.archive import write_atomically
 from calirare.metrics.registry import METRICS
 
 _TITLES: dict[TableName, str] = {

@@ -14,11 +14,11 @@ from typing import Any
 
 from calirare.benchmark.provenance import source_digest
 from calirare.calibration import Calibrator
-from calirare.data.archive import file_sha256
 from calirare.data.catalogue.benchmarks import list_benchmarks, load_benchmark
 from calirare.data.catalogue.entries import find_benchmark
 from calirare.data.catalogue.own import list_own
 from calirare.data.graph import RareGraph
+from calirare.data.storage.archive import file_sha256
 from calirare.errors import DataError, InputError
 from calirare.estimator.methods import Method
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from calirare.data.archive import write_atomically
+from calirare.data.storage.archive import write_atomically
 from calirare.data.tables.libraries import import_arrow
 from calirare.errors import DataError
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from calirare.cli.voice import is_quiet, is_verbose
-from calirare.data.tables.addresses import hide_passwords
+from calirare.data.tables.sources.addresses import hide_passwords
 from calirare.errors import CalirareError
 
 

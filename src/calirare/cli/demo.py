@@ -33,9 +33,9 @@ def demo(
 ) -> None:
     """Generate a transaction network, fit, calibrate, score, decide, report, and compare with the truth."""
     from calirare.data.synthetic import make_transactions
-    from calirare.data.tables.export import write_table
     from calirare.data.tables.files import write_tables
     from calirare.data.tables.reading import read_tables
+    from calirare.data.tables.sources.export import write_table
     from calirare.decisions.triage import triage
     from calirare.report import write_report
     from calirare.report.card import write_card

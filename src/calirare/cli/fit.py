@@ -128,7 +128,7 @@ def _show(
     from calirare.cli.evaluate import show_evaluation
     from calirare.data.tables.audit import audit_graph
     from calirare.data.tables.describe import describe_schema
-    from calirare.data.tables.read_counts import describe_counts
+    from calirare.data.tables.findings.read_counts import describe_counts
     from calirare.evaluation.first_lines import first_lines
     from calirare.evaluation.graph_value import audit_with_graph
     from calirare.evaluation.members import judge_members

@@ -44,7 +44,7 @@ def readable(text: str) -> str:
 
 def table_address(text: str) -> Path | str:
     """A file, or the address of a table in a database, which is no path."""
-    from calirare.data.tables.addresses import is_address
+    from calirare.data.tables.sources.addresses import is_address
 
     return text if is_address(text) else Path(text)
 

@@ -44,7 +44,7 @@ def received(path: Path | str) -> Path | str:
 
 def check_output(path: Path | str, as_json: bool) -> None:
     """Refuse where no table can be written; where it is standard output, nothing else is printed."""
-    from calirare.data.tables.export import check_export_path
+    from calirare.data.tables.sources.export import check_export_path
 
     if not is_pipe(path):
         return check_export_path(path)
@@ -55,7 +55,7 @@ def check_output(path: Path | str, as_json: bool) -> None:
 
 def write_output(columns: dict[str, Any], path: Path | str) -> None:
     """Write a table to a file, whole or not at all, or to standard output."""
-    from calirare.data.tables.export import write_stream, write_table
+    from calirare.data.tables.sources.export import write_stream, write_table
 
     if isinstance(path, Path) and is_pipe(path):
         content = io.BytesIO()  # given the stream itself, polars would hide that its reader has had enough

@@ -57,7 +57,7 @@ def show_shifts(shifts: Shifts) -> None:
 
 def _way_out(shifts: Shifts) -> str:
     """What to do about large shifts."""
-    from calirare.data.tables.finding import ignore
+    from calirare.data.tables.findings.finding import ignore
 
     moved = [one.column for one in shifts.found if one.severity == "large" and one.table != "scores"]
     columns = [ignore(name) for name in moved if not name.startswith("(")]

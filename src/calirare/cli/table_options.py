@@ -12,7 +12,7 @@ import typer
 from calirare.cli.expand import expand
 from calirare.cli.options import IdColumn, SourceColumn, TargetColumn, WeightColumn, table_address
 from calirare.cli.pipes import received
-from calirare.data.tables.addresses import hide_passwords, table_name
+from calirare.data.tables.sources.addresses import hide_passwords, table_name
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Tables:
 
         That is at a fit without `--labels`, and for a model that was fitted without edges.
         """
-        from calirare.data.tables.gathering import without_edges
+        from calirare.data.tables.gathering.tables import without_edges
 
         lone = self.nodes is None and self.options.get("labels") is None
         return (
@@ -149,7 +149,7 @@ class Tables:
     def read_like(self, schema: dict[str, Any]) -> RareGraph:
         """The graph of the tables, learned again, with each column in the part it had at fit unless said otherwise."""
         from calirare.data.tables.reading import read_tables
-        from calirare.data.tables.relearn import arguments_of
+        from calirare.data.tables.schema.relearn import arguments_of
 
         said = {name: value for name, value in self.options.items() if value not in (None, False)}
         mine = self.told_apart(schema)

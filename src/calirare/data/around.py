@@ -10,8 +10,8 @@ import scipy.sparse as sp
 import torch
 
 from calirare.data.inputs import Features, GraphInputs
-from calirare.data.neighbour_matrices import NeighbourMatrices
-from calirare.data.sparse import SparseMatrix
+from calirare.data.sparse.neighbour_matrices import NeighbourMatrices
+from calirare.data.sparse.products import SparseMatrix
 
 
 class InputsAround(GraphInputs):

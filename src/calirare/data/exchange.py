@@ -25,7 +25,7 @@ def to_pyg(graph: RareGraph) -> Data:
     import torch
     from torch_geometric.data import Data
 
-    from calirare.data.sparse import as_torch_csr
+    from calirare.data.sparse.products import as_torch_csr
 
     data = Data(edge_index=torch.tensor(graph.edge_index), y=torch.tensor(graph.y))
     sparse = sp.issparse(graph.x)

@@ -12,16 +12,16 @@ import scipy.sparse as sp
 
 from calirare.data import exchange
 from calirare.data.against_rest import names_of_two, rare_or_not
-from calirare.data.archive import MAX_BYTES
 from calirare.data.arrays import UNKNOWN, column_of
 from calirare.data.as_of import Moment, edges_before, first_seen, weights_of
 from calirare.data.edge_table import EdgeTable
+from calirare.data.feature_places import count_words
 from calirare.data.graph_checks import checked
 from calirare.data.merging import merge_edges
-from calirare.data.portable import read_graph, write_graph
 from calirare.data.scored import scored_nodes
 from calirare.data.split import Split
-from calirare.data.tables.feature_places import count_words
+from calirare.data.storage.archive import MAX_BYTES
+from calirare.data.storage.portable import read_graph, write_graph
 from calirare.errors import ColumnError, InputError, nearest
 
 if TYPE_CHECKING:
@@ -286,7 +286,7 @@ class RareGraph:
 
     @classmethod
     def load(cls, path: str | Path, *, rare_class: int | None = None, max_bytes: int = MAX_BYTES) -> RareGraph:
-        """Read a graph written by `save`; see `calirare.data.portable.read_graph`."""
+        """Read a graph written by `save`; see `calirare.data.storage.portable.read_graph`."""
         return read_graph(Path(path), cls, rare_class=rare_class, max_bytes=max_bytes)
 
 

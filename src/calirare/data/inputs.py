@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from calirare.data.graph import RareGraph
-from calirare.data.neighbour_matrices import NeighbourMatrices
-from calirare.data.sparse import SparseMatrix, as_torch_csr
+from calirare.data.sparse.neighbour_matrices import NeighbourMatrices
+from calirare.data.sparse.products import SparseMatrix, as_torch_csr
 from calirare.errors import InputError
 
 Features = Tensor | SparseMatrix

@@ -20,7 +20,7 @@ COLUMNS: tuple[dict[str, Any], ...] = (
     {"name": "time", "kind": "time", "unit": 1.0},
     {"name": "channel", "kind": "category", "categories": ["app", "card", "cash", "transfer"], "rare": 0},
 )
-"""As in a schema; see `calirare.data.tables.edge_columns`."""
+"""As in a schema; see `calirare.data.tables.schema.edge_columns`."""
 
 _START = 1_704_067_200  # 2024-01-01, UTC
 _DAYS = 90

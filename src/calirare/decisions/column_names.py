@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import get_args
 
-from calirare.data.tables.feature_places import HAS
+from calirare.data.feature_places import HAS
 from calirare.decisions.numbers import say_duration
 from calirare.features.by_category import NEIGHBOURS_WITH
 from calirare.features.directions import DIRECTIONS

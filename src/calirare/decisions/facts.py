@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import column_of
+from calirare.data.feature_places import HAS
 from calirare.data.graph import RareGraph
-from calirare.data.tables.feature_places import HAS
-from calirare.data.tables.schema import is_moment, truth_words
+from calirare.data.tables.schema.node_columns import is_moment, truth_words
 from calirare.decisions.column_names import (
     IN_DAYS,
     MISSING,

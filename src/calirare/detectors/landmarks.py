@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cholesky, eigh
 
-from calirare.data.sparse import single_product
+from calirare.data.sparse.products import single_product
 from calirare.detectors.leverage import whitened
 from calirare.detectors.words import WordColumns, WordHops
 

@@ -28,7 +28,7 @@ from calirare.data.checks import check_count, is_number
 from calirare.data.edge_table import EITHER, EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.node_keys import places_of
-from calirare.data.sparse import SparseMatrix
+from calirare.data.sparse.products import SparseMatrix
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.contrast import against_others
 from calirare.detectors.folds import spread_over_folds

@@ -12,7 +12,7 @@ from calirare.calibration.base import Calibrator
 from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import GraphInputs
-from calirare.data.tables.profile import check_profile
+from calirare.data.tables.schema.profile import check_profile
 from calirare.detectors.base import Detector, LabelledNodes
 from calirare.detectors.stack import Stack
 from calirare.errors import ModelFormatError

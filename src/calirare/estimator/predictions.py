@@ -9,7 +9,7 @@ from scipy.special import softmax
 
 from calirare.data.graph import RareGraph, require_graph
 from calirare.data.inputs import choose_device
-from calirare.data.tables.schema import scaled_otherwise
+from calirare.data.tables.schema.node_columns import scaled_otherwise
 from calirare.detectors.base import DetectorInputs
 from calirare.errors import InputError
 from calirare.estimator.asked import AskedGraph

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from calirare.data.tables.profile import of_numbers
+from calirare.data.tables.schema.profile import of_numbers
 from calirare.uncertainty.posterior import finite_logit
 
 _LEVELS = (*np.arange(1, 10) / 10, 0.95, 0.99)

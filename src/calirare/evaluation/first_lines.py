@@ -10,7 +10,7 @@ import numpy as np
 from calirare.calibration.base import share_weights
 from calirare.data.graph import RareGraph
 from calirare.data.tables.audit import find_leaks
-from calirare.data.tables.finding import ignore
+from calirare.data.tables.findings.finding import ignore
 from calirare.decisions.column_names import say_column
 from calirare.decisions.wording import wording_of
 from calirare.estimator.classifier import RareCategoryClassifier

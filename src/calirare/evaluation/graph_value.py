@@ -9,8 +9,8 @@ import numpy as np
 from calirare.data.graph import RareGraph
 from calirare.data.split import Split
 from calirare.data.tables.audit import Audit, audit_graph
-from calirare.data.tables.finding import Finding
-from calirare.data.tables.schema import feature_names
+from calirare.data.tables.findings.finding import Finding
+from calirare.data.tables.schema.node_columns import feature_names
 from calirare.detectors.stack import Stack
 from calirare.errors import CalirareError
 from calirare.estimator.classifier import RareCategoryClassifier

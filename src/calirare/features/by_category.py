@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.edge_table import EdgeColumn, EdgeTable
-from calirare.data.sparse import small_index
+from calirare.data.sparse.products import small_index
 from calirare.features.directions import at_ends, directions_of, ends_of_edges
 
 if TYPE_CHECKING:

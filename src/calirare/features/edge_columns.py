@@ -28,8 +28,8 @@ import scipy.sparse as sp
 
 from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import EdgeColumn, EdgeTable
-from calirare.data.sparse import in_threads
-from calirare.data.tables.feature_places import HAS
+from calirare.data.feature_places import HAS
+from calirare.data.sparse.products import in_threads
 from calirare.features.day_parts import DAY, in_part
 from calirare.features.directions import directions_of
 from calirare.features.edge_groups import Clock, EdgeGroups, Latest, Moments

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.sparse import small_index
+from calirare.data.sparse.products import small_index
 
 LARGEST_EDGE_VALUE = 1e150
 """Values of edges are cut here, so that sums of squares over any table stay finite."""

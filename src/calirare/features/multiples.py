@@ -16,7 +16,7 @@ import numpy as np
 from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
-from calirare.data.tables.schema import is_moment
+from calirare.data.tables.schema.node_columns import is_moment
 from calirare.features.directions import at_ends, directions_of, ends_of_edges
 from calirare.features.edge_groups import EdgeGroups, Moments
 from calirare.features.node_numbers import End, NodeNumber, as_told, find_numbers

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from calirare.data.arrays import column_of
+from calirare.data.feature_places import feature_places
 from calirare.data.graph import RareGraph
-from calirare.data.tables.feature_places import feature_places
 
 End = Literal["own", "the other end's"]
 """Of the two ends of an edge, whose number it is told beside."""

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import by_column
+from calirare.data.feature_places import HAS
 from calirare.data.graph import RareGraph
-from calirare.data.tables.feature_places import HAS
 from calirare.errors import InputError
 from calirare.features.dates import days_between, find_dates
 from calirare.features.multiples import above_zero, find_sizes

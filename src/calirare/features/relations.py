@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
-from calirare.data.sparse import small_index
+from calirare.data.sparse.products import small_index
 from calirare.features.structure import neighbours
 
 RELATIONS = ("neighbours", "incoming neighbours", "outgoing neighbours")

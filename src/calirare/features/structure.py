@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from calirare.data.graph import RareGraph
-from calirare.data.sparse import small_index
+from calirare.data.sparse.products import small_index
 from calirare.features.ends import ends_of, over_ends
 from calirare.features.triangles import triangles
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 import torch
 from scipy.linalg import eigh
 
-from calirare.data.sparse import single_product
+from calirare.data.sparse.products import single_product
 
 MOST_DIRECTIONS = 32
 _BLOCK = 8

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from calirare.data.archive import file_sha256, write_atomically
 from calirare.data.graph import RareGraph
+from calirare.data.storage.archive import file_sha256, write_atomically
 from calirare.errors import CalirareError, DataError, InputError, ModelFormatError
 from calirare.persistence.writing import HEADER, LARGEST_JSON, header_checksum, name_by_content, reading, staged
 

@@ -21,7 +21,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from calirare.data.locking import locked
+from calirare.data.storage.locking import locked
 
 HEADER = "model.json"
 _STAGING = ".saving-"

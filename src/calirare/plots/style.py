@@ -8,7 +8,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calirare.data.archive import write_atomically
+from calirare.data.storage.archive import write_atomically
 from calirare.errors import InputError, optional
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from torch import nn
 from calirare.benchmark.provenance import versions
 from calirare.data.graph import RareGraph
 from calirare.data.tables.describe import describe_schema
-from calirare.data.tables.finding import Finding
-from calirare.data.tables.read_counts import describe_counts
+from calirare.data.tables.findings.finding import Finding
+from calirare.data.tables.findings.read_counts import describe_counts
 from calirare.decisions.costs import Costs, Thresholds
 from calirare.decisions.triage import Triage, triage
 from calirare.decisions.wording import wording_of

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from calirare.data.archive import write_atomically
 from calirare.data.graph import RareGraph
 from calirare.data.named_columns import NamedColumns
+from calirare.data.storage.archive import write_atomically
 from calirare.decisions.costs import Costs
 from calirare.decisions.numbers import say_probability
 from calirare.errors import InputError, optional

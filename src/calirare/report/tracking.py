@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from calirare.data.graph import RareGraph
-from calirare.data.tables.addresses import hide_passwords
+from calirare.data.tables.sources.addresses import hide_passwords
 from calirare.errors import DataError, first_line, optional
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.evaluation import evaluate

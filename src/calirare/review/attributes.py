@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import UNKNOWN, as_dense, column_of
-from calirare.data.tables.feature_places import feature_places
-from calirare.data.tables.schema import is_moment, truth_words
+from calirare.data.feature_places import feature_places
+from calirare.data.tables.schema.node_columns import is_moment, truth_words
 from calirare.decisions.facts import some_others
 from calirare.decisions.numbers import say_day, say_number, teller_of
 from calirare.review.snapshot import Snapshot

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calirare.data.tables.export import write_stream
+from calirare.data.tables.sources.export import write_stream
 from calirare.errors import InputError
 from calirare.review.queue import Queue
 from calirare.review.store import Decision, DecisionStore, standing, stored_text

@@ -17,9 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import as_dense, column_of
-from calirare.data.tables.feature_places import feature_places
+from calirare.data.feature_places import feature_places
 from calirare.data.tables.libraries import pl
-from calirare.data.tables.schema import is_moment, truth_words
+from calirare.data.tables.schema.node_columns import is_moment, truth_words
 from calirare.decisions.numbers import say_day, say_money, teller_of
 from calirare.errors import InputError, nearest
 from calirare.review.snapshot import Snapshot
@@ -217,8 +217,8 @@ def _texts_back(x: Any, column: Mapping[str, Any], places: slice, gap: int | Non
 
 
 def _from_table(snapshot: Snapshot, table: Any) -> list[RecordColumn]:
-    from calirare.data.tables.frames import pick_column, to_frame
-    from calirare.data.tables.ids import text_ids
+    from calirare.data.tables.gathering.ids import text_ids
+    from calirare.data.tables.sources.frames import pick_column, to_frame
 
     frame, known = to_frame(table, "nodes"), snapshot.graph.table_columns
     schema = snapshot.graph.schema or {}

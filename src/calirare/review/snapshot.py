@@ -16,9 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare import __version__
-from calirare.data.archive import content_sha256, read_arrays, write_arrays
 from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph
+from calirare.data.storage.archive import content_sha256, read_arrays, write_arrays
 from calirare.decisions.triage import triage
 from calirare.decisions.why import Reasons
 from calirare.decisions.wording import Wording, wording_of

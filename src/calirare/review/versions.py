@@ -22,9 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-from calirare.data.archive import read_arrays, write_arrays
 from calirare.data.graph import RareGraph
 from calirare.data.split import Split
+from calirare.data.storage.archive import read_arrays, write_arrays
 from calirare.errors import DataError, InputError
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.persistence.folder import fingerprint_of, model_version, replace_file

@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calirare.data.checks import check_count
-from calirare.data.locking import working_folder
 from calirare.data.parts.partitioning import Run, partition_tables
 from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.shards import open_shards
-from calirare.data.tables.addresses import is_address
-from calirare.data.tables.export import check_export_path, write_table
-from calirare.data.tables.gathering import named_tables
-from calirare.data.tables.schema import feature_names
-from calirare.data.tables.shard_files import is_parquet, is_sharded
+from calirare.data.storage.locking import working_folder
+from calirare.data.tables.gathering.tables import named_tables
+from calirare.data.tables.schema.node_columns import feature_names
 from calirare.data.tables.shift import Shifts, compare_profiles
+from calirare.data.tables.sources.addresses import is_address
+from calirare.data.tables.sources.export import check_export_path, write_table
+from calirare.data.tables.sources.shard_files import is_parquet, is_sharded
 from calirare.detectors.base import Progress
 from calirare.detectors.networks.layerwise import Layers
 from calirare.errors import InputError

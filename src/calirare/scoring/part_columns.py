@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile
-from calirare.data.sparse import small_index
+from calirare.data.sparse.products import small_index
 from calirare.features.alone import OtherEnds, alone_columns
 from calirare.features.columns import Columns
 from calirare.features.edge_columns import edge_columns

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from calirare.data.archive import write_atomically
 from calirare.data.inputs import choose_device
 from calirare.data.parts.node_reading import UNLABELLED, WANTED
 from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile
-from calirare.data.tables.export import write_table
+from calirare.data.storage.archive import write_atomically
+from calirare.data.tables.sources.export import write_table
 from calirare.detectors.base import Detector, DetectorInputs
 from calirare.detectors.linear import Linear
 from calirare.detectors.networks.layerwise import Layers, layers_of, run_layer

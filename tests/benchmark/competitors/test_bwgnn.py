@@ -7,7 +7,7 @@ import torch
 from scipy.special import beta
 
 from calirare.benchmark.competitors.bwgnn import BWGNN, around
-from calirare.data.sparse import SparseMatrix
+from calirare.data.sparse.products import SparseMatrix
 
 
 @pytest.mark.parametrize("order", [1, 2, 4])

@@ -14,7 +14,6 @@ import scipy.sparse as sp
 import torch
 from torch_geometric.data import Data
 
-from calirare.data.archive import read_arrays
 from calirare.data.catalogue import benchmarks
 from calirare.data.catalogue.benchmarks import (
     fetch_benchmark,
@@ -26,6 +25,7 @@ from calirare.data.catalogue.benchmarks import (
 from calirare.data.catalogue.download import data_folder
 from calirare.data.catalogue.entries import BENCHMARKS
 from calirare.data.splits import split_labels
+from calirare.data.storage.archive import read_arrays
 from calirare.errors import DataError, InputError, MissingDependencyError
 
 FOLDER = Path(os.environ.get("CALIRARE_DATA") or Path(__file__).resolve().parents[4] / "shared" / "data")

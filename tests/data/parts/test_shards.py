@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from calirare.data.parts.shards import open_shards
-from calirare.data.tables.shard_files import find_shards, is_sharded
+from calirare.data.tables.sources.shard_files import find_shards, is_sharded
 from calirare.errors import DataError, InputError
 
 

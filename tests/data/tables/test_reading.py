@@ -19,10 +19,10 @@ from calirare.data.synthetic import make_transactions
 from calirare.data.tables.audit import audit_graph
 from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.files import write_tables
-from calirare.data.tables.frames import to_frame
-from calirare.data.tables.read_counts import describe_counts
+from calirare.data.tables.findings.read_counts import describe_counts
 from calirare.data.tables.reading import read_tables
 from calirare.data.tables.shift import compare_profiles, compare_with_fit
+from calirare.data.tables.sources.frames import to_frame
 from calirare.errors import CalirareError, ColumnError, DataError, InputError, LabelError, MissingDependencyError
 
 NODES = {

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from calirare.data.tables.profile import of_numbers
 from calirare.data.tables.reading import read_tables
+from calirare.data.tables.schema.profile import of_numbers
 from calirare.data.tables.shift import Shifts, compare_scores, compare_with_fit, stability_index
 from calirare.errors import InputError
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 import torch
 from torch_geometric.nn import GATConv
 
-from calirare.data.sparse_pattern import SparsePattern
+from calirare.data.sparse.pattern import SparsePattern
 from calirare.detectors.networks.attention import Attention
 from calirare.detectors.networks.layers import elu
 

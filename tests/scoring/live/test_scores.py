@@ -242,7 +242,7 @@ def test_mistakes_are_told(tables, fitted):
 
 @pytest.mark.parametrize("detector", ["linear", pytest.param("gcn", marks=pytest.mark.slow)])
 def test_words(detector, monkeypatch):
-    monkeypatch.setattr("calirare.data.tables.learning.SPARSE_WIDTH", 50)
+    monkeypatch.setattr("calirare.data.tables.schema.learning.SPARSE_WIDTH", 50)
     rng = np.random.default_rng(0)
     size = 120
     words = {f"word {k}": (rng.random(size) < 0.08).astype(int).tolist() for k in range(60)}

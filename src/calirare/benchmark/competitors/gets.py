@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from calirare.benchmark.competitors.calibrators import on_held_out
 from calirare.calibration.base import Calibrator
 from calirare.data.inputs import GraphInputs
-from calirare.data.sparse import SparseMatrix
+from calirare.data.sparse.products import SparseMatrix
 from calirare.detectors.networks.loop import seeded
 from calirare.detectors.networks.optimizers import minimise
 

@@ -28,7 +28,7 @@ from calirare.benchmark.leaderboard.tables import (
 )
 from calirare.benchmark.standings import Standings, mean_ranks
 from calirare.benchmark.store import Row, RowStore
-from calirare.data.archive import write_atomically
+from calirare.data.storage.archive import write_atomically
 from calirare.errors import DataError
 from calirare.plots.style import save
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from calirare.benchmark.leaderboard.cells import CellTask
 from calirare.benchmark.store import Row, RowStore, to_lines
 from calirare.benchmark.tasks import RowKey
-from calirare.data.archive import write_atomically
+from calirare.data.storage.archive import write_atomically
 
 
 def pack(folder: str | Path, path: str | Path) -> Path:

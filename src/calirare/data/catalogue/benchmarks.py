@@ -9,14 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.against_rest import rare_or_not
-from calirare.data.archive import content_sha256, read_arrays, write_arrays
 from calirare.data.arrays import UNKNOWN
 from calirare.data.catalogue.convert import convert
 from calirare.data.catalogue.download import data_folder, download_upstream
 from calirare.data.catalogue.entries import BENCHMARKS, Benchmark, find_benchmark
 from calirare.data.graph import RareGraph
-from calirare.data.portable import features_from_arrays
 from calirare.data.split import Split
+from calirare.data.storage.archive import content_sha256, read_arrays, write_arrays
+from calirare.data.storage.portable import features_from_arrays
 from calirare.errors import DataError, InputError
 
 PROTOCOLS = ("default", "paper")

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.archive import read_arrays
-from calirare.data.portable import features_to_arrays
+from calirare.data.storage.archive import read_arrays
+from calirare.data.storage.portable import features_to_arrays
 from calirare.errors import DataError
 
 _CITATION_FULL = tuple(

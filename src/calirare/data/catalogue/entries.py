@@ -32,7 +32,7 @@ class Benchmark:
         class_counts: Nodes of each original class, as stored.
         rare_class: The original class that is looked for.
         num_unlabelled: Nodes that upstream gives no label.
-        content_sha256: Of the converted arrays (`calirare.data.archive.content_sha256`).
+        content_sha256: Of the converted arrays (`calirare.data.storage.archive.content_sha256`).
         licence: Of the upstream repository.
         source: The upstream repository.
         paper: One of the five graphs of the paper.

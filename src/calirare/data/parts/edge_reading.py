@@ -13,11 +13,11 @@ from calirare.data.parts.edge_records import EdgeRecords, place_type
 from calirare.data.parts.node_places import NodePlaces
 from calirare.data.parts.node_reading import Counts, Step, add_counts, rows_named
 from calirare.data.parts.table_stream import TableStream
-from calirare.data.tables.edge_columns import apply_edge_columns
-from calirare.data.tables.edges import edge_weights
-from calirare.data.tables.gathering import codes_as_at_fit
-from calirare.data.tables.profile import TablesTally
-from calirare.data.tables.rows import EdgeRows
+from calirare.data.tables.gathering.rows import EdgeRows
+from calirare.data.tables.gathering.tables import codes_as_at_fit
+from calirare.data.tables.schema.edge_columns import apply_edge_columns
+from calirare.data.tables.schema.edges import edge_weights
+from calirare.data.tables.schema.profile import TablesTally
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calirare.data.tables.ids import as_whole, check_ids, find_places
+from calirare.data.tables.gathering.ids import as_whole, check_ids, find_places
 
 if TYPE_CHECKING:
     import polars as pl

@@ -19,8 +19,8 @@ from calirare.data.parts.node_reading import NodeReader, Step
 from calirare.data.parts.partitions import Partitions, rows_file
 from calirare.data.parts.row_files import RowFile
 from calirare.data.parts.table_stream import TableStream
-from calirare.data.tables.preprocess import warn_of_values
-from calirare.data.tables.profile import TablesTally
+from calirare.data.tables.schema.preprocess import warn_of_values
+from calirare.data.tables.schema.profile import TablesTally
 
 Run = Callable[[Callable[[int], Any], Sequence[int]], Iterator[Any]]
 """A `map` over parts, in any order: `calirare.scoring.backends.mapping` gives one."""

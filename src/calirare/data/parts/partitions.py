@@ -69,7 +69,7 @@ class Partitions:
         marks: Per node whether its score is written and whether its label is known (`calirare.data.parts.node_reading`).
         kinds: `(nodes, 1)` codes of the kinds of node on disk; None where there is one.
         kind_names: Of the codes.
-        profile: What the columns of both tables look like (`calirare.data.tables.profile`); None where the fit kept none.
+        profile: What the columns of both tables look like (`calirare.data.tables.schema.profile`); None where the fit kept none.
         records: How rows of the edge table are written; None where they are not kept.
     """
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calirare.data.tables.frames import to_frame
 from calirare.data.tables.libraries import import_arrow
-from calirare.data.tables.shard_files import find_shards, is_parquet
+from calirare.data.tables.sources.frames import to_frame
+from calirare.data.tables.sources.shard_files import find_shards, is_parquet
 from calirare.errors import DataError, first_line
 
 if TYPE_CHECKING:

@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 
 from calirare.data.parts.shards import Shards, open_shards
-from calirare.data.tables.apart import keep_apart, with_kinds
-from calirare.data.tables.asked import Asked
-from calirare.data.tables.frames import to_frame
-from calirare.data.tables.gathering import edges_or_none, gather_edges, gather_nodes, named_tables
-from calirare.data.tables.label_table import with_labels
+from calirare.data.tables.gathering.apart import keep_apart, with_kinds
+from calirare.data.tables.gathering.label_table import with_labels
+from calirare.data.tables.gathering.naming import find_id, find_label
+from calirare.data.tables.gathering.outside import nodes_outside, outside_of, with_kind
+from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
+from calirare.data.tables.gathering.tables import edges_or_none, gather_edges, gather_nodes, named_tables
 from calirare.data.tables.libraries import pl
-from calirare.data.tables.naming import find_id, find_label
-from calirare.data.tables.outside import nodes_outside, outside_of, with_kind
 from calirare.data.tables.reading import check_names
-from calirare.data.tables.rows import EdgeRows, NodeRows
-from calirare.data.tables.schema import check_schema
+from calirare.data.tables.schema.asked import Asked
+from calirare.data.tables.schema.node_columns import check_schema
+from calirare.data.tables.sources.frames import to_frame
 
 _HEAD = 10_000
 """Rows that are read to find the ends of an edge table whose column names say nothing."""

@@ -12,9 +12,9 @@ The rules, in one place:
   `SAME` with an earlier column of the same table.
 * **codes**: whole numbers, most of which repeat, under a name such as `port` or `branch`, which are summed up as quantities.
 * **spellings**: categories that differ in case or blanks alone.
-* **leak by an edge column**: `calirare.data.tables.audit_edges`.
+* **leak by an edge column**: `calirare.data.tables.findings.edges`.
 * **undecided**: beside two classes or more, one whose name may say that nobody has decided (`UNDECIDED`).
-* **contradiction**: `calirare.data.tables.audit_twins`.
+* **contradiction**: `calirare.data.tables.findings.twins`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ import numpy as np
 from scipy.stats import rankdata
 
 from calirare.data.graph import RareGraph
-from calirare.data.tables.audit_columns import AuditColumn, audit_columns, labelled_rows
-from calirare.data.tables.audit_edges import audit_edges, edge_audit_columns
-from calirare.data.tables.audit_twins import find_contradictions
-from calirare.data.tables.audit_unlabelled import find_unlabelled
-from calirare.data.tables.finding import PURE, Finding, gives_away, ignore, retype
-from calirare.data.tables.kinds import MAX_CATEGORIES, named_as_codes
-from calirare.data.tables.read_counts import values_counted
-from calirare.data.tables.spellings import known_spellings
+from calirare.data.tables.cells.kinds import MAX_CATEGORIES, named_as_codes
+from calirare.data.tables.cells.spellings import known_spellings
+from calirare.data.tables.findings.columns import AuditColumn, audit_columns, labelled_rows
+from calirare.data.tables.findings.edges import audit_edges, edge_audit_columns
+from calirare.data.tables.findings.finding import PURE, Finding, gives_away, ignore, retype
+from calirare.data.tables.findings.read_counts import values_counted
+from calirare.data.tables.findings.twins import find_contradictions
+from calirare.data.tables.findings.unlabelled import find_unlabelled
 
 PERFECT = 0.99
 ENOUGH = 20

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from datetime import date, timedelta
 from typing import Any
 
-from calirare.data.tables.columns import MAX_RARE_NAMES
-from calirare.data.tables.gathering import without_edges
-from calirare.data.tables.naming import plain_name
+from calirare.data.tables.cells.columns import MAX_RARE_NAMES
+from calirare.data.tables.gathering.naming import plain_name
+from calirare.data.tables.gathering.tables import without_edges
 
 NOT_BY_NETWORKS = "not used: a network alone reads the nodes' columns and who is joined to whom; auto reads it"
 

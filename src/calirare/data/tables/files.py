@@ -8,7 +8,7 @@ from typing import Any
 from calirare.data.arrays import UNKNOWN, column_of
 from calirare.data.edge_rows import edges_as_columns
 from calirare.data.graph import RareGraph
-from calirare.data.tables.export import write_table
+from calirare.data.tables.sources.export import write_table
 from calirare.errors import InputError
 
 FORMATS = ("parquet", "csv")

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from calirare.data.graph import RareGraph
-from calirare.data.tables.apart import keep_apart
-from calirare.data.tables.asked import Asked
-from calirare.data.tables.columns import to_seconds
-from calirare.data.tables.edge_columns import apply_edge_columns, check_types
-from calirare.data.tables.edges import EdgeList, read_edges
-from calirare.data.tables.frames import pick_column, to_frame
-from calirare.data.tables.gathering import (
+from calirare.data.tables.cells.columns import to_seconds
+from calirare.data.tables.gathering.apart import keep_apart
+from calirare.data.tables.gathering.ids import check_ids, id_array
+from calirare.data.tables.gathering.label_table import id_of_labels, with_labels
+from calirare.data.tables.gathering.naming import find_label
+from calirare.data.tables.gathering.outside import with_outside
+from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
+from calirare.data.tables.gathering.tables import (
     codes_as_at_fit,
     count_copies,
     each_once,
@@ -24,17 +25,16 @@ from calirare.data.tables.gathering import (
     gather_nodes,
     if_nothing_joins,
 )
-from calirare.data.tables.ids import check_ids, id_array
-from calirare.data.tables.label_table import id_of_labels, with_labels
-from calirare.data.tables.labels import Labels, apply_labels, learn_labels, no_labels
-from calirare.data.tables.learning import learn_schema
 from calirare.data.tables.libraries import pl
-from calirare.data.tables.naming import find_label
-from calirare.data.tables.outside import with_outside
-from calirare.data.tables.preprocess import apply_columns, warn_of_values
-from calirare.data.tables.profile import profile_tables
-from calirare.data.tables.rows import EdgeRows, NodeRows
-from calirare.data.tables.schema import check_schema, feature_names
+from calirare.data.tables.schema.asked import Asked
+from calirare.data.tables.schema.edge_columns import apply_edge_columns, check_types
+from calirare.data.tables.schema.edges import EdgeList, read_edges
+from calirare.data.tables.schema.labels import Labels, apply_labels, learn_labels, no_labels
+from calirare.data.tables.schema.learning import learn_schema
+from calirare.data.tables.schema.node_columns import check_schema, feature_names
+from calirare.data.tables.schema.preprocess import apply_columns, warn_of_values
+from calirare.data.tables.schema.profile import profile_tables
+from calirare.data.tables.sources.frames import pick_column, to_frame
 from calirare.errors import InputError
 
 
@@ -92,7 +92,7 @@ def read_tables(
             where the fit did.
         labels: A table of ids and labels, where they are not in the nodes table.
         bipartite: Whether the ends of an edge are of two kinds, so that customer 5 is not merchant 5; default: where that
-            is plain to see (`calirare.data.tables.apart`), or as at fit.
+            is plain to see (`calirare.data.tables.gathering.apart`), or as at fit.
 
     Raises:
         DataError: A file is missing, empty, truncated or not in its format.

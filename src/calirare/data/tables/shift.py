@@ -28,8 +28,8 @@ from scipy.stats import chi2
 
 from calirare.data.graph import RareGraph
 from calirare.data.tables.describe import calendar_day
-from calirare.data.tables.profile import of_numbers, profile_tables
-from calirare.data.tables.schema import is_moment
+from calirare.data.tables.schema.node_columns import is_moment
+from calirare.data.tables.schema.profile import of_numbers, profile_tables
 
 LARGE, MODERATE = 0.25, 0.10
 MANY_OUTSIDE, SOME_OUTSIDE = 0.10, 0.01

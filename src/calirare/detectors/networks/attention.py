@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from calirare.data.sparse_pattern import SparsePattern
+from calirare.data.sparse.pattern import SparsePattern
 from calirare.detectors.networks.layers import FeatureLinear
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import as_dense
-from calirare.data.sparse import SparseMatrix
+from calirare.data.sparse.products import SparseMatrix
 from calirare.detectors.networks.gat import GATBackbone
 from calirare.detectors.networks.layers import elu
 from calirare.detectors.networks.local_jacobian import LocalJacobian, Piece, rows_of

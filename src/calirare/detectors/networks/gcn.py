@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from calirare.data.inputs import GraphInputs
-from calirare.data.sparse import SparseMatrix
+from calirare.data.sparse.products import SparseMatrix
 from calirare.detectors.networks.defaults import DROPOUT, HIDDEN
 from calirare.detectors.networks.layers import FeatureLinear
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from calirare.data.arrays import as_dense
 from calirare.data.inputs import GraphInputs
-from calirare.data.sparse import SparseMatrix
+from calirare.data.sparse.products import SparseMatrix
 from calirare.detectors.networks.gated_gram import GatedGram, ranked_patterns
 from calirare.detectors.networks.gcn import GCNBackbone
 from calirare.detectors.networks.influence.jacobian import contrast_basis

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from calirare.data.inputs import Features
-from calirare.data.sparse import soon_bound
+from calirare.data.sparse.products import soon_bound
 
 
 class FeatureLinear(nn.Linear):

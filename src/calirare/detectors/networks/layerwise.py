@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from calirare.data.inputs import Features
-from calirare.data.neighbour_matrices import NeighbourMatrices
 from calirare.data.parts.partitions import Part
-from calirare.data.sparse import SparseMatrix
+from calirare.data.sparse.neighbour_matrices import NeighbourMatrices
+from calirare.data.sparse.products import SparseMatrix
 from calirare.detectors.networks.gat import GATBackbone
 from calirare.detectors.networks.gcn import GCNBackbone
 from calirare.detectors.networks.gin import GINBackbone

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from calirare.data.arrays import as_dense
 from calirare.data.inputs import GraphInputs
-from calirare.data.sparse import SparseMatrix
+from calirare.data.sparse.products import SparseMatrix
 from calirare.detectors.networks.gated_gram import GatedGram
 from calirare.detectors.networks.gin import GINBackbone
 from calirare.detectors.networks.influence.jacobian import MOST_KEPT, AutogradJacobian

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.sparse import SPARSE_COST, SparseMatrix
+from calirare.data.sparse.products import SPARSE_COST, SparseMatrix
 
 _MOST_GATHERED = 2**14
 """Rows that are picked at once."""

@@ -48,7 +48,7 @@ class Reference:
     """How a model scores the nodes of its fit.
 
     Args:
-        profile: Of logit P(rare); see `calirare.data.tables.profile`.
+        profile: Of logit P(rare); see `calirare.data.tables.schema.profile`.
         alerted: Share of the nodes that would be alerted at the default prices if nobody reviewed.
         num_nodes: How many nodes that is.
         share: Share of rare nodes among them, as their scores have it: labels that people chose to make have another. None:

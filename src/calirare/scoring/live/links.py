@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.node_keys import places_of
-from calirare.data.sparse import small_index
+from calirare.data.sparse.products import small_index
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from torch import nn
 
 from calirare.data.around import InputsAround
 from calirare.data.parts.partitions import Part
-from calirare.data.sparse import SparseMatrix
+from calirare.data.sparse.products import SparseMatrix
 from calirare.detectors.networks.influence.model import bounded
 from calirare.detectors.networks.layerwise import Layers, layers_of, run_layer
 from calirare.detectors.words import WordHops, over_neighbours

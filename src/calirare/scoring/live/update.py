@@ -12,15 +12,15 @@ import scipy.sparse as sp
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.merging import merge_edges
-from calirare.data.tables.apart import keep_apart, kind_name, with_kinds
-from calirare.data.tables.edge_columns import apply_edge_columns
-from calirare.data.tables.edges import edge_weights
-from calirare.data.tables.gathering import codes_as_at_fit, gather_edges, gather_nodes, nodes_of_edges
-from calirare.data.tables.ids import check_ids, id_array, text_ids
+from calirare.data.tables.gathering.apart import keep_apart, kind_name, with_kinds
+from calirare.data.tables.gathering.ids import check_ids, id_array, text_ids
+from calirare.data.tables.gathering.outside import add_outside
+from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
+from calirare.data.tables.gathering.tables import codes_as_at_fit, gather_edges, gather_nodes, nodes_of_edges
 from calirare.data.tables.libraries import pl
-from calirare.data.tables.outside import add_outside
-from calirare.data.tables.preprocess import apply_columns
-from calirare.data.tables.rows import EdgeRows, NodeRows
+from calirare.data.tables.schema.edge_columns import apply_edge_columns
+from calirare.data.tables.schema.edges import edge_weights
+from calirare.data.tables.schema.preprocess import apply_columns
 from calirare.errors import ColumnError, InputError
 
 

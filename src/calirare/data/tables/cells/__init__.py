@@ -1,0 +1,1 @@
+"""What the cells of one column mean: numbers, dates, categories, texts, gaps."""

@@ -1,0 +1,1 @@
+"""What an audit can find, one kind a file."""

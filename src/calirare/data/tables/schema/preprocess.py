@@ -1,0 +1,110 @@
+"""Apply a schema to a node table: the same numbers at fit and at scoring."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from calirare.data.tables.cells.columns import count_rare, count_strange, to_categories, to_numbers, to_texts
+from calirare.data.tables.cells.gaps import EmptyCells
+from calirare.data.tables.cells.prose import find_words
+from calirare.data.tables.gathering.rows import NodeRows
+from calirare.data.tables.libraries import pl
+from calirare.data.tables.sources.frames import check_fitted_columns
+from calirare.errors import InputError
+
+logger = logging.getLogger(__name__)
+
+
+def apply_columns(
+    rows: NodeRows, schema: Mapping[str, Any]
+) -> tuple[np.ndarray | sp.csr_array, dict[str, dict[str, int]], EmptyCells]:
+    """Features of every row, per column how many values are unreadable, infinite, rare or never seen, and what is missing.
+
+    Numbers: (value - mean) / scale, the median where one is missing. Categories: one column each, all 0 for a category
+    that the schema does not know. Texts: one column for each word, behind all others. An indicator column says where a
+    value was missing.
+    """
+    frame, columns = rows.frame, [column for column in schema["columns"] if column["type"] != "ignore"]
+    check_fitted_columns(frame, [column["name"] for column in columns], "nodes")
+    counts: dict[str, dict[str, int]] = {"unseen": {}, "rare": {}, "unreadable": {}, "infinite": {}}
+    empty = EmptyCells(rows.kinds_of(np.ones(frame.height, dtype=bool)))
+    blocks, words = list[Any](), list[Any]()
+    for column in columns:
+        block, missing = _READ[column["type"]](frame[column["name"]], column, counts)
+        (words if column["type"] == "text" else blocks).append(block)
+        empty.columns[column["name"]] = rows.kinds_of(missing)
+        if column["indicator"]:
+            blocks.append(missing.astype(np.float32)[:, None])
+    blocks += words
+    if not blocks:
+        return np.zeros((frame.height, 0), dtype=np.float32), counts, empty
+    if schema["sparse"]:
+        return sp.csr_array(sp.hstack([sp.csr_array(block) for block in blocks], format="csr")), counts, empty
+    return np.hstack([block.toarray() if sp.issparse(block) else block for block in blocks]), counts, empty
+
+
+def warn_of_values(nodes: Mapping[str, Mapping[str, int]], edges: Mapping[str, Mapping[str, int]]) -> None:
+    """Log how many values of each column are infinite, and how many of categories that the fit did not know."""
+    for whose, counts in (("", nodes), (" of edges", edges)):
+        for name, number in counts["infinite"].items():
+            logger.warning("column %r%s: infinite values count as missing, %d of them.", name, whose, number)
+        for name, number in counts["unseen"].items():
+            logger.warning(
+                "column %r%s: %d values of categories never seen at fit; they count as none of them.",
+                name, whose, number,
+            )  # fmt: skip
+
+
+def _numeric(
+    series: pl.Series, column: Mapping[str, Any], counts: dict[str, dict[str, int]]
+) -> tuple[np.ndarray, np.ndarray]:
+    values = to_numbers(series, column.get("text"), counts["infinite"])
+    strange = count_strange(series, column.get("text"))
+    if strange:
+        counts["unreadable"][series.name] = strange
+    missing = np.isnan(values)
+    values[missing] = column["median"]
+    with np.errstate(over="ignore"):
+        scaled = ((values - column["mean"]) / column["scale"]).astype(np.float32)
+    if not np.isfinite(scaled).all():
+        row = int(np.flatnonzero(~np.isfinite(scaled))[0])
+        raise InputError(
+            f"column {series.name!r} holds a value out of all proportion in row {row + 1}: {values[row]:g}. "
+            "Correct it, or leave the cell empty to have it imputed."
+        )
+    return scaled[:, None], missing
+
+
+def _categorical(
+    series: pl.Series, column: Mapping[str, Any], counts: dict[str, dict[str, int]]
+) -> tuple[sp.csr_array, np.ndarray]:
+    text = to_categories(series)
+    categories = column["categories"]
+    place = text.replace_strict(categories, list(range(len(categories))), default=None, return_dtype=pl.Int64)
+    known = place.is_not_null().to_numpy()
+    missing = text.is_null().to_numpy()
+    for word, number in count_rare(text.filter(place.is_null() & text.is_not_null()), column.get("rare")).items():
+        counts[word][series.name] = number
+    rows = np.flatnonzero(known)
+    ones = np.ones(rows.size, dtype=np.float32)
+    shape = (series.len(), len(categories))
+    return sp.csr_array((ones, (rows, place.drop_nulls().to_numpy())), shape=shape), missing
+
+
+def _text(
+    series: pl.Series, column: Mapping[str, Any], _: dict[str, dict[str, int]]
+) -> tuple[sp.csr_array, np.ndarray]:
+    text = to_texts(series)
+    return find_words(text, column["words"]), text.is_null().to_numpy()
+
+
+_READ: dict[str, Callable[..., tuple[Any, np.ndarray]]] = {
+    "numeric": _numeric,
+    "categorical": _categorical,
+    "text": _text,
+}

@@ -1,0 +1,1 @@
+"""Where tables come from and go to: files, frames, databases."""

@@ -1,0 +1,386 @@
+"""Text that means numbers, dates or yes and no; ids and labels as they are written."""
+
+import datetime
+import logging
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calirare.data.tables.cells.columns import to_numbers, to_seconds
+from calirare.data.tables.cells.kinds import kind_of
+from calirare.data.tables.cells.text import read_styled, understand
+from calirare.data.tables.reading import read_tables
+from calirare.errors import InputError, LabelError
+
+
+def numbers(*texts):
+    column = pl.Series("c", texts, dtype=pl.String)
+    found = understand(column)
+    assert found.kind == "number", found
+    return to_numbers(column, found.style).tolist()
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        (["1.234,56", "7,5", "-1.000"], [1234.56, 7.5, -1000.0]),
+        (["1,234.56", "7.5", "-1,000"], [1234.56, 7.5, -1000.0]),
+        (["$1,234.50", "$ 7", "($3.25)"], [1234.5, 7.0, -3.25]),
+        (["1.234,50-", "7,5", "3,00- EUR"], [-1234.5, 7.5, -3.0]),
+        (["12.50-", "3"], [-12.5, 3.0]),
+        (["1 234,5 kr", "12 kr"], [1234.5, 12.0]),
+        (["€ 1.234.567", "€ 2"], [1234567.0, 2.0]),
+        (["EUR 3,50", "12,00 EUR"], [3.5, 12.0]),
+        (["1'234.5", "2’000"], [1234.5, 2000.0]),
+        (["12 %", "3.5%", "100%"], [0.12, 0.035, 1.0]),
+        (["1e3", "-2.5E-2", "+4"], [1000.0, -0.025, 4.0]),
+        ([",5", "0,25"], [0.5, 0.25]),
+        (["12.3K", "532", "1.5M", "2k"], [12300.0, 532.0, 1.5e6, 2000.0]),
+        (["$1.2bn", "$-3.5M", "€7K", "(2K)"], [1.2e9, -3.5e6, 7000.0, -2000.0]),
+        (["1,2 Mio. €", "3 Mrd. €", "1.200,5"], [1.2e6, 3e9, 1200.5]),
+        (["253 MB", "1.5 GB", "7 MB", "12kb"], [253.0, 1500.0, 7.0, 0.012]),
+        (["3,5 kg", "1.200 kg", "7 kg"], [3.5, 1200.0, 7.0]),
+        (["1 day", "3 days", "2 weeks", "14 days"], [1.0, 3.0, 14.0, 14.0]),
+        (["12 points", "-3 points", "1,000 points"], [12.0, -3.0, 1000.0]),
+        (["<0.5", "1.5", "~2", "7"], [0.5, 1.5, 2.0, 7.0]),
+        (["−5", "12", "–3"], [-5.0, 12.0, -3.0]),
+    ],
+)
+def test_numbers_as_people_write_them(texts, values):
+    assert numbers(*texts) == pytest.approx(values, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    "texts", [["<10", ">10", "<20"], ["12 kg", "3 km"], ["12A", "14A"], ["3 km away", "7 km away"], ["10-20", "20-30"]]
+)
+def test_what_would_lose_its_meaning_as_a_number_stays_words(texts):
+    assert understand(pl.Series(texts)).kind == "words"
+
+
+def test_the_end_of_a_scale_that_most_reach_is_a_number():
+    """Filtration of kidneys: most are ">90", the ill have a number."""
+    texts = [*map(str, range(30, 90)), *[">90"] * 140]
+    assert numbers(*texts) == [*range(30, 90), *[90.0] * 140]
+
+
+def test_numbers_with_a_unit_are_read_in_that_of_the_fit():
+    """Later tables may be in another unit of the family, or in none."""
+    style = understand(pl.Series(["90 min", "30 min", "2 h"])).style
+    assert style == {"unit": "min|h"}
+    assert to_numbers(pl.Series(["1.5 h", "45", "soon"] + ["1 H"] * 200), style)[:2].tolist() == [90.0, 45.0]
+
+
+@pytest.mark.parametrize("write", [int, str, float])
+def test_days_as_databases_write_them_are_dates(write):
+    days = [datetime.date(2023, 12, 20) + datetime.timedelta(days=k) for k in range(40)]
+    column = pl.Series("booked", [write(f"{day:%Y%m%d}") for day in days])
+    found = kind_of(column)
+    assert (found.name, found.style) == ("time", {"date": "%Y%m%d"})
+    assert np.diff(to_seconds(column, found.style)).tolist() == [86_400.0] * 39
+    assert kind_of(pl.Series("size", [20_231_200 + 7 * k for k in range(40)])).name != "time"
+
+
+@pytest.mark.parametrize("name", ["joined", "last_login", "dateOpened", "account_closed"])
+def test_seconds_under_the_name_of_an_event_are_moments_and_no_identifiers(name):
+    assert kind_of(pl.Series(name, range(1_500_000_000, 1_600_000_000, 1_000_000))).name == "time"
+    assert kind_of(pl.Series(name, range(0, 1_000, 7))).name == "number"
+
+
+def test_addresses_of_hosts_are_no_dates():
+    hosts = pl.Series("ip", [f"10.0.{k // 9}.{k % 250}" for k in range(300)])
+    assert (kind_of(hosts).name, kind_of(hosts).reason) == ("ignore", "300 different addresses of hosts")
+
+
+@given(
+    values=st.lists(st.integers(-(10**9), 10**9).map(lambda k: k / 100), min_size=3, max_size=20),
+    comma=st.booleans(),
+    sign=st.sampled_from(["", "$", "€ "]),
+)
+def test_grouped_numbers_come_back_in_both_conventions(values, comma, sign):
+    texts = [sign + f"{value:,.2f}" for value in values]
+    if comma:
+        texts = [text.translate(str.maketrans(",.", ".,")) for text in texts]
+    assert numbers(*texts) == pytest.approx(values, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("texts", "moments"),
+    [
+        (["2024-01-31", "2024-01-31 18:05", "2024-01-31T18:05:09.5Z"], [(31, 0, 0, 0), (31, 18, 5, 0), (31, 18, 5, 9.5)]),
+        (["31.01.2024 18:05:09", "01.01.2024"], [(31, 18, 5, 9), (1, 0, 0, 0)]),
+        (["01/31/2024", "01/02/2024 6:05 PM"], [(31, 0, 0, 0), (2, 18, 5, 0)]),
+        (["31/01/2024", "02/01/2024"], [(31, 0, 0, 0), (2, 0, 0, 0)]),
+        (["31-Jan-2024", "2-Jan-2024"], [(31, 0, 0, 0), (2, 0, 0, 0)]),
+        (["January 31, 2024", "January 2, 2024"], [(31, 0, 0, 0), (2, 0, 0, 0)]),
+        (["2024-01-31 20:05:00+02:00"], [(31, 18, 5, 0)]),
+        (["31.01.24"], [(31, 0, 0, 0)]),
+        (["2024-01-31", "30.01.2024", "29/01/2024", "02.01.2024 18:05"], [(31, 0, 0, 0), (30, 0, 0, 0), (29, 0, 0, 0), (2, 18, 5, 0)]),
+    ],
+)  # fmt: skip
+def test_dates_keep_their_time_of_day(texts, moments):
+    column = pl.Series("c", texts)
+    kind = kind_of(column)
+    assert kind.name == "time"
+    expected = [
+        datetime.datetime(2024, 1, day, hour, minute, tzinfo=datetime.UTC).timestamp() + second
+        for day, hour, minute, second in moments
+    ]
+    assert to_seconds(column, kind.style).tolist() == expected
+    np.testing.assert_allclose(to_numbers(column, kind.style), np.array(expected) / 86400, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (["yes", "No"], "truth"), (["TRUE", "false"], "truth"), (["NO", "SE"], "words"), (["no", "no"], "words"),
+        (["007", "12"], "words"), (["+4790123456", "+4790123457"], "words"), (["1.2.3", "4.5.6"], "words"),
+        (["1", "x"], "words"), (["", "NA"], "words"), (["1,2,3"], "words"), (["12:30", "12:75"], "words"),
+        (["31.02.2024"], "words"), (["31/12/2024", "12/31/2024"], "words"), (["1", "#REF!", "2"], "number"),
+    ],
+)  # fmt: skip
+def test_what_is_and_what_is_not_understood(texts, kind):
+    assert understand(pl.Series(texts)).kind == kind
+
+
+@given(texts=st.lists(st.text(alphabet="0123456789.,-+eE%$€() /:TZaJnM#", max_size=12), min_size=1, max_size=8))
+def test_any_text_is_read_or_left_alone(texts):
+    column = pl.Series("c", texts)
+    found = understand(column)
+    values, strange = read_styled(column, found.style)
+    assert values.len() == len(texts) and strange.len() <= len(texts)
+    if found.kind == "number":
+        assert all(value is None or not math.isnan(value) for value in values.to_list())
+
+
+EDGES = {"source": ["1"], "target": ["2"]}
+
+
+def test_one_bad_cell_warns_and_stays_missing(caplog):
+    n = 5000
+    amount = [f"{k / 7:.2f}" for k in range(n)]
+    amount[1234] = "#REF!"
+    nodes = {"id": [str(k) for k in range(n)], "amount": amount, "y": [str(k % 2) for k in range(n)]}
+    with caplog.at_level(logging.WARNING):
+        graph = read_tables(nodes, EDGES, label="y", rare=1)
+    assert "column 'amount': 1 of 5000 values cannot be read, such as '#REF!'" in caplog.text
+    assert graph.feature_names == ("amount", "amount is missing") and graph.x[:, 1].nonzero()[0].tolist() == [1234]
+    assert graph.schema["read"]["unreadable"] == {"amount": 1} and graph.schema["read"]["imputed"] == {"amount": 1}
+    nodes["amount"] = ["word"] * 100 + amount[100:]
+    with pytest.raises(InputError, match="column 'amount' must hold numbers; 100 values are words"):
+        read_tables(nodes, EDGES, schema=graph.schema)
+
+
+HUGE = [str(2**63), str(2**63 + 1), "123456789012345678901234", "123456789012345678901235", "10e5", "1000000", "007", "7",
+        "0x1F", "1_000", " 1", "NaN?"]  # fmt: skip
+
+
+def test_ids_in_a_csv_keep_their_bytes(tmp_path):
+    rows = "\n".join(f"{name},{k % 2},{k}" for k, name in enumerate(HUGE))
+    (tmp_path / "nodes.csv").write_text(f"id,y,x\n{rows}\n", encoding="utf-8")
+    edges = "\n".join(f"{one},{other}" for one, other in zip(HUGE[:-1], HUGE[1:], strict=True))
+    (tmp_path / "edges.csv").write_text(f"source,target\n{edges}\n", encoding="utf-8")
+    graph = read_tables(tmp_path / "nodes.csv", tmp_path / "edges.csv", label="y", rare=1)
+    assert graph.ids.tolist() == HUGE
+    assert graph.edges.source.tolist() == list(range(len(HUGE) - 1))
+    assert graph.edges.target.tolist() == list(range(1, len(HUGE)))
+    typed = pl.DataFrame({"id": [2**63 + 5, 2**63 + 7], "x": [1, 2], "y": [0, 1]}, schema_overrides={"id": pl.UInt64})
+    typed.write_parquet(tmp_path / "nodes.parquet")
+    ends = {"source": pl.Series([2**63 + 7], dtype=pl.UInt64), "target": pl.Series([2**63 + 5], dtype=pl.UInt64)}
+    graph = read_tables(tmp_path / "nodes.parquet", ends, label="y", rare=1)
+    assert graph.ids.tolist() == [str(2**63 + 5), str(2**63 + 7)] and graph.edges.source.tolist() == [1]
+
+
+def test_ids_that_are_no_names_are_refused():
+    with pytest.raises(InputError, match="1 ids are missing"):
+        read_tables({"id": [1.0, float("nan")], "x": [1, 2], "y": [0, 1]}, EDGES, label="y", rare=1)
+    with pytest.raises(InputError, match="have lost digits"):
+        read_tables({"id": [1.0, 1e19], "x": [1, 2], "y": [0, 1]}, EDGES, label="y", rare=1)
+
+
+@pytest.mark.parametrize("word", ["NA", "nan", "NULL", "None", "n/a", ""])
+@pytest.mark.parametrize("kind", ["csv", "frame", "numbers"])
+def test_words_for_a_missing_label_count_as_missing_whatever_the_type(word, kind, tmp_path, caplog):
+    labels = ["1", "0", word, "0"] if kind != "frame" else ["yes", "no", word, "no"]
+    nodes = {"id": ["1", "2", "3", "4"], "x": [1.5, 2.0, 3.0, 4.0], "y": labels}
+    if kind == "csv":
+        pl.DataFrame(nodes).write_csv(tmp_path / "nodes.csv")
+    with caplog.at_level(logging.WARNING):
+        graph = read_tables(
+            tmp_path / "nodes.csv" if kind == "csv" else nodes, EDGES, label="y", rare="yes" if kind == "frame" else 1
+        )
+    assert graph.y.tolist() == [1, 0, -1, 0]
+    counts = {word: 1} if word else {}
+    assert graph.schema["read"]["labels"] == {"known": 3, "missing": 1, "missing_words": counts, "spellings": {}}
+    assert ("1 labels count as unknown" in caplog.text) == bool(word)
+
+
+@pytest.mark.parametrize("place", ["id", "y", "rare", "name", "edges"])
+def test_half_characters_are_refused(place):
+    """As a terminal in another encoding passes them on."""
+    half = "\udcff"
+    nodes = {"id": ["1", half if place == "id" else "2"], "x": [1.5, 2.0], "y": ["a", half if place == "y" else "b"]}
+    nodes |= {half: [1, 2]} if place == "name" else {}
+    edges = {"source": ["1"], "target": [half]} if place == "edges" else EDGES
+    with pytest.raises(InputError, match="surrogates|rare must be"):
+        read_tables(nodes, edges, label="y", rare=half if place == "rare" else "a")
+
+
+def test_a_class_called_none_is_explained():
+    nodes = {"id": ["1", "2"], "x": [1.5, 2.0], "y": ["mule", "none"]}
+    with pytest.raises(LabelError, match="every labelled node is 'mule'.*'none' count as missing"):
+        read_tables(nodes, EDGES, label="y", rare="mule")
+
+
+def test_dates_at_odds_are_called_dates():
+    days = [f"{day}/{month}/20{year}" for year in range(10, 17) for day, month in ((20, 5), (5, 20))]
+    kind = kind_of(pl.Series("when", [*days, *(f"{day}.1.3" for day in range(5))]), most_categories=5)
+    assert kind.name == "ignore" and kind.reason.startswith("dates in no form that fits all, such as ")
+
+
+def test_names_of_things_are_no_numbers():
+    rows = np.arange(100)
+    assert "row numbers" in kind_of(pl.Series("n", rows)).reason
+    assert "identifier" in kind_of(pl.Series("customerId", rows * 17)).reason
+    assert "9 digits" in kind_of(pl.Series("phone", 900_000_000 + rows * 997)).reason
+    assert kind_of(pl.Series("balance", rows * 997)).name == "number"
+    assert kind_of(pl.Series("created_at", 1_700_000_000 + rows * 60)).name == "time"
+    assert kind_of(pl.Series("created_at", (1_700_000_000 + rows * 60) * 1000)).unit == 1e-3
+    assert kind_of(pl.Series("response_time", rows * 3)).name == "number"
+    assert kind_of(pl.Series("time", rows)).name == "time"
+    nodes = {"id": rows, "customer_nr": rows * 7, "x": rows % 10, "y": rows % 2}
+    graph = read_tables(nodes, {"source": [0], "target": [1]}, label="y", rare=1)
+    assert graph.feature_names == ("x",)
+    told = read_tables(nodes, {"source": [0], "target": [1]}, label="y", rare=1, types={"customer_nr": "numeric"})
+    assert told.feature_names == ("customer_nr", "x")
+
+
+@pytest.mark.parametrize(
+    ("texts", "hours"),
+    [
+        (["09:30", "23:00", "0:15"], [9.5, 23.0, 0.25]),
+        (["12:00 AM", "12:30 pm", "6:45 PM"], [0.0, 12.5, 18.75]),
+        (["00:00:36", "36:00:00", None], [0.01, 36.0, None]),
+    ],
+)
+def test_times_of_day_are_hours(texts, hours):
+    column = pl.Series("local_time", texts)
+    found = kind_of(column)
+    assert found.name == "number" and found.style == {"clock": True}
+    np.testing.assert_allclose(to_numbers(column, found.style), [np.nan if h is None else h for h in hours])
+    clock = pl.Series("local_time", [datetime.time(9, 30)])  # in a file that holds times as such
+    assert kind_of(clock) == found and to_numbers(clock, found.style).tolist() == [9.5]
+
+
+def test_a_moment_in_milliseconds_is_no_identifier():
+    values = np.arange(1_700_000_000_000, 1_700_000_900_000, 9_000)
+    assert kind_of(pl.Series("start_ms", values)).name == "time"
+    unsaid = kind_of(pl.Series("what", values))
+    assert unsaid.name == "ignore" and "--type what=time" in unsaid.reason
+    edges = {"source": [1] * 100, "target": [2] * 100, "what": values}
+    nodes = {"id": [1, 2], "bad": ["y", "n"]}
+    graph = read_tables(nodes, edges, label="bad", rare="y", types={"what": "time"})
+    assert graph.edges.columns[0].values[0] == 1_700_000_000  # in seconds
+
+
+def test_ones_and_zeros_beside_gaps_are_the_labels_1_and_0(tmp_path):
+    edges = {"source": [1, 2], "target": [2, 3]}
+    (tmp_path / "nodes.csv").write_text("id,bad\n1,1.0\n2,0.0\n3,\n")
+    for rare in ("1", 1, "1.0"):
+        graph = read_tables(tmp_path / "nodes.csv", edges, label="bad", rare=rare)
+        assert graph.y.tolist() == [1, 0, -1] and graph.class_names == ("0", "1")
+    (tmp_path / "later.csv").write_text("id,bad\n1,1\n2,0\n3,\n")
+    assert read_tables(tmp_path / "later.csv", edges, schema=graph.schema).y.tolist() == [1, 0, -1]
+    old = {**graph.schema, "label": {"column": "bad", "rare": "1.0", "values": ["0.0", "1.0"]}}
+    assert read_tables(tmp_path / "nodes.csv", edges, schema=old).y.tolist() == [1, 0, -1]
+
+
+@pytest.mark.parametrize("decimal", ["nodes", "edges"])
+def test_ids_that_one_table_writes_as_decimals_are_found(decimal, tmp_path):
+    sign = {"nodes": ("7.0", "8.0", "7", "8"), "edges": ("7", "8", "7.0", "8.0")}[decimal]
+    (tmp_path / "nodes.csv").write_text(f"id,bad\n{sign[0]},y\n{sign[1]},n\n")
+    (tmp_path / "edges.csv").write_text(f"source,target\n{sign[2]},{sign[3]}\n")
+    graph = read_tables(tmp_path / "nodes.csv", tmp_path / "edges.csv", label="bad", rare="y")
+    assert graph.ids.tolist() == list(sign[:2]) and graph.edges.source.tolist() == [0]
+
+
+def test_of_two_ends_one_of_which_is_no_node_the_other_is_what_comes_up_again():
+    nodes = {"vendor_no": [f"v{k}" for k in range(9)], "bad": ["y", "n"] + [None] * 7}
+    rows = np.arange(80)
+    edges = {
+        "invoice": rows + 500,
+        "total": [f"${k}.50" for k in rows % 7],
+        "vendor_no": [f"v{k % 9}" for k in rows],
+        "office": [f"o{k % 6}" for k in rows],
+    }
+    graph = read_tables(nodes, edges, label="bad", rare="y")
+    assert (graph.schema["edges"]["source"], graph.schema["edges"]["target"]) == ("vendor_no", "office")
+    assert graph.num_nodes == 15 and graph.node_type_names == ("vendor_no", "office")
+
+
+def test_of_very_many_categories_nobody_says_that_they_were_never_seen():
+    names = [f"t{k}" for k in range(1_500)] * 2
+    edges = {"source": [1] * 3_000, "target": [2] * 3_000, "town": names}
+    graph = read_tables({"id": [1, 2], "bad": ["y", "n"]}, edges, label="bad", rare="y")
+    assert graph.schema["read"]["edge_values"]["unseen"] == {} and graph.schema["read"]["edge_values"]["rare"] == {
+        "town": 2_600
+    }
+
+
+@pytest.mark.parametrize(
+    ("write", "style"),
+    [
+        (lambda k: f"{1 + k % 28:02d}.{1 + k % 12:02d}.{1950 + k % 50}", {"date": "%d.%m.%Y"}),
+        (lambda k: f"{k},5", {"decimal": ","}),
+        (lambda k: str(k % 60), {}),
+        (lambda k: str(1 + k % 5), {}),
+    ],
+)
+def test_one_word_that_often_stands_for_a_number_or_a_date_is_a_gap(write, style):
+    size = 200
+    nodes = {"id": range(size), "value": ["k.A." if k % 10 == 3 else write(k) for k in range(size)]}
+    nodes["y"] = ["yes" if k % 7 == 0 else "no" for k in range(size)]
+    edges = {"source": [0], "target": [1]}
+    graph = read_tables(nodes, edges, label="y", rare="yes")
+    empty = read_tables({**nodes, "value": [None if text == "k.A." else text for text in nodes["value"]]}, edges, label="y", rare="yes")  # fmt: skip
+    assert graph.feature_names == empty.feature_names == ("value", "value is missing")
+    np.testing.assert_array_equal(graph.x, empty.x)
+    (column,) = graph.schema["columns"]
+    assert column["text"] == {**style, "missing": "k.A."} and graph.schema["read"]["imputed"] == {"value": 20}
+    again = read_tables(nodes, edges, schema=graph.schema)
+    np.testing.assert_array_equal(again.x, graph.x)
+
+
+@pytest.mark.parametrize("sign", ["", " €", " kWh"])
+@pytest.mark.parametrize("side", ["nodes", "edges"])
+def test_points_that_group_thousands_are_no_decimals(sign, side):
+    """850 and 1.200, as people write them who write 1,5 for a half."""
+    size = 60
+    numbers = np.exp(np.linspace(5, 12, size)).round()
+    written = [f"{number:,.0f}{sign}".replace(",", ".") for number in numbers]
+    other = [f"{k % 7}.{k % 9}{k % 3}5{sign}" for k in range(size)]
+    nodes = {"id": range(size), "y": ["yes" if k % 7 == 0 else "no" for k in range(size)]}
+    edges = {"source": range(size), "target": [(k + 1) % size for k in range(size)]}
+    (nodes if side == "nodes" else edges).update(turnover=written, ratio=other)
+    graph = read_tables(nodes, edges, label="y", rare="yes")
+    again = read_tables(nodes, edges, schema=graph.schema)
+    for read in (graph, again):
+        if side == "edges":
+            found, ratio = (column.values for column in read.edges.columns)
+        else:
+            scaled = zip(read.schema["columns"], read.x.T, strict=True)
+            found, ratio = (values.astype(float) * column["scale"] + column["mean"] for column, values in scaled)
+        np.testing.assert_allclose(found, numbers, rtol=1e-4, atol=0.1)
+        np.testing.assert_allclose(ratio, [float(f"{k % 7}.{k % 9}{k % 3}5") for k in range(size)], atol=1e-5)
+
+
+def test_words_among_few_codes_and_several_words_stay_words():
+    codes = pl.Series(["1", "2", "3", "other"] * 20)
+    assert understand(codes).kind == "words"
+    assert understand(pl.Series([*map(str, range(100)), "low", "low", "high", "high"])).kind == "words"
+    assert "missing" not in understand(pl.Series([*map(str, range(300)), "slip"])).style
+    numbered = pl.Series("row", ["none yet" if k % 10 == 3 else str(k) for k in range(200)])
+    assert kind_of(numbered).reason == kind_of(numbered.set(numbered == "none yet", None)).reason != ""

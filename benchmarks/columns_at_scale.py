@@ -19,12 +19,12 @@ import calirare as cr
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.features.alone import OtherEnds, alone_columns
 from calirare.features.edge_columns import edge_columns
-from calirare.features.edge_plan import EdgePlan, plan_edges
-from calirare.features.meeting import meetings
+from calirare.features.edges.meeting import meetings
+from calirare.features.edges.plan import EdgePlan, plan_edges
+from calirare.features.edges.usual import usual_of
 from calirare.features.recipe import ColumnRecipe
 from calirare.features.relations import relation_matrix, row_normalised
 from calirare.features.structure import structure_columns
-from calirare.features.usual import usual_of
 
 
 def make_graph(num_nodes: int, num_edges: int, seed: int = 0) -> cr.RareGraph:

@@ -26,15 +26,15 @@ from torch import Tensor, nn
 from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
 
 import calirare as cr
-from calirare.detectors import regression
 from calirare.detectors.base import DetectorInputs, LabelledNodes
 from calirare.detectors.linear import Linear
 from calirare.detectors.networks.evidence import FoldEvidence
+from calirare.detectors.networks.fitting.training import Training
+from calirare.detectors.networks.fitting.weights import node_weights
 from calirare.detectors.networks.network import Network
-from calirare.detectors.networks.training import Training
-from calirare.detectors.networks.weights import node_weights
 from calirare.detectors.registry import make_detector
-from calirare.detectors.regression import leave_out
+from calirare.detectors.regression import fitted as regression
+from calirare.detectors.regression.fitted import leave_out
 
 
 class Plain(nn.Module):

@@ -21,10 +21,10 @@ from torch import nn
 
 import calirare as cr
 from calirare.data.inputs import GraphInputs
-from calirare.detectors.networks.gcn import GCNBackbone
+from calirare.detectors.networks.backbones.gcn import GCNBackbone
+from calirare.detectors.networks.fitting.weights import node_weights
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import predict_logits
-from calirare.detectors.networks.weights import node_weights
 
 WEIGHT_DECAY = 5e-4
 PUBLISHED_DAMPING = 1e-2

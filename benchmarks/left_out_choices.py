@@ -23,9 +23,9 @@ from threadpoolctl import threadpool_limits
 
 from calirare.calibration.scaling import PlattScaling
 from calirare.detectors.base import Detector, DetectorInputs, LabelledNodes
-from calirare.detectors.folds import fold_numbers, folds
+from calirare.detectors.left_out.folds import fold_numbers, folds
+from calirare.detectors.networks.fitting.weights import node_weights
 from calirare.detectors.networks.network import _DECAYS, _WIDTHS
-from calirare.detectors.networks.weights import node_weights
 from calirare.detectors.registry import make_detector
 
 PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4)

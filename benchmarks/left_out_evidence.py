@@ -29,10 +29,10 @@ from threadpoolctl import threadpool_limits
 import calirare as cr
 from calirare.calibration.scaling import PlattScaling
 from calirare.detectors.base import DetectorInputs, LabelledNodes
-from calirare.detectors.folds import fold_numbers, folds
+from calirare.detectors.left_out.folds import fold_numbers, folds
 from calirare.detectors.networks.evidence import FoldEvidence
+from calirare.detectors.networks.fitting.weights import node_weights
 from calirare.detectors.networks.network import Network
-from calirare.detectors.networks.weights import node_weights
 from calirare.detectors.registry import make_detector
 from calirare.features.copies import find_copies
 

@@ -18,9 +18,9 @@ import torch
 
 import calirare as cr
 from calirare.data.inputs import GraphInputs
+from calirare.detectors.networks.fitting.training import Refinement
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.objectives import CrossEntropy, SoftmaxTwice
-from calirare.detectors.networks.training import Refinement
 from calirare.estimator.methods import Method, temporarily
 from calirare.metrics import classwise_ace, macro_f1, negative_log_likelihood, recall, true_class_ace
 from calirare.uncertainty.jackknife import bounds_of_class, residuals_of

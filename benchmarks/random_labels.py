@@ -25,8 +25,8 @@ import calirare as cr
 from calirare.calibration.base import target_shares
 from calirare.calibration.stack import StackScaling, left_out_probabilities
 from calirare.detectors.base import DetectorInputs, LabelledNodes
-from calirare.detectors.folds import fold_numbers
-from calirare.detectors.networks.weights import node_weights
+from calirare.detectors.left_out.folds import fold_numbers
+from calirare.detectors.networks.fitting.weights import node_weights
 from calirare.detectors.registry import make_detector
 from calirare.features.recipe import ColumnRecipe
 

@@ -24,8 +24,8 @@ from torch_geometric.nn import GCNConv
 
 import calirare as cr
 from calirare.detectors import GCN, DetectorInputs, LabelledNodes
-from calirare.detectors.networks.training import Training
-from calirare.detectors.networks.weights import node_weights
+from calirare.detectors.networks.fitting.training import Training
+from calirare.detectors.networks.fitting.weights import node_weights
 from calirare.estimator.methods import get_method
 
 

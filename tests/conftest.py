@@ -180,7 +180,8 @@ def training_briefly() -> Iterator[None]:
     model, few trees beside them in the default, intervals from a hundred maps and those around metrics from two draws:
     tests/detectors, tests/uncertainty and tests/metrics look at where these end, elsewhere they only take time."""
     from calirare.detectors import GCN, Boosting, Forest, Linear, linear, stack
-    from calirare.detectors.networks import rest, trained, training
+    from calirare.detectors.networks import trained
+    from calirare.detectors.networks.fitting import rest, training
     from calirare.estimator import sureness
 
     train = training.train

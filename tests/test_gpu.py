@@ -14,9 +14,9 @@ from torch_geometric.nn import GAT, GCN, GIN, GraphSAGE
 
 import calirare as cr
 from calirare.data.inputs import GraphInputs
+from calirare.detectors.networks.fitting.weights import node_weights
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.module import ModuleNetwork
-from calirare.detectors.networks.weights import node_weights
 
 pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore:Attempting to run cuBLAS")]  # torch's first backward
 GPU = "cuda"

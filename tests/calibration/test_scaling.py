@@ -19,7 +19,7 @@ from calirare.calibration import (
 )
 from calirare.calibration.conditional_logit import fit_conditional_logit
 from calirare.calibration.scaling import SoftPlattScaling
-from calirare.detectors.platt import soft_targets
+from calirare.detectors.logistic.platt import soft_targets
 from calirare.errors import InputError, LabelError
 
 SCALINGS = [TemperatureScaling, PlattScaling, VectorScaling, MatrixScaling]

@@ -9,7 +9,7 @@ from scipy.special import log_softmax, softmax
 from calirare.calibration import share_weights
 from calirare.calibration.scaling import SoftPlattScaling
 from calirare.calibration.stack import StackScaling, left_out_probabilities
-from calirare.detectors.platt import soft_targets
+from calirare.detectors.logistic.platt import soft_targets
 from calirare.errors import InputError, NotFittedError
 
 

@@ -11,12 +11,12 @@ import pytest
 from column_cases import dense_graph, inputs_of, labels_of
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from calirare.detectors import boosters
 from calirare.detectors.base import LabelledNodes
-from calirare.detectors.boosters import Growth, grow
 from calirare.detectors.boosting import Boosting
-from calirare.detectors.left_out_loss import CLEARLY
-from calirare.detectors.stages import Stages
+from calirare.detectors.left_out.loss import CLEARLY
+from calirare.detectors.trees import boosters
+from calirare.detectors.trees.boosters import Growth, grow
+from calirare.detectors.trees.stages import Stages
 from calirare.errors import InputError, LabelError, NotFittedError
 
 lightgbm = pytest.importorskip("lightgbm")

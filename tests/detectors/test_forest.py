@@ -8,8 +8,8 @@ from column_cases import dense_graph, inputs_of, labels_of
 
 from calirare.data.graph import RareGraph
 from calirare.detectors.forest import Forest
-from calirare.detectors.grove import bootstrap_counts
-from calirare.detectors.normal_scores import NormalScores
+from calirare.detectors.trees.grove import bootstrap_counts
+from calirare.detectors.trees.normal_scores import NormalScores
 from calirare.errors import InputError, LabelError, NotFittedError
 
 

@@ -15,11 +15,10 @@ from sklearn.metrics import roc_auc_score
 from slow_logistic import refit_without
 
 from calirare.data.synthetic import make_transactions
-from calirare.detectors import design_choices, linear
+from calirare.detectors import linear
 from calirare.detectors.base import LabelledNodes
-from calirare.detectors.landmarks import choose_landmarks
 from calirare.detectors.linear import Linear
-from calirare.detectors.logistic import (
+from calirare.detectors.logistic.optimum import (
     _INTERCEPT_PENALTY,
     LogisticProblem,
     Optimum,
@@ -27,7 +26,9 @@ from calirare.detectors.logistic import (
     fit_logistic,
     newton_from,
 )
-from calirare.detectors.without_groups import WithoutGroups, turned_back
+from calirare.detectors.logistic.without_groups import WithoutGroups, turned_back
+from calirare.detectors.regression import choices as design_choices
+from calirare.detectors.regression.landmarks import choose_landmarks
 from calirare.errors import InputError, LabelError, NotFittedError
 
 
@@ -142,8 +143,8 @@ def test_words_are_all_words_of_all_hops() -> None:
 
 @pytest.mark.parametrize("make", [dense_graph, word_graph])
 def test_without_a_label_is_what_the_label_is_told(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calirare.detectors.linear_design._BLOCK", 32)
-    monkeypatch.setattr("calirare.detectors.design_choices._FEW_LANDMARKS", 20)  # from which hops are chosen
+    monkeypatch.setattr("calirare.detectors.regression.design._BLOCK", 32)
+    monkeypatch.setattr("calirare.detectors.regression.choices._FEW_LANDMARKS", 20)  # from which hops are chosen
     graph = make()
     inputs, labels = inputs_of(graph), labels_of(graph, 70)
     detector = Linear().fit(inputs, labels)

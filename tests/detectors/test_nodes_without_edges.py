@@ -12,12 +12,12 @@ from sklearn.linear_model import LogisticRegression
 from slow_logistic import refit_without
 
 import calirare as cr
-from calirare.detectors.guess import NeighboursGuess
 from calirare.detectors.linear import Linear
-from calirare.detectors.logistic import LogisticProblem, fit_logistic
-from calirare.detectors.platt import soft_targets
-from calirare.detectors.regression import Regression
-from calirare.detectors.squash import Squash
+from calirare.detectors.logistic.optimum import LogisticProblem, fit_logistic
+from calirare.detectors.logistic.platt import soft_targets
+from calirare.detectors.regression.fitted import Regression
+from calirare.detectors.regression.guess import NeighboursGuess
+from calirare.detectors.regression.squash import Squash
 
 PENALTY = 1e-2
 

@@ -9,7 +9,7 @@ import calirare as cr
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.detectors import Spreading, Stack
 from calirare.detectors.base import DetectorInputs, LabelledNodes, gather_blocks
-from calirare.detectors.folds import spread_over_folds
+from calirare.detectors.left_out.folds import spread_over_folds
 from calirare.errors import InputError
 from calirare.metrics import roc_auc
 

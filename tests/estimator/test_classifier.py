@@ -16,10 +16,10 @@ from calirare.calibration.scaling import SoftPlattScaling
 from calirare.data.inputs import GraphInputs
 from calirare.detectors import GCN, Module, Stack
 from calirare.detectors.base import DetectorInputs
-from calirare.detectors.folds import fold_numbers
-from calirare.detectors.networks import training
+from calirare.detectors.left_out.folds import fold_numbers
+from calirare.detectors.networks.fitting import training
+from calirare.detectors.networks.fitting.weights import node_weights
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
-from calirare.detectors.networks.weights import node_weights
 from calirare.detectors.registry import make_detector
 from calirare.errors import InputError, LabelError
 from calirare.estimator.fitting import TrainedDetector

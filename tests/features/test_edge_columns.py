@@ -12,10 +12,10 @@ from slow_columns import slow_edge_columns
 
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
-from calirare.features.by_category import category_columns
 from calirare.features.edge_columns import as_stored, edge_columns
-from calirare.features.edge_plan import MOST_CATEGORIES, EdgePlan, PlannedColumn, edge_table, plan_edges
-from calirare.features.rhythm import rhythm_columns
+from calirare.features.edges.by_category import category_columns
+from calirare.features.edges.plan import MOST_CATEGORIES, EdgePlan, PlannedColumn, edge_table, plan_edges
+from calirare.features.edges.rhythm import rhythm_columns
 
 
 def fast_edge_columns(table, plan, num_nodes):

@@ -15,8 +15,8 @@ from torch.func import functional_call, jacrev
 
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import LabelledNodes
-from calirare.detectors.networks import rest
 from calirare.detectors.networks.evidence import step_logits
+from calirare.detectors.networks.fitting import rest
 from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.task import Task
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from calirare.detectors.logistic import LogisticProblem
+from calirare.detectors.logistic.optimum import LogisticProblem
 
 
 def refit_without(problem: LogisticProblem, intercept: float, penalty: float, rows: np.ndarray) -> np.ndarray:

@@ -53,7 +53,7 @@ def test_packages_are_those_of_pyproject_innermost_first(mutants):
     known = mutants.packages(mutants.ROOT)
     assert {"metrics", "calibration", "detectors", "detectors.networks.influence", "decisions"} == set(known)
     assert mutants.package_of("calirare.detectors.networks.influence.model.x_f__mutmut_1", known) == known[0]
-    assert mutants.package_of("calirare.detectors.networks.loop.x_f__mutmut_1", known) == "detectors"
+    assert mutants.package_of("calirare.detectors.networks.fitting.loop.x_f__mutmut_1", known) == "detectors"
 
 
 @pytest.mark.parametrize("shares", ['@pytest.fixture(scope="module")', "@cache", ""])

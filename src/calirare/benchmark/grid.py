@@ -15,7 +15,7 @@ from calirare.benchmark.sources import DatasetSource, MethodSource
 from calirare.benchmark.store import Row
 from calirare.benchmark.tasks import RowKey, Task
 from calirare.detectors import detectors
-from calirare.detectors.folds import NUM_FOLDS
+from calirare.detectors.left_out.folds import NUM_FOLDS
 from calirare.detectors.networks.defaults import DROPOUT, EPOCHS, HIDDEN, LR, SETTLE, WEIGHT_DECAY
 from calirare.errors import InputError, nearest
 from calirare.estimator.methods import PRIORS, Method, get_method, methods, temporarily

@@ -12,8 +12,8 @@ from torch import Tensor
 from calirare.calibration.base import Calibrator
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse.products import SparseMatrix
-from calirare.detectors.networks.loop import seeded
-from calirare.detectors.networks.optimizers import minimise
+from calirare.detectors.networks.fitting.loop import seeded
+from calirare.detectors.networks.fitting.optimizers import minimise
 
 _LOG_OFFSET = torch.tensor(1.1, dtype=torch.float64).log()
 

@@ -15,8 +15,8 @@ from torch import Tensor
 from calirare.calibration.base import Calibrator
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse.products import SparseMatrix
-from calirare.detectors.networks.loop import seeded
-from calirare.detectors.networks.optimizers import minimise
+from calirare.detectors.networks.fitting.loop import seeded
+from calirare.detectors.networks.fitting.optimizers import minimise
 from calirare.errors import InputError
 
 _SLOPE = 0.2

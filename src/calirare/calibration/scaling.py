@@ -14,7 +14,7 @@ from torch import Tensor
 from calirare.calibration.base import Calibrator
 from calirare.calibration.conditional_logit import fit_conditional_logit
 from calirare.data.inputs import GraphInputs
-from calirare.detectors.platt import slope_and_shift, soft_targets
+from calirare.detectors.logistic.platt import slope_and_shift, soft_targets
 
 _RIDGE = 1e-6
 """Keeps the answer finite where the labels are separable; on standardised logits it moves nothing else."""

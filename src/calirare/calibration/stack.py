@@ -23,7 +23,7 @@ from calirare.calibration.base import Calibrator, share_weights
 from calirare.calibration.conditional_logit import fit_conditional_logit
 from calirare.calibration.scaling import SoftPlattScaling
 from calirare.data.inputs import GraphInputs
-from calirare.detectors.platt import soft_targets
+from calirare.detectors.logistic.platt import soft_targets
 from calirare.errors import InputError
 
 _SHRINKAGE = 1.0

@@ -8,13 +8,13 @@ from typing import get_args
 
 from calirare.data.feature_places import HAS
 from calirare.decisions.numbers import say_duration
-from calirare.features.by_category import NEIGHBOURS_WITH
-from calirare.features.directions import DIRECTIONS
-from calirare.features.meeting import APART, MEETING
-from calirare.features.node_numbers import End
-from calirare.features.rhythm import CHANGE, WAIT
+from calirare.features.edges.by_category import NEIGHBOURS_WITH
+from calirare.features.edges.directions import DIRECTIONS
+from calirare.features.edges.meeting import APART, MEETING
+from calirare.features.edges.node_numbers import End
+from calirare.features.edges.rhythm import CHANGE, WAIT
+from calirare.features.edges.usual import AGAINST_USUAL
 from calirare.features.structure import CLUSTERING
-from calirare.features.usual import AGAINST_USUAL
 
 _WAY = f"({'|'.join(DIRECTIONS)})"
 SHARE_OF_EDGES = re.compile(f"^(.*), share of {_WAY}$")

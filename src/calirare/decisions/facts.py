@@ -27,11 +27,11 @@ from calirare.decisions.column_names import (
 from calirare.decisions.numbers import say_code, say_day, say_duration, say_number, say_share
 from calirare.decisions.others import Others
 from calirare.features.columns import Columns
+from calirare.features.edges.rhythm import CHANGE
+from calirare.features.edges.usual import AGAINST_USUAL
 from calirare.features.own import LIKE
 from calirare.features.relations import row_normalised
-from calirare.features.rhythm import CHANGE
 from calirare.features.structure import CLUSTERING, neighbours
-from calirare.features.usual import AGAINST_USUAL
 
 _SAMPLE = 20_000
 """Nodes that a value is compared with; more of them change no digit that is said."""

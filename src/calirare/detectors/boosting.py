@@ -9,17 +9,17 @@ import numpy as np
 
 from calirare.data.checks import check_count
 from calirare.detectors.base import Contributions, DetectorInputs, LabelledNodes, Progress, State
-from calirare.detectors.boosters import Growth, grow, per_round
-from calirare.detectors.contrast import as_logits, rare_against_rest
-from calirare.detectors.folds import folds, spread_over_folds
-from calirare.detectors.left_out_loss import CLEARLY, loss_by_class
-from calirare.detectors.level import other_nodes, restore_shifts
-from calirare.detectors.of_trees import OfTrees
+from calirare.detectors.left_out.contrast import as_logits, rare_against_rest
+from calirare.detectors.left_out.folds import folds, spread_over_folds
+from calirare.detectors.left_out.level import other_nodes, restore_shifts
+from calirare.detectors.left_out.loss import CLEARLY, loss_by_class
 from calirare.detectors.registry import register
-from calirare.detectors.stages import Stages
 from calirare.detectors.stored import inside, need, numbers, under, whole
 from calirare.detectors.threads import threads_of
-from calirare.detectors.trees import Trees
+from calirare.detectors.trees.arrays import Trees
+from calirare.detectors.trees.boosters import Growth, grow, per_round
+from calirare.detectors.trees.of_trees import OfTrees
+from calirare.detectors.trees.stages import Stages
 from calirare.errors import InputError
 
 _MOST_ROUNDS = 300

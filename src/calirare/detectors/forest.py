@@ -13,16 +13,16 @@ from sklearn.tree import ExtraTreeClassifier
 
 from calirare.data.checks import check_count
 from calirare.detectors.base import Contributions, DetectorInputs, LabelledNodes, Progress, State
-from calirare.detectors.contrast import against_others
-from calirare.detectors.grove import Grove, bootstrap_counts
-from calirare.detectors.left_out_loss import loss_by_class
-from calirare.detectors.level import restore_shifts
-from calirare.detectors.normal_scores import NormalScores
-from calirare.detectors.of_trees import OfTrees
+from calirare.detectors.left_out.contrast import against_others
+from calirare.detectors.left_out.level import restore_shifts
+from calirare.detectors.left_out.loss import loss_by_class
 from calirare.detectors.registry import register
 from calirare.detectors.stored import need, numbers, whole
 from calirare.detectors.threads import threads_of
-from calirare.detectors.trees import Trees, from_sklearn
+from calirare.detectors.trees.arrays import Trees, from_sklearn
+from calirare.detectors.trees.grove import Grove, bootstrap_counts
+from calirare.detectors.trees.normal_scores import NormalScores
+from calirare.detectors.trees.of_trees import OfTrees
 
 Scale = Literal["values", "normal scores"]
 _BOTH: tuple[Scale, ...] = get_args(Scale)

@@ -11,15 +11,15 @@ import numpy as np
 
 from calirare.data.checks import is_number
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
-from calirare.detectors.contrast import as_logits
-from calirare.detectors.design_choices import DesignChoices
-from calirare.detectors.left_out_loss import CLEARLY, left_out_loss
-from calirare.detectors.leverage import own_left_out, with_whitened
-from calirare.detectors.linear_design import Design
-from calirare.detectors.logistic import Optimum, fit_logistic
-from calirare.detectors.own_regression import OwnRegression
+from calirare.detectors.left_out.contrast import as_logits
+from calirare.detectors.left_out.loss import CLEARLY, left_out_loss
+from calirare.detectors.logistic.leverage import own_left_out, with_whitened
+from calirare.detectors.logistic.optimum import Optimum, fit_logistic
 from calirare.detectors.registry import register
-from calirare.detectors.regression import Regression, problem_of
+from calirare.detectors.regression.choices import DesignChoices
+from calirare.detectors.regression.design import Design
+from calirare.detectors.regression.fitted import Regression, problem_of
+from calirare.detectors.regression.own import OwnRegression
 from calirare.detectors.stored import inside, need, numbers, under
 from calirare.detectors.threads import blas_for
 from calirare.errors import InputError

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from calirare.detectors.base import LabelledNodes, State
-from calirare.detectors.left_out_loss import loss_by_class
+from calirare.detectors.left_out.loss import loss_by_class
 from calirare.detectors.stored import need, numbers
 
 _BEYOND_DOUBT = 5.0

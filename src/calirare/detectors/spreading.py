@@ -30,9 +30,9 @@ from calirare.data.graph import RareGraph
 from calirare.data.node_keys import places_of
 from calirare.data.sparse.products import SparseMatrix
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
-from calirare.detectors.contrast import against_others
-from calirare.detectors.folds import spread_over_folds
-from calirare.detectors.left_out_loss import losses_by_class
+from calirare.detectors.left_out.contrast import against_others
+from calirare.detectors.left_out.folds import spread_over_folds
+from calirare.detectors.left_out.loss import losses_by_class
 from calirare.detectors.registry import register
 from calirare.detectors.stored import need, numbers
 from calirare.errors import InputError

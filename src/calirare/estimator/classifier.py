@@ -16,10 +16,10 @@ from calirare.data.inputs import choose_device
 from calirare.data.split import Split
 from calirare.detectors.base import Detector, DetectorInputs
 from calirare.detectors.networks.defaults import WEIGHT_DECAY
+from calirare.detectors.networks.fitting.weights import ClassCosts
 from calirare.detectors.networks.members import Module
 from calirare.detectors.networks.module import ModuleNetwork
 from calirare.detectors.networks.network import Network
-from calirare.detectors.networks.weights import ClassCosts
 from calirare.detectors.registry import make_detector
 from calirare.errors import InputError, ModelFormatError
 from calirare.estimator.evidence import gather_evidence, require_same_classes

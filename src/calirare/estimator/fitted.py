@@ -11,7 +11,7 @@ from calirare.calibration.stack import StackScaling
 from calirare.data.checks import check_count
 from calirare.data.split import Split
 from calirare.detectors.base import Detector
-from calirare.detectors.networks.loop import History
+from calirare.detectors.networks.fitting.loop import History
 from calirare.detectors.networks.network import Network
 from calirare.detectors.stack import Stack
 from calirare.errors import NotFittedError

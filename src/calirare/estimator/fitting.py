@@ -17,11 +17,11 @@ from calirare.data.inputs import choose_device
 from calirare.data.node_keys import keys_of_nodes
 from calirare.data.split import Split
 from calirare.detectors.base import Detector, DetectorInputs, LabelledNodes, Progress
-from calirare.detectors.folds import fold_numbers
+from calirare.detectors.left_out.folds import fold_numbers
+from calirare.detectors.networks.fitting.training import Training
+from calirare.detectors.networks.fitting.weights import ClassCosts, node_weights
 from calirare.detectors.networks.members import GCN
 from calirare.detectors.networks.network import Network
-from calirare.detectors.networks.training import Training
-from calirare.detectors.networks.weights import ClassCosts, node_weights
 from calirare.detectors.registry import make_detector
 from calirare.detectors.stack import Stack
 from calirare.errors import InputError

@@ -22,6 +22,7 @@ from calirare.calibration import (
     VectorScaling,
 )
 from calirare.calibration.scaling import SoftPlattScaling
+from calirare.detectors.networks.fitting.training import Refinement
 from calirare.detectors.networks.objectives import (
     CaliRare,
     CrossEntropy,
@@ -30,7 +31,6 @@ from calirare.detectors.networks.objectives import (
     SmoothedCrossEntropy,
     SoftmaxTwice,
 )
-from calirare.detectors.networks.training import Refinement
 from calirare.errors import InputError, nearest
 
 PRIORS = ("natural", "balanced")

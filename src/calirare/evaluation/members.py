@@ -9,7 +9,7 @@ import numpy as np
 from calirare.calibration.base import share_weights
 from calirare.calibration.scaling import SoftPlattScaling
 from calirare.calibration.stack import left_out_probabilities
-from calirare.detectors.folds import fold_numbers
+from calirare.detectors.left_out.folds import fold_numbers
 from calirare.detectors.stack import Stack
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.metrics.scoring import label_losses

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from calirare.data.edge_table import EdgeTable
-from calirare.features.by_category import NEIGHBOURS_WITH, category_columns
-from calirare.features.dates import BESIDE, dated_columns
 from calirare.features.edge_columns import RELATIVE_SPREAD, as_stored
-from calirare.features.edge_plan import EdgePlan
-from calirare.features.meeting import MEETING, meeting_columns
-from calirare.features.multiples import OF_ENDS, multiple_columns
-from calirare.features.rhythm import CHANGE, LEAST_GAP, UNEVENNESS, WAIT, rhythm_columns
-from calirare.features.usual import AGAINST_USUAL, compared_columns
+from calirare.features.edges.by_category import NEIGHBOURS_WITH, category_columns
+from calirare.features.edges.dates import BESIDE, dated_columns
+from calirare.features.edges.meeting import MEETING, meeting_columns
+from calirare.features.edges.multiples import OF_ENDS, multiple_columns
+from calirare.features.edges.plan import EdgePlan
+from calirare.features.edges.rhythm import CHANGE, LEAST_GAP, UNEVENNESS, WAIT, rhythm_columns
+from calirare.features.edges.usual import AGAINST_USUAL, compared_columns
 
 _ALONE = (
     RELATIVE_SPREAD,

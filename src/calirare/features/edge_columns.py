@@ -30,11 +30,11 @@ from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.feature_places import HAS
 from calirare.data.sparse.products import in_threads
-from calirare.features.day_parts import DAY, in_part
-from calirare.features.directions import directions_of
-from calirare.features.edge_groups import Clock, EdgeGroups, Latest, Moments
-from calirare.features.edge_plan import EdgePlan, PlannedColumn
-from calirare.features.rhythm import unit_of
+from calirare.features.edges.day_parts import DAY, in_part
+from calirare.features.edges.directions import directions_of
+from calirare.features.edges.groups import Clock, EdgeGroups, Latest, Moments
+from calirare.features.edges.plan import EdgePlan, PlannedColumn
+from calirare.features.edges.rhythm import unit_of
 
 RELATIVE_SPREAD = ", relative spread of "
 Named = tuple[str, np.ndarray]

@@ -17,9 +17,11 @@ from calirare.features.alone import OtherEnds, alone_columns
 from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.distance import attributes_and_means, distances, spreads_of
 from calirare.features.edge_columns import edge_columns
-from calirare.features.edge_plan import EdgePlan, edge_table, plan_edges
+from calirare.features.edges.meeting import meetings
+from calirare.features.edges.plan import EdgePlan, edge_table, plan_edges
+from calirare.features.edges.usual import usual_of
+from calirare.features.edges.windows import extents, moved_to
 from calirare.features.kept import Kept, filled
-from calirare.features.meeting import meetings
 from calirare.features.own import OwnPlan, spell, unique_names
 from calirare.features.propagation import (
     Aggregate,
@@ -33,8 +35,6 @@ from calirare.features.propagation import (
 )
 from calirare.features.stored import read_state
 from calirare.features.structure import structure_columns
-from calirare.features.usual import usual_of
-from calirare.features.windows import extents, moved_to
 
 logger = logging.getLogger(__name__)
 Base = tuple[str, ColumnGroup, np.ndarray]

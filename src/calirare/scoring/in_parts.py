@@ -30,7 +30,7 @@ from calirare.data.tables.sources.addresses import is_address
 from calirare.data.tables.sources.export import check_export_path, write_table
 from calirare.data.tables.sources.shard_files import is_parquet, is_sharded
 from calirare.detectors.base import Progress
-from calirare.detectors.networks.layerwise import Layers
+from calirare.detectors.networks.backbones.layerwise import Layers
 from calirare.errors import InputError
 from calirare.scoring.backends import mapping
 from calirare.scoring.passes import PartScorer, join_shards

@@ -21,13 +21,13 @@ from calirare.data.sparse.products import small_index
 from calirare.features.alone import OtherEnds, alone_columns
 from calirare.features.columns import Columns
 from calirare.features.edge_columns import edge_columns
-from calirare.features.meeting import meetings
+from calirare.features.edges.meeting import meetings
+from calirare.features.edges.usual import usual_of
+from calirare.features.edges.windows import Extent, extents, moved_to
 from calirare.features.propagation import Aggregate, column_blocks, relations_of, said_of
 from calirare.features.recipe import ColumnRecipe, base_columns
 from calirare.features.relations import Relation
 from calirare.features.structure import STRUCTURE, structure_of
-from calirare.features.usual import usual_of
-from calirare.features.windows import Extent, extents, moved_to
 from calirare.scoring.live.base import some_nodes
 from calirare.scoring.part_edges import PartEdges, neighbours_of
 

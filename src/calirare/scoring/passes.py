@@ -20,7 +20,7 @@ from calirare.data.storage.archive import write_atomically
 from calirare.data.tables.sources.export import write_table
 from calirare.detectors.base import Detector, DetectorInputs
 from calirare.detectors.linear import Linear
-from calirare.detectors.networks.layerwise import Layers, layers_of, run_layer
+from calirare.detectors.networks.backbones.layerwise import Layers, layers_of, run_layer
 from calirare.detectors.networks.network import Network
 from calirare.detectors.silence import Silence
 from calirare.detectors.spreading import Spreading

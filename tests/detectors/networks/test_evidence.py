@@ -15,14 +15,15 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 import calirare as cr
 from calirare.detectors import GAT, GCN, GIN, SAGE
 from calirare.detectors.base import DetectorInputs, LabelledNodes, gather_blocks
-from calirare.detectors.networks import judging, training
+from calirare.detectors.networks import judging
 from calirare.detectors.networks.evidence import FoldEvidence, StepEvidence, step_logits
+from calirare.detectors.networks.fitting import training
+from calirare.detectors.networks.fitting.rest import Rest, come_to_rest
+from calirare.detectors.networks.fitting.training import Training, train_network
+from calirare.detectors.networks.fitting.weights import node_weights
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import predict_logits
-from calirare.detectors.networks.rest import Rest, come_to_rest
 from calirare.detectors.networks.task import Task
-from calirare.detectors.networks.training import Training, train_network
-from calirare.detectors.networks.weights import node_weights
 from calirare.errors import NumericalError
 from calirare.features.copies import find_copies
 

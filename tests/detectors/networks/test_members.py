@@ -7,13 +7,13 @@ from graph_cases import NETWORKS, exact_inputs, make_network, random_weights, sm
 from torch import nn
 from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
 
-from calirare.detectors.networks.gat import GATBackbone
-from calirare.detectors.networks.gcn import GCNBackbone
-from calirare.detectors.networks.gin import GINBackbone
+from calirare.detectors.networks.backbones.gat import GATBackbone
+from calirare.detectors.networks.backbones.gcn import GCNBackbone
+from calirare.detectors.networks.backbones.gin import GINBackbone
+from calirare.detectors.networks.backbones.sage import SAGEBackbone
 from calirare.detectors.networks.influence.model import evaluating, predict_logits
 from calirare.detectors.networks.members import Module
 from calirare.detectors.networks.module import ModuleNetwork
-from calirare.detectors.networks.sage import SAGEBackbone
 from calirare.detectors.registry import make_detector
 from calirare.errors import InputError
 

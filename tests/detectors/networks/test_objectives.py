@@ -10,13 +10,13 @@ from graph_cases import exact_inputs, random_weights, small_graph
 
 from calirare.data.around import inputs_around_all
 from calirare.detectors.base import LabelledNodes
-from calirare.detectors.networks.gcn import GCNBackbone
-from calirare.detectors.networks.gin import GINBackbone
+from calirare.detectors.networks.backbones.gcn import GCNBackbone
+from calirare.detectors.networks.backbones.gin import GINBackbone
+from calirare.detectors.networks.fitting.weights import node_weights
 from calirare.detectors.networks.objectives import CaliRare, CrossEntropy, MixUp, SmoothedCrossEntropy, SoftmaxTwice
 from calirare.detectors.networks.objectives import mixup as mixup_module
 from calirare.detectors.networks.objectives.calirare import left_out_changes
 from calirare.detectors.networks.task import Task
-from calirare.detectors.networks.weights import node_weights
 from calirare.errors import InputError
 
 NODES = np.arange(12)

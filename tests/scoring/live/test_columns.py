@@ -7,12 +7,12 @@ import pytest
 from growth import join, split
 
 import calirare as cr
-from calirare.features.by_category import NEIGHBOURS_WITH
-from calirare.features.dates import BESIDE
-from calirare.features.meeting import MEETING
-from calirare.features.multiples import OF_ENDS
+from calirare.features.edges.by_category import NEIGHBOURS_WITH
+from calirare.features.edges.dates import BESIDE
+from calirare.features.edges.meeting import MEETING
+from calirare.features.edges.multiples import OF_ENDS
+from calirare.features.edges.usual import AGAINST_USUAL
 from calirare.features.recipe import ColumnRecipe
-from calirare.features.usual import AGAINST_USUAL
 from calirare.scoring.live.base import GrownBase, Standing
 from calirare.scoring.live.columns import columns_of
 from calirare.scoring.live.update import NodeNames, read_update

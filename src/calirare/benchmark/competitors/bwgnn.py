@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from calirare.benchmark.competitors.base import Answer, Competitor, Problem
 from calirare.benchmark.competitors.columns import attributes
 from calirare.data.sparse.products import SparseMatrix
-from calirare.detectors.networks.loop import seeded
-from calirare.detectors.networks.optimizers import Adam
+from calirare.detectors.networks.fitting.loop import seeded
+from calirare.detectors.networks.fitting.optimizers import Adam
 from calirare.metrics.detection import average_precision
 
 ORDER = 2

@@ -13,8 +13,8 @@ from calirare.benchmark.competitors.base import Answer, Competitor, Problem
 from calirare.benchmark.competitors.calibrators import held_out_gcn
 from calirare.benchmark.competitors.set_scores import COVERAGE
 from calirare.data.sparse.products import SparseMatrix
-from calirare.detectors.networks.loop import seeded
-from calirare.detectors.networks.optimizers import minimise
+from calirare.detectors.networks.fitting.loop import seeded
+from calirare.detectors.networks.fitting.optimizers import minimise
 from calirare.uncertainty.conformal import class_thresholds
 
 SHARPNESS = 0.1

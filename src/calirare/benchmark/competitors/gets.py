@@ -15,8 +15,8 @@ from calirare.benchmark.competitors.calibrators import on_held_out
 from calirare.calibration.base import Calibrator
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse.products import SparseMatrix
-from calirare.detectors.networks.loop import seeded
-from calirare.detectors.networks.optimizers import minimise
+from calirare.detectors.networks.fitting.loop import seeded
+from calirare.detectors.networks.fitting.optimizers import minimise
 
 PARTS = ("logits", "attributes", "degree")
 INPUTS = tuple(chosen for size in (1, 2, 3) for chosen in combinations(range(len(PARTS)), size))

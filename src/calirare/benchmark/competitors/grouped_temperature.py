@@ -9,8 +9,8 @@ from scipy.special import softmax
 
 from calirare.benchmark.competitors.calibrators import on_held_out
 from calirare.calibration.base import Calibrator
-from calirare.detectors.networks.loop import seeded
-from calirare.detectors.networks.optimizers import minimise
+from calirare.detectors.networks.fitting.loop import seeded
+from calirare.detectors.networks.fitting.optimizers import minimise
 
 
 class GroupedTemperature(Calibrator):

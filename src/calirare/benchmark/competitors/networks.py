@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calirare.benchmark.competitors.base import Answer, Competitor, Problem
-from calirare.detectors.networks.weights import ClassCosts
+from calirare.detectors.networks.fitting.weights import ClassCosts
 from calirare.estimator.classifier import RareCategoryClassifier
 
 

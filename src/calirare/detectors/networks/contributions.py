@@ -21,8 +21,8 @@ from calirare.data.around import inputs_around, size_around
 from calirare.data.arrays import as_dense
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import Contributions, DetectorInputs
+from calirare.detectors.networks.backbones.layers import FeatureLinear
 from calirare.detectors.networks.influence.model import bounded, evaluating
-from calirare.detectors.networks.layers import FeatureLinear
 from calirare.detectors.networks.module import ModuleNetwork
 from calirare.features.columns import ColumnGroup
 

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import LabelledNodes, gather_blocks
-from calirare.detectors.folds import folds
-from calirare.detectors.level import Scale, restore_shifts
+from calirare.detectors.left_out.folds import folds
+from calirare.detectors.left_out.level import Scale, restore_shifts
 from calirare.detectors.networks.influence.jacobian import AutogradJacobian, contrast_basis, make_jacobian
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import LARGEST_LOGIT, bounded, predict_logits

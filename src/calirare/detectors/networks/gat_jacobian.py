@@ -19,10 +19,10 @@ import scipy.sparse as sp
 
 from calirare.data.arrays import as_dense
 from calirare.data.sparse.products import SparseMatrix
-from calirare.detectors.networks.gat import GATBackbone
-from calirare.detectors.networks.layers import elu
+from calirare.detectors.networks.backbones.gat import GATBackbone
+from calirare.detectors.networks.backbones.layers import elu
+from calirare.detectors.networks.influence.row_products import in_pattern
 from calirare.detectors.networks.local_jacobian import LocalJacobian, Piece, rows_of
-from calirare.detectors.networks.row_products import in_pattern
 
 _MOST_PATHS = 2**22
 """Most paths of two steps in the sparse products that are made at once."""

@@ -13,11 +13,10 @@ from torch import Tensor
 from calirare.data.arrays import as_dense
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse.products import SparseMatrix
-from calirare.detectors.networks.gated_gram import GatedGram, ranked_patterns
-from calirare.detectors.networks.gcn import GCNBackbone
+from calirare.detectors.networks.backbones.gcn import GCNBackbone
+from calirare.detectors.networks.influence.gated_gram import GatedGram, ranked_patterns
 from calirare.detectors.networks.influence.jacobian import contrast_basis
-from calirare.detectors.networks.local_jacobian import rows_of
-from calirare.detectors.networks.row_products import (
+from calirare.detectors.networks.influence.row_products import (
     cost_of_gram,
     gram_of,
     grouped_products,
@@ -25,6 +24,7 @@ from calirare.detectors.networks.row_products import (
     over_reached,
     summed_by,
 )
+from calirare.detectors.networks.local_jacobian import rows_of
 
 _BLOCK_BYTES = 64 * 2**20
 _PUSH_BYTES = 8 * 2**20

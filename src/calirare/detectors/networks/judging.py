@@ -13,8 +13,8 @@ from torch import Tensor
 
 from calirare.detectors.base import LabelledNodes
 from calirare.detectors.networks.evidence import FoldEvidence, step_logits
+from calirare.detectors.networks.fitting.rest import STEEPEST
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
-from calirare.detectors.networks.rest import STEEPEST
 
 logger = logging.getLogger(__name__)
 _MOST_LEVERAGE = 0.3
@@ -125,7 +125,7 @@ def doubt(
             enough.
         labels: What it was trained on.
         rests: Whether training was to end at rest.
-        slope: Where it ended; see `calirare.detectors.networks.rest`.
+        slope: Where it ended; see `calirare.detectors.networks.fitting.rest`.
     """
     if rests and (slope is None or slope > STEEPEST):
         return "training did not come to rest"

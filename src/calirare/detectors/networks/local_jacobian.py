@@ -23,12 +23,18 @@ from torch import Tensor, nn
 from calirare.data.arrays import as_dense
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse.products import SparseMatrix
-from calirare.detectors.networks.gated_gram import GatedGram
-from calirare.detectors.networks.gin import GINBackbone
+from calirare.detectors.networks.backbones.gin import GINBackbone
+from calirare.detectors.networks.backbones.sage import SAGEBackbone
+from calirare.detectors.networks.influence.gated_gram import GatedGram
 from calirare.detectors.networks.influence.jacobian import MOST_KEPT, AutogradJacobian
 from calirare.detectors.networks.influence.model import evaluating
-from calirare.detectors.networks.row_products import grouped_products, in_pattern, leaner, over_reached, summed_by
-from calirare.detectors.networks.sage import SAGEBackbone
+from calirare.detectors.networks.influence.row_products import (
+    grouped_products,
+    in_pattern,
+    leaner,
+    over_reached,
+    summed_by,
+)
 
 _MOST_EDGES = 2**18
 """Most edges, times the contrasts, of the nodes whose rows are made at once."""
@@ -125,7 +131,7 @@ class LocalJacobian(AutogradJacobian):
 class SAGEJacobian(LocalJacobian):
     """Γ_ivk = m_vk (W̃_self[k] δ_iv + W̃_neighbours[k] M_iv), m the mask of the hidden layer; Y is [X, M X, 1].
 
-    So a row goes over L = [I, M], and J Jᵀ can be made by pairs of nodes: see `calirare.detectors.networks.gated_gram`.
+    So a row goes over L = [I, M], and J Jᵀ can be made by pairs of nodes: see `calirare.detectors.networks.influence.gated_gram`.
     """
 
     most_bent = 0.2

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from torch import nn
 
-from calirare.detectors.networks import gat, gat_jacobian, gcn, gcn_jacobian, gin, local_jacobian, sage
+from calirare.detectors.networks import gat_jacobian, gcn_jacobian, local_jacobian
+from calirare.detectors.networks.backbones import gat, gcn, gin, sage
 from calirare.detectors.networks.defaults import EPOCHS, LR, SETTLE, WEIGHT_DECAY
 from calirare.detectors.networks.influence.jacobian import register_closed_form
 from calirare.detectors.networks.module import ModuleNetwork

@@ -15,21 +15,21 @@ from calirare.data.around import inputs_around_all
 from calirare.data.checks import check_count, is_number
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import DetectorInputs, LabelledNodes, Progress, State
-from calirare.detectors.left_out_loss import CLEARLY
+from calirare.detectors.left_out.loss import CLEARLY
 from calirare.detectors.networks import judging
 from calirare.detectors.networks.defaults import DROPOUT, EPOCHS, HIDDEN, LR, SETTLE, WEIGHT_DECAY
 from calirare.detectors.networks.evidence import (
     Evidence,
     restore_evidence,
 )
+from calirare.detectors.networks.fitting.loop import History, seeded
+from calirare.detectors.networks.fitting.rest import STEEPEST, come_to_rest
+from calirare.detectors.networks.fitting.training import Schedule, Training, train_network
 from calirare.detectors.networks.influence.jacobian import has_two_layers
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
-from calirare.detectors.networks.loop import History, seeded
 from calirare.detectors.networks.module import forget
-from calirare.detectors.networks.rest import STEEPEST, come_to_rest
 from calirare.detectors.networks.task import Task
 from calirare.detectors.networks.trained import TrainedNetwork
-from calirare.detectors.networks.training import Schedule, Training, train_network
 from calirare.detectors.stored import inside, need, network_weights, under, whole
 from calirare.errors import InputError
 

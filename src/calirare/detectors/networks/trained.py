@@ -12,14 +12,14 @@ from torch import nn
 
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress
-from calirare.detectors.folds import fold_numbers, folds
+from calirare.detectors.left_out.folds import fold_numbers, folds
 from calirare.detectors.networks import judging
 from calirare.detectors.networks.contributions import network_contributions
 from calirare.detectors.networks.evidence import Evidence, FoldEvidence, StepEvidence, centred, step_logits
+from calirare.detectors.networks.fitting.loop import History
+from calirare.detectors.networks.fitting.training import Training
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut, choose_solver
 from calirare.detectors.networks.influence.model import bounded, predict_logits
-from calirare.detectors.networks.loop import History
-from calirare.detectors.networks.training import Training
 from calirare.errors import NumericalError
 
 logger = logging.getLogger(__name__)

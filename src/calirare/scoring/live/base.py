@@ -16,17 +16,17 @@ from calirare.data.graph import RareGraph
 from calirare.data.node_keys import keys_of_ids, node_keys
 from calirare.detectors.base import Sender
 from calirare.features.alone import OtherEnds, alone_columns
-from calirare.features.directions import directions_of
 from calirare.features.edge_columns import edge_columns
-from calirare.features.edge_groups import EdgeGroups
-from calirare.features.edge_plan import EdgePlan
+from calirare.features.edges.directions import directions_of
+from calirare.features.edges.groups import EdgeGroups
+from calirare.features.edges.meeting import meetings, with_times_alone
+from calirare.features.edges.plan import EdgePlan
+from calirare.features.edges.usual import usual_of
 from calirare.features.ends import over_root
-from calirare.features.meeting import meetings, with_times_alone
 from calirare.features.propagation import relations_of
 from calirare.features.recipe import ColumnRecipe, base_columns
 from calirare.features.relations import Relation, relation_ends, relation_matrix
 from calirare.features.structure import STRUCTURE, neighbours
-from calirare.features.usual import usual_of
 from calirare.scoring.live.links import Links, distinct, own_first, places_in, starts_of
 from calirare.scoring.live.structure import GrownStructure, Structure
 from calirare.scoring.live.update import Update

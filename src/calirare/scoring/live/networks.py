@@ -14,8 +14,8 @@ from torch import nn
 from calirare.data.around import InputsAround
 from calirare.data.parts.partitions import Part
 from calirare.data.sparse.products import SparseMatrix
+from calirare.detectors.networks.backbones.layerwise import Layers, layers_of, run_layer
 from calirare.detectors.networks.influence.model import bounded
-from calirare.detectors.networks.layerwise import Layers, layers_of, run_layer
 from calirare.detectors.words import WordHops, over_neighbours
 from calirare.errors import NumericalError
 from calirare.features.words import unit_rows, words_of

@@ -25,7 +25,7 @@ from calirare.data.graph import RareGraph
 from calirare.data.inputs import choose_device
 from calirare.data.node_keys import is_known_by
 from calirare.detectors.base import Detector, DetectorInputs, Sender
-from calirare.detectors.networks.layerwise import layers_of
+from calirare.detectors.networks.backbones.layerwise import layers_of
 from calirare.detectors.networks.network import Network
 from calirare.detectors.spreading import Spreading
 from calirare.detectors.stack import Stack

@@ -13,16 +13,16 @@ from leave_one_out import jacobian
 
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import GraphInputs
-from calirare.detectors.networks.gat import GATBackbone
+from calirare.detectors.networks.backbones.gat import GATBackbone
+from calirare.detectors.networks.backbones.gcn import GCNBackbone
+from calirare.detectors.networks.backbones.gin import GINBackbone
+from calirare.detectors.networks.backbones.sage import SAGEBackbone
 from calirare.detectors.networks.gat_jacobian import GATJacobian
-from calirare.detectors.networks.gated_gram import GatedGram
-from calirare.detectors.networks.gcn import GCNBackbone
 from calirare.detectors.networks.gcn_jacobian import GCNJacobian
-from calirare.detectors.networks.gin import GINBackbone
+from calirare.detectors.networks.influence.gated_gram import GatedGram
 from calirare.detectors.networks.influence.jacobian import AutogradJacobian, contrast_basis, make_jacobian
+from calirare.detectors.networks.influence.row_products import gram_of
 from calirare.detectors.networks.local_jacobian import GINJacobian, SAGEJacobian
-from calirare.detectors.networks.row_products import gram_of
-from calirare.detectors.networks.sage import SAGEBackbone
 
 NODES = np.array([4, 29, 0, 13, 21, 8])
 
@@ -103,8 +103,8 @@ def test_common_patterns_pay_where_most_nodes_show_them(odd, common):
 @pytest.mark.parametrize("sparse", [True, False])
 @pytest.mark.parametrize("kind", [GCNJacobian, SAGEJacobian])
 def test_pairs_in_blocks_of_a_few_neighbours(monkeypatch, kind, sparse, held):
-    monkeypatch.setattr("calirare.detectors.networks.gated_gram._PAIR_BYTES", 4 * 30 * 4)
-    monkeypatch.setattr("calirare.detectors.networks.gated_gram._STRIP_BYTES", held)
+    monkeypatch.setattr("calirare.detectors.networks.influence.gated_gram._PAIR_BYTES", 4 * 30 * 4)
+    monkeypatch.setattr("calirare.detectors.networks.influence.gated_gram._STRIP_BYTES", held)
     monkeypatch.setattr(GatedGram, "_cost", lambda _, common: float(common))
     model, inputs = _case(3, sparse=sparse, make=MODELS.get(kind, GCNBackbone))
     flat = _whole(model, inputs)[NODES].reshape(len(NODES) * 2, -1)
@@ -113,8 +113,8 @@ def test_pairs_in_blocks_of_a_few_neighbours(monkeypatch, kind, sparse, held):
 
 @pytest.mark.parametrize("cost", [0, 10], ids=["sparse products", "dense products"])
 def test_rows_with_themselves_in_blocks_of_columns(monkeypatch, cost):
-    monkeypatch.setattr("calirare.detectors.networks.row_products.SPARSE_COST", cost)
-    monkeypatch.setattr("calirare.detectors.networks.row_products.MOST_ADDED", 3)
+    monkeypatch.setattr("calirare.detectors.networks.influence.row_products.SPARSE_COST", cost)
+    monkeypatch.setattr("calirare.detectors.networks.influence.row_products.MOST_ADDED", 3)
     rows = sp.csr_array(sp.random_array((9, 20), density=0.2, rng=np.random.default_rng(0)))
     expected = rows.toarray() @ rows.toarray().T
     np.testing.assert_allclose(gram_of(rows), expected, atol=1e-14)

@@ -12,16 +12,16 @@ from torch import nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from calirare.detectors.base import LabelledNodes
-from calirare.detectors.networks.gat import GATBackbone
-from calirare.detectors.networks.gcn import GCNBackbone
-from calirare.detectors.networks.gin import GINBackbone
+from calirare.detectors.networks.backbones.gat import GATBackbone
+from calirare.detectors.networks.backbones.gcn import GCNBackbone
+from calirare.detectors.networks.backbones.gin import GINBackbone
+from calirare.detectors.networks.backbones.sage import SAGEBackbone
 from calirare.detectors.networks.influence import jacobian as jacobians
 from calirare.detectors.networks.influence.curvature import LEAST_LEFT_OVER, _bounded
 from calirare.detectors.networks.influence.iterative import IterativeCurvature
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut, choose_solver
 from calirare.detectors.networks.module import ModuleNetwork
 from calirare.detectors.networks.objectives.calirare import left_out_changes
-from calirare.detectors.networks.sage import SAGEBackbone
 from calirare.detectors.networks.task import Task
 from calirare.errors import InputError
 

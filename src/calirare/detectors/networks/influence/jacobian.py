@@ -18,7 +18,7 @@ from calirare.data.inputs import GraphInputs
 from calirare.data.node_keys import places_of
 from calirare.detectors.networks.influence.factors import with_itself
 from calirare.detectors.networks.influence.model import evaluating
-from calirare.detectors.networks.row_products import MOST_ADDED
+from calirare.detectors.networks.influence.row_products import MOST_ADDED
 
 _BLOCK_BYTES = 64 * 2**20
 """Size of the largest dense block of Jacobian rows kept at a time."""

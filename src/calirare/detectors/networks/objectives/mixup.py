@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from calirare.detectors.networks.gcn import GCNBackbone
+from calirare.detectors.networks.backbones.gcn import GCNBackbone
 from calirare.detectors.networks.task import Task
 from calirare.errors import InputError
 

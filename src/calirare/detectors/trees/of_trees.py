@@ -1,0 +1,45 @@
+"""What the detectors that are made of trees share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from calirare.detectors.base import Detector, DetectorInputs, gather_blocks
+from calirare.detectors.trees.arrays import Trees
+from calirare.errors import InputError
+
+
+class OfTrees(Detector):
+    """Reads the columns of the fit, and keeps what was said of the labels left out."""
+
+    learned: ClassVar[str] = "trees_"
+    trees_: Trees
+    left_out_: np.ndarray
+
+    def left_out_logits(self) -> np.ndarray:
+        self._check_fitted()
+        return self.left_out_.copy()
+
+    def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        self._check_fitted()
+        return self._without(self._values(inputs), np.asarray(rows))
+
+    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+        self._check_fitted()
+        return gather_blocks(self._without(self._values(inputs)[nodes], np.asarray(rows)), rows, np.arange(len(nodes)))
+
+    @abstractmethod
+    def _without(self, values: np.ndarray, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """`logits_without` for rows of columns."""
+
+    def _values(self, inputs: DetectorInputs) -> np.ndarray:
+        values = inputs.columns.values
+        if values.shape[1] != self.trees_.num_features:
+            raise InputError(
+                f"the graph must have the {self.trees_.num_features} columns of the fit; it has {values.shape[1]}."
+            )
+        return values

@@ -1,0 +1,1 @@
+"""What edges say of a node: planned once, then summed, dated, compared with what is usual."""

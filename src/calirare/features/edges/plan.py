@@ -1,0 +1,179 @@
+"""Which edge columns, categories and types are summed up per node: decided once, kept for new tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from calirare.data.edge_rows import pairs_of
+from calirare.data.edge_table import EARLIEST_CLOCK, MISSING, ColumnKind, EdgeColumn, EdgeTable, most_frequent
+from calirare.data.graph import RareGraph
+from calirare.features.edges.dates import DatedEdges, plan_dates
+from calirare.features.edges.day_parts import vary_by_day
+from calirare.features.edges.meeting import NUM_MET, plan_meetings
+from calirare.features.edges.multiples import Multiple, plan_multiples
+from calirare.features.edges.usual import plan_comparison
+
+MOST_CATEGORIES = 20
+"""Categories of an edge column that get a share of their own; the most frequent ones."""
+FEWEST_OF_A_SIGN = 0.05
+"""Share of the values that each sign must have before a number is signed: a grade or a balance, no sum with a few refunds."""
+MOST_TYPES = 8
+"""Edge types that are summed up apart, beside all types together; the most frequent ones."""
+MOST_OF_TYPES = 200
+"""Columns of single types, about; where there would be more, only numbers, sums and means are taken by type."""
+
+
+@dataclass(frozen=True)
+class PlannedColumn:
+    """One edge column that is summed up.
+
+    Args:
+        name: As in the edge table.
+        kind: `"number"`, `"time"`, `"category"` or `"text"`.
+        categories: Those with a share of their own; of a text, its words; of a time, the parts of day and week.
+        diverse: A category column with more categories than that: how many differ is counted too.
+        missing: Some values were missing, so their share is a column.
+        signed: Numbers of both signs, so the share of negative ones is a column.
+        origin: Of a time: the earliest, from which it is counted; in later tables their own (see `windows`).
+        span: Of a time: from the earliest to the latest; 0 where that is not known.
+        in_days: Of a time: counted in days; else it is in steps of unknown length, which stay.
+        compared: Of a number: directions in which it is compared with the other end's usual (see `usual`).
+        size: Of a number that is compared: its median size.
+        middle: Its mean on the scale of the comparison.
+        near: Of a time: directions in which it is told how near others are at the other end, and what is near (see `meeting`).
+        dated: Of a time: what is told of it beside dates of the ends (see `dates`).
+        multiples: Of a number: what it is divided by (see `multiples`).
+    """
+
+    name: str
+    kind: ColumnKind
+    categories: tuple[str, ...] = ()
+    diverse: bool = False
+    missing: bool = False
+    origin: float = 0.0
+    in_days: bool = False
+    signed: bool = False
+    compared: tuple[str, ...] = ()
+    size: float = 1.0
+    middle: float = 0.0
+    near: tuple[tuple[str, float], ...] = ()
+    dated: tuple[DatedEdges, ...] = ()
+    span: float = 0.0
+    multiples: tuple[Multiple, ...] = ()
+
+
+@dataclass(frozen=True)
+class EdgePlan:
+    """What is summed up from an edge table.
+
+    Args:
+        directed: Outgoing and incoming edges apart, beside both together.
+        columns: The columns.
+        types: Types that are also summed up apart.
+        brief: Of single types, numbers, sums and means alone.
+    """
+
+    directed: bool
+    columns: tuple[PlannedColumn, ...] = ()
+    types: tuple[str, ...] = ()
+    brief: bool = False
+
+    @property
+    def clock(self) -> str | None:
+        """The column by which the last edge of a node is found: the first one that is a time."""
+        return next((column.name for column in self.columns if column.kind == "time"), None)
+
+    @property
+    def num_usual(self) -> int:
+        """Numbers that `usual_of` keeps of a node: a sum and a count for each comparison."""
+        return 2 * sum(len(column.compared) for column in self.columns)
+
+    @property
+    def sizes(self) -> set[str]:
+        """Names of the numbers of nodes that numbers of edges are divided by."""
+        return {multiple.number for column in self.columns for multiple in column.multiples}
+
+    @property
+    def num_met(self) -> int:
+        """Numbers that `meetings` keeps of a node."""
+        return NUM_MET * sum(len(column.near) for column in self.columns)
+
+
+def plan_edges(
+    table: EdgeTable | None,
+    *,
+    compare: bool = True,
+    days: Mapping[str, np.ndarray] | None = None,
+    sizes: Mapping[str, np.ndarray] | None = None,
+) -> EdgePlan | None:
+    """The plan for a table; None where there is none.
+
+    Args:
+        table: The edges as they came.
+        compare: With what the other ends' edges say, where that tells.
+        days: Dates of the nodes by name, as `OwnPlan.days` gives them.
+        sizes: Numbers of the nodes by name, as `OwnPlan.above_zero` gives them.
+    """
+    if table is None:
+        return None
+    types: tuple[str, ...] = ()
+    if table.type is not None:
+        types = tuple(most_frequent(table.type, table.type_names, MOST_TYPES))
+    types = types if len(types) > 1 else ()
+    columns = tuple(_plan_column(column, table, compare, days or {}, sizes or {}) for column in table.columns)
+    by_type = len(types) * (3 if table.directed else 1) * (3 + sum(_width(column) for column in columns))
+    return EdgePlan(table.directed, columns, types, by_type > MOST_OF_TYPES)
+
+
+def _width(column: PlannedColumn) -> int:
+    """About how many columns come of it, in one direction."""
+    return len(column.categories) + (1 if column.kind in ("category", "text") else 6)
+
+
+def edge_table(graph: RareGraph) -> EdgeTable | None:
+    """The edges as they came; those with weights alone as a table of one column; None where nothing is known.
+
+    >>> graph = RareGraph(
+    ...     x=np.eye(2), edge_index=np.array([[0], [1]]), y=np.array([0, 1]), edge_weight=np.array([2.0])
+    ... )
+    >>> edge_table(graph).columns[0].values.tolist()
+    [2.0]
+    """
+    return graph.edges if graph.edges is not None or graph.edge_weight is None else pairs_of(graph)
+
+
+def _plan_column(
+    column: EdgeColumn,
+    table: EdgeTable,
+    compare: bool,
+    days: Mapping[str, np.ndarray],
+    sizes: Mapping[str, np.ndarray],
+) -> PlannedColumn:
+    if column.kind == "category":
+        kept = tuple(most_frequent(column.values, column.categories, MOST_CATEGORIES))
+        diverse = len(column.categories) > len(kept)
+        return PlannedColumn(column.name, "category", kept, diverse, bool((column.values == MISSING).any()))
+    there = ~np.isnan(column.values)
+    known = column.values[there]
+    if column.kind == "text":
+        return PlannedColumn(column.name, "text", column.categories, missing=known.size < column.values.size)
+    missing = known.size < column.values.size
+    if column.kind == "time":
+        origin = float(known.min()) if known.size else 0.0
+        in_days = origin >= EARLIEST_CLOCK
+        parts = vary_by_day(known, np.stack([table.source[there], table.target[there]])) if in_days else ()
+        timed = PlannedColumn(column.name, "time", parts, missing=missing, origin=origin, in_days=in_days)
+        span = float(np.ptp(known)) if known.size else 0.0
+        timed = replace(timed, dated=plan_dates(timed, table, days), span=span)
+        return replace(timed, near=plan_meetings(timed, table)) if compare else timed
+    negative = int((known < 0).sum())
+    signed = min(negative, known.size - negative) >= max(1, FEWEST_OF_A_SIGN * known.size)
+    multiples = plan_multiples(column, table, sizes)
+    plain = PlannedColumn(column.name, "number", missing=missing, signed=signed, multiples=multiples)
+    if not compare:
+        return plain
+    compared, size, middle = plan_comparison(column.values, table)
+    return replace(plain, compared=compared, size=size, middle=middle)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from calirare.data.graph import RareGraph
-from calirare.data.tables.audit import find_leaks, find_undecided
+from calirare.data.tables.audit import find_leaks
+from calirare.data.tables.findings.undecided import find_undecided
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import Evidence, gather_evidence
 from calirare.evaluation.first_lines import warn_of_chosen_labels

@@ -183,6 +183,12 @@ def test_a_class_that_may_say_that_nobody_has_decided_is_asked_about():
         f"{N // 5} labels are 'Offen'",
         f"{N // 5} labels are 'echt?'",
     ]
+    nodes["y"] = ["staged", "ok", "triage pending", "Prüfung läuft", "no concern"] * (N // 5)
+    found = audit_tables(nodes, EDGES, label="y", rare="staged").findings
+    assert sorted(one.words.split("'")[1] for one in found if "count as not" in one.words) == [
+        "Prüfung läuft",
+        "triage pending",
+    ]
     nodes["y"] = ["staged", "open"] * (N // 2)
     assert not any("count as not" in one.words for one in audit_tables(nodes, EDGES, label="y", rare="staged").findings)
 
@@ -255,6 +261,13 @@ def test_edge_columns_that_say_nothing_new():
     found = audit(payments(amount=amount, euros=amount * 0.9, fee=[0.0] * (10 * N), kind=["wire"] * (10 * N)))
     said = {finding.column: (finding.kind, finding.severity) for finding in but_for_labels(found)}
     assert said == {"euros": ("duplicate", "note"), "fee": ("constant", "note"), "kind": ("constant", "note")}
+
+
+def test_two_times_say_the_same_only_where_they_are_equal():
+    click = 1.7e9 + np.random.default_rng(0).uniform(0, 3e6, 10 * N).round()
+    install = click + np.random.default_rng(1).exponential(600, 10 * N).round()
+    found = audit(payments(click_time=click, install_time=install, copied_time=click))
+    assert [(one.kind, one.column) for one in but_for_labels(found)] == [("duplicate", "copied_time")]
 
 
 @pytest.mark.parametrize(("count", "leaks"), [(3, []), (6, ["closed"])])

@@ -9,11 +9,11 @@ The rules, in one place:
 * **leak by value**: the column alone ranks the labelled nodes with a ROC-AUC above `PERFECT` (or below 1 - `PERFECT`),
   with at least `ENOUGH` labels of both classes.
 * **near-constant**: one value for all but `CONSTANT` of the nodes, or of the edges. **duplicate**: correlated by more than
-  `SAME` with an earlier column of the same table.
+  `SAME` with an earlier column of the same table; of two times the differences may tell the most, so these must be equal.
 * **codes**: whole numbers, most of which repeat, under a name such as `port` or `branch`, which are summed up as quantities.
 * **spellings**: categories that differ in case or blanks alone.
 * **leak by an edge column**: `calirare.data.tables.findings.edges`.
-* **undecided**: beside two classes or more, one whose name may say that nobody has decided (`UNDECIDED`).
+* **undecided**: `calirare.data.tables.findings.undecided`.
 * **contradiction**: `calirare.data.tables.findings.twins`.
 """
 
@@ -34,17 +34,14 @@ from calirare.data.tables.findings.edges import audit_edges, edge_audit_columns
 from calirare.data.tables.findings.finding import PURE, Finding, gives_away, ignore, retype
 from calirare.data.tables.findings.read_counts import values_counted
 from calirare.data.tables.findings.twins import find_contradictions
+from calirare.data.tables.findings.undecided import find_undecided
 from calirare.data.tables.findings.unlabelled import find_unlabelled
 
 PERFECT = 0.99
 ENOUGH = 20
 CONSTANT = 0.001
 SAME = 0.9999
-UNDECIDED = {
-    "open", "new", "ongoing", "unresolved", "waiting", "on hold", "queued", "assigned", "escalated", "referred", "flagged",
-    "suspected", "suspect", "suspicious", "possible", "probable", "likely", "unconfirmed", "disputed", "maybe",
-    "offen", "verdacht", "fraglich",
-}  # fmt: skip
+SAME_TIME = 1 - 1e-10
 MOST_COMPARED = 500
 """Columns that are compared with each other; of wider tables only the first."""
 
@@ -141,22 +138,6 @@ def _labels(graph: RareGraph, rare: np.ndarray) -> Iterator[Finding]:
         yield Finding("labels", "", f"Only {others} labels are not {name!r}; label some nodes that are not.", "warning")
 
 
-def find_undecided(graph: RareGraph) -> Iterator[Finding]:
-    """Classes beside others whose name may say that nobody has decided; they count as not rare."""
-    values = graph.schema_of("label").get("values", ())
-    if graph.original_y is None:  # two classes: the other is all that is not rare
-        return
-    name = graph.class_names[graph.rare_class]
-    for place, value in enumerate(values):
-        count = int((graph.original_y == place).sum())
-        if count and value != name and (value.casefold() in UNDECIDED or value.endswith("?")):
-            words = (
-                f"{count:,} labels are {value!r}, which count as not {name!r}. If nobody has decided these, empty them: else "
-                "every probability is too low."
-            )
-            yield Finding("labels", "", words, "warning")
-
-
 def _leak(column: AuditColumn, known: np.ndarray, rare: np.ndarray) -> Iterator[Finding]:
     """At most one finding per column; filled in after the fact is the likelier story where both rules hold."""
     said = _leak_by_presence(column, known, rare) or _leak_by_value(column, known, rare)
@@ -240,7 +221,8 @@ def _duplicates(columns: list[AuditColumn]) -> Iterator[Finding]:
     if len(numbers) < 2:
         return
     matrix = np.array([_standard(column.values) for column in numbers])
-    same = np.abs(matrix @ matrix.T) > SAME
+    times = np.array([column.time for column in numbers])
+    same = np.abs(matrix @ matrix.T) > np.where(times[:, None] & times, SAME_TIME, SAME)
     for k in range(1, len(numbers)):
         twins = np.flatnonzero(same[k, :k])
         if twins.size:

@@ -10,6 +10,7 @@ from calirare.data.tables.cells.columns import MAX_RARE_NAMES
 from calirare.data.tables.gathering.naming import plain_name
 from calirare.data.tables.gathering.tables import without_edges
 
+_SIZES = {"b": "bytes", "kb": "KB", "mb": "MB", "gb": "GB", "tb": "TB", "kib": "KiB", "mib": "MiB", "gib": "GiB"}
 NOT_BY_NETWORKS = "not used: a network alone reads the nodes' columns and who is joined to whom; auto reads it"
 
 
@@ -167,8 +168,18 @@ def _form(style: Mapping[str, Any]) -> str:
         return f", read as {form.replace('|', ' or ')}"
     if style.get("clock"):
         return ", read as hours:minutes"
-    unit = f", in {style['unit'].split('|')[0]}" if "unit" in style else ""
+    unit = f", in {_unit(style['unit'])}" if "unit" in style else ""
     return (", read with decimal comma" if style.get("decimal") == "," else "") + unit
+
+
+def _unit(units: str) -> str:
+    """The unit in which numbers are counted, as people write it.
+
+    >>> _unit("gb|mb"), _unit("b"), _unit("kg")
+    ('GB', 'bytes', 'kg')
+    """
+    first = units.split("|")[0]
+    return _SIZES.get(first, first)
 
 
 def _shown(names: Any, what: str) -> str:

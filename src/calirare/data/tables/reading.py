@@ -21,6 +21,7 @@ from calirare.data.tables.gathering.tables import (
     count_copies,
     each_once,
     edges_or_none,
+    frames_of,
     gather_edges,
     gather_nodes,
     if_nothing_joins,
@@ -167,8 +168,12 @@ def _gather(
         )
     names, at_fit = asked.names, schema or {"edges": {}}
     found, ids = None, None
+    nodes = None if nodes is None else frames_of(nodes, "nodes")
+    edges = frames_of(edges_or_none(edges, schema), "edges")
     if nodes is not None:
-        found = each_once(gather_nodes(nodes, names["id"], asked.node_type, at_fit.get("nodes", {}).get("types", ())))
+        columns = [column for frame in edges.values() for column in frame.columns]
+        kinds = at_fit.get("nodes", {}).get("types", ())
+        found = each_once(gather_nodes(nodes, names["id"], asked.node_type, kinds, columns))
         ids = found.frame[found.id]
         if ids.dtype.is_nested():
             check_ids(ids)  # which refuses them
@@ -176,7 +181,6 @@ def _gather(
         table = to_frame(labels, "labels")
         ids = table[id_of_labels(table, names["id"])]
     known = at_fit["edges"].get("tables", ())
-    edges = edges_or_none(edges, schema)
     rows = gather_edges(edges, names["source"], names["target"], asked.edge_type, known, ids)
     found, rows, apart = keep_apart(found, rows, names["id"] or "id", asked.bipartite, asked.ends_apart(schema))
     return (with_outside(found, rows) if asked.keep_unknown and nodes is not None else found), rows, apart
@@ -255,7 +259,7 @@ def _build_edges(
     rows = replace(rows, type=codes, type_names=names)
     columns, counts = apply_edge_columns(rows.frame, edges.get("columns", ()))
     said = {"directed": asked.directed is not False, "drop_unknown": asked.drop_unknown}
-    found = read_edges(nodes.frame[nodes.id], rows, columns, asked.names["weight"], nodes=nodes.frame, **said)
+    found = read_edges(nodes.frame[nodes.id], rows, columns, asked.names["weight"], nodes=nodes, **said)
     return found, counts
 
 

@@ -129,7 +129,8 @@ def _node_rows(nodes: Any, rows: EdgeRows | None, known: NodeNames, schema: Mapp
     """The nodes that are spoken of; where attributes are not wanted, those that only edges name too."""
     if nodes is not None:
         kinds = schema.get("nodes", {})
-        return gather_nodes(nodes, schema["id"], kinds.get("type"), kinds.get("types", ()))
+        ends = [table[end] for table in schema["edges"].get("tables", ()) for end in ("source", "target")]
+        return gather_nodes(nodes, schema["id"], kinds.get("type"), kinds.get("types", ()), ends)
     if rows is None:
         raise InputError("nodes or edges must be given: new nodes, changed ones, or edges that came since.")
     if not schema.get("nodes", {}).get("from_edges"):

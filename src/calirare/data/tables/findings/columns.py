@@ -28,6 +28,7 @@ class AuditColumn:
         usual: `(n,)` where the commonest value stands; None where every value is met once.
         usual_value: That value, in words.
         usual_share: Share of the nodes that have it.
+        time: Whether it says when.
         word: The word of a text that it stands for; its name, if it is one of many sparse attributes that came without a table.
     """
 
@@ -38,6 +39,7 @@ class AuditColumn:
     usual_value: str
     usual_share: float
     word: str | None = None
+    time: bool = False
 
 
 def audit_columns(graph: RareGraph) -> Iterator[AuditColumn]:
@@ -52,7 +54,7 @@ def audit_columns(graph: RareGraph) -> Iterator[AuditColumn]:
         missing = None if gap is None else column_of(x, gap) > 0
         if column["type"] == "numeric":
             values = column_of(x, places.start) * column["scale"] + column["mean"]
-            yield _of_numbers(column["name"], values, missing)
+            yield replace(_of_numbers(column["name"], values, missing), time=bool(column.get("days")))
         elif column["type"] == "text":
             most = _most_telling(x[:, places], *labelled_rows(graph))
             has = (column_of(x, places.start + most) > 0).astype(np.float64)

@@ -49,7 +49,7 @@ def edge_audit_columns(edges: EdgeTable | None) -> list[AuditColumn]:
         usual, name = _usual(column)
         share = float((column.values == usual).mean())
         values = None if column.kind == "category" else column.values
-        found.append(AuditColumn(column.name, values, None, None, name, share))
+        found.append(AuditColumn(column.name, values, None, None, name, share, time=column.kind == "time"))
     return found
 
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calirare.data.tables.gathering.ids import same_type, text_ids, why_lost
+from calirare.data.tables.gathering.ids import check_ids, same_type, text_ids, why_lost
 from calirare.data.tables.gathering.naming import FEWEST_OF_A_KIND, plain_name
 from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
 from calirare.data.tables.gathering.tables import nodes_of_edges
@@ -126,6 +126,10 @@ def _by_tables(found: NodeRows, rows: EdgeRows) -> Apart:
     ids = found.frame[found.id]
     if not ids.is_duplicated().any():
         return {}
+    for place, name in enumerate(found.ids):
+        check_ids(
+            ids.filter(pl.Series(np.asarray(found.type) == place)).alias(name)
+        )  # refuses what is there twice within a table
     names = [plain_name(name) for name in found.ids]
     ends = list(dict.fromkeys(table[end] for table in rows.tables for end in ("source", "target")))
     places = [_place_of(plain_name(end), names) for end in ends]

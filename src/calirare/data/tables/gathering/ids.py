@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from calirare.data.tables.cells.text import WHOLE_WITH_POINT
+from calirare.data.tables.gathering.rows import NodeRows
 from calirare.data.tables.libraries import pl
 from calirare.errors import InputError
 
@@ -47,7 +48,8 @@ def check_ids(ids: pl.Series) -> None:
         distinct = repeated.unique(maintain_order=True)
         raise InputError(
             f"column {ids.name!r} must name every node once; {distinct.len()} ids appear more than once: "
-            f"{_shown(distinct)}. Give one row per node; rows per event belong in the edges."
+            f"{_shown(distinct)}. Give one row per node; rows per event belong in the edges. If another column names the nodes, "
+            "say so (--id)."
         )
 
 
@@ -57,12 +59,12 @@ def find_places(
     target: pl.Series,
     *,
     drop_unknown: bool = False,
-    nodes: pl.DataFrame | None = None,
+    nodes: NodeRows | None = None,
     called: Sequence[str] = (),
 ) -> tuple[np.ndarray, np.ndarray]:
     """Places in `ids` of both ends of every edge; with `drop_unknown` -1 where an end is no node.
 
-    `nodes` is the table of the ids, where another column of it may hold those that the edges name. `called` are the columns of
+    `nodes` are the tables of the ids, where another column may hold those that the edges name. `called` are the columns of
     both ends, where that is plain to say.
 
     Raises:
@@ -79,8 +81,8 @@ def find_places(
         names = lost.unique(maintain_order=True)
         raise InputError(
             f"edges must join nodes of the nodes table; {rows} of {source.len()} rows name {names.len()} nodes that are "
-            f"not in column {ids.name!r}, first: {_shown(names)}. {_wrong_end(called, found)}"
-            f"{_other_column(nodes, ids.name, names) or why_lost(key, names) or _way_out(names)}"
+            f"not in {_id_columns(ids, nodes)}, first: {_shown(names)}. {_wrong_end(called, found)}"
+            f"{nodes and other_column(nodes.frame, ids.name, names) or why_lost(key, names) or _way_out(names)}"
         )
     start, end = (np.asarray(place.fill_null(-1).to_numpy(), dtype=np.int64) for place in found)
     return start, end
@@ -109,17 +111,29 @@ def _way_out(lost: pl.Series) -> str:
     )
 
 
-def _other_column(nodes: pl.DataFrame | None, own: str, lost: pl.Series) -> str:
-    """The way out where another column of the nodes holds most of the lost ids; else empty."""
-    if nodes is None:
-        return ""
-    wanted = text_ids(lost.drop_nulls().head(10_000))
+def _id_columns(ids: pl.Series, nodes: NodeRows | None) -> str:
+    names = list(dict.fromkeys(nodes.ids)) if nodes is not None else []
+    return f"columns {names}" if len(names) > 1 else f"column {ids.name!r}"
+
+
+def other_column(nodes: pl.DataFrame, own: str, lost: pl.Series) -> str:
+    """The way out where another column of the nodes holds most of the lost ids, or most of it is lost; else empty.
+
+    >>> import polars as pl
+    >>> hosts = pl.DataFrame({"hostname": ["PC-1", "PC-2", None], "ip": ["10.0.0.1", "10.0.0.2", None]})
+    >>> other_column(hosts, "hostname", pl.Series(["10.0.0.1", "10.0.0.2", "8.8.8.8", "1.1.1.1", "9.9.9.9"]))
+    "Many of them are in column 'ip' (--id ip)."
+    """
+    lost = text_ids(lost.drop_nulls())
+    wanted = lost.head(10_000)
     for name in nodes.columns:
-        column = nodes[name]
-        if name == own or column.dtype.is_nested() or column.is_duplicated().any():
+        column = nodes[name].drop_nulls()
+        if name == own or column.dtype.is_nested() or not column.len() or column.is_duplicated().any():
             continue
-        if 2 * wanted.is_in(text_ids(column).implode()).sum() > wanted.len():
-            return f"They are in column {name!r} (--id {quote(name)})."
+        there = text_ids(column)
+        if any(2 * some.is_in(all_.implode()).sum() > some.len() for some, all_ in ((wanted, there), (there, lost))):
+            who = "They" if wanted.is_in(there.implode()).all() else "Many of them"
+            return f"{who} are in column {name!r} (--id {quote(name)})."
     return ""
 
 

@@ -40,14 +40,21 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.lower())
 
 
-def guess_id(columns: Sequence[str]) -> str:
+def guess_id(columns: Sequence[str], edges: Sequence[str] = ()) -> str:
     """The id column by its usual names; else the first, unless it is not called an id and there is a name or a key.
+
+    The first is one too if `edges`, the columns of the edges, have it and no name.
 
     >>> guess_id(["age", "account"]), guess_id(["company_id", "name"]), guess_id(["size", "name"])
     ('account', 'company_id', 'name')
+    >>> guess_id(["ORCID", "name"], edges=["paper", "orcid"])
+    'ORCID'
     """
     plain = {plain_name(name): name for name in reversed(columns)}
-    usual = _ID_NAMES if _AN_ID.search(columns[0]) else (*_ID_NAMES, "name", "key")
+    names = tuple(name for name in ("name", "key") if name in plain)
+    there = {plain_name(name) for name in edges}
+    first = _AN_ID.search(columns[0]) or (plain_name(columns[0]) in there and there.isdisjoint(names))
+    usual = _ID_NAMES if first else (*_ID_NAMES, *names)
     return next((plain[name] for name in usual if name in plain), columns[0])
 
 
@@ -66,9 +73,9 @@ def guess_ends(columns: Sequence[str]) -> tuple[str, str] | None:
     return None
 
 
-def find_id(frame: pl.DataFrame, wanted: str | None, what: str = "nodes") -> str:
-    """The id column: as named, else guessed."""
-    return guess_id(frame.columns) if wanted is None else pick_column(frame.columns, wanted, "id", what)
+def find_id(frame: pl.DataFrame, wanted: str | None, what: str = "nodes", edges: Sequence[str] = ()) -> str:
+    """The id column: as named, else guessed; `edges` are the columns of the edges."""
+    return guess_id(frame.columns, edges) if wanted is None else pick_column(frame.columns, wanted, "id", what)
 
 
 def ends_by_ids(frame: pl.DataFrame, ids: pl.Series) -> tuple[str, str] | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from calirare.data.tables.gathering.apart import kind_name
-from calirare.data.tables.gathering.ids import same_type, why_lost
+from calirare.data.tables.gathering.ids import other_column, same_type, why_lost
 from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
 from calirare.data.tables.gathering.tables import nodes_of_edges
 from calirare.data.tables.libraries import pl
@@ -32,8 +32,26 @@ def with_outside(found: NodeRows, rows: EdgeRows) -> NodeRows:
     (['a', 'y', 'x'], [0, 1, 1], ('account', 'outside'))
     """
     ids, source, target = same_type(found.frame[found.id], [rows.source, rows.target])
+    _check_met(
+        found, ids, pl.concat([source.alias("end"), target.alias("end")]).drop_nulls().unique(maintain_order=True)
+    )
     found = replace(found, frame=found.frame.with_columns(ids.alias(found.id)))
     return add_outside(found, outside_of(ids, [replace(rows, source=source, target=target)]))
+
+
+def _check_met(found: NodeRows, ids: pl.Series, named: pl.Series) -> None:
+    """No kind of node whose id column no edge names, while another column of its table is what they name."""
+    met, codes = ids.is_in(named.implode()).to_numpy(), _codes(found)
+    for kind in np.unique(codes):
+        if met[codes == kind].any():
+            continue
+        own = found.ids[kind] if found.ids else found.id
+        cause = other_column(found.frame.filter(pl.Series(codes == kind)), found.id, named)
+        if cause:
+            raise InputError(
+                f"edges must join nodes of the nodes table; no edge names one by its {own!r}, but as "
+                f"{named.head(5).to_list()}. {cause}"
+            )
 
 
 def add_outside(found: NodeRows, ids: pl.Series) -> NodeRows:

@@ -41,6 +41,11 @@ def named_tables(tables: Any, what: str) -> list[tuple[str, Any]]:
     return [(what, tables)]
 
 
+def frames_of(tables: Any, what: str) -> dict[str, pl.DataFrame]:
+    """Tables as frames, by name."""
+    return {name: to_frame(table, what) for name, table in named_tables(tables, what)}
+
+
 def edges_or_none(edges: Any, schema: Mapping[str, Any] | None) -> Any:
     """The tables of edges; where there are none, one without rows.
 
@@ -78,19 +83,22 @@ def _is_table(table: Any) -> bool:
     return hasattr(table, "columns") or hasattr(table, "collect_schema")  # frames of polars, pandas, Arrow
 
 
-def gather_nodes(nodes: Any, id: str | None, node_type: str | None, at_fit: Sequence[str] = ()) -> NodeRows:
+def gather_nodes(
+    nodes: Any, id: str | None, node_type: str | None, at_fit: Sequence[str] = (), edges: Sequence[str] = ()
+) -> NodeRows:
     """All nodes, each table a kind of its own where there are several.
 
-    `at_fit` are the kinds of the fit; tables are matched to them by name, else by place.
+    `at_fit` are the kinds of the fit; tables are matched to them by name, else by place. `edges` are the columns of the edges,
+    which may tell the id.
     """
-    tables = [(name, to_frame(table, "nodes")) for name, table in named_tables(nodes, "nodes")]
+    tables = list(frames_of(nodes, "nodes").items())
     if len(tables) == 1:
         frame = tables[0][1]
-        found = NodeRows(frame, find_id(frame, id))
+        found = NodeRows(frame, find_id(frame, id, edges=edges))
         return found if node_type is None else _typed_nodes(found, node_type)
     if node_type is not None:
         raise InputError("node_type must be left out where each nodes table is a kind of its own.")
-    ids = [find_id(frame, id if id in frame.columns else None) for _, frame in tables]
+    ids = [find_id(frame, id if id in frame.columns else None, edges=edges) for _, frame in tables]
     frames = [frame.rename({column: ids[0]}) for column, (_, frame) in zip(ids, tables, strict=True)]
     frames = same_types(frames)
     codes = np.repeat(np.arange(len(tables)), [frame.height for frame in frames])
@@ -145,7 +153,7 @@ def gather_edges(
     `at_fit` names tables and ends as they were at fit; tables are matched to it by name, else by place. `ids` are those of
     the nodes that are known, by which ends are found that have no usual names.
     """
-    tables = [(name, to_frame(table, "edges")) for name, table in named_tables(edges, "edges")]
+    tables = list(frames_of(edges, "edges").items())
     if len(tables) > 1 and edge_type is not None:
         raise InputError("edge_type must be left out where each edges table is a type of its own.")
     names = _match_names([name for name, _ in tables], [table["name"] for table in at_fit])

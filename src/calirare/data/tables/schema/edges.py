@@ -12,7 +12,7 @@ from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.merging import merge_edges
 from calirare.data.tables.cells.columns import to_numbers
 from calirare.data.tables.gathering.ids import find_places
-from calirare.data.tables.gathering.rows import EdgeRows
+from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
 from calirare.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def read_edges(
     *,
     directed: bool = True,
     drop_unknown: bool = False,
-    nodes: pl.DataFrame | None = None,
+    nodes: NodeRows | None = None,
 ) -> EdgeList:
     """The edges between the nodes named by `ids`, a column of `nodes`.
 

@@ -32,7 +32,7 @@ from new_nodes import fit, make_tables
 
 import calirare as cr
 from calirare.evaluation.monitoring.series import Series
-from calirare.review.database import FILE, Database, database_url
+from calirare.review.store.database import FILE, Database, database_url
 from calirare.scoring.table import read_for, score_table
 
 KNOWN = """

@@ -29,7 +29,7 @@ from calirare.decisions.costs import Costs, decide
 from calirare.evaluation.monitoring.alarms import DAY, watch
 from calirare.evaluation.monitoring.feeding import reference_for, take_decision, take_run
 from calirare.evaluation.monitoring.series import Kind, Series
-from calirare.review.database import Database, database_url
+from calirare.review.store.database import Database, database_url
 
 ACCOUNTS, RARE_SHARE = 1_500, 0.05
 DECISIONS, HIGHEST = 40, 30

@@ -17,14 +17,14 @@ import pytest
 import calirare as cr
 from calirare.evaluation.monitoring.series import Series
 from calirare.persistence.folder import load_graph
-from calirare.review.database import Database, database_url
-from calirare.review.store import DecisionStore
+from calirare.review.store.database import Database, database_url
+from calirare.review.store.decisions import DecisionStore
 
 pytestmark = pytest.mark.slow
 
 WRITER = """
 import itertools, sys, threading
-from calirare.review.store import DecisionStore
+from calirare.review.store.decisions import DecisionStore
 where, turn = sys.argv[1:]
 lock = threading.Lock()
 def write(who):
@@ -72,7 +72,7 @@ def test_eighteen_writers_of_decisions_killed(database, count):
 SERIES = """
 import itertools, sys
 from calirare.evaluation.monitoring.series import Series
-from calirare.review.database import Database, database_url
+from calirare.review.store.database import Database, database_url
 where, turn = sys.argv[1:]
 series = Series(Database(database_url(where)))
 for i in itertools.count():

@@ -14,7 +14,7 @@ import pytest
 import calirare as cr
 from calirare.persistence.folder import load_graph
 from calirare.review.app import make_app, open_desk
-from calirare.review.store import DecisionStore
+from calirare.review.store.decisions import DecisionStore
 from calirare.scoring.service.access import Access
 
 pytestmark = pytest.mark.slow

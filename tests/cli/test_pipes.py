@@ -18,7 +18,7 @@ import calirare
 from calirare.cli import pipes, voice
 from calirare.cli.main import app
 from calirare.errors import InputError
-from calirare.review.store import DecisionStore
+from calirare.review.store.decisions import DecisionStore
 
 runner = CliRunner()
 

@@ -23,7 +23,7 @@ from calirare.data.tables.files import write_tables
 from calirare.evaluation.paired import PairedLikelihood
 from calirare.persistence.folder import fingerprint_of, model_version
 from calirare.review.renewal import Renewal
-from calirare.review.store import DecisionStore
+from calirare.review.store.decisions import DecisionStore
 
 run = CliRunner().invoke
 

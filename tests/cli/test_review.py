@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import calirare as cr
 from calirare.cli.main import app
-from calirare.review.store import DecisionStore
+from calirare.review.store.decisions import DecisionStore
 
 run = CliRunner().invoke
 

@@ -146,7 +146,7 @@ def test_a_decision_that_somebody_wrote_into(watched, tmp_path):
     from calirare.evaluation.monitoring.feeding import take_decision
     from calirare.evaluation.monitoring.series import Series
     from calirare.persistence.folder import model_version
-    from calirare.review.database import Database, database_url
+    from calirare.review.store.database import Database, database_url
 
     own = shutil.copytree(watched, tmp_path / "model")
     database = Database(database_url(own))

@@ -13,7 +13,7 @@ import pytest
 import calirare as cr
 from calirare.data.tables.reading import read_tables
 from calirare.review.app import DeskServer, make_app, open_desk
-from calirare.review.store import DecisionStore
+from calirare.review.store.decisions import DecisionStore
 from calirare.scoring.service.access import Access
 
 SCRIPT_ID = "<script>window.hacked=1</script>"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from calirare.errors import InputError
 from calirare.review.app import open_desk
 from calirare.review.snapshot import Snapshot
-from calirare.review.store import DecisionStore
+from calirare.review.store.decisions import DecisionStore
 from calirare.review.view import View
 from calirare.scoring.table import score_table
 

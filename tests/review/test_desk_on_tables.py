@@ -10,7 +10,7 @@ import pytest
 from everybody import overflow, violations
 
 from calirare.cli.main import app
-from calirare.review.case import pulling_labels
+from calirare.review.case.summary import pulling_labels
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 pytest.importorskip("axe_playwright_python.sync_playwright")

@@ -14,9 +14,9 @@ from calirare.decisions.numbers import say_probability
 from calirare.errors import DataError, InputError
 from calirare.evaluation import first_lines, look_again
 from calirare.review import app
-from calirare.review.attributes import Attribute, Comparison
-from calirare.review.case import describe_case
-from calirare.review.edges_of import Neighbour
+from calirare.review.case.attributes import Attribute, Comparison
+from calirare.review.case.edges_of import Neighbour
+from calirare.review.case.summary import describe_case
 from calirare.review.exports import encode
 from calirare.review.pages import case_sections, forecast, model_page, record_sections, shell, widgets
 from calirare.review.queue import Queue

@@ -64,7 +64,11 @@ def test_the_page_shows_verdict_and_numbers(graph):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("missing", "module"),
-    [("dash", "calirare.review.app"), ("sqlalchemy", "calirare.review.store"), ("waitress", "calirare.review.app")],
+    [
+        ("dash", "calirare.review.app"),
+        ("sqlalchemy", "calirare.review.store.decisions"),
+        ("waitress", "calirare.review.app"),
+    ],
 )
 def test_without_a_library_the_install_line_is_shown(missing, module):
     code = f"import sys; sys.modules['{missing}'] = None; import {module}"

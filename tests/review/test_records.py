@@ -13,12 +13,12 @@ from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.decisions.facts import Facts
 from calirare.decisions.node_prices import costs_of
 from calirare.errors import InputError
-from calirare.review.attributes import compare
-from calirare.review.book import DecisionBook
-from calirare.review.edges_of import edges_of, likeliest_neighbours
+from calirare.review.case.attributes import compare
+from calirare.review.case.edges_of import edges_of, likeliest_neighbours
 from calirare.review.records import Records
 from calirare.review.snapshot import Snapshot
-from calirare.review.store import DecisionStore
+from calirare.review.store.book import DecisionBook
+from calirare.review.store.decisions import DecisionStore
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +174,7 @@ def test_edges_of_a_case_are_those_of_the_table_latest_first(read, monkeypatch):
         assert outgoing == own.filter(pl.col("payer") == name).height
         values = sorted(float(row.cells[found.names.index("value")].replace(",", "")) for row in found.rows)
         assert np.allclose(values, sorted(own["value"].to_list()), rtol=5e-3)
-    monkeypatch.setattr("calirare.review.edges_of.MOST", 1)
+    monkeypatch.setattr("calirare.review.case.edges_of.MOST", 1)
     assert len(edges_of(snapshot, 0).rows) == 1
 
 

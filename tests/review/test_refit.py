@@ -25,7 +25,7 @@ from calirare.review.pages import model_page
 from calirare.review.queue import Workload
 from calirare.review.refit import as_labels, fit_with_decisions, index_of, read_decisions
 from calirare.review.snapshot import Snapshot
-from calirare.review.store import DecisionStore
+from calirare.review.store.decisions import DecisionStore
 from calirare.review.versions import Base, list_versions
 from calirare.review.view import View
 

@@ -12,7 +12,7 @@ from limited import start
 import calirare as cr
 from calirare.persistence.folder import load_graph
 from calirare.review.app import open_desk
-from calirare.review.store import DecisionStore
+from calirare.review.store.decisions import DecisionStore
 
 DESK = """
 import sys, time

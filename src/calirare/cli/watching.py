@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def opened_series(model: Path, db: str | None, network: str) -> Iterator[Series]:
     """The series in the database of the decisions."""
     from calirare.evaluation.monitoring.series import Series
-    from calirare.review.database import Database, database_url
+    from calirare.review.store.database import Database, database_url
 
     database = Database(database_url(model if db is None else db))
     try:

@@ -17,7 +17,7 @@ from calirare.review.exports import FORMATS, export_decisions, export_queue
 from calirare.review.pages import prices
 from calirare.review.pages.login import login_page
 from calirare.review.security import LoginLimit, current_reviewer, log_in, log_out
-from calirare.review.store import ConflictError
+from calirare.review.store.decisions import ConflictError
 from calirare.review.view import View
 from calirare.scoring.service.access import LONGEST_NAME, Access, is_token
 

@@ -21,11 +21,11 @@ except ModuleNotFoundError as error:
 
 from calirare.persistence.folder import model_version
 from calirare.review.api import add_routes
-from calirare.review.database import database_url
 from calirare.review.desk import Desk
 from calirare.review.pages import case_page, model_page, monitoring_page, quality_page, queue_page, shell
 from calirare.review.security import LARGEST_REQUEST, guard
-from calirare.review.store import DecisionStore
+from calirare.review.store.database import database_url
+from calirare.review.store.decisions import DecisionStore
 from calirare.scoring.service.access import Access, bind
 
 logger = logging.getLogger(__name__)

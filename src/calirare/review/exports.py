@@ -10,7 +10,7 @@ import numpy as np
 from calirare.data.tables.sources.export import write_stream
 from calirare.errors import InputError
 from calirare.review.queue import Queue
-from calirare.review.store import Decision, DecisionStore, standing, stored_text
+from calirare.review.store.decisions import Decision, DecisionStore, standing, stored_text
 from calirare.review.view import View
 
 FORMATS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}

@@ -12,11 +12,11 @@ import numpy as np
 from calirare.decisions.costs import ACTIONS, Costs, Decisions, Thresholds, decide, worth
 from calirare.decisions.forecast import Group, forecast
 from calirare.decisions.wording import write_costs
-from calirare.review.book import STATES, DecisionBook
 from calirare.review.records import Records
 from calirare.review.snapshot import COVERAGE, Snapshot
-from calirare.review.store import OPEN
-from calirare.review.team import Team
+from calirare.review.store.book import STATES, DecisionBook
+from calirare.review.store.decisions import OPEN
+from calirare.review.store.team import Team
 from calirare.review.view import RECORD, Conditions, View, WordCondition
 
 LARGEST_PAGE = 1_000

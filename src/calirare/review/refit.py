@@ -23,11 +23,11 @@ from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import get_method
 from calirare.evaluation.paired import PairedLikelihood, compare_likelihood
 from calirare.metrics import Summary
-from calirare.review.events import EventLog
-from calirare.review.network import check_network
 from calirare.review.quality import headline_metrics
 from calirare.review.snapshot import Snapshot, index_of
-from calirare.review.store import Decision, DecisionStore
+from calirare.review.store.decisions import Decision, DecisionStore
+from calirare.review.store.events import EventLog
+from calirare.review.store.network import check_network
 from calirare.review.versions import Base
 
 

@@ -21,10 +21,10 @@ from calirare.evaluation.paired import PairedLikelihood, compare_likelihood
 from calirare.persistence.folder import load_graph, model_version
 from calirare.persistence.writing import reading
 from calirare.review.beside import FILE
-from calirare.review.database import Database, database_url
 from calirare.review.refit import Decided, as_labels, fit_with_decisions, read_decisions
 from calirare.review.snapshot import index_of
-from calirare.review.tables import table_exists
+from calirare.review.store.database import Database, database_url
+from calirare.review.store.tables import table_exists
 from calirare.review.versions import Base, install, load_base
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from calirare.decisions.costs import PRICES, Costs
 from calirare.errors import InputError
-from calirare.review.events import EventLog
 from calirare.review.records import Records
+from calirare.review.store.events import EventLog
 from calirare.review.view import RECORD, Conditions, parse_conditions
 
 ORDERS = {"value": "what a review saves", "doubt": "doubt", "probability": "P(rare)", "urgency": "alerts first"}

@@ -29,7 +29,7 @@ from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import get_method
 from calirare.persistence.folder import load_graph, model_version
 from calirare.persistence.writing import HEADER, reading
-from calirare.review.store import stored_text
+from calirare.review.store.decisions import stored_text
 from calirare.review.versions import Base, load_base
 from calirare.uncertainty.calibration_maps import CalibrationDraws, Drawn
 

@@ -12,7 +12,7 @@ from calirare.data.checks import is_number
 from calirare.decisions.costs import ACTIONS, Costs
 from calirare.decisions.numbers import say_number
 from calirare.errors import InputError
-from calirare.review.book import STATES
+from calirare.review.store.book import STATES
 
 SORTABLE = ("id", "probability", "lower", "upper", "action", "saves", "decision")
 RECORD = "record:"

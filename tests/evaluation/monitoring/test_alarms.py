@@ -16,7 +16,7 @@ from calirare.evaluation.monitoring.observed import Outcome
 from calirare.evaluation.monitoring.runs import Reference, measure_run
 from calirare.evaluation.monitoring.series import Series
 from calirare.metrics.bootstrap import Estimate
-from calirare.review.database import Database, database_url
+from calirare.review.store.database import Database, database_url
 from calirare.uncertainty.calibration_maps import CalibrationDraws
 
 CERTAIN = CalibrationDraws(np.tile([0.0, 1.0], (1_000, 1)))

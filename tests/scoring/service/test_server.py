@@ -20,7 +20,7 @@ from growth import as_rows
 
 import calirare as cr
 from calirare.evaluation.monitoring.series import Series
-from calirare.review.database import Database, database_url
+from calirare.review.store.database import Database, database_url
 from calirare.scoring.service.access import Access
 from calirare.scoring.service.app import Service
 from calirare.scoring.service.loading import Models

@@ -44,7 +44,7 @@ ROWS = Table(
 
 
 class Connects(Protocol):
-    """A database; `calirare.review.database.Database` is one."""
+    """A database; `calirare.review.store.database.Database` is one."""
 
     file: Path | None
     """None where it is no file of its own."""

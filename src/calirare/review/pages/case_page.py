@@ -6,18 +6,18 @@ from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, State, ctx, dcc, html, no_update
 
-from calirare.review.attributes import compare
-from calirare.review.case import describe_case, pulling_labels
+from calirare.review.case.attributes import compare
+from calirare.review.case.edges_of import edges_of, likeliest_neighbours
+from calirare.review.case.neighbourhood import neighbourhood
+from calirare.review.case.summary import describe_case, pulling_labels
 from calirare.review.desk import Desk
-from calirare.review.edges_of import edges_of, likeliest_neighbours
-from calirare.review.neighbourhood import neighbourhood
 from calirare.review.pages import case_sections as sections
 from calirare.review.pages import record_sections
 from calirare.review.pages.painted import PAINTED, paint, painted
 from calirare.review.pages.picture import draw, legend
 from calirare.review.pages.widgets import card, give_to, key, tick
 from calirare.review.security import current_reviewer
-from calirare.review.store import LONGEST_NOTE, standing
+from calirare.review.store.decisions import LONGEST_NOTE, standing
 from calirare.scoring.service.access import Access
 
 _CARDS = ("probability", "picture", "neighbours", "attributes", "record", "edges", "why")

@@ -9,13 +9,13 @@ from dash import dcc, html
 
 from calirare.decisions.numbers import say_interval, say_probability, say_share
 from calirare.decisions.why import Fact
-from calirare.review.attributes import Attribute, Comparison
-from calirare.review.case import Case, Pull
-from calirare.review.events import Event
+from calirare.review.case.attributes import Attribute, Comparison
+from calirare.review.case.summary import Case, Pull
 from calirare.review.links import make_link, name_link
 from calirare.review.pages.widgets import aria, card, case_href, case_link, interval_track, key, percent, pill
 from calirare.review.snapshot import COVERAGE
-from calirare.review.store import Decision
+from calirare.review.store.decisions import Decision
+from calirare.review.store.events import Event
 
 _MOST_HISTORY = 20
 

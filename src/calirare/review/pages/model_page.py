@@ -14,13 +14,13 @@ from calirare.decisions.numbers import say_probability
 from calirare.evaluation.look_again import WORDS, DoubtfulLabel
 from calirare.metrics import METRICS
 from calirare.metrics.summary import say
-from calirare.review.book import DecisionBook
 from calirare.review.desk import Desk, RefitOutcome
 from calirare.review.jobs import Status
 from calirare.review.pages.widgets import card, case_link, draw_beware, number, pill, table
 from calirare.review.queue import Queue
 from calirare.review.security import current_reviewer
-from calirare.review.store import Decision
+from calirare.review.store.book import DecisionBook
+from calirare.review.store.decisions import Decision
 from calirare.review.versions import Version, list_versions
 from calirare.review.view import View
 from calirare.scoring.service.access import Access

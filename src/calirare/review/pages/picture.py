@@ -10,10 +10,10 @@ from dash import html
 
 from calirare.data.arrays import UNKNOWN
 from calirare.plots.style import NORMAL, RARE
-from calirare.review.book import DecisionBook
-from calirare.review.neighbourhood import Neighbourhood
+from calirare.review.case.neighbourhood import Neighbourhood
 from calirare.review.pages.widgets import aria
 from calirare.review.snapshot import Snapshot
+from calirare.review.store.book import DecisionBook
 
 _WIDTH, _HEIGHT = 540, 300
 _PALE, _STRONG = (244, 239, 232), (213, 94, 0)

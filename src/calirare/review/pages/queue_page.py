@@ -13,7 +13,7 @@ from calirare.review.pages.forecast import draw_forecast
 from calirare.review.pages.painted import PAINTED, paint, painted
 from calirare.review.pages.queue_grid import columns, grid
 from calirare.review.pages.widgets import aria, draw_beware, give_to, pill, tick
-from calirare.review.store import CHOICES
+from calirare.review.store.decisions import CHOICES
 
 _STATUSES = {"": "All", "open": "Open", "decided": "Decided", "second": "Second opinion"}
 _MOST_OFFERED = 300

@@ -8,7 +8,7 @@ import numpy as np
 from dash import html
 
 from calirare.decisions.numbers import say_probability
-from calirare.review.edges_of import EdgesOfNode, Neighbour
+from calirare.review.case.edges_of import EdgesOfNode, Neighbour
 from calirare.review.pages.widgets import aria, card, case_link, number, pill, table
 from calirare.review.records import RecordCell, Records
 

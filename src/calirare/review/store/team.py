@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 
-from calirare.review.book import FRESH, DecisionBook
-from calirare.review.events import Event, EventLog
-from calirare.review.store import check_text, stored_text
+from calirare.review.store.book import FRESH, DecisionBook
+from calirare.review.store.decisions import check_text, stored_text
+from calirare.review.store.events import Event, EventLog
 from calirare.scoring.service.access import LONGEST_NAME
 
 ASSIGNED, SECOND = "assigned", "second"

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import insert, select
 
-from calirare.review.database import Database
-from calirare.review.store import check_text, stored_text
-from calirare.review.tables import EVENTS
+from calirare.review.store.database import Database
+from calirare.review.store.decisions import check_text, stored_text
+from calirare.review.store.tables import EVENTS
 from calirare.scoring.service.access import LONGEST_NAME
 
 LONGEST_VALUE = 20_000
@@ -40,7 +40,7 @@ class Event:
 class EventLog:
     """The log of one network. Of each kind and subject the last row counts.
 
-    >>> from calirare.review.store import DecisionStore
+    >>> from calirare.review.store.decisions import DecisionStore
     >>> log = EventLog(DecisionStore.open("sqlite://").database)
     >>> _ = log.add("assigned", "A7", "bob", reviewer="ada")
     >>> log.add("assigned", "A7", "eve", reviewer="ada").value, log.last("assigned")["A7"].value

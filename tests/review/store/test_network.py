@@ -10,10 +10,10 @@ import pytest
 import calirare as cr
 from calirare.errors import DataError
 from calirare.review.app import open_desk
-from calirare.review.events import EventLog
-from calirare.review.network import fingerprint, join_network
 from calirare.review.refit import read_decisions
-from calirare.review.store import DecisionStore
+from calirare.review.store.decisions import DecisionStore
+from calirare.review.store.events import EventLog
+from calirare.review.store.network import fingerprint, join_network
 
 
 @pytest.fixture(scope="module")

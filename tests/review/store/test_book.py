@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calirare.review import book as module
-from calirare.review.book import STATES, DecisionBook
-from calirare.review.store import DecisionStore
+from calirare.review.store import book as module
+from calirare.review.store.book import STATES, DecisionBook
+from calirare.review.store.decisions import DecisionStore
 
 
 @pytest.fixture(autouse=True)

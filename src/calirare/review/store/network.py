@@ -14,7 +14,7 @@ import numpy as np
 
 from calirare.data.graph import RareGraph
 from calirare.errors import DataError
-from calirare.review.events import EventLog
+from calirare.review.store.events import EventLog
 
 _KEPT = 256
 _LEAST_SHARED = 0.2

@@ -17,10 +17,10 @@ from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
 from calirare.errors import DataError, InputError
-from calirare.review.book import DecisionBook
-from calirare.review.database import database_url, write_ahead
-from calirare.review.events import EventLog
-from calirare.review.store import CHOICES, ConflictError, DecisionStore, node_key, standing
+from calirare.review.store.book import DecisionBook
+from calirare.review.store.database import database_url, write_ahead
+from calirare.review.store.decisions import CHOICES, ConflictError, DecisionStore, node_key, standing
+from calirare.review.store.events import EventLog
 
 
 def record(store, node="A1", decision="rare", reviewer="ada", seen=0, key=None, note=""):
@@ -62,7 +62,7 @@ def test_two_reviewers_who_saw_the_same_do_not_overwrite_each_other(store):
 
 _FULL = """
 import resource, signal, sys
-from calirare.review.store import DecisionStore
+from calirare.review.store.decisions import DecisionStore
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 for largest in (0, 2_048, 4_096, 12_288):
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))

@@ -15,16 +15,16 @@ from calirare.decisions.costs import Costs
 from calirare.errors import DataError
 from calirare.persistence.folder import load_graph
 from calirare.review.app import open_desk
-from calirare.review.attributes import compare, say_number
-from calirare.review.book import DecisionBook
-from calirare.review.case import describe_case, pulling_labels
-from calirare.review.edges_of import likeliest_neighbours
-from calirare.review.neighbourhood import MOST_DRAWN, MOST_NEIGHBOURS, neighbourhood
+from calirare.review.case.attributes import compare, say_number
+from calirare.review.case.edges_of import likeliest_neighbours
+from calirare.review.case.neighbourhood import MOST_DRAWN, MOST_NEIGHBOURS, neighbourhood
+from calirare.review.case.summary import describe_case, pulling_labels
 from calirare.review.pages.case_sections import head, probability
 from calirare.review.queue import Queue
 from calirare.review.records import Records
 from calirare.review.snapshot import Scores, Snapshot
-from calirare.review.store import DecisionStore
+from calirare.review.store.book import DecisionBook
+from calirare.review.store.decisions import DecisionStore
 from calirare.review.versions import Base
 from calirare.review.view import View
 from calirare.uncertainty.calibration_maps import CalibrationDraws

@@ -22,8 +22,8 @@ except ModuleNotFoundError:
     raise MissingDependencyError("SQLAlchemy", "review") from None
 
 from calirare.errors import CalirareError, DataError, InputError
-from calirare.review.database import Database, database_url
-from calirare.review.tables import DECISIONS, create_tables, knows_networks, table_exists
+from calirare.review.store.database import Database, database_url
+from calirare.review.store.tables import DECISIONS, create_tables, knows_networks, table_exists
 from calirare.scoring.service.access import LONGEST_NAME
 
 CHOICES = ("rare", "normal", "unsure")

@@ -13,8 +13,8 @@ from calirare.data.arrays import UNKNOWN
 from calirare.data.edge_rows import pairs_of
 from calirare.data.edge_table import MISSING, EdgeColumn, EdgeTable
 from calirare.decisions.numbers import say_time, teller_of
-from calirare.review.book import DecisionBook
 from calirare.review.snapshot import Snapshot
+from calirare.review.store.book import DecisionBook
 
 MOST = 50
 

@@ -13,6 +13,7 @@ from calirare.features.edges.directions import DIRECTIONS
 from calirare.features.edges.meeting import APART, MEETING
 from calirare.features.edges.node_numbers import End
 from calirare.features.edges.rhythm import CHANGE, WAIT
+from calirare.features.edges.trend import TREND
 from calirare.features.edges.usual import AGAINST_USUAL
 from calirare.features.structure import CLUSTERING
 
@@ -65,6 +66,7 @@ _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
     (re.compile(f"^(.*?)({IN_DAYS})?{APART}{_WAY}$"), _time_apart),
     (re.compile(f"^(.*) within {_NUMBER}( days)? of{MEETING}share of {_WAY}$"), _near_others),
     (re.compile(f"^(.*){CHANGE}$"), "change of {} from incoming to next outgoing".format),
+    (re.compile(f"^(.*){TREND}{_WAY}$"), lambda column, way: f"relative change of {_of(way, column)} over time"),
     (
         re.compile(f"^(.*) in days after ({'|'.join(get_args(End))}) (.*), mean of {_WAY}$"),
         lambda time, end, date, way: f"mean time from {end} {date} to {_of(way, time)}{IN_DAYS}",

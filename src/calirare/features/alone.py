@@ -15,6 +15,7 @@ from calirare.features.edges.meeting import MEETING, meeting_columns
 from calirare.features.edges.multiples import OF_ENDS, multiple_columns
 from calirare.features.edges.plan import EdgePlan
 from calirare.features.edges.rhythm import CHANGE, LEAST_GAP, UNEVENNESS, WAIT, rhythm_columns
+from calirare.features.edges.trend import TREND, trend_columns
 from calirare.features.edges.usual import AGAINST_USUAL, compared_columns
 
 _ALONE = (
@@ -28,6 +29,7 @@ _ALONE = (
     LEAST_GAP,
     WAIT,
     CHANGE,
+    TREND,
 )
 
 
@@ -69,6 +71,7 @@ def alone_columns(
         dated_columns(table, plan, num_nodes, others.beside),
         multiple_columns(table, plan, num_nodes, others.beside),
         meeting_columns(others.met, plan),
+        trend_columns(table, plan, num_nodes),
     ):
         for name, column in found:
             yield name, as_stored(column)

@@ -122,18 +122,24 @@ def _column(state: Any) -> PlannedColumn:
     column = replace(column, compared=compared, size=size, middle=middle, span=span)
     dated = tuple(DatedEdges(*one) for one in _beside(state, "dated", "date", "near"))
     multiples = tuple(Multiple(*one) for one in _beside(state, "multiples", "number", "high"))
-    return replace(column, near=_near(state), dated=dated, multiples=multiples)
+    return replace(column, near=_near(state), dated=dated, multiples=multiples, changing=_directions(state, "changing"))
 
 
 def _comparison(state: dict[str, Any]) -> tuple[tuple[str, ...], float, float]:
     """Directions, size and middle; models of earlier versions compare nothing."""
-    compared = _list(state.get("compared", ()), "compared")
-    for one in compared:
-        _among(one, DIRECTIONS, "a direction in which numbers are compared")
     size = float(_numbers(state.get("size", 1.0), (), "size", LARGEST_EDGE_VALUE))
     middle = float(_numbers(state.get("middle", 1.0), (), "middle"))
-    _need(size > 0 and len(set(compared)) == len(compared), "size must be above 0, and directions different")
-    return tuple(compared), size, middle
+    _need(size > 0, "size must be above 0")
+    return _directions(state, "compared"), size, middle
+
+
+def _directions(state: dict[str, Any], what: str) -> tuple[str, ...]:
+    """Models of earlier versions name none."""
+    found = _list(state.get(what, ()), what)
+    for one in found:
+        _among(one, DIRECTIONS, f"a direction in {what}")
+    _need(len(set(found)) == len(found), f"the directions in {what} must be different")
+    return tuple(found)
 
 
 def _near(state: dict[str, Any]) -> tuple[tuple[str, float], ...]:

@@ -9,8 +9,10 @@ from growth import join, split
 import calirare as cr
 from calirare.features.edges.by_category import NEIGHBOURS_WITH
 from calirare.features.edges.dates import BESIDE
+from calirare.features.edges.directions import directions_of
 from calirare.features.edges.meeting import MEETING
 from calirare.features.edges.multiples import OF_ENDS
+from calirare.features.edges.trend import TREND
 from calirare.features.edges.usual import AGAINST_USUAL
 from calirare.features.recipe import ColumnRecipe
 from calirare.scoring.live.base import GrownBase, Standing
@@ -21,6 +23,14 @@ from calirare.scoring.live.update import NodeNames, read_update
 @pytest.fixture(scope="module")
 def network():
     return cr.make_transactions(200, seed=1, average_degree=6)
+
+
+@pytest.fixture(autouse=True)
+def nodes_change(monkeypatch):
+    """As if it showed that nodes change; too few here have edges enough."""
+    monkeypatch.setattr(
+        "calirare.features.edges.plan.plan_trend", lambda values, size, table: directions_of(table.directed)
+    )
 
 
 def split_dated(graph, num_new):
@@ -96,6 +106,7 @@ def test_every_node_follows_odd_rows(network, options):
         "missing, share",
         AGAINST_USUAL,
         MEETING,
+        TREND,
         *BESIDE,
         *([] if "directed" in options else OF_ENDS),  # limits are those of who pays
         *([] if "edge_type" in options else [NEIGHBOURS_WITH]),

@@ -14,6 +14,7 @@ from calirare.features.edges.dates import DatedEdges, plan_dates
 from calirare.features.edges.day_parts import vary_by_day
 from calirare.features.edges.meeting import NUM_MET, plan_meetings
 from calirare.features.edges.multiples import Multiple, plan_multiples
+from calirare.features.edges.trend import plan_trend
 from calirare.features.edges.usual import plan_comparison
 
 MOST_CATEGORIES = 20
@@ -46,6 +47,7 @@ class PlannedColumn:
         near: Of a time: directions in which it is told how near others are at the other end, and what is near (see `meeting`).
         dated: Of a time: what is told of it beside dates of the ends (see `dates`).
         multiples: Of a number: what it is divided by (see `multiples`).
+        changing: Of a number: directions in which nodes change over time (see `trend`).
     """
 
     name: str
@@ -63,6 +65,7 @@ class PlannedColumn:
     dated: tuple[DatedEdges, ...] = ()
     span: float = 0.0
     multiples: tuple[Multiple, ...] = ()
+    changing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -176,4 +179,5 @@ def _plan_column(
     if not compare:
         return plain
     compared, size, middle = plan_comparison(column.values, table)
-    return replace(plain, compared=compared, size=size, middle=middle)
+    changing = plan_trend(column.values, size, table)
+    return replace(plain, compared=compared, size=size, middle=middle, changing=changing)

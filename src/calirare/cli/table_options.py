@@ -149,7 +149,7 @@ class Tables:
     def read_like(self, schema: dict[str, Any]) -> RareGraph:
         """The graph of the tables, learned again, with each column in the part it had at fit unless said otherwise."""
         from calirare.data.tables.reading import read_tables
-        from calirare.data.tables.schema.relearn import arguments_of
+        from calirare.data.tables.schema.asked import arguments_of
 
         said = {name: value for name, value in self.options.items() if value not in (None, False)}
         mine = self.told_apart(schema)

@@ -63,7 +63,7 @@ class GraphValue:
         return Finding("graph", "", self.words, "warning" if self.gain < -_Z * self.error else "note")
 
 
-def graph_value(graph: RareGraph, seed: int = 0) -> GraphValue | None:
+def graph_value(graph: RareGraph) -> GraphValue | None:
     """What the edges are worth to the cheapest detectors; None where that cannot be told.
 
     Of two logistic regressions one reads all columns and is stacked with `spreading`, the other reads those of the graph
@@ -78,13 +78,13 @@ def graph_value(graph: RareGraph, seed: int = 0) -> GraphValue | None:
     >>> found.gain > 2 * found.error, found.words[:14]
     (True, 'the edges help')
     """
-    nodes = _some_labels(graph, seed)
+    nodes = _some_labels(graph)
     rare = graph.y[nodes] == graph.rare_class
     if min(rare.sum(), (~rare).sum()) < 2 or not graph.num_edges:
         return None
     try:
-        with_edges = _losses(graph, Stack(["linear", "spreading"]), nodes, seed)
-        differ = _losses(_without_edges(graph), "linear", nodes, seed) - with_edges
+        with_edges = _losses(graph, Stack(["linear", "spreading"]), nodes)
+        differ = _losses(_without_edges(graph), "linear", nodes) - with_edges
     except CalirareError:  # too few labels of a class to leave one out
         return None
     error = float(differ.std(ddof=1) / np.sqrt(differ.size))
@@ -105,12 +105,12 @@ def audit_with_graph(graph: RareGraph) -> Audit:
     return Audit.of([*found.findings, said])
 
 
-def _some_labels(graph: RareGraph, seed: int) -> np.ndarray:
+def _some_labels(graph: RareGraph) -> np.ndarray:
     """All known labels, or as many as are asked, each class in proportion."""
     known = graph.known
     if known.size <= MOST_LABELS:
         return known
-    rng, kept = np.random.default_rng(seed), []
+    rng, kept = np.random.default_rng(0), []
     for label in np.unique(graph.y[known]):
         nodes = known[graph.y[known] == label]
         kept.append(rng.choice(nodes, max(1, round(nodes.size * MOST_LABELS / known.size)), replace=False))
@@ -137,6 +137,6 @@ def _without_edges(graph: RareGraph) -> RareGraph:
     return replace(graph, edge_index=nothing, edge_weight=None, edges=None)
 
 
-def _losses(graph: RareGraph, detector: str | Stack, nodes: np.ndarray, seed: int) -> np.ndarray:
-    clf = RareCategoryClassifier(detector, seed=seed).fit(graph, Split(train=nodes))
+def _losses(graph: RareGraph, detector: str | Stack, nodes: np.ndarray) -> np.ndarray:
+    clf = RareCategoryClassifier(detector, seed=0).fit(graph, Split(train=nodes))
     return label_losses(clf.labelled_y_, clf.predict_left_out())

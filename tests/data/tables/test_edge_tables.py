@@ -12,7 +12,7 @@ from calirare.data.merging import merge_edges
 from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.findings.read_counts import describe_counts
 from calirare.data.tables.reading import read_tables
-from calirare.data.tables.schema.relearn import arguments_of
+from calirare.data.tables.schema.asked import arguments_of
 from calirare.data.tables.shift import compare_with_fit
 from calirare.errors import ColumnError, InputError
 

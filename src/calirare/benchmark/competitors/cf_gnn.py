@@ -23,10 +23,10 @@ SHARPNESS = 0.1
 class Correction(nn.Module):
     """z' = z + Â relu(Â z W) V."""
 
-    def __init__(self, propagate: SparseMatrix, hidden: int = 16) -> None:
+    def __init__(self, propagate: SparseMatrix) -> None:
         super().__init__()
         self.propagate = propagate
-        self.first, self.second = nn.Linear(2, hidden), nn.Linear(hidden, 2)
+        self.first, self.second = nn.Linear(2, 16), nn.Linear(16, 2)
 
     def forward(self, z: Tensor) -> Tensor:
         return z + self.propagate @ self.second(F.relu(self.propagate @ self.first(z)))

@@ -14,6 +14,8 @@ from calirare.benchmark.competitors.tabular import tabular
 
 logger = logging.getLogger(__name__)
 _DEEPEST = np.iinfo(np.int32).max
+_LEAF = 2
+"""Labels that a leaf must hold at least."""
 
 
 class PlainForest(ClassifierMixin, BaseEstimator):
@@ -25,12 +27,11 @@ class PlainForest(ClassifierMixin, BaseEstimator):
 
     Args:
         trees: How many.
-        leaf: Labels that a leaf must hold at least.
         random_state: Of the bootstrap and the columns looked at.
     """
 
-    def __init__(self, trees: int = 200, leaf: int = 2, random_state: int = 0) -> None:
-        self.trees, self.leaf, self.random_state = trees, leaf, random_state
+    def __init__(self, trees: int = 200, random_state: int = 0) -> None:
+        self.trees, self.random_state = trees, random_state
 
     def fit(self, x: np.ndarray, y: np.ndarray) -> Self:
         """From `(n, F)` columns and `(n,)` classes 0 and 1, both there."""
@@ -47,9 +48,9 @@ class PlainForest(ClassifierMixin, BaseEstimator):
         count, classes = len(rows), np.array([2], dtype=np.intp)
         drawn = np.bincount(np.random.RandomState(seed).randint(0, count, count), minlength=count).astype(np.float64)
         looked_at = max(1, int(np.sqrt(rows.shape[1])))
-        splitter = BestSplitter(Gini(1, classes), looked_at, self.leaf, 0.0, np.random.RandomState(seed), None)
+        splitter = BestSplitter(Gini(1, classes), looked_at, _LEAF, 0.0, np.random.RandomState(seed), None)
         tree = Tree(rows.shape[1], classes, 1)
-        DepthFirstTreeBuilder(splitter, 2 * self.leaf, self.leaf, 0.0, _DEEPEST, 0.0).build(tree, rows, target, drawn)
+        DepthFirstTreeBuilder(splitter, 2 * _LEAF, _LEAF, 0.0, _DEEPEST, 0.0).build(tree, rows, target, drawn)
         return tree
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
@@ -78,7 +79,7 @@ def is_scikit_learns() -> bool:
 
 
 def _as_it_comes(trees: int, seed: int) -> RandomForestClassifier:
-    return RandomForestClassifier(trees, min_samples_leaf=2, random_state=seed, n_jobs=1)
+    return RandomForestClassifier(trees, min_samples_leaf=_LEAF, random_state=seed, n_jobs=1)
 
 
 def make(seed: int) -> PlainForest | RandomForestClassifier:

@@ -16,14 +16,13 @@ from calirare.data.parts.row_files import RowFile, SparseRowFile
 from calirare.data.parts.shards import Shards
 from calirare.data.parts.table_stream import TableStream
 from calirare.data.scored import scored_nodes
-from calirare.data.tables.cells.gaps import EmptyCells
 from calirare.data.tables.gathering.ids import plain_ids
 from calirare.data.tables.gathering.rows import NodeRows
 from calirare.data.tables.gathering.tables import codes_as_at_fit
 from calirare.data.tables.libraries import pl
 from calirare.data.tables.schema.labels import apply_labels
 from calirare.data.tables.schema.node_columns import feature_names
-from calirare.data.tables.schema.preprocess import apply_columns
+from calirare.data.tables.schema.preprocess import EmptyCells, apply_columns
 from calirare.data.tables.schema.profile import TablesTally
 from calirare.errors import InputError
 

@@ -3,7 +3,10 @@
 A file holds `edge_index`, `y` and the features, dense (`x`) or as CSR (`x_indptr`, `x_indices`, `x_data`, `x_shape`).
 All else is optional: `edge_weight`, `original_y`, `true_probability`, `node_ids`, `feature_names`, `class_names`,
 `rare_class`, `name`, `schema` (JSON), `node_type`, `node_type_names`, `node_time`, the masks `train_mask`, `val_mask`, `test_mask`,
-`unlabelled_mask`, and the edges as they came (see `calirare.data.storage.portable_edges`).
+`unlabelled_mask`, and the edges as they came:
+`edges_ends` `(2, E)`; `edges_numbers` `(k, E)` float64, the numbers, times and texts; `edges_codes` `(c, E)` int32, the
+categories; `edges_type` `(E,)` where edges are typed; `edges_columns`, JSON: `directed`, `type_names` and the columns
+in order, each with `name`, `kind` and `categories`.
 """
 
 from __future__ import annotations
@@ -17,9 +20,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import UNKNOWN
+from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.split import Split
 from calirare.data.storage.archive import read_arrays, write_arrays
-from calirare.data.storage.portable_edges import edges_from_arrays, edges_to_arrays
 from calirare.errors import CalirareError, DataError, LabelError
 
 Graph = TypeVar("Graph")
@@ -47,7 +50,7 @@ def write_graph(graph: Any, path: Path) -> None:
     if graph.node_type is not None:
         arrays["node_type_names"] = np.array(graph.node_type_names, dtype=str)
     if graph.edges is not None:
-        arrays |= edges_to_arrays(graph.edges)
+        arrays |= _edges_to_arrays(graph.edges)
     if graph.public_split is not None:
         arrays |= graph.public_split.masks(graph.num_nodes)
     write_arrays(path, arrays)
@@ -94,7 +97,7 @@ def _arguments(arrays: dict[str, np.ndarray], rare_class: int | None, stem: str)
     if "node_type_names" in arrays:
         options["node_type_names"] = tuple(arrays["node_type_names"].tolist())
     if "edges_ends" in arrays:
-        options["edges"] = edges_from_arrays(arrays)
+        options["edges"] = _edges_from_arrays(arrays)
     if "train_mask" in arrays:
         roles = {role: arrays[f"{role}_mask"].astype(bool) for role in ("train", "val", "test")}
         options["public_split"] = Split(**roles)
@@ -133,3 +136,36 @@ def _rarest(y: np.ndarray) -> int:
         raise LabelError("no node has a label; pass rare_class.")
     classes, counts = np.unique(known, return_counts=True)
     return int(classes[counts.argmin()])
+
+
+def _edges_to_arrays(table: EdgeTable) -> dict[str, np.ndarray]:
+    """The parts of an edge table under the names of the portable format."""
+    columns = [
+        {"name": column.name, "kind": column.kind, "categories": list(column.categories)} for column in table.columns
+    ]
+    said = {"directed": table.directed, "type_names": list(table.type_names), "columns": columns}
+    numbers = [column.values for column in table.columns if column.kind != "category"]
+    codes = [column.values for column in table.columns if column.kind == "category"]
+    arrays = {
+        "edges_ends": np.stack([table.source, table.target]),
+        "edges_numbers": np.array(numbers, dtype=np.float64).reshape(len(numbers), len(table)),
+        "edges_codes": np.array(codes, dtype=np.int32).reshape(len(codes), len(table)),
+        "edges_columns": np.frombuffer(json.dumps(said).encode(), dtype=np.uint8),
+    }
+    return arrays if table.type is None else arrays | {"edges_type": table.type}
+
+
+def _edges_from_arrays(arrays: dict[str, np.ndarray]) -> EdgeTable:
+    """The edge table stored under these names; what is wrong raises one of the errors that `read_graph` turns into its own."""
+    said: Any = json.loads(arrays["edges_columns"].astype(np.uint8).tobytes().decode())
+    numbers, codes = iter(arrays["edges_numbers"]), iter(arrays["edges_codes"])
+    columns = []
+    for one in said["columns"]:
+        values = next(codes if one["kind"] == "category" else numbers, None)
+        if values is None:
+            raise ValueError(f"edge column {one['name']!r} has no values")
+        categories = tuple(str(name) for name in one["categories"])
+        columns.append(EdgeColumn(str(one["name"]), one["kind"], values, categories))
+    source, target = arrays["edges_ends"]
+    type_names = tuple(str(name) for name in said["type_names"])
+    return EdgeTable(source, target, tuple(columns), bool(said["directed"]), arrays.get("edges_type"), type_names)

@@ -14,7 +14,7 @@ from calirare.data.edge_table import EdgeColumn
 from calirare.data.tables.audit import audit_graph
 from calirare.data.tables.cells.prose import MOST_WORDS, find_words, has_common_words, learn_edge_words, learn_words
 from calirare.data.tables.describe import describe_schema
-from calirare.data.tables.schema.relearn import arguments_of
+from calirare.data.tables.schema.asked import arguments_of
 from calirare.data.tables.shift import compare_with_fit
 from calirare.errors import InputError
 from calirare.evaluation.graph_value import audit_with_graph

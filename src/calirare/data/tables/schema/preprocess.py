@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.tables.cells.columns import count_rare, count_strange, to_categories, to_numbers, to_texts
-from calirare.data.tables.cells.gaps import EmptyCells
 from calirare.data.tables.cells.prose import find_words
 from calirare.data.tables.gathering.rows import NodeRows
 from calirare.data.tables.libraries import pl
@@ -18,6 +19,43 @@ from calirare.data.tables.sources.frames import check_fitted_columns
 from calirare.errors import InputError
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class EmptyCells:
+    """How many cells are empty: gaps that are filled in, and what a kind of node does not have, as a shop has no age.
+
+    Args:
+        rows: How many rows there are of each kind of node.
+        columns: Per column, how many of them have no value there.
+    """
+
+    rows: Counter[str] = field(default_factory=Counter)
+    columns: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def add(self, other: EmptyCells) -> None:
+        """Count the empty cells of more rows."""
+        self.rows.update(other.rows)
+        for name, empty in other.columns.items():
+            self.columns.setdefault(name, Counter()).update(empty)
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """`imputed`: gaps per column; `lacking`: empty cells of kinds that never have a value there, where others do.
+
+        >>> found = EmptyCells(Counter(person=3, shop=2), {"age": Counter(person=1, shop=2), "height": Counter(shop=2)})
+        >>> found.counts()
+        {'imputed': {'age': 1}, 'lacking': {'age': 2, 'height': 2}}
+        """
+        imputed, lacking = {}, {}
+        for name, empty in self.columns.items():
+            lack = sum(count for kind, count in empty.items() if count == self.rows[kind])
+            lack = 0 if lack == self.rows.total() else lack  # nobody has a value, which is no matter of kinds
+            imputed[name], lacking[name] = empty.total() - lack, lack
+        return {"imputed": _some(imputed), "lacking": _some(lacking)}
+
+
+def _some(counts: dict[str, int]) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if count}
 
 
 def apply_columns(

@@ -15,6 +15,8 @@ from calirare.detectors.networks.influence.jacobian import Jacobian
 from calirare.detectors.networks.influence.label_terms import LabelTerms
 from calirare.errors import NumericalError
 
+_TOLERANCE, _MOST_STEPS = 1e-10, 1_000
+
 
 class IterativeCurvature(OverLabels):
     """Conjugate gradients on (SᵀKS + λI) q = e, several columns at a time; memory for a few vectors only.
@@ -25,18 +27,9 @@ class IterativeCurvature(OverLabels):
     """
 
     def __init__(
-        self,
-        jacobian: Jacobian,
-        nodes: np.ndarray,
-        terms: LabelTerms,
-        damping: float,
-        *,
-        tolerance: float = 1e-10,
-        max_iterations: int = 1_000,
-        block: int = 16,
+        self, jacobian: Jacobian, nodes: np.ndarray, terms: LabelTerms, damping: float, *, block: int = 16
     ) -> None:
-        self.jacobian, self.nodes, self.terms, self.damping = jacobian, nodes, terms, damping
-        self.tolerance, self.max_iterations, self.block = tolerance, max_iterations, block
+        self.jacobian, self.nodes, self.terms, self.damping, self.block = jacobian, nodes, terms, damping, block
         self.index = torch.from_numpy(nodes).to(terms.residual.device)
         self._take(self._over_blocks(self._left_over, np.arange(len(nodes))))
 
@@ -72,8 +65,8 @@ class IterativeCurvature(OverLabels):
         """Q times `(n, contrasts, columns)`."""
         solution, search = torch.zeros_like(residual), residual.clone()
         squared = residual.square().sum(dim=(0, 1))
-        for _ in range(self.max_iterations):
-            if float(squared.max().sqrt()) < self.tolerance:
+        for _ in range(_MOST_STEPS):
+            if float(squared.max().sqrt()) < _TOLERANCE:
                 return solution
             product = self._multiply(search)
             stride = squared / (search * product).sum(dim=(0, 1)).clamp(min=1e-300)
@@ -83,7 +76,7 @@ class IterativeCurvature(OverLabels):
             search = residual + updated / squared.clamp(min=1e-300) * search
             squared = updated
         raise NumericalError(
-            f"conjugate gradients did not reach {self.tolerance:g} in {self.max_iterations} steps; "
+            f"conjugate gradients did not reach {_TOLERANCE:g} in {_MOST_STEPS} steps; "
             "train with a larger weight_decay or choose solver='dual'."
         )
 

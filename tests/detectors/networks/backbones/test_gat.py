@@ -7,7 +7,7 @@ import torch
 from torch_geometric.nn import GATConv
 
 from calirare.data.sparse.pattern import SparsePattern
-from calirare.detectors.networks.backbones.attention import Attention
+from calirare.detectors.networks.backbones.gat import Attention
 from calirare.detectors.networks.backbones.layers import elu
 
 SIZE, UNITS, HEADS = 6, 4, 3

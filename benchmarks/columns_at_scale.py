@@ -20,7 +20,8 @@ from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.features.alone import OtherEnds, alone_columns
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edges.meeting import meetings
-from calirare.features.edges.plan import EdgePlan, plan_edges
+from calirare.features.edges.plan import EdgePlan
+from calirare.features.edges.planning import plan_edges
 from calirare.features.edges.usual import usual_of
 from calirare.features.recipe import ColumnRecipe
 from calirare.features.relations import relation_matrix, row_normalised

@@ -18,7 +18,8 @@ from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.distance import attributes_and_means, distances, spreads_of
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edges.meeting import meetings
-from calirare.features.edges.plan import EdgePlan, edge_table, plan_edges
+from calirare.features.edges.plan import EdgePlan
+from calirare.features.edges.planning import edge_table, plan_edges
 from calirare.features.edges.usual import usual_of
 from calirare.features.edges.windows import extents, moved_to
 from calirare.features.kept import Kept, filled

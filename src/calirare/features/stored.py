@@ -12,13 +12,11 @@ from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import ColumnKind
 from calirare.errors import ModelFormatError
 from calirare.features.columns import ColumnGroup
-from calirare.features.edges.dates import DatedEdges
 from calirare.features.edges.day_parts import DAY_PARTS
 from calirare.features.edges.directions import DIRECTIONS
 from calirare.features.edges.groups import LARGEST_EDGE_VALUE
-from calirare.features.edges.multiples import Multiple
 from calirare.features.edges.node_numbers import End, NodeNumber
-from calirare.features.edges.plan import EdgePlan, PlannedColumn
+from calirare.features.edges.plan import DatedEdges, EdgePlan, Multiple, PlannedColumn
 from calirare.features.own import OwnPlan
 from calirare.features.propagation import Aggregate, Statistic, Whose
 from calirare.features.relations import RELATIONS

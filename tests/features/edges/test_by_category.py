@@ -9,7 +9,7 @@ from slow_columns import slow_edge_columns
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.features.edges.by_category import MOST_COUNTED, NEIGHBOURS_WITH, category_columns
-from calirare.features.edges.plan import plan_edges
+from calirare.features.edges.planning import plan_edges
 from calirare.features.recipe import ColumnRecipe
 
 

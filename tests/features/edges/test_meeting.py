@@ -13,7 +13,8 @@ from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.features.edges.directions import directions_of
 from calirare.features.edges.meeting import MEETING, meeting_columns, meetings
-from calirare.features.edges.plan import EdgePlan, plan_edges
+from calirare.features.edges.plan import EdgePlan
+from calirare.features.edges.planning import plan_edges
 from calirare.features.edges.rhythm import rhythm_columns
 from calirare.features.recipe import ColumnRecipe
 

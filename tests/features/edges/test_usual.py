@@ -8,7 +8,7 @@ import pytest
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.errors import ModelFormatError
-from calirare.features.edges.plan import plan_edges
+from calirare.features.edges.planning import plan_edges
 from calirare.features.edges.usual import AGAINST_USUAL, compared_columns, usual_of
 from calirare.features.recipe import ColumnRecipe
 

@@ -29,7 +29,7 @@ def network():
 def nodes_change(monkeypatch):
     """As if it showed that nodes change; too few here have edges enough."""
     monkeypatch.setattr(
-        "calirare.features.edges.plan.plan_trend", lambda values, size, table: directions_of(table.directed)
+        "calirare.features.edges.planning.plan_trend", lambda values, size, table: directions_of(table.directed)
     )
 
 

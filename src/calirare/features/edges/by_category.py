@@ -6,7 +6,6 @@ The shares of `edge_columns` do not tell that. A node is no neighbour of itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,9 +13,7 @@ import scipy.sparse as sp
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.sparse.products import small_index
 from calirare.features.edges.directions import at_ends, directions_of, ends_of_edges
-
-if TYPE_CHECKING:
-    from calirare.features.edges.plan import EdgePlan, PlannedColumn
+from calirare.features.edges.plan import EdgePlan, PlannedColumn
 
 NEIGHBOURS_WITH = "distinct neighbours with "
 MOST_COUNTED = 8

@@ -8,9 +8,8 @@ as one edge in twenty is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import combinations, islice, product
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -20,9 +19,7 @@ from calirare.data.tables.schema.node_columns import is_moment
 from calirare.features.edges.day_parts import DAY
 from calirare.features.edges.directions import at_ends, directions_of, ends_of_edges
 from calirare.features.edges.node_numbers import End, NodeNumber, as_told, find_numbers
-
-if TYPE_CHECKING:
-    from calirare.features.edges.plan import EdgePlan, PlannedColumn
+from calirare.features.edges.plan import DatedEdges, EdgePlan, PlannedColumn
 
 BESIDE = tuple(f" {when} {end} " for when, end in product(("before", "after"), get_args(End)))
 """In the names of columns that say when edges were beside a date."""
@@ -31,23 +28,6 @@ _NEAR = 0.05
 """Share of the edges that are near a date."""
 _AMONG = 0.05
 """Share of the edges whose date must fall among the edges' times."""
-
-
-@dataclass(frozen=True)
-class DatedEdges:
-    """Edges whose times are told beside a date.
-
-    Args:
-        date: Name of the date.
-        end: Whose it is.
-        which: Edges in which direction.
-        near: The days that count as shortly before or after, in two digits.
-    """
-
-    date: str
-    end: End
-    which: str
-    near: float
 
 
 def find_dates(graph: RareGraph) -> tuple[NodeNumber, ...]:

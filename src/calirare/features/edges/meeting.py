@@ -9,22 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calirare.data.edge_table import EdgeTable
 from calirare.features.edges.directions import directions_of, ends_of_edges
 from calirare.features.edges.groups import EdgeGroups
+from calirare.features.edges.plan import NUM_MET, EdgePlan, PlannedColumn
 from calirare.features.edges.rhythm import by_time, node_ranges, shortest_of, times_of, unit_of
-
-if TYPE_CHECKING:
-    from calirare.features.edges.plan import EdgePlan, PlannedColumn
 
 MEETING = " others at the other end, "
 APART = f" apart from{MEETING}"
-NUM_MET = 3
-"""Numbers kept of a node for each time and direction: a sum of logs, how many are near, how many there are."""
 _NEAR = 0.05
 """Share of the edges that are near others."""
 

@@ -7,9 +7,8 @@ varies less, on a logarithmic scale, than the number itself. Units do not matter
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice, product
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -20,9 +19,7 @@ from calirare.data.tables.schema.node_columns import is_moment
 from calirare.features.edges.directions import at_ends, directions_of, ends_of_edges
 from calirare.features.edges.groups import EdgeGroups, Moments
 from calirare.features.edges.node_numbers import End, NodeNumber, as_told, find_numbers
-
-if TYPE_CHECKING:
-    from calirare.features.edges.plan import EdgePlan
+from calirare.features.edges.plan import EdgePlan, Multiple
 
 OF_ENDS = (*(f" / {end} " for end in get_args(End)), " times the other end's ")
 """In the names of columns that are multiples."""
@@ -41,23 +38,6 @@ _SOME_EDGES = 20_000
 """Of which it is seen what tells something."""
 _LEAST = 1e-5
 """Numbers of nodes that are smaller than this share of their spread come back from single precision as noise."""
-
-
-@dataclass(frozen=True)
-class Multiple:
-    """What a number of edges is divided by.
-
-    Args:
-        number: Name of the node's number.
-        end: Whose it is.
-        which: Edges in which direction.
-        high: What counts as a high multiple, in three digits.
-    """
-
-    number: str
-    end: End
-    which: str
-    high: float
 
 
 def find_sizes(graph: RareGraph) -> tuple[NodeNumber, ...]:

@@ -10,17 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calirare.data.edge_table import EdgeTable
 from calirare.features.edges.day_parts import DAY
 from calirare.features.edges.groups import EdgeGroups, Moments
+from calirare.features.edges.plan import EdgePlan, PlannedColumn
 from calirare.features.edges.usual import on_scale
-
-if TYPE_CHECKING:
-    from calirare.features.edges.plan import EdgePlan, PlannedColumn
 
 UNEVENNESS = ", unevenness of gaps of "
 LEAST_GAP = ", least gap of "

@@ -8,17 +8,14 @@ chance: more than with the edges of each node dealt to earlier and later at rand
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calirare.data.edge_table import EdgeTable
 from calirare.features.edges.directions import at_ends, directions_of, ends_of_edges
 from calirare.features.edges.groups import EdgeGroups, Moments
+from calirare.features.edges.plan import EdgePlan
 from calirare.features.edges.usual import on_scale
-
-if TYPE_CHECKING:
-    from calirare.features.edges.plan import EdgePlan
 
 TREND = ", change from earlier to later "
 _FEWEST_EDGES = 4

@@ -7,16 +7,13 @@ the numbers of its other edges and one of the population's. Where it tells nothi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calirare.data.edge_table import EdgeTable
 from calirare.features.edges.directions import at_ends, directions_of, ends_of_edges
 from calirare.features.edges.groups import LARGEST_EDGE_VALUE, EdgeGroups, Moments
-
-if TYPE_CHECKING:
-    from calirare.features.edges.plan import EdgePlan, PlannedColumn
+from calirare.features.edges.plan import EdgePlan, PlannedColumn
 
 AGAINST_USUAL = " against the other end's usual, "
 _TELLS = 0.05

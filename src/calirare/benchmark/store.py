@@ -28,7 +28,9 @@ class RowStore:
             raise DataError(f"{self.folder} is a file; the results need a folder.")
 
     def add(self, file: str, rows: Sequence[Row]) -> None:
-        """Append rows to the file of their task."""
+        """Append rows to the file of their task; no rows, no file."""
+        if not rows:
+            return
         path = self.folder / "rows" / f"{file}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         torn = path.exists() and not path.read_bytes().endswith(b"\n")  # a machine stopped while a line was written

@@ -75,7 +75,7 @@ def test_how_long_is_said_before_and_nothing_is_started_after_the_time_is_up(fol
     said = []
     options = {"protocols": ["tenth"], "names": NAMES, "seeds": 1, "jobs": 1, "minutes": -1, "announce": said.append}
     outcome = run(folder / "graphs", tmp_path, **options)
-    assert (outcome.num_computed, outcome.num_left) == (0, 4)
+    assert (outcome.num_computed, outcome.num_left) == (0, 4) and not list(tmp_path.rglob("*.jsonl"))
     runs = Seconds.known().runs
     assert said == [pytest.approx(2 * sum(runs[name]["tenth 10"] for name in NAMES))]
 
@@ -133,7 +133,8 @@ def test_the_page_depends_on_the_rows_alone(folder, tmp_path, monkeypatch):
     assert len(first) == len(second) > 2
     for one, other in zip(first, second, strict=True):
         assert one.read_bytes() == other.read_bytes(), one.name
-    assert "our linear" in first[0].read_text()
+    seeds = {row["seed"] for row in RowStore(store).read()}
+    assert "our linear" in first[0].read_text() and f"labels: {len(seeds)} (A tenth labelled" in first[0].read_text()
     packed = [
         pack(where, tmp_path / f"packed{k}" / "rows.jsonl.gz") for k, where in enumerate((store, folder / "store"))
     ]

@@ -63,7 +63,7 @@ _READING = """## How to read it
   labels. Networks `as trained` and trees `raw` are not calibrated. Where labels do not show how rare the class is,
   the share is told to all, and those without an argument for it are shifted by its log odds.
 * Mean ± standard deviation over seeds. Bold: the best of its column; ⁼: a paired t-test over the seeds (5%, not
-  corrected) cannot tell it from the best. Three seeds make a weak test: ranks over graphs say more.
+  corrected) cannot tell it from the best. Three to five seeds make a weak test: ranks over graphs say more.
 
 Every network reads attributes, not the columns of edges; where nodes have none, a constant stands in for them.
 
@@ -169,15 +169,24 @@ def _alt(name: str) -> str:
 def _extent(standings: Standings, rows: Sequence[Row]) -> str:
     found = {cell.graph for cell in standings.cells}
     graphs = [*(name for name in ARENAS if name in found), *sorted(found - set(ARENAS))]
-    seeds = sorted({seed for found in standings.values.values() for one in found.values() for seed in one})
     runs = [row for row in rows if "nll" in row or "set_size" in row]
     spent = (
         f", {sum(row['spent'] for row in runs):,.0f} processor seconds" if all("spent" in row for row in runs) else ""
     )
     return (
-        f"Graphs: {', '.join(title(name) for name in graphs)}. Seeds: {', '.join(map(str, seeds))}. "
+        f"Graphs: {', '.join(title(name) for name in graphs)}. Draws of labels: {_draws(standings)}. "
         f"Competitors: {len({row['competitor'] for row in rows})}. Runs: {len(runs)}{spent}.\n"
     )
+
+
+def _draws(standings: Standings) -> str:
+    """How many every protocol has, the protocols with as many together."""
+    told: dict[int, list[str]] = {}
+    for protocol, meaning in PROTOCOLS.items():
+        seeds = [len(one) for found in standings.of_protocol(protocol).values.values() for one in found.values()]
+        if seeds:
+            told.setdefault(max(seeds), []).append(meaning.title)
+    return "; ".join(f"{number} ({', '.join(titles)})" for number, titles in told.items())
 
 
 def _facts(standings: Standings, rows: Sequence[Row]) -> str:

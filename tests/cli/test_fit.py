@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -18,6 +19,7 @@ import calirare as cr
 from calirare.cli.fit import _show_detectors
 from calirare.cli.main import app
 from calirare.cli.model_options import OPTIONS, choose_model, number_or_left_out
+from calirare.cli.table_options import choose_tables
 from calirare.detectors.registry import make_detector
 from calirare.evaluation import first_lines
 from calirare.evaluation.members import Member, judge_members
@@ -92,6 +94,17 @@ def test_the_next_command_names_further_tables(tables, tmp_path):
     _, *said = shlex.split(answer.stdout.splitlines()[-1].removeprefix("Next:"))
     said[-1] = str(tmp_path / said[-1])
     assert run(app, said).exit_code == 0 and pl.read_parquet(said[-1]).height == ids.len()
+
+
+def test_a_table_given_by_place_may_have_a_name_as_further_ones_do(tables, tmp_path):
+    rest = {"labels": None, "id_column": None, "undirected": False, "bipartite": False}
+    shops = tmp_path / "shops.csv"
+    found = choose_tables(Path(f"people={tables[0]}"), Path(tables[1]), [f"at={shops}"], None, **rest)
+    assert found.nodes == {"people": Path(tables[0]), "at": shops} and found.edges == Path(tables[1])
+    (tmp_path / "year=2024").mkdir()
+    by_year = tmp_path / "year=2024" / "nodes.csv"
+    by_year.touch()
+    assert choose_tables(by_year, Path(tables[1]), None, None, **rest).nodes == by_year
 
 
 def test_it_shows_what_the_stack_chose_and_whom_it_went_without(tables, capsys):

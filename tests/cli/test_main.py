@@ -48,6 +48,7 @@ def test_version():
         (["nope"], "No such command 'nope'"),
         (["datasets", "list", "--jsn"], "--json"),
         (["datasets", "verify", "coraa"], "did you mean 'cora'"),
+        (["fit", "a.csv", "b.csv", "c.csv", "--rare", "x", "--out", "m"], "Further tables are --nodes NAME=FILE"),
     ],
 )
 def test_mistakes_get_one_line_on_stderr_and_exit_code_2(words, says):

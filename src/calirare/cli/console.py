@@ -82,9 +82,18 @@ def describe(error: BaseException) -> str | None:
     if isinstance(error, MemoryError) or no_memory:  # torch has no type of its own for it on the CPU
         return "the graph does not fit into memory. See docs: guides/big-graphs.md#when-it-is-too-much"
     if hasattr(error, "format_message"):  # a mistake on the command line, found by typer
-        context = getattr(error, "ctx", None)
-        return f"{error.format_message()} Try: {context.command_path if context else 'calirare'} --help"
+        return _usage(error.format_message(), getattr(error, "ctx", None))
     return None
+
+
+def _usage(message: str, context: Any) -> str:
+    """A mistake on the command line, and where to look; `context` is typer's, None where it names no command."""
+    if context is None:
+        return f"{message} Try: calirare --help"
+    options = {option for parameter in context.command.params for option in parameter.opts}
+    if "unexpected extra argument" in message and "--nodes" in options:
+        message += ". Further tables are --nodes NAME=FILE and --edges NAME=FILE."
+    return f"{message} Try: {context.command_path} --help"
 
 
 @contextmanager

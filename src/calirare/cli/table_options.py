@@ -184,8 +184,11 @@ def choose_tables(
 
 
 def _files(first: Path | str | None, more: list[str] | None) -> dict[str, Path | str]:
+    more = list(more or ())
+    if first is not None and not Path(first).exists() and Path(str(first).partition("=")[2] or first).exists():
+        first, more = None, [str(first), *more]  # NAME=FILE by place
     found = {} if first is None else {table_name(first) or "query": received(first)}
-    for text in more or ():
+    for text in more:
         name, equals, file = text.partition("=")
         named = bool(equals) and "://" not in name  # an address may hold an equals sign
         path = table_address(file if named else text)

@@ -29,7 +29,7 @@ import scipy.sparse as sp
 from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.feature_places import HAS
-from calirare.data.sparse.products import in_threads
+from calirare.data.threads import in_threads
 from calirare.features.edges.day_parts import DAY, in_part
 from calirare.features.edges.directions import directions_of
 from calirare.features.edges.groups import Clock, EdgeGroups, Latest, Moments

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.graph import RareGraph
-from calirare.data.sparse.products import in_threads
+from calirare.data.threads import in_threads
 from calirare.features.alone import is_alone
 from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.edge_columns import is_main

@@ -12,7 +12,8 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.sparse.products import in_threads, small_index
+from calirare.data.sparse.products import small_index
+from calirare.data.threads import in_threads
 from calirare.features.ends import ends_of, over_ends, sums
 
 MOST_PATHS = 2_000_000_000

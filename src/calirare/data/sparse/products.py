@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from itertools import islice
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+from calirare.data.threads import block_threads, pool
+
 Arguments = ParamSpec("Arguments")
 Rows: TypeAlias = "sp.csr_array | sp.csc_array"
 SPARSE_COST = 7
@@ -125,23 +122,11 @@ def small_index(size: int) -> type[np.signedinteger]:
     return np.int32 if size < 2**31 - 1 else np.int64
 
 
-@cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="calirare-sparse")
-
-
-def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """`map(work, items)` on torch's number of threads, in order, with no more results in memory than threads."""
-    threads, queue = torch.get_num_threads(), iter(items)
-    while group := list(islice(queue, threads)):
-        yield from _pool(threads).map(work, group) if len(group) > 1 else map(work, group)
-
-
 def _as_row_blocks(matrix: Rows, dtype: torch.dtype, device: torch.device) -> list[Rows]:
     """The matrix, and where there are threads, as many blocks of rows with about the same number of entries each."""
     numbers = np.float64 if dtype == torch.float64 else np.float32
     matrix = matrix.astype(numbers)
-    threads = torch.get_num_threads()
+    threads = block_threads()
     if threads == 1:
         return [matrix]
     by_row = matrix.format == "csr"
@@ -156,7 +141,7 @@ def _multiply_blocks(blocks: list[Rows], dense: Tensor) -> Tensor:
     whole, *pieces = blocks
     if not pieces or whole.nnz * (array.size // max(1, len(array))) < _MIN_PARALLEL_WORK:
         return torch.from_numpy(whole @ array)
-    products = _pool(len(pieces)).map(lambda piece: piece @ array, pieces)
+    products = pool(len(pieces)).map(lambda piece: piece @ array, pieces)
     return torch.from_numpy(np.concatenate(list(products)))
 
 

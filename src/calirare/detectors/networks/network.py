@@ -28,7 +28,7 @@ from calirare.detectors.networks.fitting.training import Schedule, Training, tra
 from calirare.detectors.networks.influence.jacobian import has_two_layers
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.module import forget
-from calirare.detectors.networks.task import Task
+from calirare.detectors.networks.task import Task, in_one_order
 from calirare.detectors.networks.trained import TrainedNetwork
 from calirare.detectors.stored import inside, need, network_weights, under, whole
 from calirare.errors import InputError
@@ -161,7 +161,9 @@ class Network(TrainedNetwork):
     def _moved(self, known: _Candidate, decay: float) -> _Candidate:
         """The trained network brought to rest under another decay, if its left-out logits are likelier."""
         self.model_, self._solved, self.weight_decay_ = copy.deepcopy(known.model), None, decay
-        rest = come_to_rest(Task.of(self.model_, *self._read_by(self.model_, self._fitted[1]), decay))
+        read = self._read_by(self.model_, self._fitted[1])
+        with in_one_order(read[0]):
+            rest = come_to_rest(Task.of(self.model_, *read, decay))
         self.history_ = replace(known.history, slope=rest.slope)
         found = self._present(judged=True)
         return found if found.loss < known.loss and rest.slope <= STEEPEST else known
@@ -186,8 +188,9 @@ class Network(TrainedNetwork):
             model = self.make(self.num_features_, self.num_classes_).to(tensors.device, tensors.dtype)
             if self._adopted:
                 forget(model)
-        schedule = self._schedule(self.weight_decay_)
-        return model, train_network(model, *self._read_by(model, labels), schedule, training, seed, progress)
+        schedule, read = self._schedule(self.weight_decay_), self._read_by(model, labels)
+        with in_one_order(read[0]):
+            return model, train_network(model, *read, schedule, training, seed, progress)
 
     def _read_by(self, model: nn.Module, labels: LabelledNodes) -> tuple[GraphInputs, LabelledNodes]:
         """All of the graph that a model reads for these labels, and the labels in it: of two layers what lies around them."""

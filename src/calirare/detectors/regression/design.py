@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.sparse.products import in_threads
+from calirare.data.threads import in_threads
 from calirare.detectors.base import DetectorInputs, State
 from calirare.detectors.regression.guess import NeighboursGuess
 from calirare.detectors.regression.squash import Squash

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from calirare.data.sparse.products import in_threads
+from calirare.data.threads import in_threads
 from calirare.detectors.stored import need, numbers, whole
 
 logger = logging.getLogger(__name__)

@@ -23,7 +23,8 @@ import scipy.sparse as sp
 import torch
 
 from calirare.data.arrays import as_dense
-from calirare.data.sparse.products import SPARSE_COST, in_threads
+from calirare.data.sparse.products import SPARSE_COST
+from calirare.data.threads import in_threads
 from calirare.detectors.networks.influence.row_products import cost_of_gram, gram_of
 
 _MOST_COMMON = 4

@@ -26,7 +26,7 @@ _SOME_EDGES = 200_000
 """By which it is seen, about: all of some nodes."""
 _BY_CHANCE = 0.01
 """Share of the nodes that are taken to have changed if nothing but chance is at work."""
-_TELLS, _SURE = 0.02, 4.0
+_TELLS, _SURE = 0.015, 3.0
 """Share that it takes, and standard errors beyond chance."""
 _MOST = 0.5
 """A number that changes with most nodes goes with time, as a counter does."""

@@ -29,6 +29,7 @@ import scipy.sparse as sp
 from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.feature_places import HAS
+from calirare.data.node_keys import each_once, places_of
 from calirare.data.threads import in_threads
 from calirare.features.edges.day_parts import DAY, in_part
 from calirare.features.edges.directions import directions_of
@@ -82,18 +83,18 @@ def as_stored(column: np.ndarray) -> np.ndarray:
 
 
 def _all(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[Named]:
-    yield from _ends(table, plan.directed, num_nodes)
-    outgoing, incoming = EdgeGroups(table.source, num_nodes), EdgeGroups(table.target, num_nodes)
+    sides = [EdgeGroups(table.source, num_nodes), EdgeGroups(table.target, num_nodes)]
+    yield from _ends(table, sides, plan.directed)
     found = {column.name: column for column in table.columns}
     when = found.get(plan.clock) if plan.clock is not None else None
-    clocks = [] if when is None else [Clock(when.values, side) for side in (outgoing, incoming)]
+    clocks = [] if when is None else [Clock(when.values, side) for side in sides]
 
     def work(planned: PlannedColumn) -> list[Named]:
-        column, sides = found.get(planned.name), [outgoing, incoming]
+        column = found.get(planned.name)
         if column is None or column.kind != planned.kind:
             return []
         if planned.kind == "category":
-            return list(_of_category(planned, column, table, plan.directed, num_nodes))
+            return list(_of_category(planned, column, sides, plan.directed))
         if planned.kind == "text":
             return list(_of_text(planned, column, sides, plan.directed))
         if planned.kind == "time":
@@ -113,18 +114,13 @@ def _directions(
     yield "edges", join(*sides)
 
 
-def _ends(table: EdgeTable, directed: bool, num_nodes: int) -> Iterator[Named]:
+def _ends(table: EdgeTable, sides: list[EdgeGroups], directed: bool) -> Iterator[Named]:
     """How many edges, how many distinct neighbours, and what share of them points back."""
-    source, target = table.source, table.target
-    out = np.bincount(source, minlength=num_nodes)[:num_nodes]
-    into = np.bincount(target, minlength=num_nodes)[:num_nodes]
-    apart, named = source != target, 1 + max(num_nodes - 1, *(int(ends.max(initial=-1)) for ends in (source, target)))
-    pairs = sp.csr_array((np.ones(int(apart.sum())), (source[apart], target[apart])), shape=(named, named))
-    pairs.data[:] = 1.0
-    back = pairs.T.tocsr()[:num_nodes]
-    pairs = pairs[:num_nodes]
-    to, by = np.diff(pairs.indptr), np.diff(back.indptr)
-    mutual = pairs.multiply(back).sum(axis=1)
+    others, (out, into) = (table.target, table.source), (side.counts for side in sides)
+    named = max(1, *(1 + int(ends.max(initial=-1)) for ends in others))
+    pairs = [_pairs(side, ends, named) for side, ends in zip(sides, others, strict=True)]
+    pairs.append(pairs[0][places_of(*pairs)[1]])
+    to, by, mutual = (np.bincount(keys // named, minlength=out.size) for keys in pairs)
     met = to + by - mutual
     if directed:
         yield "number of outgoing", out
@@ -137,6 +133,13 @@ def _ends(table: EdgeTable, directed: bool, num_nodes: int) -> Iterator[Named]:
     if directed:
         for name, known in (("outgoing", to), ("incoming", by), ("all", met)):
             yield f"share returned, {name}", _share(mutual, known)
+
+
+def _pairs(side: EdgeGroups, ends: np.ndarray, named: int) -> np.ndarray:
+    """Each pair of a node and another at the end of its edges, once, ascending: `node * named + other`."""
+    own, other = side.nodes, ends[side.order]
+    apart = own != other
+    return each_once(own[apart] * named + other[apart])
 
 
 def _of_number(
@@ -202,17 +205,16 @@ def _shares(flags: np.ndarray, sides: list[EdgeGroups], directed: bool) -> Itera
 
 
 def _of_category(
-    planned: PlannedColumn, column: EdgeColumn, table: EdgeTable, directed: bool, num_nodes: int
+    planned: PlannedColumn, column: EdgeColumn, sides: list[EdgeGroups], directed: bool
 ) -> Iterator[Named]:
     """Shares among the edges whose category is known."""
     places = {name: place for place, name in enumerate(planned.categories)}
     others = len(places)  # then the missing ones: code -1 reads the last entry
     place_of = np.array([places.get(name, others) for name in column.categories] + [others + 1])
-    width = others + 2
-    place = place_of[column.values]
+    width, place = others + 2, place_of[column.values]
     counts = [
-        np.bincount(ends[kept] * width + place[kept], minlength=num_nodes * width).reshape(num_nodes, width)
-        for ends, kept in ((ends, ends < num_nodes) for ends in (table.source, table.target))
+        np.bincount(side.nodes * width + place[side.order], minlength=side.counts.size * width).reshape(-1, width)
+        for side in sides
     ]
     for which, found in _directions(counts, directed, operator.add):
         known = found[:, :-1].sum(axis=1)
@@ -221,18 +223,16 @@ def _of_category(
         if planned.missing:
             yield f"{planned.name} missing, share of {which}", _share(found[:, -1], known + found[:, -1])
     if planned.diverse:
-        yield from _different(planned, column, table, directed, num_nodes)
+        yield from _different(planned, column, sides, directed)
 
 
-def _different(
-    planned: PlannedColumn, column: EdgeColumn, table: EdgeTable, directed: bool, num_nodes: int
-) -> Iterator[Named]:
+def _different(planned: PlannedColumn, column: EdgeColumn, sides: list[EdgeGroups], directed: bool) -> Iterator[Named]:
     """How many different categories each node's edges have."""
-    shape, sides = (num_nodes, len(column.categories)), []
-    for ends in (table.source, table.target):
-        kept = (column.values >= 0) & (ends < num_nodes)
-        sides.append(sp.csr_array((np.ones(int(kept.sum())), (ends[kept], column.values[kept])), shape=shape))
-    for which, found in _directions(sides, directed, operator.add):
+    matrices = []
+    for side in (side.among(column.values >= 0) for side in sides):
+        places, shape = (side.nodes, column.values[side.order]), (side.counts.size, len(column.categories))
+        matrices.append(sp.csr_array((np.ones(side.order.size), places), shape=shape))
+    for which, found in _directions(matrices, directed, operator.add):
         yield f"{planned.name}, different ones of {which}", np.diff(found.indptr)
 
 

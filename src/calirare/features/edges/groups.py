@@ -59,6 +59,11 @@ class EdgeGroups:
             result[self.filled] = operation.reduceat(values, self._starts)
         return result
 
+    @property
+    def nodes(self) -> np.ndarray:
+        """The node of each edge, sorted as `order`."""
+        return self.spread_out(np.arange(self.counts.size))
+
     def spread_out(self, per_node: np.ndarray) -> np.ndarray:
         """The value of each edge's node, sorted as `order`."""
         return np.repeat(per_node, self.counts)

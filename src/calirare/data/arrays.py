@@ -48,7 +48,7 @@ def as_indices(value: Any, name: str) -> np.ndarray:
     least, most = array.min().item(), array.max().item()
     if not -(2**63) <= least <= most < 2**63:
         raise InputError(f"{name} must hold whole numbers below 2⁶³; got {least} to {most}.")
-    return array.astype(np.int64)
+    return array.astype(np.int64, copy=False)
 
 
 def as_floats(value: Any, name: str) -> np.ndarray:

@@ -27,7 +27,7 @@ _NEAR = 0.05
 def plan_meetings(planned: PlannedColumn, table: EdgeTable) -> tuple[tuple[str, float], ...]:
     """Directions in which nodes meet, and what is near in each."""
     size = 1 + int(max(table.source.max(initial=-1), table.target.max(initial=-1)))
-    times = {which: _to_nearest(table, planned, which, size)[1] for which in directions_of(table.directed)}
+    times = {which: _to_nearest(table, planned, which, size, size)[1] for which in directions_of(table.directed)}
     return tuple((which, float(np.quantile(apart, _NEAR))) for which, apart in times.items() if apart.size)
 
 
@@ -38,14 +38,14 @@ def meetings(table: EdgeTable, plan: EdgePlan, num_ends: int, num_nodes: int, on
         table: Edges, among them all of the nodes below `num_ends`.
         plan: Of the edge columns.
         num_ends: Other ends that count.
-        num_nodes: Nodes that the table names.
+        num_nodes: Nodes that are told of; the table may name others behind them.
         only: A direction; default: all. The numbers of others are 0.
     """
     found = np.zeros((num_nodes, plan.num_met))
     for k, (planned, which, close) in enumerate(_met(plan)):
         if only not in ("", which):
             continue
-        node, apart = _to_nearest(table, planned, which, num_ends)
+        node, apart = _to_nearest(table, planned, which, num_ends, num_nodes)
         sums = (np.log(apart + shortest_of(planned)), apart <= close, np.ones(apart.size))
         for at, values in enumerate(sums, NUM_MET * k):
             found[:, at] = np.bincount(node, weights=values, minlength=num_nodes)
@@ -71,7 +71,9 @@ def _met(plan: EdgePlan) -> Iterator[tuple[PlannedColumn, str, float]]:
             yield column, which, close
 
 
-def _to_nearest(table: EdgeTable, planned: PlannedColumn, which: str, num_ends: int) -> tuple[np.ndarray, np.ndarray]:
+def _to_nearest(
+    table: EdgeTable, planned: PlannedColumn, which: str, num_ends: int, num_nodes: int
+) -> tuple[np.ndarray, np.ndarray]:
     """(nodes, the time from each of their edges to the nearest one of another node at the same other end, where there is one)."""
     found, bare = [(np.empty(0, dtype=np.int64), np.empty(0))], with_times_alone(table)
     for start, stop in node_ranges(len(table), num_ends):
@@ -79,7 +81,7 @@ def _to_nearest(table: EdgeTable, planned: PlannedColumn, which: str, num_ends: 
         mine = {"outgoing": inside[1], "incoming": inside[0], "edges": inside[0] | inside[1]}[which]
         ordered = by_time(bare.take(mine), planned)
         if ordered is not None and len(ordered):
-            found.append(_within(ordered, planned, which, (start, stop)))
+            found.append(_within(ordered, planned, which, (start, stop), num_nodes))
     nodes, apart = zip(*found, strict=True)
     return np.concatenate(nodes), np.concatenate(apart)
 
@@ -91,7 +93,7 @@ def with_times_alone(table: EdgeTable) -> EdgeTable:
 
 
 def _within(
-    ordered: EdgeTable, planned: PlannedColumn, which: str, ends: tuple[int, int]
+    ordered: EdgeTable, planned: PlannedColumn, which: str, ends: tuple[int, int], num_nodes: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The same at the other ends of a range; all edges of these, in the order of time."""
     node, other = ends_of_edges(ordered, which)
@@ -102,13 +104,15 @@ def _within(
     node, other, times, num_ends = node[kept], other[kept] - ends[0], times[kept], ends[1] - ends[0]
     groups = EdgeGroups(other, num_ends)
     node, times = node[groups.order], times[groups.order]
-    end = np.repeat(np.arange(num_ends), groups.counts)
+    end = groups.nodes
     first = (np.diff(end, prepend=-1) != 0) | (np.diff(node, prepend=-1) != 0)  # of a row of edges of one node
     run, starts = np.cumsum(first) - 1, np.flatnonzero(first)
     before, after = np.full(starts.size, -np.inf), np.full(starts.size, np.inf)
     same = end[starts[1:]] == end[starts[1:] - 1]
     before[1:][same] = times[starts[1:] - 1][same]
     after[:-1][same] = times[starts[1:]][same]
+    told = node < num_nodes
+    node, times, run = node[told], times[told], run[told]
     apart = np.minimum(times - before[run], after[run] - times)
     known = np.isfinite(apart)
     return node[known], apart[known]

@@ -68,7 +68,7 @@ def by_time(table: EdgeTable, planned: PlannedColumn) -> EdgeTable | None:
     column = next((one for one in table.columns if one.name == planned.name and one.kind == "time"), None)
     if column is None:
         return None
-    rows = np.argsort(column.values, kind="stable")
+    rows = np.argsort(column.values)
     return table.take(rows[: int((~np.isnan(column.values)).sum())])
 
 
@@ -141,4 +141,4 @@ def _visits(ordered: EdgeTable, times: np.ndarray, num_nodes: int) -> tuple[np.n
     node = np.concatenate([ordered.target, ordered.source])[by_time]
     groups = EdgeGroups(node, num_nodes)
     order = by_time[groups.order]
-    return edge[order], leaves[order], np.repeat(np.arange(num_nodes), groups.counts)
+    return edge[order], leaves[order], groups.nodes

@@ -18,7 +18,6 @@ from calirare.detectors.base import Sender
 from calirare.features.alone import OtherEnds, alone_columns
 from calirare.features.edge_columns import edge_columns
 from calirare.features.edges.directions import directions_of
-from calirare.features.edges.groups import EdgeGroups
 from calirare.features.edges.meeting import meetings, with_times_alone
 from calirare.features.edges.plan import EdgePlan
 from calirare.features.edges.usual import usual_of
@@ -27,7 +26,7 @@ from calirare.features.propagation import relations_of
 from calirare.features.recipe import ColumnRecipe, base_columns
 from calirare.features.relations import Relation, relation_ends, relation_matrix
 from calirare.features.structure import STRUCTURE, neighbours
-from calirare.scoring.live.links import Links, distinct, own_first, places_in, starts_of
+from calirare.scoring.live.links import Links, distinct, own_first, places_in
 from calirare.scoring.live.structure import GrownStructure, Structure
 from calirare.scoring.live.update import Update
 
@@ -71,7 +70,8 @@ class Standing:
             plan = recipe.edges or EdgePlan(directed=False)
             self.usual = usual_of(graph.edges, plan, graph.num_nodes)
             """What is usual at every node as the other end of edges; see `usual_of`."""
-            self._rows = _by_end(graph.edges.source, graph.num_nodes), _by_end(graph.edges.target, graph.num_nodes)
+            ends = graph.edges.source, graph.edges.target
+            self._rows = Links.of_edges(ends[0], graph.num_nodes), Links.of_edges(ends[1], graph.num_nodes)
 
     def _links(self, relation: str, type: str) -> Links:
         if relation == "neighbours" and not type:
@@ -111,6 +111,12 @@ class Standing:
         if graph.edge_weight is None:
             return None
         return np.bincount(graph.edge_index[0], weights=graph.edge_weight, minlength=graph.num_nodes)
+
+    @cached_property
+    def times(self) -> EdgeTable:
+        """The edges with what `meetings` reads of them alone."""
+        assert self.graph.edges is not None
+        return with_times_alone(self.graph.edges)
 
     @cached_property
     def structure_places(self) -> dict[str, int]:
@@ -244,14 +250,12 @@ class GrownBase:
         met = np.zeros((len(nodes), plan.num_met))
         for which in directions_of(plan.directed) if plan.num_met else ():
             around, beyond = self._edges_around(nodes, came, which)
-            size = len(nodes) + len(beyond)
-            met += meetings(around, plan, size, size, which)[: len(nodes)]
+            met += meetings(around, plan, len(nodes) + len(beyond), len(nodes), which)
         yield from alone_columns(table, plan, len(nodes), OtherEnds(usual, beside, met))
 
     def _edges_around(self, nodes: np.ndarray, came: EdgeTable, which: str) -> tuple[EdgeTable, np.ndarray]:
         """All edges at the other ends of the nodes' edges in a direction, in the same, the nodes numbered first."""
-        table, standing, others = self.standing.graph.edges, self.standing, []
-        assert table is not None
+        standing, others, table = self.standing, [], self.standing.times
         sides = {"outgoing": (0,), "incoming": (1,)}.get(which, (0, 1))
         for side in sides:
             there, new = ((table.target, came.target), (table.source, came.source))[side]
@@ -259,7 +263,7 @@ class GrownBase:
             others += [there[standing.edge_rows(nodes, side)], fresh]
         ends = distinct(np.concatenate(others), self.update.num_nodes)
         rows = standing.edge_rows(ends, *(1 - side for side in sides))
-        return self._numbered(nodes, with_times_alone(table.take(rows)).joined(with_times_alone(came)))
+        return self._numbered(nodes, table.take(rows).joined(with_times_alone(came)))
 
 
 def turned(relation: Relation) -> Relation:
@@ -278,11 +282,6 @@ def overlaid(before: Any, changed: np.ndarray, values: Any, nodes: np.ndarray) -
         return old
     stacked = sp.vstack([before[nodes[~mine]], values[order[at]]], format="csr")
     return sp.csr_array(stacked[np.argsort(np.argsort(mine, kind="stable"))])
-
-
-def _by_end(ends: np.ndarray, num_nodes: int) -> Links:
-    groups = EdgeGroups(ends, num_nodes)
-    return Links(starts_of(groups.counts), groups.order, num_nodes)
 
 
 def _no_structure(num_nodes: int) -> list[tuple[str, np.ndarray]]:

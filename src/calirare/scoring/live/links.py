@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.node_keys import places_of
+from calirare.data.node_keys import each_once, places_of
 from calirare.data.sparse.products import small_index
+from calirare.features.edges.groups import EdgeGroups
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,12 @@ class Links:
         matrix.sort_indices()
         return cls(matrix.indptr, matrix.indices, matrix.shape[0])
 
+    @classmethod
+    def of_edges(cls, ends: np.ndarray, num_nodes: int) -> Links:
+        """The edges of each node at one end."""
+        groups = EdgeGroups(ends, num_nodes)
+        return cls(starts_of(groups.counts), groups.order, num_nodes)
+
     @property
     def size(self) -> int:
         """Nodes that the lists were made of."""
@@ -46,7 +53,7 @@ class Links:
     def grown(self, nodes: np.ndarray, neighbours: np.ndarray, num_nodes: int) -> Links:
         """With further pairs; those that are there already, repeats and pairs of a node with itself are left out."""
         keep = (nodes != neighbours) & (self.find(nodes, neighbours) < 0)
-        keys = _distinct(nodes[keep].astype(np.int64) * num_nodes + neighbours[keep])
+        keys = each_once(nodes[keep].astype(np.int64) * num_nodes + neighbours[keep])
         return replace(self, num_nodes=num_nodes, added=np.vstack([keys // num_nodes, keys % num_nodes]))
 
     def lengths(self, nodes: np.ndarray) -> np.ndarray:
@@ -55,18 +62,14 @@ class Links:
         return np.where(nodes < self.size, self.starts[known + 1] - self.starts[known], 0).astype(np.int64)
 
     def find(self, nodes: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
-        """Where in the lists each pair stands, -1 where it does not; by halving, all pairs at once."""
-        low = self.starts[np.minimum(nodes, self.size - 1)].astype(np.int64)
-        stop = low + np.where(neighbours < self.size, self.lengths(nodes), 0)
-        high, left = stop.copy(), np.flatnonzero(low < stop)
-        while left.size:
-            middle = (low[left] + high[left]) // 2
-            smaller = self.ends[middle] < neighbours[left]
-            low[left[smaller]], high[left[~smaller]] = middle[smaller] + 1, middle[~smaller]
-            left = left[low[left] < high[left]]
-        inside = np.flatnonzero(low < stop)
-        found = np.full(len(low), -1, dtype=np.int64)
-        found[inside] = np.where(self.ends[low[inside]] == neighbours[inside], low[inside], -1)
+        """Where in the lists each pair stands, -1 where it does not."""
+        lists = distinct(nodes[nodes < self.size], self.size)
+        places, size = self.positions(lists), np.int64(self.size)
+        keys = np.repeat(lists * size, self.lengths(lists)) + self.ends[places]
+        at, there = places_of(nodes * size + neighbours, keys)
+        there &= neighbours < self.size
+        found = np.full(len(nodes), -1, dtype=np.int64)
+        found[there] = places[at[there]]
         return found
 
     def positions(self, nodes: np.ndarray) -> np.ndarray:
@@ -123,23 +126,16 @@ def starts_of(lengths: np.ndarray) -> np.ndarray:
 
 
 def distinct(values: np.ndarray, size: int) -> np.ndarray:
-    """The values, each once, ascending; all below `size`. Many are marked in an array, few are sorted: NumPy's own hashes.
+    """The values, each once, ascending; all below `size`. Many are marked in an array, few are sorted.
 
     >>> distinct(np.array([3, 1, 3]), 5).tolist()
     [1, 3]
     """
-    if len(values) * 32 > size:
+    if len(values) * 4 > size:
         seen = np.zeros(size, dtype=bool)
         seen[values] = True
         return np.flatnonzero(seen)
-    return _distinct(values).astype(np.int64)
-
-
-def _distinct(values: np.ndarray) -> np.ndarray:
-    ascending = np.sort(values)
-    first = np.ones(len(ascending), dtype=bool)
-    first[1:] = ascending[1:] != ascending[:-1]
-    return ascending[first]
+    return each_once(values).astype(np.int64)
 
 
 def places_in(ascending: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -165,8 +161,8 @@ def own_first(own: np.ndarray, ends: np.ndarray, size: int) -> tuple[np.ndarray,
     >>> [part.tolist() for part in own_first(np.array([2, 5]), np.array([5, 1, 2, 9]), 10)]
     [[1, 2, 0, 3], [1, 9]]
     """
-    named = distinct(np.concatenate([own, ends]), size)
-    mine = np.zeros(len(named), dtype=bool)
-    mine[places_in(named, own)[0]] = True
-    number = np.where(mine, np.cumsum(mine) - 1, len(own) + np.cumsum(~mine) - 1)
-    return number[places_in(named, ends)[0]], named[~mine]
+    others = distinct(ends, size)
+    others = others[~places_in(own, others)[1]]
+    number = np.empty(size, dtype=small_index(size))  # memory that is not written to costs nothing
+    number[own], number[others] = np.arange(len(own)), len(own) + np.arange(len(others))
+    return number[ends], others

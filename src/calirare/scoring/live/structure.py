@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from calirare.data.node_keys import places_of
 from calirare.features.structure import (
     CLUSTERING,
     CORE,
@@ -139,17 +140,13 @@ class GrownStructure:
         swap = self.links.degrees(source) > self.links.degrees(target)
         few, many = np.where(swap, target, source), np.where(swap, source, target)
         starts, third = self.links.rows(few)
+        few_added = np.arange(len(third)) >= np.repeat(starts[:-1] + self.links.lengths(few), np.diff(starts))
         few, many = np.repeat(few, np.diff(starts)), np.repeat(many, np.diff(starts))
-        added, lengths = self._is_added(third, many), self.before.links.lengths
-        swap = lengths(third) > lengths(many)  # the shorter list is searched
-        known = self.before.links.find(np.where(swap, many, third), np.where(swap, third, many)) >= 0
-        closes = added | known
-        few, many, third, added = few[closes], many[closes], third[closes], added[closes]
-        return [few, many, third], 1.0 / (1.0 + added + self._is_added(few, third))
-
-    def _is_added(self, nodes: np.ndarray, ends: np.ndarray) -> np.ndarray:
         keys = self.links.added[0] * self.num_nodes + self.links.added[1]
-        return places_in(keys, nodes * np.int64(self.num_nodes) + ends)[1]
+        many_added = places_of(many * np.int64(self.num_nodes) + third, keys)[1]
+        closes = many_added | (self.before.links.find(many, third) >= 0)
+        corners = [corner[closes] for corner in (few, many, third)]
+        return corners, 1.0 / (1.0 + few_added[closes] + many_added[closes])
 
     def _component_sizes(self, nodes: np.ndarray) -> np.ndarray:
         """Nodes that each is connected to, itself included."""

@@ -199,7 +199,8 @@ def propagate(
 
         def work(job: tuple[list[int], list[Aggregate]], matrix: sp.csr_array = matrix) -> list[Propagated]:
             at, mine = job
-            return list(said_of(matrix, picked(values, at), None, middle[at], [names[k] for k in at], mine))
+            centred = picked(values, at) - middle[at]
+            return list(said_of(matrix, centred, None, middle[at], [names[k] for k in at], mine))
 
         for found in in_threads(work, jobs):
             yield from found
@@ -211,7 +212,7 @@ def relations_of(aggregates: Iterable[Aggregate]) -> list[Relation]:
 
 
 def column_blocks(
-    whose: Sequence[Whose | None], aggregates: list[Aggregate]
+    whose: Sequence[Whose | None], aggregates: Sequence[Aggregate]
 ) -> Iterator[tuple[list[int], list[Aggregate]]]:
     """Places of a few columns that count as the same, and what is wanted of them."""
     for mine in _WHOSE:
@@ -232,7 +233,7 @@ def picked(values: np.ndarray, places: list[int]) -> np.ndarray:
 
 def said_of(
     matrix: sp.csr_array,
-    values: np.ndarray,
+    centred: np.ndarray,
     mean_there: np.ndarray | None,
     middle: np.ndarray,
     names: list[str],
@@ -242,13 +243,12 @@ def said_of(
 
     Args:
         matrix: `(n, m)` row-normalised: the neighbours, among m nodes, of the n nodes that are asked about.
-        values: `(m, b)` float32, the columns there.
-        mean_there: `(m, b)` their means less `middle` over the neighbours of the m nodes; None: m is n, and it is theirs.
+        centred: `(m, b)` float64, the columns there less `middle`: squares of what is far from zero would cancel.
+        mean_there: `(m, b)` their means over the neighbours of the m nodes; None: m is n, and it is theirs.
         middle: `(b,)` the population's means.
         names: Of the columns.
         aggregates: What is wanted.
     """
-    centred = values - middle  # float64; squares of what is far from zero would cancel
     mean = matrix @ centred
     mean_there = mean if mean_there is None else mean_there
     least = (1e-12 * np.abs(middle)).astype(np.float32)

@@ -122,8 +122,7 @@ class PartColumns:
                 further = self._means.get((relation, k))
                 there = None if further is None else further.take(here.near)
                 called = [names[one] for one in at]
-                rows = self._blocks[k].take(here.near)
-                for found in said_of(matrix, rows, there, middle[at], called, wanted):
+                for found in said_of(matrix, self._centred(k, here.near), there, middle[at], called, wanted):
                     recipe.put(found, values)
         words = recipe.own.words_in(self.parts.features.read(here.part.start, here.part.stop))
         return recipe.columns(values, words)

@@ -29,14 +29,14 @@ def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:
     recipe.fill(((name, "edges", column) for name, column in grown.alone(nodes)), values)
     further, columns = _means_of(grown, relations, near)
     names, middle = recipe.names[first:count], recipe.means[first:count]
-    for relation in relations:
-        matrix = _matrix(*lists[relation], near)
-        wanted = [aggregate for aggregate in recipe.aggregates if aggregate.over == relation]
-        for at, aggregates in column_blocks(whose, wanted):
-            called, mine = [names[k] for k in at], [first + k for k in at]
-            two_steps = any(aggregate.statistic == "two steps" for aggregate in aggregates)
-            there = further[relation][:, np.searchsorted(columns, at)] if two_steps else around[:, :0]
-            for found in said_of(matrix, picked(around, mine), there, middle[at], called, aggregates):
+    matrices = {relation: _matrix(*lists[relation], near) for relation in relations}
+    for at, aggregates in column_blocks(whose, recipe.aggregates):
+        called, centred = [names[k] for k in at], picked(around, [first + k for k in at]) - middle[at]
+        for relation in relations_of(aggregates):
+            wanted = [aggregate for aggregate in aggregates if aggregate.over == relation]
+            two_steps = any(aggregate.statistic == "two steps" for aggregate in wanted)
+            there = further[relation][:, np.searchsorted(columns, at)] if two_steps else centred[:, :0]
+            for found in said_of(matrices[relation], centred, there, middle[at], called, wanted):
                 recipe.put(found, values)
     words = recipe.own.words_in(grown.attributes(nodes)) if recipe.own.num_words else None
     return recipe.columns(values, words)

@@ -70,8 +70,9 @@ class Standing:
             plan = recipe.edges or EdgePlan(directed=False)
             self.usual = usual_of(graph.edges, plan, graph.num_nodes)
             """What is usual at every node as the other end of edges; see `usual_of`."""
-            ends = graph.edges.source, graph.edges.target
-            self._rows = Links.of_edges(ends[0], graph.num_nodes), Links.of_edges(ends[1], graph.num_nodes)
+            self.times, size = with_times_alone(graph.edges), graph.num_nodes
+            """The edges with what `meetings` reads of them alone."""
+            self._rows = Links.of_edges(graph.edges.source, size), Links.of_edges(graph.edges.target, size)
 
     def _links(self, relation: str, type: str) -> Links:
         if relation == "neighbours" and not type:
@@ -111,12 +112,6 @@ class Standing:
         if graph.edge_weight is None:
             return None
         return np.bincount(graph.edge_index[0], weights=graph.edge_weight, minlength=graph.num_nodes)
-
-    @cached_property
-    def times(self) -> EdgeTable:
-        """The edges with what `meetings` reads of them alone."""
-        assert self.graph.edges is not None
-        return with_times_alone(self.graph.edges)
 
     @cached_property
     def structure_places(self) -> dict[str, int]:

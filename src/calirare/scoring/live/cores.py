@@ -61,7 +61,7 @@ class _Growth:
         self.moved = np.zeros(self.size, dtype=np.int64)
         """When new nodes, and those that rose so far, are taken away."""
         self.moved[self.known :] = self._at_least() * order.span + 1
-        self.more = np.zeros(self.size, dtype=np.int64)
+        self.more = np.zeros(self.size, dtype=np.int32)
         """Neighbours left to each node then, beside those that the order knows."""
         nodes, ends = links.added
         np.add.at(self.more, nodes, self._when(ends) >= self._when(nodes))
@@ -95,7 +95,7 @@ class _Growth:
 
     def _rise(self, level: int, nodes: np.ndarray) -> np.ndarray:
         """The nodes of a level that rise, from those that have too many neighbours left."""
-        stays, left = np.zeros(self.size, dtype=bool), np.zeros(self.size, dtype=np.int64)
+        stays, left = np.zeros(self.size, dtype=bool), np.zeros(self.size, dtype=np.int32)
         found, stop = [nodes[:0]], (level + 1) * self.order.span
         waiting = _Waiting()
         waiting.add(nodes, nodes, self._when(nodes))

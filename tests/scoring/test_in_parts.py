@@ -167,24 +167,42 @@ def test_labels_spread_in_parts_of_their_own_network_alone(tables, tmp_path, sam
 @pytest.mark.parametrize("weeks", [0, 60])
 def test_part_columns_equal_those_of_the_recipe_to_the_last_bit(typed, tmp_path, weeks):
     """Of the tables of the fit, and of later ones."""
-    graph = cr.read_tables(*typed, label="is_fraud", rare="yes", edge_type="kind")
+    later = typed[0], typed[1].with_columns(pl.col("time") + timedelta(weeks=weeks))
+    recipe, found, want = whole_and_in_parts(typed, later, tmp_path, edge_type="kind")
+    assert {one.statistic for one in recipe.aggregates} == {"mean", "spread", "two steps"} and recipe.edges.types
+    assert recipe.edges.num_met and recipe.edges.num_usual and any(column.dated for column in recipe.edges.columns)
+    assert recipe.own.sizes
+    np.testing.assert_array_equal(found, want)
+
+
+def test_what_two_columns_of_an_edge_say_is_the_same_in_parts(typed, tmp_path):
+    """Payments are taxed by channel, and settled later."""
+    nodes, edges = typed
+    rng = np.random.default_rng(1)
+    waits, rates = pl.Series(rng.integers(1, 10**6, edges.height)), pl.Series(rng.uniform(0.9, 1.1, edges.height))
+    tax = pl.col("amount") * rates * pl.col("channel").str.len_chars() ** 2
+    edges = edges.with_columns(tax=tax, settled=pl.col("time") + pl.duration(seconds=waits))
+    recipe, found, want = whole_and_in_parts((nodes, edges), (nodes, edges), tmp_path)
+    assert all(getattr(recipe.edges.within, what) for what in ("times", "ratios", "kept"))
+    np.testing.assert_array_equal(found, want)
+
+
+def whole_and_in_parts(tables, later, folder, **options):
+    """(the recipe of tables, its columns of later ones made in five parts, and at once)."""
+    graph = cr.read_tables(*tables, label="is_fraud", rare="yes", **options)
     recipe = ColumnRecipe.learn(graph)
-    tables = [tmp_path / "nodes.parquet", tmp_path / "edges.parquet"]
-    typed[0].write_parquet(tables[0])
-    typed[1].with_columns(pl.col("time") + timedelta(weeks=weeks)).write_parquet(tables[1])
-    want = recipe.apply(cr.read_tables(*tables, schema=graph.schema))
-    parts = partition_tables(*tables, graph.schema, tmp_path, partitions=5, rows=True)
+    paths = [folder / "nodes.parquet", folder / "edges.parquet"]
+    for frame, path in zip(later, paths, strict=True):
+        frame.write_parquet(path)
+    want = recipe.apply(cr.read_tables(*paths, schema=graph.schema))
+    parts = partition_tables(*paths, graph.schema, folder, partitions=5, rows=True)
     columns = PartColumns(recipe, parts)
     columns.create()
     columns.write_structure()
     for work in (columns.write_usual, columns.write_base, columns.write_means):
         for place in range(len(parts)):
             work(place)
-    found = np.concatenate([columns.columns(place).values for place in range(len(parts))])
-    assert {one.statistic for one in recipe.aggregates} == {"mean", "spread", "two steps"} and recipe.edges.types
-    assert recipe.edges.num_met and recipe.edges.num_usual and any(column.dated for column in recipe.edges.columns)
-    assert recipe.own.sizes
-    np.testing.assert_array_equal(found, want.values)
+    return recipe, np.concatenate([columns.columns(place).values for place in range(len(parts))]), want.values
 
 
 @pytest.fixture(scope="module")

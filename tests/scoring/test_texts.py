@@ -151,10 +151,10 @@ def test_reasons_say_which_words_a_text_has_or_lacks(graph, tables):
     node = 7
     word = min(texts[node])
     share = np.mean([word in text for text in texts])
-    assert facts.say(f"note has {word}", node) == f"note has {word}, as at {say_share(share)} of nodes"
+    assert facts.say(f"note has {word}", node) == f"note has {word!r}, as at {say_share(share)} of nodes"
     other = min(set(WORDS) - texts[node])
     share = np.mean([other not in text for text in texts])
-    assert facts.say(f"note has {other}", node) == f"note lacks {other}, as at {say_share(share)} of nodes"
+    assert facts.say(f"note has {other}", node) == f"note lacks '{other}', as at {say_share(share)} of nodes"
     like = next(name for name in ColumnRecipe.learn(graph).names if name.startswith("words like "))
     assert re.fullmatch(rf"{like}: (above|below) [\d.]+% of nodes", facts.say(like, node))
     around = facts.say(f"note has {word}, of neighbours", node)

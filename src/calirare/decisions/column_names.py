@@ -15,12 +15,14 @@ from calirare.features.edges.node_numbers import End
 from calirare.features.edges.rhythm import CHANGE, WAIT
 from calirare.features.edges.trend import TREND
 from calirare.features.edges.usual import AGAINST_USUAL
+from calirare.features.edges.within import SAME_CATEGORY, SAME_EDGE
 from calirare.features.structure import CLUSTERING
 
 _WAY = f"({'|'.join(DIRECTIONS)})"
 SHARE_OF_EDGES = re.compile(f"^(.*), share of {_WAY}$")
 OVER = re.compile(r"^(.*), (mean|spread) (over .*)$")
 SHARE_OVER = re.compile(r"^(.* = .*|.* is missing), mean over (?!all)(.*)$")
+_OF_TYPE = re.compile(f"^(.*(?: of|,) (?:{'|'.join(DIRECTIONS)}|all)|distinct neighbours) \\((.+)\\)$")
 OF_NEIGHBOURS = ", of neighbours"
 MISSING = " is missing"
 IN_DAYS = " in days"
@@ -34,6 +36,18 @@ def _of(way: str, column: str) -> str:
 def _against_usual(column: str, statistic: str, way: str) -> str:
     beside = "{} against" if statistic == "mean" else "distance of {} from"
     return f"{beside.format(_of(way, column))} what is usual at the other end"
+
+
+def _against_category(column: str, category: str, statistic: str, way: str) -> str:
+    told = f"{_of(way, column)} {{}} what is usual with the same {category}"
+    if statistic == "size":
+        return f"distance of {told.format('from')}"
+    return told.format("against") if statistic == "mean" else f"{statistic} {told.format('against')}"
+
+
+def _within_edge(time: str, days: str, other: str, way: str) -> str:
+    near = f"within {say_duration(float(days))} of" if float(days) else "at the same moment as"
+    return f"share of {way} with {time} {near} {other}"
 
 
 def _statistic(column: str, statistic: str, way: str) -> str:
@@ -62,6 +76,13 @@ _NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
 _STATISTICS = "sum|mean|spread|relative spread|least|greatest|last|first|span|mean gap|least gap|unevenness of gaps"
 _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
     (re.compile(f"^(.*){AGAINST_USUAL}(mean|size) of {_WAY}$"), _against_usual),
+    (re.compile(f"^(.*){SAME_CATEGORY}(.*), (mean|size|least|greatest) of {_WAY}$"), _against_category),
+    (
+        re.compile(f"^(.*) after (.*){SAME_EDGE}{IN_DAYS}, (mean|least|greatest) of {_WAY}$"),
+        lambda time, other, statistic, way: f"{statistic} time from {other} to {_of(way, time)}{IN_DAYS}",
+    ),
+    (re.compile(f"^(.*) within {_NUMBER} days of (.*){SAME_EDGE}, share of {_WAY}$"), _within_edge),
+    (re.compile(f"^(.* / .*){SAME_EDGE}, (mean|least|greatest) of {_WAY}$"), lambda *said: _statistic(*said)),
     (re.compile(f"^(.*){WAIT}$"), "wait from incoming to next outgoing {}".format),
     (re.compile(f"^(.*?)({IN_DAYS})?{APART}{_WAY}$"), _time_apart),
     (re.compile(f"^(.*) within {_NUMBER}( days)? of{MEETING}share of {_WAY}$"), _near_others),
@@ -78,8 +99,14 @@ _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
     (re.compile("^(.*) after (.*), in days$"), f"time from {{1}} to {{0}}{IN_DAYS}".format),
     (
         re.compile(f"^{NEIGHBOURS_WITH}(.*), {_WAY}$"),
-        lambda what, way: f"distinct {_of(way, 'neighbours')} with {what}",
+        lambda what, way: f"number of distinct {_of(way, 'neighbours')} with {what}",
     ),
+    (
+        re.compile(f"^distinct neighbours(?:, {_WAY})?$"),
+        lambda way: f"number of distinct {_of(way or DIRECTIONS[2], 'neighbours')}",
+    ),
+    (re.compile(f"^number of {_WAY}$"), lambda way: f"number of {_of(way, 'edges')}"),
+    (re.compile(r"^share returned, (\w+)$"), "share of {} neighbours that point back".format),
     (re.compile(f"^(.*), ({_STATISTICS}) of {_WAY}$"), _statistic),
     (SHARE_OF_EDGES, _share),
     (re.compile(f"^{CLUSTERING}$"), lambda: "share of pairs of neighbours that are joined"),
@@ -100,6 +127,12 @@ def say_column(name: str) -> str:
     'note has refund (among neighbours two steps away)'
     >>> say_column("price against the other end's usual, mean of outgoing")
     'outgoing price against what is usual at the other end'
+    >>> say_column("price / kg against what is usual with the same ware, least of outgoing")
+    'least outgoing price / kg against what is usual with the same ware'
+    >>> say_column("installed after clicked of the same edge in days, least of outgoing")
+    'least time from clicked to outgoing installed in days'
+    >>> say_column("installed within 0.00014 days of clicked of the same edge, share of outgoing")
+    'share of outgoing with installed within 12.1 seconds of clicked'
     >>> say_column("time in days apart from others at the other end, outgoing")
     'time from outgoing time to the nearest of others at the other end in days'
     >>> say_column("posted within 0.000169 days of others at the other end, share of outgoing")
@@ -111,7 +144,9 @@ def say_column(name: str) -> str:
     >>> say_column("clustering"), say_column("clustering, mean over neighbours")
     ('share of pairs of neighbours that are joined', 'share of pairs of neighbours that are joined (mean over neighbours)')
     >>> say_column("distinct neighbours with drug = codeine, outgoing")
-    'distinct outgoing neighbours with drug = codeine'
+    'number of distinct outgoing neighbours with drug = codeine'
+    >>> say_column("amount, sum of outgoing (wire), mean over neighbours"), say_column("distinct neighbours, incoming")
+    ('sum of outgoing amount (wire, mean over neighbours)', 'number of distinct incoming neighbours')
     >>> say_column("time in days, wait of incoming until outgoing"), say_column("time, unevenness of gaps of outgoing")
     ('wait from incoming to next outgoing time in days', 'unevenness of gaps of outgoing time')
     """
@@ -124,6 +159,8 @@ def say_column(name: str) -> str:
     is_word = HAS in base and not SHARE_OF_EDGES.match(base)
     if over is not None and is_word and over[2] == "mean":  # of a word there is no mean
         tail = f" ({over[3].replace('over', 'among', 1)})"
+    if (typed := _OF_TYPE.match(base)) is not None:
+        base, tail = typed[1], f" ({typed[2]}{f', {tail[2:-1]}' if tail else ''})"
     said = (say(*found.groups()) for pattern, say in _SAID if (found := pattern.match(base)) is not None)
     return next(said, base) + tail
 

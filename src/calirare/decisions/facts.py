@@ -29,6 +29,7 @@ from calirare.decisions.others import Others
 from calirare.features.columns import Columns
 from calirare.features.edges.rhythm import CHANGE
 from calirare.features.edges.usual import AGAINST_USUAL
+from calirare.features.edges.within import SAME_CATEGORY
 from calirare.features.own import LIKE
 from calirare.features.relations import row_normalised
 from calirare.features.structure import CLUSTERING, neighbours
@@ -102,7 +103,7 @@ class Facts:
             return f"{words} is {say_day(value)}, {than} (median {say_day(median)})"
         if name.startswith(LIKE):
             return f"{words}: {others.rank(value)}"
-        if AGAINST_USUAL in name or name.endswith(CHANGE):  # on a scale of its own
+        if AGAINST_USUAL in name or SAME_CATEGORY in name or name.endswith(CHANGE):  # on a scale of its own
             return f"{words}: {_than(others.below(value), 'higher', 'lower')}"
         if attribute_of(name)[0] in self._words:
             return f"{words}: {_than(others.below(value), 'more often', 'less often')}"
@@ -234,12 +235,13 @@ def _say_mark(words: str, has_it: bool, others: Others, called: tuple[str, str] 
     if called is not None:
         return f"{words} is {called[has_it]}, as at {say_share(share if has_it else 1 - share)} of nodes"
     column, _, category = words.partition(" = ")
+    if HAS in words and not category:
+        column, word = words.rsplit(HAS, 1)
+        return f"{column} {'has' if has_it else 'lacks'} {word!r}, as at {say_share(share if has_it else 1 - share)} of nodes"
     if has_it:
         said = f"{column} is {category}" if category else words
         return f"{said}, as at {say_share(share)} of nodes"
     said = f"{column} is not {category}" if category else f"not: {words}"
-    if HAS in words and not category:
-        said = f"{' lacks '.join(words.rsplit(HAS, 1))}"
     return f"{said}, as at {say_share(1 - share)} of nodes"
 
 

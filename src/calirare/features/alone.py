@@ -17,6 +17,7 @@ from calirare.features.edges.plan import EdgePlan
 from calirare.features.edges.rhythm import CHANGE, LEAST_GAP, UNEVENNESS, WAIT, rhythm_columns
 from calirare.features.edges.trend import TREND, trend_columns
 from calirare.features.edges.usual import AGAINST_USUAL, compared_columns
+from calirare.features.edges.within import SAME_CATEGORY, SAME_EDGE, within_columns
 
 _ALONE = (
     RELATIVE_SPREAD,
@@ -30,6 +31,8 @@ _ALONE = (
     WAIT,
     CHANGE,
     TREND,
+    SAME_EDGE,
+    SAME_CATEGORY,
 )
 
 
@@ -72,6 +75,7 @@ def alone_columns(
         multiple_columns(table, plan, num_nodes, others.beside),
         meeting_columns(others.met, plan),
         trend_columns(table, plan, num_nodes),
+        within_columns(table, plan, num_nodes),
     ):
         for name, column in found:
             yield name, as_stored(column)

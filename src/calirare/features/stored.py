@@ -16,7 +16,7 @@ from calirare.features.edges.day_parts import DAY_PARTS
 from calirare.features.edges.directions import DIRECTIONS
 from calirare.features.edges.groups import LARGEST_EDGE_VALUE
 from calirare.features.edges.node_numbers import End, NodeNumber
-from calirare.features.edges.plan import DatedEdges, EdgePlan, Multiple, PlannedColumn
+from calirare.features.edges.plan import DatedEdges, EdgePlan, Kept, Multiple, Pair, PlannedColumn, WithinPlan
 from calirare.features.own import OwnPlan
 from calirare.features.propagation import Aggregate, Statistic, Whose
 from calirare.features.relations import RELATIONS
@@ -97,9 +97,31 @@ def _edges(state: Any, own: OwnPlan) -> EdgePlan:
     _need(len({column.name for column in columns}) == len(columns), "edges.columns must have different names")
     told = {one.date for column in columns for one in column.dated}
     _need(told <= {date.name for date in own.dates}, "times must be told beside dates of nodes")
-    plan = EdgePlan(flags[0], columns, tuple(state["types"]), flags[1])
+    plan = EdgePlan(flags[0], columns, tuple(state["types"]), flags[1], _within(state.get("within", {})))
     _need(plan.sizes <= {size.name for size in own.sizes}, "numbers must be divided by sizes of nodes")
     return plan
+
+
+def _within(state: Any) -> WithinPlan:
+    """Models of earlier versions tell nothing."""
+    _need(isinstance(state, dict), "within must be a mapping")
+    times, ratios, kept = (_list(state.get(what, ()), what) for what in ("times", "ratios", "kept"))
+    _need(all(isinstance(one, dict) for one in times + ratios + kept), "each of within must be a mapping")
+    for one in times + ratios + kept:
+        _need(_texts([one["name"], one["other"], one.get("category", "")]), "columns of within must have names")
+    kinds = [
+        tuple(Pair(one["name"], one["other"], float(_numbers(one["near"], (), "near"))) for one in some)
+        for some in (times, ratios)
+    ]
+    beside = tuple(Kept(one["name"], one["other"], one["category"], _usual(one)) for one in kept)
+    return WithinPlan(kinds[0], kinds[1], beside)
+
+
+def _usual(state: dict[str, Any]) -> tuple[tuple[str, float], ...]:
+    """Categories, and what is usual with each."""
+    pairs = [_list(one, "usual") for one in _list(state["usual"], "usual")]
+    _need(all(len(pair) == 2 and isinstance(pair[0], str) for pair in pairs), "usual must hold categories and numbers")
+    return tuple((name, float(_numbers(mean, (), "usual"))) for name, mean in pairs)
 
 
 def _column(state: Any) -> PlannedColumn:

@@ -14,6 +14,7 @@ from calirare.features.edges.meeting import MEETING
 from calirare.features.edges.multiples import OF_ENDS
 from calirare.features.edges.trend import TREND
 from calirare.features.edges.usual import AGAINST_USUAL
+from calirare.features.edges.within import SAME_CATEGORY, SAME_EDGE
 from calirare.features.recipe import ColumnRecipe
 from calirare.scoring.live.base import GrownBase, Standing
 from calirare.scoring.live.columns import columns_of
@@ -34,7 +35,10 @@ def nodes_change(monkeypatch):
 
 
 def split_dated(graph, num_new):
-    """`split`, and two dates of each node, one with gaps, among the times of its edges, and a limit for what it pays, with gaps."""
+    """`split`, and two dates of each node, one with gaps, among the times of its edges, and a limit for what it pays, with gaps.
+
+    What is paid is taxed by channel, and settled later.
+    """
     before, since = split(graph, num_new)
     ids = [*before[0]["id"], *since[0]["id"]]
     limits = dict(zip(ids, np.exp(np.random.default_rng(2).normal(0, 2, len(ids))).tolist(), strict=True))
@@ -45,6 +49,12 @@ def split_dated(graph, num_new):
         nodes["limit"] = [None if k % 7 == 3 else limits[node] for k, node in enumerate(nodes["id"])]
         pays = zip(edges["source"], edges["amount"], strict=True)
         edges["amount"] = [amount * limits[source] for source, amount in pays]
+        channels = edges["channel"]
+        edges["tax"] = [
+            amount * len(channel) ** 2 * rng.uniform(0.9, 1.1)
+            for amount, channel in zip(edges["amount"], channels, strict=True)
+        ]
+        edges["settled"] = [time + np.timedelta64(int(rng.integers(1, 10**6)), "s") for time in edges["time"]]
         nodes["checked"] = [None if k % 5 == 0 else str(day) for k, day in enumerate(days[1])]
     return before, since
 
@@ -108,6 +118,8 @@ def test_every_node_follows_odd_rows(network, options):
         MEETING,
         TREND,
         *BESIDE,
+        SAME_EDGE,
+        *([] if "edge_type" in options else [SAME_CATEGORY]),
         *([] if "directed" in options else OF_ENDS),  # limits are those of who pays
         *([] if "edge_type" in options else [NEIGHBOURS_WITH]),
     ):

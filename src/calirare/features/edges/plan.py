@@ -87,6 +87,53 @@ class PlannedColumn:
 
 
 @dataclass(frozen=True)
+class Pair:
+    """Two columns of an edge: times, or numbers of which one is divided by the other.
+
+    Args:
+        name: The later time, or the number that is divided.
+        other: The earlier time, or the number that it is divided by.
+        near: Of times: the days that are near, in two digits; 0 of numbers.
+    """
+
+    name: str
+    other: str
+    near: float = 0.0
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A number beside what is usual with the same category.
+
+    Args:
+        name: The number; or the one that is divided.
+        other: What it is divided by; "" where it is not.
+        category: The column of categories.
+        usual: The mean of its logarithm with each category; of others it is not told.
+    """
+
+    name: str
+    other: str
+    category: str
+    usual: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class WithinPlan:
+    """What is told of pairs of columns.
+
+    Args:
+        times: Pairs of times.
+        ratios: Pairs of numbers.
+        kept: Numbers beside categories.
+    """
+
+    times: tuple[Pair, ...] = ()
+    ratios: tuple[Pair, ...] = ()
+    kept: tuple[Kept, ...] = ()
+
+
+@dataclass(frozen=True)
 class EdgePlan:
     """What is summed up from an edge table.
 
@@ -95,12 +142,14 @@ class EdgePlan:
         columns: The columns.
         types: Types that are also summed up apart.
         brief: Of single types, numbers, sums and means alone.
+        within: What is told of two columns of one edge together (see `within`).
     """
 
     directed: bool
     columns: tuple[PlannedColumn, ...] = ()
     types: tuple[str, ...] = ()
     brief: bool = False
+    within: WithinPlan = WithinPlan()
 
     @property
     def clock(self) -> str | None:

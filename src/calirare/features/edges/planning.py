@@ -17,6 +17,7 @@ from calirare.features.edges.multiples import plan_multiples
 from calirare.features.edges.plan import EdgePlan, PlannedColumn
 from calirare.features.edges.trend import plan_trend
 from calirare.features.edges.usual import plan_comparison
+from calirare.features.edges.within import plan_within
 
 MOST_CATEGORIES = 20
 """Categories of an edge column that get a share of their own; the most frequent ones."""
@@ -51,7 +52,7 @@ def plan_edges(
     types = types if len(types) > 1 else ()
     columns = tuple(_plan_column(column, table, compare, days or {}, sizes or {}) for column in table.columns)
     by_type = len(types) * (3 if table.directed else 1) * (3 + sum(_width(column) for column in columns))
-    return EdgePlan(table.directed, columns, types, by_type > MOST_OF_TYPES)
+    return EdgePlan(table.directed, columns, types, by_type > MOST_OF_TYPES, plan_within(table))
 
 
 def _width(column: PlannedColumn) -> int:

@@ -7,6 +7,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from calirare.data.tables.cells.columns import MAX_RARE_NAMES
+from calirare.data.tables.cells.text import words_for_gaps
 from calirare.data.tables.gathering.naming import plain_name
 from calirare.data.tables.gathering.tables import without_edges
 
@@ -153,7 +154,8 @@ def _style(column: Mapping[str, Any]) -> str:
     ", read with decimal comma, 'k.A.' is missing"
     """
     style = column.get("text") or {}
-    gap = f", {style['missing']!r} is missing" if "missing" in style else ""
+    gaps = words_for_gaps(style)
+    gap = f", {' and '.join(map(repr, gaps))} {'is' if len(gaps) == 1 else 'are'} missing" if gaps else ""
     return f"{_form(style)}{gap}"
 
 
@@ -167,7 +169,7 @@ def _form(style: Mapping[str, Any]) -> str:
             form = form.replace(sign, word)
         return f", read as {form.replace('|', ' or ')}"
     if style.get("clock"):
-        return ", read as hours:minutes"
+        return ", read as times, in hours"
     unit = f", in {_unit(style['unit'])}" if "unit" in style else ""
     return (", read with decimal comma" if style.get("decimal") == "," else "") + unit
 

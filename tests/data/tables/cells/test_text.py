@@ -48,6 +48,10 @@ def numbers(*texts):
         (["12 points", "-3 points", "1,000 points"], [12.0, -3.0, 1000.0]),
         (["<0.5", "1.5", "~2", "7"], [0.5, 1.5, 2.0, 7.0]),
         (["−5", "12", "–3"], [-5.0, 12.0, -3.0]),
+        (["R$ 1.234,56", "R$ 7,50"], [1234.56, 7.5]),
+        (["1 234,56 zł", "7 zł"], [1234.56, 7.0]),
+        (["A$1,250.50", "₺7"], [1250.5, 7.0]),
+        (["+12 345 678", "+4"], [12345678.0, 4.0]),
     ],
 )
 def test_numbers_as_people_write_them(texts, values):
@@ -55,7 +59,16 @@ def test_numbers_as_people_write_them(texts, values):
 
 
 @pytest.mark.parametrize(
-    "texts", [["<10", ">10", "<20"], ["12 kg", "3 km"], ["12A", "14A"], ["3 km away", "7 km away"], ["10-20", "20-30"]]
+    "texts",
+    [
+        ["+49 151 2345678", "+49 30 123456"],
+        ["+1 (555) 010-9999"],
+        ["<10", ">10", "<20"],
+        ["12 kg", "3 km"],
+        ["12A", "14A"],
+        ["3 km away", "7 km away"],
+        ["10-20", "20-30"],
+    ],
 )
 def test_what_would_lose_its_meaning_as_a_number_stays_words(texts):
     assert understand(pl.Series(texts)).kind == "words"
@@ -118,6 +131,10 @@ def test_grouped_numbers_come_back_in_both_conventions(values, comma, sign):
         (["January 31, 2024", "January 2, 2024"], [(31, 0, 0, 0), (2, 0, 0, 0)]),
         (["2024-01-31 20:05:00+02:00"], [(31, 18, 5, 0)]),
         (["31.01.24"], [(31, 0, 0, 0)]),
+        (["31. Januar 2024", "2. Januar 2024 18:05"], [(31, 0, 0, 0), (2, 18, 5, 0)]),
+        (["Wed Jan 31 2024", "Tue Jan 2 2024"], [(31, 0, 0, 0), (2, 0, 0, 0)]),
+        (["Mi., 31. Jan. 2024", "Di., 2. Jan. 2024"], [(31, 0, 0, 0), (2, 0, 0, 0)]),
+        (["31 janvier 2024", "2 janvier 2024"], [(31, 0, 0, 0), (2, 0, 0, 0)]),
         (["2024-01-31", "30.01.2024", "29/01/2024", "02.01.2024 18:05"], [(31, 0, 0, 0), (30, 0, 0, 0), (29, 0, 0, 0), (2, 18, 5, 0)]),
     ],
 )  # fmt: skip
@@ -264,6 +281,9 @@ def test_names_of_things_are_no_numbers():
         (["09:30", "23:00", "0:15"], [9.5, 23.0, 0.25]),
         (["12:00 AM", "12:30 pm", "6:45 PM"], [0.0, 12.5, 18.75]),
         (["00:00:36", "36:00:00", None], [0.01, 36.0, None]),
+        (["1h 30m", "45m", "2h", None], [1.5, 0.75, 2.0, None]),
+        (["2d 6h", "12h 36 min"], [54.0, 12.6]),
+        (["PT1H30M", "PT36S"], [1.5, 0.01]),
     ],
 )
 def test_times_of_day_are_hours(texts, hours):
@@ -377,10 +397,22 @@ def test_points_that_group_thousands_are_no_decimals(sign, side):
         np.testing.assert_allclose(ratio, [float(f"{k % 7}.{k % 9}{k % 3}5") for k in range(size)], atol=1e-5)
 
 
+def test_several_words_that_say_that_something_is_missing_are_gaps():
+    texts = pl.Series("c", [*(f"{k},5" for k in range(40)), *["entfällt", "nicht erhoben", "--"] * 4])
+    found = understand(texts)
+    assert found.style == {"decimal": ",", "missing": "--|entfällt|nicht erhoben"}
+    values = to_numbers(texts, found.style)
+    assert np.isnan(values[40:]).all() and values[:40].tolist() == [k + 0.5 for k in range(40)]
+    assert read_styled(texts, found.style)[1].to_list() == []
+
+
 def test_words_among_few_codes_and_several_words_stay_words():
     codes = pl.Series(["1", "2", "3", "other"] * 20)
     assert understand(codes).kind == "words"
     assert understand(pl.Series([*map(str, range(100)), "low", "low", "high", "high"])).kind == "words"
     assert "missing" not in understand(pl.Series([*map(str, range(300)), "slip"])).style
+    assert (
+        understand(pl.Series(["1.5", "200 m", "45 m"])).kind == understand(pl.Series(["12h", "x 7m"])).kind == "words"
+    )
     numbered = pl.Series("row", ["none yet" if k % 10 == 3 else str(k) for k in range(200)])
     assert kind_of(numbered).reason == kind_of(numbered.set(numbered == "none yet", None)).reason != ""

@@ -9,9 +9,21 @@ from typing import Any
 from calirare.data.tables.libraries import pl
 
 _DATE_LIKE = r"^(\d{1,4}[-/. ](\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4})"
+_WEEKDAY = (
+    r"(?i)^(mon|tue|wed|thu|fri|sat|sun|mo|di|mi|do|fr|sa|so|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|"
+    r"monday|tuesday|tues|wednesday|thursday|thur|thurs|friday|saturday|sunday)\.?,? +(\S+ )"
+)
+_MONTHS = {
+    "Jan": "januar|janvier|enero|gennaio|janeiro|januari", "Feb": "februar|feber|février|fevrier|févr|febrero|febbraio|fevereiro|februari",
+    "Mar": "märz|maerz|mär|mrz|mars|marzo|março|maart", "Apr": "avril|avr|abril|aprile", "May": "mai|mayo|maggio|maio|mei",
+    "Jun": "juni|juin|junio|giugno|junho", "Jul": "juli|juillet|juil|julio|luglio|julho", "Aug": "août|aout|agosto|augustus",
+    "Sep": "sept|septembre|septiembre|settembre|setembro", "Oct": "oktober|okt|octobre|octubre|ottobre|outubro",
+    "Nov": "novembre|noviembre|novembro", "Dec": "dezember|dez|décembre|decembre|déc|diciembre|dicembre|dezembro|december",
+}  # fmt: skip
+_FOREIGN = rf"(?i)\b({'|'.join(_MONTHS.values())})\b"
 _DATES = (
     "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d %b %Y",
-    "%d-%b-%Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y",
+    "%d-%b-%Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y",
 )  # fmt: skip
 _MOST_FORMS = 3
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S%.f", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S%z", " %H:%M:%S%.f%z")
@@ -37,14 +49,34 @@ def are_bare_dates(whole: pl.Series) -> bool:
 
 def like_dates(known: pl.Series) -> bool:
     """Whether most of the first texts look like dates of some form."""
-    some = known.head(1000)
+    some = _plain(known.head(1000))
     return bool(some.str.contains(_DATE_LIKE).sum() > 0.5 * some.len())
+
+
+def _plain(known: pl.Series) -> pl.Series:
+    """Without the day of the week and the point of a day in words, months in English.
+
+    >>> import polars as pl
+    >>> _plain(pl.Series(["Do., 24. Oktober 2024", "Thu Oct 24 2024", "1 août 2024", "31.12.2024"])).to_list()
+    ['24 Oct 2024', 'Oct 24 2024', '1 Aug 2024', '31.12.2024']
+    """
+    if not known.head(100).str.contains(r"\p{L}{2}").any():
+        return known
+    known = (
+        known.str.replace(_WEEKDAY, "$2")
+        .str.replace(r"^(\d{1,2})\. ?(\p{L})", "$1 $2")
+        .str.replace(r"^(\d{1,2}) (\p{L}{3,4})\. ", "$1 $2 ")
+    )
+    if known.str.contains(_FOREIGN).any():
+        for english, names in _MONTHS.items():
+            known = known.str.replace(rf"(?i)\b({names})\b\.?", english)
+    return known
 
 
 def read_dates(known: pl.Series, date: str) -> pl.Series:
     """Moments in UTC, null where the text is of none of the forms; a time of day may follow, with an offset."""
     plain = pl.col("text").str.replace(r"(\d)T(\d)", "$1 $2").str.replace(r"(\d)\s?(Z|UTC|GMT)$", "$1")
-    text = known.to_frame("text").select(plain.str.replace_all("  ", " ")).to_series()
+    text = _plain(known).to_frame("text").select(plain.str.replace_all("  ", " ")).to_series()
     found, rest = pl.Series("time", [None], dtype=pl.Datetime("us")).new_from_index(0, known.len()), text
     clocks = _CLOCKS if text.str.contains(":", literal=True).any() else _CLOCKS[:1]
     for form, clock in product(date.split("|"), clocks):

@@ -10,7 +10,7 @@ from typing import Any
 from calirare.data.tables.cells.columns import is_number_like
 from calirare.data.tables.cells.date_text import BARE_DATE, are_bare_dates, like_dates
 from calirare.data.tables.cells.prose import has_common_words, is_list
-from calirare.data.tables.cells.text import understand
+from calirare.data.tables.cells.text import understand, words_for_gaps
 from calirare.data.tables.libraries import pl
 
 KIND_OF_TYPE = {"numeric": "number", "categorical": "category", "time": "time", "text": "text", "ignore": "ignore"}
@@ -106,7 +106,7 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
         return Kind("number", style=found.style)
     if found.kind == "number":
         if "missing" in found.style:
-            column = column.set(column.str.strip_chars() == found.style["missing"], None)
+            column = column.set(column.str.strip_chars().is_in(words_for_gaps(found.style)), None)
         plain = column.str.strip_chars().cast(pl.Int64, strict=False)
         whole = plain if plain.null_count() == column.null_count() else None
         return _kind_of_numbers(column, whole, found.style, most_categories)

@@ -6,7 +6,10 @@ import re
 
 from calirare.data.tables.libraries import pl
 
-_MONEY = r"(?i)[\s\u{00a0}\u{202f}'’%()$€£¥₹]|usd|eur|gbp|chf|sek|nok|dkk|jpy|cny|inr|aud|cad|\bkr\b"
+_MONEY = (
+    r"(?i)\b[a-z]{1,2}\$|[\s\u{00a0}\u{202f}'’%()$€£¥₹₽₺₩₪₫฿]|usd|eur|gbp|chf|sek|nok|dkk|jpy|cny|inr|aud|cad|brl|mxn|zar|pln|czk|"
+    r"huf|ron|try|rub|ils|krw|sgd|hkd|nzd|thb|zł|kč|\b(kr|ft|lei)\b"
+)
 _MINUS_BEHIND = r"^(\d[\d.,]*)-$"
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "Mio": 1e6, "mn": 1e6, "B": 1e9, "bn": 1e9, "Mrd": 1e9}
 _SCALED = rf"(\d[.,]?)({'|'.join(_SCALES)})\.?$"
@@ -19,6 +22,13 @@ _COMPARED = r"^[<>≤≥~≈]=?\s*"
 """Matches the sign of <0.5, as laboratories write what they cannot measure, and of ~100."""
 _MINUS = r"^[−–](\d)"
 _CLOCK = r"^(?<h>\d{1,3}):(?<m>[0-5]\d)(?::(?<s>[0-5]\d(?:\.\d+)?))?(?: ?(?<half>[AaPp][Mm]))?$"
+
+
+_SPAN = (
+    r"(?i)^P?(?:(?<d>\d+) ?d(?:ays?)?)?[ ,T]*(?:(?<h>\d+) ?h(?:ours?|rs?)?)?[ ,]*(?:(?<m>\d+) ?m(?:in(?:utes?|s)?)?)?[ ,]*"
+    r"(?:(?<s>\d+(?:\.\d+)?) ?s(?:ec(?:onds?|s)?)?)?$"
+)
+_TWO_UNITS = r"(?i)^PT?\d|\d ?[a-z]+[ ,]*\d"
 
 
 _UNIT = r"^\D{0,2}\d[\d.,\s']*([A-Za-zµ°²³/]+)\.?$"
@@ -36,6 +46,19 @@ _FAMILIES = (
 def is_clock(known: pl.Series) -> pl.Series:
     """Whether each text is a time of day or a span."""
     return known.str.contains(_CLOCK)
+
+
+def are_spans(known: pl.Series, enough: float) -> bool:
+    """Whether nearly all are spans in words, and one has two units at least: of `45 m` alone nobody can tell.
+
+    >>> import polars as pl
+    >>> are_spans(pl.Series(["1h 05m", "45m"]), 2), are_spans(pl.Series(["105 m", "45 m"]), 2), are_spans(pl.Series(["PT5M"]), 1)
+    (True, False, True)
+    """
+    if not known.head(100).str.contains(_SPAN).any():
+        return False
+    spans = known.filter(known.str.contains(_SPAN) & known.str.contains(r"\d"))
+    return spans.len() >= enough and bool(spans.str.contains(_TWO_UNITS).any())
 
 
 def units_of(known: pl.Series, enough: float) -> str:
@@ -77,9 +100,22 @@ def read_clock(known: pl.Series) -> pl.Series:
     """Float64 hours, null where the text is no time of day and no span.
 
     >>> import polars as pl
-    >>> read_clock(pl.Series(["18:30", "6:30:36 pm", "37:00", "soon"])).to_list()
-    [18.5, 18.51, 37.0, None]
+    >>> read_clock(pl.Series(["18:30", "6:30:36 pm", "37:00", "1d 6h", "PT90S", "soon"])).to_list()
+    [18.5, 18.51, 37.0, 30.0, 0.025, None]
     """
+    clocks = _read_clock(known)
+    parts = known.str.extract_groups(_SPAN).struct
+    hours = {"d": 24.0, "h": 1.0, "m": 1 / 60, "s": 1 / 3600}
+    counts = [parts.field(name).cast(pl.Float64, strict=False) * size for name, size in hours.items()]
+    spans = (
+        pl.select(pl.sum_horizontal(*counts))
+        .to_series()
+        .set(pl.select(pl.all_horizontal(*(one.is_null() for one in counts))).to_series(), None)
+    )
+    return clocks.zip_with(clocks.is_not_null(), spans)
+
+
+def _read_clock(known: pl.Series) -> pl.Series:
     groups = known.str.extract_groups(_CLOCK).struct
     hours, minutes, seconds = (groups.field(name).cast(pl.Float64, strict=False) for name in ("h", "m", "s"))
     half = groups.field("half").str.to_lowercase()

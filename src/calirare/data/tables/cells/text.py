@@ -7,9 +7,9 @@ table is read the same way.
     {"decimal": ","}             numbers with this decimal sign; the other of . and , groups thousands
     {"date": "%d.%m.%Y"}         dates, with or without a time of day; forms of one column are joined by |
     {"truth": True}              true/false, yes/no, t/f, y/n
-    {"clock": True}              times of day and spans, 18:05, 6:05:30 pm, in hours
+    {"clock": True}              times of day and spans, 18:05, 6:05:30 pm, 1h 05m, in hours
     {…, "unit": "mb|gb"}         numbers with units behind them, in the first
-    {…, "missing": "k.A."}       with this word where a number or a date is missing
+    {…, "missing": "k.A."}       with this word where a number or a date is missing; several are joined by |
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 
 from calirare.data.tables.cells.date_text import date_style, like_dates, read_dates
 from calirare.data.tables.cells.number_text import (
+    are_spans,
     decimal_signs,
     is_clock,
     is_compared,
@@ -51,17 +52,46 @@ NOT_KNOWN = (
     ),
 )
 """In lower case, what people write for what nobody knows, be it a label or a number."""
+_GAPS = (
+    *NOT_KNOWN,
+    *(
+        "missing",
+        "not available",
+        "not applicable",
+        "not given",
+        "not stated",
+        "not measured",
+        "not recorded",
+        "not reported",
+    ),
+    *(
+        "undisclosed",
+        "withheld",
+        "n.v.",
+        "n. v.",
+        "nicht vorhanden",
+        "nicht erhoben",
+        "nicht gemessen",
+        "nicht angegeben",
+    ),
+    *("entfällt", "fehlt", "non renseigné", "non disponible", "no disponible", "--", "---", "–", "—", ".", "..", "..."),
+)
+"""Of these several may stand among numbers."""
 SPREADSHEET_ERRORS = ("#ref!", "#div/0!", "#value!", "#name?", "#num!", "#null!", "#n/a", "#error!")
 WHOLE_WITH_POINT = r"^([+-]?\d+)\.0+$"
 """Matches 7.0, as programs write a 7 beside gaps; the group is the 7."""
 STRANGE_SHARE = 0.01
 """Up to this share of a column may be unreadable; it counts as missing, with a warning."""
 
+_MOST_GAPS = 3
+"""Different words that may stand where numbers are missing."""
 _MOST_CODES = 20
 """In a column with at most this many different values, a word among numbers is a code like the others, unless it says that nobody knows."""
 
 TRUE_WORDS, FALSE_WORDS = ("true", "yes", "t", "y"), ("false", "no", "f", "n")
 _CODE = r"^[+-]?0\d|^\+\d{6,}"
+_PHONE, _GROUPS = r"^\+\d{1,3}[\s/(-][\d\s()/-]{6,}$", r"^\+\d{1,3}(\s\d{3})+$"
+"""Matches +49 151 2345678; and +12 345 678, which may be a number."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +125,7 @@ def understand(text: pl.Series) -> Understood:
     """
     known = text if _all_plain(text) else known_text(text).drop_nulls()
     if known is text or _all_plain(known):  # the usual cases, without a further look
-        if known.str.contains(_CODE).any():
+        if _any_code(known):
             return Understood("words", {})
         return Understood("number", {"decimal": ","} if points_group(known) else {})
     lower = known.head(1000).str.to_lowercase()
@@ -104,28 +134,46 @@ def understand(text: pl.Series) -> Understood:
         if known.str.to_lowercase().is_in(truths).all():
             return Understood("truth", {"truth": True})
     good = known.filter(~known.str.to_lowercase().is_in(SPREADSHEET_ERRORS))
-    word = _missing_word(good)
-    if word is not None:
-        found = _numbers_or_dates(good.filter(good != word))
+    words = _missing_words(good)
+    if words:
+        found = _numbers_or_dates(good.filter(~good.is_in(words)))
         if found.kind != "words":
-            return Understood(found.kind, {**found.style, "missing": word})
+            return Understood(found.kind, {**found.style, "missing": "|".join(words)})
     return _numbers_or_dates(good)
 
 
-def _missing_word(good: pl.Series) -> str | None:
-    """The one word that stands among many numbers or dates, and too often for a slip: `k.A.`, `unbekannt`, `missing`.
+def words_for_gaps(style: Mapping[str, Any]) -> list[str]:
+    """The words that stand where a value is missing."""
+    return str(style["missing"]).split("|") if "missing" in style else []
+
+
+def _any_code(known: pl.Series) -> bool:
+    """Whether a text is no number, though it looks like one: it has leading zeros, or it is the number of a phone.
 
     >>> import polars as pl
-    >>> _missing_word(pl.Series([*map(str, range(30)), "missing"])), _missing_word(pl.Series(["1", "2", "other"]))
-    ('missing', None)
-    >>> _missing_word(pl.Series(["1", "2", "k.A."]))
-    'k.A.'
+    >>> [_any_code(pl.Series([one])) for one in ("007", "+49 151 2345678", "+12 345 678", "+4,5")]
+    [True, True, False, False]
+    """
+    return bool((known.str.contains(_CODE) | (known.str.contains(_PHONE) & ~known.str.contains(_GROUPS))).any())
+
+
+def _missing_words(good: pl.Series) -> list[str]:
+    """The word that stands among many numbers or dates, and too often for a slip; or a few that say that something is missing.
+
+    >>> import polars as pl
+    >>> _missing_words(pl.Series([*map(str, range(30)), "missing"])), _missing_words(pl.Series(["1", "2", "other"]))
+    (['missing'], [])
+    >>> _missing_words(pl.Series(["1", "2", "k.A."])), _missing_words(pl.Series([*map(str, range(30)), "low", "high"]))
+    (['k.A.'], [])
+    >>> _missing_words(pl.Series(["1", "2", "3", "missing", "entfällt"]))
+    ['entfällt', 'missing']
     """
     words = good.filter(~good.str.contains(r"\d"))
-    if not STRANGE_SHARE * good.len() < words.len() <= 0.5 * good.len() or words.n_unique() > 1:
-        return None
-    word = str(words[0])
-    return word if good.n_unique() > _MOST_CODES or word.lower() in NOT_KNOWN else None
+    if not STRANGE_SHARE * good.len() < words.len() <= 0.5 * good.len() or words.n_unique() > _MOST_GAPS:
+        return []
+    found, many = sorted(words.unique().to_list()), good.n_unique() > _MOST_CODES
+    not_known = all(word.lower() in (NOT_KNOWN if len(found) == 1 else _GAPS) for word in found)
+    return found if not_known or (many and len(found) == 1 and "|" not in found[0]) else []
 
 
 def _numbers_or_dates(good: pl.Series) -> Understood:
@@ -137,7 +185,9 @@ def _numbers_or_dates(good: pl.Series) -> Understood:
         return Understood("time", style)
     if is_clock(good.head(1000)).all() and is_clock(good).sum() >= enough:
         return Understood("number", {"clock": True})
-    if good.str.contains(_CODE).any():
+    if are_spans(good, enough):
+        return Understood("number", {"clock": True})
+    if _any_code(good):
         return Understood("words", {})
     if _only_compared(good):
         return Understood("words", {})
@@ -180,7 +230,7 @@ def read_styled(text: pl.Series, style: Mapping[str, Any]) -> tuple[pl.Series, p
             return numbers, text.clear()
     known = known_text(text)
     if "missing" in style:
-        known = known.set(known == style["missing"], None)
+        known = known.set(known.is_in(words_for_gaps(style)), None)
     values = _read(known, style)
     if values.null_count() == values.len() and known.null_count() < known.len():
         values = _read(known, understand(text).style)

@@ -129,6 +129,8 @@ def test_a_single_neighbour_is_no_list_of_all():
     assert words(record_sections.neighbours([one], 1)).endswith("Its only neighbour.")
     assert words(record_sections.neighbours([one, one], 2)).endswith("All 2.")
     assert words(record_sections.neighbours([one], 2)).endswith("The 1 most probable of 2.")
+    unscored = Neighbour(0, "S1", None, "", 1)
+    assert words(record_sections.neighbours([unscored], 2)).endswith("The first 1 of 2.")
 
 
 def test_a_label_that_pulls_against_its_class_is_explained():

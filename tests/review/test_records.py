@@ -66,6 +66,18 @@ def test_a_column_of_another_kind_of_node_is_no_price(read):
         assert records.price("amount", "cost_miss").tolist() == pytest.approx(costs_of(graph, "amount").miss.tolist())
 
 
+def test_the_table_of_the_nodes_that_are_scored_is_enough_beside_many_of_another_kind(read):
+    users = {"user": ["a", "b", "c"], "age": [30.0, 40.0, None], "y": [1, 0, None]}
+    shops = {"shop": [f"S{k}" for k in range(9)], "size": [float(k) for k in range(9)]}
+    edges = {"user": ["a", "b", "c"], "shop": ["S1", "S2", "S3"]}
+    graph = cr.read_tables({"users": users, "shops": shops}, edges, label="y", rare=1)
+    records = Records.of(replace(read[0], graph=graph), pl.DataFrame(users))
+    assert [cell.value for cell in records.record(1)] == ["40"]
+    others = pl.DataFrame(users | {"user": ["x", "y", "z"]})
+    with pytest.raises(InputError, match="3 of the nodes that it scores are not in it"):
+        Records.of(replace(read[0], graph=graph), others)
+
+
 def test_a_column_of_kinds_is_read(read):
     snapshot, file, _, _ = read
     schema = snapshot.graph.schema

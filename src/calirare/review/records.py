@@ -225,9 +225,10 @@ def _from_table(snapshot: Snapshot, table: Any) -> list[RecordColumn]:
     id_column = pick_column(frame.columns, str(schema.get("id") or frame.columns[0]), "id", "nodes")
     place = {name: row for row, name in enumerate(text_ids(frame[id_column]))}
     rows = np.array([place.get(str(name), -1) for name in snapshot.ids])
-    if (rows < 0).mean() > 0.5:
+    lost = rows[snapshot.graph.scored] < 0  # other kinds of node have tables of their own
+    if lost.mean() > 0.5:
         raise InputError(
-            f"--nodes must be the table that the model was fitted on; {(rows < 0).sum():,} of its nodes are not in it."
+            f"--nodes must be the table that the model was fitted on; {lost.sum():,} of the nodes that it scores are not in it."
         )
     unused = {column["name"]: str(column.get("reason", "")) for column in known if column["type"] == "ignore"}
     label, nodes = (schema.get("label") or {}).get("column"), schema.get("nodes") or {}

@@ -151,6 +151,19 @@ def star(leaves, labelled=5):
     return RareGraph(x=np.ones((leaves + 1, 1)), edge_index=edges, y=y)
 
 
+def test_neighbours_of_a_kind_that_is_not_scored_are_not_called_probable():
+    graph = star(100, labelled=0)
+    y = np.array([1, *graph.y[1:-1], 0])
+    kind = np.array([0] + [1] * 99 + [0])
+    graph = replace(graph, y=y, node_type=kind, node_type_names=("user", "shop"))
+    said = "40 of 100 neighbours: 1 with a label, the 0 most probable, 39 at random."
+    assert neighbourhood(snapshot_of(graph), 0).said == said
+    edges = graph.edge_index[:, (graph.edge_index < 100).all(axis=0)]
+    assert neighbourhood(snapshot_of(replace(graph, edge_index=edges)), 0).said == (
+        "40 of 99 neighbours, at random; their kind is not scored."
+    )
+
+
 def test_a_hub_with_fifty_thousand_neighbours_is_sampled_and_says_so():
     snapshot = snapshot_of(star(50_000))
     around = neighbourhood(snapshot, 0)

@@ -60,13 +60,15 @@ def _choose_near(snapshot: Snapshot, node: int) -> tuple[np.ndarray, str]:
     rare_first = np.argsort(label[labelled] != snapshot.graph.rare_class, kind="stable")
     labelled = labelled[rare_first][:_MOST_LABELLED]
     left = np.setdiff1d(np.arange(every.size), labelled)
-    probable = left[np.argsort(-p[left], kind="stable")[:_MOST_PROBABLE]]
+    scored = left[[one not in snapshot.other_kind for one in every[left].tolist()]]
+    probable = scored[np.argsort(-p[scored], kind="stable")[:_MOST_PROBABLE]]
     left = np.setdiff1d(left, probable)
     rest = rng.choice(left, MOST_NEIGHBOURS - labelled.size - probable.size, replace=False)
-    said = (
-        f"{MOST_NEIGHBOURS} of {every.size:,} neighbours: {labelled.size} with a label, "
-        f"the {probable.size} most probable, {rest.size} at random."
-    )
+    said = f"{MOST_NEIGHBOURS} of {every.size:,} neighbours"
+    if labelled.size or probable.size:
+        said += f": {labelled.size} with a label, the {probable.size} most probable, {rest.size} at random."
+    else:
+        said += ", at random; their kind is not scored."
     return every[np.concatenate([labelled, probable, rest])], said
 
 

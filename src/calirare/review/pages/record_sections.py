@@ -51,7 +51,9 @@ def neighbours(found: list[Neighbour], total: int, hidden: bool = False) -> Any:
         )
         for one in found
     ]
-    some = f"The {len(found)} most probable of {total:,}." if len(found) < total else _all(total, "neighbour")
+    scored = any(one.probability is not None for one in found)
+    shown = f"{len(found)} most probable" if scored else f"first {len(found)}"
+    some = f"The {shown} of {total:,}." if len(found) < total else _all(total, "neighbour")
     return card(
         "Neighbours",
         _scrolling(

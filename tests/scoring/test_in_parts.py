@@ -183,7 +183,7 @@ def test_what_two_columns_of_an_edge_say_is_the_same_in_parts(typed, tmp_path):
     tax = pl.col("amount") * rates * pl.col("channel").str.len_chars() ** 2
     edges = edges.with_columns(tax=tax, settled=pl.col("time") + pl.duration(seconds=waits))
     recipe, found, want = whole_and_in_parts((nodes, edges), (nodes, edges), tmp_path)
-    assert all(getattr(recipe.edges.within, what) for what in ("times", "ratios", "kept"))
+    assert all(getattr(recipe.edges.within, what) for what in ("times", "ratios", "beside"))
     np.testing.assert_array_equal(found, want)
 
 

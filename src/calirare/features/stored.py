@@ -16,7 +16,7 @@ from calirare.features.edges.day_parts import DAY_PARTS
 from calirare.features.edges.directions import DIRECTIONS
 from calirare.features.edges.groups import LARGEST_EDGE_VALUE
 from calirare.features.edges.node_numbers import End, NodeNumber
-from calirare.features.edges.plan import DatedEdges, EdgePlan, Kept, Multiple, Pair, PlannedColumn, WithinPlan
+from calirare.features.edges.plan import BesideCategory, DatedEdges, EdgePlan, Multiple, Pair, PlannedColumn, WithinPlan
 from calirare.features.own import OwnPlan
 from calirare.features.propagation import Aggregate, Statistic, Whose
 from calirare.features.relations import RELATIONS
@@ -105,16 +105,16 @@ def _edges(state: Any, own: OwnPlan) -> EdgePlan:
 def _within(state: Any) -> WithinPlan:
     """Models of earlier versions tell nothing."""
     _need(isinstance(state, dict), "within must be a mapping")
-    times, ratios, kept = (_list(state.get(what, ()), what) for what in ("times", "ratios", "kept"))
-    _need(all(isinstance(one, dict) for one in times + ratios + kept), "each of within must be a mapping")
-    for one in times + ratios + kept:
+    times, ratios, beside = (_list(state.get(what, ()), what) for what in ("times", "ratios", "beside"))
+    _need(all(isinstance(one, dict) for one in times + ratios + beside), "each of within must be a mapping")
+    for one in times + ratios + beside:
         _need(_texts([one["name"], one["other"], one.get("category", "")]), "columns of within must have names")
     kinds = [
         tuple(Pair(one["name"], one["other"], float(_numbers(one["near"], (), "near"))) for one in some)
         for some in (times, ratios)
     ]
-    beside = tuple(Kept(one["name"], one["other"], one["category"], _usual(one)) for one in kept)
-    return WithinPlan(kinds[0], kinds[1], beside)
+    numbers = (BesideCategory(one["name"], one["other"], one["category"], _usual(one)) for one in beside)
+    return WithinPlan(kinds[0], kinds[1], tuple(numbers))
 
 
 def _usual(state: dict[str, Any]) -> tuple[tuple[str, float], ...]:

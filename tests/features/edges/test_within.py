@@ -99,13 +99,13 @@ def test_what_tells_nothing_is_not_told() -> None:
     plan = plan_of(read(nodes, edges))
     assert [(one.name, one.other) for one in plan.ratios] == [("value", "kg")]  # humidity rises with nothing
     assert [(one.name, one.other) for one in plan.times] == [("cleared_at", "came")]
-    assert ("value", "kg", "ware") in {(one.name, one.other, one.category) for one in plan.kept}
-    assert "humidity" not in {one.name for one in plan.kept}
+    assert ("value", "kg", "ware") in {(one.name, one.other, one.category) for one in plan.beside}
+    assert "humidity" not in {one.name for one in plan.beside}
     rng = np.random.default_rng(1)
     shuffled = {**edges, "ware": rng.permutation(np.array(edges["ware"], dtype=object)).tolist()}
-    assert plan_of(read(nodes, shuffled)).kept == ()
+    assert plan_of(read(nodes, shuffled)).beside == ()
     many = {**edges, "ware": [f"ware {k // 2}" for k in rng.permutation(600)]}  # 300, by none of which anything is told
-    assert plan_of(read(nodes, many)).kept == ()
+    assert plan_of(read(nodes, many)).beside == ()
     copied = {**edges, "kg": [2.0 * one for one in edges["value"]], "cleared_at": [one + 60 for one in edges["came"]]}
     assert plan_of(read(nodes, copied)).ratios == () and plan_of(read(nodes, copied)).times == ()
     later = {**edges, "came": edges["cleared_at"], "cleared_at": edges["came"]}
@@ -117,7 +117,7 @@ def test_units_do_not_matter() -> None:
     grams = {**edges, "kg": [None if one is None else 1000 * one for one in edges["kg"]]}
     first, second = (plan_of(read(nodes, one)) for one in (edges, grams))
     assert (first.times, first.ratios) == (second.times, second.ratios)
-    both = [dict(next(one.usual for one in plan.kept if one.other)) for plan in (first, second)]
+    both = [dict(next(one.usual for one in plan.beside if one.other)) for plan in (first, second)]
     assert both[1] == pytest.approx({ware: mean - math.log(1000) for ware, mean in both[0].items()})
 
 
@@ -128,14 +128,14 @@ def test_neighbours_are_not_asked_and_the_recipe_is_kept_and_checked() -> None:
     state = recipe.state()
     np.testing.assert_array_equal(ColumnRecipe.restore(state).apply(graph).values, columns.values)
     within = state["edges"]["within"]
-    (time,), (ratio,), (kept, *_) = within["times"], within["ratios"], within["kept"]
+    (time,), (ratio,), (beside, *_) = within["times"], within["ratios"], within["beside"]
     for damage in (
         {"times": [time | {"near": "x"}]},
         {"ratios": [ratio | {"other": 7}]},
         {"ratios": "value / kg"},
-        {"kept": [kept | {"usual": [["ware 1"]]}]},
-        {"kept": [kept | {"usual": [["ware 1", math.inf]]}]},
-        {"kept": ["kg"]},
+        {"beside": [beside | {"usual": [["ware 1"]]}]},
+        {"beside": [beside | {"usual": [["ware 1", math.inf]]}]},
+        {"beside": ["kg"]},
     ):
         with pytest.raises(ModelFormatError, match="edited"):
             ColumnRecipe.restore(state | {"edges": state["edges"] | {"within": within | damage}})

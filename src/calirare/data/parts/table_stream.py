@@ -68,14 +68,14 @@ class TableStream:
         found = both[0] if nodes is not None else ()
         labels = None if options.get("labels") is None else to_frame(options["labels"], "labels")
         names, said = asked.names, schema["edges"].get("tables", ())
-        ids, of_edges = None, [name for _, table in both[-1] for name in table.empty.columns]
+        ids, of_edges = None, _columns_of(both[-1])
         if found:
             first = found[0][1]
             own = find_id(first.empty, names["id"] if len(found) == 1 else None, edges=of_edges)
             ids = first.head(_HEAD)[own]
         heads = {name: table.head(_HEAD) for name, table in both[-1]}
         ends = gather_edges(heads, names["source"], names["target"], asked.edge_type, said, ids).tables
-        columns = [name for _, table in found for name in table.empty.columns]
+        columns = _columns_of(found)
         check_names(asked, columns, of_edges)
         label = None
         if labels is None and found:
@@ -146,10 +146,6 @@ class TableStream:
     # Inside
 
     @cached_property
-    def _columns_of_edges(self) -> list[str]:
-        return [name for _, table in self.edges for name in table.empty.columns]
-
-    @cached_property
     def _apart(self) -> dict[str, str]:
         return self.asked.ends_apart(self.schema) or {}
 
@@ -165,7 +161,7 @@ class TableStream:
         """Columns that are read of a table of nodes, the id first: it may be found by that."""
         wanted = self.asked.names["id"]
         known = wanted in table.empty.columns or len(self.nodes) == 1
-        own = find_id(table.empty, wanted if known else None, edges=self._columns_of_edges)
+        own = find_id(table.empty, wanted if known else None, edges=_columns_of(self.edges))
         used = [column["name"] for column in self.schema["columns"] if column["type"] != "ignore"]
         names = dict.fromkeys([own, *used, self.asked.node_type, self.label])
         return [name for name in names if name in table.empty.columns]
@@ -177,11 +173,15 @@ class TableStream:
     def _gathered(self, some: Mapping[str, pl.DataFrame]) -> NodeRows:
         tables = {name: some.get(name, table.empty.select(self._of_nodes(table))) for name, table in self.nodes}
         kinds = self.schema.get("nodes", {}).get("types", ())
-        return gather_nodes(tables, self.asked.names["id"], self.asked.node_type, kinds, self._columns_of_edges)
+        return gather_nodes(tables, self.asked.names["id"], self.asked.node_type, kinds, _columns_of(self.edges))
 
     def _edge_rows(self, some: Mapping[str, pl.DataFrame]) -> EdgeRows:
         tables = {name: some.get(name, table.empty) for name, table in self.edges}
         return gather_edges(tables, None, None, self.asked.edge_type, self.ends)
+
+
+def _columns_of(tables: Tables) -> list[str]:
+    return [name for _, table in tables for name in table.empty.columns]
 
 
 def _nothing(ends: pl.Series) -> pl.Series:

@@ -13,7 +13,7 @@ from calirare.data.threads import torch_on_one_thread
 from calirare.detectors.base import LabelledNodes
 
 _FEW_NODES = 2**15
-"""Nodes up to which a second thread saves an epoch little, and on busy cores costs more than it saves."""
+"""Nodes up to which training has one thread of torch; the seven graphs have fewer."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Task:
 def in_one_order(inputs: GraphInputs) -> AbstractContextManager[None]:
     """Training that reads few nodes, on one thread of torch; sparse products keep theirs.
 
-    With another number of threads torch adds in another order, and training magnifies what rounding makes of it: a GIN's
-    probabilities were off by a half. Of many nodes it takes the threads it has.
+    With another number of threads torch adds in another order, and training magnifies what rounding makes of it. Of many
+    nodes it takes the threads it has.
     """
     few = inputs.device.type == "cpu" and inputs.num_nodes <= _FEW_NODES
     return torch_on_one_thread() if few else nullcontext()

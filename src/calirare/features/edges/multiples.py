@@ -26,7 +26,7 @@ OF_ENDS = (*(f" / {end} " for end in get_args(End)), " times the other end's ")
 _MOST_NUMBERS = 16
 _MOST_MULTIPLES = 3
 """Of one column of the edges: those that are told the most of."""
-_TELLS = 0.1
+TELLS = 0.1
 """Share of the variance of a number's logarithm that its division by the other must take away."""
 _STEEPEST = 2.0
 """Powers of the other with which a number may rise at most: it rises steeply with what is a logarithm of it already."""
@@ -60,15 +60,26 @@ def plan_multiples(column: EdgeColumn, table: EdgeTable, sizes: Mapping[str, np.
     for number, which, end in product(sizes, directions_of(table.directed), get_args(End)):
         own, other = ends_of_edges(table, which)
         size, value = sizes[number][own if end == "own" else other], at_ends(values, own)
-        both = (size > 0) & (value > 0)
-        if both.sum() <= max(2, _FEWEST * len(both)):
+        logs = logs_of_both(value, size)
+        if logs is None:
             continue
-        log, beside = np.log(value[both]), np.log(size[both])
+        log, beside = logs
         left = np.var(log - beside) / max(np.var(log), 1e-300)
-        if left < 1 - _TELLS and np.cov(log, beside)[0, 1] < _STEEPEST * np.var(beside):
+        if left < 1 - TELLS and np.cov(log, beside)[0, 1] < _STEEPEST * np.var(beside):
             high = np.exp(min(np.quantile(log - beside, _HIGH), np.log(LARGEST)))
             found.append((left, Multiple(number, end, which, as_told(high, 3))))
     return tuple(one for _, one in sorted(found, key=lambda pair: pair[0])[:_MOST_MULTIPLES])
+
+
+def logs_of_both(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """The logarithms of two numbers where both are above 0; None where that is on too few edges."""
+    both = (one > 0) & (other > 0)
+    return (np.log(one[both]), np.log(other[both])) if enough(int(both.sum()), len(both)) else None
+
+
+def enough(count: int, edges: int) -> bool:
+    """Whether so many of the edges can tell something."""
+    return count > max(2, _FEWEST * edges)
 
 
 def multiple_columns(

@@ -102,7 +102,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Kept:
+class BesideCategory:
     """A number beside what is usual with the same category.
 
     Args:
@@ -125,12 +125,12 @@ class WithinPlan:
     Args:
         times: Pairs of times.
         ratios: Pairs of numbers.
-        kept: Numbers beside categories.
+        beside: Numbers beside categories.
     """
 
     times: tuple[Pair, ...] = ()
     ratios: tuple[Pair, ...] = ()
-    kept: tuple[Kept, ...] = ()
+    beside: tuple[BesideCategory, ...] = ()
 
 
 @dataclass(frozen=True)

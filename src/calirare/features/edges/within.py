@@ -19,8 +19,9 @@ from calirare.data.edge_table import EARLIEST_CLOCK, EdgeColumn, EdgeTable
 from calirare.features.edges.day_parts import DAY
 from calirare.features.edges.directions import at_ends, directions_of, ends_of_edges
 from calirare.features.edges.groups import LARGEST_EDGE_VALUE, EdgeGroups, Moments
+from calirare.features.edges.multiples import TELLS, enough, logs_of_both
 from calirare.features.edges.node_numbers import as_told
-from calirare.features.edges.plan import EdgePlan, Kept, Pair, WithinPlan
+from calirare.features.edges.plan import BesideCategory, EdgePlan, Pair, WithinPlan
 
 SAME_EDGE = " of the same edge"
 SAME_CATEGORY = " against what is usual with the same "
@@ -28,10 +29,6 @@ _MOST = 3
 """Pairs of times, ratios, and numbers beside a category."""
 _NEAR = 0.05
 """Share of the edges whose times are near."""
-_TELLS = 0.1
-"""Share of the variance that a division, or a category, must take away."""
-_FEWEST = 0.05
-"""Share of the edges that must have both values."""
 _SOME_EDGES = 200_000
 """Of which it is seen what tells something."""
 
@@ -44,9 +41,9 @@ def plan_within(table: EdgeTable) -> WithinPlan:
     ratios = _plan_ratios(numbers)
     told = {(name, ""): values for name, values in numbers.items()}
     told |= {(one.name, one.other): _ratio(numbers[one.name], numbers[one.other]) for one in ratios}
-    found = [(left, kept) for both, values in told.items() for left, kept in _beside(both, values, columns)]
-    kept = tuple(one for _, one in sorted(found, key=lambda pair: pair[0])[:_MOST])
-    return WithinPlan(_plan_times(columns), ratios, kept)
+    found = [pair for both, values in told.items() for pair in _beside(both, values, columns)]
+    beside = tuple(one for _, one in sorted(found, key=lambda pair: pair[0])[:_MOST])
+    return WithinPlan(_plan_times(columns), ratios, beside)
 
 
 def within_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[tuple[str, np.ndarray]]:
@@ -85,13 +82,13 @@ def _told(there: dict[str, EdgeColumn], plan: WithinPlan) -> Iterator[_Told]:
         if _are(there, "number", one.name, one.other):
             ratio = _ratio(there[one.name].values, there[one.other].values)
             yield f"{one.name} / {one.other}{SAME_EDGE}", ratio, ("mean", "least", "greatest")
-    for kept in plan.kept:
-        if _are(there, "number", kept.name, kept.other or kept.name) and _are(there, "category", kept.category):
-            values = there[kept.name].values
-            values = _ratio(values, there[kept.other].values) if kept.other else values
-            apart = _logarithm(values) - _usual_of(there[kept.category], dict(kept.usual))
-            name = f"{kept.name} / {kept.other}" if kept.other else kept.name
-            yield f"{name}{SAME_CATEGORY}{kept.category}", apart, ("mean", "size", "least", "greatest")
+    for told in plan.beside:
+        if _are(there, "number", told.name, told.other or told.name) and _are(there, "category", told.category):
+            values = there[told.name].values
+            values = _ratio(values, there[told.other].values) if told.other else values
+            apart = _logarithm(values) - _usual_of(there[told.category], dict(told.usual))
+            name = f"{told.name} / {told.other}" if told.other else told.name
+            yield f"{name}{SAME_CATEGORY}{told.category}", apart, ("mean", "size", "least", "greatest")
 
 
 def _are(there: dict[str, EdgeColumn], kind: str, *names: str) -> bool:
@@ -123,7 +120,7 @@ def _plan_times(columns: Sequence[EdgeColumn]) -> tuple[Pair, ...]:
     for one, other in combinations(clocks, 2):
         days = (other.values - one.values) / DAY
         days = days[np.isfinite(days)]
-        if days.size <= max(2, _FEWEST * len(one.values)) or not np.ptp(days):
+        if not enough(days.size, len(one.values)) or not np.ptp(days):
             continue
         first, second = (one, other) if np.median(days) >= 0 else (other, one)
         found.append(Pair(second.name, first.name, as_told(np.quantile(np.abs(days), _NEAR), 2)))
@@ -138,18 +135,20 @@ def _plan_ratios(numbers: dict[str, np.ndarray]) -> tuple[Pair, ...]:
     """Numbers that rise with another: what varies more is divided by what varies less."""
     found = []
     for one, other in combinations(numbers, 2):
-        both = (numbers[one] > 0) & (numbers[other] > 0)
-        if both.sum() <= max(2, _FEWEST * both.size):
+        both = logs_of_both(numbers[one], numbers[other])
+        if both is None:
             continue
-        logs = {name: np.log(np.minimum(numbers[name][both], LARGEST_EDGE_VALUE)) for name in (one, other)}
+        logs = dict(zip((one, other), both, strict=True))
         above, below = sorted(logs, key=lambda name: -np.var(logs[name]))
         most, left = np.var(logs[above]), np.var(logs[above] - logs[below])
-        if 1e-9 * most < left < (1 - _TELLS) * most:  # but no copies in another unit
+        if 1e-9 * most < left < (1 - TELLS) * most:  # but no copies in another unit
             found.append((left / most, Pair(above, below)))
     return tuple(pair for _, pair in sorted(found, key=lambda pair: pair[0])[:_MOST])
 
 
-def _beside(both: tuple[str, str], values: np.ndarray, columns: Sequence[EdgeColumn]) -> Iterator[tuple[float, Kept]]:
+def _beside(
+    both: tuple[str, str], values: np.ndarray, columns: Sequence[EdgeColumn]
+) -> Iterator[tuple[float, BesideCategory]]:
     """(share of the variance that is left, what is told): of the category that takes away the most, if any does."""
     logs, best = _logarithm(values), None
     for column in columns:
@@ -157,15 +156,15 @@ def _beside(both: tuple[str, str], values: np.ndarray, columns: Sequence[EdgeCol
             continue
         some = ~np.isnan(logs) & (column.values >= 0)
         code, mine = column.values[some].astype(np.int64), logs[some]
-        if mine.size <= max(2, _FEWEST * some.size) or not np.ptp(mine):
+        if not enough(mine.size, some.size) or not np.ptp(mine):
             continue
         count, middle = np.bincount(code, minlength=len(column.categories)), float(mine.mean())
         total = np.bincount(code, weights=mine, minlength=len(column.categories))
         left_out = (total[code] - mine + middle) / count[code]  # the others of its category, and one as all are
         left = float(np.mean(np.square(mine - left_out)) / np.var(mine))
-        if left < min(1 - _TELLS, 1.0 if best is None else best[0]):
+        if left < min(1 - TELLS, 1.0 if best is None else best[0]):
             usual = zip(column.categories, (total + middle) / (count + 1), count, strict=True)
             told = tuple((name, float(mean)) for name, mean, times in usual if times)
-            best = left, Kept(*both, column.name, told)
+            best = left, BesideCategory(*both, column.name, told)
     if best is not None:
         yield best

@@ -53,29 +53,11 @@ NOT_KNOWN = (
 )
 """In lower case, what people write for what nobody knows, be it a label or a number."""
 _GAPS = (
-    *NOT_KNOWN,
-    *(
-        "missing",
-        "not available",
-        "not applicable",
-        "not given",
-        "not stated",
-        "not measured",
-        "not recorded",
-        "not reported",
-    ),
-    *(
-        "undisclosed",
-        "withheld",
-        "n.v.",
-        "n. v.",
-        "nicht vorhanden",
-        "nicht erhoben",
-        "nicht gemessen",
-        "nicht angegeben",
-    ),
-    *("entfällt", "fehlt", "non renseigné", "non disponible", "no disponible", "--", "---", "–", "—", ".", "..", "..."),
-)
+    *NOT_KNOWN, "missing", "not available", "not applicable", "not given", "not stated", "not measured", "not recorded",
+    "not reported", "undisclosed", "withheld", "n.v.", "n. v.", "nicht vorhanden", "nicht erhoben", "nicht gemessen",
+    "nicht angegeben", "entfällt", "fehlt", "non renseigné", "non disponible", "no disponible", "--", "---", "–", "—", ".", "..",
+    "...",
+)  # fmt: skip
 """Of these several may stand among numbers."""
 SPREADSHEET_ERRORS = ("#ref!", "#div/0!", "#value!", "#name?", "#num!", "#null!", "#n/a", "#error!")
 WHOLE_WITH_POINT = r"^([+-]?\d+)\.0+$"

@@ -49,3 +49,13 @@ def test_names_that_come_twice_within_a_table_are_not_said_to_be_shared_between_
     edges = {"who": INSTALLS["pub"], "what": INSTALLS["phone"]}
     with pytest.raises(InputError, match=r"column 'name' must name every node once; 3 ids .* \(--id\)"):
         read(edges=edges)
+
+
+def test_a_column_that_never_repeats_is_named_where_the_id_does():
+    nodes = {"address": list("abcd"), "client": ["1.13.4", "1.13.4", "1.14", "1.14"], "bad": ["yes", "no", "no", None]}
+    edges = {"from_addr": list("abc"), "to_addr": list("bcd")}
+    with pytest.raises(
+        InputError, match=r"column 'client' must name every node once; .*--id address: it never repeats"
+    ):
+        read(nodes, edges)
+    assert read(nodes, edges, id="address").ids.tolist() == list("abcd")

@@ -12,6 +12,9 @@ from calirare.data.tables.gathering.naming import plain_name
 from calirare.data.tables.gathering.tables import without_edges
 
 _SIZES = {"b": "bytes", "kb": "KB", "mb": "MB", "gb": "GB", "tb": "TB", "kib": "KiB", "mib": "MiB", "gib": "GiB"}
+_PARTS_OF_DATES = {
+    "%d": "day", "%m": "month", "%b": "month", "%B": "month", "%Y": "year", "%y": "year", "%H": "hour", "%M": "minute", "%S": "second",
+}  # fmt: skip
 NOT_BY_NETWORKS = "not used: a network alone reads the nodes' columns and who is joined to whom; auto reads it"
 
 
@@ -163,9 +166,8 @@ def _form(style: Mapping[str, Any]) -> str:
     if style.get("truth"):
         return ", yes read as 1"
     if "date" in style:
-        words = {"%d": "day", "%m": "month", "%b": "month", "%B": "month", "%Y": "year", "%y": "year"}
         form = style["date"]
-        for sign, word in words.items():
+        for sign, word in _PARTS_OF_DATES.items():
             form = form.replace(sign, word)
         return f", read as {form.replace('|', ' or ')}"
     if style.get("clock"):

@@ -146,7 +146,7 @@ def _read(nodes: Any, edges: Any, labels: Any, asked: Asked, schema: Mapping[str
         raise InputError(f"id and label must be different columns of the nodes table; both are {names['id']!r}.")
     if frame.height == 0:
         raise InputError("nodes must have at least one row; the table has none.")
-    check_ids(frame[found.id])
+    check_ids(frame[found.id], frame)
     check_names(asked, frame.columns, rows.frame.columns)
     known = _read_labels(frame, names["label"], asked.rare, schema)
     if schema is None:

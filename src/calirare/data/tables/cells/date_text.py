@@ -29,22 +29,32 @@ _MOST_FORMS = 3
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S%.f", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S%z", " %H:%M:%S%.f%z")
 
 
-BARE_DATE = "%Y%m%d"
+_BARE = (("%Y%m%d", 1), ("%Y%m%d%H%M", 10**4), ("%Y%m%d%H%M%S", 10**6))
+"""Days and moments in digits alone, and by how much one day differs from the next."""
 _FEWEST_BARE = 20
 
 
-def are_bare_dates(whole: pl.Series) -> bool:
-    """Whether whole numbers are days as databases write them, 20240131; of few that cannot be told.
+def bare_date(whole: pl.Series) -> str:
+    """The form of whole numbers that are dates as databases write them, 20240131 or 20240131180500; "" where they are none.
+
+    Of few it cannot be told.
 
     >>> import polars as pl
-    >>> are_bare_dates(pl.Series([20240100 + day for day in range(1, 32)])), are_bare_dates(pl.Series(range(20240100, 20240200)))
-    (True, False)
+    >>> bare_date(pl.Series([20240100 + day for day in range(1, 32)])), bare_date(pl.Series(range(20240100, 20240200)))
+    ('%Y%m%d', '')
+    >>> bare_date(pl.Series([20240131000000 + 10000 * hour for hour in range(24)]))
+    '%Y%m%d%H%M%S'
     """
-    if whole.len() < _FEWEST_BARE or not whole.is_between(19_000_101, 21_001_231).all() or whole.n_unique() < 2:
-        return False
-    some = whole.unique()
-    days = some.cast(pl.Int64)
-    return bool((days == some).all()) and read_dates(days.cast(pl.String), BARE_DATE).null_count() == 0
+    if whole.len() < _FEWEST_BARE:
+        return ""
+    least, most = float(whole.min()), float(whole.max())  # type: ignore[arg-type]
+    for form, day in _BARE:
+        if 19_000_101 * day <= least < most < 21_001_232 * day:
+            some = whole.unique()
+            dates = some.cast(pl.Int64)
+            read = (dates == some).all() and read_dates(dates.cast(pl.String), form).null_count() == 0
+            return form if read else ""
+    return ""
 
 
 def like_dates(known: pl.Series) -> bool:

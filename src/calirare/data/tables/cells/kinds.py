@@ -8,7 +8,7 @@ from shlex import quote
 from typing import Any
 
 from calirare.data.tables.cells.columns import is_number_like
-from calirare.data.tables.cells.date_text import BARE_DATE, are_bare_dates, like_dates
+from calirare.data.tables.cells.date_text import bare_date, like_dates
 from calirare.data.tables.cells.prose import has_common_words, is_list
 from calirare.data.tables.cells.text import understand, words_for_gaps
 from calirare.data.tables.libraries import pl
@@ -137,8 +137,8 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
 def _kind_of_numbers(column: pl.Series, whole: pl.Series | None, style: dict[str, Any], most_categories: int) -> Kind:
     """Numbers, unless they name things or tell the time."""
     values = None if whole is None or not whole.dtype.is_integer() else whole.drop_nulls()
-    if whole is not None and are_bare_dates(whole.drop_nulls()):
-        return Kind("time", style={**style, "date": BARE_DATE})
+    if whole is not None and (form := bare_date(whole.drop_nulls())):
+        return Kind("time", style={**style, "date": form})
     found = _unit_of_time(column)
     moments, unit = found is not None, 1.0 if found is None else found
     if _TIME_NAME.search(column.name) or (_MOMENT_NAME.search(column.name) and moments):

@@ -22,8 +22,8 @@ _FIRST_OF_SEVERAL = r"^[\[({\s'\"]*([^;,|\s'\"]+)['\"]?\s*[;,|]"
 """Matches the a of a;b, of a, b and of ["a", "b"]."""
 
 
-def check_ids(ids: pl.Series) -> None:
-    """Every node needs an id of its own."""
+def check_ids(ids: pl.Series, nodes: pl.DataFrame | None = None) -> None:
+    """Every node needs an id of its own; where there is none, `nodes`, their table, may have a column that would do."""
     if ids.dtype.is_nested():
         raise InputError(f"column {ids.name!r} must hold one id per node; it holds {ids.dtype}.")
     missing = ids.null_count() + (int(ids.is_nan().sum()) if ids.dtype.is_float() else 0)
@@ -49,8 +49,24 @@ def check_ids(ids: pl.Series) -> None:
         raise InputError(
             f"column {ids.name!r} must name every node once; {distinct.len()} ids appear more than once: "
             f"{_shown(distinct)}. Give one row per node; rows per event belong in the edges. If another column names the nodes, "
-            "say so (--id)."
+            f"say so ({_never_repeats(nodes)})."
         )
+
+
+def _never_repeats(nodes: pl.DataFrame | None) -> str:
+    """The option that takes the first column that is filled and never repeats for the id.
+
+    >>> import polars as pl
+    >>> _never_repeats(pl.DataFrame({"client": ["a", "a"], "address": ["x", "y"]}))
+    '--id address: it never repeats'
+    """
+    for name in () if nodes is None else nodes.columns:
+        column = nodes[name]  # type: ignore[index]
+        if not (
+            column.dtype.is_nested() or column.dtype.is_float() or column.null_count() or column.is_duplicated().any()
+        ):
+            return f"--id {quote(name)}: it never repeats"
+    return "--id"
 
 
 def find_places(

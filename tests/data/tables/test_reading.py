@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from calirare.data.graph import RareGraph
 from calirare.data.parts.partitioning import partition_tables
+from calirare.data.parts.table_stream import TableStream
 from calirare.data.synthetic import make_transactions
 from calirare.data.tables.audit import audit_graph
 from calirare.data.tables.describe import describe_schema
@@ -391,6 +392,9 @@ FILES = {
     "text.arrow": (b"id,x,y\n1,2,3\n", "cannot be read"),
     "cut.csv.gz": (b"\x1f\x8b\x08\x00", "cannot be read"),
     "table.xlsx": (b"PK", "must end in one of .* Save the sheet as CSV"),
+    "net.graphml": (b"<", r"In Python: calirare.from_networkx\(networkx.read_graphml\('.*net.graphml'\)"),
+    "bank.db": (b"SQLite", r"Name a table of the database: sqlite:///.*bank.db#TABLE"),
+    "table.json": (b"[]", "one object per line, as .jsonl"),
 }
 
 
@@ -404,6 +408,28 @@ def test_broken_files_are_refused(name, tmp_path):
         return
     with pytest.raises(CalirareError):
         read_tables(NODES, tmp_path / name, label="is_fraud", rare="yes")
+
+
+@pytest.mark.parametrize("word", ["in Abklärung", "Não informado", "不明", "未確認", "En cours", "em análise"])
+def test_labels_that_nobody_knows_are_unknown_in_other_languages(word):
+    graph = read({"is_fraud": ["yes", "no", word, "no"]})
+    assert graph.y.tolist() == [1, 0, -1, 0] and graph.schema["read"]["labels"]["missing_words"] == {word: 1}
+
+
+def test_records_within_records_become_columns_whole_and_in_parts(tmp_path):
+    """As JSON and Parquet hold them."""
+    places = [{"city": city, "at": {"lat": lat}} for city, lat in zip("abab", (1.0, 2.0, 4.0, 8.0), strict=True)]
+    flat = read({"place.city": list("abab"), "place.at.lat": [1.0, 2.0, 4.0, 8.0]})
+    nodes = pa.table({**NODES, "place": places})
+    pq.write_table(nodes, tmp_path / "nodes.parquet")
+    pl.from_arrow(nodes).write_ndjson(tmp_path / "nodes.jsonl")
+    for table in (nodes, tmp_path / "nodes.parquet", tmp_path / "nodes.jsonl"):
+        graph = read_tables(table, EDGES, label="is_fraud", rare="yes")
+        assert graph.feature_names == flat.feature_names
+        np.testing.assert_array_equal(graph.x, flat.x)
+    stream = TableStream.open(tmp_path / "nodes.parquet", EDGES, graph.schema, {})
+    found = pl.concat([rows.frame for _, _, rows in stream.node_batches(3)])
+    assert found["place.at.lat"].to_list() == [1.0, 2.0, 4.0, 8.0]
 
 
 def test_decimals_that_polars_cannot_hold_are_numbers(tmp_path):

@@ -172,18 +172,18 @@ def _form(style: Mapping[str, Any]) -> str:
         return f", read as {form.replace('|', ' or ')}"
     if style.get("clock"):
         return ", read as times, in hours"
-    unit = f", in {_unit(style['unit'])}" if "unit" in style else ""
+    unit = f", {_unit(style['unit'])}" if "unit" in style else ""
     return (", read with decimal comma" if style.get("decimal") == "," else "") + unit
 
 
 def _unit(units: str) -> str:
-    """The unit in which numbers are counted, as people write it.
+    """The unit in which numbers are counted, or what they are out of, as people write it.
 
-    >>> _unit("gb|mb"), _unit("b"), _unit("kg")
-    ('GB', 'bytes', 'kg')
+    >>> _unit("gb|mb"), _unit("b"), _unit("kg"), _unit("/ 5")
+    ('in GB', 'in bytes', 'in kg', 'out of 5')
     """
     first = units.split("|")[0]
-    return _SIZES.get(first, first)
+    return f"out of {first[2:]}" if first.startswith("/ ") else f"in {_SIZES.get(first, first)}"
 
 
 def _shown(names: Any, what: str) -> str:

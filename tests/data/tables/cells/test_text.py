@@ -52,6 +52,12 @@ def numbers(*texts):
         (["1 234,56 zł", "7 zł"], [1234.56, 7.0]),
         (["A$1,250.50", "₺7"], [1250.5, 7.0]),
         (["+12 345 678", "+4"], [12345678.0, 4.0]),
+        (["３１", "－４", "２．５"], [31.0, -4.0, 2.5]),
+        (["￥1,234", "２，３４５円", "12万円"], [1234.0, 2345.0, 120_000.0]),
+        (["٣٫٥", "١٢"], [3.5, 12.0]),
+        (["4.3 / 5", "4 / 5", "3.5/5"], [4.3, 4.0, 3.5]),
+        (["3.90", "3.10", "12.50"], [3.9, 3.1, 12.5]),
+        (["3.9", "10.0", "2.25"], [3.9, 10.0, 2.25]),
     ],
 )
 def test_numbers_as_people_write_them(texts, values):
@@ -68,6 +74,10 @@ def test_numbers_as_people_write_them(texts, values):
         ["12A", "14A"],
         ["3 km away", "7 km away"],
         ["10-20", "20-30"],
+        ["3.9", "3.10", "3.11"],
+        ["3.1", "3.10", "n/a"],
+        ["132/85", "120/80"],
+        ["1/2", "3/4"],
     ],
 )
 def test_what_would_lose_its_meaning_as_a_number_stays_words(texts):
@@ -103,6 +113,41 @@ def test_seconds_under_the_name_of_an_event_are_moments_and_no_identifiers(name)
     assert kind_of(pl.Series(name, range(0, 1_000, 7))).name == "number"
 
 
+@pytest.mark.parametrize("form", ["{:02x}:5e:00:10:af:{:02x}", "{:02X}-5E-00-10-AF-{:02X}", "fe80::{:x}:{:x}"])
+def test_addresses_of_cards_and_of_the_new_internet_are_no_texts(form):
+    hosts = pl.Series("address", [form.format(k // 20, k % 20) for k in range(300)])
+    assert (kind_of(hosts).name, kind_of(hosts).reason) == ("ignore", "300 different addresses of hosts")
+
+
+def test_two_numbers_in_a_cell_are_told_apart_from_names():
+    pressure = pl.Series("pressure", [f"{110 + k % 50}/{60 + k // 12}" for k in range(300)])
+    assert kind_of(pressure).reason == "two numbers in each cell, such as '110/60': give each a column of its own"
+
+
+def test_a_mark_out_of_another_whole_is_not_read_as_one():
+    assert to_numbers(pl.Series("mark", ["4 / 5"] * 200 + ["7 / 10"]), {"unit": "/ 5"})[-2:].tolist() == pytest.approx(
+        [4.0, math.nan], nan_ok=True
+    )
+
+
+@pytest.mark.parametrize("name", ["version", "os_version", "agentVersion", "Firmware"])
+def test_decimals_under_the_name_of_a_version_are_categories(name):
+    texts = pl.Series(name, ["1.2", "1.3", "2.0"] * 40)
+    assert kind_of(texts).name == "category" and kind_of(texts.alias("dose")).name == "number"
+    assert kind_of(pl.Series(name, ["1", "2", "3"] * 40)).name == "number"
+
+
+def test_points_group_thousands_where_another_column_has_decimal_commas():
+    pay = [f"{1_250 + 371 * k:,}".replace(",", ".") for k in range(30)]
+    nodes = {"id": list(range(30)), "pay": pay, "share": [f"{k},5" for k in range(30)], "bad": ["yes", "no"] * 15}
+    edges = {"source": [0], "target": [1], "fee": ["1.250"], "tax": ["0,5"]}
+    graph = read_tables(nodes, edges, label="bad", rare="yes")
+    assert graph.schema["columns"][0]["median"] == 1_250 + 371 * 14.5
+    assert [column.values.tolist() for column in graph.edges.columns] == [[1250.0], [0.5]]
+    alone = read_tables({name: nodes[name] for name in ("id", "pay", "bad")}, edges, label="bad", rare="yes")
+    assert alone.schema["columns"][0]["median"] == pytest.approx(1.250 + 0.371 * 14.5)
+
+
 def test_addresses_of_hosts_are_no_dates():
     hosts = pl.Series("ip", [f"10.0.{k // 9}.{k % 250}" for k in range(300)])
     assert (kind_of(hosts).name, kind_of(hosts).reason) == ("ignore", "300 different addresses of hosts")
@@ -128,6 +173,13 @@ def test_grouped_numbers_come_back_in_both_conventions(values, comma, sign):
         (["01/31/2024", "01/02/2024 6:05 PM"], [(31, 0, 0, 0), (2, 18, 5, 0)]),
         (["31/01/2024", "02/01/2024"], [(31, 0, 0, 0), (2, 0, 0, 0)]),
         (["31-Jan-2024", "2-Jan-2024"], [(31, 0, 0, 0), (2, 0, 0, 0)]),
+        (["31/01/2024 à 18h05", "02/01/2024 à 04h07"], [(31, 18, 5, 0), (2, 4, 7, 0)]),
+        (["31/01/2024 às 18h05", "02/01/2024 às 9h"], [(31, 18, 5, 0), (2, 9, 0, 0)]),
+        (["31.01.2024, 18:05 Uhr", "2.1.2024 um 8 Uhr"], [(31, 18, 5, 0), (2, 8, 0, 0)]),
+        (["1/31/2024, 6:05:09 PM", "1/2/2024, 12:00:00\u202fAM"], [(31, 18, 5, 9), (2, 0, 0, 0)]),
+        (["Jan 31, 2024, 6:05 PM", "Jan 2, 2024 at 9:00 AM"], [(31, 18, 5, 0), (2, 9, 0, 0)]),
+        (["2024年1月31日", "2024年1月2日 18時05分09秒", "２０２４年１月２日 9:05"], [(31, 0, 0, 0), (2, 18, 5, 9), (2, 9, 5, 0)]),
+        (["2024년 1월 31일", "2024년 1월 2일"], [(31, 0, 0, 0), (2, 0, 0, 0)]),
         (["January 31, 2024", "January 2, 2024"], [(31, 0, 0, 0), (2, 0, 0, 0)]),
         (["2024-01-31 20:05:00+02:00"], [(31, 18, 5, 0)]),
         (["31.01.24"], [(31, 0, 0, 0)]),

@@ -8,7 +8,9 @@ from typing import Any
 
 from calirare.data.tables.libraries import pl
 
-_DATE_LIKE = r"^(\d{1,4}[-/. ](\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4})"
+_DATE_LIKE = (
+    r"^(\d{1,4}[-/. ](\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}|\d{4}[-/.]\d{1,2}[-/.]\d|[A-Za-z]{3,9} \d{1,2},? \d{4})"
+)
 _WEEKDAY = (
     r"(?i)^(mon|tue|wed|thu|fri|sat|sun|mo|di|mi|do|fr|sa|so|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|"
     r"monday|tuesday|tues|wednesday|thursday|thur|thurs|friday|saturday|sunday)\.?,? +(\S+ )"
@@ -25,6 +27,11 @@ _DATES = (
     "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d %b %Y",
     "%d-%b-%Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y",
 )  # fmt: skip
+_EAST = r"^(\d{4})\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일号]"
+"""Matches 2024年3月5日 and 2024년 3월 5일."""
+_CLOCK_BEHIND = r"(\d),?\s+(?:(?:à|às|as|at|um|kl\.?|alle|a las|om)\s+)?(\d{1,2})(?:\s?[hH時点]\s?|[:시]\s?)([0-5]?\d)"
+"""Matches the end of 31/12/2024 à 18h05, of 12/31/2024, 6:05 PM and of 31.12.2024 um 18:05 Uhr."""
+_HOUR_BEHIND = r"(\d),?\s+(?:(?:à|às|as|at|um|kl\.?|alle|a las|om)\s+)?(\d{1,2})\s?(?:[hH時点시]|Uhr)$"
 _MOST_FORMS = 3
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S%.f", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S%z", " %H:%M:%S%.f%z")
 
@@ -70,8 +77,10 @@ def _plain(known: pl.Series) -> pl.Series:
     >>> _plain(pl.Series(["Do., 24. Oktober 2024", "Thu Oct 24 2024", "1 août 2024", "31.12.2024"])).to_list()
     ['24 Oct 2024', 'Oct 24 2024', '1 Aug 2024', '31.12.2024']
     """
-    if not known.head(100).str.contains(r"\p{L}{2}").any():
+    if not known.head(100).str.contains(r"\p{L}{2}|\d\p{L}").any():
         return known
+    if known.str.contains(_EAST).any():
+        known = known.str.replace(_EAST, "$1-$2-$3 ").str.strip_chars()
     known = (
         known.str.replace(_WEEKDAY, "$2")
         .str.replace(r"^(\d{1,2})\. ?(\p{L})", "$1 $2")
@@ -83,10 +92,24 @@ def _plain(known: pl.Series) -> pl.Series:
     return known
 
 
+def _plain_clock(known: pl.Series) -> pl.Series:
+    """The time of day behind a blank, with colons.
+
+    >>> import polars as pl
+    >>> _plain_clock(pl.Series(["31/12/2024 à 18h05", "31.12.2024, 18:05:30 Uhr", "2024-3-5 18時05分07秒", "31/12/2024 9h"])).to_list()
+    ['31/12/2024 18:05', '31.12.2024 18:05:30', '2024-3-5 18:05:07', '31/12/2024 9:00']
+    """
+    if not known.head(100).str.contains(_CLOCK_BEHIND + "|" + _HOUR_BEHIND).any():
+        return known
+    known = known.str.replace_all(r"[\u{202f}\u{a0}]", " ")
+    known = known.str.replace(_CLOCK_BEHIND, "$1 $2:$3").str.replace(_HOUR_BEHIND, "$1 $2:00")
+    return known.str.replace(r"(:\d\d?)\s?[m分분](?:\s?(\d{1,2})\s?[s秒초]?)?$", "$1:$2").str.replace(r":$|\s?Uhr$", "")
+
+
 def read_dates(known: pl.Series, date: str) -> pl.Series:
     """Moments in UTC, null where the text is of none of the forms; a time of day may follow, with an offset."""
     plain = pl.col("text").str.replace(r"(\d)T(\d)", "$1 $2").str.replace(r"(\d)\s?(Z|UTC|GMT)$", "$1")
-    text = _plain(known).to_frame("text").select(plain.str.replace_all("  ", " ")).to_series()
+    text = _plain_clock(_plain(known)).to_frame("text").select(plain.str.replace_all("  ", " ")).to_series()
     found, rest = pl.Series("time", [None], dtype=pl.Datetime("us")).new_from_index(0, known.len()), text
     clocks = _CLOCKS if text.str.contains(":", literal=True).any() else _CLOCKS[:1]
     for form, clock in product(date.split("|"), clocks):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Any
 
 from calirare.data.tables.cells.columns import is_number_like
 from calirare.data.tables.cells.date_text import bare_date, like_dates
+from calirare.data.tables.cells.number_text import are_pairs, points_may_group
 from calirare.data.tables.cells.prose import has_common_words, is_list
-from calirare.data.tables.cells.text import understand, words_for_gaps
+from calirare.data.tables.cells.text import known_text, understand, words_for_gaps
 from calirare.data.tables.libraries import pl
 
 KIND_OF_TYPE = {"numeric": "number", "categorical": "category", "time": "time", "text": "text", "ignore": "ignore"}
@@ -38,13 +39,19 @@ _CODES = re.compile(
 )
 """Whole numbers under such a name may be names; the audit asks."""
 _UNNAMED = re.compile(r"^column_\d+$")
+_VERSION = re.compile(r"(^|[_\s.-]|(?-i:(?<=[a-z])(?=[A-Z])))(version|ver|firmware|release)$", re.IGNORECASE)
+"""Texts with a point under such a name are versions: 3.10 is not 3.1."""
 _PERSON = re.compile(
     r"(first|last|full|given|family|middle|sur|fore|nick|user|vor|nach)[_\s-]?name(s|n)?$|^(prenom|nom|nombre|apellidos?)$",
     re.IGNORECASE,
 )
 """Names of people are not read, even if their words repeat. Nor are mail addresses, which contain them."""
 _MAIL = r"^[^\s@]+@[^\s@]+$"
-_HOST = r"^\d{1,3}(\.\d{1,3}){3}(:\d+|/\d+)?$"
+_HOST = (
+    r"(?i)^(\d{1,3}(\.\d{1,3}){3}(:\d+|/\d+)?|[\da-f]{2}([:-][\da-f]{2}){5}|[\da-f]{4}(\.[\da-f]{4}){2}|"
+    r"[\da-f]{0,4}(:[\da-f]{0,4}){2,7}(%\w+|/\d+)?)$"
+)
+"""Matches addresses of the internet, old and new, and of network cards."""
 _TIME_NAME = re.compile(r"^(time|timestamp|datetime|date|ts|t|step|tick|epoch|day|when)$", re.IGNORECASE)
 _MOMENT_NAME = re.compile(
     r"(time|timestamp|datetime|date|[_\s](ts|at|s|sec|ms|msec|us|ns|millis)|epoch|(?-i:At)|start|end|begin|created|updated|seen|when|"
@@ -91,7 +98,10 @@ def kind_of(column: pl.Series, most_categories: int = MAX_CATEGORIES) -> Kind:
     if column.dtype == pl.List(pl.String):
         return Kind("text")
     if not is_number_like(column.dtype):
-        return Kind("ignore", f"holds {column.dtype}")
+        return Kind(
+            "ignore",
+            f"holds {column.dtype}{': give each value a column of its own' if column.dtype.is_nested() else ''}",
+        )
     if column.dtype.is_numeric():
         return _kind_of_numbers(column, column, {}, most_categories)
     if column.dtype == pl.Time:
@@ -100,11 +110,29 @@ def kind_of(column: pl.Series, most_categories: int = MAX_CATEGORIES) -> Kind:
     return Kind("time" if time else "number")
 
 
+def kinds_of(table: pl.DataFrame, most_categories: int = MAX_CATEGORIES) -> dict[str, Kind]:
+    """What each column of one table is. Where one has decimal commas, the points of another group thousands, if they can.
+
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"share": ["0,5", "1,25"], "pay": ["1.250", "243.560"]})
+    >>> {name: kind.style for name, kind in kinds_of(table).items()}, kinds_of(table.select("pay"))["pay"].style
+    ({'share': {'decimal': ','}, 'pay': {'decimal': ','}}, {})
+    """
+    found = {name: kind_of(table[name], most_categories) for name in table.columns}
+    if not any(kind.style.get("decimal") == "," for kind in found.values()):
+        return found
+    for name, kind in found.items():
+        if kind.name == "number" and not kind.style and table[name].dtype == pl.String:
+            if points_may_group(known_text(table[name]).drop_nulls()):
+                found[name] = replace(kind, style={"decimal": ","})
+    return found
+
+
 def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
     found = understand(column)
     if found.style.get("clock"):
         return Kind("number", style=found.style)
-    if found.kind == "number":
+    if found.kind == "number" and not (_VERSION.search(column.name) and column.str.contains(r"\d\.\d").any()):
         if "missing" in found.style:
             column = column.set(column.str.strip_chars().is_in(words_for_gaps(found.style)), None)
         plain = column.str.strip_chars().cast(pl.Int64, strict=False)
@@ -125,6 +153,8 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
         if like_dates(words):
             some = f"such as {words.min()!r} and {words.max()!r}"
             return Kind("ignore", f"dates in no form that fits all, {some}: write them as 2024-12-31")
+        if are_pairs(words):
+            return Kind("ignore", f"two numbers in each cell, such as {words[0]!r}: give each a column of its own")
         if 2 * words.str.contains(_MAIL).sum() > words.len():
             return Kind("ignore", f"{distinct} different addresses of mail")
         if not _PERSON.search(column.name) and has_common_words(words):

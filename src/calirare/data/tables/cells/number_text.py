@@ -8,10 +8,22 @@ from calirare.data.tables.libraries import pl
 
 _MONEY = (
     r"(?i)\b[a-z]{1,2}\$|[\s\u{00a0}\u{202f}'’%()$€£¥₹₽₺₩₪₫฿]|usd|eur|gbp|chf|sek|nok|dkk|jpy|cny|inr|aud|cad|brl|mxn|zar|pln|czk|"
-    r"huf|ron|try|rub|ils|krw|sgd|hkd|nzd|thb|zł|kč|\b(kr|ft|lei)\b"
+    r"huf|ron|try|rub|ils|krw|sgd|hkd|nzd|thb|zł|kč|[円圆圓元원]|\b(kr|ft|lei)\b"
 )
 _MINUS_BEHIND = r"^(\d[\d.,]*)-$"
-_SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "Mio": 1e6, "mn": 1e6, "B": 1e9, "bn": 1e9, "Mrd": 1e9}
+_SCALES = {
+    "k": 1e3,
+    "K": 1e3,
+    "M": 1e6,
+    "Mio": 1e6,
+    "mn": 1e6,
+    "B": 1e9,
+    "bn": 1e9,
+    "Mrd": 1e9,
+    "万": 1e4,
+    "億": 1e8,
+    "亿": 1e8,
+}
 _SCALED = rf"(\d[.,]?)({'|'.join(_SCALES)})\.?$"
 _GROUPED = r"^[+-]?(\d{1,3}([.,]\d{3})+|\d+)?([.,]\d*)?([eE][+-]?\d+)?$"
 _COMMA_DECIMAL = r"^[+-]?(\d{1,3}(\.\d{3})+,\d+|\d+,(\d{1,2}|\d{4,})|0,\d+|\d{1,3}(\.\d{3}){2,})$"
@@ -31,6 +43,10 @@ _SPAN = (
 _TWO_UNITS = r"(?i)^PT?\d|\d ?[a-z]+[ ,]*\d"
 
 
+_OUT_OF = r"^[\d.,]+\s?/\s?(\d+)$"
+"""Matches 4.3 / 5."""
+_PAIR = r"^\d+([.,]\d+)?\s?/\s?\d+([.,]\d+)?(\s\p{L}+)?$"
+"""Matches 132/85."""
 _UNIT = r"^\D{0,2}\d[\d.,\s']*([A-Za-zµ°²³/]+)\.?$"
 _FAMILIES = (
     {"b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2**10, "mib": 2**20, "gib": 2**30},
@@ -64,10 +80,17 @@ def are_spans(known: pl.Series, enough: float) -> bool:
 def units_of(known: pl.Series, enough: float) -> str:
     """The unit behind the numbers, in lower case, of several the commonest first, joined by |; "" where there is none.
 
+    Of marks such as 4.3 / 5 it is what they are out of.
+
     >>> import polars as pl
+    >>> units_of(pl.Series(["4.3 / 5", "4 / 5"]), 2), units_of(pl.Series(["1/2", "3/4"]), 2)
+    ('/ 5', '')
     >>> units_of(pl.Series(["3 days", "1 day", "9 days"]), 3), units_of(pl.Series(["12 MB", "3 kg"]), 2)
     ('days|day', '')
     """
+    whole = known.str.extract(_OUT_OF, 1).drop_nulls()
+    if whole.len() >= max(enough, 1) and whole.n_unique() == 1 and known.n_unique() > 1:
+        return f"/ {whole[0]}"
     found = known.str.extract(_UNIT, 1).str.to_lowercase().drop_nulls()
     if found.len() < max(enough, 1):
         return ""
@@ -83,12 +106,25 @@ def without_units(known: pl.Series, units: str) -> tuple[pl.Series, pl.Series]:
     >>> [part.to_list() for part in without_units(pl.Series(["90 min", "2 h", "7"]), "h|min")]
     [['90', '2', '7'], [0.016666666666666666, 1.0, 1.0]]
     """
+    if units.startswith("/"):
+        whole = re.escape(units.removeprefix("/ "))
+        return known.str.replace(rf"\s?/\s?{whole}$", ""), pl.Series([1.0]).new_from_index(0, known.len())
     words = units.split("|")
     family = next((one for one in _FAMILIES if all(word in one for word in words)), {words[0]: 1.0})
     pattern = rf"(?i)([\d.,])\s*({'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})\.?$"
     sizes = {word: family[word] / family[words[0]] for word in words}
     unit = known.str.extract(pattern, 2).str.to_lowercase()
     return known.str.replace(pattern, "$1"), unit.replace_strict(sizes, default=1.0, return_dtype=pl.Float64)
+
+
+def are_pairs(known: pl.Series) -> bool:
+    """Whether texts are two numbers each, as of blood pressure.
+
+    >>> import polars as pl
+    >>> are_pairs(pl.Series(["132/85", "120/80 mmHg"])), are_pairs(pl.Series(["A/4", "132/85"]))
+    (True, False)
+    """
+    return all(bool(some.str.contains(_PAIR).all()) for some in (known.head(100), known))
 
 
 def is_compared(known: pl.Series) -> pl.Series:
@@ -166,6 +202,12 @@ def decimal_signs(known: pl.Series) -> tuple[str, ...]:
         return (",", ".") if grouped else (".",)
     comma, point = core.str.contains(_COMMA_DECIMAL).sum(), core.str.contains(_POINT_DECIMAL).sum()
     return (",", ".") if comma > point else (".", ",")
+
+
+def points_may_group(known: pl.Series) -> bool:
+    """Whether texts are numbers with three digits behind every point: thousands where decimals have commas."""
+    some = known.str.contains(_WHOLE_BY_POINTS)
+    return bool(some.all()) and bool(known.str.contains(".", literal=True).any())
 
 
 def points_group(known: pl.Series) -> bool:

@@ -8,7 +8,7 @@ table is read the same way.
     {"date": "%d.%m.%Y"}         dates, with or without a time of day; forms of one column are joined by |
     {"truth": True}              true/false, yes/no, t/f, y/n
     {"clock": True}              times of day and spans, 18:05, 6:05:30 pm, 1h 05m, in hours
-    {…, "unit": "mb|gb"}         numbers with units behind them, in the first
+    {…, "unit": "mb|gb"}         numbers with units behind them, in the first; "/ 5" of marks such as 4.3 / 5
     {…, "missing": "k.A."}       with this word where a number or a date is missing; several are joined by |
 """
 
@@ -50,12 +50,14 @@ NOT_KNOWN = (
         "okänd",
         "nieznany",
     ),
+    *("não informado", "não informada", "sem informação", "sin datos", "non renseigné", "non communiqué", "неизвестно"),
+    *("不明", "未知", "未回答", "알 수 없음"),
 )
 """In lower case, what people write for what nobody knows, be it a label or a number."""
 _GAPS = (
     *NOT_KNOWN, "missing", "not available", "not applicable", "not given", "not stated", "not measured", "not recorded",
     "not reported", "undisclosed", "withheld", "n.v.", "n. v.", "nicht vorhanden", "nicht erhoben", "nicht gemessen",
-    "nicht angegeben", "entfällt", "fehlt", "non renseigné", "non disponible", "no disponible", "--", "---", "–", "—", ".", "..",
+    "nicht angegeben", "entfällt", "fehlt", "non disponible", "no disponible", "--", "---", "–", "—", ".", "..",
     "...",
 )  # fmt: skip
 """Of these several may stand among numbers."""
@@ -72,6 +74,13 @@ _MOST_CODES = 20
 
 TRUE_WORDS, FALSE_WORDS = ("true", "yes", "t", "y"), ("false", "no", "f", "n")
 _CODE = r"^[+-]?0\d|^\+\d{6,}"
+_WIDE = r"[０-９٠-٩۰-۹￥]"
+_NARROW = {
+    **{sign: str(k % 10) for k, sign in enumerate("０１２３４５６７８９٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹")},
+    **dict(zip("．，－＋％￥：／（）　٫٬", ".,-+%¥:/() .,", strict=True)),
+}
+"""Digits of full width and of Arabic scripts, and the signs among them."""
+_VERSION, _LAST_ZERO = r"^\d{1,3}(\.\d{1,3})?$", r"\.\d+0$"
 _PHONE, _GROUPS = r"^\+\d{1,3}[\s/(-][\d\s()/-]{6,}$", r"^\+\d{1,3}(\s\d{3})+$"
 """Matches +49 151 2345678; and +12 345 678, which may be a number."""
 
@@ -90,7 +99,9 @@ class Understood:
 
 
 def known_text(text: pl.Series) -> pl.Series:
-    """Without spaces around it, null where it says that a value is missing."""
+    """Without spaces around it and with plain digits, null where it says that a value is missing."""
+    if text.str.contains(_WIDE).any():
+        text = text.str.replace_many(_NARROW)
     clean = pl.col("text").str.strip_chars()
     said = text.to_frame("text").select(pl.when(~clean.str.to_lowercase().is_in(MISSING_WORDS)).then(clean))
     return said.to_series().alias(text.name)
@@ -130,13 +141,30 @@ def words_for_gaps(style: Mapping[str, Any]) -> list[str]:
 
 
 def _any_code(known: pl.Series) -> bool:
-    """Whether a text is no number, though it looks like one: it has leading zeros, or it is the number of a phone.
+    """Whether a text is no number, though it looks like one: it has leading zeros, or is the number of a phone or a version.
 
     >>> import polars as pl
     >>> [_any_code(pl.Series([one])) for one in ("007", "+49 151 2345678", "+12 345 678", "+4,5")]
     [True, True, False, False]
     """
-    return bool((known.str.contains(_CODE) | (known.str.contains(_PHONE) & ~known.str.contains(_GROUPS))).any())
+    codes = known.str.contains(_CODE) | (known.str.contains(_PHONE) & ~known.str.contains(_GROUPS))
+    return bool(codes.any()) or _are_versions(known)
+
+
+def _are_versions(known: pl.Series) -> bool:
+    """Whether few different texts are versions such as 3.9 and 3.10: no program writes a zero behind some decimals and not others.
+
+    >>> import polars as pl
+    >>> [_are_versions(pl.Series(some)) for some in (["3.9", "3.10"], ["3.90", "3.10"], ["3.9", "10.0"], ["3.9", "3.11"])]
+    [True, False, False, False]
+    """
+    if not known.head(1000).str.contains(_LAST_ZERO).any():
+        return False
+    some = known.unique()
+    if some.len() > _MOST_CODES or not some.str.contains(_VERSION).all():
+        return False
+    behind = some.str.extract(r"\.(\d+)$", 1).drop_nulls()
+    return bool(behind.filter(behind.str.ends_with("0")).str.len_chars().max() > behind.str.len_chars().min())  # type: ignore[operator]
 
 
 def _missing_words(good: pl.Series) -> list[str]:

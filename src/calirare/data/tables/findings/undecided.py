@@ -16,6 +16,7 @@ _AMONG_OTHERS = {
     "pending", "undecided", "unsure", "inconclusive", "unresolved", "unconfirmed", "unclear", "waiting", "awaiting", "ongoing",
     "escalated", "suspected", "suspicion", "disputed", "needs", "watch", "watchlist", "concern", "investigation", "review",
     "offen", "unklar", "verdacht", "läuft", "laufend", "ausstehend", "prüfung", "nachprüfung", "cours", "attente", "pendiente",
+    "abklärung", "klärung", "bearbeitung", "pendente", "análise", "attesa", "verifica", "soupçon", "sospecha", "suspeita",
 }  # fmt: skip
 """Words that say so in a name of several words too."""
 _SETTLED = {
@@ -46,6 +47,8 @@ def may_be_undecided(name: str) -> bool:
 
     >>> [name for name in ("Open", "clean?", "triage pending", "no concern", "new customer") if may_be_undecided(name)]
     ['Open', 'clean?', 'triage pending']
+    >>> [name for name in ("klinische Abklärung", "nach Abklärung gesund", "suspeita de fraude") if may_be_undecided(name)]
+    ['klinische Abklärung', 'suspeita de fraude']
     """
     plain = name.strip().casefold()
     words = set(re.findall(r"[^\W\d_]+", plain))

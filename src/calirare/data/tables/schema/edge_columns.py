@@ -26,7 +26,7 @@ from calirare.data.tables.cells.columns import (
     to_seconds,
     to_texts,
 )
-from calirare.data.tables.cells.kinds import EMPTY, KIND_OF_TYPE, LEFT_OUT, Kind, kind_of
+from calirare.data.tables.cells.kinds import EMPTY, KIND_OF_TYPE, LEFT_OUT, Kind, kinds_of
 from calirare.data.tables.cells.prose import NO_COMMON_WORDS, find_words, learn_edge_words
 from calirare.data.tables.gathering.rows import EdgeRows
 from calirare.data.tables.libraries import pl
@@ -47,12 +47,12 @@ def learn_edge_columns(rows: EdgeRows, types: Mapping[str, str], time: str | Non
     types = {**types, **({} if time is None else {time: "time"})}
     # The time that was named comes first: of several, the first is the clock.
     names = sorted(rows.frame.columns, key=lambda name: name != time)
-    return [_learn(rows.frame[name], types.get(name), rows) for name in names]
+    kinds = kinds_of(rows.frame, MAX_EDGE_CATEGORIES)
+    return [_learn(rows.frame[name], types.get(name), rows, kinds[name]) for name in names]
 
 
-def _learn(column: pl.Series, wanted: str | None, rows: EdgeRows) -> dict[str, Any]:
+def _learn(column: pl.Series, wanted: str | None, rows: EdgeRows, found: Kind) -> dict[str, Any]:
     name = column.name
-    found = kind_of(column, MAX_EDGE_CATEGORIES)
     if wanted is not None and found.reason != EMPTY:
         kind = KIND_OF_TYPE[wanted]
         if kind == "ignore":

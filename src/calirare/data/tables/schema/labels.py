@@ -25,6 +25,8 @@ _NO_VERDICT = (
     *("undefined", "undetermined", "undecided", "unsure", "inconclusive", "pending", "tbd", "to be determined"),
     *("in progress", "in review", "under review", "under investigation", "not reviewed", "unreviewed"),
     *("not tested", "untested", "not assessed", "not checked", "unchecked", "in prüfung", "ungeprüft", "nicht geprüft"),
+    *("in abklärung", "in bearbeitung", "en cours", "en attente", "pendiente", "pendente", "em análise", "in attesa"),
+    *("未確認", "未定", "調査中", "確認中", "待定", "待查", "待审核"),
 )
 MISSING_LABELS = (*MISSING_WORDS, *NOT_KNOWN, *_NO_VERDICT)
 """What counts as an unknown label, in upper or lower case, whatever the type of the column."""

@@ -35,7 +35,7 @@ import numpy as np
 
 from calirare.data.feature_places import HAS
 from calirare.data.tables.cells.columns import MAX_RARE_NAMES, commonest, to_categories, to_numbers, to_texts
-from calirare.data.tables.cells.kinds import EMPTY, LEFT_OUT, MAX_CATEGORIES, Kind, kind_of
+from calirare.data.tables.cells.kinds import EMPTY, LEFT_OUT, MAX_CATEGORIES, Kind, kinds_of
 from calirare.data.tables.cells.prose import NO_COMMON_WORDS, learn_words
 from calirare.data.tables.schema.edge_columns import check_edge_columns
 from calirare.data.tables.schema.profile import check_profile
@@ -60,13 +60,13 @@ def learn_columns(frame: pl.DataFrame, skip: set[str], types: Mapping[str, str])
         skip: Columns that are no attributes: id and label.
         types: `{"column": "numeric" | "categorical" | "text" | "ignore"}`.
     """
-    return [_learn(frame[name], types.get(name)) for name in frame.columns if name not in skip]
+    kinds = kinds_of(frame.select(name for name in frame.columns if name not in skip))
+    return [_learn(frame[name], types.get(name), kind) for name, kind in kinds.items()]
 
 
-def _learn(column: pl.Series, wanted: str | None) -> dict[str, Any]:
+def _learn(column: pl.Series, wanted: str | None, found: Kind) -> dict[str, Any]:
     if wanted == "ignore":
         return _ignore(column, LEFT_OUT)
-    found = kind_of(column)
     if found.reason == EMPTY or (found.name == "ignore" and wanted is None):
         return _ignore(column, found.reason)
     if wanted == "categorical" or (wanted is None and found.name == "category"):

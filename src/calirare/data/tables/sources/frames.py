@@ -46,9 +46,33 @@ def to_frame(table: Any, what: str) -> pl.DataFrame:
         frame = _convert(table, what)
     if frame.width == 0:
         raise InputError(f"{what} must have columns; the table is empty.")
+    frame = _unfolded(frame)
     check_width(frame.columns, what)
     plain = [_plain(frame[name]) for name, kind in frame.schema.items() if kind in (pl.Categorical, pl.Enum, pl.Object)]
     return frame.with_columns(plain)
+
+
+def _unfolded(frame: pl.DataFrame) -> pl.DataFrame:
+    """With a column for each field of columns that hold records, unless there is one of that name.
+
+    >>> import polars as pl
+    >>> _unfolded(pl.DataFrame({"id": [1], "place": [{"city": "Faro", "at": {"lat": 37.0}}]})).row(0, named=True)
+    {'id': 1, 'place.city': 'Faro', 'place.at.lat': 37.0}
+    """
+    while True:
+        columns, names = [], set(frame.columns)
+        for column in frame.get_columns():
+            fields = [column]
+            if column.dtype == pl.Struct:
+                parts = [part.alias(f"{column.name}.{part.name}") for part in column.struct.unnest().get_columns()]
+                fields = parts if parts and names.isdisjoint(part.name for part in parts) else fields
+            columns += fields
+            names.update(field.name for field in fields)
+        if len(columns) == frame.width and all(
+            new.name == old for new, old in zip(columns, frame.columns, strict=True)
+        ):
+            return frame
+        frame = pl.DataFrame(columns)
 
 
 def _plain(column: pl.Series) -> pl.Series:
@@ -86,8 +110,7 @@ def _read_file(path: Path, what: str) -> pl.DataFrame:
     if not path.is_file():
         raise DataError(f"{what}: {path} is not a file.")
     if not name.endswith(ENDINGS):
-        sheet = " Save the sheet as CSV." if path.suffix.lower() in (".xlsx", ".xls", ".ods", ".numbers") else ""
-        raise InputError(f"{what}: {path} must end in one of {list(ENDINGS)}.{sheet}")
+        raise InputError(f"{what}: {path} must end in one of {list(ENDINGS)}.{_way_in(path)}")
     if path.stat().st_size == 0:
         raise DataError(f"{what}: {path} is empty.")
     try:
@@ -112,6 +135,20 @@ def _read_file(path: Path, what: str) -> pl.DataFrame:
             f"{what}: {path} cannot be read as its name says; it is truncated, altered, or not in UTF-8 "
             f"({first_line(error)})."
         ) from error
+
+
+def _way_in(path: Path) -> str:
+    """How a file of another program becomes tables; empty where nobody knows."""
+    ending = path.suffix.lower()
+    if ending in (".xlsx", ".xls", ".ods", ".numbers"):
+        return " Save the sheet as CSV."
+    if ending in (".graphml", ".gml", ".gexf"):
+        return f" In Python: calirare.from_networkx(networkx.read_{ending[1:]}({str(path)!r}), label=…, rare=…)."
+    if ending in (".db", ".sqlite", ".sqlite3", ".duckdb"):
+        return f" Name a table of the database: {'duckdb' if ending == '.duckdb' else 'sqlite'}:///{path}#TABLE."
+    if ending == ".json":
+        return " Write one object per line, as .jsonl."
+    return ""
 
 
 def _read_csv(path: Path) -> pl.DataFrame:

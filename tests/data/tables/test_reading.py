@@ -384,7 +384,7 @@ FILES = {
     "empty.csv": (b"", "is empty"),
     "blank.csv": (b"\n\n", "cannot be read"),
     "header.csv": (b"id,x,y\n", "at least one row"),
-    "latin1.csv": (b"id,x,y\n\xe6,1,0\n", "not in UTF-8"),
+    "cyrillic.csv": (b"id,x,y\n\xcf\xe5\xf2\xf0,1,0\n", "not in UTF-8"),
     "ragged.csv": (b"id,x,y\n1,2,3,4,5\n", "cannot be read"),
     "zero.csv": (b"\x00\x00\x00", "label must be a column"),
     "cut.parquet": (b"PAR1\x00\x00", "cannot be read"),

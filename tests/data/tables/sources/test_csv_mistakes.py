@@ -15,9 +15,8 @@ NODES, EDGES = {"id": [1, 2], "x": [0, 1], "y": [0, 1]}, {"source": [1], "target
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("id;Höhe;y\n1;2;0\n".encode("cp1252"), r"not in UTF-8 \(byte 0xf6\).*iconv -f WINDOWS-1252 .* > bank-utf8.csv"),
-        ("id,x,y\n1,2,0\n2,Höhe,1\n".encode("cp1252"), r"not in UTF-8 \(byte 0xf6\)"),
-        ("id,x,y\n1,2,0\n".encode("utf-16"), "it is in UTF-16.*iconv -f UTF-16 "),
+        ("id;会員;y\n1;2;0\n".encode("cp932"), r"not in UTF-8 \(byte 0x89\).*iconv -f ENCODING .* > bank-utf8.csv .*CP932 in Japan"),
+        ("id,x,y\n1,2,0\n2,Пётр,1\n".encode("cp1251"), r"not in UTF-8 \(byte 0xf2\), nor plainly in Windows-1252"),
         (b'id;x;y\n1;"a;\n b";0\n2;b;c;1\n', "line 4 has 4 cells, the first line 3. Is a ';' inside a cell"),
     ],
 )  # fmt: skip
@@ -85,3 +84,20 @@ def test_a_line_that_names_the_separator_is_no_row(tmp_path, start):
     (tmp_path / "bank.csv").write_text(start + "id;x;y\n1;2,5;0\n2;7,0;1\n", encoding="utf-8")
     graph = read_tables(tmp_path / "bank.csv", EDGES, label="y", rare=1)
     assert graph.y.tolist() == [0, 1] and graph.feature_names == ("x",)
+
+
+@pytest.mark.parametrize(
+    ("names", "last", "kept"),
+    [
+        ("id,x,y", "TOTAL,17,", 2),
+        ("id,x,y", "Summe:,,", 2),
+        ("x,id,y", ",合計,", 2),
+        ("id,x,y", "total,17,1", 3),
+        ("id,x,y", "Total mail,,", 3),
+    ],
+)
+def test_a_last_row_that_adds_up_the_others_is_no_node(tmp_path, caplog, names, last, kept):
+    """A node may be called so; then it is filled as the others are."""
+    (tmp_path / "bank.csv").write_text(f"{names}\n1,2,0\n2,1,1\n{last}\n")
+    assert read_tables(tmp_path / "bank.csv", EDGES, label="y", rare=1).num_nodes == kept
+    assert ("adds up the others and is left out" in caplog.text) == (kept == 2)

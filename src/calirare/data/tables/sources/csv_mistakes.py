@@ -1,4 +1,4 @@
-"""Mistakes in CSV files, and what to do: another encoding, a row with too many cells, titles above the names, names twice."""
+"""Mistakes in CSV files, and what to do: another encoding, a row with too many cells, titles above the names, names twice, totals."""
 
 from __future__ import annotations
 
@@ -18,26 +18,31 @@ logger = logging.getLogger(__name__)
 
 NUMBER_OR_DATE = re.compile(r"[+-]?\d[\d.,]*([eE][+-]?\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T][\d:.]+Z?)?")
 _SAVE = "Save it as UTF-8 (in a spreadsheet: CSV UTF-8), or"
+_TOTALS = {
+    "total", "totals", "grand total", "sum", "summe", "gesamt", "gesamtsumme", "insgesamt", "total général", "total general", "totale",
+    "totaal", "suma", "soma", "razem", "summa", "итого", "всего", "合計", "总计", "總計", "합계",
+}  # fmt: skip
+"""What the row is called that adds up the others."""
+_ENCODINGS = (
+    "ENCODING: WINDOWS-1252 in the West, WINDOWS-1250 in Central Europe, WINDOWS-1251 for Cyrillic, CP932 in Japan, GB18030 in China, "
+    "IBM850 of DOS, MACINTOSH of old Macs"
+)
 
 
 def explain_csv(path: Path) -> str:
     """The mistake in one sentence and the way out; empty where it is none of these."""
-    with path.open("rb") as stream:
-        start = stream.read(2)
-    if start in (b"\xff\xfe", b"\xfe\xff"):
-        return f"it is in UTF-16. {_SAVE}: {_convert(path, 'UTF-16')}"
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             return _too_many_cells(lines)
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
-        return f"it is not in UTF-8 (byte 0x{byte:02x}). {_SAVE}, if it came from Windows: {_convert(path, 'WINDOWS-1252')}"
+        return f"it is not in UTF-8 (byte 0x{byte:02x}), nor plainly in Windows-1252. {_SAVE}: {_convert(path)} ({_ENCODINGS})."
     except csv.Error:  # a cell that is longer than the module takes
         return ""
 
 
-def _convert(path: Path, encoding: str) -> str:
-    return f"iconv -f {encoding} -t UTF-8 {quote(str(path))} > {quote(path.stem + '-utf8' + path.suffix)}"
+def _convert(path: Path) -> str:
+    return f"iconv -f ENCODING -t UTF-8 {quote(str(path))} > {quote(path.stem + '-utf8' + path.suffix)}"
 
 
 def _too_many_cells(lines: TextIO) -> str:
@@ -123,3 +128,24 @@ def drop_repeated_names(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
         rows = frame.height - kept.height
         logger.warning("%s: rows that repeat the names of the columns are left out, %d of them.", path, rows)
     return kept
+
+
+def drop_total(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """Without a last row that adds the others up, as spreadsheets have it: it is called a total and has cells that are empty.
+
+    Args:
+        frame: All text.
+        path: Its file.
+
+    >>> import polars as pl
+    >>> drop_total(pl.DataFrame({"id": ["a", "Total:"], "pay": ["7", "7"], "city": ["Rome", None]}), Path("t.csv")).height
+    1
+    """
+    if frame.height < 2:
+        return frame
+    cells = [(cell or "").strip() for cell in frame.row(-1)]
+    called = next((cell for cell in cells if cell), "")
+    if called.rstrip(" :").casefold() not in _TOTALS or all(cells):
+        return frame
+    logger.warning("%s: the last row, %r, adds up the others and is left out.", path, called)
+    return frame[:-1]

@@ -14,7 +14,14 @@ from typing import Any
 from calirare.data.tables.libraries import import_arrow, pl
 from calirare.data.tables.sources.addresses import is_address
 from calirare.data.tables.sources.arrow_files import read_feather, read_parquet, without_wide_decimals
-from calirare.data.tables.sources.csv_mistakes import NUMBER_OR_DATE, drop_repeated_names, explain_csv, refuse_titles
+from calirare.data.tables.sources.csv_mistakes import (
+    NUMBER_OR_DATE,
+    drop_repeated_names,
+    drop_total,
+    explain_csv,
+    refuse_titles,
+)
+from calirare.data.tables.sources.encodings import as_utf8, words_beyond_ascii
 from calirare.data.tables.sources.limits import check_text_file, check_width, unpack
 from calirare.data.tables.sources.shard_files import CSV, ENDINGS, LINES, PARQUET, find_shards, is_sharded
 from calirare.data.tables.sources.warehouse import read_address
@@ -117,7 +124,7 @@ def _read_file(path: Path, what: str) -> pl.DataFrame:
         if name.endswith(LINES):
             check_text_file(path)
             return pl.read_ndjson(path, infer_schema_length=None)
-        return _read_csv(path) if name.endswith(CSV) else _read_arrow(path, is_parquet=name.endswith(PARQUET))
+        return _read_text(path) if name.endswith(CSV) else _read_arrow(path, is_parquet=name.endswith(PARQUET))
     except CalirareError:
         raise
     except (
@@ -151,9 +158,24 @@ def _way_in(path: Path) -> str:
     return ""
 
 
-def _read_csv(path: Path) -> pl.DataFrame:
-    if path.name.lower().endswith(".gz"):
-        content = unpack(path)
+def _read_text(path: Path) -> pl.DataFrame:
+    """A CSV file in UTF-8, or in what is plainly another encoding."""
+    packed = path.name.lower().endswith(".gz")
+    content = unpack(path) if packed else None
+    try:
+        return _read_csv(path, content)
+    except (pl.exceptions.PolarsError, UnicodeDecodeError):
+        recoded, encoding = as_utf8(path.read_bytes() if content is None else content)
+        if not encoding:
+            raise
+    words = words_beyond_ascii(recoded)
+    some = f": {', '.join(words)}" if words else ""
+    logger.warning("%s is read as %s%s. If letters are wrong, save it as UTF-8.", path, encoding, some)
+    return _read_csv(path, recoded)
+
+
+def _read_csv(path: Path, content: bytes | None) -> pl.DataFrame:
+    if content is not None:
         source: Any = io.BytesIO(content)
         head, (remarks, first_line) = content[:_HEAD], _first_lines(io.BytesIO(content))
     else:
@@ -177,7 +199,7 @@ def _read_csv(path: Path) -> pl.DataFrame:
     if not named:
         frame.columns = _names_in(remarks, separator, frame.width, path)
     # A blank line is read as a row of gaps; nobody means a node by it.
-    frame = drop_repeated_names(frame.filter(~pl.all_horizontal(pl.all().is_null())), path)
+    frame = drop_total(drop_repeated_names(frame.filter(~pl.all_horizontal(pl.all().is_null())), path), path)
     # As the columns of a file without names; pandas leaves one nameless when it writes its index.
     return frame.rename({name: f"column_{k}" for k, name in enumerate(frame.columns, start=1) if not name.strip()})
 

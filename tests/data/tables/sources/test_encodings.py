@@ -1,0 +1,41 @@
+"""Files that are not in UTF-8: read where that is plain, with a word, and never as other letters."""
+
+import gzip
+import logging
+
+import pytest
+
+from calirare.data.tables.reading import read_tables
+from calirare.data.tables.sources.encodings import as_utf8
+
+WESTERN = (
+    "Größe;Straße;Überweisung;20 °C;5 €;“so”", "créée;œuvre;«non»;n° 5;l’été", "¿Qué?;año;1º;3ª", "ação;ações;avô", "Åsa;blåbær;Østfold – Ærø",
+    "5 µg;10 m²;±3;½",
+)  # fmt: skip
+OTHERS = (
+    ("Пётр Иванов;да", "cp1251"), ("Петр Иванов", "koi8_r"), ("Αθήνα", "cp1253"), ("会員番号;はい", "cp932"), ("男;女", "cp932"),
+    ("男;女", "gbk"), ("서울;남", "cp949"), ("男;台北", "big5"), ("会員番号", "euc_jp"), ("Łódź;żółw;miał", "cp1250"), ("řeka;šest", "cp1250"),
+    ("Şişli;ışık", "cp1254"), ("Größe;élève", "mac_roman"), ("Größe;élève", "cp850"), ("שלום", "cp1255"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", WESTERN)
+def test_western_words_are_read_as_they_were_written(text):
+    assert as_utf8(text.encode("cp1252")) == (text.encode(), "Windows-1252")
+
+
+@pytest.mark.parametrize(("text", "encoding"), OTHERS)
+def test_words_of_other_encodings_are_not_taken_for_western_ones(text, encoding):
+    assert as_utf8(text.encode(encoding))[1] == ""
+
+
+@pytest.mark.parametrize(("encoding", "name"), [("cp1252", "Windows-1252"), ("utf-16", "UTF-16")])
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+@pytest.mark.parametrize("names", ["id;Größe;krank", "id;size;krank"])
+def test_a_table_in_another_encoding_says_what_it_was_read_as(tmp_path, caplog, encoding, name, ending, names):
+    content = f"{names}\r\nä1;groß;ja\r\nä2;klein;nein\r\n".encode(encoding)
+    (tmp_path / f"t.{ending}").write_bytes(gzip.compress(content) if ending == "csv.gz" else content)
+    with caplog.at_level(logging.WARNING):
+        graph = read_tables(tmp_path / f"t.{ending}", {"von": ["ä1"], "an": ["ä2"]}, label="krank", rare="ja")
+    assert graph.ids.tolist() == ["ä1", "ä2"] and graph.feature_names[0].endswith("groß")
+    assert f"is read as {name}: " in caplog.text and "ä1" in caplog.text

@@ -7,7 +7,7 @@ import pytest
 
 import calirare as cr
 from calirare.data.edge_table import EdgeColumn, EdgeTable
-from calirare.detectors import Spreading, Stack
+from calirare.detectors import Spreading, Stack, spreading
 from calirare.detectors.base import DetectorInputs, LabelledNodes, gather_blocks
 from calirare.detectors.left_out.folds import spread_over_folds
 from calirare.errors import InputError
@@ -104,6 +104,17 @@ def test_without_a_label_it_is_what_a_refit_says(graph, labels, steps):
     assert moved.max() > 0.1 and np.abs(found - expected).max() < 5e-3 * moved.max()
     few = np.array([3, 100])
     np.testing.assert_allclose(whole.logits_without_at(inputs, rows, few), expected[few], atol=5e-4)
+
+
+def test_labels_are_followed_the_same_in_sparse_and_dense_steps(graph, labels, monkeypatch):
+    inputs, rows, nodes = DetectorInputs(graph), np.arange(20), np.arange(50)
+    found = Spreading().fit(inputs, labels)
+    answers = []
+    for much in (0, 1e9):
+        monkeypatch.setattr(spreading, "_DENSE", much)
+        answers.append(found.logits_without_at(inputs, rows, nodes))
+    np.testing.assert_allclose(*answers, rtol=1e-12)
+    assert (answers[0] != found.logits(inputs)[nodes][:, None]).any(axis=2).mean() > 0.5
 
 
 def test_without_the_only_label_that_comes_it_has_nothing_to_say():
@@ -249,6 +260,7 @@ def test_another_network_with_the_same_ids_is_not_taken_for_it(graph, labels):
     rng = np.random.default_rng(0)
     other = replace(named, edge_index=rng.permutation(120)[graph.edge_index])
     assert (found.logits(DetectorInputs(other)) == found.nothing).all()
+    assert (found.logits_without_at(DetectorInputs(other), np.arange(3), np.arange(5)) == found.nothing).all()
     once = graph.edge_index[:, graph.edge_index[0] < graph.edge_index[1]]
     fewer = replace(named, edge_index=once[:, rng.random(once.shape[1]) < 0.7])
     assert (found.logits(DetectorInputs(fewer))[:80] != found.nothing).any(axis=1).mean() > 0.8

@@ -76,7 +76,9 @@ class StackScaling(Calibrator):
 
     def _common(self, logits: np.ndarray) -> np.ndarray:
         """Every member on the common scale, `(N, K, C)`, each row summing to zero."""
-        mapped = np.einsum("nkc,kcd->nkd", logits, self.scales_) + self.offsets_
+        mapped = (
+            np.matmul(logits.swapaxes(0, 1), self.scales_).swapaxes(0, 1) + self.offsets_
+        )  # einsum takes ten times as long
         return mapped - mapped.mean(axis=2, keepdims=True)
 
     def _solve(self, z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

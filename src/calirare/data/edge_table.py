@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from calirare.data.arrays import as_array, as_indices
+from calirare.data.sparse.products import small_index
 from calirare.errors import InputError
 
 ColumnKind = Literal["number", "time", "category", "text"]
@@ -171,6 +173,24 @@ class EdgeTable:
             codes = [code for code, one in enumerate(column.categories) if f"{column.name} = {one}" == name]
             found |= np.isin(column.values, codes) if codes and column.kind == "category" else False
         return found
+
+    def in_order_of(self, name: str) -> np.ndarray:
+        """Rows in the order of a column, without those where it is missing; found once, for sorting takes long.
+
+        >>> column = EdgeColumn("time", "time", np.array([5.0, np.nan, 3.0]))
+        >>> EdgeTable(np.array([0, 0, 1]), np.array([1, 2, 2]), (column,)).in_order_of("time").tolist()
+        [2, 0]
+        """
+        if name not in self._orders:
+            values = next(column.values for column in self.columns if column.name == name)
+            # The stable kind is quick where runs of edges are in order already.
+            rows = np.argsort(values, kind="stable")[: len(values) - int(np.isnan(values).sum())]
+            self._orders[name] = rows.astype(small_index(len(values)))
+        return self._orders[name]
+
+    @cached_property
+    def _orders(self) -> dict[str, np.ndarray]:
+        return {}
 
     def take(self, rows: Any) -> EdgeTable:
         """Some edges, by mask or position."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from calirare.data.checks import check_count
-from calirare.detectors.base import Contributions, DetectorInputs, LabelledNodes, Progress, State
+from calirare.detectors.base import DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.left_out.contrast import as_logits, rare_against_rest
 from calirare.detectors.left_out.folds import folds, spread_over_folds
 from calirare.detectors.left_out.level import other_nodes, restore_shifts
@@ -127,12 +127,10 @@ class Boosting(OfTrees):
             scores = self.fold_trees_[fold].total(values)[:, None] + self.shifts_[some]
             yield some, as_logits(scores)
 
-    def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
-        self._check_fitted()
-        columns = inputs.columns
-        base, shares = self.trees_.path_shares(self._values(inputs)[node])
-        turn, constant = rare_against_rest(base + shares.sum(axis=0), rare_class)
-        return Contributions(float(base @ turn + constant), columns.names, columns.groups, shares @ turn)
+    def _told(self, base: np.ndarray, shares: np.ndarray, rare_class: int) -> Iterator[tuple[float, np.ndarray]]:
+        for mine in shares:
+            turn, constant = rare_against_rest(base + mine.sum(axis=0), rare_class)
+            yield float(base @ turn + constant), mine @ turn
 
     def state(self) -> State:
         self._check_fitted()

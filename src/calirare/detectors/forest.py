@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.tree import ExtraTreeClassifier
 
 from calirare.data.checks import check_count
-from calirare.detectors.base import Contributions, DetectorInputs, LabelledNodes, Progress, State
+from calirare.detectors.base import DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.left_out.contrast import against_others
 from calirare.detectors.left_out.level import restore_shifts
 from calirare.detectors.left_out.loss import loss_by_class
@@ -197,19 +197,13 @@ class Forest(OfTrees):
             shares[:, count == 0] = self.prior_
             yield some, self._logits(shares) + self.shifts_[some]
 
-    def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
-        """Shares of P(rare) along the paths, stretched so that they add up to the logit."""
-        self._check_fitted()
-        columns = inputs.columns
-        base, shares = self.trees_.path_shares(self._values(inputs)[node])
-        start = (base / len(self.trees_))[None]
-        change = shares[:, rare_class] / len(self.trees_)
-        end = start + shares.sum(axis=0) / len(self.trees_)
-        first, last = (float(against_others(self._logits(share)[0], rare_class)) for share in (start, end))
-        total = float(change.sum())
-        if abs(total) > 1e-12:
-            return Contributions(first, columns.names, columns.groups, change * ((last - first) / total))
-        return Contributions(last, columns.names, columns.groups, np.zeros(len(change)))
+    def _told(self, base: np.ndarray, shares: np.ndarray, rare_class: int) -> Iterator[tuple[float, np.ndarray]]:
+        """Shares of P(rare), stretched so that they add up to the logit."""
+        start, change = base / len(self.trees_), shares[:, :, rare_class] / len(self.trees_)
+        ends = start + shares.sum(axis=1) / len(self.trees_)
+        first, *last = against_others(self._logits(np.vstack([start, ends])), rare_class).tolist()
+        for end, mine, total in zip(last, change, change.sum(axis=1).tolist(), strict=True):
+            yield (first, mine * ((end - first) / total)) if abs(total) > 1e-12 else (end, np.zeros(len(mine)))
 
     def state(self) -> State:
         self._check_fitted()

@@ -56,6 +56,8 @@ _NONE = 1e-6
 """Smaller amounts have not arrived at all: they may be rounding errors of a difference."""
 _FAINT = 1e-4
 """What comes from a single label is not followed further once it is smaller than this."""
+_DENSE = 30
+"""A product of two sparse matrices takes so many times as long as one with a dense matrix, for each number in it."""
 _BLOCK_NUMBERS = 4_000_000
 
 
@@ -179,14 +181,20 @@ class Spreading(Detector):
             yield some, self.logits_without_at(inputs, some, every)
 
     def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-        """What comes of a label is followed from here to there until it is faint, so the rest of the graph is not touched."""
+        """What comes of a label is followed from here to there until it is faint, so the rest of the graph is not touched.
+
+        Nor is it followed to nodes at which nothing has arrived, as in another network.
+        """
         rows = np.asarray(rows)
-        arrived = np.repeat(self._arrived(inputs)[nodes][:, None], len(rows), axis=1)
-        order = np.argsort(inputs.keys)
-        at, there = places_of(self.label_keys_[rows], inputs.keys[order])
-        came = _from_each(_joined(inputs.graph, self.along_), self.alpha, self.steps, nodes, order[at[there]])
-        place, found = np.flatnonzero(there)[came.col], self.y_[rows]
-        np.subtract.at(arrived, (came.row, place, found[place]), came.data)
+        whole = self._arrived(inputs)[nodes]
+        arrived, some = np.repeat(whole[:, None], len(rows), axis=1), np.flatnonzero((whole >= _NONE).any(axis=1))
+        if some.size:
+            order = np.argsort(inputs.keys)
+            at, there = places_of(self.label_keys_[rows], inputs.keys[order])
+            joined = _joined(inputs.graph, self.along_)
+            came = _from_each(joined, self.alpha, self.steps, nodes[some], order[at[there]])
+            place = np.flatnonzero(there)[came.col]
+            arrived[some[came.row], place, self.y_[rows[place]]] -= came.data  # each pair stands there once
         return self._logits_of(arrived)
 
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:
@@ -269,11 +277,25 @@ def _from_each(
         return _from_each(adjacency, alpha, steps, labelled, nodes).T
     scale = 1 / np.sqrt(np.maximum(np.diff(adjacency.indptr), 1))
     adjacency.data = alpha * np.repeat(scale, np.diff(adjacency.indptr)) * scale[adjacency.indices]
-    now = adjacency[nodes]
+    now, there = adjacency[nodes], adjacency[:, labelled]
     found = now[:, labelled]
-    for _ in range(steps - 1):
+    for left in range(steps - 1, 0, -1):
         now.data[now.data < _FAINT] = 0.0
         now.eliminate_zeros()
+        if not now.nnz:
+            break
+        if _DENSE * now.nnz > len(nodes) * adjacency.shape[0]:
+            return sp.coo_array(found + _from_many(adjacency, left, now.T.toarray(), labelled).T)
+        found = found + now @ there  # not read off the next product: most of its columns are nobody's
         now = now @ adjacency
-        found = found + now[:, labelled]
     return sp.coo_array(found)
+
+
+def _from_many(adjacency: sp.csr_array, steps: int, now: np.ndarray, labelled: np.ndarray) -> np.ndarray:
+    """The rest of `_from_each`, in so many steps, where most of the graph is reached: `(len(labelled), len(nodes))`."""
+    found = np.zeros((len(labelled), now.shape[1]))
+    for _ in range(steps):
+        now = adjacency @ now  # S is symmetric
+        found += now[labelled]
+        now[now < _FAINT] = 0.0
+    return found

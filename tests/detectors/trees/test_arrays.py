@@ -59,9 +59,8 @@ def test_slow_walk_is_the_same(rows: np.ndarray, trees: Trees) -> None:
 
 
 def test_paths_add_up(rows: np.ndarray, trees: Trees) -> None:
-    for row in rows[:20]:
-        base, shares = trees.path_shares(row)
-        np.testing.assert_allclose(base + shares.sum(axis=0), trees.total(row[None])[0], atol=1e-12)
+    base, shares = trees.path_shares(rows[:20])
+    np.testing.assert_allclose(base + shares.sum(axis=1), trees.total(rows[:20]), atol=1e-12)
 
 
 def test_path_shares_by_a_slow_loop(rows: np.ndarray, trees: Trees) -> None:
@@ -74,7 +73,7 @@ def test_path_shares_by_a_slow_loop(rows: np.ndarray, trees: Trees) -> None:
             child = (trees.left if left else trees.right)[start + node]
             wanted[column] += trees.value[start + child] - trees.value[start + node]
             node = child
-    np.testing.assert_allclose(trees.path_shares(rows[0])[1], wanted, atol=1e-12)
+    np.testing.assert_allclose(trees.path_shares(rows[1::-1])[1][1], wanted, atol=1e-12)
 
 
 def test_stored_and_restored(rows: np.ndarray, trees: Trees) -> None:

@@ -82,9 +82,12 @@ class Moments:
     @classmethod
     def of(cls, values: np.ndarray, groups: EdgeGroups) -> Moments:
         """Of the values of edges, NaN where missing."""
-        groups = groups.among(~np.isnan(values))
-        mine = values[groups.order]
-        np.clip(mine, -LARGEST_EDGE_VALUE, LARGEST_EDGE_VALUE, out=mine)
+        return cls.of_sorted(values[groups.order], groups)
+
+    @classmethod
+    def of_sorted(cls, values: np.ndarray, groups: EdgeGroups) -> Moments:
+        """The same, the values sorted as `groups.order`."""
+        mine, groups = _known(values, groups)
         total = groups.reduce(np.add, mine)
         mean = total / np.maximum(groups.counts, 1)
         deviations = mine - groups.spread_out(mean)
@@ -138,6 +141,24 @@ class Moments:
     def gap(self) -> np.ndarray:
         """Mean distance between neighbouring values; NaN with fewer than two."""
         return _where(self.count > 1, lambda: (self.greatest - self.least) / (self.count - 1))
+
+
+def means_of(values: np.ndarray, groups: EdgeGroups) -> np.ndarray:
+    """`(N,)` the `mean` of `Moments` where nothing else is asked of them.
+
+    >>> means_of(np.array([5.0, 1.0, np.nan]), EdgeGroups(np.array([2, 2, 0]), 3)).tolist()
+    [nan, nan, 3.0]
+    """
+    mine, groups = _known(values[groups.order], groups)
+    return _where(groups.counts > 0, lambda: groups.reduce(np.add, mine) / groups.counts)
+
+
+def _known(values: np.ndarray, groups: EdgeGroups) -> tuple[np.ndarray, EdgeGroups]:
+    """Values sorted as `groups.order` without those that are missing, cut, and the groups of their edges."""
+    known = ~np.isnan(values)
+    if not known.all():
+        values, groups = values[known], groups.at(known)
+    return np.clip(values, -LARGEST_EDGE_VALUE, LARGEST_EDGE_VALUE), groups
 
 
 class Clock:

@@ -79,9 +79,9 @@ def _to_nearest(
     for start, stop in node_ranges(len(table), num_ends):
         inside = [(ends >= start) & (ends < stop) for ends in (table.source, table.target)]
         mine = {"outgoing": inside[1], "incoming": inside[0], "edges": inside[0] | inside[1]}[which]
-        ordered = by_time(bare.take(mine), planned)
-        if ordered is not None and len(ordered):
-            found.append(_within(ordered, planned, which, (start, stop), num_nodes))
+        rows = by_time(table, planned, mine)
+        if rows is not None and rows.size:
+            found.append(_within(bare.take(rows), planned, which, (start, stop), num_nodes))
     nodes, apart = zip(*found, strict=True)
     return np.concatenate(nodes), np.concatenate(apart)
 

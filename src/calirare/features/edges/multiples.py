@@ -17,7 +17,7 @@ from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.tables.schema.node_columns import is_moment
 from calirare.features.edges.directions import at_ends, directions_of, ends_of_edges
-from calirare.features.edges.groups import EdgeGroups, Moments
+from calirare.features.edges.groups import EdgeGroups, Moments, means_of
 from calirare.features.edges.node_numbers import End, NodeNumber, as_told, find_numbers
 from calirare.features.edges.plan import EdgePlan, Multiple
 
@@ -112,4 +112,4 @@ def _said(name: str, told: Multiple, times: np.ndarray, groups: EdgeGroups) -> I
         yield f"{name} / {whose}, {what} of {told.which}", np.where(found.count > 0, column, np.nan)
     if told.end != "own":
         high = np.where(np.isnan(times), np.nan, times > told.high)
-        yield f"{name} above {told.high:g} times {whose}, share of {told.which}", Moments.of(high, groups).mean
+        yield f"{name} above {told.high:g} times {whose}, share of {told.which}", means_of(high, groups)

@@ -15,7 +15,7 @@ import numpy as np
 
 from calirare.data.edge_table import EdgeTable
 from calirare.features.edges.day_parts import DAY
-from calirare.features.edges.groups import EdgeGroups, Moments
+from calirare.features.edges.groups import EdgeGroups, Moments, means_of
 from calirare.features.edges.plan import EdgePlan, PlannedColumn
 from calirare.features.edges.usual import on_scale
 
@@ -33,12 +33,7 @@ def rhythm_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> dict[str
     """`(N,)` columns by name, NaN where a node has too few edges to tell; nodes from N on are not told of."""
     found: dict[str, list[np.ndarray]] = {}
     for start, stop in node_ranges(len(table), num_nodes):
-        size = stop - start
-        ends = (np.where((one >= start) & (one < stop), one - start, size) for one in (table.source, table.target))
-        source, target = ends  # those outside of the range are nobody: what is theirs is not told here
-        mine = (source < size) | (target < size)
-        some = replace(table.take(mine), source=source[mine], target=target[mine])
-        for name, column in _of_some(some, plan, size):
+        for name, column in _of_some(table, plan, start, stop):
             found.setdefault(name, []).append(column)
     return {name: np.concatenate(parts) for name, parts in found.items()}
 
@@ -53,23 +48,32 @@ def node_ranges(num_edges: int, num_nodes: int) -> Iterator[tuple[int, int]]:
     return zip(cuts[:-1], cuts[1:], strict=True)
 
 
-def _of_some(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[tuple[str, np.ndarray]]:
+def _of_some(table: EdgeTable, plan: EdgePlan, start: int, stop: int) -> Iterator[tuple[str, np.ndarray]]:
+    """Of the nodes of a range."""
+    size = stop - start
+    inside = [(ends >= start) & (ends < stop) for ends in (table.source, table.target)]
     for planned in plan.columns:
-        ordered = by_time(table, planned) if planned.kind == "time" else None
-        if ordered is None:
+        rows = by_time(table, planned, inside[0] | inside[1]) if planned.kind == "time" else None
+        if rows is None:
             continue
-        yield from _gaps(planned, ordered, plan.directed, num_nodes)
+        ordered = table.take(rows)
+        # Those outside of the range are nobody: what is theirs is not told here.
+        ends = [
+            np.where(mine[rows], one - start, size)
+            for mine, one in zip(inside, (ordered.source, ordered.target), strict=True)
+        ]
+        ordered = replace(ordered, source=ends[0], target=ends[1])
+        yield from _gaps(planned, ordered, plan.directed, size)
         if plan.directed and planned.name == plan.clock:
-            yield from _passed_on(planned, ordered, plan, num_nodes)
+            yield from _passed_on(planned, ordered, plan, size)
 
 
-def by_time(table: EdgeTable, planned: PlannedColumn) -> EdgeTable | None:
-    """The edges whose time is known, in its order; None where the table has no such column."""
-    column = next((one for one in table.columns if one.name == planned.name and one.kind == "time"), None)
-    if column is None:
+def by_time(table: EdgeTable, planned: PlannedColumn, mine: np.ndarray) -> np.ndarray | None:
+    """Rows of a mask whose time is known, in its order; None where the table has no such column."""
+    if not any(one.name == planned.name and one.kind == "time" for one in table.columns):
         return None
-    rows = np.argsort(column.values)
-    return table.take(rows[: int((~np.isnan(column.values)).sum())])
+    rows = table.in_order_of(planned.name)
+    return rows if mine.all() else rows[mine[rows]]
 
 
 def times_of(planned: PlannedColumn, table: EdgeTable) -> np.ndarray:
@@ -99,9 +103,7 @@ def _gaps(
         groups = EdgeGroups(ends, num_nodes)
         before = np.diff(when[groups.order], prepend=np.nan)
         before[(np.cumsum(groups.counts) - groups.counts)[groups.filled]] = np.nan  # the first edge of a node
-        gaps = np.full(len(ends), np.nan)
-        gaps[groups.order] = before
-        found = Moments.of(gaps, groups)
+        found = Moments.of_sorted(before, groups)
         some, mean = found.count > 0, np.where(found.count > 1, found.mean, np.nan)
         yield f"{unit_of(planned)}{LEAST_GAP}{which}", np.where(some, found.least, np.nan)
         yield f"{planned.name}{UNEVENNESS}{which}", np.divide(found.spread, mean, where=mean > 0, out=mean * np.nan)
@@ -121,16 +123,16 @@ def _passed_on(
     came, following = came[same], following[same]
     groups, first, out = EdgeGroups(node[came], num_nodes), edge[came], edge[left]
     shortest = shortest_of(planned)
-    waits = Moments.of(np.log(times[out[following]] - times[first] + shortest), groups).mean
+    waits = means_of(np.log(times[out[following]] - times[first] + shortest), groups)
     yield unit_of(planned) + WAIT, np.exp(waits) - shortest
     moment = np.cumsum((np.diff(node[left], prepend=-1) != 0) | (np.diff(times[out], prepend=np.nan) != 0)) - 1
+    at_once = EdgeGroups(moment, int(moment.max(initial=-1)) + 1)
     for number in plan.columns:
         values = next((one.values for one in ordered.columns if one.name == number.name and one.kind == "number"), None)
         if number.kind == "number" and values is not None:
             values = on_scale(values, number.size)
-            at_once = Moments.of(values[out], EdgeGroups(moment, int(moment.max(initial=-1)) + 1)).mean
-            change = np.abs(at_once[moment[following]] - values[first])
-            yield number.name + CHANGE, Moments.of(change, groups).mean
+            change = np.abs(means_of(values[out], at_once)[moment[following]] - values[first])
+            yield number.name + CHANGE, means_of(change, groups)
 
 
 def _visits(ordered: EdgeTable, times: np.ndarray, num_nodes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from calirare.data.edge_table import EdgeTable
 from calirare.features.edges.directions import at_ends, directions_of, ends_of_edges
-from calirare.features.edges.groups import EdgeGroups, Moments
+from calirare.features.edges.groups import EdgeGroups, Moments, means_of
 from calirare.features.edges.plan import EdgePlan
 from calirare.features.edges.usual import on_scale
 
@@ -80,7 +80,7 @@ def trend_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[
 def _halves(values: np.ndarray, times: np.ndarray, groups: EdgeGroups) -> tuple[Moments, Moments]:
     """Of the numbers of each node's earlier and later edges."""
     middle = np.full(len(times), np.nan)
-    middle[groups.order] = groups.spread_out(Moments.of(times, groups).mean)
+    middle[groups.order] = groups.spread_out(means_of(times, groups))
     earlier, later = (Moments.of(np.where(side, values, np.nan), groups) for side in (times < middle, times > middle))
     return earlier, later
 

@@ -72,6 +72,7 @@ class Standing:
             """What is usual at every node as the other end of edges; see `usual_of`."""
             self.times, size = with_times_alone(graph.edges), graph.num_nodes
             """The edges with what `meetings` reads of them alone."""
+            self._ranks = self._by_time(next((one.name for one in plan.columns if one.near), None))
             self._rows = Links.of_edges(graph.edges.source, size), Links.of_edges(graph.edges.target, size)
 
     def _links(self, relation: str, type: str) -> Links:
@@ -104,6 +105,21 @@ class Standing:
         touched = [self._rows[side] for side in sides or (0, 1)]
         rows = np.concatenate([side.ends[side.positions(known)] for side in touched])
         return distinct(rows, len(self._rows[0].ends))
+
+    def in_order_of_time(self, rows: np.ndarray) -> np.ndarray:
+        """Rows of the edge table in the order in which `meetings` sorts them first, so that it finds them sorted."""
+        return rows if self._ranks is None else self._ranks[0][np.sort(self._ranks[1][rows])]
+
+    def _by_time(self, name: str | None) -> tuple[np.ndarray, np.ndarray] | None:
+        """(rows in the order of a time, where each row stands in it)."""
+        column = next((one for one in self.times.columns if one.name == name), None)
+        if column is None or self.graph.edges is None:
+            return None
+        known = self.graph.edges.in_order_of(column.name)
+        order = np.concatenate([known, np.flatnonzero(np.isnan(column.values)).astype(known.dtype)])
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return order, rank
 
     @cached_property
     def weight_sums(self) -> np.ndarray | None:
@@ -258,7 +274,7 @@ class GrownBase:
             others += [there[standing.edge_rows(nodes, side)], fresh]
         ends = distinct(np.concatenate(others), self.update.num_nodes)
         rows = standing.edge_rows(ends, *(1 - side for side in sides))
-        return self._numbered(nodes, table.take(rows).joined(with_times_alone(came)))
+        return self._numbered(nodes, table.take(standing.in_order_of_time(rows)).joined(with_times_alone(came)))
 
 
 def turned(relation: Relation) -> Relation:

@@ -80,11 +80,17 @@ def _own_means(grown: GrownBase, over: Relation, links: Links, nodes: np.ndarray
     starts, ends = standing.relations[turned(over)].rows(changed)
     differ = take(changed).astype(np.float64) - standing.base[changed][:, own]
     at, mine = places_in(nodes, ends)
-    np.add.at(total, at, np.repeat(differ, np.diff(starts), axis=0)[mine])
+    _add_rows(total, at, differ[np.repeat(np.arange(len(changed)), np.diff(starts))[mine]])
     at, mine = places_in(nodes, links.added[0])
     added, places = np.unique(links.added[1, mine], return_inverse=True)
-    np.add.at(total, at, (take(added) - standing.recipe.means[own])[places])
+    _add_rows(total, at, (take(added) - standing.recipe.means[own])[places])
     return total / np.maximum(links.degrees(nodes), 1)[:, None]
+
+
+def _add_rows(total: np.ndarray, at: np.ndarray, rows: np.ndarray) -> None:
+    """Each row to the one at its place: column by column, because `np.add.at` of rows takes several times as long."""
+    for column, values in zip(total.T, rows.T, strict=True):
+        column += np.bincount(at, weights=values, minlength=len(total))
 
 
 def _matrix(starts: np.ndarray, ends: np.ndarray, among: np.ndarray) -> sp.csr_array:

@@ -61,10 +61,14 @@ class _Growth:
         self.moved = np.zeros(self.size, dtype=np.int64)
         """When new nodes, and those that rose so far, are taken away."""
         self.moved[self.known :] = self._at_least() * order.span + 1
-        self.more = np.zeros(self.size, dtype=np.int32)
+        self.more = np.zeros(self.size, dtype=np.int64)
         """Neighbours left to each node then, beside those that the order knows."""
-        nodes, ends = links.added
-        np.add.at(self.more, nodes, self._when(ends) >= self._when(nodes))
+        self._count_left(*links.added)
+
+    def _count_left(self, nodes: np.ndarray, ends: np.ndarray) -> None:
+        """Pairs of a node and a neighbour that is not taken away before it."""
+        # Of an int64 array and a plain 1 NumPy adds in a loop of its own; with other types it takes twenty times as long.
+        np.add.at(self.more, nodes[self._when(ends) >= self._when(nodes)], 1)
 
     def _at_least(self) -> np.ndarray:
         """Cores that the new nodes are in: with k neighbours in the k-core of the graph before, a node joins that."""
@@ -85,8 +89,7 @@ class _Growth:
             risen = self._rise(k, waiting.pop(k))
             if risen.size:
                 self.moved[risen], self.more[risen] = (k + 1) * self.order.span, 0
-                nodes, ends = self._pairs(risen)
-                np.add.at(self.more, nodes, self._when(ends) >= self._when(nodes))
+                self._count_left(*self._pairs(risen))
                 over = risen[self._left(risen) > k + 1]
                 waiting[k + 1] = np.concatenate([over, waiting.get(k + 1, over[:0])])
                 changed.append(risen)
@@ -95,7 +98,7 @@ class _Growth:
 
     def _rise(self, level: int, nodes: np.ndarray) -> np.ndarray:
         """The nodes of a level that rise, from those that have too many neighbours left."""
-        stays, left = np.zeros(self.size, dtype=bool), np.zeros(self.size, dtype=np.int32)
+        stays, left = np.zeros(self.size, dtype=bool), np.zeros(self.size, dtype=np.int64)
         found, stop = [nodes[:0]], (level + 1) * self.order.span
         waiting = _Waiting()
         waiting.add(nodes, nodes, self._when(nodes))

@@ -137,6 +137,7 @@ def test_years_and_codes_have_no_separator_and_amounts_have_one_in_every_case(tm
         "id": [f"a{k}" for k in range(n)],
         "since": [1994, *rng.integers(1990, 2026, n - 1)],
         "steps": [1994, *rng.integers(1, 3000, n - 1)],
+        "opened": [f"2023-{1 + k % 12:02d}-{1 + k % 28:02d} 16:{k % 60:02d}" for k in range(n)],
         "bad": ["yes" if k % 5 == 0 else "no" for k in range(n)],
     }
     edges = {
@@ -159,6 +160,8 @@ def test_years_and_codes_have_no_separator_and_amounts_have_one_in_every_case(tm
     assert (said["since"], said["steps"]) == ("1994", "1,994")
     shown = {one.name: one for one in compare(snapshot, 0).attributes}
     assert (shown["since"].value, shown["steps"].value) == ("1994", "1,994") and "," not in shown["since"].usual
+    minutes = [next(one.value for one in compare(snapshot, k).attributes if one.name == "opened") for k in range(n)]
+    assert minutes == nodes["opened"]
     assert Facts(snapshot.graph).say("since", 0).startswith("since is 1994, ")
     found = edges_of(snapshot, 0)
     row = next(row for row in found.rows if row.other == 1)

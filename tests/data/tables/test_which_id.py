@@ -59,3 +59,11 @@ def test_a_column_that_never_repeats_is_named_where_the_id_does():
     ):
         read(nodes, edges)
     assert read(nodes, edges, id="address").ids.tolist() == list("abcd")
+    once = {**nodes, "client": ["1.13.4", "1.13.4", "1.14", "1.15"], "address": ["a", "b", "c", "c"]}
+    with pytest.raises(InputError, match=r"1 id appears more than once: \['c'\].*say so \(--id\)"):
+        read(once, edges, id="address")
+
+
+def test_edges_without_rows_are_told(caplog):
+    read(SITES, {"pub": [], "friend": []})
+    assert "edges: there are no rows, so each node stands alone." in caplog.text

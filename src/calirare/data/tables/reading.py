@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -37,6 +38,8 @@ from calirare.data.tables.schema.preprocess import apply_columns, warn_of_values
 from calirare.data.tables.schema.profile import profile_tables
 from calirare.data.tables.sources.frames import pick_column, to_frame
 from calirare.errors import InputError
+
+logger = logging.getLogger(__name__)
 
 
 def read_tables(
@@ -169,7 +172,9 @@ def _gather(
     names, at_fit = asked.names, schema or {"edges": {}}
     found, ids = None, None
     nodes = None if nodes is None else frames_of(nodes, "nodes")
-    edges = frames_of(edges_or_none(edges, schema), "edges")
+    given, edges = edges is not None, frames_of(edges_or_none(edges, schema), "edges")
+    if given and schema is None and not any(frame.height for frame in edges.values()):
+        logger.warning("edges: there are no rows, so each node stands alone.")
     if nodes is not None:
         columns = [column for frame in edges.values() for column in frame.columns]
         kinds = at_fit.get("nodes", {}).get("types", ())

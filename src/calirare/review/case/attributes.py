@@ -90,11 +90,12 @@ def _by_schema(columns: list[dict[str, Any]], own: Any, others: Any) -> list[Att
         if column["type"] == "text":
             found.append(_text(column, own[:, places], others[:, places], missing))
             continue
-        mine, theirs = as_dense(own[:, places])[0], as_dense(others[:, places])
-        if column["type"] == "numeric":
+        if column["type"] == "numeric":  # in float64: days since 1970 in float32 are minutes off
             known = slice(None) if gap is None else column_of(others, gap) <= 0
-            found.append(_numeric(column, mine[0], theirs[known, 0], missing))
+            value, theirs = float(column_of(own, places.start)[0]), column_of(others, places.start)
+            found.append(_numeric(column, value, theirs[known], missing))
         else:
+            mine, theirs = as_dense(own[:, places])[0], as_dense(others[:, places])
             found.append(_categorical(column, mine, theirs, missing))
     return found
 

@@ -60,7 +60,7 @@ def test_long_ids_labels_and_names_are_refused_in_a_short_line():
         ({"nodes": {**NODES, "id": ["a", long]}}, InputError, "ids of at most 1,000 characters; one has 500,000"),
         ({"nodes": {**NODES, "y": ["no", long]}, "rare": "no"}, LabelError, "at most 200 characters"),
         ({"nodes": {**NODES, long: [1, 2]}}, InputError, "column names of at most 500 characters"),
-        ({"edges": {"source": ["a"], "target": [long]}}, InputError, "1 of 1 rows name 1 nodes"),
+        ({"edges": {"source": ["a"], "target": [long]}}, InputError, "1 of 1 rows name a node that is not"),
         ({"edges": {**EDGES, "kind": [long]}, "edge_type": "kind"}, InputError, "few kinds"),
     ]
     for change, error, message in cases:

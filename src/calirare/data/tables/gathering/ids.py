@@ -46,10 +46,11 @@ def check_ids(ids: pl.Series, nodes: pl.DataFrame | None = None) -> None:
     repeated = ids.filter(ids.is_duplicated())
     if repeated.len():
         distinct = repeated.unique(maintain_order=True)
+        more = "id appears" if distinct.len() == 1 else "ids appear"
         raise InputError(
-            f"column {ids.name!r} must name every node once; {distinct.len()} ids appear more than once: "
+            f"column {ids.name!r} must name every node once; {distinct.len():,} {more} more than once: "
             f"{_shown(distinct)}. Give one row per node; rows per event belong in the edges. If another column names the nodes, "
-            f"say so ({_never_repeats(nodes)})."
+            f"say so ({_never_repeats(nodes if 2 * repeated.len() > ids.len() else None)})."
         )
 
 
@@ -95,9 +96,9 @@ def find_places(
         lost = pl.concat([end.filter(place.is_null()) for end, place in zip(ends, found, strict=True)])
         rows = int((found[0].is_null() | found[1].is_null()).sum())
         names = lost.unique(maintain_order=True)
+        named = "a node that is" if names.len() == 1 else f"{names.len():,} nodes that are"
         raise InputError(
-            f"edges must join nodes of the nodes table; {rows} of {source.len()} rows name {names.len()} nodes that are "
-            f"not in {_id_columns(ids, nodes)}, first: {_shown(names)}. {_wrong_end(called, found)}"
+            f"edges must join nodes of the nodes table; {rows:,} of {source.len():,} rows name {named} not in {_id_columns(ids, nodes)}, first: {_shown(names)}. {_wrong_end(called, found)}"
             f"{nodes and other_column(nodes.frame, ids.name, names) or why_lost(key, names) or _way_out(names)}"
         )
     start, end = (np.asarray(place.fill_null(-1).to_numpy(), dtype=np.int64) for place in found)

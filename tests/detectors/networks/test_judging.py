@@ -187,12 +187,6 @@ def best_surprise(logits: np.ndarray, labels: LabelledNodes) -> float:
     return float((-labels.weights * said).sum(axis=1).min())
 
 
-def level_and_spread(logits: np.ndarray) -> tuple[np.ndarray, float]:
-    """Of two classes: the median of each, and how far apart the tenths at both ends lie in half their difference."""
-    low, high = np.percentile((logits[:, 1] - logits[:, 0]) / 2, [10, 90])
-    return np.median(logits, axis=0), high - low
-
-
 @pytest.mark.refits
 def test_where_a_step_for_every_label_is_too_dear_folds_are_refitted(
     monkeypatch: pytest.MonkeyPatch, two_folds: None
@@ -216,12 +210,19 @@ def test_where_a_step_for_every_label_is_too_dear_folds_are_refitted(
     first = evidence.fold == 0
     losses = [best_surprise(refit(decay, 0)[labels.nodes[first]], labels.take(first)) for decay in decays]
     assert detector.weight_decay_ == decays[int(np.argmin(losses))]
-    level, spread = level_and_spread(np.delete(detector.logits(inputs), labels.nodes, axis=0))
+    others, shares = np.delete(np.arange(graph.num_nodes), labels.nodes), np.linspace(0, 1, 101)
+    own = np.diff(detector.logits(inputs))[:, 0]
     for fold in (0, 1):
-        found, left = refit(detector.weight_decay_, fold), evidence.fold == fold
-        its_level, its_spread = level_and_spread(np.delete(found, labels.nodes[~left], axis=0))
-        there = (found[labels.nodes[left]] - its_level) * spread / its_spread + level
-        np.testing.assert_allclose(evidence.logits[left] @ [-1, 1], there @ [-1, 1], atol=1e-4)
+        found, left = np.diff(refit(detector.weight_decay_, fold))[:, 0], evidence.fold == fold
+        curve, common, said = (
+            np.quantile(found[others], shares),
+            np.quantile(own[others], shares),
+            found[labels.nodes[left]],
+        )
+        there = np.interp(said, curve, common)
+        beyond = np.minimum(said - curve[0], 0) + np.maximum(said - curve[-1], 0)
+        there += beyond * (common[90] - common[10]) / (curve[90] - curve[10])
+        np.testing.assert_allclose(np.diff(evidence.logits[left])[:, 0], there, atol=1e-4)
 
 
 def test_another_word_is_refused() -> None:

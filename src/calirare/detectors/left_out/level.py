@@ -1,4 +1,4 @@
-"""The level and the unit of a left-out model, which are no evidence.
+"""The level of a left-out model, which is no evidence.
 
 A model that missed a rare label has seen a smaller share of rare ones, so it says a little less of every node, this one
 included; one that missed another label says a little more. Where the columns tell nothing that is all there is, and left-out
@@ -13,65 +13,15 @@ With z_v(θ) = Σ_j K_vj a_j and random labels, whose a_j sum to zero, E[a_j | l
 over the other labels the mean *change* is exactly what label i had no part in. The mean itself would not be, because the
 others are trained on. Detectors that are refitted have no such change; their level is that of nodes that they were not
 trained on, which none of the labels kept has a part in either.
-
-The unit is no evidence either. Networks that were trained on other labels may speak in other units, far larger ones at times
-where they add up their neighbours. One map for all of them would count that as error, and it is the network of all labels that
-the map is for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from calirare.detectors.stored import need, numbers
-
-_LEAST_SPREAD = 1e-9
-"""Logits with a smaller spread have no unit."""
-_LOUDEST = 3.0
-"""A model that hardly tells nodes apart has collapsed, and is not made louder than this."""
-
-
-@dataclass(frozen=True, eq=False)
-class Scale:
-    """Where the logits of a network lie, over nodes that it was not trained on, and how far apart.
-
-    Both are told by ranks: where a network adds up its neighbours, a few hubs have logits in the hundreds.
-
-    Args:
-        level: `(C,)` medians.
-        spread: From the first tenth to the last, of each class against the mean of all, root mean square over the classes.
-
-    >>> one, other = (Scale.of(factor * np.array([[-4.0, 4.0], [-1.0, 1.0], [2.0, -2.0]]) + 1.0) for factor in (1.0, 5.0))
-    >>> one.level.tolist(), round(other.factor_to(one), 6)
-    ([0.0, 2.0], 0.2)
-    >>> Scale(one.level, spread=1e-6).factor_to(one)  # collapsed
-    3.0
-    """
-
-    level: np.ndarray
-    spread: float
-
-    @classmethod
-    def of(cls, logits: np.ndarray) -> Self:
-        """The scale of `(N, C)` logits."""
-        low, high = np.quantile(logits - logits.mean(axis=1, keepdims=True), [0.1, 0.9], axis=0)
-        return cls(np.median(logits, axis=0), float(np.sqrt(np.mean((high - low) ** 2))))
-
-    @classmethod
-    def middle_of(cls, scales: Sequence[Scale]) -> Self:
-        """The mean of their levels, and the geometric mean of their spreads."""
-        spreads = np.maximum([one.spread for one in scales], _LEAST_SPREAD)
-        return cls(np.mean([one.level for one in scales], axis=0), float(np.exp(np.log(spreads).mean())))
-
-    def factor_to(self, other: Scale) -> float:
-        """What logits of this scale are multiplied by to have the other's unit; 1 where one of them has none."""
-        if min(self.spread, other.spread) < _LEAST_SPREAD:
-            return 1.0
-        return min(other.spread / self.spread, _LOUDEST)
 
 
 def other_nodes(num_nodes: int, labelled: np.ndarray, seed: int) -> np.ndarray:

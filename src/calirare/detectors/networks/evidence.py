@@ -19,7 +19,8 @@ from torch import Tensor, nn
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import LabelledNodes, gather_blocks
 from calirare.detectors.left_out.folds import folds
-from calirare.detectors.left_out.level import Scale, restore_shifts
+from calirare.detectors.left_out.level import restore_shifts
+from calirare.detectors.left_out.ranks import curve, same_rank
 from calirare.detectors.networks.influence.jacobian import AutogradJacobian, contrast_basis, make_jacobian
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import LARGEST_LOGIT, bounded, predict_logits
@@ -149,15 +150,15 @@ class FoldEvidence:
         logits: `(n, C)` left-out logits of the labelled nodes.
         fold: `(n,)` the fold that leaves each label out.
         models: The refitted networks, one per fold.
-        factors: `(n,)` to a common unit.
-        shifts: `(n, C)` to a common level, after that.
+        curves: `(folds, K, C)` where the logits of each lie; see `calirare.detectors.left_out.ranks`.
+        common: `(K, C)` where those of the network of all labels do, in whose words all are read.
     """
 
     logits: np.ndarray
     fold: np.ndarray
     models: tuple[nn.Module, ...]
-    factors: np.ndarray
-    shifts: np.ndarray
+    curves: np.ndarray
+    common: np.ndarray
 
     @classmethod
     def refit(
@@ -169,19 +170,18 @@ class FoldEvidence:
         fold: np.ndarray,
     ) -> FoldEvidence:
         """`fit` gives a fresh network trained on the labels of some rows; `model` was trained on them all."""
+        others = np.setdiff1d(np.arange(inputs.num_nodes), labels.nodes)
         logits = np.empty((len(labels), labels.num_classes))
-        models, scales = [], []
+        models, curves = [], []
         for _, kept, left in folds(fold):
             models.append(fit(kept))
-            found = bounded(predict_logits(models[-1], inputs)).double().cpu().numpy()
+            found = _said(models[-1], inputs)
             logits[left] = found[labels.nodes[left]]
-            scales.append(Scale.of(np.delete(found, labels.nodes[kept], axis=0)))
-        others = np.delete(bounded(predict_logits(model, inputs)).double().cpu().numpy(), labels.nodes, axis=0)
-        common = Scale.of(others) if len(others) else Scale.middle_of(scales)
-        factors = np.array([one.factor_to(common) for one in scales])
-        shifts = common.level - factors[:, None] * [one.level for one in scales]
-        factors, shifts = factors[fold], shifts[fold]
-        return cls(centred(factors[:, None] * logits + shifts), fold, tuple(models), factors, shifts)
+            curves.append(curve(found[others] if others.size else logits[left]))
+        common = curve(_said(model, inputs)[others]) if others.size else np.mean(curves, axis=0)
+        for number, _, left in folds(fold):
+            logits[left] = same_rank(logits[left], curves[number], common)
+        return cls(centred(logits), fold, tuple(models), np.stack(curves), common)
 
     @property
     def rows(self) -> np.ndarray:
@@ -189,12 +189,10 @@ class FoldEvidence:
 
     def logits_without(self, model: nn.Module, inputs: GraphInputs, rows: np.ndarray) -> Blocks:
         """Blocks `(rows, (N, 1 or more, C))`: the labels of a fold share a network."""
-        for number, refitted in enumerate(self.models):
+        for number in range(len(self.models)):
             left = rows[self.fold[rows] == number]
             if left.size:
-                logits = bounded(predict_logits(refitted.to(inputs.device), inputs)).cpu().numpy()
-                factors, shifts = self.factors[left, None].astype(logits.dtype), self.shifts[left].astype(logits.dtype)
-                yield left, factors * logits[:, None] + shifts
+                yield left, self._logits_of(number, inputs)[:, None].repeat(len(left), axis=1)
 
     def logits_without_at(
         self, model: nn.Module, inputs: GraphInputs, rows: np.ndarray, nodes: np.ndarray
@@ -203,17 +201,24 @@ class FoldEvidence:
         fold = self.fold[rows]
         found = np.empty((len(nodes), len(rows), self.logits.shape[1]))
         for number in np.unique(fold).tolist():
-            logits = bounded(predict_logits(self.models[number].to(inputs.device), inputs)).cpu().numpy()[nodes]
-            found[:, fold == number] = logits[:, None]
-        return self.factors[rows, None] * found + self.shifts[rows]
+            found[:, fold == number] = self._logits_of(number, inputs)[nodes, None]
+        return found
+
+    def _logits_of(self, number: int, inputs: GraphInputs) -> np.ndarray:
+        said = _said(self.models[number].to(inputs.device), inputs)
+        return same_rank(said, self.curves[number], self.common)
 
     def state(self) -> dict[str, np.ndarray]:
         stacked = {
             name: np.stack([dict(model.state_dict())[name].cpu().numpy() for model in self.models])
             for name in self.models[0].state_dict()
         }
-        scales = {"factors": self.factors, "shifts": self.shifts}
-        return {"logits": self.logits, "fold": self.fold} | scales | under("models", stacked)
+        read = {"curves": self.curves, "common": self.common}
+        return {"logits": self.logits, "fold": self.fold} | read | under("models", stacked)
+
+
+def _said(model: nn.Module, inputs: GraphInputs) -> np.ndarray:
+    return bounded(predict_logits(model, inputs)).double().cpu().numpy()
 
 
 Evidence = StepEvidence | FoldEvidence
@@ -241,7 +246,19 @@ def restore_evidence(state: dict[str, np.ndarray], model: nn.Module, num_classes
     for number in range(count):
         models.append(copy.deepcopy(model))
         models[-1].load_state_dict({name: torch.from_numpy(value)[number] for name, value in weights.items()})
-    factors = (
-        numbers(state, "factors", 1, size=len(logits)) if "factors" in state else np.ones(len(logits))
-    )  # from 0.13 on
-    return FoldEvidence(logits, fold, tuple(models), factors, shifts)
+    if "curves" not in state:
+        return FoldEvidence(logits, fold, tuple(models), *_straight(state, fold, shifts))
+    curves, common = numbers(state, "curves", 3, size=count), numbers(state, "common", 2)
+    need(curves.shape[1:] == common.shape and common.shape[1] == num_classes, "'curves' must be as long as 'common'")
+    need(bool((np.diff(curves, axis=1) >= 0).all()), "'curves' must rise")
+    return FoldEvidence(logits, fold, tuple(models), curves, common)
+
+
+def _straight(state: dict[str, np.ndarray], fold: np.ndarray, shifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The curves of models stored before 0.23, which had a unit and a level: one line for each fold, through two points."""
+    factors = numbers(state, "factors", 1, size=len(fold)) if "factors" in state else np.ones(len(fold))
+    need(bool((factors > 0).all()), "'factors' must be above zero")
+    first = np.unique(fold, return_index=True)[1]
+    factor, shift = factors[first, None], (shifts - shifts.mean(axis=1, keepdims=True))[first]
+    common = np.outer([-1.0, 1.0], np.full(shifts.shape[1], (factor * LARGEST_LOGIT + np.abs(shift)).max()))
+    return (common - shift[:, None]) / factor[:, None], common

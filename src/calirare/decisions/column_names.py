@@ -8,6 +8,7 @@ from typing import get_args
 
 from calirare.data.feature_places import HAS
 from calirare.decisions.numbers import say_duration
+from calirare.features.edges.again import AGAIN
 from calirare.features.edges.by_category import NEIGHBOURS_WITH
 from calirare.features.edges.directions import DIRECTIONS
 from calirare.features.edges.meeting import APART, MEETING
@@ -87,6 +88,10 @@ _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
     (re.compile(f"^(.*?)({IN_DAYS})?{APART}{_WAY}$"), _time_apart),
     (re.compile(f"^(.*) within {_NUMBER}( days)? of{MEETING}share of {_WAY}$"), _near_others),
     (re.compile(f"^(.*){CHANGE}$"), "change of {} from incoming to next outgoing".format),
+    (
+        re.compile(f"^(.*), (unevenness(?: of gaps)?){AGAIN}least of {_WAY}$"),
+        lambda column, what, way: f"least {what} of {_of(way, column)} with the same neighbour",
+    ),
     (re.compile(f"^(.*){TREND}{_WAY}$"), lambda column, way: f"relative change of {_of(way, column)} over time"),
     (
         re.compile(f"^(.*) in days after ({'|'.join(get_args(End))}) (.*), mean of {_WAY}$"),
@@ -133,6 +138,8 @@ def say_column(name: str) -> str:
     'least time from clicked to outgoing installed in days'
     >>> say_column("installed within 0.00014 days of clicked of the same edge, share of outgoing")
     'share of outgoing with installed within 12.1 seconds of clicked'
+    >>> say_column("paid, unevenness of gaps with the same neighbour, least of outgoing")
+    'least unevenness of gaps of outgoing paid with the same neighbour'
     >>> say_column("time in days apart from others at the other end, outgoing")
     'time from outgoing time to the nearest of others at the other end in days'
     >>> say_column("posted within 0.000169 days of others at the other end, share of outgoing")

@@ -9,6 +9,7 @@ import numpy as np
 
 from calirare.data.edge_table import EdgeTable
 from calirare.features.edge_columns import RELATIVE_SPREAD, as_stored
+from calirare.features.edges.again import AGAIN, again_columns
 from calirare.features.edges.by_category import NEIGHBOURS_WITH, category_columns
 from calirare.features.edges.dates import BESIDE, dated_columns
 from calirare.features.edges.meeting import MEETING, meeting_columns
@@ -31,6 +32,7 @@ _ALONE = (
     WAIT,
     CHANGE,
     TREND,
+    AGAIN,
     SAME_EDGE,
     SAME_CATEGORY,
 )
@@ -75,6 +77,7 @@ def alone_columns(
         multiple_columns(table, plan, num_nodes, others.beside),
         meeting_columns(others.met, plan),
         trend_columns(table, plan, num_nodes),
+        again_columns(table, plan, num_nodes),
         within_columns(table, plan, num_nodes),
     ):
         for name, column in found:

@@ -142,7 +142,8 @@ def _column(state: Any) -> PlannedColumn:
     column = replace(column, compared=compared, size=size, middle=middle, span=span)
     dated = tuple(DatedEdges(*one) for one in _beside(state, "dated", "date", "near"))
     multiples = tuple(Multiple(*one) for one in _beside(state, "multiples", "number", "high"))
-    return replace(column, near=_near(state), dated=dated, multiples=multiples, changing=_directions(state, "changing"))
+    changing, again = (_directions(state, what) for what in ("changing", "again"))
+    return replace(column, near=_near(state), dated=dated, multiples=multiples, changing=changing, again=again)
 
 
 def _comparison(state: dict[str, Any]) -> tuple[tuple[str, ...], float, float]:

@@ -7,6 +7,7 @@ import pytest
 from growth import join, split
 
 import calirare as cr
+from calirare.features.edges.again import AGAIN
 from calirare.features.edges.by_category import NEIGHBOURS_WITH
 from calirare.features.edges.dates import BESIDE
 from calirare.features.edges.directions import directions_of
@@ -28,9 +29,14 @@ def network():
 
 @pytest.fixture(autouse=True)
 def nodes_change(monkeypatch):
-    """As if it showed that nodes change; too few here have edges enough."""
+    """As if it showed that nodes change, and that some have an even neighbour; too few here have edges enough."""
     monkeypatch.setattr(
         "calirare.features.edges.planning.plan_trend", lambda values, size, table: directions_of(table.directed)
+    )
+    monkeypatch.setattr("calirare.features.edges.again._FEWEST", 2)
+    monkeypatch.setattr(
+        "calirare.features.edges.planning.plan_again",
+        lambda table: {column.name: directions_of(table.directed) for column in table.columns},
     )
 
 
@@ -117,6 +123,7 @@ def test_every_node_follows_odd_rows(network, options):
         AGAINST_USUAL,
         MEETING,
         TREND,
+        AGAIN,
         *BESIDE,
         SAME_EDGE,
         *([] if "edge_type" in options else [SAME_CATEGORY]),

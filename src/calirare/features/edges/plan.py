@@ -66,6 +66,7 @@ class PlannedColumn:
         dated: Of a time: what is told of it beside dates of the ends (see `dates`).
         multiples: Of a number: what it is divided by (see `multiples`).
         changing: Of a number: directions in which nodes change over time (see `trend`).
+        again: Of a number or a time: directions in which it is told how even it is with the same neighbour (see `again`).
     """
 
     name: str
@@ -84,6 +85,7 @@ class PlannedColumn:
     span: float = 0.0
     multiples: tuple[Multiple, ...] = ()
     changing: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

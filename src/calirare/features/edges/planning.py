@@ -10,6 +10,7 @@ import numpy as np
 from calirare.data.edge_rows import pairs_of
 from calirare.data.edge_table import EARLIEST_CLOCK, MISSING, EdgeColumn, EdgeTable, most_frequent
 from calirare.data.graph import RareGraph
+from calirare.features.edges.again import plan_again
 from calirare.features.edges.dates import plan_dates
 from calirare.features.edges.day_parts import vary_by_day
 from calirare.features.edges.meeting import plan_meetings
@@ -51,6 +52,8 @@ def plan_edges(
         types = tuple(most_frequent(table.type, table.type_names, MOST_TYPES))
     types = types if len(types) > 1 else ()
     columns = tuple(_plan_column(column, table, compare, days or {}, sizes or {}) for column in table.columns)
+    again = plan_again(table) if compare else {}
+    columns = tuple(replace(column, again=again.get(column.name, ())) for column in columns)
     by_type = len(types) * (3 if table.directed else 1) * (3 + sum(_width(column) for column in columns))
     return EdgePlan(table.directed, columns, types, by_type > MOST_OF_TYPES, plan_within(table))
 

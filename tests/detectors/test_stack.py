@@ -1,5 +1,6 @@
 """Several detectors side by side: who is left out and why, and what is said together is what is said alone."""
 
+import copy
 import logging
 from dataclasses import replace
 
@@ -126,6 +127,21 @@ def test_together_they_say_what_each_says_alone(case, fitted):
     for place, row in enumerate(rows):
         ((_, own),) = fitted.logits_without(inputs, np.array([row]))
         np.testing.assert_allclose(at[:, place], own[[7, 2], 0], rtol=1e-5, atol=1e-6)
+
+
+def test_members_that_weigh_nothing_are_not_asked_without_labels(case, fitted):
+    inputs, _ = case
+    rows, nodes = np.array([40, 3]), np.array([7, 2])
+    every = fitted.logits_without_at(inputs, rows, nodes)
+    some = fitted.logits_without_at(inputs, rows, nodes, np.array([0.5, 0.0, 2.0]))
+    np.testing.assert_array_equal(some[:, :, [0, 2]], every[:, :, [0, 2]])
+    assert (some[:, :, 1] == 0).all()
+    leaning = copy.copy(fitted)
+    mixture = np.array([[0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])  # the forest speaks for the first
+    leaning.silence_ = replace(fitted.silence_, mixture=mixture)
+    leant_on = leaning.logits_without_at(inputs, rows, nodes, np.array([1.0, 0.0, 0.0]))
+    np.testing.assert_array_equal(leant_on[:, :, 1], every[:, :, 1])
+    assert (leant_on[:, :, 2] == 0).all()
 
 
 def test_contributions_are_the_members_weighted(case, fitted):

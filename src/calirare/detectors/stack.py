@@ -161,9 +161,18 @@ class Stack(Detector):
                 answers.append(np.concatenate([logits for _, logits in found], axis=1)[:, np.argsort(told)])
             yield asked[order], self.silence_(np.stack(answers, axis=2), inputs.alone)
 
-    def logits_without_at(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-        """`(len(nodes), len(rows), K, C)`; each member has its own short way to a few nodes."""
-        found = np.stack([member.logits_without_at(inputs, rows, nodes) for member in self.members_], axis=2)
+    def logits_without_at(
+        self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray, weights: np.ndarray | None = None
+    ) -> np.ndarray:
+        """`(len(nodes), len(rows), K, C)`; each member has its own short way to a few nodes.
+
+        With the members' `weights`, one that weighs nothing, and speaks for nobody who does, is not asked: 0 stands for it.
+        """
+        wanted = np.ones(len(self.members_), dtype=bool) if weights is None else weights != 0
+        asked = wanted | (self.silence_.mixture[wanted] != 0).any(axis=0)
+        found = np.zeros((len(nodes), len(rows), *self.silence_.nothing.shape))
+        for k in np.flatnonzero(asked).tolist():
+            found[:, :, k] = self.members_[k].logits_without_at(inputs, rows, nodes)
         return self.silence_(found, inputs.alone[nodes])
 
     def contributions(self, inputs: DetectorInputs, node: int, rare_class: int) -> Contributions:

@@ -56,9 +56,8 @@ class Explanations(LeftOutPredictions):
         >>> bool(abs(pull).max() == abs(clf.explain(graph, 7).pull[0]))
         True
         """
-        inputs, whole, detector = self.inputs(graph), self._logits(graph), self.detector_
-        rows = detector.left_out_rows
-        without = self._without(whole, detector.logits_without_at(inputs, rows, np.array([node]))[0], node, inputs)
+        inputs, whole, rows = self.inputs(graph), self._logits(graph), self.detector_.left_out_rows
+        without = self._without(whole, self._logits_without(inputs, rows, np.array([node]))[0], node, inputs)
         probability = self._without(whole, whole[[node]], node, inputs)
         return self.labelled_nodes_[rows], self.labelled_y_[rows], probability - without
 

@@ -8,8 +8,10 @@ import numpy as np
 from scipy.special import softmax
 from torch import Tensor
 
+from calirare.calibration.stack import StackScaling
 from calirare.data.graph import RareGraph
 from calirare.detectors.base import DetectorInputs, Progress
+from calirare.detectors.stack import Stack
 from calirare.estimator.asked import AskedGraph
 from calirare.estimator.predictions import Predictions, as_they_come
 from calirare.uncertainty.jackknife import (
@@ -126,12 +128,19 @@ class LeftOutPredictions(Predictions):
         inputs, rows = self.inputs(graph), self.detector_.left_out_rows
         table, block = np.empty((len(nodes), len(rows))), max(1, _BLOCK_NUMBERS // max(1, len(rows)))
         for start in range(0, len(nodes), block):
-            logits = self.detector_.logits_without_at(inputs, rows, nodes[start : start + block])
+            logits = self._logits_without(inputs, rows, nodes[start : start + block])
             found = self._to_probabilities(logits.reshape(-1, *logits.shape[2:]), inputs)[:, chosen]
             table[start : start + block] = found.reshape(logits.shape[:2])
             if progress is not None:
                 progress(min(start + block, len(nodes)) / len(nodes), "labels that pull")
         return rows, table
+
+    def _logits_without(self, inputs: DetectorInputs, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+        """`logits_without_at` of the detector; members of a stack that weigh nothing are not asked."""
+        detector, calibrator = self.detector_, self.calibrator_
+        if isinstance(detector, Stack) and isinstance(calibrator, StackScaling):
+            return detector.logits_without_at(inputs, rows, nodes, calibrator.weights_)
+        return detector.logits_without_at(inputs, rows, nodes)
 
     def left_out_table(self, graph: RareGraph, of_class: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """(rows of `labelled_nodes_`, `(N, m)` P(class) of every node by the model without each of these labels).

@@ -110,6 +110,10 @@ _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
         re.compile(f"^distinct neighbours(?:, {_WAY})?$"),
         lambda way: f"number of distinct {_of(way or DIRECTIONS[2], 'neighbours')}",
     ),
+    (
+        re.compile(f"^(.*), different ones of {_WAY}$"),
+        lambda column, way: f"number of different values of {_of(way, column)}",
+    ),
     (re.compile(f"^number of {_WAY}$"), lambda way: f"number of {_of(way, 'edges')}"),
     (re.compile(r"^share returned, (\w+)$"), "share of {} neighbours that point back".format),
     (re.compile(f"^(.*), ({_STATISTICS}) of {_WAY}$"), _statistic),
@@ -152,6 +156,8 @@ def say_column(name: str) -> str:
     ('share of pairs of neighbours that are joined', 'share of pairs of neighbours that are joined (mean over neighbours)')
     >>> say_column("distinct neighbours with drug = codeine, outgoing")
     'number of distinct outgoing neighbours with drug = codeine'
+    >>> say_column("cell, different ones of edges"), say_column("cell, different ones of outgoing")
+    ('number of different values of cell', 'number of different values of outgoing cell')
     >>> say_column("amount, sum of outgoing (wire), mean over neighbours"), say_column("distinct neighbours, incoming")
     ('sum of outgoing amount (wire, mean over neighbours)', 'number of distinct incoming neighbours')
     >>> say_column("time in days, wait of incoming until outgoing"), say_column("time, unevenness of gaps of outgoing")

@@ -123,7 +123,7 @@ def test_parts_are_as_many_as_the_edges_ask_for(tmp_path):
             {"id": [1, 1, 2], "age": [1.0, 2.0, 3.0]},
             {"source": [1], "target": [2]},
             {},
-            "1 ids appear more than once",
+            "1 id appears more than once",
             InputError,
         ),
         ({"id": [1, None, 2]}, {"source": [1], "target": [2]}, {}, "1 ids are missing", InputError),

@@ -185,7 +185,7 @@ def test_nodes_that_were_exported_twice_are_read_once(caplog):
 @pytest.mark.parametrize("other", [{"x": [1.0, 2.0, 5.0]}, {"fraud": ["yes", "no", "yes"]}])
 def test_nodes_of_which_two_rows_say_different_things_are_refused(other):
     nodes = {"id": ["a", "b", "b"], "x": [1.0, 2.0, 2.0], "fraud": ["yes", "no", "no"], **other}
-    with pytest.raises(InputError, match="1 ids appear more than once: \\['b'\\]. Give one row per node"):
+    with pytest.raises(InputError, match="1 id appears more than once: \\['b'\\]. Give one row per node"):
         read(nodes=nodes)
 
 

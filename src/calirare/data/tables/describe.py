@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from datetime import date, timedelta
 from typing import Any
@@ -153,6 +154,8 @@ def _style(column: Mapping[str, Any]) -> str:
     """
     >>> _style({"text": {"truth": True}}), _style({"text": {"date": "%d.%m.%Y"}})
     (', yes read as 1', ', read as day.month.year')
+    >>> _style({"text": {"date": "%Y%m%d%H%M"}})
+    ', read as year month day hour minute'
     >>> _style({"text": {"decimal": ",", "missing": "k.A."}})
     ", read with decimal comma, 'k.A.' is missing"
     """
@@ -167,6 +170,8 @@ def _form(style: Mapping[str, Any]) -> str:
         return ", yes read as 1"
     if "date" in style:
         form = style["date"]
+        if re.fullmatch("(%[a-zA-Z])+", form):  # nothing stands between its parts
+            form = form.replace("%", " %").strip()
         for sign, word in _PARTS_OF_DATES.items():
             form = form.replace(sign, word)
         return f", read as {form.replace('|', ' or ')}"

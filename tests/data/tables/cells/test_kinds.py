@@ -8,6 +8,7 @@ import pytest
 
 from calirare.data.tables.cells.columns import to_numbers, to_seconds
 from calirare.data.tables.cells.kinds import kind_of
+from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.reading import read_tables
 
 WIDTHS = (
@@ -51,3 +52,14 @@ def test_moments_in_digits_alone_are_moments(form, kind):
 def test_whole_numbers_that_are_no_dates_stay_numbers():
     for least in (20_240_100, 20_240_131_180_000):  # the 0th of January, and no 60th minute
         assert kind_of(pl.Series("n", [least + 7 * k for k in range(60)] * 2)).name == "number"
+
+
+def test_spans_are_told_in_days():
+    spans = pl.Series("dur", [datetime.timedelta(hours=6 * k) for k in range(30)])
+    nodes = pl.DataFrame({"id": range(30), "dur": spans, "bad": [k % 5 == 0 for k in range(30)]})
+    graph = read_tables(nodes, {"source": [0], "target": [1]}, label="bad", rare="true")
+    assert graph.schema["columns"][0]["median"] == 0.25 * 14.5
+    told = next(row for row in describe_schema(graph.schema) if row["column"] == "dur")
+    assert told["treatment"].endswith(", in days")
+    again = read_tables(nodes, {"source": [0], "target": [1]}, schema=graph.schema)
+    np.testing.assert_array_equal(again.x, graph.x)

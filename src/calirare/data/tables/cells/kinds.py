@@ -106,8 +106,9 @@ def kind_of(column: pl.Series, most_categories: int = MAX_CATEGORIES) -> Kind:
         return _kind_of_numbers(column, column, {}, most_categories)
     if column.dtype == pl.Time:
         return Kind("number", style={"clock": True})
-    time = column.dtype.is_temporal() and column.dtype != pl.Duration
-    return Kind("time" if time else "number")
+    if column.dtype == pl.Duration:
+        return Kind("number", style={"unit": "days"})  # as `to_numbers` counts them
+    return Kind("time" if column.dtype.is_temporal() else "number")
 
 
 def kinds_of(table: pl.DataFrame, most_categories: int = MAX_CATEGORIES) -> dict[str, Kind]:

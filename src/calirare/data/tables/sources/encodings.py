@@ -13,7 +13,6 @@ import re
 
 _LETTERS = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüœŒ"
 _SIGNS = "€£§°²³µ·–—…«»“”„‘’‚¿¡ºª®©™×±½¼¾\u00a0"
-_HIGH = re.compile(r"[^\x00-\x7f]")
 _STRANGE = re.compile(
     rf"[^\x00-\x7f{_LETTERS}{_SIGNS}]|[{_LETTERS}]{{4}}|[a-zA-Z{_LETTERS}][{_SIGNS.replace('’', '').replace('‘', '')}][a-z{_LETTERS}]"
     rf"|[{_LETTERS}][€£§²³µ¿¡ºª®©±½¼¾]|[€£§²³µ¿¡®©±½¼¾][{_LETTERS}]"
@@ -26,6 +25,8 @@ def as_utf8(content: bytes) -> tuple[bytes, str]:
     >>> as_utf8("Größe".encode("cp1252"))[1], as_utf8("Größe".encode("utf-16"))[1], as_utf8("Пётр Иванов".encode("cp1251"))[1]
     ('Windows-1252', 'UTF-16', '')
     """
+    if content.startswith(codecs.BOM_UTF32_LE):  # which begins as UTF-16 does
+        return content, ""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding, name = "utf-16", "UTF-16"
     else:

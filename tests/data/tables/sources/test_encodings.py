@@ -7,6 +7,7 @@ import pytest
 
 from calirare.data.tables.reading import read_tables
 from calirare.data.tables.sources.encodings import as_utf8
+from calirare.errors import DataError
 
 WESTERN = (
     "Größe;Straße;Überweisung;20 °C;5 €;“so”", "créée;œuvre;«non»;n° 5;l’été", "¿Qué?;año;1º;3ª", "ação;ações;avô", "Åsa;blåbær;Østfold – Ærø",
@@ -15,7 +16,7 @@ WESTERN = (
 OTHERS = (
     ("Пётр Иванов;да", "cp1251"), ("Петр Иванов", "koi8_r"), ("Αθήνα", "cp1253"), ("会員番号;はい", "cp932"), ("男;女", "cp932"),
     ("男;女", "gbk"), ("서울;남", "cp949"), ("男;台北", "big5"), ("会員番号", "euc_jp"), ("Łódź;żółw;miał", "cp1250"), ("řeka;šest", "cp1250"),
-    ("Şişli;ışık", "cp1254"), ("Größe;élève", "mac_roman"), ("Größe;élève", "cp850"), ("שלום", "cp1255"), ("Größe", "utf-32"),
+    ("Şişli;ışık", "cp1254"), ("Größe;élève", "mac_roman"), ("Größe;élève", "cp850"), ("שלום", "cp1255"), ("Größe", "utf-32"), ("voilà", "utf-8"), ("plain", "ascii"),
 )  # fmt: skip
 
 
@@ -39,3 +40,10 @@ def test_a_table_in_another_encoding_says_what_it_was_read_as(tmp_path, caplog, 
         graph = read_tables(tmp_path / f"t.{ending}", {"von": ["ä1"], "an": ["ä2"]}, label="krank", rare="ja")
     assert graph.ids.tolist() == ["ä1", "ä2"] and graph.feature_names[0].endswith("groß")
     assert f"is read as {name}: " in caplog.text and "ä1" in caplog.text
+
+
+def test_a_file_with_another_mistake_is_not_said_to_be_in_another_encoding(tmp_path, caplog):
+    (tmp_path / "t.csv").write_text("id,x,y\n1,2,3,4\n")
+    with pytest.raises(DataError, match="line 2 has 4 cells"):
+        read_tables(tmp_path / "t.csv", {"von": [1], "an": [1]}, label="y", rare="1")
+    assert "is read as" not in caplog.text

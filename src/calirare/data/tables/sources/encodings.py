@@ -25,7 +25,7 @@ def as_utf8(content: bytes) -> tuple[bytes, str]:
     >>> as_utf8("Größe".encode("cp1252"))[1], as_utf8("Größe".encode("utf-16"))[1], as_utf8("Пётр Иванов".encode("cp1251"))[1]
     ('Windows-1252', 'UTF-16', '')
     """
-    if content.startswith(codecs.BOM_UTF32_LE):  # which begins as UTF-16 does
+    if content.startswith(codecs.BOM_UTF32_LE) or _is_utf8(content):  # the former begins as UTF-16 does
         return content, ""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding, name = "utf-16", "UTF-16"
@@ -38,6 +38,14 @@ def as_utf8(content: bytes) -> tuple[bytes, str]:
     if encoding == "cp1252" and _STRANGE.search(text):
         return content, ""
     return text.encode(), name
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def words_beyond_ascii(content: bytes, most: int = 3) -> list[str]:

@@ -5,7 +5,7 @@ import pytest
 from calirare.data.parts.table_stream import TableStream
 from calirare.data.tables.describe import describe_schema
 from calirare.data.tables.reading import read_tables
-from calirare.errors import InputError
+from calirare.errors import ColumnError, InputError
 
 SITES = {"pub": [f"{k:03d}" for k in range(20)], "name": [f"app {k}" for k in range(20)], "bad": ["yes", "no"] * 10}
 DEVICES = {"phone": [f"p{k}" for k in range(30)], "name": ["moto", "pixel", "redmi"] * 10}
@@ -67,3 +67,10 @@ def test_a_column_that_never_repeats_is_named_where_the_id_does():
 def test_edges_without_rows_are_told(caplog):
     read(SITES, {"pub": [], "friend": []})
     assert "edges: there are no rows, so each node stands alone." in caplog.text
+
+
+def test_tables_that_are_swapped_at_scoring_are_told():
+    edges = {"from": SITES["pub"], "to": SITES["pub"][::-1]}
+    schema = read(SITES, edges, id="pub").schema
+    with pytest.raises(ColumnError, match="'pub' is one of the edges. The table of nodes comes first"):
+        read_tables(edges, SITES, schema=schema)

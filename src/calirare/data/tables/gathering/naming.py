@@ -75,7 +75,15 @@ def guess_ends(columns: Sequence[str]) -> tuple[str, str] | None:
 
 def find_id(frame: pl.DataFrame, wanted: str | None, what: str = "nodes", edges: Sequence[str] = ()) -> str:
     """The id column: as named, else guessed; `edges` are the columns of the edges."""
-    return guess_id(frame.columns, edges) if wanted is None else pick_column(frame.columns, wanted, "id", what)
+    if wanted is None:
+        return guess_id(frame.columns, edges)
+    if wanted in edges and wanted not in frame.columns:
+        raise ColumnError(_swapped("id", wanted))
+    return pick_column(frame.columns, wanted, "id", what)
+
+
+def _swapped(argument: str, wanted: str) -> str:
+    return f"{argument} must be a column of the nodes table; {wanted!r} is one of the edges. The table of nodes comes first."
 
 
 def ends_by_ids(frame: pl.DataFrame, ids: pl.Series) -> tuple[str, str] | None:
@@ -159,7 +167,5 @@ def find_label(nodes: pl.DataFrame, wanted: str | None, optional: bool, edges: S
         return pick_column(nodes.columns, wanted, "label", "nodes")
     except ColumnError as error:
         if wanted in edges:
-            raise ColumnError(
-                f"label must be a column of the nodes table; {wanted!r} is one of the edges. The table of nodes comes first."
-            ) from None
+            raise ColumnError(_swapped("label", wanted)) from None
         raise ColumnError(f"{error} Labels in a table of their own: --labels.") from None

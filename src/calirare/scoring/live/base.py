@@ -14,6 +14,7 @@ from calirare.data.arrays import UNKNOWN
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.node_keys import keys_of_ids, node_keys
+from calirare.data.sparse.products import small_index
 from calirare.detectors.base import Sender
 from calirare.features.alone import OtherEnds, alone_columns
 from calirare.features.edge_columns import edge_columns
@@ -70,9 +71,8 @@ class Standing:
             plan = recipe.edges or EdgePlan(directed=False)
             self.usual = usual_of(graph.edges, plan, graph.num_nodes)
             """What is usual at every node as the other end of edges; see `usual_of`."""
-            self.times, size = with_times_alone(graph.edges), graph.num_nodes
-            """The edges with what `meetings` reads of them alone."""
-            self._ranks = self._by_time(next((one.name for one in plan.columns if one.near), None))
+            self.times, self._rank = _by_time(graph.edges, next((one.name for one in plan.columns if one.near), None))
+            size = graph.num_nodes
             self._rows = Links.of_edges(graph.edges.source, size), Links.of_edges(graph.edges.target, size)
 
     def _links(self, relation: str, type: str) -> Links:
@@ -106,20 +106,9 @@ class Standing:
         rows = np.concatenate([side.ends[side.positions(known)] for side in touched])
         return distinct(rows, len(self._rows[0].ends))
 
-    def in_order_of_time(self, rows: np.ndarray) -> np.ndarray:
-        """Rows of the edge table in the order in which `meetings` sorts them first, so that it finds them sorted."""
-        return rows if self._ranks is None else self._ranks[0][np.sort(self._ranks[1][rows])]
-
-    def _by_time(self, name: str | None) -> tuple[np.ndarray, np.ndarray] | None:
-        """(rows in the order of a time, where each row stands in it)."""
-        column = next((one for one in self.times.columns if one.name == name), None)
-        if column is None or self.graph.edges is None:
-            return None
-        known = self.graph.edges.in_order_of(column.name)
-        order = np.concatenate([known, np.flatnonzero(np.isnan(column.values)).astype(known.dtype)])
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        return order, rank
+    def times_of(self, rows: np.ndarray) -> EdgeTable:
+        """Some edges, with what `meetings` reads of them alone, in the order in which it sorts them first: found sorted."""
+        return self.times.take(np.sort(self._rank[rows]))
 
     @cached_property
     def weight_sums(self) -> np.ndarray | None:
@@ -266,7 +255,8 @@ class GrownBase:
 
     def _edges_around(self, nodes: np.ndarray, came: EdgeTable, which: str) -> tuple[EdgeTable, np.ndarray]:
         """All edges at the other ends of the nodes' edges in a direction, in the same, the nodes numbered first."""
-        standing, others, table = self.standing, [], self.standing.times
+        standing, others, table = self.standing, [], self.standing.graph.edges
+        assert table is not None
         sides = {"outgoing": (0,), "incoming": (1,)}.get(which, (0, 1))
         for side in sides:
             there, new = ((table.target, came.target), (table.source, came.source))[side]
@@ -274,7 +264,18 @@ class GrownBase:
             others += [there[standing.edge_rows(nodes, side)], fresh]
         ends = distinct(np.concatenate(others), self.update.num_nodes)
         rows = standing.edge_rows(ends, *(1 - side for side in sides))
-        return self._numbered(nodes, table.take(standing.in_order_of_time(rows)).joined(with_times_alone(came)))
+        return self._numbered(nodes, standing.times_of(rows).joined(with_times_alone(came)))
+
+
+def _by_time(table: EdgeTable, name: str | None) -> tuple[EdgeTable, np.ndarray]:
+    """(the edges with their times alone, in the order of one of them, unknown ones last; where each row stands in it)."""
+    bare = with_times_alone(table)
+    column = next((one.values for one in bare.columns if one.name == name), np.zeros(len(table)))
+    known = table.in_order_of(name) if name in [one.name for one in bare.columns] else np.arange(len(table))
+    order = np.concatenate([known, np.flatnonzero(np.isnan(column))])
+    rank = np.empty(len(order), dtype=small_index(len(order)))
+    rank[order] = np.arange(len(order))
+    return bare.take(order), rank
 
 
 def turned(relation: Relation) -> Relation:

@@ -81,8 +81,9 @@ class Links:
 
     def more(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(how many neighbours were added to each node, places of these in `added`)."""
-        low, high = (np.searchsorted(self.added[0], nodes, side) for side in ("left", "right"))
-        counts = high - low
+        (grew, added), (counts, low) = self._grew, np.zeros((2, len(nodes)), dtype=np.int64)
+        at, mine = places_in(grew, nodes)
+        counts[mine], low[mine] = added[at], (np.cumsum(added) - added)[at]
         before = np.cumsum(counts) - counts
         return counts, np.arange(int(counts.sum())) + np.repeat(low - before, counts)
 

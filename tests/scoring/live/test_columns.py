@@ -7,6 +7,7 @@ import pytest
 from growth import join, split
 
 import calirare as cr
+from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.features.edges.again import AGAIN
 from calirare.features.edges.by_category import NEIGHBOURS_WITH
 from calirare.features.edges.dates import BESIDE
@@ -17,7 +18,7 @@ from calirare.features.edges.trend import TREND
 from calirare.features.edges.usual import AGAINST_USUAL
 from calirare.features.edges.within import SAME_CATEGORY, SAME_EDGE
 from calirare.features.recipe import ColumnRecipe
-from calirare.scoring.live.base import GrownBase, Standing
+from calirare.scoring.live.base import GrownBase, Standing, _by_time
 from calirare.scoring.live.columns import columns_of
 from calirare.scoring.live.update import NodeNames, read_update
 
@@ -132,3 +133,14 @@ def test_every_node_follows_odd_rows(network, options):
     ):
         assert any(part in name for name in found.names)
     np.testing.assert_allclose(found.values, recipe.apply(after).values, rtol=3e-7, atol=1e-6)
+
+
+def test_times_are_kept_in_their_order_and_unknown_ones_last():
+    table = EdgeTable(
+        np.array([0, 1, 2, 0]), np.array([1, 2, 0, 2]), (EdgeColumn("t", "time", np.array([5.0, np.nan, 3.0, 4.0])),)
+    )
+    times, rank = _by_time(table, "t")
+    assert rank.tolist() == [2, 3, 0, 1]
+    np.testing.assert_array_equal(times.columns[0].values, [3.0, 4.0, 5.0, np.nan])
+    np.testing.assert_array_equal(times.take(rank).source, table.source)
+    assert _by_time(table, None)[1].tolist() == [0, 1, 2, 3]

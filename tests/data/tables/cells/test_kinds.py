@@ -52,6 +52,14 @@ def test_moments_in_digits_alone_are_moments(form, kind):
 def test_whole_numbers_that_are_no_dates_stay_numbers():
     for least in (20_240_100, 20_240_131_180_000):  # the 0th of January, and no 60th minute
         assert kind_of(pl.Series("n", [least + 7 * k for k in range(60)] * 2)).name == "number"
+    for first in (202_401_310_001, 20_240_131_000_001):  # the first, the second, … of a day
+        assert kind_of(pl.Series("n", [first + k for k in range(40)] * 2)).name == "number"
+
+
+def test_dates_in_digits_may_have_gaps():
+    for gap in (None, float("nan")):
+        found = kind_of(pl.Series("n", [*(20_240_101.0 + k for k in range(30)), gap]))
+        assert (found.name, found.style) == ("time", {"date": "%Y%m%d"})
 
 
 def test_spans_are_told_in_days():

@@ -58,6 +58,8 @@ def numbers(*texts):
         (["4.3 / 5", "4 / 5", "3.5/5"], [4.3, 4.0, 3.5]),
         (["3.90", "3.10", "12.50"], [3.9, 3.1, 12.5]),
         (["3.9", "10.0", "2.25"], [3.9, 10.0, 2.25]),
+        (["0.5", "1.00", "2"], [0.5, 1.0, 2.0]),
+        (["0.5", "0.05", "0.10"], [0.5, 0.05, 0.1]),
     ],
 )
 def test_numbers_as_people_write_them(texts, values):
@@ -78,6 +80,8 @@ def test_numbers_as_people_write_them(texts, values):
         ["3.1", "3.10", "n/a"],
         ["132/85", "120/80"],
         ["1/2", "3/4"],
+        ["3/12", "24/12"],
+        ["10/2024", "11/2024"],
     ],
 )
 def test_what_would_lose_its_meaning_as_a_number_stays_words(texts):
@@ -113,10 +117,17 @@ def test_seconds_under_the_name_of_an_event_are_moments_and_no_identifiers(name)
     assert kind_of(pl.Series(name, range(0, 1_000, 7))).name == "number"
 
 
-@pytest.mark.parametrize("form", ["{:02x}:5e:00:10:af:{:02x}", "{:02X}-5E-00-10-AF-{:02X}", "fe80::{:x}:{:x}"])
+@pytest.mark.parametrize(
+    "form", ["{:02x}:5e:00:10:af:{:02x}", "{:02X}-5E-00-10-AF-{:02X}", "fe80::{:x}:{:x}", "2001:db8:0:0:1:0:{:x}:{:x}"]
+)
 def test_addresses_of_cards_and_of_the_new_internet_are_no_texts(form):
     hosts = pl.Series("address", [form.format(k // 20, k % 20) for k in range(300)])
     assert (kind_of(hosts).name, kind_of(hosts).reason) == ("ignore", "300 different addresses of hosts")
+
+
+def test_three_numbers_between_colons_are_no_addresses():
+    places = pl.Series("place", [f"{k % 7}:{1000 + k}:{k % 11}" for k in range(300)] * 4)
+    assert kind_of(places).name == "category"
 
 
 def test_two_numbers_in_a_cell_are_told_apart_from_names():
@@ -135,6 +146,10 @@ def test_decimals_under_the_name_of_a_version_are_categories(name):
     texts = pl.Series(name, ["1.2", "1.3", "2.0"] * 40)
     assert kind_of(texts).name == "category" and kind_of(texts.alias("dose")).name == "number"
     assert kind_of(pl.Series(name, ["1", "2", "3"] * 40)).name == "number"
+    assert kind_of(pl.Series(name, ["2024.1.3", "2023.2.1", "n/a"] * 40)).name == "category"
+    assert kind_of(pl.Series(name, ["2024.01.03", "2023.02.11"] * 40)).name == "time"
+    amounts = np.random.default_rng(0).gamma(2, 30, 300)
+    assert kind_of(pl.Series(name, [f"{amount:.2f}" for amount in amounts])).name == "number"
 
 
 def test_points_group_thousands_where_another_column_has_decimal_commas():

@@ -32,6 +32,7 @@ _EAST = r"^(\d{4})\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일号]"
 _CLOCK_BEHIND = r"(\d),?\s+(?:(?:à|às|as|at|um|kl\.?|alle|a las|om)\s+)?(\d{1,2})(?:\s?[hH時点]\s?|[:시]\s?)([0-5]?\d)"
 """Matches the end of 31/12/2024 à 18h05, of 12/31/2024, 6:05 PM and of 31.12.2024 um 18:05 Uhr."""
 _HOUR_BEHIND = r"(\d),?\s+(?:(?:à|às|as|at|um|kl\.?|alle|a las|om)\s+)?(\d{1,2})\s?(?:[hH時点시]|Uhr)$"
+_UNUSUAL_CLOCK = r"\d,\s|\d\s?[hH時点시]|Uhr|[\p{Ll}.]\s+\d{1,2}:|[\u{202f}\u{a0}]"
 _MOST_FORMS = 3
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S%.f", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S%z", " %H:%M:%S%.f%z")
 
@@ -44,14 +45,17 @@ _FEWEST_BARE = 20
 def bare_date(whole: pl.Series) -> str:
     """The form of whole numbers that are dates as databases write them, 20240131 or 20240131180500; "" where they are none.
 
-    Of few it cannot be told.
+    Of few it cannot be told. Where the hour is always 0, what stands behind the day is a count: 202401310017.
 
     >>> import polars as pl
     >>> bare_date(pl.Series([20240100 + day for day in range(1, 32)])), bare_date(pl.Series(range(20240100, 20240200)))
     ('%Y%m%d', '')
     >>> bare_date(pl.Series([20240131000000 + 10000 * hour for hour in range(24)]))
     '%Y%m%d%H%M%S'
+    >>> bare_date(pl.Series(range(202401310001, 202401310060)))
+    ''
     """
+    whole = whole.drop_nans() if whole.dtype.is_float() else whole
     if whole.len() < _FEWEST_BARE:
         return ""
     least, most = float(whole.min()), float(whole.max())  # type: ignore[arg-type]
@@ -59,8 +63,10 @@ def bare_date(whole: pl.Series) -> str:
         if 19_000_101 * day <= least < most < 21_001_232 * day:
             some = whole.unique()
             dates = some.cast(pl.Int64)
-            read = (dates == some).all() and read_dates(dates.cast(pl.String), form).null_count() == 0
-            return form if read else ""
+            moments = read_dates(dates.cast(pl.String), form)
+            read = (dates == some).all() and moments.null_count() == 0
+            counted = (moments.dt.hour() == 0).all() and (moments.dt.truncate("1d") != moments).any()
+            return form if read and not counted else ""
     return ""
 
 
@@ -99,7 +105,7 @@ def _plain_clock(known: pl.Series) -> pl.Series:
     >>> _plain_clock(pl.Series(["31/12/2024 à 18h05", "31.12.2024, 18:05:30 Uhr", "2024-3-5 18時05分07秒", "31/12/2024 9h"])).to_list()
     ['31/12/2024 18:05', '31.12.2024 18:05:30', '2024-3-5 18:05:07', '31/12/2024 9:00']
     """
-    if not known.head(100).str.contains(_CLOCK_BEHIND + "|" + _HOUR_BEHIND).any():
+    if not known.head(100).str.contains(_UNUSUAL_CLOCK).any():
         return known
     known = known.str.replace_all(r"[\u{202f}\u{a0}]", " ")
     known = known.str.replace(_CLOCK_BEHIND, "$1 $2:$3").str.replace(_HOUR_BEHIND, "$1 $2:00")

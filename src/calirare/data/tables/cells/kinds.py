@@ -12,6 +12,7 @@ from calirare.data.tables.cells.date_text import bare_date, like_dates
 from calirare.data.tables.cells.number_text import are_pairs, points_may_group
 from calirare.data.tables.cells.prose import has_common_words, is_list
 from calirare.data.tables.cells.text import known_text, understand, words_for_gaps
+from calirare.data.tables.cells.versions import like_versions
 from calirare.data.tables.libraries import pl
 
 KIND_OF_TYPE = {"numeric": "number", "categorical": "category", "time": "time", "text": "text", "ignore": "ignore"}
@@ -40,7 +41,7 @@ _CODES = re.compile(
 """Whole numbers under such a name may be names; the audit asks."""
 _UNNAMED = re.compile(r"^column_\d+$")
 _VERSION = re.compile(r"(^|[_\s.-]|(?-i:(?<=[a-z])(?=[A-Z])))(version|ver|firmware|release)$", re.IGNORECASE)
-"""Texts with a point under such a name are versions: 3.10 is not 3.1."""
+"""Texts with points under such a name may be versions."""
 _PERSON = re.compile(
     r"(first|last|full|given|family|middle|sur|fore|nick|user|vor|nach)[_\s-]?name(s|n)?$|^(prenom|nom|nombre|apellidos?)$",
     re.IGNORECASE,
@@ -49,7 +50,7 @@ _PERSON = re.compile(
 _MAIL = r"^[^\s@]+@[^\s@]+$"
 _HOST = (
     r"(?i)^(\d{1,3}(\.\d{1,3}){3}(:\d+|/\d+)?|[\da-f]{2}([:-][\da-f]{2}){5}|[\da-f]{4}(\.[\da-f]{4}){2}|"
-    r"[\da-f]{0,4}(:[\da-f]{0,4}){2,7}(%\w+|/\d+)?)$"
+    r"(([\da-f]{1,4}:){7}[\da-f]{1,4}|[\da-f:]*::[\da-f:.]*)(%\w+|/\d+)?)$"
 )
 """Matches addresses of the internet, old and new, and of network cards."""
 _TIME_NAME = re.compile(r"^(time|timestamp|datetime|date|ts|t|step|tick|epoch|day|when)$", re.IGNORECASE)
@@ -130,10 +131,12 @@ def kinds_of(table: pl.DataFrame, most_categories: int = MAX_CATEGORIES) -> dict
 
 
 def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
+    if _VERSION.search(column.name) and like_versions(known_text(column).drop_nulls(), most_categories):
+        return Kind("category")
     found = understand(column)
     if found.style.get("clock"):
         return Kind("number", style=found.style)
-    if found.kind == "number" and not (_VERSION.search(column.name) and column.str.contains(r"\d\.\d").any()):
+    if found.kind == "number":
         if "missing" in found.style:
             column = column.set(column.str.strip_chars().is_in(words_for_gaps(found.style)), None)
         plain = column.str.strip_chars().cast(pl.Int64, strict=False)

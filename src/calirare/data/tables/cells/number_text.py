@@ -43,8 +43,9 @@ _SPAN = (
 _TWO_UNITS = r"(?i)^PT?\d|\d ?[a-z]+[ ,]*\d"
 
 
-_OUT_OF = r"^[\d.,]+\s?/\s?(\d+)$"
+_OUT_OF = r"^(?<mark>[\d.,]+)\s?/\s?(?<whole>\d+)$"
 """Matches 4.3 / 5."""
+_YEAR = r"(19|20)\d\d"
 _PAIR = r"^\d+([.,]\d+)?\s?/\s?\d+([.,]\d+)?(\s\p{L}+)?$"
 """Matches 132/85."""
 _UNIT = r"^\D{0,2}\d[\d.,\s']*([A-Za-zµ°²³/]+)\.?$"
@@ -80,17 +81,18 @@ def are_spans(known: pl.Series, enough: float) -> bool:
 def units_of(known: pl.Series, enough: float) -> str:
     """The unit behind the numbers, in lower case, of several the commonest first, joined by |; "" where there is none.
 
-    Of marks such as 4.3 / 5 it is what they are out of.
+    Of marks such as 4.3 / 5 it is what they are out of. Days of a month (24/12) and months of a year (3/2024) are none.
 
     >>> import polars as pl
-    >>> units_of(pl.Series(["4.3 / 5", "4 / 5"]), 2), units_of(pl.Series(["1/2", "3/4"]), 2)
-    ('/ 5', '')
+    >>> [units_of(pl.Series(some), 2) for some in (["4.3 / 5", "4 / 5"], ["1/2", "3/4"], ["3/12", "24/12"], ["3/2024", "4/2024"])]
+    ['/ 5', '', '', '']
     >>> units_of(pl.Series(["3 days", "1 day", "9 days"]), 3), units_of(pl.Series(["12 MB", "3 kg"]), 2)
     ('days|day', '')
     """
-    whole = known.str.extract(_OUT_OF, 1).drop_nulls()
+    marks, whole = (known.str.extract_groups(_OUT_OF).struct.field(name).drop_nulls() for name in ("mark", "whole"))
     if whole.len() >= max(enough, 1) and whole.n_unique() == 1 and known.n_unique() > 1:
-        return f"/ {whole[0]}"
+        most = float(marks.str.replace_all(",", ".", literal=True).cast(pl.Float64, strict=False).max() or 0)  # type: ignore[arg-type]
+        return f"/ {whole[0]}" if most <= float(whole[0]) and not re.fullmatch(_YEAR, whole[0]) else ""
     found = known.str.extract(_UNIT, 1).str.to_lowercase().drop_nulls()
     if found.len() < max(enough, 1):
         return ""

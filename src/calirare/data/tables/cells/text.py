@@ -32,6 +32,7 @@ from calirare.data.tables.cells.number_text import (
     units_of,
     without_units,
 )
+from calirare.data.tables.cells.versions import are_versions
 from calirare.data.tables.libraries import pl
 
 MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none", "-", "?", "<na>", "nat", "#n/a")
@@ -80,7 +81,6 @@ _NARROW = {
     **dict(zip("．，－＋％￥：／（）　٫٬", ".,-+%¥:/() .,", strict=True)),
 }
 """Digits of full width and of Arabic scripts, and the signs among them."""
-_VERSION, _LAST_ZERO = r"^\d{1,3}(\.\d{1,3})?$", r"\.\d+0$"
 _PHONE, _GROUPS = r"^\+\d{1,3}[\s/(-][\d\s()/-]{6,}$", r"^\+\d{1,3}(\s\d{3})+$"
 """Matches +49 151 2345678; and +12 345 678, which may be a number."""
 
@@ -148,23 +148,7 @@ def _any_code(known: pl.Series) -> bool:
     [True, True, False, False]
     """
     codes = known.str.contains(_CODE) | (known.str.contains(_PHONE) & ~known.str.contains(_GROUPS))
-    return bool(codes.any()) or _are_versions(known)
-
-
-def _are_versions(known: pl.Series) -> bool:
-    """Whether few different texts are versions such as 3.9 and 3.10: no program writes a zero behind some decimals and not others.
-
-    >>> import polars as pl
-    >>> [_are_versions(pl.Series(some)) for some in (["3.9", "3.10"], ["3.90", "3.10"], ["3.9", "10.0"], ["3.9", "3.11"])]
-    [True, False, False, False]
-    """
-    if not known.head(1000).str.contains(_LAST_ZERO).any():
-        return False
-    some = known.unique()
-    if some.len() > _MOST_CODES or not some.str.contains(_VERSION).all():
-        return False
-    behind = some.str.extract(r"\.(\d+)$", 1).drop_nulls()
-    return bool(behind.filter(behind.str.ends_with("0")).str.len_chars().max() > behind.str.len_chars().min())  # type: ignore[operator]
+    return bool(codes.any()) or are_versions(known)
 
 
 def _missing_words(good: pl.Series) -> list[str]:

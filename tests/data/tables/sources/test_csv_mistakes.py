@@ -101,3 +101,9 @@ def test_a_last_row_that_adds_up_the_others_is_no_node(tmp_path, caplog, names, 
     (tmp_path / "bank.csv").write_text(f"{names}\n1,2,0\n2,1,1\n{last}\n")
     assert read_tables(tmp_path / "bank.csv", EDGES, label="y", rare=1).num_nodes == kept
     assert ("adds up the others and is left out" in caplog.text) == (kept == 2)
+
+
+@pytest.mark.parametrize(("last", "kept"), [("Total,9,", 4), ("Total,10,", 3), ("Total,,", 3), ("Total,10.0,1", 4)])
+def test_a_node_called_total_may_lack_a_label_as_others_do(tmp_path, last, kept):
+    (tmp_path / "bank.csv").write_text(f"id,x,y\n1,2,0\n2,1,1\n3,7,\n{last}\n")
+    assert read_tables(tmp_path / "bank.csv", EDGES, label="y", rare=1).num_nodes == kept

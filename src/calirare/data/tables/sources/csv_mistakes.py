@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import logging
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -12,6 +14,7 @@ from shlex import quote
 from typing import TextIO
 
 from calirare.data.tables.libraries import pl
+from calirare.data.tables.sources.encodings import as_utf8
 from calirare.errors import DataError
 
 logger = logging.getLogger(__name__)
@@ -35,6 +38,9 @@ def explain_csv(path: Path) -> str:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             return _too_many_cells(lines)
     except UnicodeDecodeError as error:
+        recoded, encoding = as_utf8(path.read_bytes())
+        if encoding:
+            return _too_many_cells(io.StringIO(recoded.decode(), newline=""))
         byte = error.object[error.start]
         return f"it is not in UTF-8 (byte 0x{byte:02x}), nor plainly in Windows-1252. {_SAVE}: {_convert(path)} ({_ENCODINGS})."
     except csv.Error:  # a cell that is longer than the module takes
@@ -131,7 +137,10 @@ def drop_repeated_names(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
 
 
 def drop_total(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
-    """Without a last row that adds the others up, as spreadsheets have it: it is called a total and has cells that are empty.
+    """Without a last row that adds the others up, as spreadsheets have it.
+
+    It is called a total and has cells that are empty, one of them in a column that every other row fills, or a cell that is the
+    sum of the others. A firm may be called Total, and have no label.
 
     Args:
         frame: All text.
@@ -147,5 +156,16 @@ def drop_total(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
     called = next((cell for cell in cells if cell), "")
     if called.rstrip(" :").casefold() not in _TOTALS or all(cells):
         return frame
+    if not any(_closes(column[:-1], cell) for column, cell in zip(frame.get_columns(), cells, strict=True)):
+        return frame
     logger.warning("%s: the last row, %r, adds up the others and is left out.", path, called)
     return frame[:-1]
+
+
+def _closes(column: pl.Series, cell: str) -> bool:
+    """Whether a cell below a column is empty where no other is, or the sum of the others."""
+    if not cell:
+        return not column.is_null().any() and bool((column.str.strip_chars() != "").all())
+    numbers = column.cast(pl.Float64, strict=False).drop_nulls()
+    total = pl.Series([cell]).cast(pl.Float64, strict=False)[0]
+    return total is not None and numbers.len() > 1 and math.isclose(total, numbers.sum(), rel_tol=1e-6)

@@ -3,7 +3,7 @@
 UTF-16 says so in its first two bytes. Windows-1252, as spreadsheets in Western Europe and the Americas save CSV, does not: it is
 believed where every byte beyond ASCII is a letter of its languages within a word, or a sign that stands between words. Other encodings
 of the same bytes then make no words: runs of foreign letters (Russian, Greek, Chinese), signs within words (Polish, files of DOS or
-of the Mac).
+of the Mac). A file in UTF-8 with a broken byte has such letters in UTF-8, and is not believed either.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ _STRANGE = re.compile(
     rf"[^\x00-\x7f{_LETTERS}{_SIGNS}]|[{_LETTERS}]{{4}}|[a-zA-Z{_LETTERS}][{_SIGNS.replace('’', '').replace('‘', '')}][a-z{_LETTERS}]"
     rf"|[{_LETTERS}][€£§²³µ¿¡ºª®©±½¼¾]|[€£§²³µ¿¡®©±½¼¾][{_LETTERS}]"
 )
+_WESTERN = re.compile(rf"[{_LETTERS}{_SIGNS}]")
 
 
 def as_utf8(content: bytes) -> tuple[bytes, str]:
@@ -35,7 +36,7 @@ def as_utf8(content: bytes) -> tuple[bytes, str]:
         text = content.decode(encoding)
     except UnicodeDecodeError:
         return content, ""
-    if encoding == "cp1252" and _STRANGE.search(text):
+    if encoding == "cp1252" and (_STRANGE.search(text) or _WESTERN.search(content.decode(errors="replace"))):
         return content, ""
     return text.encode(), name
 

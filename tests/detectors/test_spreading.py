@@ -110,6 +110,7 @@ def test_labels_are_followed_the_same_in_sparse_and_dense_steps(graph, labels, m
     inputs, rows, nodes = DetectorInputs(graph), np.arange(20), np.arange(50)
     found = Spreading().fit(inputs, labels)
     answers = []
+    monkeypatch.setattr(spreading, "_BLOCK_NUMBERS", 7 * graph.num_nodes)
     for much in (0, 1e9):
         monkeypatch.setattr(spreading, "_DENSE", much)
         answers.append(found.logits_without_at(inputs, rows, nodes))

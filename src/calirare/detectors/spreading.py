@@ -285,17 +285,19 @@ def _from_each(
         if not now.nnz:
             break
         if _DENSE * now.nnz > len(nodes) * adjacency.shape[0]:
-            return sp.coo_array(found + _from_many(adjacency, left, now.T.toarray(), labelled).T)
+            return sp.coo_array(found + _from_many(adjacency, left, now, labelled))
         found = found + now @ there  # not read off the next product: most of its columns are nobody's
         now = now @ adjacency
     return sp.coo_array(found)
 
 
-def _from_many(adjacency: sp.csr_array, steps: int, now: np.ndarray, labelled: np.ndarray) -> np.ndarray:
-    """The rest of `_from_each`, in so many steps, where most of the graph is reached: `(len(labelled), len(nodes))`."""
-    found = np.zeros((len(labelled), now.shape[1]))
-    for _ in range(steps):
-        now = adjacency @ now  # S is symmetric
-        found += now[labelled]
-        now[now < _FAINT] = 0.0
+def _from_many(adjacency: sp.csr_array, steps: int, reached: sp.csr_array, labelled: np.ndarray) -> np.ndarray:
+    """The rest of `_from_each`, in so many steps, where much of the graph is reached; a few nodes at a time."""
+    found, block = np.zeros((reached.shape[0], len(labelled))), max(1, _BLOCK_NUMBERS // adjacency.shape[0])
+    for start in range(0, reached.shape[0], block):
+        now = reached[start : start + block].T.toarray()
+        for _ in range(steps):
+            now = adjacency @ now  # S is symmetric
+            found[start : start + block] += now[labelled].T
+            now[now < _FAINT] = 0.0
     return found

@@ -25,7 +25,7 @@ from calirare.detectors.networks.fitting.weights import node_weights
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.influence.model import predict_logits
 from calirare.detectors.networks.task import Task
-from calirare.errors import NumericalError
+from calirare.errors import ModelFormatError, NumericalError
 from calirare.features.copies import find_copies
 
 pytestmark = pytest.mark.refits
@@ -204,6 +204,19 @@ def test_folds_stored_with_a_unit_and_a_level_are_read_as_they_were(in_folds):
     for number in range(len(evidence.models)):
         read = np.diff(same_rank(said, found.curves[number], found.common))
         np.testing.assert_allclose(read, np.diff(factor[number] * said + shift[number]), atol=1e-9)
+
+
+def test_stored_folds_that_do_not_fit_are_refused(in_folds):
+    network, _ = in_folds
+    state = network.evidence_.state()
+    for name, change, what in (
+        ("curves", lambda v: v[:, ::-1], "must rise"),
+        ("common", lambda v: v[::-1], "must rise"),
+        ("common", lambda v: v[1:], "must be as long as"),
+        ("fold", lambda v: np.full_like(v, v.max()), "out of range"),
+    ):
+        with pytest.raises(ModelFormatError, match=what):
+            restore_evidence(state | {name: change(state[name])}, network.model_, 2)
 
 
 @pytest.mark.parametrize("kind", [GCN, GAT, GIN, SAGE])

@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 _STEPS = 100
+_LOUDEST = 3.0
+"""A network that hardly tells nodes apart has collapsed, and is not made louder than this where there are no ranks."""
 
 
 def curve(logits: np.ndarray) -> np.ndarray:
@@ -28,16 +30,17 @@ def same_rank(logits: np.ndarray, own: np.ndarray, other: np.ndarray) -> np.ndar
     Beyond the ends, where there are no ranks, in the unit of the other: as far as its curve rises over the middle four fifths.
     Nodes that one network cannot tell apart get the middle of those that the other does.
 
-    >>> one, other = np.array([[-1.0, -2.0], [0.0, 0.0], [2.0, 1.0]]), np.array([[-4.0, -8.0], [0.0, 0.0], [8.0, 4.0]])
+    >>> one, other = np.array([[-1.0, -2.0], [0.0, 0.0], [2.0, 1.0]]), np.array([[-2.0, -4.0], [0.0, 0.0], [4.0, 2.0]])
     >>> same_rank(np.array([[-0.5, 0.5], [-2.5, 2.5]]), one, other).tolist()
-    [[-2.0, 2.0], [-10.0, 10.0]]
+    [[-1.0, 1.0], [-5.0, 5.0]]
     """
     moved = _centred(logits)
     for c, (from_, to) in enumerate(zip(own.T, other.T, strict=True)):
         knots, place = np.unique(from_, return_inverse=True)
         inside = np.clip(moved[..., c], knots[0], knots[-1])
         there = np.interp(inside, knots, np.bincount(place, to) / np.bincount(place))
-        moved[..., c] = there + _unit(to) / (_unit(from_) or np.inf) * (moved[..., c] - inside)
+        louder = min(_unit(to) / (_unit(from_) or np.inf), _LOUDEST)
+        moved[..., c] = there + louder * (moved[..., c] - inside)
     return moved
 
 

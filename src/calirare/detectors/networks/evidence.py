@@ -239,7 +239,7 @@ def restore_evidence(state: dict[str, np.ndarray], model: nn.Module, num_classes
     fold = numbers(state, "fold", 1, size=len(logits), kind="i")
     weights = network_weights("models", state)
     count = int(fold.max()) + 1
-    need(fold.min() >= 0 and bool(weights), "'fold' is out of range")
+    need(fold.min() >= 0 and len(np.unique(fold)) == count and bool(weights), "'fold' is out of range")
     for name, value in weights.items():
         need(value.shape[:1] == (count,), f"{name!r} must have {count} rows")
     models = []
@@ -250,7 +250,7 @@ def restore_evidence(state: dict[str, np.ndarray], model: nn.Module, num_classes
         return FoldEvidence(logits, fold, tuple(models), *_straight(state, fold, shifts))
     curves, common = numbers(state, "curves", 3, size=count), numbers(state, "common", 2)
     need(curves.shape[1:] == common.shape and common.shape[1] == num_classes, "'curves' must be as long as 'common'")
-    need(bool((np.diff(curves, axis=1) >= 0).all()), "'curves' must rise")
+    need(all(bool((np.diff(one, axis=-2) >= 0).all()) for one in (curves, common)), "'curves' and 'common' must rise")
     return FoldEvidence(logits, fold, tuple(models), curves, common)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from in_parts import check_parts
 
 import calirare as cr
 from calirare.data.edge_table import EdgeColumn, EdgeTable
@@ -14,7 +16,6 @@ from calirare.decisions.column_names import say_column
 from calirare.errors import ModelFormatError
 from calirare.features.edges.again import AGAIN, plan_again
 from calirare.features.recipe import ColumnRecipe
-from calirare.scoring.in_parts import score_in_parts
 
 NUM_HOSTS, CALLS, START = 100, 8, 1_700_000_000
 GAPS, BYTES = (f"time, unevenness of gaps{AGAIN}least of ", f"bytes, unevenness{AGAIN}least of ")
@@ -144,19 +145,10 @@ def test_neighbours_are_not_asked_and_the_recipe_is_kept_and_checked() -> None:
     assert not told(ColumnRecipe.restore(state | {"edges": state["edges"] | {"columns": old}}))
 
 
-def test_parts_say_what_the_whole_says(tmp_path: Any) -> None:
-    pl = pytest.importorskip("polars")
+def test_parts_say_what_the_whole_says(tmp_path: Path) -> None:
     nodes, edges = calls(12)
     whole = {"id": nodes["hosts"]["id"] + nodes["servers"]["id"], "infected": nodes["hosts"]["infected"] + [None] * 25}
-    paths = tmp_path / "nodes.parquet", tmp_path / "edges.parquet"
-    for table, path in zip((whole, edges), paths, strict=True):
-        pl.DataFrame(table).write_parquet(path)
-    graph = cr.read_tables(*paths, label="infected", rare="yes")
-    classifier = cr.RareCategoryClassifier("linear").fit(graph)
-    assert any(AGAIN in name for name in ColumnRecipe.learn(graph).names)
-    score_in_parts(classifier, *paths, tmp_path / "scores.parquet", partitions=3)
-    found = pl.read_parquet(tmp_path / "scores.parquet")["probability"].to_numpy()
-    np.testing.assert_allclose(found, classifier.predict_proba(graph)[:, 1], atol=1e-6)
+    check_parts(tmp_path, whole, edges, "infected", AGAIN)
 
 
 def test_names_as_one_would_say_them() -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from in_parts import check_parts
 
 import calirare as cr
 from calirare.decisions.column_names import say_column
 from calirare.errors import ModelFormatError
 from calirare.features.edges.trend import TREND
 from calirare.features.recipe import ColumnRecipe
-from calirare.scoring.in_parts import score_in_parts
 
 NUM_METERS, READINGS = 120, 12
 
@@ -96,16 +97,7 @@ def test_neighbours_are_not_asked_and_the_recipe_is_kept_and_checked() -> None:
     assert not changing(ColumnRecipe.restore(state | {"edges": state["edges"] | {"columns": [time, earlier_versions]}}))
 
 
-def test_parts_say_what_the_whole_says(tmp_path: Any) -> None:
-    pl = pytest.importorskip("polars")
+def test_parts_say_what_the_whole_says(tmp_path: Path) -> None:
     nodes, edges = readings(12)
     whole = {"id": nodes["meters"]["id"] + nodes["stations"]["id"], "fraud": nodes["meters"]["fraud"] + [None] * 4}
-    paths = tmp_path / "nodes.parquet", tmp_path / "edges.parquet"
-    for table, path in zip((whole, edges), paths, strict=True):
-        pl.DataFrame(table).write_parquet(path)
-    graph = cr.read_tables(*paths, label="fraud", rare="yes")
-    classifier = cr.RareCategoryClassifier("linear").fit(graph)
-    assert any(TREND in name for name in ColumnRecipe.learn(graph).names)
-    score_in_parts(classifier, *paths, tmp_path / "scores.parquet", partitions=3)
-    found = pl.read_parquet(tmp_path / "scores.parquet")["probability"].to_numpy()
-    np.testing.assert_allclose(found, classifier.predict_proba(graph)[:, 1], atol=1e-6)
+    check_parts(tmp_path, whole, edges, "fraud", TREND)

@@ -11,6 +11,8 @@ at random, than with those of each neighbour dealt, and, of times, than with any
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -38,15 +40,25 @@ _TELLS, _SURE = 0.01, 3.0
 """Share that it takes, and standard errors beyond chance."""
 
 
+@dataclass(frozen=True, eq=False)
 class Neighbours:
     """Nodes and neighbours with several edges.
 
     Args:
-        own: `(E,)` the node of each edge.
-        other: `(E,)` its other end.
+        node: `(P,)`.
+        neighbour: `(P,)`.
+        count: `(P,)` of their edges.
+        edge: `(Q,)` the edges, one neighbour's behind the other's.
     """
 
-    def __init__(self, own: np.ndarray, other: np.ndarray) -> None:
+    node: np.ndarray
+    neighbour: np.ndarray
+    count: np.ndarray
+    edge: np.ndarray
+
+    @classmethod
+    def of(cls, own: np.ndarray, other: np.ndarray) -> Self:
+        """Of edges between nodes `(E,)` and their other ends `(E,)`."""
         edge = np.flatnonzero(own != other)
         key = own[edge] * (1 + int(other.max(initial=0))) + other[edge]
         order = np.argsort(key, kind="stable")
@@ -54,24 +66,16 @@ class Neighbours:
         count = np.diff(first, append=edge.size)
         often = count >= _FEWEST
         start = edge[order[first[often]]]
-        self._take(own[start], other[start], count[often], edge[order[np.repeat(often, count)]])
-
-    def _take(self, node: np.ndarray, neighbour: np.ndarray, count: np.ndarray, edge: np.ndarray) -> None:
-        """`(P,)` node, neighbour and number of edges; `(Q,)` the edges, one neighbour's behind the other's."""
-        self.node, self.neighbour, self.count, self.edge = node, neighbour, count, edge
-        self._place = np.repeat(np.arange(count.size), count)
+        return cls(own[start], other[start], count[often], edge[order[np.repeat(often, count)]])
 
     def at(self, chosen: np.ndarray) -> Neighbours:
         """Some of them, by a mask."""
-        part, edge = object.__new__(Neighbours), self.edge[np.repeat(chosen, self.count)]
-        part._take(self.node[chosen], self.neighbour[chosen], self.count[chosen], edge)
-        return part
+        edge = self.edge[np.repeat(chosen, self.count)]
+        return Neighbours(self.node[chosen], self.neighbour[chosen], self.count[chosen], edge)
 
     def turned(self) -> Neighbours:
         """The same, seen from the other end."""
-        turned = object.__new__(Neighbours)
-        turned._take(self.neighbour, self.node, self.count, self.edge)
-        return turned
+        return replace(self, node=self.neighbour, neighbour=self.node)
 
     def unevenness(self, values: np.ndarray, in_time: bool) -> np.ndarray:
         """`(P,)`, NaN where there are too few values.
@@ -81,7 +85,8 @@ class Neighbours:
             in_time: Of the gaps between them; edges of one moment count once.
         """
         known = ~np.isnan(values)
-        place, mine = self._place[known], np.clip(values[known], -LARGEST_EDGE_VALUE, LARGEST_EDGE_VALUE)
+        place = np.repeat(np.arange(self.count.size), self.count)[known]
+        mine = np.clip(values[known], -LARGEST_EDGE_VALUE, LARGEST_EDGE_VALUE)
         mine = mine[np.lexsort((mine, place))]
         if in_time:
             gaps = np.diff(mine)
@@ -122,7 +127,7 @@ def again_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[
             continue
         own, other = ends_of_edges(table, which)
         mine = own < num_nodes
-        neighbours = Neighbours(own[mine], other[mine])
+        neighbours = Neighbours.of(own[mine], other[mine])
         for one in told:
             values, in_time = at_ends(there[one.name, one.kind], own)[mine], one.kind == "time"
             what = "unevenness of gaps" if in_time else "unevenness"
@@ -135,7 +140,7 @@ def plan_again(table: EdgeTable) -> dict[str, tuple[str, ...]]:
     ways, found = directions_of(table.directed), dict[str, list[str]]()
     columns = [column for column in table.columns if column.kind in ("number", "time")]
     ends = ends_of_edges(table, ways[0])
-    met = Neighbours(*ends)
+    met = Neighbours.of(*ends)
     if not columns or met.count.size < _FEWEST_NODES:
         return {}
     rng = np.random.default_rng(0)

@@ -78,7 +78,7 @@ class StackScaling(Calibrator):
         """Every member on the common scale, `(N, K, C)`, each row summing to zero."""
         mapped = (
             np.matmul(logits.swapaxes(0, 1), self.scales_).swapaxes(0, 1) + self.offsets_
-        )  # einsum takes ten times as long
+        )  # einsum takes far longer
         return mapped - mapped.mean(axis=2, keepdims=True)
 
     def _solve(self, z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -74,3 +74,6 @@ def test_tables_that_are_swapped_at_scoring_are_told():
     schema = read(SITES, edges, id="pub").schema
     with pytest.raises(ColumnError, match="'pub' is one of the edges. The table of nodes comes first"):
         read_tables(edges, SITES, schema=schema)
+    renamed = {"publ": SITES["pub"], "name": SITES["name"]}
+    with pytest.raises(ColumnError, match="got 'pub': did you mean 'publ'.* 'pub' is one of the edges"):
+        read_tables(renamed, {**edges, "pub": edges["from"]}, schema=schema)

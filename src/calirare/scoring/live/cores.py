@@ -67,7 +67,7 @@ class _Growth:
 
     def _count_left(self, nodes: np.ndarray, ends: np.ndarray) -> None:
         """Pairs of a node and a neighbour that is not taken away before it."""
-        # Of an int64 array and a plain 1 NumPy adds in a loop of its own; with other types it takes twenty times as long.
+        # Of an int64 array and a plain 1 NumPy adds in a loop of its own; with other types it takes far longer.
         np.add.at(self.more, nodes[self._when(ends) >= self._when(nodes)], 1)
 
     def _at_least(self) -> np.ndarray:

@@ -77,13 +77,16 @@ def find_id(frame: pl.DataFrame, wanted: str | None, what: str = "nodes", edges:
     """The id column: as named, else guessed; `edges` are the columns of the edges."""
     if wanted is None:
         return guess_id(frame.columns, edges)
-    if wanted in edges and wanted not in frame.columns:
-        raise ColumnError(_swapped("id", wanted))
-    return pick_column(frame.columns, wanted, "id", what)
+    try:
+        return pick_column(frame.columns, wanted, "id", what)
+    except ColumnError as error:
+        if wanted not in edges:
+            raise
+        raise ColumnError(f"{error} {_swapped(wanted)}") from None
 
 
-def _swapped(argument: str, wanted: str) -> str:
-    return f"{argument} must be a column of the nodes table; {wanted!r} is one of the edges. The table of nodes comes first."
+def _swapped(wanted: str) -> str:
+    return f"{wanted!r} is one of the edges. The table of nodes comes first."
 
 
 def ends_by_ids(frame: pl.DataFrame, ids: pl.Series) -> tuple[str, str] | None:
@@ -167,5 +170,5 @@ def find_label(nodes: pl.DataFrame, wanted: str | None, optional: bool, edges: S
         return pick_column(nodes.columns, wanted, "label", "nodes")
     except ColumnError as error:
         if wanted in edges:
-            raise ColumnError(_swapped("label", wanted)) from None
+            raise ColumnError(f"label must be a column of the nodes table; {_swapped(wanted)}") from None
         raise ColumnError(f"{error} Labels in a table of their own: --labels.") from None

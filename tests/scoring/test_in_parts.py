@@ -59,12 +59,12 @@ def fit(tables):
     return fit_one
 
 
-def check(table, want):
+def check(table, want, atol=2e-6):
     """The same columns: numbers up to rounding, the rest exactly."""
     assert table.columns == list(want)
     for name, values in want.items():
         if name in ("probability", "lower", "upper", "disagreement"):
-            np.testing.assert_allclose(table[name].to_numpy(), values, atol=2e-6)
+            np.testing.assert_allclose(table[name].to_numpy(), values, atol=atol)
         else:
             assert table[name].to_list() == values.tolist()
 
@@ -92,7 +92,8 @@ def test_parts_give_the_scores_of_the_whole(fit, tables, tmp_path, options):
     )
     want = score_table(classifier, read_for(classifier, *tables), coverage=0.7)
     table = pl.read_parquet(tmp_path / "s.parquet")
-    check(table, want)
+    # Between two steps of an isotonic map the last digits of single precision count for more.
+    check(table, want, atol=2e-5 if options.get("method") == "isotonic" else 2e-6)
     assert np.ptp(want["lower"]) > 0.01 and np.ptp(want["upper"]) > 0.01  # else the interval would prove little
     assert (done.num_nodes, done.num_parts) == (300, 3)
     assert done.top["probability"].tolist() == sorted(table["probability"], reverse=True)[:10]
